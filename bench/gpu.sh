@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
-# Tests and measures ablate on a machine with a GPU, in calls of under 10 minutes each. None needs a network; only `rival` needs Python.
+# Tests and measures ablate on a machine with a GPU, in calls of under 10 minutes each. None needs a network; only
+# `rival` needs Python.
 #
 # usage: bench/gpu.sh first|rival|table3|again PACK [--only REGEX] [--seeds LIST]
 #   PACK    the folder or archive that bench/pack.sh made
-#   first   correctness and speed: the GPU tests (failed ones again with each fallback), `ablate check`, the sanitizers, a row of Table 3
+#   first   correctness and speed: the GPU tests (failed ones again with each fallback), `ablate check`, the sanitizers,
+#   a row of Table 3
 #           twice, training, decoding, cuBLASLt's algorithms, Nsight Compute's counters of one step
 #   rival   PyTorch on the same work; ablate then uses cuBLASLt from PyTorch's packages
 #   table3  Table 3 on Multi30k, all rows with --seeds (1..3): its JSON for experiments/recorded
 #   again   after a repair: the tests, `ablate check`, the row of Table 3, training and decoding
 #   --only  run the gate and only parts whose names match; with `again` any part of `first`
-# Results: $OUT (./gpu-results), written as each part ends: parts.tsv, parts/N.out and .err, log.txt. At the end, if there is a Python:
-# results.json and table.txt (or later elsewhere: bench/gpu_table.py OUT LENGTHS OUT/results.json).
+# Results: $OUT (./gpu-results), written as each part ends: parts.tsv, parts/N.out and .err, log.txt. At the end, if
+# there is a Python: results.json and table.txt (or later elsewhere: bench/gpu_table.py OUT LENGTHS OUT/results.json).
 #   LIMIT    seconds in total (570); parts that no longer fit are skipped and listed in the report
 #   PYTHON   an interpreter; for rival with PyTorch for CUDA (python3)
 #   BEFORE   results.json of an earlier call, for comparison in the table
 #   WORKERS  simultaneous runs of Table 3 (4)
 #   MINI     not empty: smallest sizes, to test this script on the emulated GPU (tests/cli/gpu_script.sh)
-#   TABLE3   an INI to use instead of the pack's experiments/table3-multi30k.ini; RECORD: a JSON to compare its base row with
-# The gate comes first: if the device does not open or five training steps fail, only the fallbacks are tried (exit code 3).
-# Exit code 1: a part failed. The script does not change the GPU's settings.
+#   TABLE3   an INI to use instead of the pack's experiments/table3-multi30k.ini; RECORD: a JSON to compare its base row
+#   with
+# The gate comes first: if the device does not open or five training steps fail, only the fallbacks are tried (exit code
+# 3). Exit code 1: a part failed. The script does not change the GPU's settings.
 set -u
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 usage() { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
@@ -44,23 +47,25 @@ if [ -f "$pack" ]; then
 fi
 pack=$(cd -- "$pack" && pwd) || exit 1
 lengths=$pack/lengths
-[ -x "$pack/ablate" ] && [ -f "$lengths/wmt-like-25k.txt" ] || { echo "gpu.sh: no ablate or no lengths in $pack" >&2; exit 1; }
+[ -x "$pack/ablate" ] && [ -f "$lengths/wmt-like-25k.txt" ] || { echo "gpu.sh: no ablate or no lengths in $pack" >&2
+exit 1; }
 out=${OUT:-./gpu-results}
 rm -rf "$out/parts"
 mkdir -p "$out/parts" && out=$(cd -- "$out" && pwd)
 python=${PYTHON:-python3} limit=${LIMIT:-570} mini=${MINI:-} number=0
 ablate=$pack/ablate with=$pack/with table3=${TABLE3:-$pack/experiments/table3-multi30k.ini}
 small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt long=$lengths/long-25k.txt
-export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor TRITON_CACHE_DIR=$work/triton PYTHONDONTWRITEBYTECODE=1
+export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor \
+    TRITON_CACHE_DIR=$work/triton PYTHONDONTWRITEBYTECODE=1
 export ABLATE_DATA=${ABLATE_DATA:-$pack/data}
 : >"$out/log.txt"
 : >"$out/parts.tsv"
 cp "$pack/version.txt" "$out/" 2>/dev/null
 
-# ---- parts ------------------------------------------------------------------------------------------------------------
+# ---- parts -----------------------------------------------------------------------------------------------------------
 
-# run NUMBER LIMIT NAME COMMAND...: output to parts/NUMBER.out and .err, a line to parts.tsv, all of it to the log. Returns the exit code, 0
-# for one that is left out.
+# run NUMBER LIMIT NAME COMMAND...: output to parts/NUMBER.out and .err, a line to parts.tsv, all of it to the log.
+# Returns the exit code, 0 for one that is left out.
 run() {
     local n=$1 most=$2 name=$3 left=$((limit - SECONDS)) rc=0 began=$EPOCHREALTIME
     shift 3
@@ -100,7 +105,8 @@ join() {
     pids=()
 }
 
-# The same again with each fallback: which of them helps tells where the fault is. Then what memcheck says. For the first few failures.
+# The same again with each fallback: which of them helps tells where the fault is. Then what memcheck says. For the
+# first few failures.
 reruns=4
 fallbacks() { # LIMIT NAME COMMAND...
     local most=$1 name=$2 fallback
@@ -138,36 +144,42 @@ train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
     local how=stream
     [ "$3" = 1 ] && how=graph
     local name="train $1 $2 $how$4"
-    part 50 "$name" env ABLATE_GRAPH="$3" "$ablate" bench train --config "$(size_of "$1")" --precision "$2" --device cuda --lengths "$(file_of "$1")" \
+    part 50 "$name" env ABLATE_GRAPH="$3" "$ablate" bench train --config "$(size_of "$1")" --precision "$2" --device \
+        cuda --lengths "$(file_of "$1")" \
         --seconds $seconds --wait pass "${@:5}"
 }
 
-# ---- the machine, and the gate ----------------------------------------------------------------------------------------------
+# ---- the machine, and the gate ---------------------------------------------------------------------------------------
 
 sample() { # clocks, power and memory every second: the table says what they were during each part
     nvidia-smi --query-gpu=timestamp,memory.used,clocks.sm,power.draw,temperature.gpu,clocks_throttle_reasons.active \
         --format=csv,noheader,nounits -l 1 >"$out/samples.csv" 2>/dev/null &
     sampler=$!
 }
-# Where cuBLASLt is in none of the places that ablate knows, any place will do; without it our own kernels can still be tested.
+# Where cuBLASLt is in none of the places that ablate knows, any place will do; without it our own kernels can still be
+# tested.
 find_cublaslt() {
     local file
-    [ -z "${ABLATE_CUBLASLT:-}${ABLATE_PRODUCT:-}" ] && "$ablate" devices 2>&1 | grep -q 'cuBLASLt.*was not found' || return 0
+    [ -z "${ABLATE_CUBLASLT:-}${ABLATE_PRODUCT:-}" ] && "$ablate" devices 2>&1 | grep -q 'cuBLASLt.*was not found' ||
+        return 0
     file=$(timeout 20 find / -xdev -name 'libcublasLt.so.1[23]*' -not -path '/proc/*' 2>/dev/null | sort | head -1)
     if [ -n "$file" ]; then export ABLATE_CUBLASLT=$file; else export ABLATE_PRODUCT=own; fi
     echo "cuBLASLt: ${file:-none, our own kernels multiply}" | tee -a "$out/log.txt"
 }
 gate() {
     local keep=$only rc=0
-    local steps=("$ablate" bench train --config "$(size_of small)" --device cuda --lengths "$small" --steps 5 --warmup 1)
+    local steps=("$ablate" bench train --config "$(size_of small)" --device cuda --lengths "$small" --steps 5 --warmup \
+        1)
     only=
-    part 30 "facts" bash -c 'nvidia-smi --format=csv --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,clocks.mem,power.limit
+    part 30 "facts" bash -c \
+        'nvidia-smi --format=csv --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,clocks.mem,power.limit
         nvidia-smi | tail -15; nvcc --version | tail -2; uname -a; nproc; cat "$0/version.txt"; true' "$pack"
     sample
     find_cublaslt
     part 30 "devices" "$ablate" devices
     if ! grep -q '^cuda:0 .*compute capability' "$out/parts/$number.out"; then
-        echo "gpu.sh: no GPU can be opened, or there was no time to:" && cat "$out/parts/$number.out" "$out/parts/$number.err"
+        echo "gpu.sh: no GPU can be opened, or there was no time to:" &&
+            cat "$out/parts/$number.out" "$out/parts/$number.err"
         rc=3
     elif ! part 60 "gate: five steps of small" "${steps[@]}"; then
         fallbacks 60 "gate: five steps of small" "${steps[@]}"
@@ -177,7 +189,7 @@ gate() {
     [ $rc = 0 ] || { report; exit 3; }
 }
 
-# ---- is it right? -----------------------------------------------------------------------------------------------------------
+# ---- is it right? ----------------------------------------------------------------------------------------------------
 
 tests() {
     local test
@@ -199,7 +211,8 @@ sanitizers() {
     cd "$pack/bin" || exit 1
     for tool in racecheck synccheck; do
         for test in attend select generic rows optim; do
-            beside 110 "sanitizer $tool $test" compute-sanitizer --tool $tool --target-processes all --error-exitcode 9 "$with" "./gpu_test_$test"
+            beside 110 "sanitizer $tool $test" compute-sanitizer --tool $tool --target-processes all --error-exitcode \
+                9 "$with" "./gpu_test_$test"
         done
     done
     cd - >/dev/null || exit 1
@@ -208,7 +221,8 @@ sanitizers() {
 
 # Table 3's base row twice: against each other bit by bit, and dev perplexity against the CPU's record.
 base_row() { # NAME DATABASE
-    part 100 "$1" "$ablate" run "$table3" --only base --seeds 1 --device cuda --workers 1 --no-check --progress plain --db "$2"
+    part 100 "$1" "$ablate" run "$table3" --only base --seeds 1 --device cuda --workers 1 --no-check --progress plain \
+        --db "$2"
 }
 bits() {
     local a=$out/base-1.db b=$out/base-2.db
@@ -218,7 +232,8 @@ bits() {
     fi
     rm -rf "$out"/base-*.db*
     base_row "table 3 base" "$a" || return
-    part 20 "table 3 base, dev PPL" bash "$here/gpu_compare.sh" ppl "$ablate" "$a" "${RECORD:-$pack/experiments/recorded/table3-multi30k.json}"
+    part 20 "table 3 base, dev PPL" bash "$here/gpu_compare.sh" ppl "$ablate" "$a" \
+        "${RECORD:-$pack/experiments/recorded/table3-multi30k.json}"
     if [ $what = first ]; then
         base_row "table 3 base, once more" "$b"
         part 20 "table 3 base, the same bits" bash "$here/gpu_compare.sh" models "$a" "$b"
@@ -226,7 +241,7 @@ bits() {
     find "$out" -name '*.safetensors' -delete
 }
 
-# ---- how fast? One after another ----------------------------------------------------------------------------------------------
+# ---- how fast? One after another -------------------------------------------------------------------------------------
 
 timings() {
     local config odd=37003 pairs=12000
@@ -246,22 +261,27 @@ decoding() {
     local batch
     head -n 40 "$news" >"$work/some.txt"
     for batch in 1 7 $most_batch; do # the bits of a sentence do not depend on its batch: "outputs" must be the same
-        part 60 "decode base, outputs at batch $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$work/some.txt" --beam-size 4 \
+        part 60 "decode base, outputs at batch $batch" "$ablate" bench decode --config "$(size_of base)" --lengths \
+            "$work/some.txt" --beam-size 4 \
             --batch $batch --device cuda --steps 1
     done
-    part 10 "decode base, the same outputs" bash "$here/gpu_compare.sh" outputs "$out/parts/$((number - 2)).out" "$out/parts/$((number - 1)).out" \
+    part 10 "decode base, the same outputs" bash "$here/gpu_compare.sh" outputs "$out/parts/$((number - 2)).out" \
+        "$out/parts/$((number - 1)).out" \
         "$out/parts/$number.out"
     for batch in 64 256 $most_batch; do
-        part 60 "decode base bf16 $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch $batch \
+        part 60 "decode base bf16 $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" \
+            --beam-size 4 --batch $batch \
             --device cuda --seconds $seconds
     done
 }
 attention() { # sentences of 512 tokens: our kernels and cuDNN
     local role how
     for role in encoder decoder cross; do
-        part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 1)"
+        part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device \
+            cuda --seconds "$(brief 1)"
         for how in own cudnn; do
-            part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" --role $role --heads 8 \
+            part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" \
+                --role $role --heads 8 \
                 --d-k 64 --device cuda --seconds "$(brief 0.5)"
         done
     done
@@ -277,7 +297,8 @@ together() {
         part 50 "together $n" bash -c "$together_script" _ $n "$ablate" "$small" "$(brief 4)" "$(size_of small)" $early
     done
 }
-# cuBLASLt's algorithms: the eight that its heuristic puts first are timed for every shape; choices-CONFIG.tsv has them all.
+# cuBLASLt's algorithms: the eight that its heuristic puts first are timed for every shape; choices-CONFIG.tsv has them
+# all.
 choices() {
     local config
     for config in $configs; do
@@ -285,29 +306,40 @@ choices() {
         ABLATE_CUBLASLT_CHOICES=$out/choices-$config.tsv train $config bf16 1 ", algorithms chosen by time"
     done
 }
-# What one step's kernels take, launched one after another: time, bytes, instructions, use of the tensor cores. Nsight Compute runs each of
-# them several times; its own way of holding the clocks is turned off.
-metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,smsp__inst_executed.sum,sm__inst_executed_pipe_tensor.sum
+# What one step's kernels take, launched one after another: time, bytes, instructions, use of the tensor cores. Nsight
+# Compute runs each of them several times; its own way of holding the clocks is turned off.
+metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,smsp__inst_executed.sum
+metrics+=,sm__inst_executed_pipe_tensor.sum
 metrics+=,sm__throughput.avg.pct_of_peak_sustained_elapsed,dram__throughput.avg.pct_of_peak_sustained_elapsed
-metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,launch__registers_per_thread,launch__occupancy_limit_registers
+metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,launch__registers_per_thread
+metrics+=,launch__occupancy_limit_registers
 counters() {
     local config
     for config in base small; do
         grep -v '^#' "$(file_of $config)" | head -n 1 >"$work/one-$config.txt"
-        part 40 "time per operation, $config" env ABLATE_GRAPH=0 "$ablate" bench train --config "$(size_of $config)" --precision bf16 --device cuda \
+        part 40 "time per operation, $config" env ABLATE_GRAPH=0 "$ablate" bench train --config "$(size_of $config)" \
+            --precision bf16 --device cuda \
             --lengths "$(file_of $config)" --steps 6 --profile
-        part 110 "ncu $config" env ABLATE_GRAPH=0 ncu --csv --page raw --target-processes all --clock-control none --metrics $metrics --launch-count 1500 \
-            --log-file "$out/ncu-$config.csv" "$with" "$pack/bin/ablate" bench train --config "$(size_of $config)" --precision bf16 --device cuda \
+        part 110 "ncu $config" env ABLATE_GRAPH=0 ncu --csv --page raw --target-processes all --clock-control none \
+            --metrics $metrics --launch-count 1500 \
+            --log-file "$out/ncu-$config.csv" "$with" "$pack/bin/ablate" bench train --config "$(size_of $config)" \
+            --precision bf16 --device cuda \
             --lengths "$work/one-$config.txt" --steps 1 --warmup 0
     done
 }
 
-# ---- PyTorch ----------------------------------------------------------------------------------------------------------------
+# ---- PyTorch ---------------------------------------------------------------------------------------------------------
 
 torch_modes() { # CONFIG -> modes of the rival, the promising ones first
     case $1 in
-    small) echo bf16-compilegraph-packed,bf16-graph-packed,bf16-compile-padded,bf16-eager-packed,autocast-compilegraph-packed,bf16-eager-padded ;;
-    base) echo bf16-compilegraph-packed,bf16-eager-packed,bf16-compile-padded,autocast-compilegraph-packed,bf16-eager-padded ;;
+    small)
+        printf %s bf16-compilegraph-packed,bf16-graph-packed,bf16-compile-padded,bf16-eager-packed, \
+            autocast-compilegraph-packed,bf16-eager-padded
+        ;;
+    base)
+        printf %s bf16-compilegraph-packed,bf16-eager-packed,bf16-compile-padded, \
+            autocast-compilegraph-packed,bf16-eager-padded
+        ;;
     big) echo bf16-compilegraph-packed,bf16-eager-packed,bf16-eager-padded ;;
     esac
 }
@@ -316,7 +348,8 @@ torch() { # LIMIT NAME PROGRAM ARGUMENTS...; the emulated GPU is the processor f
     part "$1" "$2" "$python" "$here/$3" "${@:4}" ${mini:+--device cpu}
 }
 torch_train() { # LIMIT NAME CONFIG MODES
-    torch "$1" "$2" train_gpu.py --lengths "$(file_of "$3")" --config "$(size_of "$3")" --modes "$4" --seconds "$(brief 3)"
+    torch "$1" "$2" train_gpu.py --lengths "$(file_of "$3")" --config "$(size_of "$3")" --modes "$4" --seconds \
+        "$(brief 3)"
 }
 torch_cublaslt() { # the file that PyTorch itself has open
     ABLATE_CUBLASLT=${ABLATE_CUBLASLT:-$("$python" -c 'import torch
@@ -330,7 +363,8 @@ rival() {
     seconds=$(brief 3)
     torch 90 "torch check" train_gpu.py --check
     for config in $configs; do # fills the compiler's cache for the timings
-        beside 170 "torch compiles $config" "$python" "$here/train_gpu.py" --lengths "$(file_of $config)" --config "$(size_of $config)" \
+        beside 170 "torch compiles $config" "$python" "$here/train_gpu.py" --lengths "$(file_of $config)" --config \
+            "$(size_of $config)" \
             --modes "$(compiled "$(torch_modes $config)")" --warm-only ${mini:+--device cpu}
     done
     join
@@ -342,30 +376,34 @@ rival() {
     attention
     torch 60 "torch attention" attention_gpu.py --lengths "$wmt" --seconds "$(brief 0.3)"
     torch 60 "torch attention long" attention_gpu.py --lengths "$long" --seconds "$(brief 0.3)"
-    part 60 "decode base bf16 256" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch 256 --device cuda \
+    part 60 "decode base bf16 256" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam-size 4 \
+        --batch 256 --device cuda \
         --seconds $seconds
-    torch 60 "torch decode" decode_gpu.py --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch 256 --seconds $seconds
+    torch 60 "torch decode" decode_gpu.py --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch 256 \
+        --seconds $seconds
     for config in small base; do
         train $config fp32 1 ""
         torch_train 50 "torch $config fp32" $config fp32-eager-scattered
     done
 }
 
-# ---- Table 3 ------------------------------------------------------------------------------------------------------------------
+# ---- Table 3 ---------------------------------------------------------------------------------------------------------
 
-# As many of the runs as the time allows; the same call with other seeds goes on (`ablate import` brings the files together).
+# As many of the runs as the time allows; the same call with other seeds goes on (`ablate import` brings the files
+# together).
 whole_table() {
     local db=$out/table3.db name
     name=$(sed -n 's/^name *= *//p' "$table3" | head -1)
     rm -rf "$db"*
-    part $((limit - SECONDS - 25)) "table 3, seeds $seeds" timeout -s INT -k 20 $((limit - SECONDS - 45)) "$ablate" run "$table3" --seeds "$seeds" --device cuda \
+    part $((limit - SECONDS - 25)) "table 3, seeds $seeds" timeout -s INT -k 20 $((limit - SECONDS - 45)) "$ablate" \
+        run "$table3" --seeds "$seeds" --device cuda \
         --workers "${WORKERS:-4}" --no-check --progress plain --db "$db"
     find "$out" -name '*.safetensors' -delete
     part 15 "table 3, the table" "$ablate" table "$name" --db "$db"
     part 15 "table 3, the record" "$ablate" record "$name" "$out/$name.json" --db "$db"
 }
 
-# ---- the report ---------------------------------------------------------------------------------------------------------------
+# ---- the report ------------------------------------------------------------------------------------------------------
 
 report() {
     [ -n "$sampler" ] && kill "$sampler" 2>/dev/null && wait "$sampler" 2>/dev/null
@@ -373,7 +411,8 @@ report() {
     awk -F'\t' '$2 == "skipped" {skipped = skipped "\n  " $6; next} $2 != 0 && $2 != 77 {failed = failed "\n  rc " $2 "  " $6}
         END {print NR " parts" (failed ? "\nfailed:" failed : ", none failed") (skipped ? "\nno time was left for:" skipped : "")}' "$out/parts.tsv" |
         tee "$out/report.txt"
-    "$python" -c '' 2>/dev/null || { echo "no Python here: bench/gpu_table.py makes the table from $out elsewhere"; return; }
+    "$python" -c '' 2>/dev/null || { echo "no Python here: bench/gpu_table.py makes the table from $out elsewhere"
+    return; }
     local csv
     for csv in "$out"/ncu-*.csv; do
         [ -s "$csv" ] && { echo "${csv##*/}"; "$python" "$here/gpu_counters.py" "$csv"; } >"${csv%.csv}.txt" 2>&1
@@ -387,7 +426,8 @@ case $what in
 first) tests; plugins; bits; timings; decoding; sanitizers; choices; together; counters; attention ;;
 rival) rival ;;
 table3) whole_table ;;
-again) tests; plugins; bits; timings; decoding; [ -z "$only" ] || { sanitizers; choices; together; counters; attention; } ;;
+again) tests; plugins; bits; timings; decoding; [ -z "$only" ] || { sanitizers; choices; together; counters; attention
+} ;;
 esac
 report
 awk -F'\t' '$2 != "skipped" && $2 != 0 && $2 != 77 {bad = 1} END {exit bad}' "$out/parts.tsv"

@@ -2,15 +2,18 @@
 # Comparisons for bench/gpu.sh; each prints what it compares and fails if there is a difference.
 #
 # usage: gpu_compare.sh models A.db B.db                 compares the models of the two databases' runs byte by byte
-#        gpu_compare.sh ppl ABLATE RUN.db RECORD.json    base's dev perplexity differs from a recorded experiment's by at most 5 %
+#        gpu_compare.sh ppl ABLATE RUN.db RECORD.json    base's dev perplexity differs from a recorded experiment's by
+#        at most 5 %
 #        gpu_compare.sh outputs FILE...                  outputs of `ablate bench decode`: equal in all files
 set -u
 ppl_of() { # ABLATE DATABASE
-    "$1" query --format csv --db "$2" "SELECT value FROM results WHERE variant = 'base' AND metric = 'PPL' AND value IS NOT NULL LIMIT 1" | tail -1
+    "$1" query --format csv --db "$2" \
+        "SELECT value FROM results WHERE variant = 'base' AND metric = 'PPL' AND value IS NOT NULL LIMIT 1" | tail -1
 }
 case ${1-} in
 models)
-    cmp "$2".runs/*/*/model.safetensors "$3".runs/*/*/model.safetensors && echo "every byte of the two models is the same"
+    cmp "$2".runs/*/*/model.safetensors "$3".runs/*/*/model.safetensors &&
+        echo "every byte of the two models is the same"
     ;;
 ppl)
     folder=$(mktemp -d)

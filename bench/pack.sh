@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Packs ablate for a GPU machine that has none of its libraries: the program, plugins, the CUDA module, the tests for a real GPU, the
-# shared libraries, bench/, the recorded lengths, and Multi30k with Table 3's INI and record. bench/gpu.sh runs the pack there.
+# Packs ablate for a GPU machine that has none of its libraries: the program, plugins, the CUDA module, the tests for a
+# real GPU, the shared libraries, bench/, the recorded lengths, and Multi30k with Table 3's INI and record. bench/gpu.sh
+# runs the pack there.
 #
 # usage: bench/pack.sh OUT_FOLDER [--emulated]      makes OUT_FOLDER/ablate-gpu/ and OUT_FOLDER/ablate-gpu.tar.xz
 #   --emulated  packs the emulated GPU and its tests from BUILD instead, to test gpu.sh without a GPU
 #   BUILD       build folder (build-gpu next to the sources; an existing CMake cache is kept)
 #   JOBS        simultaneous compilers (all cores)
-#   ABLATE_DATA folder that contains multi30k/ (data next to the sources); without it the rows of Table 3 cannot be trained there
-# Needs nvcc in addition to what ./ablate needs. The C library is not packed: the other machine's must be as new as the printed one.
+#   ABLATE_DATA folder that contains multi30k/ (data next to the sources); without it the rows of Table 3 cannot be
+#   trained there
+# Needs nvcc in addition to what ./ablate needs. The C library is not packed: the other machine's must be as new as the
+# printed one.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 emulated=
@@ -23,7 +26,8 @@ if [ -z "$emulated" ]; then
     generator=() && command -v ninja >/dev/null && generator=(-G Ninja)
     [ -e "$build/CMakeCache.txt" ] && generator=()
     cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_CUDA=ON >"$out/pack.log"
-    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product ablate_cuda gpu_tests bench_kernels >>"$out/pack.log" 2>&1 || {
+    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product ablate_cuda gpu_tests bench_kernels \
+        >>"$out/pack.log" 2>&1 || {
         say "the build failed:" && tail -40 "$out/pack.log" >&2
         exit 1
     }
@@ -51,14 +55,15 @@ else
 fi
 find "$pack/bin" -type f -perm -u+x -exec strip --strip-unneeded {} +
 
-# Libraries that any of the programs wants, and theirs (ldd follows them). Those of the compiler go into a folder of their own: the
-# other machine's are newer, if it has them.
+# Libraries that any of the programs wants, and theirs (ldd follows them). Those of the compiler go into a folder of
+# their own: the other machine's are newer, if it has them.
 mapfile -t files < <(find "$pack/bin" -type f)
 for file in "${files[@]}"; do ldd "$file" 2>/dev/null || true; done | sort -u >"$out/ldd.txt"
 if grep 'not found' "$out/ldd.txt" >&2; then exit 1; fi
 while read -r name _ path _; do
     case $name in
-    ld-linux* | /lib*/ld-linux* | linux-vdso* | libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | libresolv.so*) ;;
+    ld-linux* | /lib*/ld-linux* | linux-vdso* | libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | \
+        libresolv.so*) ;;
     libstdc++.so* | libgcc_s.so* | libgomp.so*) cp -L "$path" "$pack/gcc/$name" ;;
     lib*) cp -L "$path" "$pack/lib/$name" ;;
     esac
@@ -86,17 +91,20 @@ SH
 chmod +x "$pack/with" "$pack/ablate"
 
 # Nothing but the C library may come from elsewhere.
-for file in "${files[@]}"; do LD_LIBRARY_PATH=$pack/lib:$pack/gcc ldd "$file"; done | awk '/=> \//{print $1, $3}' | sort -u |
+for file in "${files[@]}"; do LD_LIBRARY_PATH=$pack/lib:$pack/gcc ldd "$file"; done | awk '/=> \//{print $1, $3}' |
+    sort -u |
     grep -v "$pack" | grep -Ev '^(libc|libm|libdl|librt|libpthread|libresolv)\.so' >"$out/outside.txt" || true
 if [ -s "$out/outside.txt" ]; then say "libraries that were not carried:" && cat "$out/outside.txt" >&2 && exit 1; fi
 rm -f "$out/outside.txt" "$out/ldd.txt"
 
-needs=$(find "$pack" -type f -name '*.so*' -o -type f -path '*/bin/*' | xargs objdump -T 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
+needs=$(find "$pack" -type f -name '*.so*' -o -type f -path '*/bin/*' | xargs objdump -T 2>/dev/null |
+    grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
 git -C "$root" log -1 --format='%H%n%cd' >"$pack/version.txt" 2>/dev/null || true
 git -C "$root" status --short >>"$pack/version.txt" 2>/dev/null || true
 echo "needs $needs or newer, $(uname -m)" >>"$pack/version.txt"
 env -i "$pack/ablate" devices >/dev/null || { say "the packed program does not run here"; exit 1; }
-# The module and each test hold the same kernels: a dictionary that reaches back over a whole file finds them again (wants 1 GB here, 0.1 GB there).
+# The module and each test hold the same kernels: a dictionary that reaches back over a whole file finds them again
+# (wants 1 GB here, 0.1 GB there).
 XZ_OPT=${XZ_OPT---lzma2=preset=6,dict=96MiB} tar -C "$out" --sort=name -cJf "$out/ablate-gpu.tar.xz" ablate-gpu
 size=$(stat -c %s "$out/ablate-gpu.tar.xz")
 say "$out/ablate-gpu.tar.xz: $((size / 1000000)) MB, $(du -sm "$pack" | cut -f1) MB unpacked, needs $needs or newer"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Training speed of ablate and PyTorch on this machine: both in turn, medians of the repeats, one table and one JSON line each.
+# Training speed of ablate and PyTorch on this machine: both in turn, medians of the repeats, one table and one JSON
+# line each.
 #
 # usage: bench/train.sh PYTHON LENGTHS [REPEATS [SECONDS [CONFIG...]]]
 #   PYTHON   an interpreter with a recent torch
@@ -11,16 +12,19 @@ python=$1 lengths=$2 repeats=${3:-3} seconds=${4:-10}
 shift $(($# > 4 ? 4 : $#))
 configs=${*:-tiny small base}
 threads=${THREADS:-2}
-modes=${TORCH_MODES:-bf16-compile-packed autocast-compile-packed bf16-eager-packed fp32-compile-packed fp32-eager-packed}
+modes="bf16-compile-packed autocast-compile-packed bf16-eager-packed fp32-compile-packed fp32-eager-packed"
+modes=${TORCH_MODES:-$modes}
 program=${ABLATE:-$here/../build/ablate}
 out=$(mktemp)
 for repeat in $(seq "$repeats"); do
     for config in $configs; do
         for precision in bf16 fp32; do
-            "$program" bench train --vocab 10000 --lengths "$lengths" --config "$config" --precision $precision --seconds "$seconds" --threads "$threads" | tee -a "$out"
+            "$program" bench train --vocab 10000 --lengths "$lengths" --config "$config" --precision $precision \
+                --seconds "$seconds" --threads "$threads" | tee -a "$out"
         done
         for mode in $modes; do
-            "$python" "$here/train_torch.py" --lengths "$lengths" --config "$config" --mode "$mode" --seconds "$seconds" --steps 5 --threads "$threads" 2>/dev/null | tee -a "$out"
+            "$python" "$here/train_torch.py" --lengths "$lengths" --config "$config" --mode "$mode" --seconds \
+                "$seconds" --steps 5 --threads "$threads" 2>/dev/null | tee -a "$out"
         done
     done
 done

@@ -12,7 +12,8 @@ install(CODE [[
   set(here "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
   set(ENV{ABLATE_HOME} "${here}")
   foreach(page "man;share/man/man1/ablate.1" "completion bash;share/bash-completion/completions/ablate"
-      "completion zsh;share/zsh/vendor-completions/_ablate" "completion fish;share/fish/vendor_completions.d/ablate.fish")
+      "completion zsh;share/zsh/vendor-completions/_ablate"
+      "completion fish;share/fish/vendor_completions.d/ablate.fish")
     list(POP_FRONT page command file)
     separate_arguments(command)
     execute_process(COMMAND "${here}/bin/ablate" ${command} OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE failed)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# aarch64.sh [COMPILER] - compiles base, graph and cpu for aarch64 with Debian's cross compiler (gcc-aarch64-linux-gnu; only the generic
-# kernels exist for that family) and runs the tests of the products and of the tape under qemu-user. Skipped (77) with a message if the
-# compiler is missing; compiles only, if qemu is missing.
+# aarch64.sh [COMPILER] - compiles base, graph and cpu for aarch64 with Debian's cross compiler (gcc-aarch64-linux-gnu;
+# only the generic kernels exist for that family) and runs the tests of the products and of the tape under qemu-user.
+# Skipped (77) with a message if the compiler is missing; compiles only, if qemu is missing.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 cc=${1:-aarch64-linux-gnu-gcc}
@@ -11,7 +11,8 @@ if ! command -v "$cc" >/dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-flags=(-std=gnu11 -O2 -g1 -fopenmp -D_GNU_SOURCE -DABLATE_VERSION='"0"' -DSOURCE_DIR="\"$PWD\"" -DBUILD_DIR="\"$work\"" -Icore -Itests/unit
+flags=(-std=gnu11 -O2 -g1 -fopenmp -D_GNU_SOURCE -DABLATE_VERSION='"0"' -DSOURCE_DIR="\"$PWD\"" \
+    -DBUILD_DIR="\"$work\"" -Icore -Itests/unit
     -Wall -Wextra -Wno-psabi)
 fast=(-O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 
@@ -22,7 +23,8 @@ compile() {
     shift
     local source
     for source in "$@"; do echo "$source"; done |
-        xargs -P"$(nproc)" -I{} sh -c '"$@" -c "$0" -o "'"$folder"'/$(basename "$0").o"' {} "$cc" "${flags[@]}" "${level[@]}"
+        xargs -P"$(nproc)" -I{} sh -c '"$@" -c "$0" -o "'"$folder"'/$(basename "$0").o"' {} "$cc" "${flags[@]}" \
+        "${level[@]}"
 }
 level=()
 compile common core/base/*.c core/tensor/graph/*.c core/tensor/cpu/{cpu,isa,machine}.c
@@ -33,7 +35,8 @@ for source in core/tensor/cpu/*.c; do
 done
 compile set "${kernels[@]}"
 "${cc%gcc}ld" -r -o "$work/set.all" "$work"/set/*.o
-"${cc%gcc}objcopy" --redefine-sym cpu_table=cpu_table_generic --keep-global-symbol=cpu_table_generic "$work/set.all" "$work/set.o"
+"${cc%gcc}objcopy" --redefine-sym cpu_table=cpu_table_generic --keep-global-symbol=cpu_table_generic "$work/set.all" \
+    "$work/set.o"
 echo "core/base, core/tensor/graph and core/tensor/cpu compile for $("$cc" -dumpmachine)"
 
 if ! command -v qemu-aarch64 >/dev/null; then

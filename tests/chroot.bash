@@ -1,6 +1,6 @@
-# chroot.bash - in_distro SUITE SCRIPT [MMDEBSTRAP OPTIONS...]: makes a bare Debian of that suite in a temporary folder, runs SCRIPT in
-# it, and removes it. If OUT is set, files that SCRIPT leaves in /root/out are copied to $OUT/out. Packages come from this machine's apt
-# sources, with the same apt settings.
+# chroot.bash - in_distro SUITE SCRIPT [MMDEBSTRAP OPTIONS...]: makes a bare Debian of that suite in a temporary folder,
+# runs SCRIPT in it, and removes it. If OUT is set, files that SCRIPT leaves in /root/out are copied to $OUT/out.
+# Packages come from this machine's apt sources, with the same apt settings.
 # Needs mmdebstrap, and root or user namespaces.
 
 # The address of Debian's archive that this machine's apt uses, such as its nearest mirror.

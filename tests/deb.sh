@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# deb.sh SUITE - tests the Debian package: builds it in a bare Debian of that suite from a clone of the current commit, installs it in another,
-# runs the quick sweep there, prints the paper's Table 3, and compiles a plugin against it. For bookworm or trixie; see chroot.bash.
+# deb.sh SUITE - tests the Debian package: builds it in a bare Debian of that suite from a clone of the current commit,
+# installs it in another, runs the quick sweep there, prints the paper's Table 3, and compiles a plugin against it. For
+# bookworm or trixie; see chroot.bash.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source tests/chroot.bash
@@ -16,7 +17,8 @@ in_distro "$suite" "
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dpkg-dev file
     (cd build && cpack)
     mkdir /root/out
-    mv build/*.deb /root/out" --include=git,ca-certificates --customize-hook="upload $OUT/ablate.bundle /root/ablate.bundle"
+    mv build/*.deb /root/out" --include=git,ca-certificates \
+        --customize-hook="upload $OUT/ablate.bundle /root/ablate.bundle"
 built=$OUT/out
 deb=$(cd "$built" && echo *.deb)
 dpkg-deb --info "$built/$deb"

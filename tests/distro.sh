@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# distro.sh [--user] SUITE [COMMAND] - tests the README on a bare Debian: in a chroot with only git and a clone of the current commit, runs the
-# README's two commands, or COMMAND instead (such as './ablate run experiments/quick.ini'). --user: as a normal user without sudo, and without
-# apt's lists, runs the first command only, then checks a plugin.
-# SUITE is bookworm (Debian 12) or trixie (13). Takes about half an hour on two cores; see chroot.bash for what it needs.
+# distro.sh [--user] SUITE [COMMAND] - tests the README on a bare Debian: in a chroot with only git and a clone of the
+# current commit, runs the README's two commands, or COMMAND instead (such as './ablate run experiments/quick.ini').
+# --user: as a normal user without sudo, and without apt's lists, runs the first command only, then checks a plugin.
+# SUITE is bookworm (Debian 12) or trixie (13). Takes about half an hour on two cores; see chroot.bash for what it
+# needs.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source tests/chroot.bash

@@ -1,8 +1,10 @@
-# mpi.bash - for tests with several ranks: `mpi_missing BUILD_FOLDER SOURCE` prints why there is no MPI, or nothing. As root it installs Debian's
-# Open MPI first, and builds the module here if the build ran before the package was installed.
+# mpi.bash - for tests with several ranks: `mpi_missing BUILD_FOLDER SOURCE` prints why there is no MPI, or nothing. As
+# root it installs Debian's Open MPI first, and builds the module here if the build ran before the package was
+# installed.
 mpi_install() {
     if ! command -v mpirun mpicc >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin >/dev/null 2>&1 </dev/null || true
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin \
+            >/dev/null 2>&1 </dev/null || true
     fi
 }
 mpi_missing() {
@@ -11,7 +13,8 @@ mpi_missing() {
     command -v mpirun >/dev/null || { echo "mpirun is missing (Debian: libopenmpi-dev, openmpi-bin)"; return; }
     [ -e "$module" ] && return
     command -v mpicc >/dev/null || { echo "mpicc is missing (Debian: libopenmpi-dev)"; return; }
-    mpicc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -I"$2/core" -o "$work/ablate_mpi.so" "$2/core/tensor/comm/mpi.c" || echo "the MPI module does not compile"
+    mpicc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -I"$2/core" -o "$work/ablate_mpi.so" \
+        "$2/core/tensor/comm/mpi.c" || echo "the MPI module does not compile"
 }
 # To be called in the test's own shell.
 mpi_use() {

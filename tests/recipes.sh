@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# recipes.sh ROOT [WORD...] - applies each worked example of CONTRIBUTING.md to a copy of the tree, builds, and runs what was added. An
-# example is a section whose heading ends in its number of files, "## A command: 2 files". A sentence says what is done with the code
-# block below it:
+# recipes.sh ROOT [WORD...] - applies each worked example of CONTRIBUTING.md to a copy of the tree, builds, and runs
+# what was added. An example is a section whose heading ends in its number of files, "## A command: 2 files". A sentence
+# says what is done with the code block below it:
 #
 #     New file `core/cli/seeds.c`:
-#     In `core/base/base.h`, below `LINE`:        (or `above`, or `instead of`): one line of the file that contains this text
+#     In `core/base/base.h`, below `LINE`:        (or `above`, or `instead of`): one line of the file that contains this
+#     text
 #     Build and run:                              a script for bash, in the copy; a command that fails fails the test
 #
-# An example that needs more files than its heading says is refused. WORD: only examples whose heading contains it. First, small trees
-# whose examples are wrong must be refused for their reason.
+# An example that needs more files than its heading says is refused. WORD: only examples whose heading contains it.
+# First, small trees whose examples are wrong must be refused for their reason.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -79,10 +80,12 @@ try() {
     local root=$1 copy=$2 example title files touched step word wanted tried=0
     shift 2
     mkdir -p "$copy"
-    tar -C "$root" --exclude=./.git --exclude='./build*' --exclude=./data --exclude=./runs --exclude='./results.db*' -cf - . |
+    tar -C "$root" --exclude=./.git --exclude='./build*' --exclude=./data --exclude=./runs --exclude='./results.db*' \
+        -cf - . |
         tar -C "$copy" -xf -
     cd "$copy"
-    export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1 GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=recipes \
+    export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1 GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name \
+        GIT_CONFIG_VALUE_0=recipes \
         GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=recipes@localhost
     git init -q
     git add -A
@@ -105,7 +108,8 @@ try() {
         done
         touched=$(git status --porcelain --untracked-files=all | cut -c4-)
         if [ "$(wc -l <<<"$touched")" != "$files" ]; then
-            printf 'CONTRIBUTING.md, %s: %s files by its heading, but the example touches\n%s\n' "$title" "$files" "$touched"
+            printf 'CONTRIBUTING.md, %s: %s files by its heading, but the example touches\n%s\n' "$title" "$files" \
+                "$touched"
             return 1
         fi
         git add -A

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# reliability.sh [faults|kills|fuzz]... - the long runs that docs/reliability.md reports; without arguments all three. CI runs a part of each.
-#   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per command and kind)
+# reliability.sh [faults|kills|fuzz]... - the long runs that docs/reliability.md reports; without arguments all three.
+# CI runs a part of each.
+#   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per
+#   command and kind)
 #   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
 set -uo pipefail
@@ -10,7 +12,8 @@ cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 rc=0
 for part in "$@"; do
     case $part in
-    faults) bash tests/fault/loop.sh "$PWD/build/ablate" "$PWD" "$PWD/build/tests/fault.so" "${FAULTS:-whole}" || rc=1 ;;
+    faults) bash tests/fault/loop.sh "$PWD/build/ablate" "$PWD" "$PWD/build/tests/fault.so" "${FAULTS:-whole}" ||
+        rc=1 ;;
     kills) ABLATE_TEST_KILLS=${KILLS:-1000} bash tests/cli/kill.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     fuzz) bash tests/fuzz/run.sh "${MILLIONS:-10}" || rc=1 ;;
     *) echo "reliability.sh: found '$part', expected faults, kills or fuzz" && exit 2 ;;

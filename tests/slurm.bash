@@ -1,12 +1,14 @@
-# slurm.bash - a private Slurm for tests on this machine: `slurm_start FOLDER NODES CPUS` starts munged, slurmctld and a slurmd per node with
-# all their files in FOLDER; `slurm_stop FOLDER` ends them by their pid files. Both need root and Debian's slurm-wlm and munge.
+# slurm.bash - a private Slurm for tests on this machine: `slurm_start FOLDER NODES CPUS` starts munged, slurmctld and a
+# slurmd per node with all their files in FOLDER; `slurm_stop FOLDER` ends them by their pid files. Both need root and
+# Debian's slurm-wlm and munge.
 
 # Prints why Slurm cannot run, or nothing. As root it installs the packages first.
 slurm_missing() {
     [ "$(id -u)" = 0 ] || { echo "starting a Slurm needs root"; return; }
     local name
     if ! command -v slurmctld slurmd sbatch munged >/dev/null && command -v apt-get >/dev/null; then
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends slurm-wlm munge >/dev/null 2>&1 </dev/null || true
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends slurm-wlm munge >/dev/null 2>&1 \
+            </dev/null || true
     fi
     for name in slurmctld slurmd sbatch munged; do
         command -v $name >/dev/null || { echo "$name is missing (Debian: slurm-wlm, munge)"; return; }
@@ -23,13 +25,16 @@ slurm_start() {
         chmod 600 "$at/munge/key"
         chown -R munge "$at/munge"
         mkdir -p /run/munge && chown munge /run/munge && chmod 755 /run/munge
-        setpriv --reuid munge --regid munge --clear-groups munged --force --key-file "$at/munge/key" --pid-file "$at/munge/pid" \
+        setpriv --reuid munge --regid munge --clear-groups munged --force --key-file "$at/munge/key" --pid-file \
+            "$at/munge/pid" \
             --log-file "$at/munge/log" --seed-file "$at/munge/seed" >"$at/munge/out" 2>&1 || return 1
     fi
     {
         printf '%s\n' ClusterName=ablate "SlurmctldHost=$host" SlurmUser=root SlurmdUser=root AuthType=auth/munge \
-            ProctrackType=proctrack/linuxproc TaskPlugin=task/none SelectType=select/cons_tres SelectTypeParameters=CR_Core \
-            ReturnToService=2 JobAcctGatherType=jobacct_gather/none MpiDefault=none SchedulerParameters=batch_sched_delay=1,sched_interval=1,sched_min_interval=0 \
+            ProctrackType=proctrack/linuxproc TaskPlugin=task/none SelectType=select/cons_tres \
+            SelectTypeParameters=CR_Core \
+            ReturnToService=2 JobAcctGatherType=jobacct_gather/none MpiDefault=none \
+            SchedulerParameters=batch_sched_delay=1,sched_interval=1,sched_min_interval=0 \
             KillWait=5 MinJobAge=30 SlurmctldTimeout=60 SlurmdTimeout=30 "SlurmctldPort=16817" \
             "StateSaveLocation=$at/state" "SlurmctldPidFile=$at/slurmctld.pid" "SlurmctldLogFile=$at/slurmctld.log" \
             "SlurmdSpoolDir=$at/spool/%n" "SlurmdPidFile=$at/slurmd-%n.pid" "SlurmdLogFile=$at/slurmd-%n.log"

@@ -3,14 +3,16 @@
 source "$(dirname "$0")/common.bash" "$@"
 
 gold=$source/tests/data/alignments.tsv
-{ tiny pairs 20 | grep -v '^task\|^sequence' && printf 'translation.data = synthetic\ntranslation.train_pairs = 500\nvocab = words\n'; } >pairs.ini
+{ tiny pairs 20 | grep -v '^task\|^sequence' &&
+    printf 'translation.data = synthetic\ntranslation.train_pairs = 500\nvocab = words\n'; } >pairs.ini
 exits 0 ablate run pairs.ini --threads 1 --progress none
 
 echo "likelihoods of given targets"
 cut -f1,2 "$gold" | head -n 20 >some.tsv
 exits 0 ablate score likelihood --run pairs/base <some.tsv
 equal "$(wc -l <out)" 20 "a line per pair"
-equal "$(cut -f2 out | xargs)" "$(cut -f2 some.tsv | awk '{print NF + 1}' | xargs)" "tokens of the targets, the end counted"
+equal "$(cut -f2 out | xargs)" "$(cut -f2 some.tsv | awk '{print NF + 1}' |
+    xargs)" "tokens of the targets, the end counted"
 cp out likelihoods
 # the sum is the perplexity's: the same pairs in another order and in one part give the same figures
 tac some.tsv >turned.tsv
@@ -37,7 +39,8 @@ paste some.txt out >outputs.tsv
 exits 0 ablate translate --run pairs/base --alignment <some.txt
 cp out aligned
 exits 0 ablate align --run pairs/base <outputs.tsv
-equal "$(cat aligned)" "$(paste -d '|' <(cut -f2 outputs.tsv) out | sed 's/|/ ||| /')" "outputs, each with what align prints for it"
+equal "$(cat aligned)" "$(paste -d '|' <(cut -f2 outputs.tsv) out |
+    sed 's/|/ ||| /')" "outputs, each with what align prints for it"
 exits 1 ablate translate --run pairs/base --alignment --nbest 2 --beam-size 2 <some.txt
 has err '--alignment is for translations of one model'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Settings of an INI for designing and judging an experiment: matched budgets, a search per row, seeds added until decided, a verdict; the view
-# `paired`; plan.
+# Settings of an INI for designing and judging an experiment: matched budgets, a search per row, seeds added until
+# decided, a verdict; the view `paired`; plan.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
@@ -67,7 +67,8 @@ exits 0 ablate import machine1.json machine2.json --db both.db
 has err "machine2.json: 2 runs added"
 exits 0 ablate table shared --db both.db
 has out "mean ± sd over 2 seeds"
-equal "$(sql "SELECT n||' '||n_base FROM paired WHERE row='wide' AND metric='acc'" both.db)" "2 2" "the view paired of merged runs"
+equal "$(sql "SELECT n||' '||n_base FROM paired WHERE row='wide' AND metric='acc'" both.db)" "2 2" \
+    "the view paired of merged runs"
 exits 0 env ABLATE_DB=both.db "$program" record shared both.json
 exits 0 ablate import both.json --db again.db
 has err "both.json: 4 runs added"

@@ -1,5 +1,6 @@
-# The pages of `ablate report` and `ablate attention` in a real browser (Chromium, headless): no errors on its console, nothing wider than a phone,
-# sorting and choosing work, it prints. Skipped where no Chromium is. KEEP=FOLDER keeps the screenshots there.
+# The pages of `ablate report` and `ablate attention` in a real browser (Chromium, headless): no errors on its console,
+# nothing wider than a phone, sorting and choosing work, it prints. Skipped where no Chromium is. KEEP=FOLDER keeps the
+# screenshots there.
 source "$(dirname "$0")/common.bash" "$@"
 for browser in chromium chromium-browser google-chrome; do command -v $browser >/dev/null && break; done
 command -v $browser >/dev/null || { echo "skipped: no chromium here (apt install chromium)"; exit 77; }
@@ -72,10 +73,12 @@ for size in 390 700 1200 1920; do
     [ $size -ge 1180 ] && figure=wide
     over=0
     [ $size -eq 700 ] && over=$(sed -n 's|.*<title>seen.* over \([0-9]*\) .*|\1|p' dom) # here it may scroll
-    equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen $figure over $over paper $paper" "the page at $size"
+    equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen $figure over $over paper $paper" \
+        "the page at $size"
 done
 browse 1200,844 seen.html --dump-dom --blink-settings=preferredColorScheme=0
-equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen wide over 0 paper rgb(22, 22, 22)" "the page in the dark"
+equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen wide over 0 paper rgb(22, 22, 22)" \
+    "the page in the dark"
 
 browse 390,3000 page.html --screenshot="$work/phone.png"
 equal "$(png_size phone.png)" 390x3000 "screenshot at a phone's width"

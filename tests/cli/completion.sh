@@ -15,11 +15,13 @@ offers() { # EXPECTED WORD...
     shift
     equal "$(complete_as "$@" | paste -sd' ')" "$expected" "words after: $*"
 }
-equal "$(bash -c 'source <(ablate completion bash); complete -p ablate')" "complete -o bashdefault -o default -F _ablate ablate" "what bash knows"
+equal "$(bash -c 'source <(ablate completion bash); complete -p ablate')" \
+    "complete -o bashdefault -o default -F _ablate ablate" "what bash knows"
 
 echo "commands"
 offers "test table tag translate" ablate t
-equal "$(complete_as ablate - | sort)" "$({ ablate help | sed -n 's/^  \([a-z]*\) .*/\1/p'; echo help; } | sort -u)" "all commands, and help"
+equal "$(complete_as ablate - | sort)" "$({ ablate help | sed -n 's/^  \([a-z]*\) .*/\1/p'; echo help; } |
+    sort -u)" "all commands, and help"
 offers "" ablate nothing
 
 echo "options and their values"
@@ -66,7 +68,8 @@ while read -r command; do
     cp out help
     exits 0 ablate $command -h
     equal "$(diff out help)" "" "-h and --help of $command"
-    equal "$(complete_as ablate $command -- | sort)" "$(sed -n '/^options/,/^$/p' help | grep -oE -- '--[a-z][a-z-]*' | sort -u)" "long options of $command"
+    equal "$(complete_as ablate $command -- | sort)" "$(sed -n '/^options/,/^$/p' help | grep -oE -- '--[a-z][a-z-]*' |
+        sort -u)" "long options of $command"
     has manual ".SS \"ablate ${command//-/\\-}"
 done <commands
 

@@ -1,4 +1,5 @@
-# Completion in zsh and fish, by the shells themselves: what a typed line becomes after Tab. Bash and the words themselves: completion.sh.
+# Completion in zsh and fish, by the shells themselves: what a typed line becomes after Tab. Bash and the words
+# themselves: completion.sh.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir bin
 cat >bin/ablate <<SH
@@ -28,7 +29,8 @@ if command -v fish >/dev/null; then
     echo "fish"
     fish -c 'source (ablate completion fish | psub)
         for line in "wat" "run x.ini -s hea" "parse -s parsing.linearisation=l" "score f1 --g"; complete -C "ablate $line"; end' >fished 2>complaints
-    equal "$(sed 's/\t.*//' fished | paste -sd' ')" "watch heads= parsing.linearisation=labels --gold" "words offered by fish"
+    equal "$(sed 's/\t.*//' fished |
+        paste -sd' ')" "watch heads= parsing.linearisation=labels --gold" "words offered by fish"
     equal "$(cat complaints)" "" "complaints of fish"
 else
     echo "skipped: fish is not installed (apt-get install fish)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ownership by database, spec and host: run folders, names of databases, recorded files, several hosts on one sweep, and settings of
-# the whole sweep.
+# Ownership by database, spec and host: run folders, names of databases, recorded files, several hosts on one sweep, and
+# settings of the whole sweep.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 
@@ -42,21 +42,26 @@ echo "data made from the run's own seed"
 { tiny seeds 12 && printf 'sequence.data_seed = run\n'; } >seeds.ini
 exits 0 ablate run seeds.ini "${fast[@]}" --seeds 1,2
 equal "$(cat home/runs/seeds/*/test.ref | sort -u | wc -l | awk '{print ($1 > 30)}')" 1 "two seeds have other data"
-equal "$(sql "SELECT count(DISTINCT sha256) FROM artifact WHERE path LIKE '%/seeds/%test.ref'")" 2 "references of two seeds"
+equal "$(sql "SELECT count(DISTINCT sha256) FROM artifact WHERE path LIKE '%/seeds/%test.ref'")" 2 \
+    "references of two seeds"
 
 echo "a difference and its p are of the same seeds; p only over the same sentences"
-{ tiny rows 12 && printf 'sequence.data_seed = 1\n[variant other]\nsequence.data_seed = 2\n[variant same]\nlr = 0.004\n'; } >rows.ini
+{ tiny rows 12 && printf 'sequence.data_seed = 1\n[variant other]\nsequence.data_seed = 2\n[variant same]\nlr = 0.004\n'
+} >rows.ini
 exits 0 ablate run rows.ini "${fast[@]}" --seeds 1
 exits 0 ablate table rows --format csv
-p_of() { tr -d '\r' <out | awk -F, -v row="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "p_models") c = i } $2 == row { print ($c == "" ? "none" : "some") }'; }
-equal "$(p_of base) $(p_of other) $(p_of same)" "none none some" "p of base, of the row with other data, of the row with the same"
+p_of() { tr -d '\r' <out |
+    awk -F, -v row="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "p_models") c = i } $2 == row { print ($c == "" ? "none" : "some") }'; }
+equal "$(p_of base) $(p_of other) $(p_of same)" "none none some" \
+    "p of base, of the row with other data, of the row with the same"
 
 echo "two databases in one folder have run folders of their own"
 exits 0 ablate run small.ini "${fast[@]}" --db other.db
 equal "$(ls other.db.runs/small/*/model.safetensors | wc -l)" 1 "models of the other database"
 equal "$(ls home/runs/small/*/model.safetensors | wc -l)" 1 "models of the first one"
 exits 0 ablate ls small --db other.db
-equal "$(sql "SELECT count(*) FROM artifact WHERE path NOT LIKE '/%'" other.db)" 0 "artifacts whose place depends on where one stands"
+equal "$(sql "SELECT count(*) FROM artifact WHERE path NOT LIKE '/%'" other.db)" 0 \
+    "artifacts whose place depends on where one stands"
 rm other.db.runs/small/*/model.safetensors
 exits 0 ablate translate --run small/base <<<"s0001"
 
@@ -93,7 +98,8 @@ has two.json '\"file\":\"plugins/optimizer/adam.so\"'
 hasnt two.json "/plugins/"
 equal "$(grep -o '"stats":"[^"]*"' one.json)" "$(grep -o '"stats":"[^"]*"' two.json)" "statistics in both files"
 exits 0 ablate import two.json --db new.db
-equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND value IS NOT NULL" new.db | awk '{print ($1 > 0)}')" 1 "imported results"
+equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND value IS NOT NULL" new.db |
+    awk '{print ($1 > 0)}')" 1 "imported results"
 exits 1 ablate record small none.json --db none.db
 has err "no database at none.db"
 
@@ -122,12 +128,14 @@ wait 2>/dev/null
 exits 0 ablate run changed.ini "${fast[@]}"
 
 echo "early stopping between checkpoints, and an average that ends at the best"
-{ tiny early 600 && printf 'eval_every = 30\nsave_every = 100\npatience = 1\naverage_checkpoints = 3\nlr = 0.5\n'; } | awk '!/^(eval_every|save_every) = (10|5)$/ && !/^lr = 0.005/' >early.ini
+{ tiny early 600 && printf 'eval_every = 30\nsave_every = 100\npatience = 1\naverage_checkpoints = 3\nlr = 0.5\n'; } |
+    awk '!/^(eval_every|save_every) = (10|5)$/ && !/^lr = 0.005/' >early.ini
 exits 0 ablate run early.ini "${fast[@]}"
 { tiny best 200 && printf 'checkpoint = best\naverage_checkpoints = 2\n'; } >best.ini
 exits 0 ablate run best.ini "${fast[@]}"
 equal "$(sql "SELECT checkpoint FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
-    JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" | tr -d '"')" "average of 2, best" "weights of the result"
+    JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" |
+        tr -d '"')" "average of 2, best" "weights of the result"
 # the host at a small size: every figure is there, and nothing is left
 mkdir bench
 exits 0 ablate bench host --folder bench --runs 20 --points 30 --workers 5 --events 200 --rows 6 --seeds 5

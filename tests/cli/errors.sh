@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Errors give the place, what was expected and the nearest name; the exit code is 2 for usage and 1 for failures; existing
-# data are kept.
+# Errors give the place, what was expected and the nearest name; the exit code is 2 for usage and 1 for failures;
+# existing data are kept.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny good 12 >good.ini
@@ -146,7 +146,8 @@ has err "of disk"
 exits 0 ablate run good.ini --db again.db --threads 1
 has err "results go to again.db, files to $work/again.db.runs/"
 
-equal "$(sha256sum <(ablate query 'SELECT * FROM results') <(ablate query 'SELECT * FROM attempt') | cut -c1-64)" "$before" "the sweep that was there before"
+equal "$(sha256sum <(ablate query 'SELECT * FROM results') <(ablate query 'SELECT * FROM attempt') |
+    cut -c1-64)" "$before" "the sweep that was there before"
 equal "$(sql 'PRAGMA integrity_check')" ok "integrity_check"
 equal "$(sql 'SELECT group_concat(name) FROM experiment')" good "experiments: none came from a spec with errors"
 finish

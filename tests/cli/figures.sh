@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Figures of README.md and docs/results.md are those of the recorded experiments: between `<!-- figures: COMMAND; COMMAND -->` and `<!-- end -->`, each
-# "mean ± sd", "[low, high]" and p stands in what these commands print; those of a table's line in one row of it.
+# Figures of README.md and docs/results.md are those of the recorded experiments: between `<!-- figures: COMMAND;
+# COMMAND -->` and `<!-- end -->`, each "mean ± sd", "[low, high]" and p stands in what these commands print; those of a
+# table's line in one row of it.
 source "$(dirname "$0")/common.bash" "$@"
 
-# What the commands print, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 | −11.1, −7.1 | 0.004 |".
+# What the commands print, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 | −11.1, −7.1 |
+# 0.004 |".
 printed() {
     local one IFS=';'
     for one in $1; do
@@ -15,7 +17,8 @@ printed() {
 }
 # The figures of a line, one a line, as cells.
 figures() {
-    grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]|(, |p )<?[01]\.[0-9]+' | sed -E 's/^(, |p )(<?[01]\.)/\2/; s/^\[(.*)\]$/\1/; s/^/| /; s/$/ /'
+    grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]|(, |p )<?[01]\.[0-9]+' |
+        sed -E 's/^(, |p )(<?[01]\.)/\2/; s/^\[(.*)\]$/\1/; s/^/| /; s/$/ /'
 }
 check_file() {
     local line number=0 on= figure wanted
@@ -30,7 +33,8 @@ check_file() {
         cp printed rows
         while IFS= read -r figure; do
             checks=$((checks + 1)) wanted=$figure
-            grep -qF -- "$wanted" rows || wrong "$1:$number: \"${figure#| }\" is in no row of the experiment, or not with the line's other figures"
+            grep -qF -- "$wanted" rows ||
+                wrong "$1:$number: \"${figure#| }\" is in no row of the experiment, or not with the line's other figures"
             [[ $on$line == 'row|'* ]] && { grep -F -- "$wanted" rows >left || true; } && mv left rows
         done < <(figures <<<"$line")
     done <"$source/$1"

@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
-# usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh completely on the emulated GPU in the smallest sizes, so that no
-# line of them runs for the first time on a borrowed GPU. Stand-ins replace NVIDIA's tools and PyTorch: they record their arguments and print
-# plausible output. TORCH: an interpreter with PyTorch, to run its programs too, on the CPU.
+# usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh completely on the emulated GPU in the
+# smallest sizes, so that no line of them runs for the first time on a borrowed GPU. Stand-ins replace NVIDIA's tools
+# and PyTorch: they record their arguments and print plausible output. TORCH: an interpreter with PyTorch, to run its
+# programs too, on the CPU.
 set -u
 program=$1 sources=$2
 build=$(dirname -- "$program")
 module=$build/tests/emulated_cuda.so
-if [ ! -e "$module" ] || [ ! -x "$build/shim_test_select" ]; then echo "skipped: $module or shim_test_select is not built" && exit 77; fi
+if [ ! -e "$module" ] || [ ! -x "$build/shim_test_select" ]
+then echo "skipped: $module or shim_test_select is not built" && exit 77; fi
 folder=$(mktemp -d)
 trap '[ -n "${KEEP-}" ] && echo "kept: $folder" || rm -rf "$folder"' EXIT # KEEP: to look at
 failed=0
 wrong() { failed=$((failed + 1)) && printf 'WRONG: %s\n' "$*"; }
-has() { grep -qE -- "$2" "$1" || { wrong "${1##*/} has no line like '$2':" && tail -n "${3:-40}" "$1"; }; } # FILE PATTERN
+has() { grep -qE -- "$2" "$1" || { wrong "${1##*/} has no line like '$2':" && tail -n "${3:-40}" "$1"; }
+} # FILE PATTERN
 
-# ---- stand-ins ---------------------------------------------------------------------------------------------------------
+# ---- stand-ins -------------------------------------------------------------------------------------------------------
 mkdir "$folder/tools" "$folder/log"
 export PATH=$folder/tools:$PATH STAND_IN_LOG=$folder/log/tools.txt REAL_PYTHON=${TORCH:-$(command -v python3)}
 stand_in() { cat >"$folder/tools/$1" && chmod +x "$folder/tools/$1"; }
@@ -71,12 +74,14 @@ esac
 SH
 export PYTHON=${TORCH:-$folder/tools/python}
 
-# ---- the pack ------------------------------------------------------------------------------------------------------------
-BUILD=$build XZ_OPT=-0 ABLATE_DATA=$folder/no-data bash "$sources/bench/pack.sh" "$folder/packed" --emulated >"$folder/log/pack.txt" 2>&1 || wrong "pack.sh failed"
+# ---- the pack --------------------------------------------------------------------------------------------------------
+BUILD=$build XZ_OPT=-0 ABLATE_DATA=$folder/no-data bash "$sources/bench/pack.sh" "$folder/packed" --emulated \
+    >"$folder/log/pack.txt" 2>&1 || wrong "pack.sh failed"
 has "$folder/log/pack.txt" 'ablate-gpu.tar.xz: [0-9]+ MB'
 has "$folder/log/pack.txt" 'no .*no-data/multi30k: the rows of Table 3 cannot be trained there'
 pack=$folder/packed/ablate-gpu
-# The real tests are tests of their own, and take minutes here: quick ones under their names, and one that only our own kernels pass.
+# The real tests are tests of their own, and take minutes here: quick ones under their names, and one that only our own
+# kernels pass.
 mkdir "$folder/kept"
 mv "$pack"/bin/gpu_test_* "$folder/kept/"
 for name in attend rows select; do cp "$folder/kept/gpu_test_select" "$pack/bin/gpu_test_$name"; done
@@ -108,20 +113,25 @@ sequence.test_length = 7
 d_ff = 16
 INI
 unset ABLATE_DATA ABLATE_DB
-(cd "$folder" && "$program" run table.ini --only base --device cpu --no-check --db cpu.db && "$program" record tiny cpu.json --db cpu.db) >"$folder/log/cpu.txt" 2>&1 ||
+(cd "$folder" && "$program" run table.ini --only base --device cpu --no-check --db cpu.db &&
+    "$program" record tiny cpu.json --db cpu.db) >"$folder/log/cpu.txt" 2>&1 ||
     wrong "the row of the table on the CPU failed: $(tail -3 "$folder/log/cpu.txt")"
 
 echo "PS4='+\${BASH_SOURCE##*/}:\$LINENO:'" >"$folder/trace.env"
-# call NAME EXPECTED ARGUMENTS...: gpu.sh in the folder, results in $folder/NAME, its words in log/NAME.txt. Traced: which of its lines were run?
+# call NAME EXPECTED ARGUMENTS...: gpu.sh in the folder, results in $folder/NAME, its words in log/NAME.txt. Traced:
+# which of its lines were run?
 call() {
     local name=$1 expected=$2 rc=0
     shift 2
-    (cd "$folder" && exec 9>>log/trace.txt && BASH_XTRACEFD=9 BASH_ENV=$folder/trace.env MINI=1 OUT=$folder/$name TABLE3=$folder/table.ini RECORD=$folder/cpu.json \
+    (cd "$folder" && exec 9>>log/trace.txt &&
+        BASH_XTRACEFD=9 BASH_ENV=$folder/trace.env MINI=1 OUT=$folder/$name TABLE3=$folder/table.ini \
+        RECORD=$folder/cpu.json \
         bash -x "$pack/bench/gpu.sh" "$@" >"log/$name.txt" 2>&1) || rc=$?
-    [ $rc = "$expected" ] || { wrong "gpu.sh $*: exit code $rc, expected $expected:" && tail -40 "$folder/log/$name.txt"; }
+    [ $rc = "$expected" ] || { wrong "gpu.sh $*: exit code $rc, expected $expected:" && tail -40 "$folder/log/$name.txt"
+    }
 }
 
-# ---- calls ---------------------------------------------------------------------------------------------------------------
+# ---- calls -----------------------------------------------------------------------------------------------------------
 call usage 2 second "$pack"
 has "$folder/log/usage.txt" '^usage: bench/gpu.sh first'
 ABLATE_CUDA_MODULE=$folder/none.so call closed 3 first "$pack"
@@ -132,10 +142,13 @@ has "$folder/log/gate.txt" 'gate: five steps of small, memcheck'
 has "$folder/log/gate.txt" 'ABLATE_PRODUCT is "neither", expected "own", "library" or "plain"|parts'
 
 call first 1 first "$folder/packed/ablate-gpu"
-for part in 'gate: five steps of small' 'test select' 'test planted, ABLATE_PRODUCT=own' 'test rows, other numbers' 'ablate check' 'table 3 base' \
+for part in 'gate: five steps of small' 'test select' 'test planted, ABLATE_PRODUCT=own' 'test rows, other numbers' \
+    'ablate check' 'table 3 base' \
     'table 3 base, dev PPL' 'table 3 base, the same bits' 'train small bf16 stream' \
-    'train base bf16 graph, odd vocabulary' 'train base bf16 graph, plain products' 'train base bf16 graph, with a batch of pairs' \
-    'decode base, the same outputs' 'sanitizer racecheck attend' 'sanitizer synccheck optim' 'train big bf16 graph, algorithms chosen by time' 'together 8' 'ncu small' \
+    'train base bf16 graph, odd vocabulary' 'train base bf16 graph, plain products' \
+    'train base bf16 graph, with a batch of pairs' \
+    'decode base, the same outputs' 'sanitizer racecheck attend' 'sanitizer synccheck optim' \
+    'train big bf16 graph, algorithms chosen by time' 'together 8' 'ncu small' \
     'attention long cross cudnn'; do
     has "$folder/log/first.txt" "rc 0 +$part\$" 5
 done
@@ -164,12 +177,14 @@ has "$folder/log/rival.txt" 'rc 0 +torch decode'
 has "$folder/rival/table.txt" 'torch|bf16-'
 LIMIT=1 call short 3 rival "$pack"
 has "$folder/log/short.txt" 'no time was left for:'
-grep -q 'ncu --csv .*--clock-control none' "$STAND_IN_LOG" || wrong "ncu was not called so that it leaves the clocks alone"
+grep -q 'ncu --csv .*--clock-control none' "$STAND_IN_LOG" ||
+    wrong "ncu was not called so that it leaves the clocks alone"
 
-# ---- was every function run? -----------------------------------------------------------------------------------------------
+# ---- was every function run? -----------------------------------------------------------------------------------------
 while IFS=: read -r line name; do
     awk -v line="$line" 'NR > line && /^}/ {print NR; exit}' "$pack/bench/gpu.sh" >"$folder/end"
-    awk -F: -v from="$line" -v to="$(cat "$folder/end")" '$1 ~ /gpu.sh$/ && $2 >= from && $2 <= to {found = 1; exit} END {exit !found}' "$folder/log/trace.txt" ||
+    awk -F: -v from="$line" -v to="$(cat "$folder/end")" \
+        '$1 ~ /gpu.sh$/ && $2 >= from && $2 <= to {found = 1; exit} END {exit !found}' "$folder/log/trace.txt" ||
         wrong "gpu.sh's function $name was never run"
 done < <(grep -nE '^[a-z_]+\(\) \{' "$pack/bench/gpu.sh" | sed 's/() {.*//')
 [ "$failed" = 0 ] && echo "gpu.sh ran to its end in $SECONDS s"

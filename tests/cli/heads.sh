@@ -1,4 +1,5 @@
-# ablate heads: a planted position makes every head look at the token before, and the figures say so; seeds of a row, rows of an experiment; refusals.
+# ablate heads: a planted position makes every head look at the token before, and the figures say so; seeds of a row,
+# rows of an experiment; refusals.
 source "$(dirname "$0")/common.bash" "$@"
 
 cat >previous.c <<'C'
@@ -54,9 +55,12 @@ equal "$(value encoder previous_token)" 100 "queries of the encoder that look at
 equal "$(value decoder previous_token)" 100 "queries of the decoder that look at the token before"
 equal "$(value source previous_token)" null "cross attention has no token before"
 equal "$(value encoder constituent)" null "no gold trees"
-equal "$(awk -v g="$(value encoder gradient)" 'BEGIN { print (g < 1e-6) }')" 1 "the softmax's gradient where one key has all weight: $(value encoder gradient)"
-equal "$(awk -v g="$(value source gradient)" 'BEGIN { print (g > 0.1) }')" 1 "the gradient of attention that is still spread out: $(value source gradient)"
-equal "$(awk -v g="$(value source ppl_ratio_without)" 'BEGIN { print (g > 0.5 && g < 2 && g != 1) }')" 1 "PPL without a head: $(value source ppl_ratio_without)"
+equal "$(awk -v g="$(value encoder gradient)" 'BEGIN { print (g < 1e-6) }')" 1 \
+    "the softmax's gradient where one key has all weight: $(value encoder gradient)"
+equal "$(awk -v g="$(value source gradient)" 'BEGIN { print (g > 0.1) }')" 1 \
+    "the gradient of attention that is still spread out: $(value source gradient)"
+equal "$(awk -v g="$(value source ppl_ratio_without)" 'BEGIN { print (g > 0.5 && g < 2 && g != 1) }')" 1 \
+    "PPL without a head: $(value source ppl_ratio_without)"
 exits 0 ablate heads heads/base@1 --json --plugin-path .
 equal "$(cat out)" "$(cat one.json)" "the same again"
 exits 0 ablate heads heads/base@1 --no-prune --json --plugin-path .
@@ -70,14 +74,17 @@ for row in base sinusoid; do
     exits 0 ablate heads "trees/$row@1" --no-prune --json --plugin-path .
     cp out one.json
     value encoder constituent >>found
-    equal "$(awk -v c="$(value encoder constituent_chance)" 'BEGIN { print (c > 20 && c < 90) }')" 1 "constituents by chance: $(value encoder constituent_chance)"
+    equal "$(awk -v c="$(value encoder constituent_chance)" 'BEGIN { print (c > 20 && c < 90) }')" 1 \
+        "constituents by chance: $(value encoder constituent_chance)"
     equal "$(value encoder previous_token)" "$([ $row = base ] && echo 100 || echo 0)" "$row looks at the token before"
 done
-equal "$(sort -g found | tail -1)" "$(value encoder constituent_chance)" "the better of the two distances, and the best fixed distance"
+equal "$(sort -g found |
+    tail -1)" "$(value encoder constituent_chance)" "the better of the two distances, and the best fixed distance"
 
 echo "a decoder alone"
 sed 's/heads$/alone/; s/^seeds.*/seeds = 1/; /^sequence/d; s/^task.*/task = recall\nrecall.length = 16\nrecall.vocab = 32/; /^max_length/d; /^\[variant/,$d' heads.ini >alone.ini
-exits 0 ablate run alone.ini --threads 1 --progress none --no-check -s recall.train_examples=60 -s recall.test_examples=20
+exits 0 ablate run alone.ini --threads 1 --progress none --no-check -s recall.train_examples=60 -s \
+    recall.test_examples=20
 exits 0 ablate heads alone/base@1 --no-prune --json --plugin-path .
 cp out one.json
 equal "$(grep -c '"run"' out) $(value decoder previous_token)" "2 100" "a decoder's heads, and where they look"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs of other trainers become an experiment: CSV, JSON lines, event files, W&B's chart, lm-eval; docs/import.md's commands work.
+# Runs of other trainers become an experiment: CSV, JSON lines, event files, W&B's chart, lm-eval; docs/import.md's
+# commands work.
 source "$(dirname "$0")/common.bash" "$@"
 export -f ablate
 export program
@@ -17,22 +18,26 @@ has out "done (imported)"
 echo "long CSV with scores per example"
 {
     echo "model,seed,example,metric,value"
-    for m in base big; do for s in 1 2; do for k in 1 2 3 4 5 6 7 8; do echo "$m,$s,q$k,acc,$(((k * s + ${#m}) % 3 > 0))"; done; done; done
+    for m in base big; do for s in 1 2; do for k in 1 2 3 4 5 6 7 8
+    do echo "$m,$s,q$k,acc,$(((k * s + ${#m}) % 3 > 0))"; done; done; done
 } >examples.csv
 exits 0 ablate import examples.csv --as examples
 exits 0 ablate table examples
 has out "over seeds and sentences"
 
 echo "JSON lines, a chart of W&B, lm-eval, event files"
-for s in 1 2; do for r in a b; do echo "{\"run\":\"$r-seed$s\",\"step\":$s,\"val\":{\"acc\":0.$s},\"loss\":NaN}"; done; done >log.jsonl
+for s in 1 2; do for r in a b; do echo "{\"run\":\"$r-seed$s\",\"step\":$s,\"val\":{\"acc\":0.$s},\"loss\":NaN}"; done
+done >log.jsonl
 exits 0 ablate import log.jsonl --as lines
 has err "the number at the end of each row's name"
 printf 'Step,"a-seed1 - acc","a-seed1 - acc__MIN","b-seed1 - acc"\n1,0.5,0.5,0.6\n2,0.7,0.7,0.8\n' >chart.csv
 exits 0 ablate import chart.csv --as chart
 has err "2 rows"
 mkdir -p lm/m
-echo '{"results":{"arc":{"alias":"arc","acc,none":0.5,"acc_stderr,none":0.1}},"n-shot":{"arc":0},"model_name":"m"}' >lm/m/results_1.json
-printf '%s\n' '{"doc_id":0,"acc":1.0,"filter":"none"}' '{"doc_id":1,"acc":0.0,"filter":"none"}' >lm/m/samples_arc_1.jsonl
+echo '{"results":{"arc":{"alias":"arc","acc,none":0.5,"acc_stderr,none":0.1}},"n-shot":{"arc":0},"model_name":"m"}' \
+    >lm/m/results_1.json
+printf '%s\n' '{"doc_id":0,"acc":1.0,"filter":"none"}' '{"doc_id":1,"acc":0.0,"filter":"none"}' \
+    >lm/m/samples_arc_1.jsonl
 exits 0 ablate import lm --as lm
 has err "arc/acc (higher is better"
 exits 0 ablate export mine --format tensorboard -o events

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Ctrl-C once, twice, three times; SIGTERM and SIGHUP: exit codes, messages, remaining files, and the numbers after resuming.
+# Ctrl-C once, twice, three times; SIGTERM and SIGHUP: exit codes, messages, remaining files, and the numbers after
+# resuming.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny long 2700 >long.ini
@@ -8,8 +9,8 @@ sed -i 's/^save_every.*/save_every = 2100/; s/^eval_every.*/eval_every = 450/' l
 tiny stuck 1000 >stuck.ini
 printf 'gradient_accumulation = 60000\n' >>stuck.ini # one update takes minutes
 
-# start SPEC...: the host in its own process group, as from a terminal. The output files are emptied first, so that text in
-# them is from this host, which by then has its process group and handlers.
+# start SPEC...: the host in its own process group, as from a terminal. The output files are emptied first, so that text
+# in them is from this host, which by then has its process group and handlers.
 start() {
     : >out
     : >err
@@ -81,7 +82,8 @@ done
 echo "one SIGTERM while a step takes minutes: the worker leaves where it stands"
 start stuck.ini
 wait_for 30 in_phase stuck || wrong "no worker began: $(cat err)"
-training_alone() { [ "$(sql "SELECT count(*) FROM tag t JOIN run r ON r.id=t.run_id WHERE tag='precision' AND r.status='running'")" = 1 ]; }
+training_alone() { [ "$(sql \
+    "SELECT count(*) FROM tag t JOIN run r ON r.id=t.run_id WHERE tag='precision' AND r.status='running'")" = 1 ]; }
 wait_for 30 training_alone || wrong "no training began: $(cat err)"
 sleep 0.3
 kill -TERM $host
@@ -91,7 +93,8 @@ equal "$(leftovers)" "" "workers left"
 echo "two Ctrl-C"
 start stuck.ini
 wait_for 30 in_phase stuck || wrong "no worker began: $(cat err)"
-training_stuck() { [ "$(sql "SELECT count(*) FROM tag t JOIN run r ON r.id=t.run_id WHERE tag='precision' AND r.status='running'")" = 1 ]; }
+training_stuck() { [ "$(sql \
+    "SELECT count(*) FROM tag t JOIN run r ON r.id=t.run_id WHERE tag='precision' AND r.status='running'")" = 1 ]; }
 wait_for 30 training_stuck || wrong "no training began: $(cat err)"
 sleep 0.3
 ctrl_c

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# kill -9 of the worker, the host, or both, at random points of a sweep: repeating the command finishes the missing runs, loses and
-# duplicates nothing, and gives the numbers of an undisturbed sweep. 15 kills; 50 in `ablate test --all`;
-# ABLATE_TEST_KILLS=N for N.
+# kill -9 of the worker, the host, or both, at random points of a sweep: repeating the command finishes the missing
+# runs, loses and duplicates nothing, and gives the numbers of an undisturbed sweep. 15 kills; 50 in `ablate test
+# --all`; ABLATE_TEST_KILLS=N for N.
 source "$(dirname "$0")/common.bash" "$@"
 kills=15
 [ -z "${ABLATE_TEST_LONG-}" ] || kills=50
@@ -93,6 +93,7 @@ for what in \
     diff calm.txt killed.txt >diff.txt || { wrong "differs from the undisturbed sweep: $what" && head -20 diff.txt; }
 done
 equal "$(find home/runs -name '*.tmp' -path '*-g*' -newer calm.db | head -3)" "" "half-written files left"
-equal "$(find home/runs -name 'state.safetensors' -path "*-g$(sql 'SELECT max(generation) FROM run')/*" | head -3)" "" "checkpoints left"
+equal "$(find home/runs -name 'state.safetensors' -path "*-g$(sql 'SELECT max(generation) FROM run')/*" |
+    head -3)" "" "checkpoints left"
 grep -q 'resumed at step' home/runs/*/*/log.txt || wrong "no run was ever resumed from a checkpoint"
 finish

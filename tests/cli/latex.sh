@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# --format latex compiles without overfull boxes or unescaped text, also with the paper's values and with names that are special in TeX.
+# --format latex compiles without overfull boxes or unescaped text, also with the paper's values and with names that are
+# special in TeX.
 source "$(dirname "$0")/common.bash" "$@"
 if ! command -v pdflatex >/dev/null || ! kpsewhich booktabs.sty graphicx.sty >/dev/null; then
     echo "skipped: there is no pdflatex with booktabs and graphicx (texlive-latex-recommended)"
     exit 77
 fi
 exits 0 ablate import "$source/experiments/recorded/table3-multi30k.json"
-{ tiny 'odd' 6 && printf 'note = 100 %% of $5 & #1_a {b} ~c^2 "d" `e` \\\\x <y>\n[variant a_b & 50 %% $x]\nheads = 1\n' >>/dev/null; } >odd.ini
+{ tiny 'odd' 6 && printf \
+    'note = 100 %% of $5 & #1_a {b} ~c^2 "d" `e` \\\\x <y>\n[variant a_b & 50 %% $x]\nheads = 1\n' >>/dev/null
+    } >odd.ini
 sed -i 's/^name = odd$/name = odd\nnote = 100 % of $5 \& #1_a {b} ~c^2 `e` \\x <y>/' odd.ini
 printf '[variant a_b & 50%% $x]\nheads = 1\n' >>odd.ini
 exits 0 ablate run odd.ini --threads 1 --progress none --seeds 1,2
@@ -14,7 +17,8 @@ n=0
 for table in "table3-multi30k --vs paper" "table3-multi30k" odd "odd --stats full" table1 table2 table3 table4; do
     n=$((n + 1))
     exits 0 ablate table $table --format latex
-    { printf '%s\n' '\documentclass{article}' '\usepackage[T1]{fontenc}' '\usepackage{booktabs,graphicx}' '\begin{document}'
+    { printf '%s\n' '\documentclass{article}' '\usepackage[T1]{fontenc}' '\usepackage{booktabs,graphicx}' \
+        '\begin{document}'
       cat out
       echo '\end{document}'; } >t$n.tex
     code=0

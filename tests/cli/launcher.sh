@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the launcher builds: the program for every command; the CUDA module after it, where a GPU is or ABLATE_CUDA=ON, for commands that may use one.
-# Stand-ins for cmake and ninja say what they were asked for.
+# What the launcher builds: the program for every command; the CUDA module after it, where a GPU is or ABLATE_CUDA=ON,
+# for commands that may use one. Stand-ins for cmake and ninja say what they were asked for.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir -p clone/build tools
 cp "$source/ablate" clone/ablate
@@ -34,7 +34,8 @@ launched() { # EXPECTED COMMAND...: what was built and run, in one line
     shift
     rm -f log
     exits 0 clone/ablate "$@"
-    equal "$(tr '\n' ',' <log)" "$expected" "the launcher's steps for: ${GPU:+GPU }${NO_NVCC:+without nvcc }${ABLATE_CMAKE-} $*"
+    equal "$(tr '\n' ',' <log)" "$expected" \
+        "the launcher's steps for: ${GPU:+GPU }${NO_NVCC:+without nvcc }${ABLATE_CMAKE-} $*"
 }
 
 both='built product,built ablate_cuda,'
@@ -86,21 +87,24 @@ has err "apt-get install gcc"
 launched "apt update,apt install,apt gcc,unpacked gcc_1.deb,built product,ran table a," table a
 taken=$(realpath clone/build/debian)
 has <("$taken/bin/cc" mine.c) "-idirafter $taken/usr/include/x86_64-linux-gnu"
-equal "$(readlink "$taken/usr/lib/x86_64-linux-gnu/libz.so")" /usr/lib/x86_64-linux-gnu/libz.so.1 "a link to an installed library"
+equal "$(readlink "$taken/usr/lib/x86_64-linux-gnu/libz.so")" /usr/lib/x86_64-linux-gnu/libz.so.1 \
+    "a link to an installed library"
 launched "built product,ran table a," table a
 printf '#!/bin/sh\nexec /elsewhere/usr/bin/gcc\n' >"$taken/bin/gcc" # as in a clone that was moved
 launched "apt update,apt install,apt gcc,unpacked gcc_1.deb,built product,ran table a," table a
 
 # the graph of the real build: nvcc compiles nothing for the program, nor for the tests of the short suite
 build=$(dirname "$program")
-if command -v ninja >/dev/null && [ -e "$build/build.ninja" ] && ! grep -qx ABLATE_CUDA:STRING=ON "$build/CMakeCache.txt"; then
+if command -v ninja >/dev/null && [ -e "$build/build.ninja" ] &&
+    ! grep -qx ABLATE_CUDA:STRING=ON "$build/CMakeCache.txt"; then
     PATH=${PATH#*:}
     for target in product unit_tests all; do
         equal "$(ninja -C "$build" -t commands "$target" | grep -c '/nvcc ')" 0 "nvcc's calls for the target $target"
     done
     if grep -q '^build ablate_cuda:' "$build/build.ninja"; then
         checks=$((checks + 1))
-        [ "$(ninja -C "$build" -t commands all_tests | grep -c '/nvcc ')" -gt 10 ] || wrong "all_tests does not compile the module"
+        [ "$(ninja -C "$build" -t commands all_tests | grep -c '/nvcc ')" -gt 10 ] ||
+            wrong "all_tests does not compile the module"
     fi
 fi
 finish

@@ -2,7 +2,8 @@
 # `ablate bench layers` confirms Table 1: how FLOPs and the longest chain grow with the length.
 source "$(dirname "$0")/common.bash" "$@"
 
-exits 0 ablate bench layers --plugin scaled_dot --plugin recurrent --plugin convolutional --plugin restricted --plugin linear --length 32 --length 64 --length 128 \
+exits 0 ablate bench layers --plugin scaled_dot --plugin recurrent --plugin convolutional --plugin restricted --plugin \
+    linear --length 32 --length 64 --length 128 \
     --d-model 32 --heads 4 --seconds 0.001 --json
 cp out layers.jsonl
 equal "$(wc -l <layers.jsonl)" 15 "lines"
@@ -13,7 +14,8 @@ field() { sed -n "s/.*\"layer\":\"$1\".*\"n\":$2,.*\"$3\":\([0-9.]*\).*/\1/p" la
 grows() {
     local found
     found=$(awk -v a="$(field "$1" 64 "$2")" -v b="$(field "$1" 128 "$2")" 'BEGIN {printf "%.3f", log(b / a) / log(2)}')
-    equal "$(awk -v x="$found" -v a="$3" -v b="$4" 'BEGIN {print (x >= a && x <= b) ? "within" : x}')" within "$1, exponent of $2 from $3 to $4"
+    equal "$(awk -v x="$found" -v a="$3" -v b="$4" 'BEGIN {print (x >= a && x <= b) ? "within" : x}')" within \
+        "$1, exponent of $2 from $3 to $4"
 }
 grows recurrent chain 0.95 1.05
 grows convolutional chain -0.01 0.01
@@ -32,7 +34,8 @@ exits 0 ablate bench layers --plugin linear --length 16 --length 32 --seconds 0.
 has out "linear "
 
 # settings of plugins; what is longer than a table is refused; memory ends a row early
-exits 0 ablate bench layers --plugin convolutional --plugin synthesizer -s convolutional.separable=true -s synthesizer.max_len=64 --length 32 --length 64 --seconds 0.001
+exits 0 ablate bench layers --plugin convolutional --plugin synthesizer -s convolutional.separable=true -s \
+    synthesizer.max_len=64 --length 32 --length 64 --seconds 0.001
 has out "synthesizer "
 exits 1 ablate bench layers --plugin synthesizer -s synthesizer.max_len=64 --length 65
 has err "synthesizer.max_len = 64: expected at least 65"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A run that failed at a checkpoint resumes from the last complete one; the next run removes unneeded checkpoints; a database on a
-# read-only medium can be read; names too long for a folder are refused before anything runs.
+# A run that failed at a checkpoint resumes from the last complete one; the next run removes unneeded checkpoints; a
+# database on a read-only medium can be read; names too long for a folder are refused before anything runs.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny full 20 >full.ini
@@ -17,7 +17,8 @@ checks=$((checks + 1))
 rmdir "$folder-g0/step-20.safetensors"
 exits 0 ablate run full.ini --threads 1 --rerun failed
 has "$folder-g0/log.txt" "resumed at step 15"
-for what in "SELECT metric,quote(value),step FROM results ORDER BY 1" "SELECT m.name,p.step,quote(p.value) FROM point p JOIN metric m
+for what in "SELECT metric,quote(value),step FROM results ORDER BY 1" \
+    "SELECT m.name,p.step,quote(p.value) FROM point p JOIN metric m
     ON m.id=p.metric_id ORDER BY 1,2"; do
     equal "$(sql "$what")" "$(sql "$what" calm.db)" "numbers beside those of a run that nothing befell"
 done
@@ -74,10 +75,13 @@ exits 0 ablate table full
 cp out writable.txt
 mkdir -p medium
 cp results.db medium/x.db
-if unshare -rm true 2>/dev/null && unshare -rm sh -c "mount --bind medium medium && mount -o remount,bind,ro medium" 2>/dev/null; then
-    exits 0 unshare -rm sh -c "mount --bind medium medium && mount -o remount,bind,ro medium && '$program' table full --db medium/x.db"
+if unshare -rm true 2>/dev/null &&
+    unshare -rm sh -c "mount --bind medium medium && mount -o remount,bind,ro medium" 2>/dev/null; then
+    exits 0 unshare -rm sh -c \
+        "mount --bind medium medium && mount -o remount,bind,ro medium && '$program' table full --db medium/x.db"
     equal "$(diff out writable.txt)" "" "a table from a read-only medium"
-    exits 1 unshare -rm sh -c "mount --bind medium medium && mount -o remount,bind,ro medium && '$program' run full.ini --db medium/x.db"
+    exits 1 unshare -rm sh -c \
+        "mount --bind medium medium && mount -o remount,bind,ro medium && '$program' run full.ini --db medium/x.db"
     has err "read-only"
 else
     echo "no mounts of one's own here: not tried"

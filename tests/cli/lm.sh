@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A language model of a small text: training, bits per byte, resuming after a kill with the same bits, sampling; and the task recall.
+# A language model of a small text: training, bits per byte, resuming after a kill with the same bits, sampling; and the
+# task recall.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir -p texts
@@ -34,14 +35,16 @@ echo "characters: trained, scored, seen in the table"
 exits 0 ablate run lm.ini --threads 1 --progress none
 has out bits_per_byte
 has out bits_per_char
-equal "$(sql 'select bits_per_byte between 0.1 and 2 from lm')" 1 "bits per byte of a text that repeats itself ($(sql 'select bits_per_byte from lm'))"
+equal "$(sql 'select bits_per_byte between 0.1 and 2 from lm')" 1 "bits per byte of a text that repeats itself ($(sql \
+    'select bits_per_byte from lm'))"
 equal "$(sql 'select abs(loss - ln(PPL)) < 1e-4 from lm')" 1 "the loss is the logarithm of dev's perplexity"
 equal "$(sql 'select abs(bits_per_char - loss / ln(2)) < 1e-4 from lm')" 1 "bits per character are the loss in bits"
 
 echo "words and subwords, files of their own, a test set"
 head -40 texts/small.txt >texts/dev.txt
 tail -40 texts/small.txt >texts/test.txt
-exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=word -s lm.dev=dev.txt -s lm.test=test.txt
+exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=word -s lm.dev=dev.txt -s \
+    lm.test=test.txt
 hasnt out bits_per_char
 has out bits_per_byte
 exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=bpe -s vocab_size=40
@@ -124,9 +127,11 @@ recall.kind = mqar, induction, selective_copy, fuzzy, noisy, compression
 INI
 exits 0 ablate run recall.ini --threads 1 --progress none --db recall.db
 equal "$(sql 'select count(accuracy) from recall' recall.db)" 7 "kinds scored"
-equal "$(sql "select accuracy > 90 from recall where row = 'base'" recall.db)" 1 "facts are learnt ($(sql 'select row, accuracy from recall' recall.db | tr '\n' ' '))"
+equal "$(sql "select accuracy > 90 from recall where row = 'base'" recall.db)" 1 "facts are learnt ($(sql \
+    'select row, accuracy from recall' recall.db | tr '\n' ' '))"
 exits 0 ablate run recall.ini --threads 1 --progress none --db alone.db --only base -s attention=recurrent -s steps=5
-equal "$(sql "select status from runs where row = 'base'" alone.db)" done "an attention that plays no cross attention, where there is none"
+equal "$(sql "select status from runs where row = 'base'" alone.db)" done \
+    "an attention that plays no cross attention, where there is none"
 exits 1 ablate generate --db recall.db --run recall/base
 has err "task recall labels its inputs; its model cannot continue a text"
 finish

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `ablate export` of a model: by file and by run, the files of each format, refusals, and models told apart from experiments.
+# `ablate export` of a model: by file and by run, the files of each format, refusals, and models told apart from
+# experiments.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny out 4 >out.ini
@@ -22,7 +23,9 @@ exits 1 ablate export out/base@1 --format gguf -o refused
 has err "the model is an encoder-decoder, which GGUF's llama does not open: expected --format ctranslate2 or huggingface"
 
 echo "layers that differ: shown, found again in the model file, refused by name"
-{ tiny mixed 2; printf 'vocab = char\nattention_decoder = 1*linear + 1*scaled_dot\nlayers_decoder = 2\n[layers encoder 0]\nheads = 1\n'; } >mixed.ini
+{ tiny mixed 2
+printf 'vocab = char\nattention_decoder = 1*linear + 1*scaled_dot\nlayers_decoder = 2\n[layers encoder 0]\nheads = 1\n'
+} >mixed.ini
 exits 0 ablate run mixed.ini --threads 1 --progress none
 exits 0 ablate show mixed/base@1
 has out 'layers.decoder.1.attention = scaled_dot'

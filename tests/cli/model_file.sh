@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A model file is data: translate, parse and attention never open a shared object that it names. Plugins are found by name, in the
-# program's folders or --plugin-path, with a warning if the sha256 is not the recorded one.
+# A model file is data: translate, parse and attention never open a shared object that it names. Plugins are found by
+# name, in the program's folders or --plugin-path, with a warning if the sha256 is not the recorded one.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny made 10 >made.ini
@@ -25,10 +25,14 @@ mkdir -p hostile/attention
 cc -shared -fPIC evil.c -o hostile/attention/evil.so
 cp hostile/attention/evil.so evil.so
 so=$work/hostile/attention/evil.so
-for key in attention attention_encoder attention_decoder attention_cross position feed_forward norm block optimizer schedule task; do
+for key in attention attention_encoder attention_decoder attention_cross position feed_forward norm block optimizer \
+    schedule task; do
     for value in "$so" evil.so evil.c "$work/evil.c"; do
-        change "$model" hostile.safetensors "s{(\\\\\"$key\\\\\":)\\\\\"\\w+\\\\\"}{\$1\\\\\"$value\\\\\"};s{\"plugins\":\".*?\\}\"}{\"plugins\":\"{}\"}"
-        [ $key = attention ] && change hostile.safetensors hostile.safetensors 's{(attention_(encoder|decoder|cross)\\":)\\"\w+\\"}{$1\\"same\\"}g'
+        change "$model" hostile.safetensors \
+            "s{(\\\\\"$key\\\\\":)\\\\\"\\w+\\\\\"}{\$1\\\\\"$value\\\\\"};s{\"plugins\":\".*?\\}\"}{\"plugins\":\"{}\"}"
+        [ $key = attention ] &&
+            change hostile.safetensors hostile.safetensors \
+            's{(attention_(encoder|decoder|cross)\\":)\\"\w+\\"}{$1\\"same\\"}g'
         for command in translate parse; do
             $program $command --model hostile.safetensors >out 2>err <<<s0001
             checks=$((checks + 1))
@@ -37,7 +41,8 @@ for key in attention attention_encoder attention_decoder attention_cross positio
     done
 done
 exits 0 ablate attention --text s0001 -o page.html --model hostile.safetensors # it does not ask the task
-change "$model" hostile.safetensors "s{\\\\\"plugin_path\\\\\":\\\\\"\\\\\"}{\\\\\"plugin_path\\\\\":\\\\\"$work/hostile\\\\\"}"
+change "$model" hostile.safetensors \
+    "s{\\\\\"plugin_path\\\\\":\\\\\"\\\\\"}{\\\\\"plugin_path\\\\\":\\\\\"$work/hostile\\\\\"}"
 exits 0 ablate translate --model hostile.safetensors <<<s0001
 equal "$(ls RAN 2>&1)" "ls: cannot access 'RAN': No such file or directory" "code of plugin_path"
 change "$model" hostile.safetensors 's{(attention_encoder\\":\{\\"name\\":\\")\w+}{$1../evil.so.so}'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Skeletons of every kind build without a warning and pass the check; a plugin given as source is rebuilt when it changes.
+# Skeletons of every kind build without a warning and pass the check; a plugin given as source is rebuilt when it
+# changes.
 source "$(dirname "$0")/common.bash" "$@"
 
 echo "skeletons"
@@ -19,7 +20,9 @@ exits 1 ablate new norm ../mine
 has err "found the name '../mine'"
 
 echo "by source"
-{ tiny bysource 10 && printf '[sweep parts]\nfeed_forward = ./my_feed_forward.c\n[variant schedule]\nschedule = ./mine.c\n'; } >bysource.ini
+{ tiny bysource 10 &&
+    printf '[sweep parts]\nfeed_forward = ./my_feed_forward.c\n[variant schedule]\nschedule = ./mine.c\n'
+    } >bysource.ini
 "$program" new schedule mine >/dev/null
 exits 0 ablate run bysource.ini --threads 1
 has out "feed_forward=my_feed_forward"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Older runs, of rows whose settings have changed: counted, listed, shown again, removed. `rm` removes what it says; a copy of a
-# database leaves the original's files alone; two plugins of one name.
+# Older runs, of rows whose settings have changed: counted, listed, shown again, removed. `rm` removes what it says; a
+# copy of a database leaves the original's files alone; two plugins of one name.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress plain)
 
@@ -28,12 +28,15 @@ has err "2 older rows are shown again"
 exits 0 ablate table ti
 has out "base~1"
 hasnt out "left out"
-equal "$(sql "SELECT quote(value) FROM results WHERE variant='base~1' AND metric='PPL'")" "$first" "result of the row shown again"
-equal "$(sql "SELECT change FROM variant WHERE name='A/heads=1~1'")" '"d_k = 16, d_v = 16, heads = 1, steps = 6"' "what the row shown again changes"
+equal "$(sql "SELECT quote(value) FROM results WHERE variant='base~1' AND metric='PPL'")" "$first" \
+    "result of the row shown again"
+equal "$(sql "SELECT change FROM variant WHERE name='A/heads=1~1'")" '"d_k = 16, d_v = 16, heads = 1, steps = 6"' \
+    "what the row shown again changes"
 exits 0 ablate run ti.ini -s steps=8 "${fast[@]}"
 has out "2 older runs"
 exits 0 ablate run ti.ini "${fast[@]}" # the first settings return: nothing is trained
-equal "$(sql "SELECT quote(value) FROM results WHERE variant='base' AND metric='PPL'")" "$first" "result under the first settings"
+equal "$(sql "SELECT quote(value) FROM results WHERE variant='base' AND metric='PPL'")" "$first" \
+    "result under the first settings"
 equal "$(ls home/runs/ti | wc -l)" 4 "folders of four runs"
 
 echo "rm says how many, older ones too, and removes these and their folders"
@@ -74,7 +77,8 @@ typedef struct {
     int64_t unused;
 } config;
 static const ab_param params[] = {{0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "scale", .doc = "attention with scaled scores");
 C
     cc -shared -fPIC -I"$source/core/api" "p$n/scale.c" -o "p$n/scale.so" || wrong "p$n/scale.c does not build"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Data as users have them: folders, tables, two files, one text, one file of trees, each perhaps with .gz; parts that are split off; what is refused.
+# Data as users have them: folders, tables, two files, one text, one file of trees, each perhaps with .gz; parts that
+# are split off; what is refused.
 source "$(dirname "$0")/common.bash" "$@"
 
 words=(ein hund sieht die katze und das haus rot blau geht kommt)
@@ -22,7 +23,8 @@ for part in train:1,300 valid:301,350 test:351,400; do
     sed -n "${part#*:}p" pairs >"tables/${part%:*}.tsv"
 done
 mv tables/valid.tsv tables/validation.tsv
-mkdir part && cp all.en part/train.en && cp all.de part/train.de && sed -n 1,20p all.en >part/val.en && sed -n 1,20p all.de >part/val.de
+mkdir part && cp all.en part/train.en && cp all.de part/train.de && sed -n 1,20p all.en >part/val.en &&
+    sed -n 1,20p all.de >part/val.de
 cp pairs plain.tsv
 { printf 'EN\tDE\n'; cat pairs; } >header.tsv
 awk -F'\t' 'BEGIN { print "target\tid\tsource" } { print $2 "\t" NR "\t" $1 }' pairs | gzip >turned.tsv.gz
@@ -41,7 +43,8 @@ equal "$(lines tables.db)" 50 "test lines of a folder of tables"
 for data in ./plain.tsv ./header.tsv ./turned.tsv.gz ./all.en+./all.de; do
     rm -rf one.db*
     run "$data" one.db
-    equal "$(grep -c "^$data: dev (.* pairs) and test (.* pairs) split off from 400 pairs $note\$" err)" 1 "the split of $data is said once"
+    equal "$(grep -c "^$data: dev (.* pairs) and test (.* pairs) split off from 400 pairs $note\$" err)" 1 \
+        "the split of $data is said once"
     equal "$(sql "SELECT value FROM tag WHERE tag='data'" one.db)" "$(grep "$note" err)" "and recorded"
     ablate show own/base --ref test --db one.db >"ref.$(basename "$data")"
     cmp "ref.$(basename "$data")" ref.plain.tsv || wrong "$data: another test part than plain.tsv's"
@@ -69,9 +72,11 @@ gzip -k all.en
 { tiny text 4 | grep -v '^sequence'; } | sed 's/^task .*/task = lm/' >text.ini
 exits 0 ablate run text.ini -s lm.file=./all.en.gz -s lm.context=16 --threads 1 --progress none --db text.db
 has err './all.en.gz: dev ('
-sed 's/^\([a-z]*\) \([a-z]*\) \([a-z]*\) \([a-z]*\)$/(S (NP (DT \1) (NN \2)) (VP (VB \3) (NP (NN \4))))/' all.en >trees.ptb
+sed 's/^\([a-z]*\) \([a-z]*\) \([a-z]*\) \([a-z]*\)$/(S (NP (DT \1) (NN \2)) (VP (VB \3) (NP (NN \4))))/' all.en \
+    >trees.ptb
 { tiny trees 4 | grep -v '^sequence'; } | sed 's/^task .*/task = parsing/' >trees.ini
-exits 0 ablate run trees.ini -s parsing.data=./trees.ptb -s parsing.linearisation=words -s vocab=words --threads 1 --progress none --db trees.db
+exits 0 ablate run trees.ini -s parsing.data=./trees.ptb -s parsing.linearisation=words -s vocab=words --threads 1 \
+    --progress none --db trees.db
 has err './trees.ptb: dev ('
 has err 'split off from 400 trees by a hash of the words'
 
@@ -108,7 +113,8 @@ exits 0 ablate data check ./trees.ptb --task parsing
 
 echo "a run says what endangers its results, once, and keeps it"
 head -20 pairs >part/dev.tsv
-exits 0 ablate run own.ini -s translation.data=./part -s translation.dev=dev -s heads=1,2 --threads 1 --progress none --db danger.db
+exits 0 ablate run own.ini -s translation.data=./part -s translation.dev=dev -s heads=1,2 --threads 1 --progress none \
+    --db danger.db
 equal "$(grep -c '^./part: [0-9]* of 20 dev pairs are training pairs too' err)" 1 "said once"
 sql "SELECT value FROM tag WHERE tag='data_check'" danger.db >tags
 has tags ' of 20 dev pairs are training pairs too'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Parsing from a treebank to trees: learns a toy grammar, scores it, and parses typed sentences. The four linearisations;
-# constrained decoding and the routes of outputs without it; messages about invalid files.
+# Parsing from a treebank to trees: learns a toy grammar, scores it, and parses typed sentences. The four
+# linearisations; constrained decoding and the routes of outputs without it; messages about invalid files.
 set -eu
 program=$1 source=$2
 work=$(mktemp -d)
@@ -55,18 +55,22 @@ parsing.linearisation = in_order
 INI
 
 fail() { echo "$*"; exit 1; }
-"$program" run toy.ini --threads 1 --progress none > table.txt 2> run.err || { cat run.err table.txt; fail "the sweep failed"; }
+"$program" run toy.ini --threads 1 --progress none > table.txt 2> run.err || { cat run.err table.txt
+fail "the sweep failed"; }
 cat table.txt
 
 # Learned, and every output under constraints is a tree; without them, the ways of outputs add up.
-first_number() { awk -v name="$1" 'index($0, name) == 1 { s = substr($0, length(name) + 1); split(s, f, " "); print f[1]; exit }' show.txt; }
+first_number() { awk -v name="$1" \
+    'index($0, name) == 1 { s = substr($0, length(name) + 1); split(s, f, " "); print f[1]; exit }' show.txt; }
 for row in base:60 labels:40 xx:25 in_order:60 free:0; do
     "$program" show "toy/${row%:*}" > show.txt
-    awk -v f1="$(first_number F1)" -v least="${row#*:}" 'BEGIN { exit !(f1 >= least) }' || fail "$row: F1 $(first_number F1)"
+    awk -v f1="$(first_number F1)" -v least="${row#*:}" 'BEGIN { exit !(f1 >= least) }' ||
+        fail "$row: F1 $(first_number F1)"
     test "$(first_number outputs_refused)" = 0 || { cat show.txt; fail "$row: outputs that are no trees"; }
     sum=$(($(first_number outputs_first) + $(first_number outputs_in_beam) + $(first_number outputs_again)))
     test $sum = 60 || fail "$row: $sum outputs of 60"
-    [ "${row%:*}" = free ] || test "$(first_number outputs_first)" = 60 || fail "$row: constrained outputs took another way"
+    [ "${row%:*}" = free ] || test "$(first_number outputs_first)" = 60 ||
+        fail "$row: constrained outputs took another way"
 done
 test "$(first_number outputs_again)" -gt 0 || fail "free: 15 updates gave trees only"
 
@@ -77,7 +81,8 @@ test "$(first_number outputs_again)" -gt 0 || fail "free: 15 updates gave trees 
     printf '\n  \n(Z\303\274rich) \342\226\201odd `` says nothing\nthe old dog likes Eve'
 } > in.txt
 for row in base labels free; do
-    "$program" parse --run toy/$row --beam-size 2 --threads 1 < in.txt > out.txt 2> parse.err || { cat parse.err; fail "parse failed"; }
+    "$program" parse --run toy/$row --beam-size 2 --threads 1 < in.txt > out.txt 2> parse.err || { cat parse.err
+    fail "parse failed"; }
     test "$(wc -l < out.txt)" = 7 || { cat out.txt; fail "$row: not a line a line"; }
     # the words, read off the trees, are the input's
     sed -E 's/\([^ ()]+ ([^ ()]+)\)/\1/g; s/\([^ ()]+ ?//g; s/\)//g; s/ +/ /g; s/^ //; s/ $//' out.txt > words.txt
@@ -89,25 +94,32 @@ grep -q '(NNP Ann)' out.txt || fail "given tags are lost"
 test -z "$(sed -n 2p out.txt)$(sed -n 5p out.txt)" || fail "an empty line has a tree"
 
 # What the run scored is what parse and score f1 say of the same model.
-tr -d '\n' < data/toy/test.ptb | sed -E 's/\( \(S /\n(TOP (S /g' | sed 1d | sed -E 's/\(S \(NP \(-NONE- \*\)\)\)//g; $a\' > gold.txt
+tr -d '\n' < data/toy/test.ptb | sed -E 's/\( \(S /\n(TOP (S /g' | sed 1d |
+    sed -E 's/\(S \(NP \(-NONE- \*\)\)\)//g; $a\' > gold.txt
 sed -E 's/\(([^ ()]+) ([^ ()]+)\)/\2_\1/g; s/\([^ ()]* ?//g; s/\)//g; s/ +/ /g; s/^ //' gold.txt > typed.txt
 for row in base labels; do
     "$program" show "toy/$row" > show.txt
     "$program" parse --run toy/$row --beam-size 3 --length-penalty 0.6 --threads 1 2> /dev/null < typed.txt > trees.txt
     "$program" score f1 --gold gold.txt < trees.txt > score.txt || { cat score.txt; fail "score f1 failed"; }
-    awk -v f1="$(first_number F1)" '/FMeasure|F1/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/ && $i - f1 < 0.01 && f1 - $i < 0.01) ok = 1 } END { exit !ok }' score.txt ||
+    awk -v f1="$(first_number F1)" \
+        '/FMeasure|F1/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/ && $i - f1 < 0.01 && f1 - $i < 0.01) ok = 1 } END { exit !ok }' score.txt ||
         { cat score.txt; fail "$row: the run has F1 $(first_number F1)"; }
 done
 # A line beyond the model's reach is left flat, and said; the others have their trees.
-"$program" parse --run toy/short --beam-size 2 --threads 1 < in.txt > out.txt 2> short.err && fail "a line that is too long was parsed"
+"$program" parse --run toy/short --beam-size 2 --threads 1 < in.txt > out.txt 2> short.err &&
+    fail "a line that is too long was parsed"
 grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may be max_extra_tokens = 60' \
     short.err || { cat short.err; fail "the line that is too long is not named"; }
 test "$(grep -c 'ablate parse:' short.err)" = 1 || { cat short.err; fail "more is said than of one line"; }
-grep -q '7 sentences.* 6 best of the beam.* 1 repaired' short.err || { cat short.err; fail "the ways of outputs do not add up"; }
-sed -n 4p out.txt | grep -q '^(TOP (XX the) (XX dog) (XX the)' || { sed -n 4p out.txt; fail "the line that is too long is not flat"; }
-sed -n '1,3p;5,$p' in.txt | "$program" parse --run toy/short --beam-size 2 --threads 1 2> /dev/null | cmp - <(sed 4d out.txt) ||
+grep -q '7 sentences.* 6 best of the beam.* 1 repaired' short.err || { cat short.err
+fail "the ways of outputs do not add up"; }
+sed -n 4p out.txt | grep -q '^(TOP (XX the) (XX dog) (XX the)' || { sed -n 4p out.txt
+fail "the line that is too long is not flat"; }
+sed -n '1,3p;5,$p' in.txt | "$program" parse --run toy/short --beam-size 2 --threads 1 2> /dev/null |
+    cmp - <(sed 4d out.txt) ||
     fail "a line that is too long changes the others"
-sed -n 4p in.txt | "$program" parse --run toy/short --beam-size 2 --threads 1 2> /dev/null > alone.txt && fail "a long line alone was parsed"
+sed -n 4p in.txt | "$program" parse --run toy/short --beam-size 2 --threads 1 2> /dev/null > alone.txt &&
+    fail "a long line alone was parsed"
 sed -n 4p out.txt | cmp - alone.txt || fail "a long line alone is not flat"
 "$program" parse --run toy/short < /dev/null > alone.txt 2> /dev/null || fail "no input is an error"
 test ! -s alone.txt || fail "no input gives output"
@@ -120,7 +132,8 @@ printf 'a \377 b\n' | "$program" parse --run toy/base > /dev/null 2> bad.err && 
 grep -q 'line 1: byte 3' bad.err || { cat bad.err; fail "the byte is not named"; }
 "$program" parse --run toy/base -s parsing.unary_cap=x < in.txt > /dev/null 2> bad.err && fail "a bad setting was taken"
 grep -q 'unary_cap' bad.err || { cat bad.err; fail "the setting is not named"; }
-"$program" parse --run toy/base -s beam_size=3 < in.txt > /dev/null 2> bad.err && fail "a setting of another kind was taken"
+"$program" parse --run toy/base -s beam_size=3 < in.txt > /dev/null 2> bad.err &&
+    fail "a setting of another kind was taken"
 "$program" parse < in.txt > /dev/null 2> bad.err && fail "parse without a model"
 grep -q 'either --run or --model' bad.err || fail "no word on --run"
 
@@ -137,13 +150,19 @@ says "LDC99T42" -s parsing.data=wsj
 says "/nowhere/02/*.mrg" -s parsing.data=wsj -s parsing.wsj=/nowhere
 says "lowercase = true" -s lowercase=true
 says "share_embeddings = all needs one vocabulary" -s parsing.linearisation=labels
-"$program" run "$2/experiments/table4-wsj.ini" --dry-run > dry.txt 2> said.txt || { cat said.txt; fail "a dry run without the treebank"; }
-grep -q 'published sizes were used.*LDC99T42' said.txt || { cat said.txt; fail "a dry run of table4-wsj does not say what is missing"; }
-"$program" run "$2/experiments/table4-wsj.ini" --only base --progress none > said.txt 2>&1 && fail "table4-wsj without a treebank"
+"$program" run "$2/experiments/table4-wsj.ini" --dry-run > dry.txt 2> said.txt || { cat said.txt
+fail "a dry run without the treebank"; }
+grep -q 'published sizes were used.*LDC99T42' said.txt || { cat said.txt
+fail "a dry run of table4-wsj does not say what is missing"; }
+"$program" run "$2/experiments/table4-wsj.ini" --only base --progress none > said.txt 2>&1 &&
+    fail "table4-wsj without a treebank"
 grep -q 'LDC99T42' said.txt || { cat said.txt; fail "table4-wsj does not say what is missing"; }
 
 # A treebank that needs no files.
-ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s eval_every=3 -s save_every=3 -s max_extra_tokens=20 \
-    -s parsing.train_trees=300 --threads 1 --progress none > table.txt 2> run.err || { cat run.err; fail "parsing-quick failed"; }
-grep -q 'synthetic treebank, made by a grammar' table.txt && test "$(grep -c ' 100.0 ' table.txt)" -ge 3 || { cat table.txt; fail "parsing-quick's table"; }
+ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s \
+    eval_every=3 -s save_every=3 -s max_extra_tokens=20 \
+    -s parsing.train_trees=300 --threads 1 --progress none > table.txt 2> run.err || { cat run.err
+    fail "parsing-quick failed"; }
+grep -q 'synthetic treebank, made by a grammar' table.txt && test "$(grep -c ' 100.0 ' table.txt)" -ge 3 ||
+    { cat table.txt; fail "parsing-quick's table"; }
 echo "parsing: all is as it should be"

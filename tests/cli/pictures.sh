@@ -30,11 +30,14 @@ exits 2 ablate attention --run look/base --text "$text" --word "$word" -o page.h
 has err 'only valid with --figure'
 
 echo "report"
-{ tiny names 20 && printf '[sweep long]\nposition = sinusoid, learned\nlabel_smoothing = 0.1, 0.2\ndropout = 0.1, 0.2\ncombine = grid\n'; } >names.ini
+{ tiny names 20 && printf \
+    '[sweep long]\nposition = sinusoid, learned\nlabel_smoothing = 0.1, 0.2\ndropout = 0.1, 0.2\ncombine = grid\n'
+    } >names.ini
 exits 0 ablate run names.ini --progress none --db names.db
 exits 0 ablate report names -o report.html --db names.db
 # Each query is a medium, a feature in parentheses, or the two joined by "and": a browser ignores others without a word.
-equal "$(grep -o '@media[^{]*' report.html | grep -vxE '@media ?((screen|print)|((screen and )?\([a-z-]+: ?[a-z0-9]+\)( and \([a-z-]+: ?[a-z0-9]+\))*))')" "" \
+equal "$(grep -o '@media[^{]*' report.html |
+    grep -vxE '@media ?((screen|print)|((screen and )?\([a-z-]+: ?[a-z0-9]+\)( and \([a-z-]+: ?[a-z0-9]+\))*))')" "" \
     "media queries that no browser takes"
 has report.html '@media screen and (prefers-color-scheme:dark){'
 hasnt report.html '…'
@@ -50,7 +53,8 @@ hasnt heads.svg 'nan'
 exits 0 ablate plot look --over heads --log x --bars none --title "A title" -o heads.pdf
 has heads.pdf '(A title) Tj'
 exits 0 ablate plot look -o steps.csv
-equal "$(grep -c '^base,' steps.csv)" "$(sql "SELECT count(*) FROM point p JOIN metric m ON m.id=p.metric_id JOIN run r ON r.id=p.run_id JOIN variant v
+equal "$(grep -c '^base,' steps.csv)" "$(sql \
+    "SELECT count(*) FROM point p JOIN metric m ON m.id=p.metric_id JOIN run r ON r.id=p.run_id JOIN variant v
     ON v.id=r.variant_id WHERE v.is_base=1 AND m.name='dev_PPL'")" "points of base's curve"
 exits 0 ablate plot look --over params --metric PPL -o params.json
 has params.json '"$schema":"https://vega.github.io/schema/vega-lite/v5.json"'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plugins outside the tree: built with one cc command, used by path, by plugin_path and on the command line, listed, shown in the
-# table, used by translate; one that crashes gives a failed row, and the sweep continues.
+# Plugins outside the tree: built with one cc command, used by path, by plugin_path and on the command line, listed,
+# shown in the table, used by translate; one that crashes gives a failed row, and the sweep continues.
 source "$(dirname "$0")/common.bash" "$@"
 
 cat >softer.c <<'C'
@@ -27,14 +27,16 @@ static const ab_option params[] = {
     {"leave", AB_BOOL, offsetof(config, leave), 0, 0, 1, 0, "call exit [true or false]"},
     {"loop", AB_BOOL, offsetof(config, loop), 0, 0, 1, 0, "never return [true or false]"},
     {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "softer", .doc = "attention with small scores");
 C
 mkdir -p far/plugins
 cc -shared -fPIC -I"$source/core/api" softer.c -o far/plugins/softer.so || wrong "it does not build"
 
 echo "a plugin that does not return ends planning with its row's name, and planning ends with its parent"
-{ tiny endless 20 && printf '[variant endless]\nattention = ./far/plugins/softer.so\nsofter.loop = yes\n'; } >endless.ini
+{ tiny endless 20 && printf '[variant endless]\nattention = ./far/plugins/softer.so\nsofter.loop = yes\n'
+} >endless.ini
 exits 0 ablate run endless.ini --threads 1 --dry-run --step-limit 1
 has err "no estimate: row endless: a pass over the model did not end in 1 s; does a plugin loop?"
 "$program" run "$work/endless.ini" --threads 1 --dry-run >out 2>err &
@@ -48,7 +50,8 @@ gone() { ! kill -0 "$planner"; }
 wait_for 10 gone || wrong "the planning process outlives its parent"
 
 echo "by path"
-{ tiny bypath 20 && printf '[sweep A]\nattention = ./far/plugins/softer.so, dot\n[variant strong]\nattention = ./far/plugins/softer.so
+{ tiny bypath 20 && printf \
+    '[sweep A]\nattention = ./far/plugins/softer.so, dot\n[variant strong]\nattention = ./far/plugins/softer.so
 softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.crash = yes
 [variant leave]\nattention = ./far/plugins/softer.so\nsofter.leave = yes\n[variant after]\nheads = 4\n'; } >bypath.ini
 exits 1 ablate run bypath.ini --threads 1
@@ -93,14 +96,16 @@ exits 0 ablate run leaks.ini --threads 1
 has err "attention/leaks is new and passed"
 has out "‡ fails \`ablate check\`: the trained model sees the future"
 equal "$(sql "SELECT v.name||' '||(value>1e-4) FROM tag t JOIN run r ON r.id=t.run_id JOIN variant v ON v.id=r.variant_id JOIN
-    experiment e ON e.id=v.experiment_id WHERE tag='future_seen' AND e.name='leaks' ORDER BY v.name" | tr '\n' ' ')" "base 0 leaky 1 " \
+    experiment e ON e.id=v.experiment_id WHERE tag='future_seen' AND e.name='leaks' ORDER BY v.name" |
+        tr '\n' ' ')" "base 0 leaky 1 " \
     "what the trained models see"
 
 echo "paths start at the folder of the INI; those of -s where the user stands"
 mkdir -p elsewhere/plugins
 { tiny beside 20 && printf 'attention = ../far/plugins/softer.so\nsofter.power = 2\n'; } >elsewhere/beside.ini
 exits 0 ablate run elsewhere/beside.ini --threads 1
-equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='beside'")" "$by_path" "PPL of a path beside the INI"
+equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='beside'")" "$by_path" \
+    "PPL of a path beside the INI"
 { tiny beside 20 && printf 'softer.power = 2\n'; } >elsewhere/beside.ini
 exits 2 ablate run elsewhere/beside.ini -s attention=../far/plugins/softer.so
 exits 0 ablate run elsewhere/beside.ini -s attention=far/plugins/softer.so --threads 1
@@ -110,9 +115,11 @@ exits 0 ablate run elsewhere/beside.ini --threads 1 --progress none
 equal "$(sort -u home/runs/cache/checked.tsv | wc -l)" 2 "plugins checked: once each"
 
 echo "by plugin_path"
-{ tiny byname 20 && printf 'plugin_path = "%s"\nattention = softer\nsofter.power = 2\n' "$work/nothing:$work/far/plugins"; } >byname.ini
+{ tiny byname 20 && printf 'plugin_path = "%s"\nattention = softer\nsofter.power = 2\n' \
+    "$work/nothing:$work/far/plugins"; } >byname.ini
 exits 0 ablate run byname.ini --threads 1
-equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='byname'")" "$by_path" "PPL by name and by path"
+equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='byname'")" "$by_path" \
+    "PPL by name and by path"
 exits 0 ablate show byname/base
 has out "attention             fused"
 echo "s0001 s0002" >in.txt
@@ -128,7 +135,8 @@ tiny options 20 >options.ini
 exits 2 ablate run options.ini -s attention=softer --threads 1
 has err 'attention: found "softer", expected a plugin of kind attention'
 exits 0 ablate run options.ini -s plugin_path=far/plugins -s attention=softer -s softer.power=2 --threads 1
-equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='options'")" "$by_path" "PPL with -s plugin_path"
+equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='options'")" "$by_path" \
+    "PPL with -s plugin_path"
 
 echo "a plugin that has changed: its rows are marked, kept, and done anew when asked for"
 value() { sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='byname'"; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A trained model computes as its run did: translate with the run's precision gives the run's outputs. int8 is for decoding only.
+# A trained model computes as its run did: translate with the run's precision gives the run's outputs. int8 is for
+# decoding only.
 source "$(dirname "$0")/common.bash" "$@"
 
 # lines N SEED: sentences of a small language; the other side has its words in reverse order.
@@ -54,5 +55,6 @@ exits 0 ablate translate --run toy/base --precision int8 --threads 1 <data/toy/t
 equal "$(cmp out out.int8 2>&1)" "" "int8 outputs of other batches and threads"
 exits 2 ablate run toy.ini -s precision=int8
 has err 'precision: found "int8", expected auto, fp32 or bf16'
-[ $auto = fp32 ] || { cmp -s out.bf16 out.fp32 && wrong "bf16 and fp32 give the same outputs: this test would see no difference"; }
+[ $auto = fp32 ] || { cmp -s out.bf16 out.fp32 &&
+    wrong "bf16 and fp32 give the same outputs: this test would see no difference"; }
 finish

@@ -18,8 +18,10 @@ if command -v script >/dev/null && on_tty probe 80 true; then
     echo "a terminal"
     TERM=xterm on_tty tty.log 90 "'$program' run watch.ini --threads 1 --only base --only A/heads=1"
     tr '\r' '\n' <tty.log >lines
-    grep -q "${esc}\[1m2 runs: 0 done, 1 running, 1 queued, 0 failed, 0 skipped  ETA .*${esc}\[0m" lines || wrong "no header: $(head -c 2000 lines | cat -v)"
-    grep -Eq '^  (base|A/heads=1) s1  cpu  [0-9.]+k?/2\.0k  (dev|train) PPL [0-9.]+  [0-9.]+k? tok/s  ETA [0-9]+s' lines || wrong "no line of the run: $(head -c 2000 lines | cat -v)"
+    grep -q "${esc}\[1m2 runs: 0 done, 1 running, 1 queued, 0 failed, 0 skipped  ETA .*${esc}\[0m" lines ||
+        wrong "no header: $(head -c 2000 lines | cat -v)"
+    grep -Eq '^  (base|A/heads=1) s1  cpu  [0-9.]+k?/2\.0k  (dev|train) PPL [0-9.]+  [0-9.]+k? tok/s  ETA [0-9]+s' \
+        lines || wrong "no line of the run: $(head -c 2000 lines | cat -v)"
     checks=$((checks + 2))
     has lines "${esc}[A${esc}[2K"
     has lines "done    base s1"
@@ -30,7 +32,8 @@ if command -v script >/dev/null && on_tty probe 80 true; then
     NO_COLOR=1 TERM=xterm on_tty narrow.log 40 "'$program' run watch.ini --threads 1 --only A/heads=4"
     hasnt narrow.log "${esc}[1m"
     has narrow.log "${esc}[A${esc}[2K"
-    equal "$(tr '\r' '\n' <narrow.log | sed "s/${esc}\[[0-9]*[A-Za-z]//g" | grep '^1 run: 0 done\|^  A/heads=4' | awk 'length > 39' | head -3)" "" "lines too long for 40 columns"
+    equal "$(tr '\r' '\n' <narrow.log | sed "s/${esc}\[[0-9]*[A-Za-z]//g" | grep '^1 run: 0 done\|^  A/heads=4' |
+        awk 'length > 39' | head -3)" "" "lines too long for 40 columns"
     echo "a dumb one"
     TERM=dumb on_tty dumb.log 80 "'$program' run watch.ini --threads 1 --rerun all --only base"
     hasnt dumb.log "$esc"
@@ -50,7 +53,8 @@ has err "eval    base s2  step 20/60  dev PPL"
 has err "done    base s2"
 has err "3 runs: 3 done, 0 failed, 0 skipped  in "
 has err " tokens/s together"
-equal "$(grep -c '^start' err) $(grep -c '^eval' err) $(grep -c '^done' err)" "3 9 3" "lines of starts, evaluations, ends"
+equal "$(grep -c '^start' err) $(grep -c '^eval' err) $(grep -c '^done' err)" "3 9 3" \
+    "lines of starts, evaluations, ends"
 
 echo "JSON"
 { cat watch.ini && printf '[variant bad]\nposition = learned\nlearned.max_len = 4\n'; } >json.ini

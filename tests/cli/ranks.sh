@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs of two and four ranks under MPI on this machine: they agree with one process to rounding, the same ranks give the same bits, a rank
-# that is killed ends the job and the same command resumes it, an interrupt leaves a checkpoint.
+# Runs of two and four ranks under MPI on this machine: they agree with one process to rounding, the same ranks give the
+# same bits, a rank that is killed ends the job and the same command resumes it, an interrupt leaves a checkpoint.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/mpi.bash"
 build=$(dirname "$program")
@@ -13,14 +13,18 @@ curve() { # ROW STEP: dev perplexity there
 }
 near() { # FOUND EXPECTED WHAT: to 1e-6 of it
     checks=$((checks + 1))
-    awk -v a="$1" -v b="$2" 'BEGIN {d = (a - b) / b; exit !(b > 0 && d < 1e-6 && d > -1e-6)}' || wrong "$3: found '$1', expected '$2' but for rounding"
+    awk -v a="$1" -v b="$2" 'BEGIN {d = (a - b) / b; exit !(b > 0 && d < 1e-6 && d > -1e-6)}' ||
+        wrong "$3: found '$1', expected '$2' but for rounding"
 }
 
 # one global batch, whoever computes it
-{ tiny agree 12; printf 'dropout = 0\nword_dropout = 0.1\nprecision = fp32\n[sweep a]\nranks = 2, 4\n[sweep b]\ncombine = grid\ngradient_accumulation = 2\nranks = 1, 2\n'; } >agree.ini
+{ tiny agree 12
+printf 'dropout = 0\nword_dropout = 0.1\nprecision = fp32\n[sweep a]\nranks = 2, 4\n[sweep b]\ncombine = grid\ngradient_accumulation = 2\nranks = 1, 2\n'; } >agree.ini
 exits 0 ablate run agree.ini --threads 1 --progress plain
-for ranks in 2 4; do near "$(curve "a/ranks=$ranks" 10)" "$(curve base 10)" "perplexity of $ranks ranks after 10 updates"; done
-near "$(curve "b/gradient_accumulation=2 ranks=2" 10)" "$(curve "b/gradient_accumulation=2 ranks=1" 10)" "the same with two batches an update"
+for ranks in 2 4
+do near "$(curve "a/ranks=$ranks" 10)" "$(curve base 10)" "perplexity of $ranks ranks after 10 updates"; done
+near "$(curve "b/gradient_accumulation=2 ranks=2" 10)" "$(curve "b/gradient_accumulation=2 ranks=1" 10)" \
+    "the same with two batches an update"
 equal "$(sql "SELECT count(DISTINCT config_hash) FROM runs")" 5 "runs with other ranks are other runs"
 
 # the same ranks, the same bits: twice, and after a kill and after an interrupt
@@ -62,7 +66,8 @@ equal "$(points own.db)" "$(points calm.db)" "curves of an undisturbed run and o
 cmp "$(model own.db.runs)" "$(model calm.db.runs)" || wrong "models of an undisturbed run and of a resumed one differ"
 equal "$(find own.db.runs calm.db.runs -type p)" "" "pipes that are left"
 
-# an mpirun that misses the first signal and stays when its ranks have ended: asked again, then killed, and the run is no worse
+# an mpirun that misses the first signal and stays when its ranks have ended: asked again, then killed, and the run is
+# no worse
 cat >stays <<'END'
 #!/usr/bin/env bash
 trap 'asked=$((asked + 1)); [ $asked -lt 2 ] || kill -USR1 $ranks' USR1

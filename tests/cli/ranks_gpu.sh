@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs of two ranks on emulated GPUs, with a library in place of NCCL: they agree with one process to rounding, a killed rank ends the job
-# within a minute, and the same command resumes it and gives the bits of an undisturbed run. mpirun starts the ranks, but none of them
-# opens MPI.
+# Runs of two ranks on emulated GPUs, with a library in place of NCCL: they agree with one process to rounding, a killed
+# rank ends the job within a minute, and the same command resumes it and gives the bits of an undisturbed run. mpirun
+# starts the ranks, but none of them opens MPI.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/mpi.bash"
 build=$(dirname "$program")
@@ -16,13 +16,15 @@ spec() { # NAME STEPS
     printf 'dropout = 0\nprecision = fp32\n'
 }
 run() { "$program" run "$@" --device cuda --threads 1 --progress plain; }
-curve() { sql "SELECT printf('%.17g',value) FROM curves WHERE row='$1' AND metric='dev_PPL' ORDER BY step DESC LIMIT 1"; }
+curve() { sql "SELECT printf('%.17g',value) FROM curves WHERE row='$1' AND metric='dev_PPL' ORDER BY step DESC LIMIT 1"
+}
 
 { spec agree 3; printf '[sweep a]\nranks = 2\n'; } >agree.ini
 exits 0 run agree.ini
 one=$(curve base) two=$(curve a/ranks=2)
 checks=$((checks + 1))
-awk -v a="$two" -v b="$one" 'BEGIN {d = (a - b) / b; exit !(b > 0 && d < 1e-5 && d > -1e-5)}' || wrong "perplexity of 2 ranks: found '$two', expected '$one' but for rounding"
+awk -v a="$two" -v b="$one" 'BEGIN {d = (a - b) / b; exit !(b > 0 && d < 1e-5 && d > -1e-5)}' ||
+    wrong "perplexity of 2 ranks: found '$two', expected '$one' but for rounding"
 equal "$(sql "SELECT count(DISTINCT config_hash) FROM runs")" 2 "a run with other ranks is another run"
 equal "$(sql "SELECT value FROM tag WHERE tag='communicator'")" '"2 ranks, NCCL 2.28.9"' "what the ranks talked by"
 equal "$(find . -name meeting)" "" "places to meet that are left"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Examples of README.md and docs/ work: their commands run from a bare clone (with shortened training), their INIs parse, the ten queries have answers.
-# `elsewhere` lists what needs more than a clone, with the reason.
+# Examples of README.md and docs/ work: their commands run from a bare clone (with shortened training), their INIs
+# parse, the ten queries have answers. `elsewhere` lists what needs more than a clone, with the reason.
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_HOME=$work
 ln -s "$source/experiments" experiments
-short=(-s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 -s translation.train_pairs=200 -s translation.dev_pairs=20 -s translation.test_pairs=20 --threads 1)
+short=(-s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 -s translation.train_pairs=200 -s \
+    translation.dev_pairs=20 -s translation.test_pairs=20 --threads 1)
 
 # elsewhere COMMAND: it needs more than a clone, or another test runs it.
 elsewhere() {
@@ -39,10 +40,12 @@ equal $((ran >= 10)) 1 "commands that were run: $ran"
 echo "INIs"
 awk '$0 == "```" { on = 0 } on { print } $0 == "```ini" { on = 1 }' "$source/README.md" >readme.ini
 exits 0 ablate run readme.ini --dry-run
-equal "$(sed -n '/^\[experiment\]/,$p' "$source/experiments/heads.ini")" "$(cat readme.ini)" "the README's sweep and experiments/heads.ini"
+equal "$(sed -n '/^\[experiment\]/,$p' "$source/experiments/heads.ini")" "$(cat readme.ini)" \
+    "the README's sweep and experiments/heads.ini"
 
 echo "ten questions, one query each"
-awk '$0 == "```" { if (on) print ""; on = 0 } on { printf "%s ", $0 } $0 == "```sql" { on = 1 }' "$source/docs/queries.md" >queries
+awk '$0 == "```" { if (on) print ""; on = 0 } on { printf "%s ", $0 } $0 == "```sql" { on = 1 }' \
+    "$source/docs/queries.md" >queries
 n=0
 while IFS= read -r sql; do
     n=$((n + 1))

@@ -23,7 +23,8 @@ fast=(--threads 1 --progress plain)
 
 echo "the sweep"
 exits 1 ablate run mix.ini --seeds 1..2 "${fast[@]}"
-equal "$(sql "SELECT status||' '||count(*) FROM run GROUP BY status ORDER BY 1" | tr '\n' ';')" "done 8;failed 2;skipped 2;" "runs"
+equal "$(sql "SELECT status||' '||count(*) FROM run GROUP BY status ORDER BY 1" |
+    tr '\n' ';')" "done 8;failed 2;skipped 2;" "runs"
 has err "failed  short s1"
 has err "        | error: learned.max_len = 4: expected at least 58, because outputs can be max_extra_tokens = 50 tokens longer than the longest source"
 has err "        log: $work/home/runs/mix/"
@@ -36,8 +37,10 @@ hasnt err $'\r'
 hasnt err $'\033'
 for row in base heads=1 heads=4 short wild pair failed diverged n/a; do has out "$row"; done
 has out "attention linear does not support the hooks of position shaw"
-equal "$(sql "SELECT count(*) FROM result q JOIN metric m ON m.id=q.metric_id WHERE m.name='PPL' AND value IS NULL")" 2 "diverged PPLs"
-equal "$(sql "SELECT count(*) FROM tag WHERE tag='diverged' AND value LIKE 'diverged at step %'")" 2 "words on divergence"
+equal "$(sql "SELECT count(*) FROM result q JOIN metric m ON m.id=q.metric_id WHERE m.name='PPL' AND value IS NULL")" \
+    2 "diverged PPLs"
+equal "$(sql "SELECT count(*) FROM tag WHERE tag='diverged' AND value LIKE 'diverged at step %'")" 2 \
+    "words on divergence"
 cp out table.txt
 
 echo "again: nothing is done, the same table"
@@ -55,7 +58,8 @@ equal "$(sql 'SELECT count(*) FROM attempt')" $((attempts + 2)) "attempts after 
 before=$(sql "SELECT variant,seed,metric,quote(value) FROM results WHERE status='done' ORDER BY 1,2,3")
 exits 0 ablate run mix.ini --seeds 1..2 --rerun all --only A "${fast[@]}"
 equal "$(sql 'SELECT count(*) FROM attempt')" $((attempts + 6)) "attempts after --rerun all --only A"
-equal "$(sql "SELECT variant,seed,metric,quote(value) FROM results WHERE status='done' ORDER BY 1,2,3")" "$before" "numbers of the second time"
+equal "$(sql "SELECT variant,seed,metric,quote(value) FROM results WHERE status='done' ORDER BY 1,2,3")" "$before" \
+    "numbers of the second time"
 
 echo "--only, --seeds, -s"
 exits 0 ablate run mix.ini --only A/heads=4 "${fast[@]}" --db only.db
@@ -64,14 +68,17 @@ exits 0 ablate run mix.ini --only A --seeds 3,5 "${fast[@]}" --db only.db
 equal "$(sql "SELECT group_concat(seed,' ') FROM (SELECT DISTINCT seed FROM results WHERE status='done' AND variant='A/heads=1' ORDER BY 1)" only.db)" "3 5" "--seeds"
 tiny plain 20 >plain.ini
 exits 0 ablate run plain.ini -s d_ff=48 -s steps=10 -s heads=1,2 "${fast[@]}" --db set.db
-equal "$(sql "SELECT group_concat(name,' ') FROM (SELECT name FROM table_row ORDER BY place)" set.db)" "base cli/heads=1 cli/heads=2" "rows of -s heads=1,2"
+equal "$(sql "SELECT group_concat(name,' ') FROM (SELECT name FROM table_row ORDER BY place)" set.db)" \
+    "base cli/heads=1 cli/heads=2" "rows of -s heads=1,2"
 equal "$(sql "SELECT group_concat(DISTINCT value) FROM param WHERE key='d_ff'" set.db)" 48 "-s d_ff=48"
 equal "$(sql "SELECT group_concat(DISTINCT step) FROM result" set.db)" 10 "-s steps=10"
 equal "$(sql "SELECT count(*) FROM run" set.db)" 2 "equal rows run once"
 
 echo "--dry-run is an INI of the same runs"
 exits 0 ablate run mix.ini --seeds 1..2 --dry-run --db none.db
-equal "$(head -1 err | grep -cE '^mix: [0-9]+ rows.*, 2 seeds, [0-9]+ runs: about .*\(updates .*of memory each, .*of disk$')" 1 "the summary stands first"
+equal "$(head -1 err |
+    grep -cE '^mix: [0-9]+ rows.*, 2 seeds, [0-9]+ runs: about .*\(updates .*of memory each, .*of disk$')" 1 \
+    "the summary stands first"
 equal "$(sed -n 3p err | grep -c '^row .*updates.*time of a run')" 1 "then the rows"
 equal "$(test -e none.db && echo there)" "" "database of a dry run"
 cp out dry.ini
@@ -81,7 +88,8 @@ equal "$(grep -v '^# dry.ini\|^# mix.ini' out | diff - <(grep -v '^# mix.ini' dr
 sed 's/^lr .*/lr = tune(0.001 .. 0.01, 4)/' plain.ini >searched.ini
 exits 0 ablate run searched.ini --dry-run
 has err '6 trials of searches'
-{ tiny absent 20 | grep -v '^sequence'; echo 'translation.data = wmt14-en-de'; } | sed 's/^task .*/task = translation/; s/^vocab .*//' >absent.ini
+{ tiny absent 20 | grep -v '^sequence'; echo 'translation.data = wmt14-en-de'; } |
+    sed 's/^task .*/task = translation/; s/^vocab .*//' >absent.ini
 ABLATE_DATA=/nowhere exits 0 ablate run absent.ini --dry-run
 has err 'the data are not here; their published sizes were used: row base: '
 has err 'no file /nowhere/wmt14-en-de/train.en'
@@ -98,7 +106,8 @@ has heading "row,name,change,state,n,failed,PPL"
 equal "$(wc -l <out)" 7 "lines of CSV"
 exits 0 ablate table mix --format json
 json=$(tr -d '\n' <out | sed "s/'/''/g")
-equal "$(sql "WITH t(j) AS (SELECT '$json') SELECT json_valid(j)||' '||json_array_length(j,'$.rows') FROM t")" "1 6" "JSON of the table: valid, 6 rows"
+equal "$(sql "WITH t(j) AS (SELECT '$json') SELECT json_valid(j)||' '||json_array_length(j,'$.rows') FROM t")" "1 6" \
+    "JSON of the table: valid, 6 rows"
 exits 0 ablate table mix --format md
 has out "| base |"
 exits 0 ablate table mix --format latex
@@ -118,7 +127,8 @@ exits 0 ablate show mix/base@1 --ini
 cp out one.ini
 exits 0 ablate run one.ini "${fast[@]}" --db one.db
 equal "$(sql "SELECT m.name,quote(q.value) FROM result q JOIN metric m ON m.id=q.metric_id ORDER BY 1" one.db)" \
-    "$(sql "SELECT metric,quote(value) FROM results WHERE experiment='mix' AND variant='base' AND seed=1 ORDER BY 1")" "one run from the database alone"
+    "$(sql "SELECT metric,quote(value) FROM results WHERE experiment='mix' AND variant='base' AND seed=1 ORDER BY 1")" \
+    "one run from the database alone"
 exits 0 ablate log mix/short
 has out "error:"
 exits 0 ablate report mix -o mix.html
@@ -126,12 +136,14 @@ has mix.html "<html"
 
 echo "where the runs came from"
 facts=$(sql "SELECT host IS NOT NULL AND pid>0 AND device LIKE '%thread%' AND json_valid(plugins_json) AND json_valid(argv)
-    AND json_valid(build_json) AND parameters>1000 AND flops_step>1e4 AND tokens_second>0 AND peak_memory>1e6 AND exit_code=0
+    AND json_valid(build_json) AND parameters>1000 AND flops_step>1e4 AND tokens_second>0
+    AND peak_memory>1e6 AND exit_code=0
     AND a.ended_at>=a.started_at AND log_path LIKE '%/log.txt' AS complete FROM attempt a JOIN run r ON r.id=run_id AND r.attempt=n
     JOIN variant v ON v.id=r.variant_id WHERE v.name IN('base','A/heads=1')")
 equal "$(sort <<<"$facts" | uniq -c | tr -s ' ')" " 4 1" "runs whose provenance is complete"
 for key in task attention_encoder attention_decoder attention_cross position optimizer; do
-    equal "$(sql "SELECT length(json_extract(plugins_json,'$.$key.sha256')) FROM attempt WHERE run_id=1 AND n=1")" 64 "hash of plugin $key"
+    equal "$(sql "SELECT length(json_extract(plugins_json,'$.$key.sha256')) FROM attempt WHERE run_id=1 AND n=1")" 64 \
+        "hash of plugin $key"
 done
 equal "$(sql "SELECT json_extract(plugins_json,'$.attention_cross.sha256') FROM attempt WHERE run_id=1 AND n=1")" \
     "$(sha256sum "$(dirname "$program")/plugins/attention/scaled_dot.so" | cut -c1-64)" "hash of a plugin"
@@ -157,11 +169,13 @@ echo "several workers, two hosts"
 tiny many 60 >many.ini
 printf '[sweep A]\nheads = 1, 2, 4, 8\n' >>many.ini
 exits 0 ablate run many.ini "${fast[@]}" --workers 3 --seeds 1..2 --db workers.db
-equal "$(sql "SELECT count(*)||' '||sum(status='done')||' '||sum(attempt) FROM run" workers.db)" "8 8 8" "runs of three workers"
+equal "$(sql "SELECT count(*)||' '||sum(status='done')||' '||sum(attempt) FROM run" workers.db)" "8 8 8" \
+    "runs of three workers"
 ablate run many.ini "${fast[@]}" --seeds 1..4 --db hosts.db >one.out 2>one.err &
 ablate run many.ini "${fast[@]}" --seeds 1..4 --db hosts.db >two.out 2>two.err &
 wait
-equal "$(sql "SELECT count(*)||' '||sum(status='done')||' '||sum(attempt) FROM run" hosts.db)" "16 16 16" "runs of two hosts: none twice"
+equal "$(sql "SELECT count(*)||' '||sum(status='done')||' '||sum(attempt) FROM run" hosts.db)" "16 16 16" \
+    "runs of two hosts: none twice"
 for host in one two; do
     checks=$((checks + 1))
     grep -q '^done' $host.err || wrong "host $host did nothing: $(cat $host.err)"
@@ -172,10 +186,12 @@ cores=$(env -u OMP_NUM_THREADS nproc)
 exits 0 ablate run packed.ini --workers auto --nice --progress plain --db packed.db
 has err "at a time: "
 has err "thread each"
-[ "$(sed -n 's/^\([0-9]*\) runs* at a time.*/\1/p' err)" = "$cores" ] || [ "$cores" -gt 64 ] || wrong "workers on $cores cores: $(grep 'at a time:' err)"
+[ "$(sed -n 's/^\([0-9]*\) runs* at a time.*/\1/p' err)" = "$cores" ] || [ "$cores" -gt 64 ] ||
+    wrong "workers on $cores cores: $(grep 'at a time:' err)"
 emulated=$(dirname "$program")/tests/emulated_cuda.so
 if [ -e "$emulated" ]; then
-    ABLATE_CUDA_MODULE=$emulated ABLATE_EMULATED_MEMORY=1200000000 exits 0 ablate run packed.ini --workers auto --device cuda --dry-run
+    ABLATE_CUDA_MODULE=$emulated ABLATE_EMULATED_MEMORY=1200000000 exits 0 ablate run packed.ini --workers auto \
+        --device cuda --dry-run
     has err "1 run at a time: 1 GPU, 1.2 GB of GPU memory free, up to 1.0 per run; "
     has err "of memory each and of its GPU 1.0 GB"
 fi

@@ -1,4 +1,5 @@
-# ablate report --serve: the page over HTTP on this machine, what is refused, and in a browser (where one is) that it follows a sweep.
+# ablate report --serve: the page over HTTP on this machine, what is refused, and in a browser (where one is) that it
+# follows a sweep.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny live 20 && printf '[sweep A]\nheads = 1, 2\n'; } >live.ini
 exits 0 ablate run live.ini --progress none
@@ -17,7 +18,9 @@ get() {
 }
 idle=()
 for i in {1..50}; do exec {fd}<>"/dev/tcp/127.0.0.1/$port" && idle+=("$fd"); done # none of them says anything
-equal "$(timeout 3 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET /state HTTP/1.1\r\nHost: localhost:$port\r\n\r\n' >&3; head -1 <&3" | tr -d '\r')" \
+equal "$(timeout 3 bash -c \
+    "exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET /state HTTP/1.1\r\nHost: localhost:$port\r\n\r\n' >&3; head -1 <&3" |
+    tr -d '\r')" \
     "HTTP/1.1 200 OK" "answer beside 50 idle connections"
 for fd in "${idle[@]}"; do exec {fd}>&-; done
 get GET / "127.0.0.1:$port" >page
@@ -49,7 +52,8 @@ if command -v $browser >/dev/null; then
     { tiny live 400 && printf '[sweep A]\nheads = 1, 2\n'; } >long.ini
     "$program" run long.ini --progress none >/dev/null 2>&1 &
     sweep=$!
-    timeout 60 $browser --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --enable-logging=stderr \
+    timeout 60 $browser --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
+        --enable-logging=stderr \
         --virtual-time-budget=60000 --dump-dom "http://127.0.0.1:$port/" >dom 2>said
     equal "$(grep CONSOLE said)" "" "console of the served page"
     has dom "live, last change"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Semi-supervised parsing on a toy treebank: two runs label sentences, and trees they agree on are trained with the gold trees.
-# A run's outputs as files, and their analysis: confused labels, F1 by length.
+# Semi-supervised parsing on a toy treebank: two runs label sentences, and trees they agree on are trained with the gold
+# trees. A run's outputs as files, and their analysis: confused labels, F1 by length.
 source "$(dirname "$0")/common.bash" "$@"
 
 trees() { awk -v n="$1" -v seed="$2" -f "$source/tests/cli/toy_trees.awk"; }
@@ -79,14 +79,17 @@ for split in dev test; do
     equal $code 0 "score f1 of $split"
     equal "$(sql "SELECT round(value-json_extract('$(cat f1.json)','$.all.f1'),9) FROM results
         WHERE variant='base' AND seed=1 AND metric='F1_$split'")" 0 "F1 of the run less that of its files, $split"
-    equal "$(sql "SELECT sum(json_extract(value,'$.sentences')) FROM json_each('$(cat f1.json)','$.by_length')")" 40 "sentences by length"
+    equal "$(sql "SELECT sum(json_extract(value,'$.sentences')) FROM json_each('$(cat f1.json)','$.by_length')")" 40 \
+        "sentences by length"
 done
-equal "$(diff <(trees 40 3 | one_a_line | sed 's/-[A-Z0-9-]*//g; s/  */ /g; s/ )/)/g') <(sed 's/  */ /g' ref) | head -3)" "" "references of test"
+equal "$(diff <(trees 40 3 | one_a_line | sed 's/-[A-Z0-9-]*//g; s/  */ /g; s/ )/)/g') <(sed 's/  */ /g' ref) |
+    head -3)" "" "references of test"
 exits 0 ablate score f1 --gold ref --confusion 3 --by-length <hyp
 has out "-- Labels: brackets of valid sentences --"
 has out "-- By length: gold words, punctuation counted --"
 exits 0 ablate show toy/base@1
-equal "$(awk '$1 ~ /^outputs_(first|in_beam|again)$/ { n += $2 } END { print n }' out)" 80 "outputs of both splits, by their ways"
+equal "$(awk '$1 ~ /^outputs_(first|in_beam|again)$/ { n += $2 } END { print n }' out)" 80 \
+    "outputs of both splits, by their ways"
 exits 1 ablate show toy/base@1 --hyp train
 has err "has no outputs for train: found no file train.hyp"
 exits 2 ablate show toy/base@1 --hyp test --ref test

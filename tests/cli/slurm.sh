@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# A sweep of 12 runs on a real Slurm with two nodes: one worker killed, one task cancelled, one requeued. All 12 results equal those of a
-# local sweep, bit for bit. Then a detached sweep, read by `ablate sync`.
+# A sweep of 12 runs on a real Slurm with two nodes: one worker killed, one task cancelled, one requeued. All 12 results
+# equal those of a local sweep, bit for bit. Then a detached sweep, read by `ablate sync`.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/slurm.bash"
 why=$(slurm_missing)
 [ -z "$why" ] || { echo "skipped: $why"; exit 77; }
 cluster=$(mktemp -d)
 trap 'slurm_stop "$cluster"; sleep 0.5; rm -rf "$cluster"; clean_up' EXIT
-slurm_start "$cluster" 2 1 || { echo "skipped: Slurm does not start here: $(tail -n 3 "$cluster"/*.out "$cluster"/*.log 2>/dev/null | tr '\n' ' ')"; exit 77; }
+slurm_start "$cluster" 2 1 ||
+    { echo "skipped: Slurm does not start here: $(tail -n 3 "$cluster"/*.out "$cluster"/*.log 2>/dev/null |
+    tr '\n' ' ')"; exit 77; }
 
 sweep() { # NAME STEPS
     tiny "$1" "$2"
@@ -24,13 +26,15 @@ wait_for 60 running 2 || { wrong "no two tasks run: $(squeue -h -r; cat far.err)
 job=$(sed -n 's/.*Slurm job \([0-9]*\):.*/\1/p' far.err)
 [ -n "$job" ] || wrong "the host named no job: $(cat far.err)"
 worker_of() { for p in $(pgrep -f "ablate worker .*$work"); do echo "$p"; done | head -n 1; }
-wait_for 30 eval '[ -n "$(worker_of)" ]' && kill -9 "$(worker_of)"           # a worker that is killed: its run ends as killed
+wait_for 30 eval '[ -n "$(worker_of)" ]' &&
+    kill -9 "$(worker_of)"           # a worker that is killed: its run ends as killed
 later() { squeue -h -r -t R -o %i | tail -n 1; }
 wait_for 60 running 1; cancelled=$(later); scancel "$cancelled"               # a task that is cancelled
 sleep 1
 wait_for 60 running 1; again=$(later); scontrol requeue "$again"              # a task that Slurm queues again
 waits_again() { [ "$(squeue -h -j "$again" -o %T)" = PENDING ]; }
-wait_for 30 waits_again && scontrol update JobId="$again" StartTime=now       # not only after two minutes, as Slurm would
+wait_for 30 waits_again &&
+    scontrol update JobId="$again" StartTime=now       # not only after two minutes, as Slurm would
 wait $host
 code=$?
 [ $code = 1 ] || wrong "after a kill and a cancellation: found exit code $code, expected 1; $(cat far.err)"
@@ -83,8 +87,10 @@ equal "$(figures pair)" "$(figures here)" "results of two ranks through Slurm an
 { tiny lost 3000; printf 'ranks = 2\n'; } >lost.ini
 ablate run lost.ini --threads 1 --launcher slurm --progress plain >out 2>err &
 host=$!
-second() { for p in $(pgrep -f "worker --folder $work/"); do grep -qz '^OMPI_COMM_WORLD_RANK=1$' "/proc/$p/environ" 2>/dev/null && echo "$p"; done; }
-wait_for 60 eval '[ -n "$(second)" ] && [ -n "$(find home/runs/lost -name state.safetensors)" ]' || wrong "no second rank trains: $(cat err)"
+second() { for p in $(pgrep -f "worker --folder $work/")
+do grep -qz '^OMPI_COMM_WORLD_RANK=1$' "/proc/$p/environ" 2>/dev/null && echo "$p"; done; }
+wait_for 60 eval '[ -n "$(second)" ] && [ -n "$(find home/runs/lost -name state.safetensors)" ]' ||
+    wrong "no second rank trains: $(cat err)"
 start=$SECONDS
 kill -9 "$(second)"
 wait $host

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# decode_split = dev+test: both splits are decoded and scored, with each split's name on its scores and the same values as runs of one
-# split. A position whose table is shorter than sentences or outputs is refused before training.
+# decode_split = dev+test: both splits are decoded and scored, with each split's name on its scores and the same values
+# as runs of one split. A position whose table is shorter than sentences or outputs is refused before training.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
@@ -18,10 +18,12 @@ for metric in $of_test; do
     count=$((count + 1))
 done
 for metric in $of_dev; do
-    equal "$(value split/decode_split=dev+test "${metric}_dev")" "$(value split/decode_split=dev "$metric")" "$metric on dev"
+    equal "$(value split/decode_split=dev+test "${metric}_dev")" "$(value split/decode_split=dev "$metric")" \
+        "$metric on dev"
     count=$((count + 1))
 done
-[ "$(value base acc)" != "$(value split/decode_split=dev acc)" ] || wrong "acc is $(value base acc) on both parts: this test would see no difference"
+[ "$(value base acc)" != "$(value split/decode_split=dev acc)" ] ||
+    wrong "acc is $(value base acc) on both parts: this test would see no difference"
 equal "$(sql "SELECT count(*) FROM results WHERE variant='split/decode_split=dev+test'")" $count "figures of both"
 has out "acc_test"
 exits 0 ablate show parts/split/decode_split=dev+test --hyp dev

@@ -18,9 +18,12 @@ sqlite3 results.db "
 printf 'a line\033[2Jof the log\rover\n' >>"$(find home/runs -name log.txt | sort | head -1)"
 # No byte that a terminal obeys, and no line that begins like a forged row.
 obeys() { LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' "$1"; }
-for command in "table" "table --format md" "table --format latex" "table --format csv" "table --format json" "table --stats full" "ls" "ls strange" \
-    "ls --json" "show 1" "show 2" "show 2 --ini" "show 2 --json" "diff 1 2" "log 1" "log 2" "report -o page.html" "query --list" \
-    "query SELECT+*+FROM+runs" "query SELECT+*+FROM+settings --format md" "show strange/faked" "watch --once" "plot -o plot.svg"; do
+for command in "table" "table --format md" "table --format latex" "table --format csv" "table --format json" \
+    "table --stats full" "ls" "ls strange" \
+    "ls --json" "show 1" "show 2" "show 2 --ini" "show 2 --json" "diff 1 2" "log 1" "log 2" "report -o page.html" \
+    "query --list" \
+    "query SELECT+*+FROM+runs" "query SELECT+*+FROM+settings --format md" "show strange/faked" "watch --once" \
+    "plot -o plot.svg"; do
     read -ra words <<<"$command"
     words=("${words[@]//+/ }")
     ablate "${words[@]}" >out 2>err
@@ -30,8 +33,10 @@ for command in "table" "table --format md" "table --format latex" "table --forma
     for file in out err page.html plot.svg; do
         [ -f $file ] || continue
         checks=$((checks + 1))
-        obeys $file && wrong "ablate $command: $file has control characters:" && LC_ALL=C grep -aP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' $file | head -3 | cat -v
-        grep -aq '^faked\|^base  9.99\|^status  done\|^steps = 1' $file && wrong "ablate $command: $file has a forged line"
+        obeys $file && wrong "ablate $command: $file has control characters:" &&
+            LC_ALL=C grep -aP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' $file | head -3 | cat -v
+        grep -aq '^faked\|^base  9.99\|^status  done\|^steps = 1' $file &&
+            wrong "ablate $command: $file has a forged line"
     done
 done
 exits 0 ablate table

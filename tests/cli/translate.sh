@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Standard input of `ablate translate` and `ablate score`: line ends, zero bytes, lines too long for the model, empty lines, an
-# input that cannot be read or is not a file; and the ranges of translate's options.
+# Standard input of `ablate translate` and `ablate score`: line ends, zero bytes, lines too long for the model, empty
+# lines, an input that cannot be read or is not a file; and the ranges of translate's options.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
@@ -73,7 +73,8 @@ exits 0 translate --length-penalty 0 --beam-size 1000 <<<s0001
 echo "an input without end: answers come as it is read, and end when nobody reads them"
 (
     ulimit -v 8000000 # a program that read all of it first would fill the memory
-    yes 's0001 s0002' | timeout 60 "$program" translate --run reach/base --threads 1 --beam-size 1 2>err | head -n 1000 >out
+    yes 's0001 s0002' | timeout 60 "$program" translate --run reach/base --threads 1 --beam-size 1 2>err |
+        head -n 1000 >out
 )
 equal "$(wc -l <out)" 1000 "lines of an endless input"
 mkfifo typed
@@ -103,7 +104,8 @@ has err "standard input:1: found a line of more than 1048576 bytes"
 
 echo "ensembles: the mean of the runs' probabilities"
 exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2,3
-exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2 -s sequence.alphabet=9 -s sequence.data_seed=7 --db other.db
+exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2 -s sequence.alphabet=9 -s sequence.data_seed=7 --db \
+    other.db
 several() { ablate translate --threads 1 --beam-size 3 "$@"; }
 for n in 2 5 3 8 1 6 4 7 9 2 5; do words $n; done >lines.txt
 exits 0 several --run reach/base@2 --nbest 2 <lines.txt

@@ -9,13 +9,16 @@ for version in 3772abc fa6aaa1; do
     hasnt out "left out"
     expected="1.64669 1.30995"
     [ $version = 3772abc ] || expected="1.65957 1.29659"
-    equal "$(sql "SELECT printf('%.5f',value) FROM results WHERE experiment='old' AND metric='PPL' ORDER BY place" "$version.db" | xargs)" "$expected" \
+    equal "$(sql "SELECT printf('%.5f',value) FROM results WHERE experiment='old' AND metric='PPL' ORDER BY place" \
+        "$version.db" | xargs)" "$expected" \
         "results of $version"
-    equal "$(ls "$version".db.version*)" "$version.db.version$([ $version = 3772abc ] && echo 1 || echo 4).bak" "the copy of the old database"
+    equal "$(ls "$version".db.version*)" "$version.db.version$([ $version = 3772abc ] && echo 1 ||
+        echo 4).bak" "the copy of the old database"
     exits 0 ablate show old/base@1 --db "$version.db"
     has out "sequence.kind = copy"
     printf 's0001 s0002 s0003\ns0004 s0000\n' >in.txt
-    "$program" translate --model "$source/tests/data/versions/$version.safetensors" --threads 1 <in.txt >out 2>err || wrong "translate: $(cat err)"
+    "$program" translate --model "$source/tests/data/versions/$version.safetensors" --threads 1 <in.txt >out 2>err ||
+        wrong "translate: $(cat err)"
     equal "$(cat out)" "$(cat in.txt)" "copies by the model of $version" # as that version printed
 done
 
@@ -25,5 +28,6 @@ sed 's/^relu_dropout/activation_dropout/; s/^average/average_checkpoints/; s/^be
 exits 0 ablate run old.ini --threads 1 --progress plain --db 3772abc.db
 has err "2 older runs with other settings stay in the database but out of the table"
 exits 0 ablate restore old --db 3772abc.db
-equal "$(sql "SELECT printf('%.5f',value) FROM results WHERE metric='PPL' AND variant='base~1'" 3772abc.db)" 1.64669 "the old result beside the new one"
+equal "$(sql "SELECT printf('%.5f',value) FROM results WHERE metric='PPL' AND variant='base~1'" 3772abc.db)" 1.64669 \
+    "the old result beside the new one"
 finish

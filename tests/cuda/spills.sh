@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# usage: spills.sh FOLDER [MODULE]   - the logs of nvcc there: no kernel may spill registers to memory, except for the interpreter of score
-# programs, which is slow anyway; and the registers of a block are at most 65,536 (large_blocks of the emulation: which blocks are large).
+# usage: spills.sh FOLDER [MODULE]   - the logs of nvcc there: no kernel may spill registers to memory, except for the
+# interpreter of score programs, which is slow anyway; and the registers of a block are at most 65,536 (large_blocks of
+# the emulation: which blocks are large).
 set -eu
 logs=("$1"/*.log)
 [ -e "${logs[0]}" ] || { echo "no logs in $1"; exit 1; }
@@ -10,12 +11,15 @@ echo "$kernels kernels (all architectures counted)"
 bad=$(awk '/Function properties for/ { name = $NF } / spill / && !/ 0 bytes spill stores, 0 bytes spill loads/ && name !~ /score_interpreter/ {
     print FILENAME ": " name ": " $0 }' "${logs[@]}")
 [ -z "$bad" ] || { echo "WRONG: registers are spilled:"; echo "$bad"; exit 1; }
-list=$(sed -n '/large_blocks\[\]/,/^};/s/.*{"\([a-z_]*\)", \([0-9]*\)}.*/\1 \2/p' "$(dirname "$0")/../shim/gpu_emulation.cc")
+list=$(sed -n '/large_blocks\[\]/,/^};/s/.*{"\([a-z_]*\)", \([0-9]*\)}.*/\1 \2/p' "$(dirname \
+    "$0")/../shim/gpu_emulation.cc")
 [ -n "$list" ] || { echo "WRONG: no list of large blocks"; exit 1; }
 while read -r name threads; do
     most=$(awk -v name="$name" '/Compiling entry function/ { on = index($0, name) } on && / Used [0-9]+ registers/ {
-        for (i = 1; i < NF; i++) if ($i == "Used" && $(i + 1) > most) most = $(i + 1) } END { print most + 0 }' "${logs[@]}")
+        for (i = 1; i < NF; i++) if ($i == "Used" && $(i + 1) > most) most = $(i + 1) } END { print most + 0 }' \
+            "${logs[@]}")
     [ "$most" -gt 0 ] || { echo "WRONG: the logs name no kernel $name"; exit 1; }
-    [ $(((most + 7) / 8 * 8 * threads)) -le 65536 ] || { echo "WRONG: $name has $most registers for $threads threads"; exit 1; }
+    [ $(((most + 7) / 8 * 8 * threads)) -le 65536 ] || { echo "WRONG: $name has $most registers for $threads threads"
+    exit 1; }
     echo "$name: $most registers, $threads threads"
 done <<<"$list"

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# loop.sh PROGRAM SOURCE_FOLDER LIBRARY [whole|N] [COMMAND...] - fault loops: every command with its 1st, 2nd, 3rd ... allocation, write,
-# sync, rename, removal, open, fork, mapping or database call failing (fault.c, the LIBRARY), once, and from then on.
+# loop.sh PROGRAM SOURCE_FOLDER LIBRARY [whole|N] [COMMAND...] - fault loops: every command with its 1st, 2nd, 3rd ...
+# allocation, write, sync, rename, removal, open, fork, mapping or database call failing (fault.c, the LIBRARY), once,
+# and from then on.
 #
-# Allowed outcomes: success with the output of an undisturbed run, or an error message with exit code 1 to 127. Afterwards the same command
-# without faults must give its undisturbed output, and the database must be intact. N (default 2) random calls per command and kind; `whole` takes
-# all. ABLATE_FAULT_SEED repeats a random choice, ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is the time limit of a
-# command on a shared machine.
+# Allowed outcomes: success with the output of an undisturbed run, or an error message with exit code 1 to 127.
+# Afterwards the same command without faults must give its undisturbed output, and the database must be intact. N
+# (default 2) random calls per command and kind; `whole` takes all. ABLATE_FAULT_SEED repeats a random choice,
+# ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is the time limit of a command on a shared
+# machine.
 source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 [ -r "$3" ] || { echo "loop.sh: found no library to preload at $3; ninja -C build tests/fault.so" >&2; exit 2; }
 library=$3 how_many=${4:-2}
@@ -18,7 +20,8 @@ RANDOM=$seed
 read -ra kinds <<<"${ABLATE_FAULT_KINDS:-malloc open write fsync rename unlink fork mmap sqlite}"
 echo "calls drawn with ABLATE_FAULT_SEED=$seed"
 
-# ---- what the commands work on: $work/start after a small sweep, $work/half after one that was killed in the middle ----
+# ---- what the commands work on: $work/start after a small sweep, $work/half after one that was killed in the middle
+# ----
 export ABLATE_HOME=$work/home ABLATE_DB=$work/home/results.db
 {
     tiny faults 8
@@ -136,7 +139,8 @@ attempt() {
     elif [ $code = 0 ]; then
         outcome[equal]=$((outcome[equal] + 1))
         answer faulty
-        [ -n "$varies" ] || cmp -s faulty calm || { wrong "$what: exit code 0, but its output is another" && diff faulty calm | head -5 && tail -3 words; }
+        [ -n "$varies" ] || cmp -s faulty calm || { wrong "$what: exit code 0, but its output is another" &&
+            diff faulty calm | head -5 && tail -3 words; }
     else
         outcome[refused]=$((outcome[refused] + 1))
         [ -s words ] || wrong "$what: exit code $code without a word"
@@ -145,8 +149,10 @@ attempt() {
     perform after || code=$?
     answer after
     # what a refused command had done already, such as removing, it need not do again
-    [ $code = $calm_code ] || [ -n "$query" ] || { wrong "$what: afterwards exit code $code, undisturbed $calm_code" && tail -3 err; }
-    [ -n "$varies" ] || cmp -s after calm || { wrong "$what: afterwards the output is another" && diff after calm | head -5; }
+    [ $code = $calm_code ] || [ -n "$query" ] || { wrong "$what: afterwards exit code $code, undisturbed $calm_code" &&
+        tail -3 err; }
+    [ -n "$varies" ] || cmp -s after calm || { wrong "$what: afterwards the output is another" && diff after calm |
+        head -5; }
     if [ -e home/results.db ]; then equal "$(sql 'PRAGMA integrity_check')" ok "$what: integrity_check"; fi
     return 0
 }
@@ -190,6 +196,7 @@ echo "faults: ${outcome[equal]} made no difference, ${outcome[warned]} brought a
 left_out=" bench test help parse worker man predict "
 # timings; the launcher's; itself; needs a treebank (tests/cli/parsing.sh); of a run; prints its table; is translate
 for command in $(ablate help | awk '/^  [a-z]/ { print $1 }'); do
-    [[ "$left_out" == *" $command "* ]] || grep -q "|[^|]*|$command" <<<"$cases" || wrong "no fault loop over 'ablate $command'"
+    [[ "$left_out" == *" $command "* ]] || grep -q "|[^|]*|$command" <<<"$cases" ||
+        wrong "no fault loop over 'ablate $command'"
 done
 finish

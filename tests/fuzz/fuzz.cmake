@@ -1,6 +1,7 @@
-# Fuzz targets: tests/fuzz/NAME_fuzz.c with seeds in NAME_seeds/. In the usual build each runs over its seeds as the test fuzz/NAME (seeds.c);
-# with -DABLATE_FUZZ=ON and clang they are libFuzzer's, under AddressSanitizer and UBSan (tests/fuzz/run.sh).
-# They compile the sources they need themselves, so that these are instrumented, and nothing else is.
+# Fuzz targets: tests/fuzz/NAME_fuzz.c with seeds in NAME_seeds/. In the usual build each runs over its seeds as the
+# test fuzz/NAME (seeds.c); with -DABLATE_FUZZ=ON and clang they are libFuzzer's, under AddressSanitizer and UBSan
+# (tests/fuzz/run.sh). They compile the sources they need themselves, so that these are instrumented, and nothing else
+# is.
 function(ab_fuzz name)
   add_executable(${name}_fuzz ${CMAKE_SOURCE_DIR}/tests/fuzz/${name}_fuzz.c)
   target_include_directories(${name}_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/core)
@@ -21,7 +22,8 @@ add_custom_target(fuzz_targets)
 ab_fuzz(tree)
 file(GLOB parsing CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/plugins/tasks/parsing/*.c)
 target_sources(tree_fuzz PRIVATE ${parsing})
-target_include_directories(tree_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/parsing ${CMAKE_SOURCE_DIR}/core/api ${CMAKE_SOURCE_DIR}/plugins)
+target_include_directories(tree_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/parsing ${CMAKE_SOURCE_DIR}/core/api
+  ${CMAKE_SOURCE_DIR}/plugins)
 ab_fuzz(ini ab_config)
 ab_fuzz(config ab_settings)
 ab_fuzz(evalb ab_metric)

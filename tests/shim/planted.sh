@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# usage: planted.sh PROGRAM SANITIZED   - each planted mistake must be found, and without one nothing. SANITIZED: ON or OFF; reads and
-# writes outside an allocation are the address sanitizer's to find.
+# usage: planted.sh PROGRAM SANITIZED   - each planted mistake must be found, and without one nothing. SANITIZED: ON or
+# OFF; reads and writes outside an allocation are the address sanitizer's to find.
 set -u
 program=$1 sanitized=$2 failed=0
 wrong() { echo "WRONG: $*"; failed=1; }
@@ -13,12 +13,14 @@ grep -q 'wait for each other' <<<"$out" || wrong "a barrier that not all threads
 out=$("$program" grid) || wrong "a grid that no GPU takes ends with $?"
 [[ $out == "k_large: a grid of 1 x 65536 x 1 blocks, expected"* ]] || wrong "a grid that no GPU takes: it says $out"
 out=$("$program" block) || wrong "a block that may have too few registers ends with $?"
-[[ $out == "k_large: blocks of 512 x 1 x 1 threads, expected whole warps, at most 256"* ]] || wrong "a block of 512 threads: it says $out"
+[[ $out == "k_large: blocks of 512 x 1 x 1 threads, expected whole warps, at most 256"* ]] ||
+    wrong "a block of 512 threads: it says $out"
 if [ "$sanitized" = OFF ]; then # under sanitizers static shared memory is not looked at
     "$program" unwritten
     [ $? -eq 3 ] || wrong "static shared memory that was not written is read as a number"
     out=$("$program" large) || wrong "too much shared memory ends with $?"
-    [[ $out == "k_large: 40960 bytes of static and 192512 of dynamic shared memory, at most 49152 and 232448 in all" ]] ||
+    [[ $out == "k_large: 40960 bytes of static and 192512 of dynamic shared memory, at most 49152 and 232448 in all" \
+        ]] ||
         wrong "too much shared memory: it says $out"
 fi
 if [ "$sanitized" = ON ]; then

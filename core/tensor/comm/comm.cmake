@@ -1,8 +1,9 @@
-# Communicators: modules opened at run time, each built where its header is. What they take of the program (errors, memory) comes from
-# the program that opens them.
+# Communicators: modules opened at run time, each built where its header is. What they take of the program (errors,
+# memory) comes from the program that opens them.
 function(ab_communicator name)
   add_library(ablate_${name} MODULE ${CMAKE_SOURCE_DIR}/core/tensor/comm/${name}.c)
-  set_target_properties(ablate_${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/backends)
+  set_target_properties(ablate_${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY
+    ${CMAKE_BINARY_DIR}/backends)
   target_include_directories(ablate_${name} PRIVATE ${CMAKE_SOURCE_DIR}/core)
   add_dependencies(product ablate_${name})
   install(TARGETS ablate_${name} DESTINATION lib/ablate/backends)

@@ -1,9 +1,9 @@
-# One build for every processor of a family: kernels are compiled once per instruction set, and the best set is chosen at run time
-# (core/tensor/cpu/isa.h).
+# One build for every processor of a family: kernels are compiled once per instruction set, and the best set is chosen
+# at run time (core/tensor/cpu/isa.h).
 #
-# ab_sets(TARGET TABLE source...) compiles the sources once per set and adds the results to TARGET. All sources of a set become one
-# object in which only TABLE, a constant that they define, stays global, under the name TABLE_<set>. So the sources need no
-# suffixes, and no function compiled with AVX-512 can be linked into code that runs without.
+# ab_sets(TARGET TABLE source...) compiles the sources once per set and adds the results to TARGET. All sources of a set
+# become one object in which only TABLE, a constant that they define, stays global, under the name TABLE_<set>. So the
+# sources need no suffixes, and no function compiled with AVX-512 can be linked into code that runs without.
 set(ABLATE_SETS generic)
 set(flags_generic)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
@@ -18,7 +18,8 @@ if(ABLATE_SANITIZE)
 endif()
 set(ABLATE_FAST ${level} -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  # a b + c is one instruction in every set that has it, in chains too: gcc 14 would leave them apart in AVX2 alone, and the sets would differ
+  # a b + c is one instruction in every set that has it, in chains too: gcc 14 would leave them apart in AVX2 alone, and
+  # the sets would differ
   list(APPEND ABLATE_FAST --param=avoid-fma-max-bits=0)
 endif()
 
@@ -33,7 +34,8 @@ function(ab_sets target table)
     add_custom_command(OUTPUT ${one}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/sets
       COMMAND ${CMAKE_LINKER} -r -o ${one}.all $<TARGET_OBJECTS:${objects}>
-      COMMAND ${CMAKE_OBJCOPY} --redefine-sym ${table}=${table}_${set} --keep-global-symbol=${table}_${set} ${one}.all ${one}
+      COMMAND ${CMAKE_OBJCOPY} --redefine-sym ${table}=${table}_${set} --keep-global-symbol=${table}_${set} ${one}.all
+      ${one}
       DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM
       COMMENT "Linking the kernels for ${set}")
     set_source_files_properties(${one} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)

@@ -1,8 +1,9 @@
-# The CUDA backend, twice: as a module for GPUs, built by nvcc (target ablate_cuda: where there is a GPU, the launcher builds it after the
-# program; ABLATE_CUDA=ON makes it a part of every build), and as a library of the same kernels built by the C++ compiler for the CPU
-# (gpu.h), which the tests in tests/shim link.
+# The CUDA backend, twice: as a module for GPUs, built by nvcc (target ablate_cuda: where there is a GPU, the launcher
+# builds it after the program; ABLATE_CUDA=ON makes it a part of every build), and as a library of the same kernels
+# built by the C++ compiler for the CPU (gpu.h), which the tests in tests/shim link.
 file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.cu)
-file(GLOB cuda_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.c ${CMAKE_SOURCE_DIR}/core/tensor/cuda/cudnn/*.c)
+file(GLOB cuda_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.c
+  ${CMAKE_SOURCE_DIR}/core/tensor/cuda/cudnn/*.c)
 
 # cuDNN is called where its header is; the library itself is looked for at run time (library.c).
 find_path(CUDNN_HEADER cudnn.h HINTS ENV CUDNN_HOME ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
@@ -15,27 +16,32 @@ endif()
 find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 
 # What NVRTC compiles generated programs with, inside of the module.
-set(nvrtc_headers tensor/cuda/gpu.h tensor/cuda/runtime.h tensor/cuda/rows.h tensor/cuda/vec8.h tensor/cuda/attention.h tensor/cuda/attend_tile.h tensor/cuda/generic.h tensor/cuda/functions.h tensor/cuda/score.h
+set(nvrtc_headers tensor/cuda/gpu.h tensor/cuda/runtime.h tensor/cuda/rows.h tensor/cuda/vec8.h tensor/cuda/attention.h
+  tensor/cuda/attend_tile.h tensor/cuda/generic.h tensor/cuda/functions.h tensor/cuda/score.h
   tensor/cuda/score_tile.h tensor/cuda/attend_score.h)
 list(TRANSFORM nvrtc_headers PREPEND ${CMAKE_SOURCE_DIR}/core/ OUTPUT_VARIABLE nvrtc_files)
 set(embedded ${CMAKE_BINARY_DIR}/kernel_headers.c)
-add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake VERBATIM COMMENT "headers for NVRTC"
-  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}/core "-DHEADERS=${nvrtc_headers}" -DTO=${embedded} -P ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake)
+add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake
+  VERBATIM COMMENT "headers for NVRTC"
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}/core "-DHEADERS=${nvrtc_headers}" -DTO=${embedded} -P
+  ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake)
 list(APPEND cuda_host ${embedded})
 
-# ---- for tests: kernels on the CPU ------------------------------------------------------------------------------------
+# ---- for tests: kernels on the CPU -----------------------------------------------------------------------------------
 set(shim_kernels ${cuda_kernels})
 list(FILTER shim_kernels EXCLUDE REGEX "/runtime\\.cu$")
 add_library(ab_shim_objects OBJECT ${shim_kernels} ${cuda_host} tests/shim/gpu_emulation.cc tests/shim/gpu_streams.cc
   tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc)
-set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++;-Wno-unused-function;-ffp-contract=off")
+set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
+  "-xc++;-Wno-unused-function;-ffp-contract=off")
 target_compile_definitions(ab_shim_objects PRIVATE GPU_ON_CPU)
 target_include_directories(ab_shim_objects PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 set_target_properties(ab_shim_objects PROPERTIES EXCLUDE_FROM_ALL ON)
 add_library(ab_shim STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:ab_shim_objects>)
 target_include_directories(ab_shim PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 target_link_libraries(ab_shim PUBLIC ab_graph ab_comm)
-# Stand-ins for NVIDIA's libraries, where their headers are. What they need of the kernels' runtime is in the program that loads them.
+# Stand-ins for NVIDIA's libraries, where their headers are. What they need of the kernels' runtime is in the program
+# that loads them.
 function(ab_stand_in name) # sources...
   add_library(${name} MODULE ${ARGN})
   set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
@@ -61,18 +67,22 @@ if(CUBLASLT_HEADER AND CUDA_HEADER) # asked for by ABLATE_PRODUCT=library
 endif()
 # A library in the place of NCCL's, for ranks on GPUs.
 add_library(standin_nccl MODULE tests/shim/standin_nccl.c)
-set_target_properties(standin_nccl PROPERTIES PREFIX "" OUTPUT_NAME libnccl SUFFIX .so.2 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+set_target_properties(standin_nccl PROPERTIES PREFIX "" OUTPUT_NAME libnccl SUFFIX .so.2 LIBRARY_OUTPUT_DIRECTORY
+  ${CMAKE_BINARY_DIR}/tests)
 target_compile_definitions(standin_nccl PRIVATE GPU_ON_CPU)
 target_include_directories(standin_nccl PRIVATE ${CMAKE_SOURCE_DIR}/core)
 target_link_libraries(standin_nccl PRIVATE dl rt)
 list(APPEND stand_ins standin_nccl)
-# The same as the program's backend: ABLATE_CUDA_MODULE=build/tests/emulated_cuda.so gives `ablate --device cuda` a GPU that is none.
+# The same as the program's backend: ABLATE_CUDA_MODULE=build/tests/emulated_cuda.so gives `ablate --device cuda` a GPU
+# that is none.
 add_library(emulated_cuda MODULE $<TARGET_OBJECTS:ab_shim_objects> tests/shim/emulated_module.c)
-set_target_properties(emulated_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+set_target_properties(emulated_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY
+  ${CMAKE_BINARY_DIR}/tests)
 target_compile_definitions(emulated_cuda PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 target_include_directories(emulated_cuda PRIVATE ${CMAKE_SOURCE_DIR}/core)
 target_link_libraries(emulated_cuda PRIVATE dl)
-set_target_properties(ablate PROPERTIES ENABLE_EXPORTS ON) # a module takes errors, tapes and strings from the program that opens it
+# a module takes errors, tapes and strings from the program that opens it
+set_target_properties(ablate PROPERTIES ENABLE_EXPORTS ON)
 add_dependencies(unit_tests emulated_cuda)
 if(stand_ins)
   add_dependencies(emulated_cuda ${stand_ins})
@@ -97,13 +107,15 @@ endif()
 # a library with a name of its own, for test_lt
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/stand_in.c CONTENT "int stand_in(void);\nint stand_in(void) { return 7; }\n")
 add_library(stand_in MODULE ${CMAKE_BINARY_DIR}/stand_in.c)
-set_target_properties(stand_in PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} LINK_FLAGS -Wl,-soname,libablate_stand_in.so.7)
+set_target_properties(stand_in PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} LINK_FLAGS
+  -Wl,-soname,libablate_stand_in.so.7)
 set(stand_ins ${stand_ins} stand_in)
 file(GLOB shim_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/shim/test_*.c)
 foreach(source ${shim_tests})
   get_filename_component(name ${source} NAME_WE)
   add_executable(shim_${name} ${source})
-  target_compile_definitions(shim_${name} PRIVATE GPU_ON_CPU SOURCE_DIR="${CMAKE_SOURCE_DIR}" BUILD_DIR="${CMAKE_BINARY_DIR}")
+  target_compile_definitions(shim_${name} PRIVATE GPU_ON_CPU SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    BUILD_DIR="${CMAKE_BINARY_DIR}")
   target_include_directories(shim_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit ${CMAKE_SOURCE_DIR}/tests/shim)
   target_link_libraries(shim_${name} PRIVATE ab_shim ab_check ab_decode ab_train stdc++)
   set_target_properties(shim_${name} PROPERTIES ENABLE_EXPORTS ON) # for the stand-ins
@@ -112,16 +124,20 @@ foreach(source ${shim_tests})
     add_dependencies(shim_${name} ${stand_ins})
   endif()
   add_test(NAME shim/${name} COMMAND shim_${name})
-  set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT ${test_seconds} ENVIRONMENT "${test_environment}")
+  set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT ${test_seconds} ENVIRONMENT
+    "${test_environment}")
 endforeach()
-add_executable(shim_planted tests/shim/planted.cu core/tensor/cuda/uploads.cu tests/shim/gpu_emulation.cc tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc)
+add_executable(shim_planted tests/shim/planted.cu core/tensor/cuda/uploads.cu tests/shim/gpu_emulation.cc
+  tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc)
 set_source_files_properties(tests/shim/planted.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
 target_compile_definitions(shim_planted PRIVATE GPU_ON_CPU)
 target_include_directories(shim_planted PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 add_dependencies(unit_tests shim_planted)
-add_test(NAME shim/planted COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/planted.sh $<TARGET_FILE:shim_planted> ${ABLATE_SANITIZE})
+add_test(NAME shim/planted COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/planted.sh $<TARGET_FILE:shim_planted>
+  ${ABLATE_SANITIZE})
 set_tests_properties(shim/planted PROPERTIES LABELS unit)
-set_tests_properties(shim/test_lt PROPERTIES ENVIRONMENT "${test_environment};ASAN_OPTIONS=detect_leaks=0")   # it opens cuBLASLt, whose start leaks
+# it opens cuBLASLt, whose start leaks
+set_tests_properties(shim/test_lt PROPERTIES ENVIRONMENT "${test_environment};ASAN_OPTIONS=detect_leaks=0")
 
 # ---- for GPUs --------------------------------------------------------------------------------------------------------
 if(ABLATE_SANITIZE OR ABLATE_CUDA STREQUAL "OFF")
@@ -137,7 +153,8 @@ endif()
 get_filename_component(cuda_home ${NVCC} REALPATH)
 get_filename_component(cuda_home ${cuda_home} DIRECTORY)
 get_filename_component(cuda_home ${cuda_home} DIRECTORY)
-# One pass of the front end serves all: machine code for these GPUs, and PTX, from which a driver makes code for any other at or above it.
+# One pass of the front end serves all: machine code for these GPUs, and PTX, from which a driver makes code for any
+# other at or above it.
 set(ABLATE_CUDA_PTX 80 CACHE STRING "compute capability of the module's PTX, the least it runs on")
 set(ABLATE_CUDA_GPUS 90 CACHE STRING "GPUs that the module has machine code for: 90, or 80;90")
 set(codes compute_${ABLATE_CUDA_PTX})
@@ -150,17 +167,21 @@ set(module_objects)
 foreach(source ${cuda_kernels})
   get_filename_component(name ${source} NAME_WE)
   set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
-  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.h ${CMAKE_SOURCE_DIR}/core/tensor/cuda/cudnn/*.h ${CMAKE_SOURCE_DIR}/tests/shim/gpu_emulation.h)
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.h
+    ${CMAKE_SOURCE_DIR}/core/tensor/cuda/cudnn/*.h ${CMAKE_SOURCE_DIR}/tests/shim/gpu_emulation.h)
   # the log says what each kernel takes of the machine; tests/cuda/spills.sh reads it
   add_custom_command(OUTPUT ${object} DEPENDS ${source} ${headers} VERBATIM COMMENT "nvcc ${name}.cu"
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-    COMMAND ${NVCC} -std=c++17 -O3 -lineinfo ${arch_flags} ${flags_${name}} -I${CMAKE_SOURCE_DIR}/core --compiler-options=-fPIC,-fvisibility=hidden,-Wall
-      -Xptxas -v -c ${source} -o ${object} > ${CMAKE_BINARY_DIR}/cuda/${name}.log 2>&1 || ${CMAKE_COMMAND} -DLOG=${CMAKE_BINARY_DIR}/cuda/${name}.log -P ${CMAKE_SOURCE_DIR}/core/tensor/cuda/show_log.cmake)
+    COMMAND ${NVCC} -std=c++17 -O3 -lineinfo ${arch_flags} ${flags_${name}} -I${CMAKE_SOURCE_DIR}/core
+    --compiler-options=-fPIC,-fvisibility=hidden,-Wall
+      -Xptxas -v -c ${source} -o ${object} > ${CMAKE_BINARY_DIR}/cuda/${name}.log 2>&1 || ${CMAKE_COMMAND}
+      -DLOG=${CMAKE_BINARY_DIR}/cuda/${name}.log -P ${CMAKE_SOURCE_DIR}/core/tensor/cuda/show_log.cmake)
   list(APPEND module_objects ${object})
 endforeach()
 add_library(ablate_cuda MODULE ${cuda_host} ${module_objects})
 set_source_files_properties(${module_objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-set_target_properties(ablate_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/backends)
+set_target_properties(ablate_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX C_VISIBILITY_PRESET hidden
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/backends)
 target_include_directories(ablate_cuda PRIVATE ${CMAKE_SOURCE_DIR}/core)
 target_include_directories(ablate_cuda SYSTEM PRIVATE ${cuda_home}/include)
 target_compile_definitions(ablate_cuda PRIVATE ${have_cudnn})
@@ -174,8 +195,10 @@ else()
 endif()
 install(TARGETS ablate_cuda DESTINATION lib/ablate/backends ${where_built})
 add_dependencies(all_tests ablate_cuda)
-add_test(NAME cuda/spills COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/spills.sh ${CMAKE_BINARY_DIR}/cuda ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
-add_test(NAME cuda/module COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/module.sh ${CMAKE_BINARY_DIR}/ablate ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
+add_test(NAME cuda/spills COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/spills.sh ${CMAKE_BINARY_DIR}/cuda
+  ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
+add_test(NAME cuda/module COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/module.sh ${CMAKE_BINARY_DIR}/ablate
+  ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
 include(${CMAKE_SOURCE_DIR}/core/tensor/cuda/gpu_tests.cmake)
 # Has the real cuDNN plans for our graphs? It asks for a driver's library, of which a stub is enough.
 add_executable(cuda_test_dnn EXCLUDE_FROM_ALL tests/cuda/test_dnn.c)
@@ -184,5 +207,6 @@ add_dependencies(all_tests cuda_test_dnn)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
 file(CREATE_LINK ${cuda_home}/lib64/stubs/libcuda.so ${CMAKE_BINARY_DIR}/cuda/libcuda.so.1 SYMBOLIC)
 add_test(NAME cuda/test_dnn COMMAND cuda_test_dnn)
-set_tests_properties(cuda/test_dnn PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/cuda:${cuda_home}/lib64:$ENV{LD_LIBRARY_PATH}")
+set_tests_properties(cuda/test_dnn PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
+  "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/cuda:${cuda_home}/lib64:$ENV{LD_LIBRARY_PATH}")
 set_tests_properties(cuda/spills cuda/module cuda/test_dnn PROPERTIES LABELS long) # they need nvcc's objects

@@ -1,4 +1,5 @@
-# Writes the headers of the kernels that NVRTC compiles (compiled.c) as a C file: cmake -DROOT=core -DHEADERS=a;b -DTO=file.c -P this
+# Writes the headers of the kernels that NVRTC compiles (compiled.c) as a C file: cmake -DROOT=core -DHEADERS=a;b
+# -DTO=file.c -P this
 set(text "/* made by core/tensor/cuda/embed_headers.cmake */\ntypedef struct {\n    const char *name, *text;\n} kernel_header;\nextern const kernel_header kernel_headers[];\n")
 set(list "")
 set(number 0)

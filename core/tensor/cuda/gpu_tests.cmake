@@ -1,6 +1,6 @@
-# tests/shim/test_*.c for a real GPU: the same sources against nvcc's objects and runtime.cu, as gpu_test_* (target gpu_tests). They look
-# for plugins/ in the working folder, so that they run on another machine than the one that built them. Included at the end of cuda.cmake.
-# test_launches asks the emulation alone, which counts.
+# tests/shim/test_*.c for a real GPU: the same sources against nvcc's objects and runtime.cu, as gpu_test_* (target
+# gpu_tests). They look for plugins/ in the working folder, so that they run on another machine than the one that built
+# them. Included at the end of cuda.cmake. test_launches asks the emulation alone, which counts.
 add_library(ab_gpu STATIC EXCLUDE_FROM_ALL ${cuda_host} ${module_objects})
 set_target_properties(ab_gpu PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(ab_gpu PUBLIC ${CMAKE_SOURCE_DIR}/core)
