@@ -33,7 +33,7 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"z", "x", "v", "weights"};
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"beta1", AB_REAL, offsetof(config, beta1), 0.9, 0, 0.999999, 0, "share of the mean in y [none]"},
     {"beta2", AB_REAL, offsetof(config, beta2), 0.999, 1e-6, 0.9999999, 0, "decay of the mean squared gradient [none]"},
     {"eps", AB_REAL, offsetof(config, eps), 1e-8, 0, 1, 0, "added to the root [none]"},

@@ -37,6 +37,7 @@ static const struct {
     {"keeps_memory", "calls", {"keeps_memory: ", "keep ", "frees what it allocates"}},
     {"uninitialised", "calls", {"uninitialised: call 2 ", "CONST [16]", "an uninitialised array"}},
     {"kernel_large", "kernels", {"operation 'squash'", "differs from its reference", "numbers up to 8"}},
+    {"kernel_mixed", "kernels", {"operation 'squash'", "bf16's mixed types"}},
     {"kernel_long", "kernels", {"operation 'squash'", "differs from its reference"}},
     {"kernel_past", "kernels", {"operation 'squash'", "writes behind its output, at byte 1"}},
     {"kernel_before", "kernels", {"operation 'squash'", "changes input 0"}},
