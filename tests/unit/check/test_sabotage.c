@@ -182,7 +182,7 @@ static void check_said(const char *file, const char *check, const char *words)
 /* The command's exit status. */
 static void check_status(void)
 {
-    static const char good[] = "attention/scaled_dot", none[] = "attention/scaled_dott",
+    static const char good[] = "schedule/constant", none[] = "attention/scaled_dott",
                       bad[] = BUILD_DIR "/sabotage/wrong_shape.so", refused[] = BUILD_DIR "/sabotage/newer_major.so";
     CHECK_INT(check_plugins((const char *[]){good}, 1), 0);
     CHECK_INT(check_plugins((const char *[]){bad}, 1), 1);
