@@ -231,11 +231,6 @@ static void close_score(score_args *s)
     }
 }
 
-static double bound_of(const view *w, int64_t i)
-{
-    return w->type == F64 ? ((const double *)w->data)[i] : (double)((const float *)w->data)[i];
-}
-
 /* Reads the program's windows, cut to the keys that each query may see. The caller releases them. */
 static int open_windows(const call *k, const attend_args *a, score_args *s, err *e)
 {
@@ -249,11 +244,10 @@ static int open_windows(const call *k, const attend_args *a, score_args *s, err 
     s->window = cpu_backend.alloc((size_t)(a->n_sentences * s->times[0]) * sizeof *s->window);
     for (int64_t b = 0; b < a->n_sentences; b++)
         for (int64_t i = 0; i < a->q_off[b + 1] - a->q_off[b] && i < s->times[0]; i++) {
-            int64_t at = ((w->dim[0] > 1 ? b : 0) * s->times[0] + i) * 2,
-                    seen = visible(a, i, a->k_off[b + 1] - a->k_off[b]);
-            double from = fmax(bound_of(w, at), 0), to = fmin(bound_of(w, at + 1), (double)seen);
+            int64_t seen = visible(a, i, a->k_off[b + 1] - a->k_off[b]);
+            window_bounds x = window_of_query(w, b, i, seen);
             s->window[b * s->times[0] + i] =
-                from < to ? (key_range){(int32_t)from, (int32_t)to} : (key_range){0, (int32_t)seen};
+                x.from < x.to ? (key_range){(int32_t)x.from, (int32_t)x.to} : (key_range){0, (int32_t)seen};
         }
     return 0;
 }

@@ -45,19 +45,13 @@ static const view *window_of(const call *k)
     return v && v->data ? v : NULL;
 }
 
-static double bound_of(const view *w, int64_t i)
-{
-    return w->type == F64 ? ((const double *)w->data)[i] : (double)((const float *)w->data)[i];
-}
-
 /* Pairs of a sentence of nq queries and nk keys that lie in windows. */
 static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t nk)
 {
     double sum = 0;
     for (int64_t i = 0; i < nq; i++) {
-        int64_t at = ((w->dim[0] > 1 ? sentence : 0) * w->dim[2] + i) * 2;
-        double from = fmax(bound_of(w, at), 0), to = fmin(bound_of(w, at + 1), (double)nk);
-        sum += fmax(to - from, 0);
+        window_bounds b = window_of_query(w, sentence, i, nk);
+        sum += fmax(b.to - b.from, 0);
     }
     return sum;
 }

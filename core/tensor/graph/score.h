@@ -65,6 +65,21 @@ ab_t score_draft_leaf(score_draft *d, bool wants_gradient);
  * support. */
 score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result);
 
+/* Keys from .. to that window w [B or 1,1,Tq,2] (F32 or F64) leaves query i of a sentence, of those before `seen`.
+ * None: from >= to. */
+typedef struct {
+    double from, to;
+} window_bounds;
+static inline window_bounds window_of_query(const view *w, int64_t sentence, int64_t i, int64_t seen)
+{
+    int64_t at = ((w->dim[0] > 1 ? sentence : 0) * w->dim[2] + i) * 2;
+    const double *d = (const double *)w->data;
+    const float *f = (const float *)w->data;
+    double from = w->type == F64 ? d[at] : (double)f[at], to = w->type == F64 ? d[at + 1] : (double)f[at + 1];
+    window_bounds b = {from > 0 ? from : 0, to < (double)seen ? to : (double)seen};
+    return b;
+}
+
 /* Can programs contain this operation? */
 bool score_op(op o);
 /* Like t_attend, with dropout's place in the model, a program, its leaves and the ids of gathered leaves (id 0: none).
