@@ -1,6 +1,6 @@
 /* choose.cu - ids chosen by numbers, and random numbers: TOP_K, TO_IDS, RANDOM. */
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/threads.h"
 
 namespace
@@ -47,18 +47,31 @@ __global__ void random_numbers(float *y, int64_t n, unsigned place, int normal, 
 }
 } // namespace
 
-extern "C" int gpu_TOP_K(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest)
+int cuda_TOP_K(const call *k, err *e)
 {
-    int64_t all = rows * n;
-    return all > 0 ? LAUNCH(top_k, blocks_for(all), THREADS, 0, ids, x, n, k, smallest ? -1.f : 1.f, all)
-                   : gpu_launched();
+    const view *x = &k->i.TOP_K.x, *y = &k->o.TOP_K.y;
+    int64_t all = count_of(x);
+    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
+    if (!all) return launched(gpu_launched(), e);
+    return launched(LAUNCH(top_k, blocks_for(all), THREADS, 0, (int32_t *)y->data, (const float *)x->data, width_of(x),
+                           k->a.TOP_K.k, k->a.TOP_K.smallest ? -1.f : 1.f, all),
+                    e);
 }
-extern "C" int gpu_TO_IDS(int32_t *ids, const float *x, int64_t n)
+int cuda_TO_IDS(const call *k, err *e)
 {
-    return n > 0 ? LAUNCH(to_ids, blocks_for(n), THREADS, 0, ids, x, n) : gpu_launched();
+    const view *x = &k->i.TO_IDS.x, *y = &k->o.TO_IDS.y;
+    int64_t n = count_of(y);
+    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
+    if (!n) return launched(gpu_launched(), e);
+    return launched(LAUNCH(to_ids, blocks_for(n), THREADS, 0, (int32_t *)y->data, (const float *)x->data, n), e);
 }
-extern "C" int gpu_RANDOM(float *y, int64_t n, unsigned place, int normal)
+int cuda_RANDOM(const call *k, err *e)
 {
-    return n > 0 ? LAUNCH(random_numbers, blocks_for((n + 3) / 4), THREADS, 0, y, n, place, normal, gpu_counters())
-                 : gpu_launched();
+    const view *y = &k->o.RANDOM.y;
+    int64_t n = count_of(y);
+    if (y->type != F32) return no_kernel(k, e);
+    if (!n) return launched(gpu_launched(), e);
+    return launched(LAUNCH(random_numbers, blocks_for((n + 3) / 4), THREADS, 0, (float *)y->data, n,
+                           (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal, gpu_counters()),
+                    e);
 }

@@ -128,10 +128,6 @@ typedef struct {
 } gpu_sums;
 int gpu_SUM_TO(const gpu_sums *s);
 
-/* Over rows of n. A row of only -inf (no visible key) gives zeros, and a row of zeros y gives zeros for dx. */
-int gpu_SOFTMAX(float *y, const float *x, int64_t rows, int64_t n);
-int gpu_SOFTMAX_BACK(float *dx, const float *y, const float *dy, int64_t rows, int64_t n);
-
 /* ---- embedding_back.cu, gather.cu, choose.cu, positions.cu ---- */
 
 /* Stable sort of positions 0 .. T-1 by their ids [T]; ids < 0 or >= n_table come last.
@@ -149,12 +145,6 @@ int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *ou
 int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, const int32_t *sorted,
                        int64_t T, int64_t n_table, int64_t d, float by);
 
-int gpu_TO_FLOAT(float *y, const int32_t *ids, int64_t n);
-/* y [n_q,n_k]: k - q as numbers; or clamped to -clip .. clip, plus clip, as ids. */
-int gpu_RELATIVE_POSITION(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k);
-int gpu_CLIPPED_RELATIVE_POSITION(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k,
-                                  int32_t clip);
-
 /* Ids [..,n_q,n_k] for rows [a,heads,n_q]: step[i] is the stride of axis i in rows of ids (0: shared). n: ids are in 0
  * .. n - 1. GATHER: y [rows,n_k], y[r][k] = x[r][id of k for r], x [rows,n]; NaN for an invalid id.
  * SCATTER_ADD: y [rows,n], y[r][i] = sum of the x[r][k] whose id is i, x [rows,n_k]; by rising k. */
@@ -164,11 +154,6 @@ typedef struct {
 } gpu_chosen;
 int gpu_GATHER(float *y, const float *x, int64_t rows, gpu_chosen by);
 int gpu_SCATTER_ADD(float *y, const float *x, int64_t rows, gpu_chosen by);
-
-/* TOP_K: ids [rows,k] of the k first numbers of each row of x [rows,n] in the order of op.h. */
-int gpu_TOP_K(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest);
-int gpu_TO_IDS(int32_t *ids, const float *x, int64_t n);         /* TO_IDS */
-int gpu_RANDOM(float *y, int64_t n, unsigned place, int normal); /* RANDOM */
 
 /* MASK: s, y [B,H,n_q,n_k]; k_len [B], q [n_q], k [n_k]. y may be s. */
 int gpu_MASK(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len, int64_t batch,

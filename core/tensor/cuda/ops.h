@@ -1,12 +1,13 @@
 /* ops.h - the CUDA backend's implementation of graph/op.h: one function per operation, cuda_NAME, which unpacks a
  * `call` and launches.
  *
- * Kernels are in the .cu files, behind launchers with plain arguments (C linkage, declared in generic.h, rows.h,
- * attention.h); a launcher returns gpu_launched(). Rows are F32 or BF16, everything else F32 or I32; this backend does
- * not support F64. Pointers in a view are device memory. No function here waits for the GPU, and each can be captured
- * in a graph: it may depend on addresses and shapes, not on data; dropout's seed and step come from gpu_counters(). A
- * graph's shapes are capacities: rows past the last offset are dummies, sentences past the last real one are empty
- * (offset[i] == offset[i + 1]).
+ * Some stand beside their kernel in a .cu file (choose.cu, positions.cu, SOFTMAX in reduce.cu), as new ones should.
+ * The others are in ops_*.c and call launchers with plain arguments in the .cu files (C linkage, declared in generic.h,
+ * rows.h, attention.h); a launcher returns gpu_launched(). Rows are F32 or BF16, everything else F32 or I32; this
+ * backend does not support F64. Pointers in a view are device memory. No function here waits for the GPU, and each can
+ * be captured in a graph: it may depend on addresses and shapes, not on data; dropout's seed and step come from
+ * gpu_counters(). A graph's shapes are capacities: rows past the last offset are dummies, sentences past the last real
+ * one are empty (offset[i] == offset[i + 1]).
  */
 #ifndef ABLATE_CUDA_OPS_H
 #define ABLATE_CUDA_OPS_H

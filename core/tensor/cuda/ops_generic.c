@@ -1,4 +1,4 @@
-/* ops_generic.c - elementwise operations, sums, softmax, copies and a plugin's own kernel, on a GPU. */
+/* ops_generic.c - elementwise operations, sums, copies and a plugin's own kernel, on a GPU. */
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/ops.h"
 
@@ -108,7 +108,7 @@ int cuda_DROPOUT(const call *k, err *e)
                     e);
 }
 
-/* ---- sums, softmax ---- */
+/* ---- sums ---- */
 
 /* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain. */
 int cuda_SUM_TO(const call *k, err *e)
@@ -133,19 +133,6 @@ int cuda_SUM_TO(const call *k, err *e)
         step *= n;
     }
     return launched(gpu_SUM_TO(&s), e);
-}
-
-int cuda_SOFTMAX(const call *k, err *e)
-{
-    const view *x = &k->i.SOFTMAX.x, *y = &k->o.SOFTMAX.y;
-    if (x->type != F32 || y->type != F32) return no_kernel(k, e);
-    return launched(gpu_SOFTMAX(y->data, x->data, rows_of(y), width_of(y)), e);
-}
-int cuda_SOFTMAX_BACK(const call *k, err *e)
-{
-    const view *y = &k->i.SOFTMAX_BACK.y, *dy = &k->i.SOFTMAX_BACK.dy, *dx = &k->o.SOFTMAX_BACK.y;
-    if (y->type != F32 || dy->type != F32 || dx->type != F32) return no_kernel(k, e);
-    return launched(gpu_SOFTMAX_BACK(dx->data, y->data, dy->data, rows_of(dx), width_of(dx)), e);
 }
 
 /* ---- a plugin's fused operation ---- */

@@ -109,29 +109,7 @@ int cuda_EMBEDDING_BACK(const call *k, err *e)
         gpu_sum_rows_by_id(y->data, 0, dy->data, F32, ids->data, NULL, count_of(ids), rows_of(y), width_of(y), 1), e);
 }
 
-/* ---- ids as numbers, numbers by ids ---- */
-
-int cuda_TO_FLOAT(const call *k, err *e)
-{
-    const view *y = &k->o.TO_FLOAT.y;
-    if (y->type != F32 || k->i.TO_FLOAT.ids.type != I32) return no_kernel(k, e);
-    return launched(gpu_TO_FLOAT(y->data, k->i.TO_FLOAT.ids.data, count_of(y)), e);
-}
-int cuda_RELATIVE_POSITION(const call *k, err *e)
-{
-    const view *q = &k->i.RELATIVE_POSITION.q, *keys = &k->i.RELATIVE_POSITION.k, *y = &k->o.RELATIVE_POSITION.y;
-    if (y->type != F32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
-    return launched(gpu_RELATIVE_POSITION(y->data, q->data, keys->data, count_of(q), count_of(keys)), e);
-}
-int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
-{
-    const view *q = &k->i.CLIPPED_RELATIVE_POSITION.q, *keys = &k->i.CLIPPED_RELATIVE_POSITION.k,
-               *y = &k->o.CLIPPED_RELATIVE_POSITION.y;
-    if (y->type != I32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
-    return launched(gpu_CLIPPED_RELATIVE_POSITION(y->data, q->data, keys->data, count_of(q), count_of(keys),
-                                                  (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip),
-                    e);
-}
+/* ---- numbers by ids ---- */
 
 /* How the rows of k's first input find their ids; n: what an id may be. */
 static gpu_chosen chosen_by(const call *k, int64_t n)
@@ -155,25 +133,6 @@ int cuda_SCATTER_ADD(const call *k, err *e)
     const view *p = &k->i.SCATTER_ADD.p, *ids = &k->i.SCATTER_ADD.ids, *y = &k->o.SCATTER_ADD.y;
     if (y->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
     return launched(gpu_SCATTER_ADD(y->data, p->data, rows_of(y), chosen_by(k, width_of(y))), e);
-}
-
-int cuda_TOP_K(const call *k, err *e)
-{
-    const view *x = &k->i.TOP_K.x, *y = &k->o.TOP_K.y;
-    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    return launched(gpu_TOP_K(y->data, x->data, rows_of(x), width_of(x), k->a.TOP_K.k, (int)k->a.TOP_K.smallest), e);
-}
-int cuda_TO_IDS(const call *k, err *e)
-{
-    const view *x = &k->i.TO_IDS.x, *y = &k->o.TO_IDS.y;
-    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    return launched(gpu_TO_IDS(y->data, x->data, count_of(y)), e);
-}
-int cuda_RANDOM(const call *k, err *e)
-{
-    const view *y = &k->o.RANDOM.y;
-    if (y->type != F32) return no_kernel(k, e);
-    return launched(gpu_RANDOM(y->data, count_of(y), (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal), e);
 }
 
 int cuda_MASK(const call *k, err *e)

@@ -1,6 +1,6 @@
 /* positions.cu - TO_FLOAT, RELATIVE_POSITION, CLIPPED_RELATIVE_POSITION and MASK. */
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/threads.h"
 
 namespace
@@ -47,21 +47,31 @@ __global__ void mask(masking m, int64_t n)
 }
 } // namespace
 
-extern "C" int gpu_TO_FLOAT(float *y, const int32_t *ids, int64_t n)
+int cuda_TO_FLOAT(const call *k, err *e)
 {
-    return n > 0 ? LAUNCH(ids_to_float, blocks_for(n), THREADS, 0, y, ids, n) : gpu_launched();
+    const view *ids = &k->i.TO_FLOAT.ids, *y = &k->o.TO_FLOAT.y;
+    int64_t n = count_of(y);
+    if (y->type != F32 || ids->type != I32) return no_kernel(k, e);
+    if (!n) return launched(gpu_launched(), e);
+    return launched(LAUNCH(ids_to_float, blocks_for(n), THREADS, 0, (float *)y->data, (const int32_t *)ids->data, n),
+                    e);
 }
-extern "C" int gpu_RELATIVE_POSITION(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k)
+
+/* clip -1: distances as numbers. */
+static int relative(const call *k, dtype type, int64_t clip, err *e)
 {
-    int64_t n = n_q * n_k;
-    return n > 0 ? LAUNCH(relative_position, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, (int32_t)-1, n)
-                 : gpu_launched();
+    const view *q = &k->i.RELATIVE_POSITION.q, *keys = &k->i.RELATIVE_POSITION.k, *y = &k->o.RELATIVE_POSITION.y;
+    int64_t n_k = count_of(keys), n = count_of(q) * n_k;
+    if (y->type != type || q->type != I32 || keys->type != I32) return no_kernel(k, e);
+    if (!n) return launched(gpu_launched(), e);
+    return launched(LAUNCH(relative_position, blocks_for(n), THREADS, 0, y->data, (const int32_t *)q->data,
+                           (const int32_t *)keys->data, n_k, (int32_t)clip, n),
+                    e);
 }
-extern "C" int gpu_CLIPPED_RELATIVE_POSITION(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k,
-                                             int32_t clip)
+int cuda_RELATIVE_POSITION(const call *k, err *e) { return relative(k, F32, -1, e); }
+int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 {
-    int64_t n = n_q * n_k;
-    return n > 0 ? LAUNCH(relative_position, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, clip, n) : gpu_launched();
+    return relative(k, I32, k->a.CLIPPED_RELATIVE_POSITION.clip, e);
 }
 
 extern "C" int gpu_MASK(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len,

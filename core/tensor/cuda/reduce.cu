@@ -1,6 +1,6 @@
 /* reduce.cu - SUM_TO, SOFTMAX, SOFTMAX_BACK. The order of every sum depends on lengths alone. */
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/threads.h"
 
 namespace
@@ -222,11 +222,17 @@ extern "C" int gpu_SUM_TO(const gpu_sums *s)
     return s->keep[1] > 8 ? run_columns<32>(*s, false) : run_columns<8>(*s, false);
 }
 
-extern "C" int gpu_SOFTMAX(float *y, const float *x, int64_t rows, int64_t n)
+/* A row of only -inf (no visible key) gives zeros, and a row of zeros y gives zeros for dx. */
+int cuda_SOFTMAX(const call *k, err *e)
 {
-    return run_softmax(y, x, nullptr, rows, n);
+    const view *x = &k->i.SOFTMAX.x, *y = &k->o.SOFTMAX.y;
+    if (x->type != F32 || y->type != F32) return no_kernel(k, e);
+    return launched(run_softmax((float *)y->data, (const float *)x->data, nullptr, rows_of(y), width_of(y)), e);
 }
-extern "C" int gpu_SOFTMAX_BACK(float *dx, const float *y, const float *dy, int64_t rows, int64_t n)
+int cuda_SOFTMAX_BACK(const call *k, err *e)
 {
-    return run_softmax(dx, y, dy, rows, n);
+    const view *y = &k->i.SOFTMAX_BACK.y, *dy = &k->i.SOFTMAX_BACK.dy, *dx = &k->o.SOFTMAX_BACK.y;
+    if (y->type != F32 || dy->type != F32 || dx->type != F32) return no_kernel(k, e);
+    return launched(
+        run_softmax((float *)dx->data, (const float *)y->data, (const float *)dy->data, rows_of(dx), width_of(dx)), e);
 }
