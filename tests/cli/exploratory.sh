@@ -15,6 +15,14 @@ for format in text md latex csv json; do
 done
 exits 0 ablate report late -o late.html
 has late.html exploratory
+for more in --forest "--over step" "--over params"; do
+    exits 0 ablate plot late $more -o late.svg
+    has late.svg "B/position=none (exploratory)"
+    hasnt late.svg "A/heads=1 (exploratory)"
+done
+exits 0 ablate export late --format csv -o late_csv
+equal "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "exploratory") at = i } NR > 1 { n += $at } END { print n }' late_csv/runs.csv)" \
+    2 "exploratory runs in the exported table"
 exits 0 ablate query "SELECT row, exploratory, p IS NULL, p_adjusted IS NULL FROM paired" --format csv
 has out "B/position=none,1,0,1"
 exits 0 ablate record late late.json

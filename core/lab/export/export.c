@@ -64,6 +64,7 @@ enum {
     GROUP,
     CHANGE,
     IS_BASE,
+    EXPLORATORY,
     SEED,
     STATUS,
     RECORDED,
@@ -90,6 +91,7 @@ static const struct {
                   [GROUP] = {"group_name", FRAME_TEXT},
                   [CHANGE] = {"change", FRAME_TEXT},
                   [IS_BASE] = {"is_base", FRAME_WHOLE},
+                  [EXPLORATORY] = {"exploratory", FRAME_WHOLE},
                   [SEED] = {"seed", FRAME_WHOLE},
                   [STATUS] = {"status", FRAME_TEXT},
                   [RECORDED] = {"recorded", FRAME_WHOLE},
@@ -161,6 +163,7 @@ static void put_fixed(frame *f, const read_experiment *x, const read_row *row, c
     frame_put_text(f, GROUP, row->group);
     frame_put_text(f, CHANGE, row->change);
     frame_put_whole(f, IS_BASE, row->is_base);
+    frame_put_whole(f, EXPLORATORY, row->exploratory);
     frame_put_whole(f, SEED, run->seed);
     frame_put_text(f, STATUS, db_status_text(run->status));
     frame_put_whole(f, RECORDED, run->recorded + run->foreign);

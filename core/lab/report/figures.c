@@ -37,7 +37,7 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
 {
     const measure *m = &row->of[g->headline];
     const comparison *c = &row->against[g->headline];
-    forest_row f = {.name = row->row->name,
+    forest_row f = {.name = gathered_label(row, a),
                     .d = c->delta,
                     .low = c->low,
                     .high = c->high,

@@ -279,6 +279,11 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     return o->vs_paper ? join_paper(g, a, e) : 0;
 }
 
+const char *gathered_label(const gathered_row *row, arena *a)
+{
+    return row->row->exploratory ? arena_printf(a, "%s (exploratory)", row->row->name) : row->row->name;
+}
+
 const char *gathered_no_interval(const gathered *g, const comparison *c)
 {
     const gathered_row *base = gathered_base(g);

@@ -79,6 +79,8 @@ void gathered_free(gathered *g);                /* what is not in the arena */
 gathered_row *gathered_base(const gathered *g); /* NULL: none */
 /* "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
+/* The row's name for a chart: with "(exploratory)" behind it if it was added after the first result. */
+const char *gathered_label(const gathered_row *row, arena *a);
 /* Words for an interval of two seeds that is wider than base's own value and so says nothing; NULL: print the interval.
  * */
 const char *gathered_no_interval(const gathered *g, const comparison *c);

@@ -118,7 +118,7 @@ static int over_cost(plot *p, err *e)
             point at = {.x = x, .y = m->mean};
             interval(p, m, &at.low, &at.high);
             if (by == NO_ROW)
-                add_series(p, row->row->name, &at, 1, false);
+                add_series(p, gathered_label(row, &p->mem), &at, 1, false);
             else
                 points[n++] = at;
         }
@@ -213,7 +213,8 @@ static int over_steps(plot *p, reader *r, err *e)
         curve_line l = curve_mean(of, n, &p->mem);
         curve_thin(&l, MOST_POINTS);
         size_t level = by == NO_ROW ? NO_ROW : p->factors.level[i * nf + by];
-        const char *name = level == NO_ROW ? p->g.rows[i].row->name : p->factors.factors[by].levels[level];
+        const char *name =
+            level == NO_ROW ? gathered_label(&p->g.rows[i], &p->mem) : p->factors.factors[by].levels[level];
         bool bars = l.low && !same(p->o->bars, "none");
         p->series[p->n++] = (series){.name = name,
                                      .key = name,
