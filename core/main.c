@@ -42,6 +42,9 @@ static void wait_asleep(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
     setenv("GOMP_SPINCOUNT", "2000", 1);
+#if __clang_major__ >= 18
+    setenv("KMP_BLOCKTIME", "50us", 1); /* the same for LLVM's library, of which older ones know milliseconds only */
+#endif
     execv("/proc/self/exe", argv);
 }
 

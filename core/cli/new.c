@@ -138,11 +138,13 @@ static int new_plugin(const invocation *c, void *options)
         fail(&e, "%s already exists; not changed", path);
     else
         file_write(path, str_text(&text), text.n, &e);
+    const char *quote = strchr(plugin_include(), ' ') ? "'" : "";
     if (!e.text[0])
-        printf("%s\n\nbuild it:    cc -shared -fPIC -I%s %s -o %s.so\ncheck it:    ablate check ./%s.so\nin an INI:   "
-               "%s = ./%s.c   (rebuilt when changed)\n"
-               "the guide:   docs/plugins.md\n",
-               path, plugin_include(), path, name, name, kind, name);
+        printf(
+            "%s\n\nbuild it:    cc -shared -fPIC %s-I%s%s %s -o %s.so\ncheck it:    ablate check ./%s.so\nin an INI:   "
+            "%s = ./%s.c   (rebuilt when changed)\n"
+            "the guide:   docs/plugins.md\n",
+            path, quote, plugin_include(), quote, path, name, name, kind, name);
     str_free(&text);
     free(path);
     return e.text[0] ? call_failed(c, &e) : 0;

@@ -12,8 +12,13 @@ size_t check_memory_in_use(void) { return __sanitizer_get_current_allocated_byte
 #else
 size_t check_memory_in_use(void)
 {
+#if __GLIBC_PREREQ(2, 33)
     struct mallinfo2 m = mallinfo2();
     return m.uordblks + m.hblkhd;
+#else /* modulo 2^32: callers look at differences */
+    struct mallinfo m = mallinfo();
+    return (unsigned)m.uordblks + (unsigned)m.hblkhd;
+#endif
 }
 #endif
 

@@ -6,8 +6,10 @@
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
-#if defined(__GLIBC__) && __has_include(<sys/platform/x86.h>)
-#include <sys/platform/x86.h> /* glibc 2.33 */
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+#include <sys/platform/x86.h>
+#endif
 #endif
 #endif
 

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unordered_map>
-#include <vector>
 
 namespace
 {
@@ -25,7 +23,10 @@ char *staged;      /* [STAGES][GPU_STAGE_BYTES] pinned: copies from the host wai
 cudaEvent_t sent[STAGES];
 unsigned next_stage;
 block scratch[LANES][SLOTS];
-std::vector<void *> outgrown;
+struct old_block {
+    void *data;
+    old_block *next;
+} * outgrown;
 cudaEvent_t began, ended; /* of gpu_milliseconds */
 bool capturing, open_;
 int n_multiprocessors, capability;
@@ -126,8 +127,12 @@ void gpu_close(void)
     cudaStreamSynchronize(stream);
     for (auto &of_lane : scratch)
         for (block &b : of_lane) cudaFree(b.data), b = block();
-    for (void *p : outgrown) cudaFree(p);
-    outgrown.clear();
+    while (outgrown) {
+        old_block *next = outgrown->next;
+        cudaFree(outgrown->data);
+        free(outgrown);
+        outgrown = next;
+    }
     for (int i = 0; i < STAGES; i++) cudaEventDestroy(sent[i]);
     cudaEventDestroy(began);
     cudaEventDestroy(ended);
@@ -243,7 +248,10 @@ void *gpu_scratch(int slot, size_t bytes)
 {
     block *s = &scratch[lane][slot];
     if (s->bytes >= bytes) return s->data;
-    if (s->data) outgrown.push_back(s->data);
+    if (s->data) {
+        old_block *o = (old_block *)malloc(sizeof *o);
+        if (o) *o = {s->data, outgrown}, outgrown = o; /* else the GPU's memory is freed with the process */
+    }
     size_t size = bytes + bytes / 4;
     s->data = gpu_alloc(size), s->bytes = size;
     return s->data;
@@ -283,11 +291,18 @@ void gpu_set_counter(uint64_t seed, uint64_t step)
 
 void gpu_shared_memory(const void *kernel, size_t bytes)
 {
-    static std::unordered_map<const void *, size_t> allowed; /* never less than before: a graph may rely on it */
+    static struct {
+        const void *kernel;
+        size_t bytes;
+    } allowed[512]; /* never less than before: a graph may rely on it */
+    size_t i = 0;
+    if (!bytes) return;
+    while (i < 511 && allowed[i].kernel && allowed[i].kernel != kernel) i++; /* those beyond 511 share the last */
+    if (allowed[i].kernel != kernel) allowed[i] = {kernel, 0};
     cudaFuncAttributes a;
-    if (!bytes || bytes <= allowed[kernel] || note(cudaFuncGetAttributes(&a, kernel), "a kernel")) return;
+    if (bytes <= allowed[i].bytes || note(cudaFuncGetAttributes(&a, kernel), "a kernel")) return;
     if (gpu_fits_shared(a.sharedSizeBytes, bytes)) return;
-    allowed[kernel] = bytes;
+    allowed[i].bytes = bytes;
     note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
          "a kernel's shared memory");
 }

@@ -1,0 +1,227 @@
+#!/usr/bin/env bash
+# build.sh [x86_64|aarch64] - makes build/package/ablate-VERSION-linux-ARCH.tar.gz and a wheel of it: a folder that runs
+# wherever glibc is 2.28 or newer, from any place, without a package of its own (README.md beside this file).
+#
+# Needs PyPI, from which the compiler comes, and Debian or Ubuntu, as any user, with: git ca-certificates cmake
+# ninja-build binutils dpkg-dev tcl python3-venv xz-utils patch make (aarch64 on x86_64: binutils-aarch64-linux-gnu).
+# sqlite3.c is put together with what configure finds: gcc libc6-dev. What is fetched and built is kept in
+# build/package, so that a second call is short. Where nvcc is, the CUDA module is built too (not with ABLATE_CUDA=OFF
+# in the environment).
+set -euo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
+root=$PWD
+arch=${1:-x86_64}
+glibc=2.28
+case $arch in x86_64 | aarch64) ;; *) echo "found '$arch', expected x86_64 or aarch64" >&2 && exit 2 ;; esac
+work=$root/build/package
+at=$work/$arch
+prefix=$at/libraries
+version=$(sed -n 's/^project(ablate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+name=ablate-$version-linux-$arch
+mkdir -p "$at/bin" "$prefix"
+
+say() { printf 'build.sh: %s\n' "$*" >&2; }
+die() { say "$@" && exit 1; }
+for tool in cmake ninja objcopy ld readelf dpkg-source tclsh python3 xz apt-get patch; do
+    command -v $tool >/dev/null || die "no $tool: the first lines of packaging/build.sh name the packages to install"
+done
+# once NAME FUNCTION: runs the function, with its messages in a file, unless it has succeeded before
+once() {
+    local mark=$at/done-$1 log=$at/$1.log
+    [ ! -e "$mark" ] || return 0
+    say "$1"
+    (set -e && cd "$at" && "$2") >"$log" 2>&1 </dev/null || { tail -30 "$log" >&2 && die "$1 failed: $log"; }
+    touch "$mark"
+}
+
+# ---- the compiler: clang with the headers and stubs of any glibc, as PyPI's ziglang ----------------------------------
+python() { "$work/venv/bin/python" "$@"; }
+tools() {
+    python3 -m venv "$work/venv"
+    python -m pip install -q ziglang==0.17.1 auditwheel==6.8.2 wheel==0.45.1
+}
+[ -x "$work/venv/bin/auditwheel" ] || once tools tools
+zig=$(python -c 'import ziglang, os; print(os.path.dirname(ziglang.__file__))')/zig
+for command in cc c++; do
+    printf '#!/bin/sh\nexec %q %s -target %s-linux-gnu.%s "$@"\n' "$zig" $command "$arch" $glibc >"$at/bin/$command"
+done
+for command in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" $command >"$at/bin/$command"; done
+chmod +x "$at"/bin/*
+binutils=
+[ "$arch" = "$(uname -m)" ] || binutils=$arch-linux-gnu-
+command -v "${binutils}objcopy" >/dev/null || die "no ${binutils}objcopy (Debian: binutils-${arch}-linux-gnu)"
+settings=(-G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_C_COMPILER="$at/bin/cc" -DCMAKE_CXX_COMPILER="$at/bin/c++" -DCMAKE_AR="$at/bin/ar"
+    -DCMAKE_RANLIB="$at/bin/ranlib" -DCMAKE_LINKER="$(command -v "${binutils}ld")"
+    -DCMAKE_OBJCOPY="$(command -v "${binutils}objcopy")" -DCMAKE_STRIP="$(command -v "${binutils}strip")"
+    -DCMAKE_FIND_ROOT_PATH="$prefix" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY
+    -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY
+    -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_INSTALL_LIBDIR=lib
+    -DCMAKE_C_FLAGS="-isystem $prefix/include" -DCMAKE_CXX_FLAGS="-isystem $prefix/include")
+
+# ---- libraries, all static, from Debian's sources --------------------------------------------------------------------
+# source_of PACKAGE [PATH IN IT...]: fetches a source package of Debian, of the first suite whose files the mirror has,
+# checked by apt against the archive's signature, and unpacks it, with Debian's patches, in $at/PACKAGE; with paths, only
+# those, of the original.
+source_of() {
+    local package=$1 suite lists apt
+    shift
+    mkdir -p "$work/sources/$package"
+    cd "$work/sources/$package"
+    for suite in bookworm trixie; do
+        lists=$work/sources/$suite
+        mkdir -p "$lists/sources" "$lists"/{lists,cache/archives}/partial
+        printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+            "${DEBIAN:-http://deb.debian.org/debian}" $suite >"$lists/sources/debian.list"
+        apt=(apt-get -y -o Debug::NoLocking=1 -o Dir::Etc::sourcelist=/dev/null
+            -o Dir::Etc::sourceparts="$lists/sources" -o Dir::State::lists="$lists/lists" -o Dir::Cache="$lists/cache"
+            -o APT::Sandbox::User=)
+        [ -e "$lists/done" ] || "${apt[@]}" update
+        touch "$lists/done"
+        if "${apt[@]}" source --only-source --download-only "$package"; then
+            rm -rf "${at:?}/$package"
+            if [ $# -eq 0 ]; then
+                dpkg-source --no-check -x ./*.dsc "$at/$package"
+            else
+                mkdir "$at/$package"
+                tar xf ./*.orig.tar.xz -C "$at/$package" --strip-components=1 --wildcards "${@/#/*/}"
+            fi
+            cd "$at/$package"
+            return
+        fi
+        rm -f ./*
+    done
+    return 1
+}
+# archive NAME OBJECTS...
+archive() { "$at/bin/ar" rcs "$prefix/lib/lib$1.a" "${@:2}"; }
+compile=("$at/bin/cc" -c -O2 -fPIC)
+headers() { mkdir -p "$prefix/include" "$prefix/lib" && cp "$@" "$prefix/include"; }
+inih() {
+    source_of libinih
+    "${compile[@]}" ini.c
+    headers ini.h
+    archive inih ini.o
+}
+utf8proc() {
+    source_of utf8proc
+    "${compile[@]}" -DUTF8PROC_STATIC utf8proc.c
+    headers utf8proc.h
+    archive utf8proc utf8proc.o
+}
+cjson() {
+    source_of cjson
+    "${compile[@]}" cJSON.c
+    mkdir -p "$prefix/include/cjson" && cp cJSON.h "$prefix/include/cjson"
+    archive cjson cJSON.o
+}
+sqlite() {
+    source_of sqlite3
+    ./configure && make sqlite3.c
+    "${compile[@]}" -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_COLUMN_METADATA sqlite3.c
+    headers sqlite3.h
+    archive sqlite3 sqlite3.o
+}
+sentencepiece() {
+    source_of sentencepiece
+    patch -R -p1 <debian/patches/disable-static-library.patch
+    cmake -B "$at/sentencepiece-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" -DSPM_ENABLE_SHARED=OFF \
+        -DSPM_ENABLE_TCMALLOC=OFF
+    ninja -C "$at/sentencepiece-build" install
+}
+# OpenMP's runtime, and what tells instruction sets apart, of which zig's own version says that there are none.
+llvm() {
+    source_of llvm-toolchain-19 openmp cmake compiler-rt/lib/builtins/cpu_model
+    cmake -S openmp -B "$at/openmp-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
+        -DOPENMP_STANDALONE_BUILD=ON -DLIBOMP_ENABLE_SHARED=OFF -DLIBOMP_OMPT_SUPPORT=OFF -DLIBOMP_OMPD_SUPPORT=OFF \
+        -DLIBOMP_INSTALL_ALIASES=OFF -DOPENMP_ENABLE_LIBOMPTARGET=OFF
+    ninja -C "$at/openmp-build" install
+    [ "$arch" != x86_64 ] ||
+        "${compile[@]}" compiler-rt/lib/builtins/cpu_model/x86.c -o "$prefix/lib/cpu_model.o"
+}
+once libinih inih
+once utf8proc utf8proc
+once cjson cjson
+once sqlite3 sqlite
+once sentencepiece sentencepiece
+once llvm llvm
+
+# ---- the program -----------------------------------------------------------------------------------------------------
+say "building ablate $version for $arch, glibc $glibc"
+own=
+[ "$arch" != x86_64 ] || own=$prefix/lib/cpu_model.o
+nvcc=
+[ "$arch" != "$(uname -m)" ] || [ "${ABLATE_CUDA-}" = OFF ] ||
+    nvcc=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v nvcc || true)
+cuda=(-DABLATE_CUDA=OFF)
+if [ -n "$nvcc" ]; then
+    toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+    cuda=(-DABLATE_CUDA=ON -DNVCC="$nvcc" -DCUDA_HEADER="$toolkit/include")
+    [ ! -e "$toolkit/include/cublasLt.h" ] || cuda+=(-DCUBLASLT_HEADER="$toolkit/include")
+    for folder in "${CUDNN_HOME:-$toolkit}/include" "${CUDNN_HOME:-$toolkit}"; do
+        [ ! -e "$folder/cudnn.h" ] || cuda+=(-DCUDNN_HEADER="$folder")
+    done
+fi
+loudly() { # LOG COMMAND...
+    local log=$at/$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null || { tail -30 "$log" >&2 && die "failed: $log"; }
+}
+loudly configure.log cmake -S . -B "$at/ablate" "${settings[@]}" "${cuda[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
+    -DOpenMP_C_FLAGS=-fopenmp -DOpenMP_C_LIB_NAMES=omp -DOpenMP_CXX_FLAGS=-fopenmp -DOpenMP_CXX_LIB_NAMES=omp \
+    -DOpenMP_omp_LIBRARY="$prefix/lib/libomp.a" -DCMAKE_SKIP_RPATH=ON -DCMAKE_EXE_LINKER_FLAGS="$own"
+loudly ablate.log ninja -C "$at/ablate" product
+[ -z "$nvcc" ] || loudly cuda.log ninja -C "$at/ablate" ablate_cuda
+rm -rf "${at:?}/$name"
+loudly install.log cmake --install "$at/ablate" --strip --prefix "$at/$name"
+mkdir -p "$at/$name/share/doc/ablate/licences"
+for package in libinih utf8proc cjson sqlite3 sentencepiece; do
+    cp "$at/$package/debian/copyright" "$at/$name/share/doc/ablate/licences/$package"
+done
+cp "$at/llvm-toolchain-19/openmp/LICENSE.TXT" "$at/$name/share/doc/ablate/licences/llvm"
+
+# ---- what it asks of a machine ---------------------------------------------------------------------------------------
+newest=0
+while read -r file; do
+    head -c 4 "$file" | grep -q ELF || continue
+    for found in $("${binutils}readelf" -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+        case $found in libc.so.6 | libm.so.6 | libpthread.so.0 | libdl.so.2 | librt.so.1 | ld-linux-*) ;;
+        *) die "$file needs $found, which is no part of glibc" ;; esac
+    done
+    found=$("${binutils}readelf" -d "$file" | sed -n 's/.*(RU\?N\?R\?PATH).*\[\(.*\)\]/\1/p')
+    case $found in '' | "\$ORIGIN"*) ;; *) die "$file looks for libraries in $found" ;; esac
+    found=$("${binutils}readelf" -V "$file" | { grep -o 'Name: GLIBC_[0-9.]*' || true; } | sed 's/.*_//' | sort -V | tail -1)
+    newest=$(printf '%s\n' "$newest" ${found:+"$found"} | sort -V | tail -1)
+    [ "$(printf '%s\n' $glibc "$newest" | sort -V | tail -1)" = $glibc ] || die "$file needs GLIBC_$newest"
+done < <(find "$at/$name" -type f)
+[ -z "$nvcc" ] || loudly module.log bash tests/cuda/module.sh "$at/$name/bin/ablate"
+say "newest symbol: GLIBC_$newest; libraries: glibc's own; no RUNPATH outside"
+
+# ---- the packages ----------------------------------------------------------------------------------------------------
+tar -C "$at" --owner=0 --group=0 --numeric-owner --sort=name -czf "$work/$name.tar.gz" "$name"
+say "$work/$name.tar.gz"
+# In the wheel the program is a script and the rest data, so that pip lays out an environment as the tarball is.
+wheel=$at/wheel/ablate-$version
+rm -rf "$at/wheel"
+mkdir -p "$wheel.data/data" "$wheel.data/scripts" "$wheel.dist-info"
+cp -a "$at/$name"/{include,lib,share} "$wheel.data/data"
+cp "$at/$name/bin/ablate" "$wheel.data/scripts"
+cat >"$wheel.dist-info/METADATA" <<TEXT
+Metadata-Version: 2.1
+Name: ablate
+Version: $version
+Summary: Which part of a Transformer matters? Ablation studies from one INI file
+License: MIT
+TEXT
+cat >"$wheel.dist-info/WHEEL" <<TEXT
+Wheel-Version: 1.0
+Generator: packaging/build.sh
+Root-Is-Purelib: false
+Tag: py3-none-manylinux_${glibc/./_}_$arch
+TEXT
+loudly wheel.log python -m wheel pack -d "$work" "$at/wheel"
+made=$work/ablate-$version-py3-none-manylinux_${glibc/./_}_$arch.whl
+loudly auditwheel.log python -m auditwheel show "$made"
+grep -q "manylinux_${glibc/./_}_$arch\|manylinux_2_[0-9]_\|manylinux_2_1[0-9]_" <<<"$(tr -d '\n' <"$at/auditwheel.log")" ||
+    { cat "$at/auditwheel.log" >&2 && die "auditwheel refuses $made"; }
+say "$made"
