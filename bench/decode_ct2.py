@@ -179,7 +179,7 @@ def fastest(o, compute, index, tokens, folder, penalty):
 
 def ablate(o, precision, lines, threads, *more):
     """Seconds in beam search, tokens of the outputs with EOS, and the outputs."""
-    run = subprocess.run([o.ablate, "translate", "--model", o.model, "--beam", str(o.beam), "--alpha", str(o.alpha), "--threads", str(threads),
+    run = subprocess.run([o.ablate, "translate", "--model", o.model, "--beam-size", str(o.beam), "--length-penalty", str(o.alpha), "--threads", str(threads),
                           "--precision", precision, *more], input="".join(line + "\n" for line in lines), capture_output=True, text=True)
     told = re.search(r"(\d+) sentences, (\d+) tokens in ([0-9.]+) s: .*, (\w+)\n", run.stderr)
     if run.returncode or not told or told[4] != precision:

@@ -181,7 +181,8 @@ static void step_inputs(ab_ctx *c, int32_t t)
 static ab_ctx *step_tape(model *m, states *s, err *e)
 {
     model_shape shape = {.batch = 2, .src_rows = 7, .src_time = 4};
-    ab_ctx *c = model_step_tape(m, &shape, BEAM, CAPACITY, CAPACITY, e);
+    model_step step = {.beam = BEAM, .capacity = CAPACITY, .cache_rows = 2 * BEAM, .seen = CAPACITY};
+    ab_ctx *c = model_step_tape(m, &shape, &step, e);
     *s = (states){.on = m->backend};
     if (!c) return NULL;
     keep_all(c);

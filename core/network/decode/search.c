@@ -207,6 +207,7 @@ static void shrink(search *s)
     steps_keep(&s->steps, keep);
     for (int64_t i = 0; i < s->o->n_others; i++) steps_keep(&s->others[i], keep);
     s->n_at = n;
+    s->idle = 0;
     free(keep);
 }
 
@@ -257,7 +258,8 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         if (left < live) streams_progress(s->all, live - left);
         live = left;
         s->stats.steps++;
-        if (8 * live <= 7 * s->n_at && !on_device(s->m->backend)) shrink(s);
+        s->idle += s->n_at - live;
+        if (s->idle > 1 + s->n_at / 12 && !on_device(s->m->backend)) shrink(s);
     }
     return 0;
 }

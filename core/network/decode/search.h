@@ -34,6 +34,7 @@ typedef struct {
     int64_t wanted, k; /* continuations considered, per sentence and per row */
     sentence **at;     /* [n_at]: unfinished sentences of the current batch */
     int64_t n_at;
+    int64_t idle; /* steps of finished sentences since the batch was last shrunk */
     /* per row: [rows], [rows], [rows, k], [rows], [rows] */
     int32_t *tokens, *parents;
     choice *choices;

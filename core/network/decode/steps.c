@@ -21,6 +21,7 @@ static void free_batch(steps *s)
     free(s->parents);
     if (s->ancestors) s->m->backend->release(s->ancestors), s->m->backend->release(s->spare);
     if (s->sent) s->m->backend->release(s->sent);
+    s->source.taken = false;
     s->src_ids = s->src_pos = s->src_offset = s->parents = s->ancestors = s->spare = s->sent = NULL;
 }
 
@@ -33,6 +34,7 @@ void steps_close(steps *s)
     }
     free(s->state);
     if (s->memory) s->m->backend->release(s->memory);
+    source_values_free(&s->source);
     workspace_free(&s->work, s->m->backend);
     *s = (steps){0};
 }
@@ -127,7 +129,7 @@ static bool is_cache(const ab_ctx *c, int32_t state)
 
 static bool same_width(const step_state *x, const node *v)
 {
-    return !memcmp(x->dim + 1 + (x->step > 0), v->dim + 1 + (x->step > 0), (x->step ? 2 : 3) * sizeof *v->dim);
+    return !memcmp(x->dim + 1, v->dim + 1, 3 * sizeof *v->dim);
 }
 
 /* A carried state that is as wide as the keys of a step has grown with them: what it held, and zeros. -1: it cannot. */
@@ -136,7 +138,7 @@ static int widen_state(steps *s, step_state *x, const node *v)
     size_t one = dtype_size(v->type), row = (size_t)(v->dim[1] * v->dim[2] * v->dim[3]) * one;
     const int64_t *d = x->dim, *to = v->dim;
     char before[64], now[64];
-    if (x->step || to[1] < d[1] || to[2] < d[2] || to[3] < d[3])
+    if (x->cache || to[1] < d[1] || to[2] < d[2] || to[3] < d[3])
         return fail(&s->refused,
                     "state '%s' has shape %s in one step and %s in another: only what ab_running_sum, ab_scan and "
                     "ab_causal_kv_sum carry may grow with the number of keys",
@@ -170,17 +172,16 @@ static void *find_state(void *self, const char *name, size_t bytes)
     ab_t id = tape_find(s->tape, name);
     const node *v = tape_at(s->tape, id);
     if (x->batch == s->n_batches) return same_width(x, v) || !widen_state(s, x, v) ? x->data : NULL;
-    bytes *= (size_t)(s->widest / s->beam);
+    bool cache = is_cache(s->tape, id.id);
+    if (!cache) bytes *= (size_t)(s->widest / s->beam);
     if (x->size < bytes) {
         if (x->data) s->m->backend->release(x->data);
         x->data = s->m->backend->alloc(bytes);
         x->size = bytes;
     }
     memcpy(x->dim, v->dim, sizeof x->dim);
-    size_t one = dtype_size(v->type);
-    bool cache = is_cache(s->tape, id.id);
-    x->step = cache ? (size_t)v->dim[3] * one : 0;
-    x->row = (size_t)(cache ? v->dim[2] * v->dim[3] : v->dim[1] * v->dim[2] * v->dim[3]) * one;
+    x->cache = cache;
+    x->row = (size_t)(v->dim[1] * v->dim[2] * v->dim[3]) * dtype_size(v->type);
     x->batch = s->n_batches;
     if (!cache) backend_zero(s->m->backend, x->data, bytes);
     return x->data;
@@ -215,13 +216,26 @@ static void setup_inputs(steps *s)
     free(length);
 }
 
+/* Leaves the tape, with what it computed from the sources that are kept (NULL: all). */
+static void leave_tape(steps *s, const bool *keep)
+{
+    if (s->tape && s->ran && model_has_encoder(s->m) && !on_device(s->m->backend))
+        source_values_take(&s->source, s->tape, s->src_offset, s->batch, keep);
+    else if (keep)
+        s->source.taken = false; /* those at hand are of other sentences */
+    tape_free(s->tape);
+    s->tape = NULL;
+    s->ran = false;
+}
+
 static int trace(steps *s, err *e)
 {
-    tape_free(s->tape);
+    leave_tape(s, NULL);
     s->seen = wanted_seen(s);
     model_shape shape = shape_of(s);
+    model_step step = {.beam = s->beam, .capacity = s->capacity, .cache_rows = s->cache_rows, .seen = s->seen};
     pthread_mutex_lock(&tracing);
-    s->tape = model_step_tape(s->m, &shape, s->beam, s->capacity, s->seen, e);
+    s->tape = model_step_tape(s->m, &shape, &step, e);
     pthread_mutex_unlock(&tracing);
     if (!s->tape) return -1;
     s->tape->shared = &s->work;
@@ -234,6 +248,7 @@ static int trace(steps *s, err *e)
         if (!s->grows) return trace(s, e);
     }
     setup_inputs(s);
+    source_values_give(&s->source, s->tape, s->src_rows);
     return 0;
 }
 
@@ -241,6 +256,7 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
 {
     free_batch(s);
     s->beam = s->widest = beam, s->capacity = capacity, s->batch = n, s->time = 0;
+    s->cache_rows = n * beam;
     s->n_batches++;
     pack_sources(s, p, which);
     size_t rows = (size_t)(n * beam), all = rows * (size_t)capacity;
@@ -299,11 +315,12 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     put_all(c, "pos", t);
     put_all(c, "beam.pos", t);
     put_ancestors(s);
-    /* keys and values of the encoder's output are made by a tape's first run */
+    /* Keys and values of the encoder's output are made by a batch's first run. */
     if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP})) {
         fail(e, "decoder step %lld: %s", (long long)s->time, c->error.text);
         return NULL;
     }
+    s->ran = true;
     s->time++;
     s->rows_run += s->batch * s->beam;
     s->step_seconds += ticks() - start;
@@ -312,13 +329,12 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
 
 /* ---- rows that move ---- */
 
-static void move_state(steps *s, int64_t from, int64_t to)
+static void move_states(steps *s, int64_t from, int64_t to)
 {
     for (size_t i = 0; i < s->n_states; i++) {
         step_state *x = &s->state[i];
-        if (x->batch == s->n_batches)
-            memmove(x->data + (size_t)to * x->row, x->data + (size_t)from * x->row,
-                    x->step ? (size_t)s->time * x->step : x->row);
+        if (x->batch == s->n_batches && !x->cache)
+            memmove(x->data + (size_t)to * x->row, x->data + (size_t)from * x->row, x->row);
     }
 }
 
@@ -329,15 +345,15 @@ void steps_narrow(steps *s)
 
 static void widen(steps *s)
 {
-    for (int64_t b = s->batch - 1; b > 0; b--) move_state(s, b, b * s->widest);
+    for (int64_t b = s->batch - 1; b > 0; b--) move_states(s, b, b * s->widest);
     s->beam = s->widest;
-    tape_free(s->tape);
-    s->tape = NULL;
+    leave_tape(s, NULL);
 }
 
 void steps_follow(steps *s, const int32_t *parents)
 {
-    if (s->beam < s->widest) widen(s);
+    int64_t narrow = s->widest / s->beam; /* rows now for each row of the step that has been run */
+    if (narrow > 1) widen(s);
     int64_t rows = s->batch * s->beam, cap = s->capacity, t = s->time;
     if (on_device(s->m->backend)) {
         memcpy(s->parents, parents, (size_t)rows * sizeof *parents);
@@ -347,7 +363,7 @@ void steps_follow(steps *s, const int32_t *parents)
     for (int64_t r = 0; r < rows; r++) {
         int32_t p = s->parents[r] = parents[r];
         memcpy(s->spare + r * cap, s->ancestors + p * cap, (size_t)(t - 1) * sizeof(int32_t));
-        s->spare[r * cap + t - 1] = p;
+        s->spare[r * cap + t - 1] = (int32_t)(p / narrow);
     }
     swap_ancestors(s);
 }
@@ -360,8 +376,7 @@ static void move_rows(steps *s, int64_t from, int64_t to)
     for (int64_t h = 0; h < s->beam; h++) {
         int64_t r = from * s->beam + h, q = to * s->beam + h;
         s->parents[q] = s->parents[r] - up;
-        for (int64_t j = 0; j < s->time; j++)
-            s->ancestors[q * s->capacity + j] = s->ancestors[r * s->capacity + j] - up;
+        memcpy(s->ancestors + q * s->capacity, s->ancestors + r * s->capacity, (size_t)s->time * sizeof *s->ancestors);
     }
 }
 
@@ -377,10 +392,11 @@ static void move_source(steps *s, int64_t from, int64_t to)
 void steps_keep(steps *s, const bool *keep)
 {
     int64_t n = 0;
+    leave_tape(s, keep);
     for (int64_t b = 0; b < s->batch; b++) {
         if (!keep[b]) continue;
         if (n < b) {
-            for (int64_t h = 0; h < s->beam; h++) move_state(s, b * s->beam + h, n * s->beam + h);
+            for (int64_t h = 0; h < s->beam; h++) move_states(s, b * s->beam + h, n * s->beam + h);
             move_rows(s, b, n);
             move_source(s, b, n);
         }
@@ -388,6 +404,4 @@ void steps_keep(steps *s, const bool *keep)
     }
     s->batch = n;
     s->src_rows = s->src_offset[n];
-    tape_free(s->tape);
-    s->tape = NULL;
 }

@@ -6,22 +6,25 @@
  */
 #ifndef ABLATE_STEPS_H
 #define ABLATE_STEPS_H
-#include "text/data/dataset.h"
+#include "network/decode/source_values.h"
 #include "network/model/model.h"
+#include "text/data/dataset.h"
 
 typedef struct { /* a state of a tape, kept across the tapes of one batch */
     char *name;
     char *data;
-    size_t size;      /* bytes allocated */
-    size_t row, step; /* bytes of one row; of one step in a row (0: not a cache, but a carried state) */
-    int64_t dim[4];   /* in the tape of the latest step */
-    int64_t batch;    /* the batch it was last used in */
+    size_t size;    /* bytes allocated */
+    size_t row;     /* bytes of one row, of a carried state */
+    bool cache;     /* of all steps; no carried state */
+    int64_t dim[4]; /* in the tape of the latest step */
+    int64_t batch;  /* the batch it was last used in */
 } step_state;
 
 typedef struct {
     model *m;
     int64_t beam, widest; /* rows per sentence, in the next step and in later ones */
     int64_t capacity;     /* steps that a cache can hold */
+    int64_t cache_rows;   /* and rows */
     int64_t batch;        /* sentences */
     int64_t time;         /* steps done */
     /* source side, packed */
@@ -29,12 +32,14 @@ typedef struct {
     int64_t src_rows;
     char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory, like the states */
     size_t memory_size;
-    /* hypotheses */
-    int32_t *parents, *ancestors,
-        *spare;     /* [R], [R, capacity], [R, capacity]; the last two and `sent` are in the backend's memory */
+    source_values source;
+    /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two and `sent` are in the backend's memory. A cache keeps
+     * the rows that each step had, wherever they are now: ancestors are numbered as in their own step. */
+    int32_t *parents, *ancestors, *spare;
     int32_t *sent;  /* a device's copy of `parents`; NULL elsewhere */
     bool follows;   /* rows continue others, which a device's `ancestors` do not include yet */
     ab_ctx *tape;   /* NULL: to be traced before the next step */
+    bool ran;       /* the tape, so it has the values of the sources */
     workspace work; /* of the current tape */
     int64_t seen;   /* `seen` that the tape was traced for */
     int grows;      /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */

@@ -34,8 +34,8 @@ const char *model_fusion(model *m, err *e)
 
 const char *model_step_fusion(model *m, err *e)
 {
-    enum { BEAM = 2, CAPACITY = 8 };
-    ab_ctx *c = model_step_tape(m, &small_batch, BEAM, CAPACITY, CAPACITY, e);
+    model_step step = {.beam = 2, .capacity = 8, .cache_rows = 2 * small_batch.batch, .seen = 8};
+    ab_ctx *c = model_step_tape(m, &small_batch, &step, e);
     return count_attention(c, c ? c->n : 0, e);
 }
 

@@ -40,8 +40,9 @@ static attn_context base_context(const tracer *t, const config *f, const plugin 
                           .generic = t->m->generic || t->m->keep_weights,
                           .residual_dropout = f->dropout,
                           .decode = t->decode,
-                          .capacity = t->capacity,
-                          .seen = t->seen,
+                          .capacity = t->step.capacity,
+                          .cache_rows = t->step.cache_rows,
+                          .seen = t->step.seen,
                           .ancestors = t->ancestors,
                           .parents = t->parents,
                           .time = t->time};
@@ -95,7 +96,7 @@ static void source_side(tracer *t, attn_context *k, bool queries)
 static void target_queries(tracer *t, attn_context *k) /* of cross attention */
 {
     if (t->decode)
-        k->q_rows = t->s.batch * t->beam, k->q_time = t->beam, k->q_off = t->beam_off, k->qpos = t->beam_pos;
+        k->q_rows = t->s.batch * t->step.beam, k->q_time = t->step.beam, k->q_off = t->beam_off, k->qpos = t->beam_pos;
     else
         k->q_rows = t->s.tgt_rows, k->q_time = t->s.tgt_time, k->q_off = t->tgt_off, k->qpos = t->tgt_kpos;
 }
@@ -103,7 +104,7 @@ static void target_queries(tracer *t, attn_context *k) /* of cross attention */
 static void target_self(tracer *t, attn_context *k)
 {
     if (t->decode) { /* every hypothesis is a sentence of one query */
-        int64_t rows = t->s.batch * t->beam;
+        int64_t rows = t->s.batch * t->step.beam;
         k->batch = k->q_rows = k->k_rows = rows;
         k->q_time = 1, k->k_time = 1;
         k->q_off = k->k_off = t->row_off;

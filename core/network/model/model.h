@@ -117,13 +117,19 @@ void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
 ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e);
 void model_encode_inputs(ab_ctx *c, const model_batch *b);
 
+typedef struct {
+    int64_t beam;                 /* hypotheses per sentence */
+    int64_t capacity, cache_rows; /* steps and rows that a cache can hold */
+    int64_t seen;                 /* > time: number of past steps that composed attention covers */
+} model_step;
+
 /* One decoding step of `batch` sentences with `beam` hypotheses each, R = batch * beam rows, hypothesis h of
  * sentence b in row b * beam + h. Inputs of phase SETUP: memory [src_rows, d_model] (compute type),
  * src.offset [B+1], src.len [B]; of phase STEP: tgt.ids [R] (the tokens before), time [1], pos [R] (= time),
- * ancestors [R,capacity]: the row of each earlier step of this hypothesis, parents [R]: the row it continues.
- * Result: "logits" [R, tgt_vocab]. States (caches) are requested by name. `seen` > time: number of past steps
- * that composed attention covers. */
-ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t capacity, int64_t seen, err *e);
+ * ancestors [R,capacity]: the row, in each earlier step, of this hypothesis, parents [R]: the row it continues. Caches
+ * may have more rows than the step: what was kept of hypotheses that are gone.
+ * Result: "logits" [R, tgt_vocab]. States (caches) are requested by name. */
+ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, err *e);
 
 /* Like model_open, without memory for the learned values: the model can be traced and counted (costs.h), not run. */
 int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,

@@ -219,13 +219,13 @@ ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e)
     return finish(&t, e);
 }
 
-ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t capacity, int64_t seen, err *e)
+ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, err *e)
 {
     tracer t = begin(m, s, false);
     ab_ctx *c = t.c;
-    int64_t rows = s->batch * beam;
+    int64_t rows = s->batch * step->beam;
     c->batch_invariant = true;
-    t.decode = true, t.beam = beam, t.capacity = capacity, t.seen = seen;
+    t.decode = true, t.step = *step;
     ab_t memory = {0};
     if (model_has_encoder(m)) {
         source_inputs(&t, PHASE_SETUP, false);
@@ -236,13 +236,13 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
     t.tgt_ids = ids;
     t.time = t_input(c, "time", I32, PHASE_STEP, 1, 1, 1, 1);
     t.one_pos = t.time;
-    t.ancestors = t_input(c, "ancestors", I32, PHASE_STEP, 1, 1, rows, capacity);
+    t.ancestors = t_input(c, "ancestors", I32, PHASE_STEP, 1, 1, rows, step->capacity);
     t.parents = t_input(c, "parents", I32, PHASE_STEP, 1, 1, 1, rows);
-    t.beam_pos = t_input(c, "beam.pos", I32, PHASE_STEP, 1, 1, 1, beam);
-    t.beam_off = counting(c, s->batch + 1, beam);
+    t.beam_pos = t_input(c, "beam.pos", I32, PHASE_STEP, 1, 1, 1, step->beam);
+    t.beam_off = counting(c, s->batch + 1, step->beam);
     t.row_off = counting(c, rows + 1, 1);
-    t.row_len = repeated(c, rows, (int32_t)seen);
-    t.past_pos = counting(c, seen, 1);
+    t.row_len = repeated(c, rows, (int32_t)step->seen);
+    t.past_pos = counting(c, step->seen, 1);
     t_keep(c, decoder(&t, ids, pos, memory), "logits");
     return finish(&t, e);
 }

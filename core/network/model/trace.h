@@ -13,7 +13,7 @@ typedef struct {
     ab_t src_kpos, tgt_kpos;                               /* ids 0 .. time - 1 */
     /* decoding */
     bool decode;
-    int64_t beam, capacity, seen;
+    model_step step;
     ab_t ancestors, parents, time, one_pos; /* one_pos: ids [1] = time */
     ab_t beam_off, beam_pos, row_off, row_len, past_pos;
 } tracer;

@@ -114,7 +114,7 @@ static ab_t cached(ab_ctx *c, ab_t x, const char *of)
     attn_context *k = c->attn;
     node v = *tape_at(c, x);
     const char *name = attn_full_name(c, of);
-    ab_t cache = t_state(c, name, v.type, 1, v.dim[0], k->capacity, v.dim[1] * v.dim[3]);
+    ab_t cache = t_state(c, name, v.type, 1, k->cache_rows, k->capacity, v.dim[1] * v.dim[3]);
     return t_kv_cache_append(c, x, cache, k->ancestors, k->time, k->seen);
 }
 

@@ -61,7 +61,7 @@ struct attn_context {
     /* a decoding step; in self-attention each hypothesis is a sentence of one query, in cross-attention each
      * source sentence has its `beam` hypotheses as queries, all at the same position */
     bool decode;
-    int64_t capacity;              /* steps that a cache can hold */
+    int64_t capacity, cache_rows;  /* steps and rows that a cache can hold */
     int64_t seen;                  /* T of cached tensors: at least the steps so far, including this one */
     ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
     int64_t n_remembered;          /* tensors cached by this call so far, which numbers their names */

@@ -77,7 +77,7 @@ static ab_t alone(ab_ctx *c, columns x, int64_t width)
 static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
 
 /* What decoding keeps of these keys and values. Other ones of the same call have a cache of their own. */
-static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t rows, int64_t width)
+static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
 {
     key_value **at = &c->attn->attended;
     int64_t n = 0;
@@ -87,7 +87,7 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t rows, int64_t width)
         **at = (key_value){k.id, v.id, NULL};
     }
     const char *name = n ? arena_printf(&c->memory, "kv.cache.%lld", (long long)n) : "kv.cache";
-    return t_state(c, attn_full_name(c, name), c->compute, 1, rows, c->attn->capacity, width);
+    return t_state(c, attn_full_name(c, name), c->compute, 1, c->attn->cache_rows, c->attn->capacity, width);
 }
 
 /* f: NULL, or what is done to the scores. */
@@ -134,7 +134,7 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const 
     ab_t y;
     if (attn_steps(c)) {
         if (!at_q.rows.id) return (ab_t){0};
-        ab_t cache = cache_of(c, k, v, tape_at(c, at_q.rows)->dim[2], K + U);
+        ab_t cache = cache_of(c, k, v, K + U);
         y = f &&f->f->n_steps ? t->summed = t_attend_program_step(c, at_q.rows, cache, t->ancestors, t->time, &s, f->f,
                                                                   f->ids, f->leaf)
                               : t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);

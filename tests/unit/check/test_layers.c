@@ -418,7 +418,8 @@ static void check_steps(const model_case *k)
     int bad = open_model(&m, k, &layers, F32, &e);
     CHECK_INT(bad, 0);
     if (bad) return;
-    ab_ctx *c = model_step_tape(&m, &shape, 2, 8, 8, &e);
+    model_step step = {.beam = 2, .capacity = 8, .cache_rows = 4, .seen = 8};
+    ab_ctx *c = model_step_tape(&m, &shape, &step, &e);
     CHECK_TEXT(e.text, "");
     CHECK_INT(c ? count_layers(c) : -1, 0);
     tape_free(c);

@@ -138,10 +138,43 @@ static void fused(void)
     }
 }
 
+/* Keys and values of the sources that stay are computed once: a layer's product of the encoder's rows is given to the
+ * next tape, unless more is made of it before the steps. */
+static void sources_once(void)
+{
+    static const struct {
+        kind_of_model kind;
+        int64_t given;
+    } cases[] = {{{"scaled_dot", "sinusoid", ""}, 2}, {{"scaled_dot", "sinusoid", "attention_cross=talking_heads"}, 0}};
+    for (size_t k = 0; k < LENGTH(cases); k++) {
+        model m;
+        steps s;
+        err e = {0};
+        pairs p = random_pairs(3, 3, 5, VOCAB, 7);
+        int64_t given = 0;
+        random_model(&m, &cases[k].kind, VOCAB, F32, 1, 3);
+        steps_open(&s, &m);
+        CHECK_INT(steps_start(&s, &p, (int64_t[]){0, 1, 2}, 3, 1, 8, &e), 0);
+        CHECK(steps_run(&s, (int32_t[]){VOCAB_BOS, VOCAB_BOS, VOCAB_BOS}, &e) != NULL);
+        steps_follow(&s, (int32_t[]){0, 1, 2});
+        steps_keep(&s, (bool[]){true, false, true});
+        CHECK(steps_run(&s, (int32_t[]){VOCAB_EOS, VOCAB_EOS}, &e) != NULL);
+        for (int32_t i = 1; i < s.tape->n; i++) {
+            const node *v = &s.tape->v[i];
+            given += v->op == OP_LINEAR && v->phase == PHASE_SETUP && v->last == s.tape->n && !v->live;
+        }
+        CHECK_INT(given, cases[k].given);
+        steps_close(&s);
+        model_free(&m);
+        pairs_free(&p);
+    }
+}
+
 int main(void)
 {
     cpu_threads(1);
     fused();
+    sources_once();
     for (size_t k = 0; k < LENGTH(kinds); k++)
         for (int f64 = 0; f64 < 2; f64++) {
             model m;

@@ -38,7 +38,8 @@ static void add_model(str *out, const char *block)
     add_tape(out, "training", model_loss_tape(&m, &shape, true, &e), &e);
     add_tape(out, "evaluation", model_loss_tape(&m, &shape, false, &e), &e);
     add_tape(out, "encoding", model_encode_tape(&m, &shape, &e), &e);
-    add_tape(out, "step", model_step_tape(&m, &shape, 2, 8, 4, &e), &e);
+    model_step step = {.beam = 2, .capacity = 8, .cache_rows = 2 * shape.batch, .seen = 4};
+    add_tape(out, "step", model_step_tape(&m, &shape, &step, &e), &e);
     model_free(&m);
     arena_free(&a);
 }
