@@ -286,8 +286,29 @@ static const char *print_root(const place *p, double v, int digits, arena *a)
 /* ---- cost ---- */
 
 static double parameters_number(const place *p) { return p->row->parameters; }
+static double core_minutes_number(const place *p)
+{
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < p->row->row->n_runs; i++) {
+        const read_run *r = &p->row->row->runs[i];
+        if (r->status == DB_DONE && isfinite(r->core_seconds)) sum += r->core_seconds / 60, n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+static double future_seen_number(const place *p)
+{
+    double most = NAN;
+    for (size_t i = 0; i < p->row->row->n_runs; i++) most = fmax(most, p->row->row->runs[i].future_seen);
+    return most;
+}
 static double flops_number(const place *p) { return training_flops(p->row->row); }
 static double paper_flops_number(const place *p) { return training_flops_by_formula(p->row->row, p->g->sustained); }
+
+static const char *print_short(const place *p, double v, int digits, arena *a)
+{
+    (void)p, (void)digits;
+    return arena_printf(a, "%.2g", v);
+}
 
 static const char *print_millions(const place *p, double v, int digits, arena *a)
 {
@@ -363,6 +384,9 @@ static double only_exploratory(const place *p) { return exploratory_number(p) > 
 static bool has_holm(const gathered *g) { return has_p(g) || any_row(g, only_exploratory); }
 static bool has_parameters(const gathered *g) { return any_row(g, parameters_number); }
 static bool full(const gathered *g) { return g->full && has_delta(g); }
+static bool has_core_minutes(const gathered *g) { return g->full && any_row(g, core_minutes_number); }
+static double if_future_seen(const place *p) { return future_seen_number(p) > 0 ? 1 : NAN; }
+static bool sees_future(const gathered *g) { return any_row(g, if_future_seen); }
 /* next to tests of designs only with all statistics */
 static bool has_p_models(const gathered *g)
 {
@@ -473,6 +497,12 @@ static const column columns[] = {
     {"params", "params (M)", "", READERS | CSV | JSON, ONCE, "parameters; for readers in millions",
      .number = parameters_number, .print = print_millions, .digits = 2, .shown = has_parameters},
     {"verdict", NULL, "", CSV, ONCE, "as above", .text = verdict_text},
+    {"core_minutes", "core minutes", "minutes", READERS | CSV | JSON | IF_ANY, ONCE,
+     "processor time of a run, mean, all threads; of its last attempt if it was resumed", .number = core_minutes_number,
+     .print = print_fixed, .digits = 1, .shown = has_core_minutes},
+    {"future_seen", "future seen", "", READERS | CSV | JSON | IF_ANY, ONCE,
+     "largest relative change of a loss by later tokens in a trained model: 0, or it sees the future",
+     .number = future_seen_number, .print = print_short, .shown = sees_future},
     {"flops", "FLOPs counted", "FLOPs", READERS, ONCE, "operations of the traced updates, times updates",
      .number = flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
     {"flops_by_time", "FLOPs by the paper's formula", "FLOPs", READERS, ONCE, "training time x sustained rate",

@@ -116,6 +116,8 @@ int64_t reader_version(reader *r, err *e)
     "(SELECT group_concat(replace(path,rtrim(path,replace(path,'/','')),'')||' '||sha256) FROM artifact"               \
     " WHERE run_id=r.id AND kind='references')"                                                                        \
     ",(SELECT value FROM tag WHERE run_id=r.id AND tag='" DB_LOADED "')"                                               \
+    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='core_seconds')"                                  \
+    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='future_seen')"                                   \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) "                                         \
     "FROM attempt"                                                                                                     \
     " WHERE run_id=r.id)"
@@ -215,7 +217,9 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
                       .plugins_json = sql_json(s, 23, a),
                       .check_failed = sql_text(s, 24, a),
                       .references = sql_text(s, 25, a),
-                      .plugins_loaded = sql_json(s, 26, a)};
+                      .plugins_loaded = sql_json(s, 26, a),
+                      .core_seconds = sql_real(s, 27),
+                      .future_seen = sql_real(s, 28)};
     status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
     return run->attempts || run->recorded ? load_results(l, run, e) : 0; /* one that never began has none */
 }

@@ -303,8 +303,6 @@ static void watch_future(run *r)
 
 static void report_costs(run *r)
 {
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
     err e = {0};
     double flops = model_update_flops(
         &r->model, worker_decoder_only(r) ? r->data.split[AB_TRAIN].tgt_longest : COSTS_SENTENCE, &e);
@@ -322,7 +320,16 @@ static void report_costs(run *r)
         log_line(LOG_INFO, "%s", message);
         event_fact("ended", message);
     }
+}
+
+static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
+static void report_process(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
+    event_fact_number("core_seconds", seconds_of(use.ru_utime) + seconds_of(use.ru_stime));
 }
 
 /* Joins the other ranks, if any; only rank 0 reports to the host and writes in the folder. */
@@ -370,6 +377,7 @@ static train_outcome do_run(run *r, err *e)
     if (!r->leads) return outcome;
     if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* asked after the last step */
     report_costs(r);
+    report_process();
     if (outcome != TRAIN_DONE) return outcome;
     event_phase("score");
     if (score_perplexity(r, e)) return TRAIN_FAILED;
@@ -383,6 +391,7 @@ static train_outcome do_run(run *r, err *e)
     char *path = path_join(r->job.folder, "model.safetensors");
     if (file_exists(path)) event_artifact("model", path);
     free(path);
+    report_process(); /* again, with scores and decoding */
     return TRAIN_DONE;
 }
 
