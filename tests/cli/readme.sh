@@ -1,41 +1,50 @@
 #!/usr/bin/env bash
-# Examples of README.md and docs/ work: their commands run from a bare clone (with shortened training), their INIs
-# parse, the ten queries have answers. `elsewhere` lists what needs more than a clone, with the reason.
+# Examples of README.md and docs/ work: each command runs from a bare clone (with shortened training), here or in the
+# test of its page, or the page says what it needs; their INIs parse, the ten queries have answers.
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_HOME=$work
-ln -s "$source/experiments" experiments
+ln -s "$source"/{README.md,docs,experiments,tests,bench} .
 short=(-s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 -s translation.train_pairs=200 -s \
     translation.dev_pairs=20 -s translation.test_pairs=20 --threads 1)
 
-# elsewhere COMMAND: it needs more than a clone, or another test runs it.
-elsewhere() {
-    case $1 in
-    *"ablate test"* | *cmake* | *"man -l"*) return 0 ;;        # itself; installation: tests/cli/install.sh
-    *"ablate watch"*) return 0 ;;                              # needs a terminal: tests/cli/watch.sh
-    *experiments/multi30k*) return 0 ;;                        # needs the corpus
-    *"--device cuda"*) return 0 ;;                             # needs a GPU
-    *SPEC.ini* | *EXPERIMENT/*) return 0 ;;                    # a pattern, not a command
-    *"--lengths lengths.txt"*) return 0 ;;                     # sentence lengths of a corpus (bench/make_lengths.py)
-    *parsing-craft/* | *" 1.trees"* | *model.safetensors*) return 0 ;; # need a treebank or a model that took hours
-    esac
-    return 1
+# A page whose blocks another test runs.
+declare -A by=([import]=import [plugins]=guide [tutorial]=tutorial)
+
+# commands FILE: its commands, one a line, of indented and of sh blocks, with `marked` before one that is not run: the
+# comment behind it or the paragraph before its block says what it needs or how long it takes.
+commands() {
+    awk -v words='^(([A-Z_]+=[^ ]* )?([.]/)?ablate [a-z]+( |$)|git |python|pip|datasette|ninja|cmake|cut|grep|export|bench/|TORCH_|ABLATE_|S=)' '
+        function finish() { print (aside || command ~ / # .*(needs|takes) / ? "marked" : "run") "\t" command; command = "" }
+        /^```/ { sh = /^```sh/; fence = !fence; if (fence) aside = before ~ /[(](needs|takes) /; next }
+        command == "" && fence && !sh { next }
+        { line = $0; sub(/^    /, "", line) }
+        command != "" { sub(/ *\\$/, "", command); command = command " " line }
+        command == "" && (sh || /^    /) && line ~ words { if (!sh) aside = before ~ /[(](needs|takes) /; command = line }
+        command != "" { if (command !~ /\\$/ && gsub(/"/, "&", command) % 2 == 0) finish(); next }
+        !/^$/ { before = blank ? $0 : before " " $0 }
+        { blank = /^$/ }' "$1"
 }
 
 echo "commands of README and docs, in order"
 ran=0
-while IFS= read -r line; do
-    command=${line%%  #*}
-    elsewhere "$command" && continue
-    command=${command//.\/ablate/ablate}
-    [[ $command == *"ablate run experiments/"* && $command != *--dry-run* ]] && command+=" ${short[*]}"
-    code=0
-    eval "$command" >out 2>err </dev/null || code=$?
-    ran=$((ran + 1))
-    equal $code 0 "exit code of: $command ($(tail -1 err))"
-done < <(for f in README.md docs/gpu.md docs/parsing.md docs/performance.md docs/statistics.md; do
-    sed ':a; /\\$/ { N; s/ *\\\n */ /; ta }' "$source/$f" | grep -E '^    (\./)?ablate ' | sed 's/^    //'
-done)
-equal $((ran >= 10)) 1 "commands that were run: $ran"
+for f in README.md docs/*.md; do
+    page=$(basename "$f" .md)
+    if [ -n "${by[$page]:-}" ]; then
+        has "$source/tests/cli/${by[$page]}.sh" "\$source/docs/$page.md"
+        continue
+    fi
+    while IFS=$'\t' read -r what line; do
+        [ "$what" = marked ] && continue
+        command=${line%%  #*}
+        command=${command//.\/ablate/ablate}
+        [[ $command == *"ablate run experiments/"* && $command != *--dry-run* ]] && command+=" ${short[*]}"
+        code=0
+        eval "$command" >out 2>err </dev/null || code=$?
+        ran=$((ran + 1))
+        equal $code 0 "exit code of a command of $f that says not what it needs: $command ($(tail -1 err))"
+    done < <(commands "$source/$f")
+done
+equal $((ran >= 25)) 1 "commands that were run: $ran"
 
 echo "INIs"
 awk '$0 == "```" { on = 0 } on { print } $0 == "```ini" { on = 1 }' "$source/README.md" >readme.ini
