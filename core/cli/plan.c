@@ -10,6 +10,12 @@ typedef struct {
     double sd;
 } plan_options;
 
+/* What is planned: an INI's experiment, or one of the database. */
+typedef struct {
+    const char *name, *metric; /* metric: to suggest if no run has one */
+    size_t rows;               /* besides base */
+} plan_subject;
+
 /* "0.5 BLEU" or "0.5" */
 static int read_effect(const char *text, double *effect, char metric[64], err *e)
 {
@@ -20,16 +26,18 @@ static int read_effect(const char *text, double *effect, char metric[64], err *e
     return 0;
 }
 
-static int print_plan(const invocation *c, const plan_options *o, const spec *s, double effect, const char *metric,
-                      err *e)
+static int print_plan(const invocation *c, const plan_options *o, const plan_subject *s, double effect,
+                      const char *metric, err *e)
 {
     arena a = {0};
     str out = {0};
     gathered g = {0};
-    plan_task t = {
-        .experiment = s->name, .effect = effect, .metric = *metric ? metric : NULL, .sd = o->sd > 0 ? o->sd : NAN};
+    plan_task t = {.experiment = s->name,
+                   .rows = s->rows,
+                   .effect = effect,
+                   .metric = *metric ? metric : NULL,
+                   .sd = o->sd > 0 ? o->sd : NAN};
     const char *like = o->like ? o->like : s->name;
-    for (size_t i = 0; i < s->n_rows; i++) t.rows += !s->rows[i].is_base && s->rows[i].run;
     table_options table = {.trials = 1};
     err none = {0};
     reader *r = reader_open_any(&c->p.db, o->like ? e : &none);
@@ -47,7 +55,7 @@ static int print_plan(const invocation *c, const plan_options *o, const spec *s,
 }
 
 /* Without --detect: the command with what is missing, from what the database has of the experiment. */
-static void say_what_to_add(const invocation *c, const spec *s)
+static void say_what_to_add(const invocation *c, const plan_subject *s)
 {
     arena a = {0};
     gathered g = {0};
@@ -57,10 +65,7 @@ static void say_what_to_add(const invocation *c, const spec *s)
     bool found = r && !gather(r, s->name, &table, false, &a, &g, &none), seeds = false;
     const char *metric = found && g.headline >= 0 ? g.metrics[g.headline] : NULL;
     for (size_t i = 0; i < g.x.n_rows && metric; i++) seeds = seeds || g.rows[i].of[g.headline].n > 1;
-    if (!metric)
-        metric = same(s->rows[0].config.task, "translation") ? "BLEU"
-                 : same(s->rows[0].config.task, "parsing")   ? "F1"
-                                                             : "PPL";
+    if (!metric) metric = s->metric;
     fprintf(
         stderr,
         "ablate plan: add the smallest difference that matters to you%s:\n\n    ablate plan %s --detect \"1 %s\"%s\n\n",
@@ -72,15 +77,49 @@ static void say_what_to_add(const invocation *c, const spec *s)
     reader_close(r);
 }
 
+static const char *usual_metric(const char *task)
+{
+    return same(task, "translation") ? "BLEU" : same(task, "parsing") ? "F1" : "PPL";
+}
+
+/* Of the experiment's rows in the database, in this or another one: its own, imported or recorded. */
+static int look_up(const invocation *c, plan_subject *s, err *e)
+{
+    arena a = {0};
+    gathered g = {0};
+    table_options table = {.trials = 1};
+    reader *r = reader_open_any(&c->p.db, e);
+    int found = r ? gather(r, s->name, &table, false, &a, &g, e) : -1;
+    for (size_t i = 0; !found && i < g.x.n_rows; i++) s->rows += !g.x.rows[i].is_base && !g.x.rows[i].same_as;
+    gathered_free(&g);
+    arena_free(&a);
+    reader_close(r);
+    return found > 0 ? fail(e, "%s: found no such INI file, and no such experiment; `ablate ls` lists the experiments",
+                            s->name)
+                     : found;
+}
+
+static int plan_subject_of(const invocation *c, const plan_options *o, const plan_subject *s, err *e)
+{
+    double effect;
+    char metric[64];
+    if (o->detect && read_effect(o->detect, &effect, metric, e)) return call_usage(c, e);
+    if (o->detect) return print_plan(c, o, s, effect, metric, e);
+    say_what_to_add(c, s);
+    return 2;
+}
+
 static int plan(const invocation *c, void *options)
 {
     const plan_options *o = options;
     err e = {0};
     str errors = {0};
     spec s = {0};
-    double effect;
-    char metric[64];
-    if (o->detect && read_effect(o->detect, &effect, metric, &e)) return call_usage(c, &e);
+    if (!file_exists(c->word[0])) {
+        plan_subject named = {.name = c->word[0], .metric = "PPL"};
+        int code = look_up(c, &named, &e) ? 1 : plan_subject_of(c, o, &named, &e);
+        return code == 1 && e.text[0] ? call_failed(c, &e) : code;
+    }
     str folders = {0};
     spec_plugin_path(c->word[0], &(spec_options){0}, &folders);
     plugin_add_path(str_text(&folders));
@@ -90,14 +129,12 @@ static int plan(const invocation *c, void *options)
         str_free(&errors);
         return 2;
     }
-    int code = 2;
-    if (o->detect)
-        code = print_plan(c, o, &s, effect, metric, &e);
-    else
-        say_what_to_add(c, &s);
+    plan_subject subject = {.name = s.name, .metric = usual_metric(s.rows[0].config.task)};
+    for (size_t i = 0; i < s.n_rows; i++) subject.rows += !s.rows[i].is_base && s.rows[i].run;
+    int code = plan_subject_of(c, o, &subject, &e);
     spec_free(&s);
     str_free(&errors);
-    return e.text[0] ? call_failed(c, &e) : code;
+    return code == 1 && e.text[0] ? call_failed(c, &e) : code;
 }
 
 static const plan_options defaults = {0};
@@ -114,10 +151,10 @@ const command plan_command = {.name = "plan",
                               .does = "plan seeds and hours, and the power to detect a difference, before training",
                               .about = "docs/statistics.md has the formulas. Standard deviation, sentence variance and "
                                        "times come from runs in the database.",
-                              .arguments = "SPEC.ini",
+                              .arguments = "SPEC.ini|EXPERIMENT",
                               .least = 1,
                               .most = 1,
-                              .missing = "expected an INI file",
+                              .missing = "expected an INI file or an experiment",
                               .options = options,
                               .defaults = &defaults,
                               .size = sizeof defaults,

@@ -37,6 +37,12 @@ exits 1 ablate plan other.ini --detect "1 BLEU"
 has err "found no standard deviation over seeds for other"
 exits 2 ablate plan set.ini
 has err "--detect"
+exits 0 ablate plan set.ini --detect "20 PPL"
+mv out of_file
+exits 0 ablate plan set --detect "20 PPL"
+equal "$(cat out)" "$(cat of_file)" "the plan of an experiment of the database"
+exits 1 ablate plan sett --detect "20 PPL"
+has err "sett: found no such INI file, and no such experiment"
 
 {
     tiny two 6 | sed '2a seeds = 1, 2'
