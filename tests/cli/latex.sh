@@ -27,6 +27,12 @@ for table in "table3-multi30k --vs paper" "table3-multi30k" odd "odd --stats ful
     equal "$(grep -c 'Overfull' t$n.log)" 0 "overfull boxes of $table: $(grep Overfull t$n.log | head -2)"
     equal "$(grep -c 'Float too large' t$n.log)" 0 "pages of $table"
 done
+{ printf '%s\n' '\documentclass{article}' '\usepackage{booktabs}' '\begin{document}'
+  ablate table odd --format latex
+  echo '\end{document}'; } >plain.tex
+code=0
+pdflatex -interaction=nonstopmode -halt-on-error plain.tex >tex.log 2>&1 || code=$?
+equal $code 0 "pdflatex without graphicx: $(grep -A3 '^!' tex.log | tr '\n' ' ')"
 equal "$(ablate table table3-multi30k --format latex | grep -c '^(A)')" 1 "the group A is named once"
 exits 0 ablate table odd --format latex --caption "Ours & theirs" --label tab:one
 has out '\caption{Ours \& theirs}'

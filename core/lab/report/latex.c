@@ -1,4 +1,5 @@
-/* latex.c - a table for a paper, with booktabs; scaled down by graphicx where it is larger than the page. */
+/* latex.c - a table for a paper, with booktabs; scaled down where it is larger than the page, if the paper loads
+ * graphicx. */
 #include "lab/report/grid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,8 @@ static void put_tabular(const grid *g, str *out)
 
 void grid_latex(const grid *g, str *out)
 {
-    str_add(out, "% needs \\usepackage{booktabs,graphicx}\n\\begin{table}\n\\centering\n");
+    str_add(out, "% needs \\usepackage{booktabs}; with graphicx, a table larger than the page is scaled down\n"
+                 "\\begin{table}\n\\centering\n");
     if (g->title) {
         str_add(out, "\\caption{");
         tex_text(out, g->title, false);
@@ -117,8 +119,10 @@ void grid_latex(const grid *g, str *out)
     str_add(
         out,
         "}%\n"
+        "\\ifdefined\\resizebox\n"
         "\\ifdim\\wd0>\\linewidth\\sbox0{\\resizebox{\\linewidth}{!}{\\usebox0}}\\fi\n"
         "\\ifdim\\dimexpr\\ht0+\\dp0\\relax>0.8\\textheight\\sbox0{\\resizebox*{!}{0.8\\textheight}{\\usebox0}}\\fi\n"
+        "\\fi\n"
         "\\usebox0\n");
     for (size_t i = 0; i < g->n_notes; i++) {
         str_add(out, i ? "\\\\\n" : "\n\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize\\raggedright\n");

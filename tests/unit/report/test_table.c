@@ -186,7 +186,7 @@ static void test_formats(void)
     free(t);
 
     t = print("three", TABLE_LATEX, false, NULL);
-    CHECK_HAS(t, "% needs \\usepackage{booktabs,graphicx}\n");
+    CHECK_HAS(t, "% needs \\usepackage{booktabs}; with graphicx");
     CHECK_HAS(t, "\\label{tab:three}\n");
     CHECK_HAS(t, "\\begin{tabular}{llrrrrrrrr}\n");
     CHECK_HAS(t, "base &  & 3 & 5.00 \\ensuremath{\\pm} 0.10 & 49.8 \\ensuremath{\\pm} 2.1 &  &  &  &  & 65.1 "
