@@ -1,9 +1,60 @@
 /* run.c - ablate run: options; lab/sweep/run.c does the work. */
 #include "cli/options.h"
+#include "lab/results/read.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
 
 static sweep_call call_of(const invocation *c)
 {
     return (sweep_call){.ini = c->word[0], .p = &c->p, .argc = c->argc, .argv = c->argv, .verbosity = c->verbosity};
+}
+
+static bool is_experiment(const invocation *c, const char *name)
+{
+    arena a = {0};
+    err e = {0};
+    read_listed *list = NULL;
+    size_t n = 0;
+    bool found = false;
+    reader *r = reader_open_any(&c->p.db, &e);
+    if (r && reader_list(r, &a, &list, &n, &e)) n = 0;
+    for (size_t i = 0; i < n; i++) found = found || same(list[i].name, name);
+    reader_close(r);
+    arena_free(&a);
+    return found;
+}
+
+/* The INI file of the same folder with the nearest name, in the arena, or NULL. */
+static const char *near_file(const char *path, arena *a)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, **names = NULL;
+    const char *folder = slash ? arena_printf(a, "%.*s", (int)(base - path), path) : "";
+    size_t n = 0, cap = 0;
+    DIR *d = opendir(*folder ? folder : ".");
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (!has_suffix(f->d_name, ".ini")) continue;
+        names = grow(names, &cap, n + 1, sizeof *names);
+        names[n++] = arena_printf(a, "%s", f->d_name);
+    }
+    if (d) closedir(d);
+    const char *found = nearest(base, names, n);
+    free(names);
+    return found ? arena_printf(a, "%s%s", folder, found) : NULL;
+}
+
+/* After an INI file could not be opened: what may have been meant. */
+static void say_what_there_is(const invocation *c)
+{
+    arena a = {0};
+    const char *near = near_file(c->word[0], &a);
+    if (is_experiment(c, c->word[0]))
+        fprintf(stderr,
+                "%s is an experiment of the database, which `ablate table %s` shows; to train, name its INI file\n",
+                c->word[0], c->word[0]);
+    else if (near)
+        fprintf(stderr, "did you mean %s?\n", near);
+    arena_free(&a);
 }
 
 static int run(const invocation *c, void *typed)
@@ -13,6 +64,7 @@ static int run(const invocation *c, void *typed)
     if (sweep_check(typed, &e)) return call_usage(c, &e);
     int code = sweep_run(&call, typed, &e);
     if (e.text[0]) call_failed(c, &e);
+    if (code == 2 && !file_exists(c->word[0])) say_what_there_is(c);
     return code;
 }
 

@@ -52,6 +52,11 @@ has err 'd_model'
 echo "files that are none"
 exits 2 ablate run nowhere.ini
 has err 'nowhere.ini: cannot be opened: No such file or directory'
+hasnt err "did you mean"
+cp "$source/experiments/quick.ini" near.ini
+exits 2 ablate run naer.ini
+has err "did you mean near.ini?"
+rm near.ini
 mkdir folder.ini
 exits 2 ablate run folder.ini
 has err 'folder.ini: found a folder, expected a file'

@@ -14,6 +14,8 @@ has out "Imported from results.csv (CSV)"
 has out "worse"
 exits 0 ablate plan mine --detect "1 val_acc"
 has out "mine: 2 rows against base, to detect a difference of 1 val_acc"
+exits 2 ablate run mine
+has err "mine is an experiment of the database"
 exits 1 ablate import results.csv
 has err "results of another program are imported with --as NAME"
 exits 0 ablate ls mine
