@@ -4,9 +4,8 @@
 #
 # Needs PyPI, from which the compiler comes, and Debian or Ubuntu, as any user, with: git ca-certificates cmake
 # ninja-build binutils dpkg-dev tcl python3-venv xz-utils patch make (aarch64 on x86_64: binutils-aarch64-linux-gnu).
-# sqlite3.c is put together with what configure finds: gcc libc6-dev. What is fetched and built is kept in
-# build/package, so that a second call is short. Where nvcc is, the CUDA module is built too (not with ABLATE_CUDA=OFF
-# in the environment).
+# What is fetched and built is kept in build/package, so that a second call is short. Where nvcc is, the CUDA module is
+# built too (not with ABLATE_CUDA=OFF in the environment).
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -30,7 +29,8 @@ once() {
     local mark=$at/done-$1 log=$at/$1.log
     [ ! -e "$mark" ] || return 0
     say "$1"
-    (set -e && cd "$at" && "$2") >"$log" 2>&1 </dev/null || { tail -30 "$log" >&2 && die "$1 failed: $log"; }
+    { cd "$at" && "$2"; } >"$log" 2>&1 </dev/null & # set -e holds in it, as it would not before ||
+    wait $! || { tail -30 "$log" >&2 && die "$1 failed: $log"; }
     touch "$mark"
 }
 
@@ -45,6 +45,7 @@ zig=$(python -c 'import ziglang, os; print(os.path.dirname(ziglang.__file__))')/
 for command in cc c++; do
     printf '#!/bin/sh\nexec %q %s -target %s-linux-gnu.%s "$@"\n' "$zig" $command "$arch" $glibc >"$at/bin/$command"
 done
+printf '#!/bin/sh\nexec %q cc "$@"\n' "$zig" >"$at/bin/own" # for this machine
 for command in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" $command >"$at/bin/$command"; done
 chmod +x "$at"/bin/*
 binutils=
@@ -117,7 +118,8 @@ cjson() {
 }
 sqlite() {
     source_of sqlite3
-    ./configure && make sqlite3.c
+    ./configure --disable-tcl CC="$at/bin/own" BUILD_CC="$at/bin/own"
+    make sqlite3.c
     "${compile[@]}" -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_COLUMN_METADATA sqlite3.c
     headers sqlite3.h
     archive sqlite3 sqlite3.o

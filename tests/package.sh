@@ -19,7 +19,7 @@ name=ablate-$version-linux-$(uname -m)
 wheel=$(echo build/package/ablate-"$version"-*_"$(uname -m)".whl)
 
 echo "the wheel"
-"$work/venv/bin/pip" install -q "$wheel"
+"$work/venv/bin/pip" install -q "$wheel" ziglang==0.17.1
 (
     PATH=$work/venv/bin:$PATH
     cd "$work"
@@ -31,6 +31,10 @@ echo "the wheel"
     ablate table table3 >table
     ablate new attention mine
     ablate check ./mine.c # finds the header beside the program
+    mkdir zig
+    ln -s "$(python -c 'import ziglang; print(ziglang.__path__[0])')/zig" zig
+    rm mine.so
+    PATH=$work/zig "$work/venv/bin/ablate" plugins ./mine.c # no other compiler
     [ -s "$work/venv/include/ab_plugin.h" ] && [ -s "$work/venv/share/man/man1/ablate.1" ]
     ! command -v man >/dev/null || [ "$(man -w ablate)" = "$work/venv/share/man/man1/ablate.1" ]
 )
