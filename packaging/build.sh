@@ -5,7 +5,7 @@
 # Needs PyPI, from which the compiler comes, and Debian or Ubuntu, as any user, with: git ca-certificates cmake
 # ninja-build binutils dpkg-dev tcl python3-venv xz-utils patch make (aarch64 on x86_64: binutils-aarch64-linux-gnu).
 # What is fetched and built is kept in build/package, so that a second call is short. Where nvcc is, the CUDA module is
-# built too (not with ABLATE_CUDA=OFF in the environment).
+# built too (not with ABLATE_CUDA=OFF in the environment). Exits with 75 if something could not be fetched.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -18,9 +18,14 @@ prefix=$at/libraries
 version=$(sed -n 's/^project(ablate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=ablate-$version-linux-$arch
 mkdir -p "$at/bin" "$prefix"
+rm -f "$work/not-fetched"
 
 say() { printf 'build.sh: %s\n' "$*" >&2; }
-die() { say "$@" && exit 1; }
+die() {
+    say "$@"
+    [ ! -e "$work/not-fetched" ] || exit 75
+    exit 1
+}
 for tool in cmake ninja objcopy ld readelf dpkg-source tclsh python3 xz apt-get patch; do
     command -v $tool >/dev/null || die "no $tool: the first lines of packaging/build.sh name the packages to install"
 done
@@ -38,7 +43,7 @@ once() {
 python() { "$work/venv/bin/python" "$@"; }
 tools() {
     python3 -m venv "$work/venv"
-    python -m pip install -q ziglang==0.17.1 auditwheel==6.8.2 wheel==0.45.1
+    python -m pip install -q ziglang==0.17.1 auditwheel==6.8.2 wheel==0.45.1 || { touch "$work/not-fetched" && return 1; }
 }
 [ -x "$work/venv/bin/auditwheel" ] || once tools tools
 zig=$(python -c 'import ziglang, os; print(os.path.dirname(ziglang.__file__))')/zig
@@ -77,7 +82,7 @@ source_of() {
         apt=(apt-get -y -o Debug::NoLocking=1 -o Dir::Etc::sourcelist=/dev/null
             -o Dir::Etc::sourceparts="$lists/sources" -o Dir::State::lists="$lists/lists" -o Dir::Cache="$lists/cache"
             -o APT::Sandbox::User=)
-        [ -e "$lists/done" ] || "${apt[@]}" update
+        [ -e "$lists/done" ] || "${apt[@]}" update || { touch "$work/not-fetched" && return 1; }
         touch "$lists/done"
         if "${apt[@]}" source --only-source --download-only "$package"; then
             rm -rf "${at:?}/$package"
@@ -92,6 +97,7 @@ source_of() {
         fi
         rm -f ./*
     done
+    touch "$work/not-fetched"
     return 1
 }
 # archive NAME OBJECTS...

@@ -13,7 +13,10 @@ trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" download -q --no-deps -d "$work" wheel==0.45.1 2>/dev/null ||
     { echo "skipped: PyPI is not reached" && exit 77; }
-ABLATE_CUDA=${ABLATE_CUDA-OFF} packaging/build.sh "$(uname -m)"
+rc=0
+ABLATE_CUDA=${ABLATE_CUDA-OFF} packaging/build.sh "$(uname -m)" || rc=$?
+[ $rc -ne 75 ] || { echo "skipped: what build.sh needs cannot be fetched" && exit 77; }
+[ $rc -eq 0 ] || exit $rc
 version=$(sed -n 's/^project(ablate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=ablate-$version-linux-$(uname -m)
 wheel=$(echo build/package/ablate-"$version"-*_"$(uname -m)".whl)
