@@ -82,7 +82,7 @@ source_of() {
         apt=(apt-get -y -o Debug::NoLocking=1 -o Dir::Etc::sourcelist=/dev/null
             -o Dir::Etc::sourceparts="$lists/sources" -o Dir::State::lists="$lists/lists" -o Dir::Cache="$lists/cache"
             -o APT::Sandbox::User=)
-        [ -e "$lists/done" ] || "${apt[@]}" update || { touch "$work/not-fetched" && return 1; }
+        [ -e "$lists/done" ] || "${apt[@]}" -o APT::Update::Error-Mode=any update || { touch "$work/not-fetched" && return 1; }
         touch "$lists/done"
         if "${apt[@]}" source --only-source --download-only "$package"; then
             rm -rf "${at:?}/$package"
