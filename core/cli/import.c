@@ -38,11 +38,6 @@ static int import_recorded(const invocation *c, err *e)
     for (size_t i = 0; i < c->n_words && !rc; i++) {
         size_t runs = 0;
         rc = db_import(d, c->word[i], &runs, e);
-        if (rc) {
-            err said = *e;
-            e->text[0] = 0;
-            fail(e, "%s; results of another program are imported with --as NAME", said.text);
-        }
         if (!rc && !runs) call_say(c, "%s: nothing to add, the database has these runs\n", c->word[i]);
         if (!rc && runs) call_say(c, "%s: %zu run%s added\n", c->word[i], runs, runs == 1 ? "" : "s");
     }

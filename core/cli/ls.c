@@ -141,7 +141,6 @@ static void run_json(const read_row *row, const read_run *run, const away_list *
     json_key_text(out, "slurm", state_of(away, run->id));
     json_key_bool(out, "recorded", run->recorded);
     json_key_bool(out, "imported", run->foreign);
-    json_key_bool(out, "imported", run->foreign);
     json_key_real(out, "step", run->step >= 0 ? (double)run->step : NAN);
     json_key_real(out, "steps", run->total_steps >= 0 ? (double)run->total_steps : NAN);
     json_key(out, "results");

@@ -120,7 +120,6 @@ static void run_json(const read_detail *d, str *out)
     json_key_text(out, "status", db_status_text(d->run.status));
     json_key_bool(out, "recorded", d->run.recorded);
     json_key_bool(out, "imported", d->run.foreign);
-    json_key_bool(out, "imported", d->run.foreign);
     json_key_real(out, "step", d->run.step >= 0 ? (double)d->run.step : NAN);
     json_key_real(out, "steps", d->run.total_steps >= 0 ? (double)d->run.total_steps : NAN);
     json_key_whole(out, "attempts", (int64_t)d->n_attempts);

@@ -18,6 +18,10 @@ exits 2 ablate run mine
 has err "mine is an experiment of the database"
 exits 1 ablate import results.csv
 has err "results of another program are imported with --as NAME"
+for command in "ls mine" "show mine/wide"; do
+    exits 0 ablate $command --json
+    equal "$(grep -o '"imported"' out | wc -l)" "$(grep -o '"recorded"' out | wc -l)" "keys of runs in: $command"
+done
 exits 0 ablate ls mine
 has out "done (imported)"
 

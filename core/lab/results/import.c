@@ -333,10 +333,12 @@ static int one_base(sqlite3 *q, int64_t experiment, err *e)
                  : 0;
 }
 
+#define OF_ANOTHER "; results of another program are imported with --as NAME"
+
 static int put_all(sqlite3 *q, const cJSON *root, const char *as, size_t *imported, err *e)
 {
     if (whole_of(root, "ablate_export", 0) != 1)
-        return fail(e, "found no \"ablate_export\": 1, expected a file written by `ablate record`");
+        return fail(e, "found no \"ablate_export\": 1, expected a file written by `ablate record`" OF_ANOTHER);
     if (import_check(root, e)) return -1;
     int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
     int rc = experiment < 0 ? -1 : 0;
@@ -361,7 +363,7 @@ int import_file(db *d, const char *path, size_t *imported, err *e)
     if (!root) {
         size_t line = 1;
         for (const char *p = text.s; p && stop && p < stop; p++) line += *p == '\n';
-        rc = fail(e, "%s:%zu: not valid JSON", path, line);
+        rc = fail(e, "%s:%zu: not valid JSON" OF_ANOTHER, path, line);
     } else {
         rc = put_all(d->q, root, NULL, imported, e);
         if (rc) fail_in(e, "%s: ", path);
