@@ -82,16 +82,14 @@ static const char *usual_metric(const char *task)
     return same(task, "translation") ? "BLEU" : same(task, "parsing") ? "F1" : "PPL";
 }
 
-/* Of the experiment's rows in the database, in this or another one: its own, imported or recorded. */
+/* Counts the rows of an experiment of the database: trained, imported or recorded. */
 static int look_up(const invocation *c, plan_subject *s, err *e)
 {
     arena a = {0};
-    gathered g = {0};
-    table_options table = {.trials = 1};
+    read_experiment x;
     reader *r = reader_open_any(&c->p.db, e);
-    int found = r ? gather(r, s->name, &table, false, &a, &g, e) : -1;
-    for (size_t i = 0; !found && i < g.x.n_rows; i++) s->rows += !g.x.rows[i].is_base && !g.x.rows[i].same_as;
-    gathered_free(&g);
+    int found = r ? reader_experiment(r, s->name, false, &a, &x, e) : -1;
+    for (size_t i = 0; !found && i < x.n_rows; i++) s->rows += !x.rows[i].is_base && !x.rows[i].same_as;
     arena_free(&a);
     reader_close(r);
     return found > 0 ? fail(e, "%s: found no such INI file, and no such experiment; `ablate ls` lists the experiments",
@@ -99,7 +97,7 @@ static int look_up(const invocation *c, plan_subject *s, err *e)
                      : found;
 }
 
-static int plan_subject_of(const invocation *c, const plan_options *o, const plan_subject *s, err *e)
+static int plan_for(const invocation *c, const plan_options *o, const plan_subject *s, err *e)
 {
     double effect;
     char metric[64];
@@ -117,7 +115,7 @@ static int plan(const invocation *c, void *options)
     spec s = {0};
     if (!file_exists(c->word[0])) {
         plan_subject named = {.name = c->word[0], .metric = "PPL"};
-        int code = look_up(c, &named, &e) ? 1 : plan_subject_of(c, o, &named, &e);
+        int code = look_up(c, &named, &e) ? 1 : plan_for(c, o, &named, &e);
         return code == 1 && e.text[0] ? call_failed(c, &e) : code;
     }
     str folders = {0};
@@ -131,7 +129,7 @@ static int plan(const invocation *c, void *options)
     }
     plan_subject subject = {.name = s.name, .metric = usual_metric(s.rows[0].config.task)};
     for (size_t i = 0; i < s.n_rows; i++) subject.rows += !s.rows[i].is_base && s.rows[i].run;
-    int code = plan_subject_of(c, o, &subject, &e);
+    int code = plan_for(c, o, &subject, &e);
     spec_free(&s);
     str_free(&errors);
     return code == 1 && e.text[0] ? call_failed(c, &e) : code;

@@ -14,12 +14,9 @@ static bool is_experiment(const invocation *c, const char *name)
 {
     arena a = {0};
     err e = {0};
-    read_listed *list = NULL;
-    size_t n = 0;
-    bool found = false;
+    read_experiment x;
     reader *r = reader_open_any(&c->p.db, &e);
-    if (r && reader_list(r, &a, &list, &n, &e)) n = 0;
-    for (size_t i = 0; i < n; i++) found = found || same(list[i].name, name);
+    bool found = r && !reader_experiment(r, name, false, &a, &x, &e);
     reader_close(r);
     arena_free(&a);
     return found;

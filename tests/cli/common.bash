@@ -56,6 +56,8 @@ exits() {
     wrong "exit code of '$*': found $code, expected $expected; it said:"
     sed 's/^/    | /' err out
 }
+# A column of CSV on standard input, by its name; for tables without a comma in a cell before it.
+column() { tr -d '\r' | awk -F, -v want="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) n = i; next } { print $n }'; }
 # sql QUERY [DATABASE]: the values, separated by commas, without the heading.
 sql() { "$program" query "$1" --format csv ${2:+--db "$2"} | tail -n +2 | tr -d '\r'; }
 # wait_for SECONDS COMMAND...: until the command succeeds.

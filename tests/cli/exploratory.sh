@@ -21,8 +21,7 @@ for more in --forest "--over step" "--over params"; do
     hasnt late.svg "A/heads=1 (exploratory)"
 done
 exits 0 ablate export late --format csv -o late_csv
-equal "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "exploratory") at = i } NR > 1 { n += $at } END { print n }' late_csv/runs.csv)" \
-    2 "exploratory runs in the exported table"
+equal "$(column exploratory <late_csv/runs.csv | grep -cx 1)" 2 "exploratory runs in the exported table"
 exits 0 ablate query "SELECT row, exploratory, p IS NULL, p_adjusted IS NULL FROM paired" --format csv
 has out "B/position=none,1,0,1"
 exits 0 ablate record late late.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Figures of README.md and docs/results.md are those of the recorded experiments: between `<!-- figures: COMMAND;
+# Figures of README.md, docs/results.md and docs/parsing.md are those of the recorded experiments: between `<!-- figures: COMMAND;
 # COMMAND -->` and `<!-- end -->`, each "mean ± sd", "[low, high]" and p stands in what these commands print; those of a
 # table's line in one row of it. Between `<!-- numbers: COMMANDS -->` and the end, each number with a decimal point stands
 # in some row: for tables of one seed, and tables with rows and columns of their own. `<!-- numbers but 41.02 and 0.003:

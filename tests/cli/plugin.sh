@@ -100,9 +100,8 @@ equal "$(sql "SELECT v.name||' '||(value>1e-4) FROM tag t JOIN run r ON r.id=t.r
         tr '\n' ' ')" "base 0 leaky 1 " \
     "what the trained models see"
 exits 0 ablate table leaks --format csv
-column() { tr -d '\r' <out | awk -F, -v want="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) n = i; next } { print $n }'; }
-equal "$(column future_seen | awk '{ print ($1 > 1e-4) }' | paste -sd' ')" "0 1" "the column future_seen of base and leaky"
-equal "$(column core_minutes | awk '{ print ($1 > 0 && $1 < 5) }' | paste -sd' ')" "1 1" "the column core_minutes"
+equal "$(column future_seen <out | awk '{ print ($1 > 1e-4) }' | paste -sd' ')" "0 1" "the column future_seen of base and leaky"
+equal "$(column core_minutes <out | awk '{ print ($1 > 0 && $1 < 5) }' | paste -sd' ')" "1 1" "the column core_minutes"
 exits 0 ablate table leaks
 has out "future seen"
 hasnt out "core minutes"

@@ -286,15 +286,7 @@ static const char *print_root(const place *p, double v, int digits, arena *a)
 /* ---- cost ---- */
 
 static double parameters_number(const place *p) { return p->row->parameters; }
-static double core_minutes_number(const place *p)
-{
-    double sum = 0, n = 0;
-    for (size_t i = 0; i < p->row->row->n_runs; i++) {
-        const read_run *r = &p->row->row->runs[i];
-        if (r->status == DB_DONE && isfinite(r->core_seconds)) sum += r->core_seconds / 60, n++;
-    }
-    return n > 0 ? sum / n : NAN;
-}
+static double core_minutes_number(const place *p) { return gathered_budget(p->row, "core") / 60; }
 static double future_seen_number(const place *p)
 {
     double most = NAN;
@@ -498,8 +490,8 @@ static const column columns[] = {
      .number = parameters_number, .print = print_millions, .digits = 2, .shown = has_parameters},
     {"verdict", NULL, "", CSV, ONCE, "as above", .text = verdict_text},
     {"core_minutes", "core minutes", "minutes", READERS | CSV | JSON | IF_ANY, ONCE,
-     "processor time of a run, mean, all threads; of its last attempt if it was resumed", .number = core_minutes_number,
-     .print = print_fixed, .digits = 1, .shown = has_core_minutes},
+     "processor time of a run, mean, all threads; of its last attempt if it was resumed, of its first rank",
+     .number = core_minutes_number, .print = print_fixed, .digits = 1, .shown = has_core_minutes},
     {"future_seen", "future seen", "", READERS | CSV | JSON | IF_ANY, ONCE,
      "largest relative change of a loss by later tokens in a trained model: 0, or it sees the future",
      .number = future_seen_number, .print = print_short, .shown = sees_future},

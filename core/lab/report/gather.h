@@ -72,8 +72,8 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
 /* The values of a metric in a row's done runs. */
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
-/* The budget of a run of the row, as recorded: "params", "flops", "time" (seconds of updates) or "wall" (seconds from
- * start to end); NaN: unknown. */
+/* The budget of a run of the row, as recorded: "params", "flops", or in seconds "time" (of updates), "core" (of its
+ * processors), "wall" (from start to end); NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);
 void gathered_free(gathered *g);                /* what is not in the arena */
 gathered_row *gathered_base(const gathered *g); /* NULL: none */

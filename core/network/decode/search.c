@@ -188,6 +188,10 @@ static int64_t still_live(const search *s)
     return n;
 }
 
+/* Steps of finished sentences that cost about as much as a tape and copies of the others' keys and values, in models of
+ * a few million parameters. */
+static int64_t worth_shrinking(const search *s) { return 1 + s->n_at / 12; }
+
 /* Leaves the finished sentences behind. */
 static void shrink(search *s)
 {
@@ -237,6 +241,7 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 {
     int64_t beam = s->o->beam_size, capacity = 0, live = n;
     end_batch(s);
+    s->idle = 0;
     for (s->n_at = 0; s->n_at < n; s->n_at++) {
         sentence *x = s->at[s->n_at] = sentence_new(s, which[s->n_at]);
         if (x->limit + 1 > capacity) capacity = x->limit + 1;
@@ -259,7 +264,7 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         live = left;
         s->stats.steps++;
         s->idle += s->n_at - live;
-        if (s->idle > 1 + s->n_at / 12 && !on_device(s->m->backend)) shrink(s);
+        if (s->idle > worth_shrinking(s) && !on_device(s->m->backend)) shrink(s);
     }
     return 0;
 }

@@ -33,44 +33,34 @@ static bool by_row(const ab_ctx *c, int32_t i, int64_t rows, const bool *source)
     return by_row(c, v->i.LINEAR.x, rows, source);
 }
 
-/* The next node from i on that is kept and depends on the sources; 0: none. *bad: one that is not by row. */
-static int32_t next_value(const ab_ctx *c, int32_t i, int64_t rows, const bool *source, bool *bad)
-{
-    for (; i < c->n; i++) {
-        if (!source[i] || !is_kept(c, &c->v[i])) continue;
-        *bad |= !by_row(c, i, rows, source);
-        return i;
-    }
-    return 0;
-}
-
 static size_t row_bytes(const node *v) { return (size_t)v->dim[3] * dtype_size(v->type); }
 
-/* Finds them, with a place for so many rows of each. */
-static bool find_values(source_values *s, const ab_ctx *c, int64_t all_rows, int64_t rows)
+/* The nodes that are kept and depend on the sources, into s; false: one of them is not by row. */
+static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
 {
-    bool *source = of_source(c), bad = false;
-    size_t size = 0;
+    bool *source = of_source(c), found = true;
     s->n = 0;
-    for (int32_t i = 1; (i = next_value(c, i, all_rows, source, &bad)) && !bad; i++) {
+    for (int32_t i = 1; i < c->n && found; i++) {
+        if (!source[i] || !is_kept(c, &c->v[i])) continue;
+        found = by_row(c, i, rows, source);
         s->value = grow(s->value, &s->values_cap, s->n + 1, sizeof *s->value);
         s->value[s->n++] = (source_value){.node = i, .row = row_bytes(&c->v[i])};
-        size += (size_t)rows * row_bytes(&c->v[i]);
     }
     free(source);
-    if (s->size < size) {
-        free(s->data);
-        s->data = xmalloc(s->size = size);
-    }
-    return !bad;
+    return found;
 }
 
 void source_values_take(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep)
 {
-    int64_t rows = 0;
+    size_t rows = 0, size = 0;
     for (int64_t b = 0; b < batch; b++)
-        if (!keep || keep[b]) rows += offset[b + 1] - offset[b];
-    s->taken = find_values(s, c, offset[batch], rows);
+        if (!keep || keep[b]) rows += (size_t)(offset[b + 1] - offset[b]);
+    s->taken = find_values(s, c, offset[batch]);
+    for (size_t j = 0; j < s->n; j++) size += rows * s->value[j].row;
+    if (s->size < size) {
+        free(s->data);
+        s->data = xmalloc(s->size = size);
+    }
     char *to = s->data;
     for (size_t j = 0; j < s->n && s->taken; j++) {
         source_value *x = &s->value[j];
@@ -86,25 +76,19 @@ void source_values_take(source_values *s, const ab_ctx *c, const int32_t *offset
     }
 }
 
-/* Are the tape's values the ones that were taken? */
-static bool fits(const source_values *s, const ab_ctx *c, int64_t rows)
-{
-    bool *source = of_source(c), bad = false;
-    size_t n = 0;
-    for (int32_t i = 1; (i = next_value(c, i, rows, source, &bad)) && !bad; i++, n++)
-        bad = n == s->n || s->value[n].node != i || s->value[n].row != row_bytes(&c->v[i]);
-    free(source);
-    return !bad && n == s->n;
-}
-
 void source_values_give(const source_values *s, ab_ctx *c, int64_t rows)
 {
-    if (!s->taken || !fits(s, c, rows)) return;
-    for (size_t j = 0; j < s->n; j++) {
+    if (!s->taken) return;
+    source_values now = {0};
+    bool same_ones = find_values(&now, c, rows) && now.n == s->n;
+    for (size_t j = 0; j < s->n && same_ones; j++)
+        same_ones = now.value[j].node == s->value[j].node && now.value[j].row == s->value[j].row;
+    for (size_t j = 0; j < s->n && same_ones; j++) {
         node *v = &c->v[s->value[j].node];
         memcpy(v->data, s->value[j].data, (size_t)rows * s->value[j].row);
         v->live = false; /* so no run computes it again */
     }
+    source_values_free(&now);
 }
 
 void source_values_free(source_values *s)

@@ -291,18 +291,27 @@ void gpu_set_counter(uint64_t seed, uint64_t step)
 
 void gpu_shared_memory(const void *kernel, size_t bytes)
 {
-    static struct {
+    static struct allowance {
         const void *kernel;
-        size_t bytes;
-    } allowed[512]; /* never less than before: a graph may rely on it */
-    size_t i = 0;
+        size_t bytes; /* never less than before: a graph may rely on it */
+        allowance *next;
+    } * all;
     if (!bytes) return;
-    while (i < 511 && allowed[i].kernel && allowed[i].kernel != kernel) i++; /* those beyond 511 share the last */
-    if (allowed[i].kernel != kernel) allowed[i] = {kernel, 0};
+    allowance *of = all;
+    while (of && of->kernel != kernel) of = of->next;
     cudaFuncAttributes a;
-    if (bytes <= allowed[i].bytes || note(cudaFuncGetAttributes(&a, kernel), "a kernel")) return;
+    if ((of && bytes <= of->bytes) || note(cudaFuncGetAttributes(&a, kernel), "a kernel")) return;
     if (gpu_fits_shared(a.sharedSizeBytes, bytes)) return;
-    allowed[i].bytes = bytes;
+    if (!of) {
+        of = (allowance *)malloc(sizeof *of);
+        if (!of) {
+            note(cudaErrorMemoryAllocation, "a kernel's shared memory");
+            return;
+        }
+        *of = {kernel, 0, all};
+        all = of;
+    }
+    of->bytes = bytes;
     note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
          "a kernel's shared memory");
 }
