@@ -5,6 +5,10 @@
  * with bf16. Of the products only TDPBF16PS is here; any other ends the program with SIGILL.
  */
 #include <cpuid.h>
+#ifndef bit_AMX_TILE /* clang 14 */
+#define bit_AMX_BF16 (1 << 22)
+#define bit_AMX_TILE (1 << 24)
+#endif
 #include <dlfcn.h>
 #include <immintrin.h>
 #include <signal.h>

@@ -34,8 +34,8 @@ function(ab_sets target table)
     add_custom_command(OUTPUT ${one}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/sets
       COMMAND ${CMAKE_LINKER} -r -o ${one}.all $<TARGET_OBJECTS:${objects}>
-      COMMAND ${CMAKE_OBJCOPY} --redefine-sym ${table}=${table}_${set} --keep-global-symbol=${table}_${set} ${one}.all
-      ${one}
+      COMMAND ${CMAKE_OBJCOPY} --redefine-sym ${table}=${table}_${set} # LLVM's keeps the old name, GNU's the new one
+      --keep-global-symbol=${table} --keep-global-symbol=${table}_${set} ${one}.all ${one}
       DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM
       COMMENT "Linking the kernels for ${set}")
     set_source_files_properties(${one} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
