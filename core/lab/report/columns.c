@@ -177,6 +177,7 @@ static double exploratory_number(const place *p) { return p->row->row->explorato
 static double c_failed_number(const place *p) { return (double)p->c->failed; }
 static double c_failed_base_number(const place *p) { return (double)p->c->failed_base; }
 static double p_adjusted_number(const place *p) { return p->c->p_adjusted; }
+static double stream_level_number(const place *p) { return p->c->stream_level; }
 static double v_number(const place *p) { return p->c->v; }
 static double u_number(const place *p) { return p->c->u; }
 static double df_number(const place *p) { return p->c->df; }
@@ -463,6 +464,9 @@ static const column columns[] = {
     {"verdict", "verdict", "", READERS | AGAINST, ONCE,
      "by the criterion: better, worse, equivalent, undecided or exploratory", .text = verdict_text,
      .shown = has_verdict, .left = true},
+    {"stream_level", "level in stream", "", READERS | AGAINST, ONCE,
+     "the level that p is compared with if rows are added without a fixed end (ablate gate)",
+     .number = stream_level_number, .print = print_short, .shown = full},
     {"p_models", "p models", "", READERS | CSV | JSON | AGAINST, ONCE,
      "p of a test over sentences: of these models only; after Holm", .number = p_models_number, .print = print_p,
      .digits = 3, .shown = has_p_models},

@@ -19,6 +19,7 @@ const comparison comparison_none = {.delta = NAN,
                                     .p_models = NAN,
                                     .p_outside = NAN,
                                     .p_permutation = NAN,
+                                    .stream_level = NAN,
                                     .beats = {NAN, NAN, NAN}};
 
 double comparison_shown(const comparison *c, double d) { return c->percent ? 100 * expm1(d) : d; }

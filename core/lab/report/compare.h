@@ -25,6 +25,7 @@ typedef struct {
     double p_outside;              /* p that a single run lies outside what base's seeds predict */
     double p_permutation;          /* exact, over seeds: from five per side */
     superiority beats;             /* P(row's seed beats base's), including diverged runs: from five per side */
+    double stream_level;           /* that p is compared with in a stream of rows (stream.h); NaN: base */
     /* by the criterion: "better", "worse", "equivalent", "undecided", "exploratory"; NULL: no criterion, too few
      * seeds, or failed runs */
     const char *verdict;

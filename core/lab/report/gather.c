@@ -1,5 +1,6 @@
 /* gather.c - means, deviations, differences from base and their tests, from the runs of an experiment. */
 #include "lab/report/gather.h"
+#include "lab/statistics/stream.h"
 #include "text/metric/stats.h"
 #include "lab/report/changed.h"
 #include <cjson/cJSON.h>
@@ -180,6 +181,21 @@ gathered_row *gathered_base(const gathered *g)
     return NULL;
 }
 
+void gathered_stream(gathered *g, size_t metric, double level)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->x.rows[i].place > n) n = g->x.rows[i].place;
+    double *p = xmalloc((2 * n + 1) * sizeof *p), *levels = p + n;
+    for (size_t t = 0; t < n; t++) p[t] = NAN;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->x.rows[i].place) p[g->x.rows[i].place - 1] = g->rows[i].against[metric].p;
+    stream_levels(p, n, level, levels);
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->x.rows[i].place) g->rows[i].against[metric].stream_level = levels[g->x.rows[i].place - 1];
+    free(p);
+}
+
 /* Compares every metric with base; the row's numbers are the headline's. */
 static void compare_to_base(gathered *g, const table_options *o, bool find_best, arena *a)
 {
@@ -209,6 +225,7 @@ static void compare_to_base(gathered *g, const table_options *o, bool find_best,
             if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p, g->tests = tests;
         }
         if (best < t.n) g->rows[best].best = true;
+        gathered_stream(g, m, judged ? g->judged.rule.level : 0.05);
     }
 }
 

@@ -72,6 +72,8 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
 /* The values of a metric in a row's done runs. */
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
+/* Sets stream_level of the rows in a metric, for an error rate of `level`; gather does it with the criterion's. */
+void gathered_stream(gathered *g, size_t metric, double level);
 /* The budget of a run of the row, as recorded: "params", "flops", or in seconds "time" (of updates), "core" (of its
  * processors), "wall" (from start to end); NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);

@@ -258,7 +258,9 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
     sqlite3_stmt *s = sql_open(
         q, e,
         "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
-        "v.id,v.config_hash,v.exploratory FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1"
+        "v.id,v.config_hash,v.exploratory,(SELECT count(*) FROM variant q WHERE q.experiment_id=v.experiment_id AND "
+        "q.is_base=0 AND q.not_applicable IS NULL AND q.id<=v.id AND v.is_base=0) FROM table_row t JOIN variant v ON "
+        "v.id=t.variant_id WHERE t.experiment_id=?1"
         " ORDER BY t.place,t.name",
         "i", experiment);
     int rc = s ? 0 : -1;
@@ -273,7 +275,8 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
                              .config_json = sql_json(s, 6, a),
                              .config_hash = sql_text(s, 9, a),
                              .is_base = sqlite3_column_int(s, 7),
-                             .exploratory = sqlite3_column_int(s, 10)};
+                             .exploratory = sqlite3_column_int(s, 10),
+                             .place = (size_t)sqlite3_column_int64(s, 11)};
         variants[i] = sqlite3_column_int64(s, 8);
         size_t first = 0;
         while (variants[first] != variants[i]) first++;

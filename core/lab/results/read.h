@@ -68,6 +68,7 @@ typedef struct {
     const char *config_json, *config_hash;
     bool is_base;
     bool exploratory; /* added when the experiment already had a result */
+    size_t place;     /* 1 for the first row but base that was frozen, whatever the table leaves out now; 0: base */
     size_t n_runs;
     const read_run *runs; /* by seed */
 } read_row;

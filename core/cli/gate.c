@@ -1,0 +1,169 @@
+/* gate.c - ablate gate: is a row better than base? Answered by the exit code, for a stream of rows without a fixed end
+ * (statistics/stream.h). */
+#include "cli/options.h"
+#include "lab/report/gather.h"
+#include <math.h>
+
+typedef struct {
+    const char *metric;
+    double level;
+    bool json;
+} gate_options;
+
+/* The answer, its exit code, and why; the codes are in --help. */
+typedef struct {
+    const char *word;
+    int code;
+    str why;
+} answer;
+enum { BETTER = 0, NOT_BETTER = 3, UNDECIDED = 4 };
+
+static void add_comparison(const gathered *g, const comparison *c, size_t m, str *out)
+{
+    str_addf(out, "%s ", g->metrics[m]);
+    if (c->percent) {
+        str_addf(out, "%+.1f %% (95 %% interval %+.1f to %+.1f)", c->delta, c->low, c->high);
+    } else {
+        int digits = metric_decimals(&g->facts[m], c->delta);
+        str_addf(out, "%+.*f (95 %% interval %+.*f to %+.*f)", digits, c->delta, digits, c->low, digits, c->high);
+    }
+    str_addf(out, ", p %.3g", c->p);
+}
+
+static answer decide(const gathered *g, const gathered_row *row, size_t m)
+{
+    const comparison *c = &row->against[m];
+    answer a = {.word = "undecided", .code = UNDECIDED};
+    size_t need = g->judged.rule.seeds;
+    if (c->refused)
+        str_addf(&a.why, "not compared: %s", c->refused);
+    else if (c->failed || c->failed_base)
+        str_addf(&a.why, "%zu of the row's runs and %zu of base's failed, and have no value ([criterion] failed_as)",
+                 c->failed, c->failed_base);
+    else if (isnan(c->p))
+        str_addf(&a.why, "found %zu finished runs of the row and %zu of base, expected 2 or more of each", c->n,
+                 c->n_base);
+    if (a.why.n) return a;
+    add_comparison(g, c, m, &a.why);
+    if (c->n < need || c->n_base < need) {
+        str_addf(&a.why, "; %zu and %zu seeds, an answer needs %zu ([criterion] seeds)", c->n, c->n_base, need);
+        return a;
+    }
+    bool differs = c->p <= c->stream_level, better = metric_better(&g->facts[m], c->delta, 0) > 0;
+    str_addf(&a.why, ", %s its level %.2g as row %zu of the stream", differs ? "within" : "above", c->stream_level,
+             row->row->place);
+    if (c->p_equivalent_alone <= c->stream_level) {
+        str_addf(&a.why, "; equivalent within %g by p %.3g", g->judged.rule.margin, c->p_equivalent_alone);
+        a.word = "not", a.code = NOT_BETTER;
+    } else if (differs) {
+        a.word = better ? "better" : "not", a.code = better ? BETTER : NOT_BETTER;
+    }
+    return a;
+}
+
+static void print_json(const gathered *g, const gathered_row *row, size_t m, const answer *a)
+{
+    const comparison *c = &row->against[m];
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"n", (double)c->n},        {"n_base", (double)c->n_base},
+                   {"delta", c->delta},        {"low", c->low},
+                   {"high", c->high},          {"p", c->p},
+                   {"level", c->stream_level}, {"place", (double)row->row->place}};
+    str out = {0};
+    str_add(&out, "{\"answer\":"), json_string(&out, a->word);
+    json_key(&out, "experiment"), json_string(&out, g->x.name);
+    json_key(&out, "row"), json_string(&out, row->row->name);
+    json_key(&out, "metric"), json_string(&out, g->metrics[m]);
+    json_key(&out, "unit"), json_string(&out, c->percent ? "percent change" : "difference");
+    for (size_t k = 0; k < LENGTH(numbers); k++) json_key(&out, numbers[k].key), json_number(&out, numbers[k].value);
+    json_key(&out, "why"), json_string(&out, str_text(&a->why));
+    str_add(&out, "}\n");
+    fputs(str_text(&out), stdout);
+    str_free(&out);
+}
+
+/* The row that is asked about, or NULL and a message. */
+static gathered_row *find_row(gathered *g, const char *name, err *e)
+{
+    const char *names[256];
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        if (same(g->x.rows[i].name, name) && !g->x.rows[i].same_as) {
+            if (g->x.rows[i].is_base || !gathered_base(g)) {
+                fail(e, "%s: row \"%s\" is %s", g->x.name, name,
+                     g->x.rows[i].is_base ? "base, which the others are compared with"
+                                          : "of an experiment without base");
+                return NULL;
+            }
+            return &g->rows[i];
+        }
+        if (n < LENGTH(names)) names[n++] = g->x.rows[i].name;
+    }
+    const char *near = nearest(name, names, n);
+    fail(e, "%s: found no row \"%s\"%s%s%s; `ablate table %s` lists the rows", g->x.name, name,
+         near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "", g->x.name);
+    return NULL;
+}
+
+static int gate(const invocation *c, void *options)
+{
+    const gate_options *o = options;
+    err e = {0};
+    arena a = {0};
+    gathered g = {0};
+    table_options t = {.metrics = &o->metric, .n_metrics = o->metric ? 1 : 0};
+    reader *r = reader_open_any(&c->p.db, &e);
+    int rc = r ? gather(r, c->word[0], &t, false, &a, &g, &e) : -1, code = 1;
+    if (rc > 0) rc = reader_no_experiment(r, c->word[0], &e);
+    gathered_row *row = rc ? NULL : find_row(&g, c->word[1], &e);
+    if (row && (g.headline < 0 || !g.facts[g.headline].direction)) {
+        fail(&e, "%s: %s, so nothing is better; --metric names one", g.x.name,
+             g.headline < 0 ? "no run has a result" : "its metric has no direction");
+        row = NULL;
+    }
+    if (row) {
+        size_t m = (size_t)g.headline;
+        gathered_stream(&g, m, o->level > 0 ? o->level : g.judged.rule.level);
+        answer is = decide(&g, row, m);
+        if (o->json)
+            print_json(&g, row, m, &is);
+        else
+            printf("%s: %s\n", is.word, str_text(&is.why));
+        code = is.code;
+        str_free(&is.why);
+    }
+    if (!rc) gathered_free(&g);
+    arena_free(&a);
+    reader_close(r);
+    return row ? code : call_failed(c, &e);
+}
+
+static const gate_options defaults = {0};
+static const option options[] = {{"--metric", "M", "judge by this metric [the criterion's, else the table's]",
+                                  OPTION_TEXT, offsetof(gate_options, metric)},
+                                 {"--level", "X",
+                                  "share of false answers that are allowed [the criterion's level, else 0.05]",
+                                  OPTION_REAL, offsetof(gate_options, level), 0.0001, 0.5},
+                                 {"--json", NULL, "print an object", OPTION_FLAG, offsetof(gate_options, json)},
+                                 OPTION_DATABASE,
+                                 {0}};
+const command gate_command = {
+    .name = "gate",
+    .part = FOR_RESULTS,
+    .does = "is a row better than base? The exit code says it, for programs that keep trying",
+    .about = "Exit code 0: better; 3: not (worse, or equivalent within the criterion's margin); 4: undecided; 1 and 2: "
+             "errors. All rows of the experiment, those removed from its INI too, count as one stream in the order in "
+             "which they were added: each is tested at a level of its own, so that at most 5 % of the rows called "
+             "different are not, however many more follow (docs/statistics.md).",
+    .arguments = "EXPERIMENT ROW",
+    .least = 2,
+    .most = 2,
+    .missing = "expected an experiment and a row",
+    .choices = CHOICES_EXPERIMENTS,
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = gate,
+    .example = "ablate gate table3-quarter \"dropout=0\""};
