@@ -1,6 +1,5 @@
 /* record.c - ablate record: exports an experiment without this machine's folders. */
-#include "cli/options.h"
-#include "lab/results/read.h"
+#include "cli/artifact.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +22,16 @@ static bool is_path(const char *start, const char *at, const char *end, const ch
     return begins(start, at) && (at + n == end || at[n] == '/' || strchr(after_path, at[n]));
 }
 
-/* The end of a plugin's complete path that begins at `at`, or NULL. *shown: its part to keep, from "plugins/" on where
- * it has that, else its name. */
+/* The end of the complete path of a plugin, or of its source, that begins at `at`, or NULL. *shown: its part to keep,
+ * from "plugins/" on where it has that, else its name. */
 static const char *plugin_at(const char *start, const char *at, const char *end, const char **shown)
 {
     if (*at != '/' || !begins(start, at)) return NULL;
     const char *stop = at + strcspn(at, after_path), *folder = NULL;
     if (stop > end) stop = end;
-    if (stop - at < 4 || strncmp(stop - 3, ".so", 3)) return NULL;
+    bool object = stop - at >= 4 && !strncmp(stop - 3, ".so", 3),
+         source = stop - at >= 3 && !strncmp(stop - 2, ".c", 2);
+    if (!object && !source) return NULL;
     *shown = at;
     for (const char *c = at; c < stop; c++) {
         if (*c != '/') continue;
@@ -69,8 +70,8 @@ static const char *end_of_string(const char *at)
 }
 
 /* Takes the folders out of a recorded experiment's JSON: what lies in `data_dir` is named $ABLATE_DATA/..., what lies
- * in `root` ./..., and plugins plugins/KIND/NAME.so, wherever they were built. Only whole paths, only in values, and
- * never in statistics. */
+ * in `root` ./..., and plugins plugins/KIND/NAME.so or NAME.c, wherever they were built. Only whole paths, only in
+ * values, and never in statistics. */
 static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
 {
     const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};
@@ -112,6 +113,16 @@ static int clean_file(const char *path, const places *p, err *e)
     return bad;
 }
 
+int record_write(const places *p, const char *experiment, const char *path, size_t points, err *e)
+{
+    reader *r = reader_open(&p->db, e); /* it makes no database */
+    db *d = r ? db_open(&p->db, e) : NULL;
+    reader_close(r);
+    int bad = !d || db_export(d, experiment, path, points, e) || clean_file(path, p, e);
+    db_close(d);
+    return bad ? -1 : 0;
+}
+
 typedef struct {
     int64_t points;
 } record_options;
@@ -122,11 +133,7 @@ static int record(const invocation *c, void *options)
     err e = {0};
     char *name = xprintf("experiments/recorded/%s.json", c->word[0]);
     char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_join(c->p.root, name);
-    reader *r = reader_open(&c->p.db, &e); /* it makes no database */
-    db *d = r ? db_open(&c->p.db, &e) : NULL;
-    reader_close(r);
-    int bad = !d || db_export(d, c->word[0], path, (size_t)o->points, &e) || clean_file(path, &c->p, &e);
-    db_close(d);
+    int bad = record_write(&c->p, c->word[0], path, (size_t)o->points, &e);
     if (!bad) call_say(c, "%s\n", path);
     free(name);
     free(path);

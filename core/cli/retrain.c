@@ -1,0 +1,200 @@
+/* retrain.c - trains a recorded run again, as far as this machine can do it the same way, and compares its results. */
+#include "cli/artifact.h"
+#include "tensor/cpu/cpu.h"
+#include <fcntl.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How a run was computed: "Intel(R) Xeon(R) ..., 2 threads, avx512". */
+typedef struct {
+    bool cpu;
+    int64_t threads;
+    char isa[32]; /* "": unknown */
+} computed;
+
+static computed how_computed(const char *device)
+{
+    computed c = {0};
+    const char *at = device ? strstr(device, " thread") : NULL;
+    if (!at) return c;
+    const char *number = at;
+    while (number > device && number[-1] >= '0' && number[-1] <= '9') number--;
+    c.cpu = number < at, c.threads = strtoll(number, NULL, 10);
+    const char *isa = strstr(at, ", ");
+    if (isa) snprintf(c.isa, sizeof c.isa, "%s", isa + 2);
+    return c;
+}
+
+/* ---- the run's INI, but a plugin's file (mine.so, folder/mine.c) becomes its name ---- */
+
+static void add_line(const char *line, size_t n, str *out)
+{
+    char *own = xstrndup(line, n), *value = strstr(own, " = "), *slash = strrchr(own, '/'), *dot = strrchr(own, '.');
+    if (value && *own != '#' && (has_suffix(value, ".so") || has_suffix(value, ".c"))) {
+        *dot = 0;
+        str_addn(out, own, (size_t)(value + 3 - own));
+        str_add(out, slash > value ? slash + 1 : value + 3);
+    } else {
+        str_add(out, own);
+    }
+    str_addc(out, '\n');
+    free(own);
+}
+
+static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
+{
+    str ini = {0}, own = {0};
+    reader *r = reader_open(&t->w->db, e);
+    int rc = r ? reader_run_ini(r, run, &ini, e) : -1;
+    reader_close(r);
+    for (const char *p = str_text(&ini); !rc && *p;) {
+        size_t n = strcspn(p, "\n");
+        add_line(p, n, &own);
+        p += n + (p[n] == '\n');
+    }
+    if (!rc) rc = file_write(path, str_text(&own), own.n, e);
+    str_free(&ini);
+    str_free(&own);
+    return rc;
+}
+
+/* ---- training: the program's own `run`, in the workbench ---- */
+
+/* The last line that a process wrote, without its "ablate ...: ". */
+static void last_line(const char *log, str *out)
+{
+    str text = {0}, shown = {0};
+    err none = {0};
+    if (!file_read(log, &text, &none)) {
+        char *line = trim(text.s ? text.s : ""), *last = strrchr(line, '\n');
+        str_add_shown(&shown, last ? last + 1 : line, false);
+    }
+    str_add(out, str_text(&shown));
+    str_free(&text);
+    str_free(&shown);
+}
+
+static int wait_for(pid_t pid, const char *log, err *e)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return fail(e, "the training process is lost: %s", strerror(errno));
+    if (!status) return 0;
+    str why = {0};
+    last_line(log, &why);
+    if (WIFSIGNALED(status))
+        fail(e, "training ended by signal %d", WTERMSIG(status));
+    else
+        fail(e, "training failed (exit code %d): %s", WEXITSTATUS(status), str_text(&why));
+    str_free(&why);
+    return -1;
+}
+
+static int train(const retraining *t, const computed *how, const char *ini, const char *db, err *e)
+{
+    char *log = path_join(t->w->folder, "retrain.log"), *folders = xprintf("plugin_path=%s", t->plugins),
+         threads[32] = "1";
+    const char *args[20] = {t->program, "run", ini, "--db", db, "--progress", "none", "--device"};
+    size_t n = 8;
+    args[n++] = how->cpu ? "cpu" : "auto";
+    if (how->cpu) snprintf(threads, sizeof threads, "%lld", (long long)how->threads);
+    if (how->cpu) args[n++] = "--threads", args[n++] = threads;
+    if (t->plugins) args[n++] = "-s", args[n++] = folders;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (!pid) {
+        int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(126);
+        setenv("ABLATE_HOME", t->w->folder, 1);
+        setenv("ABLATE_DATA", t->data_dir, 1);
+        unsetenv("ABLATE_DB");
+        if (how->isa[0]) setenv("ABLATE_ISA", how->isa, 1);
+        execv(t->program, (char *const *)args);
+        _exit(127);
+    }
+    int rc = pid < 0 ? fail(e, "cannot start a process: %s", strerror(errno)) : wait_for(pid, log, e);
+    free(folders);
+    free(log);
+    return rc;
+}
+
+/* ---- results ---- */
+
+/* How many leading digits two numbers share, as printed with 17. */
+static int digits_shared(double a, double b)
+{
+    if (a == b || !isfinite(a) || !isfinite(b)) return a == b ? 17 : 0;
+    double apart = fabs(a - b) / fmax(fabs(a), fabs(b));
+    return apart >= 1 ? 0 : (int)floor(-log10(apart));
+}
+
+static size_t sentences_apart(const db_stats *a, const db_stats *b)
+{
+    size_t apart = 0;
+    for (size_t j = 0; j < a->n; j++)
+        apart += memcmp(a->value + j * a->width, b->value + j * a->width, a->width * sizeof *a->value) != 0;
+    return apart;
+}
+
+/* Prints both values of a metric; false: they differ. */
+static bool compare_result(const read_result *was, const read_result *is)
+{
+    char a[32], b[32];
+    printf("    %-16s %-20s ", was->metric, isfinite(was->value) ? format_real(was->value, a) : "diverged");
+    if (!is) return printf("not measured by training\n"), true;
+    if (was->value == is->value || (!isfinite(was->value) && !isfinite(is->value))) {
+        printf("the same");
+    } else {
+        printf("now %s: %d digits agree", isfinite(is->value) ? format_real(is->value, b) : "diverged",
+               digits_shared(was->value, is->value));
+    }
+    bool stats = was->stats.n && was->stats.n == is->stats.n && was->stats.width == is->stats.width;
+    size_t apart = stats ? sentences_apart(&was->stats, &is->stats) : 0;
+    if (stats && apart) printf(", %zu of %zu sentences differ", apart, was->stats.n);
+    if (stats && !apart) printf(", in all %zu sentences", was->stats.n);
+    putchar('\n');
+    return !apart && (was->value == is->value || (!isfinite(was->value) && !isfinite(is->value)));
+}
+
+static int compare_runs(const read_run *was, const db_options *db, double seconds, size_t *differ, err *e)
+{
+    arena a = {0};
+    read_experiment x;
+    reader *r = reader_open(db, e);
+    int rc = r ? reader_experiment(r, NULL, true, &a, &x, e) : -1;
+    if (!rc && (!x.n_rows || !x.rows[0].n_runs)) rc = fail(e, "training left no run");
+    if (!rc) printf("    trained in %.0f s\n", seconds);
+    for (size_t i = 0; !rc && i < was->n_results; i++) {
+        const read_result *is = NULL;
+        for (size_t k = 0; k < x.rows[0].runs[0].n_results; k++)
+            if (same(x.rows[0].runs[0].results[k].metric, was->results[i].metric)) is = &x.rows[0].runs[0].results[k];
+        *differ += !compare_result(&was->results[i], is);
+    }
+    arena_free(&a);
+    reader_close(r);
+    return rc ? -1 : 0;
+}
+
+int retrain(const retraining *t, const read_run *was, size_t *differ, err *e)
+{
+    computed how = how_computed(was->device);
+    err lacks = {0};
+    if (how.isa[0] && cpu_use(how.isa, &lacks)) {
+        printf("    this processor does not do %s: trained with its own instruction set, so digits may differ\n",
+               how.isa);
+        how.isa[0] = 0;
+    }
+    char *ini = path_join(t->w->folder, "retrain.ini"), *db = path_join(t->w->folder, "retrain.db");
+    double start = ticks();
+    int rc = write_ini(t, was->id, ini, e);
+    unlink(db);
+    if (!rc) rc = train(t, &how, ini, db, e);
+    if (!rc) rc = compare_runs(was, &(db_options){.path = db}, ticks() - start, differ, e);
+    free(ini);
+    free(db);
+    return rc;
+}

@@ -1,0 +1,271 @@
+/* verify.c - ablate verify: does a recorded or published experiment hold? Its files, its table from its runs, and some
+ * runs trained again. */
+#include "cli/artifact.h"
+#include "network/plugin/plugin.h"
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    int64_t runs, seed;
+    double at_most;
+    text_list only;
+    bool build_plugins;
+} verify_options;
+enum { HOLDS = 0, FAILS = 1, OTHER_DIGITS = 3 };
+
+/* ---- files ---- */
+
+/* Prints the files below folder/sub that no line of the sums names; returns how many. */
+static size_t find_strays(const char *folder, const char *sub, const char *sums)
+{
+    char *path = path_join(folder, sub);
+    DIR *d = opendir(path);
+    size_t n = 0;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (same(f->d_name, ".") || same(f->d_name, "..") || (!*sub && same(f->d_name, ARTIFACT_SUMS))) continue;
+        char *name = xprintf("%s%s%s", sub, *sub ? "/" : "", f->d_name), *line = xprintf("  %s\n", name),
+             *whole = path_join(folder, name);
+        if (is_folder(whole)) {
+            n += find_strays(folder, name, sums);
+        } else if (!strstr(sums, line)) {
+            printf("%s: is not in " ARTIFACT_SUMS "\n", whole);
+            n++;
+        }
+        free(name);
+        free(line);
+        free(whole);
+    }
+    if (d) closedir(d);
+    free(path);
+    return n;
+}
+
+/* Checks each line "HASH  PATH" of SHA256SUMS. *files: how many; *bad: how many are missing, differ or are too many. */
+static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
+{
+    str text = {0}, all = {0};
+    char **lines = NULL, *sums = path_join(folder, ARTIFACT_SUMS), hash[65];
+    size_t n = 0;
+    int rc = file_read_regular(sums, 16 << 20, &all, e) || file_lines(sums, &text, &lines, &n, e) ? -1 : 0;
+    for (size_t i = 0; !rc && i < n; i++) {
+        const char *name = strlen(lines[i]) > 66 ? lines[i] + 66 : "";
+        if (!*name || *name == '/' || strstr(name, "..") || strncmp(lines[i] + 64, "  ", 2)) {
+            rc = fail(e, "%s:%zu: expected a hash, two blanks and a file below this folder", sums, i + 1);
+            break;
+        }
+        char *path = path_join(folder, name);
+        err why = {0};
+        bool there = !sha256_file(path, hash, &why), equal = there && !strncmp(hash, lines[i], 64);
+        if (!equal) printf("%s: %s\n", path, there ? "differs from " ARTIFACT_SUMS : why.text);
+        *bad += !equal, ++*files;
+        free(path);
+    }
+    if (!rc) {
+        size_t strays = find_strays(folder, "", str_text(&all));
+        *files += strays, *bad += strays;
+    }
+    str_free(&all);
+    free(sums);
+    free(lines);
+    str_free(&text);
+    return rc;
+}
+
+static int check_table(const workbench *w, const char *folder, const char *experiment, bool *equal, err *e)
+{
+    str now = {0}, was = {0};
+    char *path = path_join(folder, ARTIFACT_TABLE);
+    int rc = workbench_table(w, experiment, &now, e) || file_read(path, &was, e) ? -1 : 0;
+    *equal = !rc && same(str_text(&now), str_text(&was));
+    free(path);
+    str_free(&now);
+    str_free(&was);
+    return rc;
+}
+
+/* Builds the sources of FOLDER/plugins in the workbench, from which alone they are loaded. */
+static char *build_plugins(const workbench *w, const char *folder, err *e)
+{
+    char *from = path_join(folder, "plugins"), *to = path_join(w->folder, "plugins");
+    DIR *d = opendir(from);
+    int rc = make_folders(to, e);
+    for (struct dirent *f; d && !rc && (f = readdir(d));) {
+        if (!has_suffix(f->d_name, ".c") && !has_suffix(f->d_name, ".h")) continue;
+        str text = {0};
+        char *source = path_join(from, f->d_name), *copy = path_join(to, f->d_name);
+        rc = file_read_regular(source, 16 << 20, &text, e) || file_write(copy, str_text(&text), text.n, e);
+        str_free(&text);
+        free(source);
+        free(copy);
+    }
+    if (d) rewinddir(d);
+    for (struct dirent *f; d && !rc && (f = readdir(d));) {
+        if (!has_suffix(f->d_name, ".c")) continue;
+        char *copy = path_join(to, f->d_name), *so = plugin_build(copy, e);
+        rc = so ? 0 : -1;
+        free(so);
+        free(copy);
+    }
+    if (d) closedir(d);
+    free(from);
+    if (!rc) return to;
+    free(to);
+    return NULL;
+}
+
+/* ---- runs ---- */
+
+typedef struct {
+    const read_row *row;
+    const read_run *run;
+    double seconds;
+} candidate;
+
+static bool wanted(const verify_options *o, const read_row *row, const read_run *run)
+{
+    char *name = xprintf("%s@%lld", row->name, (long long)run->seed);
+    bool yes = !o->only.n;
+    for (size_t k = 0; k < o->only.n; k++) yes = yes || same(o->only.at[k], row->name) || same(o->only.at[k], name);
+    free(name);
+    return yes;
+}
+
+static size_t list_runs(const read_experiment *x, const verify_options *o, candidate *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->n_rows; i++)
+        for (size_t k = 0; !x->rows[i].same_as && k < x->rows[i].n_runs; k++) {
+            const read_run *run = &x->rows[i].runs[k];
+            double seconds = run->ended_at - run->started_at;
+            if (run->status != DB_DONE || run->foreign || !wanted(o, &x->rows[i], run)) continue;
+            if (o->at_most > 0 && !(seconds <= o->at_most)) continue;
+            out[n++] = (candidate){&x->rows[i], run, seconds};
+        }
+    return n;
+}
+
+static void no_candidate(const read_experiment *x, const verify_options *o, err *e)
+{
+    str limit = {0};
+    if (o->at_most > 0) str_addf(&limit, " that took no more than %g s", o->at_most);
+    fail(e, "%s: found no finished run of ablate's own%s%s, to train it again", x->name,
+         o->only.n ? " among those of --only" : "", str_text(&limit));
+    str_free(&limit);
+}
+
+/* Trains `o->runs` of them again, chosen at random. Returns HOLDS or OTHER_DIGITS, or -1 and a message. */
+static int retrain_some(const retraining *t, const read_experiment *x, const verify_options *o, err *e)
+{
+    size_t all = 0, n, done = 0, differ = 0, runs_apart = 0;
+    for (size_t i = 0; i < x->n_rows; i++) all += x->rows[i].n_runs;
+    candidate *of = xcalloc(all + 1, sizeof *of);
+    n = list_runs(x, o, of);
+    rng r = rng_seed((uint64_t)o->seed, 0);
+    if (!n) no_candidate(x, o, e);
+    for (; n && done < (size_t)o->runs && !e->text[0]; done++) {
+        size_t at = (size_t)rng_below(&r, n);
+        printf("%s, seed %lld: trained in %.0f s on %s\n", of[at].row->name, (long long)of[at].run->seed,
+               of[at].seconds, of[at].run->device ? of[at].run->device : "a device that is not recorded");
+        fflush(stdout);
+        size_t before = differ;
+        retrain(t, of[at].run, &differ, e);
+        runs_apart += differ > before;
+        of[at] = of[--n];
+    }
+    free(of);
+    if (e->text[0]) return -1;
+    if (done) printf("retrained: %zu of %zu runs with the same digits\n", done - runs_apart, done);
+    return runs_apart ? OTHER_DIGITS : HOLDS;
+}
+
+/* A folder's files and its table. *holds: nothing is wrong. */
+static int check_folder(const workbench *w, const char *folder, const char *experiment, bool *holds, err *e)
+{
+    size_t files = 0, bad = 0;
+    bool equal = false;
+    if (check_sums(folder, &files, &bad, e)) return -1;
+    printf("files: %zu of %zu as in " ARTIFACT_SUMS "\n", files - bad, files);
+    if (check_table(w, folder, experiment, &equal, e)) return -1;
+    printf("table: the runs give %s\n", equal ? ARTIFACT_TABLE ", digit by digit" : "another one than " ARTIFACT_TABLE);
+    *holds = !bad && equal;
+    return 0;
+}
+
+/* Returns HOLDS or OTHER_DIGITS, or -1 and a message. */
+static int check_runs(const invocation *c, const verify_options *o, const workbench *w, const char *experiment, err *e)
+{
+    arena a = {0};
+    read_experiment x;
+    char *plugins = o->build_plugins ? build_plugins(w, c->word[0], e) : NULL,
+         *sources = path_join(c->word[0], "plugins");
+    reader *r = e->text[0] ? NULL : reader_open(&w->db, e);
+    int rc = r ? reader_experiment(r, experiment, true, &a, &x, e) : -1;
+    retraining t = {.w = w, .program = c->p.program, .data_dir = c->p.data_dir, .plugins = plugins};
+    if (!rc) rc = retrain_some(&t, &x, o, e);
+    if (rc < 0 && !plugins && is_folder(sources)) fail_in(e, "without --build-plugins: ");
+    reader_close(r);
+    arena_free(&a);
+    free(plugins);
+    free(sources);
+    return rc;
+}
+
+static int verify_in(const invocation *c, const verify_options *o, const workbench *w, err *e)
+{
+    const char *what = c->word[0];
+    bool folder = is_folder(what), holds = true;
+    char *runs = folder ? path_join(what, ARTIFACT_RUNS) : xstrdup(what);
+    arena a = {0};
+    const char *name = workbench_import(w, runs, &a, e);
+    int rc = !name || (folder && check_folder(w, what, name, &holds, e)) ? -1 : holds ? HOLDS : FAILS;
+    if (rc == HOLDS && o->runs) rc = check_runs(c, o, w, name, e);
+    arena_free(&a);
+    free(runs);
+    return rc;
+}
+
+static int verify(const invocation *c, void *options)
+{
+    verify_options *o = options;
+    err e = {0};
+    workbench w = {0};
+    if (o->build_plugins && !is_folder(c->word[0])) {
+        fail(&e, "--build-plugins: %s is no folder of `ablate publish`", c->word[0]);
+        return call_usage(c, &e);
+    }
+    if (o->seed < 0) o->seed = (int64_t)now();
+    int code = workbench_open(&w, &e) ? -1 : verify_in(c, o, &w, &e);
+    workbench_close(&w);
+    return code < 0 ? call_failed(c, &e) : code;
+}
+
+#define AT(field) offsetof(verify_options, field)
+static const verify_options defaults = {.runs = 1, .seed = -1};
+static const option options[] = {
+    {"--runs", "N", "runs to train again; 0: none [1]", OPTION_COUNT, AT(runs), 0, 1e6},
+    {"--only", "ROW", "train again only of this row, or this run: ROW@SEED", OPTION_LIST, AT(only)},
+    {"--at-most", "SECONDS", "only of those that took no longer", OPTION_REAL, AT(at_most), 0, 0},
+    {"--seed", "N", "of the choice among them [the time]", OPTION_COUNT, AT(seed), 0, 1e9},
+    {"--build-plugins", NULL, "build and load the folder's own plugins, which are programs of a stranger", OPTION_FLAG,
+     AT(build_plugins)},
+    {0}};
+const command verify_command = {
+    .name = "verify",
+    .part = FOR_RESULTS,
+    .does = "check a recorded or published experiment: its files, its table, and some runs trained again",
+    .about = "WHAT: a folder of `ablate publish`, or a file of `ablate record`. Runs are trained with the threads and "
+             "the instruction set that they had, where this processor has it, and their results compared in every "
+             "digit. Exit code 0: all holds; 1: files or the table do not, and then nothing is trained, or an "
+             "error; 3: a run has other digits.",
+    .arguments = "WHAT",
+    .least = 1,
+    .most = 1,
+    .missing = "expected a folder of `ablate publish` or a file of `ablate record`",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = verify,
+    .example = "ablate verify experiments/recorded/smoothing.json --runs 2 --at-most 30"};

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# A published folder is whole, says so on any machine, and what was changed in it is found: a file, a result, a run.
+source "$(dirname "$0")/common.bash" "$@"
+
+exits 0 ablate new attention mine
+{ tiny small 20 && printf '[sweep A]\nattention = ./mine.c\n'; } >small.ini
+exits 0 ablate run small.ini --threads 1 --progress none --seeds 1,2
+exits 0 ablate publish small folder
+hasnt err "plugin"
+for file in small.ini runs.json table.csv page.html README.md plugins/mine.c SHA256SUMS; do
+    exits 0 test -s "folder/$file"
+done
+exits 0 cmp mine.c folder/plugins/mine.c
+exits 0 cmp small.ini folder/small.ini
+has folder/README.md "- mine: plugins/mine.c, built to the object "
+hasnt folder/README.md "**"
+(cd folder && sha256sum -c --quiet SHA256SUMS) || wrong "sha256sum -c"
+grep -qrF "$work" folder && wrong "a folder of this machine is in the published one"
+exits 1 ablate publish small folder
+has err "folder: is not empty"
+exits 1 ablate publish other folder2
+has err 'found no experiment "other"'
+
+echo "it holds"
+export ABLATE_HOME=$work/elsewhere ABLATE_DB=$work/elsewhere.db
+exits 0 ablate verify folder --only base --runs 2
+has out "files: 6 of 6 as in SHA256SUMS"
+has out "table: the runs give table.csv, digit by digit"
+has out "the same, in all"
+has out "retrained: 2 of 2 runs with the same digits"
+exits 1 ablate verify folder --only A/attention=mine@2
+has err "--build-plugins"
+mkdir gone && mv mine.c mine.so gone
+exits 0 ablate verify folder --only A/attention=mine@2 --build-plugins
+has out "retrained: 1 of 1 runs with the same digits"
+exits 0 ablate verify folder/runs.json --runs 1 --only base
+exits 1 ablate verify folder --at-most 0.0001
+has err "found no finished run of ablate's own that took no more than 0.0001 s"
+exits 0 ablate verify folder --runs 0
+hasnt out "retrained"
+exits 1 ablate verify nowhere
+has err "nowhere"
+
+echo "it does not"
+cp -r folder one && echo "# more" >>one/small.ini
+exits 1 ablate verify one --runs 0
+has out "one/small.ini: differs from SHA256SUMS"
+cp -r folder two && rm two/page.html && echo stray >two/stray
+exits 1 ablate verify two --runs 0
+has out "page.html"
+has out "two/stray: is not in SHA256SUMS"
+cp -r folder three && sed -i 's/"seed":1,/"seed":7,/' three/runs.json && (cd three && sha256sum $(awk '{ print $2 }' SHA256SUMS) >sums && mv sums SHA256SUMS)
+exits 3 ablate verify three --only base@7
+has out "digits agree"
+has out "retrained: 0 of 1 runs with the same digits"
+cp -r folder four && awk -F, -v OFS=, 'NR == 2 { $5 += 0.001 } 1' folder/table.csv >four/table.csv && (cd four && sha256sum $(awk '{ print $2 }' SHA256SUMS) >sums && mv sums SHA256SUMS)
+exits 1 ablate verify four --runs 0
+has out "the runs give another one than table.csv"
+printf '%s  ../outside\n' "$(printf x | sha256sum | cut -c1-64)" >four/SHA256SUMS
+exits 1 ablate verify four --runs 0
+has err "SHA256SUMS:1: expected a hash, two blanks and a file below this folder"
+finish

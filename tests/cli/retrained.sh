@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# What is recorded can be had again: of each recorded experiment one run that took ABLATE_RETRAIN seconds or less (20)
+# is trained again, and has the recorded digits.
+data=${ABLATE_DATA:-}
+source "$(dirname "$0")/common.bash" "$@"
+[ -z "$data" ] || export ABLATE_DATA=$data
+seconds=${ABLATE_RETRAIN:-20}
+
+for file in "$source"/experiments/recorded/*.json; do
+    name=$(basename "$file" .json) code=0
+    ablate verify "$file" --at-most "$seconds" --seed "${ABLATE_RETRAIN_SEED:-1}" >out 2>err || code=$?
+    if grep -q "found no finished run" err; then
+        echo "$name: none took $seconds s or less"
+    elif grep -q "this processor does not do" out; then
+        echo "$name: $(grep -m1 'this processor' out)"
+    elif [ -z "$data" ] && grep -q "training failed" err; then
+        echo "$name: needs data ($(sed 's/.*: //' err))"
+    else
+        equal "$code" 0 "$name: exit code of ablate verify" && sed 's/^/    | /' out err | grep -E 'digits agree|verify|seed' | head -4
+        echo "$name: $(tail -1 out)"
+    fi
+done
+[ $checks -ge 10 ] || wrong "only $checks experiments were trained again, expected 10 or more"
+finish
