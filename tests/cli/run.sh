@@ -77,7 +77,7 @@ equal "$(sql "SELECT count(*) FROM run" set.db)" 2 "equal rows run once"
 echo "--dry-run is an INI of the same runs"
 exits 0 ablate run mix.ini --seeds 1..2 --dry-run --db none.db
 equal "$(head -1 err |
-    grep -cE '^mix: [0-9]+ rows.*, 2 seeds, [0-9]+ runs: about .*\(updates .*of memory each, .*of disk$')" 1 \
+    grep -cE '^mix: [0-9]+ rows.*, 2 seeds, [0-9]+ runs: about .*\(updates .*\), [0-9.e-]+ core hours and [0-9.e+]+ FLOPs, .*of memory each, .*of disk$')" 1 \
     "the summary stands first"
 equal "$(sed -n 3p err | grep -c '^row .*updates.*time of a run')" 1 "then the rows"
 equal "$(test -e none.db && echo there)" "" "database of a dry run"

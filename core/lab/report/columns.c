@@ -400,6 +400,8 @@ static bool has_costs(const gathered *g)
     return false;
 }
 
+static bool has_flops(const gathered *g) { return has_costs(g) || (g->full && any_row(g, flops_number)); }
+
 /* ---- the list ---- */
 
 /* clang-format off: a table. Name in CSV and JSON, heading for readers, unit, where it stands, ... */
@@ -499,8 +501,9 @@ static const column columns[] = {
     {"future_seen", "future seen", "", READERS | CSV | JSON | IF_ANY, ONCE,
      "largest relative change of a loss by later tokens in a trained model: 0, or it sees the future",
      .number = future_seen_number, .print = print_short, .shown = sees_future},
-    {"flops", "FLOPs counted", "FLOPs", READERS, ONCE, "operations of the traced updates, times updates",
-     .number = flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
+    {"flops", "FLOPs counted", "FLOPs", READERS | CSV | JSON | IF_ANY, ONCE,
+     "operations of the traced updates, times updates", .number = flops_number, .print = print_flops, .digits = 1,
+     .shown = has_flops},
     {"flops_by_time", "FLOPs by the paper's formula", "FLOPs", READERS, ONCE, "training time x sustained rate",
      .number = paper_flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
     {"recorded", "recorded %s", NULL, READERS, EACH_RECORDED, "mean over the recorded runs of the row",

@@ -18,7 +18,8 @@ typedef struct {
     double beside;       /* seconds of one run besides: data, dev perplexity, checkpoints, decoding and scores */
     double search;       /* seconds of the search of the row's settings, and its trials */
     size_t trials;
-    double gpu_memory; /* bytes of GPU memory per run; 0: none */
+    double gpu_memory;          /* bytes of GPU memory per run; 0: none */
+    double flops, flops_search; /* of one run's updates, and of those of the search's trials */
 } row_estimate;
 
 typedef struct { /* a row that cannot be trained, and why */
@@ -50,8 +51,8 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
 void estimate_sweep(const sweep_call *c, sweep_costs *out);
 void estimate_free(sweep_costs *x);
 
-/* "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 1.2 GB of memory each, 0.3 GB of disk; 2 at a
- * time", for n_runs[row of the spec]. */
-void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, str *out);
+/* "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 3.4 core hours and 8.2e+15 FLOPs, 1.2 GB of
+ * memory each, 0.3 GB of disk; 2 at a time", for n_runs[row of the spec]; threads of a run, 0: unknown. */
+void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, int64_t threads, str *out);
 void estimate_table(const sweep_costs *x, const spec *s, str *out); /* for --dry-run: one line per row */
 #endif

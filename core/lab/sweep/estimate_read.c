@@ -55,8 +55,9 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
         x->refused[x->n_refused++] = (row_refused){row, arena_strdup(&x->memory, line + used)};
     }
     if (sscanf(line, "gpus\t%d\t%lf", &x->gpus, &x->gpu_free) == 2) return;
-    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf", &r.row, &r.parameters, &r.flops_token,
-               &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials, &r.gpu_memory) != 10)
+    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf\t%lf\t%lf", &r.row, &r.parameters,
+               &r.flops_token, &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials, &r.gpu_memory, &r.flops,
+               &r.flops_search) != 12)
         return;
     x->rows = grow(x->rows, cap, x->n + 1, sizeof *x->rows);
     x->rows[x->n++] = r;
@@ -157,10 +158,10 @@ static const char *size(double bytes, char out[32])
     return out;
 }
 
-void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, str *out)
+void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, int64_t threads, str *out)
 {
     size_t runs = 0, trials = 0;
-    double updates = 0, beside = 0, search = 0, memory = 0, disk = 0, gpu = 0;
+    double updates = 0, beside = 0, search = 0, memory = 0, disk = 0, gpu = 0, flops = 0;
     char text[5][32];
     for (size_t i = 0; i < x->n; i++) {
         const row_estimate *r = &x->rows[i];
@@ -168,7 +169,7 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, 
         runs += n_runs[r->row];
         updates += r->seconds * n, beside += r->beside * n, disk += r->disk * n;
         if (!n_runs[r->row]) continue;
-        search += r->search, trials += r->trials;
+        search += r->search, trials += r->trials, flops += r->flops * n + r->flops_search;
         if (r->memory > memory) memory = r->memory;
         if (r->gpu_memory > gpu) gpu = r->gpu_memory;
     }
@@ -176,7 +177,10 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, 
              runs, runs == 1 ? "" : "s", span(updates + beside + search, text[0]),
              workers > 1 ? ", one after the other" : "", span(updates, text[1]), span(beside, text[2]));
     if (trials) str_addf(out, "; %zu trials of searches %s", trials, span(search, text[3]));
-    str_addf(out, "), %s of memory each", size(memory, text[0]));
+    str_addc(out, ')');
+    if (threads && !(gpu > 0)) str_addf(out, ", %.2g core hours", (updates + beside + search) * (double)threads / 3600);
+    if (flops > 0) str_addf(out, "%s%.2g FLOPs", threads && !(gpu > 0) ? " and " : ", ", flops);
+    str_addf(out, ", %s of memory each", size(memory, text[0]));
     if (gpu > 0) str_addf(out, " and of its GPU %s", size(gpu, text[0]));
     str_addf(out, ", %s of disk", size(disk, text[4]));
     if (workers > 1) str_addf(out, "; %lld at a time", (long long)workers);

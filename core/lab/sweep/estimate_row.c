@@ -105,6 +105,7 @@ static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on,
 
 typedef struct { /* seconds */
     double start, training, scoring;
+    double updates;
 } run_time;
 
 /* A run with these steps; trial: of a search, which decodes dev. */
@@ -121,18 +122,20 @@ static run_time time_of_run(const spec_row *row, const row_work *w, double steps
     bool on_dev = trial || c->decode_split != DECODE_TEST || !test->lines,
          on_test = !trial && c->decode_split != DECODE_DEV;
     double scored = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
-    run_time t = {.start = START + 1.5 * g->seconds + ENCODING * (train->src + train->tgt), .training = training};
+    run_time t = {.start = START + 1.5 * g->seconds + ENCODING * (train->src + train->tgt),
+                  .training = training,
+                  .updates = steps};
     t.scoring = evaluations * dev->tgt * w->speed.forward + saves * (double)w->costs.learned * 1.5 / WRITING;
     t.scoring += g->src ? scored * (double)c->beam_size * w->speed.token : scored * w->speed.forward;
     return t;
 }
 
-/* Seconds of the search of a row's settings (search.c), and the number of its trials. */
-static double time_of_search(const spec *s, const spec_row *row, const row_work *w, size_t *trials)
+/* Seconds of the search of a row's settings (search.c), the number of its trials, and their updates. */
+static double time_of_search(const spec *s, const spec_row *row, const row_work *w, size_t *trials, double *updates)
 {
     size_t rungs = 1, own;
     double seconds = 0;
-    *trials = 0;
+    *trials = 0, *updates = 0;
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t n = 1;
         for (size_t k = 0; k < s->rows[i].n_tunes; k++) n *= (size_t)s->rows[i].tunes[k].n;
@@ -144,7 +147,7 @@ static double time_of_search(const spec *s, const spec_row *row, const row_work 
     for (size_t rung = rungs - own; rung < rungs && alive; rung++, alive = search_promoted(alive)) {
         run_time t = time_of_run(row, w, fmax(1, (double)(row->config.steps >> (rungs - 1 - rung))), true);
         seconds += (double)alive * (t.start + t.training + t.scoring);
-        *trials += alive;
+        *trials += alive, *updates += (double)alive * t.updates;
     }
     return seconds;
 }
@@ -167,9 +170,10 @@ static void print_row(const spec *s, const row_work *w, bool device)
         gpu = gpu_bytes(c), memory = 8.0 * (double)c->parameters + GPU_CONTEXT + PROGRAM;
     run_time t = time_of_run(row, w, (double)row->config.steps, false);
     size_t trials;
-    double search = time_of_search(s, row, w, &trials);
-    printf("row\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%zu\t%.17g\n", w->row, (long long)c->parameters,
-           costs_total(c) / tokens, memory, disk, t.training, t.start + t.scoring, search, trials, gpu);
+    double tried, search = time_of_search(s, row, w, &trials, &tried);
+    printf("row\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%zu\t%.17g\t%.17g\t%.17g\n", w->row,
+           (long long)c->parameters, costs_total(c) / tokens, memory, disk, t.training, t.start + t.scoring, search,
+           trials, gpu, w->flops * t.updates, w->flops * tried);
 }
 
 static void print_error(const char *kind, const err *e)
