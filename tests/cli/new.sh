@@ -19,6 +19,19 @@ has err "found kind 'task', expected one of attention, position"
 exits 1 ablate new norm ../mine
 has err "found the name '../mine'"
 
+echo "an experiment"
+exits 0 ablate new experiment mine
+has out "ablate run mine.ini"
+exits 0 ablate run mine.ini -s steps=20 -s eval_every=10 --seeds 1..2 --threads 1 --progress none
+has out "heads=1"
+exits 0 ablate query "SELECT DISTINCT checkpoint FROM result x JOIN metric m ON m.id=x.metric_id WHERE m.name='BLEU'" \
+    --format csv
+equal "$(tail -1 out | tr -d '\r')" best "checkpoint of the result"
+exits 1 ablate new experiment mine
+has err "mine.ini already exists"
+exits 1 ablate new experiment "my exp"
+has err "found the name 'my exp'"
+
 echo "by source"
 { tiny bysource 10 &&
     printf '[sweep parts]\nfeed_forward = ./my_feed_forward.c\n[variant schedule]\nschedule = ./mine.c\n'
