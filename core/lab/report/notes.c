@@ -141,6 +141,18 @@ static void note_detectable(const gathered *g, grid *t)
                   floor, unit);
 }
 
+/* Of the headline metric; 0: sentences are in no documents, as far as known. */
+static size_t documents_of(const gathered *g)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs; k++)
+            for (size_t m = 0; m < g->x.rows[i].runs[k].n_results; m++) {
+                const read_result *r = &g->x.rows[i].runs[k].results[m];
+                if (r->documents && same(r->metric, g->metrics[g->headline])) return r->documents;
+            }
+    return 0;
+}
+
 static void note_design(const gathered *g, grid *t)
 {
     const comparison *c = NULL;
@@ -151,15 +163,24 @@ static void note_design(const gathered *g, grid *t)
         c = x, tests++, shared += x->shared, crossed += x->crossed;
     }
     if (!c) return;
+    size_t documents = documents_of(g);
+    str over = {0};
+    if (crossed && documents)
+        str_addf(&over,
+                 "seeds and %zu documents (crossed components, Howe's interval; a document's sentences count as "
+                 "one)",
+                 documents);
+    else
+        str_add(&over, crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)");
     grid_note(t,
               "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
               "Holm over %zu planned row%s.%s%s",
-              g->metrics[g->headline], c->percent ? ", change in percent," : "",
-              crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)", g->tests,
+              g->metrics[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
               g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
               crossed && crossed < tests
                   ? " Rows without per-sentence statistics of the same sentences: over seeds only."
                   : "");
+    str_free(&over);
 }
 
 /* Rows without a p for what their failures would hide, and rows that were added when results were there. */

@@ -121,4 +121,6 @@ void base64_encode(const void *data, size_t n, str *out);
 int base64_decode(const char *text, str *out); /* -1: not base64 */
 
 int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e); /* ini.c */
+/* Sums the statistics of a document's sentences, where all runs of a metric name the same documents. (documents.c) */
+void read_documents(read_experiment *x, arena *a);
 #endif

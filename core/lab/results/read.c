@@ -154,7 +154,8 @@ static int load_result(const loading *l, read_run *run, read_result *x, err *e)
                        .value = sql_real(s, 4),
                        .step = sql_whole(s, 5),
                        .unit = sql_text(s, 7, a),
-                       .aggregation = sql_text(s, 8, a)};
+                       .aggregation = sql_text(s, 8, a),
+                       .counts = sql_text(s, 9, a)};
     if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
         stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
         return fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
@@ -168,7 +169,8 @@ static int load_results(loading *l, read_run *run, err *e)
     int rc = 0;
     if (!l->results) {
 #define RESULTS(STATS)                                                                                                 \
-    "SELECT m.name,m.direction,x.signature,x.checkpoint,x.value,x.step," STATS ",x.unit,x.aggregation FROM result x "  \
+    "SELECT m.name,m.direction,x.signature,x.checkpoint,x.value,x.step," STATS ",x.unit,x.aggregation,"                \
+    "(SELECT value FROM tag t WHERE t.run_id=x.run_id AND t.tag='documents '||m.name) FROM result x "                  \
     "JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
         l->results = sql_open(l->q, e, l->with_stats ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
 #undef RESULTS
@@ -348,6 +350,7 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
     loading l = {.q = q, .with_stats = with_stats, .a = a};
     rc = load_rows(&l, id, out, e) || load_metrics(q, a, out, e) || older_count(q, out->name, &out->older, e) ? -1 : 0;
     loading_end(&l);
+    if (!rc && with_stats) read_documents(out, a);
     return rc;
 }
 

@@ -27,7 +27,9 @@ typedef struct {
     const char *direction, *signature, *unit, *aggregation; /* db_result's; NULL: unknown */
     double value;                                           /* NaN: diverged */
     int64_t step;
-    db_stats stats; /* {0} unless requested and present */
+    const char *counts; /* sentences of each document, in order (text/metric/documents.h); NULL: unknown */
+    db_stats stats;     /* {0} unless requested and present; of documents, if all runs name the same ones */
+    size_t documents;   /* how many; 0: stats are of sentences */
 } read_result;
 
 typedef struct {

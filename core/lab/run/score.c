@@ -2,8 +2,10 @@
  * likelihoods. */
 #include "lab/run/worker.h"
 #include "lab/launch/event.h"
+#include "text/metric/documents.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const worker_split_names[AB_SPLITS] = {"train", "dev", "test"};
 
@@ -16,6 +18,35 @@ bool worker_decodes(const worker_run *r, ab_split split)
     return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
 }
 
+/* Tells which sentences of a split make up one document, if documents.tsv stands beside the task's data. */
+static void tell_documents(const worker_run *r, ab_split split, const char *metric, int64_t n)
+{
+    char *key = xprintf("%s.data", r->task_plugin->desc.name);
+    const char *data = settings_get(&r->set, key);
+    char *folder = data && strchr(data, '/') ? xstrdup(data) : path_join(r->job.data_dir, data ? data : ""),
+         *path = path_join(folder, "documents.tsv"), *tag = xprintf("documents %s", metric);
+    str counts = {0};
+    err e = {0};
+    bool there = data && is_folder(folder) && file_exists(path);
+    if (there && documents_read(path, worker_split_names[split], n, &counts, &e) > 0)
+        event_fact(tag, str_text(&counts));
+    if (e.text[0]) log_line(LOG_WARN, "%s; sentences count as independent", e.text);
+    str_free(&counts);
+    free(key);
+    free(folder);
+    free(path);
+    free(tag);
+}
+
+/* The same for statistics in the order of the split's pairs, if that is the order of its examples. */
+static void tell_documents_of_pairs(const worker_run *r, ab_split split, const char *metric)
+{
+    const pairs *p = &r->data.split[split];
+    for (int64_t i = 0; i < p->n; i++)
+        if (p->example[i] != i) return;
+    tell_documents(r, split, metric, p->n);
+}
+
 /* Perplexity of the dev set, and the statistics of its token accuracy for later: r->hits. */
 int score_perplexity(worker_run *r, err *e)
 {
@@ -24,6 +55,7 @@ int score_perplexity(worker_run *r, err *e)
     r->nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->nll);
     r->hits = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->hits);
     double ppl = dev->n ? train_score(&r->model, dev, r->nll, r->hits, &why) : NAN;
+    if (!why.text[0]) tell_documents_of_pairs(r, AB_DEV, metric_perplexity.name);
     if (!why.text[0])
         event_result(&metric_perplexity, "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
                      (size_t)dev->n, r->nll);
@@ -35,6 +67,7 @@ void score_token_accuracy(const worker_run *r)
     const pairs *dev = &r->data.split[AB_DEV];
     double right = 0, tokens = 0;
     for (int64_t i = 0; i < dev->n; i++) right += r->hits[2 * i], tokens += r->hits[2 * i + 1];
+    if (tokens > 0) tell_documents_of_pairs(r, AB_DEV, metric_token_accuracy.name);
     if (tokens > 0)
         event_result(&metric_token_accuracy,
                      "% of target tokens that are the likeliest after the true ones before, EOS counted, dev",
@@ -131,6 +164,7 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
         int bad = (size_t)m[i].n_stats == width ? 0
                                                 : fail(e, "task '%s': %s has %lld statistics per sentence, its sum %zu",
                                                        r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
+        if (!bad && m[i].n_stats) tell_documents(r, split, name, n);
         if (!bad)
             event_result(&facts, m[i].signature, m[i].value, r->trained.step, r->trained.how, (size_t)n, m[i].stats);
         free(name);

@@ -73,11 +73,3 @@ double influence_bleu(const double *rows, size_t m, const void *options, double 
     }
     return score;
 }
-
-void influence_documents(const double *rows, size_t m, size_t width, const size_t *document, size_t n_documents,
-                         double *out)
-{
-    memset(out, 0, n_documents * width * sizeof *out);
-    for (size_t j = 0; j < m; j++)
-        for (size_t k = 0; k < width; k++) out[document[j] * width + k] += rows[j * width + k];
-}

@@ -20,10 +20,4 @@ double influence_f1(const double *rows, size_t m, const void *options, double *z
 /* BLEU_STATS numbers; options: a bleu_options or NULL (the others read none). Omits the terms of an order without
  * matches, which has no derivative. */
 double influence_bleu(const double *rows, size_t m, const void *options, double *z);
-
-/* Sums the rows of each document: document[j] < n_documents is the document of sentence j; out: [n_documents][width],
- * filled. The sums give influence values of documents, because sentences of one document are not independent (Miller
- * 2024). */
-void influence_documents(const double *rows, size_t m, size_t width, const size_t *document, size_t n_documents,
-                         double *out);
 #endif

@@ -7,6 +7,8 @@
  * differ by sentence. ABLATE_TEST_LONG simulates several times as much, over more scenes. */
 #include "test.h"
 #include "lab/statistics/design.h"
+#include "text/metric/documents.h"
+#include "text/metric/influence.h"
 #include "text/metric/stats.h"
 #include "lab/statistics/variances.h"
 #include <stdlib.h>
@@ -167,6 +169,51 @@ static void check_tables(rng *r)
     }
 }
 
+/* ---- documents ---- */
+
+enum { DOCUMENTS = 25, IN_DOCUMENT = 8, PAIRS = DOCUMENTS * IN_DOCUMENT };
+
+/* One row of n seeds: a sentence's score is 0.5, moved by its document (by_document: what the design does there) and by
+ * the model. Its statistics are summed by `counts`, or not (NULL). */
+static arm simulate_documents(rng *r, size_t n, const double *by_document, const char *counts)
+{
+    static double z[MOST_SEEDS * PAIRS];
+    double rows[2 * PAIRS], sums[2 * PAIRS], scores[MOST_SEEDS];
+    size_t m = PAIRS;
+    for (size_t s = 0; s < n; s++) {
+        double seed = 0.004 * rng_normal(r);
+        for (size_t j = 0; j < PAIRS; j++) {
+            rows[2 * j] = 0.5 + seed + (by_document ? by_document[j / IN_DOCUMENT] : 0) + 0.05 * rng_normal(r);
+            rows[2 * j + 1] = 1;
+        }
+        if (counts) m = documents_sum(counts, rows, PAIRS, 2, sums);
+        scores[s] = influence_ratio(counts ? sums : rows, m, NULL, z + s * m);
+    }
+    return arm_measure(scores, z, n, m);
+}
+
+/* Designs that differ from document to document, but not on average: counting sentences finds too many differences. */
+static double check_documents(bool summed, size_t trials, rng *r)
+{
+    str counts = {0};
+    size_t rejected = 0;
+    for (size_t k = 0; k < DOCUMENTS; k++) str_addf(&counts, "%s%d", k ? " " : "", IN_DOCUMENT);
+    for (size_t i = 0; i < trials; i++) {
+        double by_document[DOCUMENTS];
+        for (size_t k = 0; k < DOCUMENTS; k++) by_document[k] = 0.05 * rng_normal(r);
+        arm row = simulate_documents(r, 5, by_document, summed ? str_text(&counts) : NULL);
+        arm base = simulate_documents(r, 5, NULL, summed ? str_text(&counts) : NULL);
+        rejected += design_compare(&row, &base, INFINITY).p <= 0.05;
+        arm_free(&row);
+        arm_free(&base);
+    }
+    str_free(&counts);
+    double share = (double)rejected / (double)trials;
+    printf("%d documents of %d sentences, counting %s: %.1f %% rejected\n", DOCUMENTS, IN_DOCUMENT,
+           summed ? "documents" : "sentences", 100 * share);
+    return share;
+}
+
 /* Looks at 3, 5, 10, 20 seeds with the repeated p: how often is a row like base ever rejected? */
 static void check_sequential(size_t trials, rng *r, double effect, double *rejected, double *seeds)
 {
@@ -201,6 +248,8 @@ int main(void)
     check_planted(10, 1.0, trials, &r);
     double seeds_used, rejected;
     check_tables(&r);
+    CHECK(check_documents(true, trials, &r) <= 0.05 + fmax(0.02, allowed(0.05, trials)));
+    CHECK(check_documents(false, trials, &r) >= 0.2);
     check_sequential(whole() ? 8000 : 2000, &r, 0, &rejected, &seeds_used);
     CHECK(rejected <= 0.05 + allowed(0.05, 2000));
     check_sequential(whole() ? 8000 : 2000, &r, 1, &rejected, &seeds_used);

@@ -1,5 +1,6 @@
 /* The statistics over seeds and sentences against numbers worked out independently (statistics_worked.h). */
 #include "test.h"
+#include "text/metric/documents.h"
 #include "lab/statistics/design.h"
 #include "base/distribution.h"
 #include "text/metric/influence.h"
@@ -257,10 +258,12 @@ static void check_edges(void)
     CHECK_NEAR(s2[0], 0.2, 0);
     CHECK(isinf(prior.pool_df) && isnan(s2[2]));
     /* sentences of one document: the values of the sums are those of documents */
-    const double rows[] = {1, 2, 3, 4, 5, 5, 0, 3};
-    const size_t document[] = {0, 1, 0, 1};
+    const double rows[] = {1, 2, 5, 5, 3, 4, 0, 3};
     double sums[4], z[2];
-    influence_documents(rows, 4, 2, document, 2, sums);
+    CHECK_INT(documents_sum("2 2", rows, 4, 2, sums), 2);
+    CHECK_INT(documents_sum("2 1", rows, 4, 2, NULL), 0);
+    CHECK_INT(documents_sum("2 3", rows, 4, 2, NULL), 0);
+    CHECK_INT(documents_sum("2 x", rows, 4, 2, NULL), 0);
     CHECK_NEAR(sums[0], 6, 0);
     CHECK_NEAR(sums[3], 7, 0);
     CHECK_NEAR(influence_ratio(sums, 2, NULL, z), 100 * 9. / 14, 1e-12);

@@ -1,0 +1,42 @@
+/* documents.c - sums the statistics of a document's sentences, where all runs of a metric name the same documents. */
+#include "lab/results/internal.h"
+#include "text/metric/documents.h"
+
+/* The documents that all runs with statistics have in a metric, or NULL. */
+static const char *common(const read_experiment *x, const char *metric)
+{
+    const char *counts = NULL;
+    for (size_t i = 0; i < x->n_rows; i++)
+        for (size_t k = 0; k < x->rows[i].n_runs; k++)
+            for (size_t m = 0; m < x->rows[i].runs[k].n_results; m++) {
+                const read_result *r = &x->rows[i].runs[k].results[m];
+                if (!same(r->metric, metric) || !r->stats.n) continue;
+                if (!r->counts || (counts && !same(counts, r->counts))) return NULL;
+                if (documents_sum(r->counts, NULL, r->stats.n, r->stats.width, NULL) < 2) return NULL;
+                counts = r->counts;
+            }
+    return counts;
+}
+
+static void sum_result(read_result *r, arena *a)
+{
+    size_t n = documents_sum(r->counts, NULL, r->stats.n, r->stats.width, NULL);
+    double *sums = arena_alloc(a, n * r->stats.width * sizeof *sums);
+    documents_sum(r->counts, r->stats.value, r->stats.n, r->stats.width, sums);
+    r->stats = (db_stats){n, r->stats.width, sums};
+    r->documents = n;
+}
+
+void read_documents(read_experiment *x, arena *a)
+{
+    for (size_t j = 0; j < x->n_metrics; j++) {
+        if (!common(x, x->metrics[j])) continue;
+        for (size_t i = 0; i < x->n_rows; i++)
+            for (size_t k = 0; k < x->rows[i].n_runs; k++)
+                for (size_t m = 0; m < x->rows[i].runs[k].n_results; m++) {
+                    read_result *r = (read_result *)(uintptr_t)&x->rows[i].runs[k].results[m];
+                    /* a row that is shown twice has its runs twice */
+                    if (same(r->metric, x->metrics[j]) && r->stats.n && !r->documents) sum_result(r, a);
+                }
+    }
+}

@@ -1,0 +1,18 @@
+/* documents.h - which examples of a split belong to one document: examples of a document are not independent, so
+ * statistics count documents (docs/statistics.md).
+ *
+ * The file documents.tsv beside a corpus: columns with a tab between; the first line names them; the first three are
+ * the document, its split (train, dev, test) and its number of examples, in the order of the split's examples. Further
+ * columns are not read. */
+#ifndef ABLATE_METRIC_DOCUMENTS_H
+#define ABLATE_METRIC_DOCUMENTS_H
+#include "base/base.h"
+
+/* Appends the numbers of examples of a split's documents, "24 28 31", and checks that they make up n. Returns how many
+ * documents there are: 0: the file has none of this split; -1: a message. */
+int64_t documents_read(const char *path, const char *split, int64_t n, str *counts, err *e);
+
+/* Sums rows [m][width] by such counts into out [documents][width]. Returns the number of documents; 0, and nothing is
+ * done, if the counts do not make up m. out NULL: only counts. */
+size_t documents_sum(const char *counts, const double *rows, size_t m, size_t width, double *out);
+#endif

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# documents.tsv beside a corpus: intervals are over its documents, and a wrong one is not used.
+source "$(dirname "$0")/common.bash" "$@"
+
+mkdir corpus
+awk 'BEGIN { split("a b c d e f", w); for (i = 0; i < 400; i++) { s = "a"
+    for (k = 0; k < 3 + i % 3; k++) { x = (x * 3877 + 29573) % 139968; s = s " " w[int(x * 6 / 139968) + 1] }; print s } }' >all
+for part in "train 1,340" "dev 341,370" "test 371,400"; do
+    set -- $part
+    sed -n "$2p" all >corpus/$1.en
+    tr a-f A-F <corpus/$1.en >corpus/$1.de
+done
+{
+    echo "[experiment]"; echo "name = docs"; echo "seeds = 1..2"; echo "[base]"; echo "translation.data = ./corpus"
+    tiny docs 200 | grep -E '^(layers|d_ff|heads|batch|steps|schedule|warmup|eval|save|beam)'
+    printf 'd_model = 32\nlr = 0.01\ndropout = 0\nvocab = words\n[sweep A]\nheads = 1\n'
+} >docs.ini
+run() { rm -rf "$ABLATE_DB" home && exits 0 ablate run docs.ini --threads 1 --progress none; }
+
+run
+has out "over seeds and sentences (crossed components"
+exits 0 ablate table docs --metric BLEU --stats full --format csv
+equal "$(column p_models <out | wc -l)" 2 "rows"
+before=$(column p_models <out | tail -1)
+printf 'document\tsplit\tsentences\tnote\none\ttrain\t340\t\ntwo\tdev\t30\t\nthree\ttest\t10\tx\nfour\ttest\t12\t\nfive\ttest\t8\t\n' \
+    >corpus/documents.tsv
+run
+has out "over seeds and 3 documents (crossed components"
+equal "$("$program" query "SELECT DISTINCT tag||'='||value FROM tag WHERE tag LIKE 'documents BLEU'" --format csv | tail -1 | tr -d '\r')" \
+    "documents BLEU=10 12 8" "tag"
+exits 0 ablate table docs --metric BLEU --stats full --format csv
+after=$(column p_models <out | tail -1)
+# of both signs of three documents for two seeds: 64 swaps at most
+equal "$(awk -v p="$after" 'BEGIN { print (p >= 2 / 64 - 0.01) }')" 1 "p over documents ($after) is not below 2 / 64"
+[ -n "$after" ] && [ "$after" != "$before" ] || wrong "p is $after, with sentences $before: expected another"
+exits 0 ablate table docs --metric PPL # dev is one document: no statistics of one
+has out "over seeds and sentences"
+
+sed -i 's/\t12\t/\t13\t/' corpus/documents.tsv
+run
+has out "over seeds and sentences"
+grep -rqF "corpus/documents.tsv: its documents of test have 31 examples, found 30; sentences count as independent" home ||
+    wrong "no log says that documents.tsv is wrong"
+sed -i 's/\t13\t/\tten\t/' corpus/documents.tsv
+run
+grep -rqF "corpus/documents.tsv:5: found 'ten' as the number of examples, expected one above 0 in the third column" home ||
+    wrong "no log says where documents.tsv is wrong"
+finish
