@@ -17,6 +17,8 @@
     "AB_PLUGIN(config, params, &self, .name = \"NAME\", .doc = \"what it does, in one line\", .paper = \"who, when, "  \
     "equation\");\n"
 
+extern const char task_skeleton[]; /* task.skeleton */
+
 static const struct {
     ab_kind kind;
     const char *text, *self;
@@ -90,6 +92,7 @@ static const struct {
      "static double lr(const void *cfg, const ab_run_plan *p, int64_t step)\n{\n    (void)cfg;\n"
      "    return step < p->warmup ? p->lr * (double)step / (double)p->warmup : p->lr;\n}\n" END("schedule"),
      ".lr = lr"},
+    {AB_TASK, task_skeleton, ""},
 };
 
 static bool is_name(const char *s)
@@ -178,8 +181,7 @@ static int new_plugin(const invocation *c, void *options)
         str kinds = {0};
         for (size_t i = 0; i < LENGTH(skeletons); i++)
             str_addf(&kinds, "%s%s", i ? ", " : "", plugin_kind_name(skeletons[i].kind));
-        fail(&e, "found kind '%s', expected one of %s, experiment (for a task, copy plugins/tasks/sequence.c)", kind,
-             str_text(&kinds));
+        fail(&e, "found kind '%s', expected one of %s, experiment", kind, str_text(&kinds));
         str_free(&kinds);
         return call_failed(c, &e);
     }
@@ -206,9 +208,10 @@ static int new_plugin(const invocation *c, void *options)
 const command new_command = {.name = "new",
                              .part = FOR_PLUGINS,
                              .does = "write the skeleton of a plugin, or of an experiment's INI",
-                             .about = "KIND: attention, position, feed_forward, norm, block, optimizer or schedule: "
-                                      "NAME.c, which builds and passes the checks unchanged. Or experiment: NAME.ini, "
-                                      "which trains a small sweep by the protocol of docs/statistics.md.",
+                             .about =
+                                 "KIND: attention, position, feed_forward, norm, block, optimizer, schedule or task: "
+                                 "NAME.c, which builds and passes the checks unchanged. Or experiment: NAME.ini, "
+                                 "which trains a small sweep by the protocol of docs/statistics.md.",
                              .arguments = "KIND NAME",
                              .least = 2,
                              .most = 2,

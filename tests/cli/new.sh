@@ -4,7 +4,7 @@
 source "$(dirname "$0")/common.bash" "$@"
 
 echo "skeletons"
-for kind in attention position feed_forward norm block optimizer schedule; do
+for kind in attention position feed_forward norm block optimizer schedule task; do
     exits 0 ablate new $kind my_$kind
     has out "ablate check ./my_$kind.so"
     exits 0 cc -Wall -Wextra -Werror -shared -fPIC -I"$source/core/api" my_$kind.c -o my_$kind.so
@@ -14,10 +14,14 @@ for kind in attention position feed_forward norm block optimizer schedule; do
 done
 exits 1 ablate new norm my_norm
 has err "my_norm.c already exists"
-exits 1 ablate new task mine
-has err "found kind 'task', expected one of attention, position"
+exits 1 ablate new tasks mine
+has err "found kind 'tasks', expected one of attention, position"
 exits 1 ablate new norm ../mine
 has err "found the name '../mine'"
+
+{ tiny own 20 | sed 's/^task = .*/task = .\/my_task.c/; /^sequence/d' && echo my_task.train_examples = 500; } >own.ini
+exits 0 ablate run own.ini --threads 1 --progress none
+has out "acc"
 
 echo "an experiment"
 exits 0 ablate new experiment mine
