@@ -29,11 +29,16 @@ static computed how_computed(const char *device)
     return c;
 }
 
-/* ---- the run's INI, but a plugin's file (mine.so, folder/mine.c) becomes its name ---- */
+/* ---- the run's INI, but a plugin's file (mine.so, folder/mine.c) becomes its name, and no folder of plugins is read:
+ * a stranger wrote it ---- */
 
 static void add_line(const char *line, size_t n, str *out)
 {
     char *own = xstrndup(line, n), *value = strstr(own, " = "), *slash = strrchr(own, '/'), *dot = strrchr(own, '.');
+    if (has_prefix(own, "plugin_path =")) {
+        free(own);
+        return;
+    }
     if (value && *own != '#' && (has_suffix(value, ".so") || has_suffix(value, ".c"))) {
         *dot = 0;
         str_addn(out, own, (size_t)(value + 3 - own));

@@ -41,6 +41,13 @@ hasnt out "retrained"
 exits 1 ablate verify nowhere
 has err "nowhere"
 
+echo "no code of a stranger runs, also where the runs name its folder"
+mkdir -p evil && cp gone/mine.so evil/mine.so
+cp -r folder five && sed -i "s|\"plugin_path\":\"[^\"]*\"|\"plugin_path\":\"$work/evil\"|" five/runs.json &&
+    (cd five && sha256sum $(awk '{ print $2 }' SHA256SUMS) >sums && mv sums SHA256SUMS)
+exits 1 ablate verify five --only A/attention=mine@2
+has err "without --build-plugins: training failed"
+
 echo "it does not"
 cp -r folder one && echo "# more" >>one/small.ini
 exits 1 ablate verify one --runs 0

@@ -5,6 +5,7 @@ data=${ABLATE_DATA:-}
 source "$(dirname "$0")/common.bash" "$@"
 [ -z "$data" ] || export ABLATE_DATA=$data
 seconds=${ABLATE_RETRAIN:-20}
+other=0 # need another processor
 
 for file in "$source"/experiments/recorded/*.json; do
     name=$(basename "$file" .json) code=0
@@ -12,13 +13,15 @@ for file in "$source"/experiments/recorded/*.json; do
     if grep -q "found no finished run" err; then
         echo "$name: none took $seconds s or less"
     elif grep -q "this processor does not do" out; then
+        other=$((other + 1))
         echo "$name: $(grep -m1 'this processor' out)"
     elif [ -z "$data" ] && grep -q "training failed" err; then
         echo "$name: needs data ($(sed 's/.*: //' err))"
     else
-        equal "$code" 0 "$name: exit code of ablate verify" && sed 's/^/    | /' out err | grep -E 'digits agree|verify|seed' | head -4
+        equal "$code" 0 "$name: exit code of ablate verify"
+        [ "$code" = 0 ] || sed 's/^/    | /' out err
         echo "$name: $(tail -1 out)"
     fi
 done
-[ $checks -ge 10 ] || wrong "only $checks experiments were trained again, expected 10 or more"
+[ $((checks + other)) -ge 10 ] || wrong "only $checks experiments were trained again, expected 10 or more"
 finish
