@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again */
-enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300, ASK_AGAIN = 2 };
+enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300, ASK_AGAIN = 2, HELD = 10 };
 
 /* ---- signals: counted, handled in the loop ---- */
 
@@ -354,12 +354,29 @@ static void handle_interrupts(launcher *l, int *handled)
     }
 }
 
+/* Does someone hold the process (SIGSTOP, Ctrl-Z, a debugger)? */
+static bool is_stopped(pid_t pid)
+{
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    const char *name_ends = strrchr(text, ')'); /* "123 (ablate) T ..." */
+    return name_ends && (name_ends[2] == 'T' || name_ends[2] == 't');
+}
+
 /* Steps that do not end: reported after a minute, ended at the limit. Phases without steps (data, scoring, decoding)
  * have no limit. */
 static void watch_step(launcher *l, worker *w)
 {
     double silence = ticks() - w->news, limit = l->o->step_limit;
     if (!same(w->phase, "train") && !same(w->phase, "model")) return;
+    if (silence > 1 && is_stopped(w->pid)) { /* that is no step that does not end */
+        w->news = ticks();
+        return;
+    }
     if (!w->silent && silence > (limit > 0 && limit < 2 * SILENCE ? limit / 2 : SILENCE)) {
         w->silent = true;
         progress_line(&l->p, "slow    %s s%lld: no step for %.0f s, after step %lld", w->claim.name,
@@ -384,9 +401,12 @@ static void watch_mpirun(launcher *l, worker *w)
 
 static void watch(launcher *l)
 {
+    double now = ticks(), held = l->watched > 0 ? now - l->watched : 0;
+    l->watched = now;
     for (int i = 0; i < l->n_workers; i++) {
         worker *w = &l->w[i];
         if (!w->pid) continue;
+        if (held > HELD) w->news += held; /* this process was stopped, and its workers perhaps too */
         if (l->interrupted_at > 0 && ticks() - l->interrupted_at > INTERRUPT_GRACE) worker_kill(w);
         if (!(l->interrupted_at > 0)) watch_step(l, w);
         if (w->ranks > 1) watch_mpirun(l, w);

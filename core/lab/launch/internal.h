@@ -108,6 +108,7 @@ typedef struct {
     char owner[128];
     provenance from;
     double last_beat, interrupted_at;
+    double watched; /* ticks() of the last look at the workers */
     launch_result *out;
 } launcher;
 

@@ -333,10 +333,11 @@ static void test_taken_over(void)
 /* A step that never ends: said, told to stop, killed; its run has failed with the reason, and the others go on. */
 static void test_watchdog(void)
 {
-    static const char *const rows[] = {"loops", "after"};
+    static const char *const rows[] = {"loops", "naps", "after"};
     char *program = worker_script(
         "loops.sh", "printf 'phase\ttrain\nprogress\t5\t10\t9\t9\n' >&3\n"
-                    "case $row in *loops*) trap '' TERM; while :; do sleep 0.02; done ;; esac\necho end >&3");
+                    "case $row in *loops*) trap '' TERM; while :; do sleep 0.02; done ;;\n"
+                    "*naps*) (sleep 2.5; kill -CONT $$) >/dev/null 3>&- & kill -STOP $$ ;; esac\necho end >&3");
     bench b;
     err e = {0};
     launch_result got;
@@ -344,7 +345,7 @@ static void test_watchdog(void)
     launch_options o = options_of(&b, program);
     o.step_limit = 1;
     CHECK_INT(launch_runs(b.d, &o, &got, &e), 0);
-    CHECK_INT(got.done, 1);
+    CHECK_INT(got.done, 2);
     CHECK_INT(got.failed, 1);
     db_close(b.d);
     arena a = {0};
@@ -352,6 +353,7 @@ static void test_watchdog(void)
     reader *r = reader_open(&b.o, &e);
     CHECK_INT(reader_experiment(r, "test", false, &a, &x, &e), 0);
     check_run(&x, "loops", "failed", -1, SIGKILL, "ended after 1 s without a step, after step 5 (--step-limit)");
+    check_run(&x, "naps", "done", 0, -1, NULL); /* stopped by someone for longer than the limit */
     check_run(&x, "after", "done", 0, -1, NULL);
     arena_free(&a);
     reader_close(r);
