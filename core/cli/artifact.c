@@ -28,9 +28,11 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
     return 0;
 }
 
+void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+
 void workbench_close(workbench *w)
 {
-    if (w->folder) nftw(w->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (w->folder) remove_tree(w->folder);
     free(w->folder);
     free(w->path);
     *w = (workbench){0};

@@ -15,6 +15,7 @@ typedef struct {
 } workbench;
 int workbench_open(workbench *w, err *e);
 void workbench_close(workbench *w);
+void remove_tree(const char *folder); /* as far as it can be removed */
 
 /* Imports a file of record_write into an empty workbench; the experiment's name in the arena, or NULL. */
 const char *workbench_import(const workbench *w, const char *file, arena *a, err *e);

@@ -5,8 +5,10 @@
 #include "network/plugin/plugin.h"
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
     int64_t points;
@@ -14,7 +16,8 @@ typedef struct {
 
 typedef struct {
     const invocation *c;
-    const char *name, *folder; /* of the experiment; where it goes */
+    const char *name;   /* of the experiment */
+    const char *folder; /* where it is written; it gets its name when it is whole */
     workbench w;
     arena a;
     read_experiment own; /* as the database has it, with this machine's paths; no rows: only recorded */
@@ -40,14 +43,14 @@ static int put_text(publishing *p, const char *name, str *text, err *e)
     return rc;
 }
 
-/* Nothing in the folder is written over. */
-static int make_empty(const char *folder, err *e)
+/* Nothing in a folder is written over. */
+static int check_empty(const char *folder, err *e)
 {
     DIR *d = opendir(folder);
     bool empty = true;
     for (struct dirent *f; d && (f = readdir(d));) empty = empty && (same(f->d_name, ".") || same(f->d_name, ".."));
     if (d) closedir(d);
-    return empty ? make_folders(folder, e) : fail(e, "%s: is not empty, expected a new folder", folder);
+    return empty ? 0 : fail(e, "%s: is not empty, expected a new folder", folder);
 }
 
 /* The runs of the database, else as they are recorded. */
@@ -189,7 +192,7 @@ static int put_results(publishing *p, str *shown, err *e)
     return rc ? -1 : 0;
 }
 
-static int put_readme(publishing *p, const str *table, err *e)
+static int put_readme(publishing *p, const str *table, const char *folder, err *e)
 {
     str out = {0};
     str_addf(&out,
@@ -206,17 +209,19 @@ static int put_readme(publishing *p, const str *table, err *e)
              "    ablate verify %s\n\n"
              "compares all files with their hashes, computes the table from the runs again, and trains a run chosen at "
              "random again,\nwith the threads and the instruction set that it had. `--runs N` trains more of them%s.\n",
-             strrchr(p->folder, '/') && strrchr(p->folder, '/')[1] ? strrchr(p->folder, '/') + 1 : p->folder,
+             strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder,
              p->sources.n ? ", `--build-plugins` also those\nwith the plugins above" : "");
     return put_text(p, "README.md", &out, e);
 }
 
-static int put_all(publishing *p, size_t points, err *e)
+static int put_all(publishing *p, size_t points, const char *folder, err *e)
 {
     str table = {0};
     char *sums = path_join(p->folder, ARTIFACT_SUMS);
-    int rc = make_empty(p->folder, e) || put_runs(p, points, e) || put_ini(p, e) || put_plugins(p, e) ||
-             put_results(p, &table, e) || put_readme(p, &table, e) || file_write(sums, p->sums.s, p->sums.n, e);
+    int rc = make_folders(p->folder, e) || put_runs(p, points, e) || put_ini(p, e) || put_plugins(p, e) ||
+             put_results(p, &table, e) || put_readme(p, &table, folder, e) || file_write(sums, p->sums.s, p->sums.n, e);
+    if (!rc && rename(p->folder, folder))
+        rc = fail(e, "%s: cannot be renamed to %s: %s", p->folder, folder, strerror(errno));
     str_free(&table);
     free(sums);
     return rc ? -1 : 0;
@@ -226,13 +231,20 @@ static int publish(const invocation *c, void *options)
 {
     const publish_options *o = options;
     err e = {0};
-    publishing p = {.c = c, .name = c->word[0], .folder = c->word[1]};
-    int rc = workbench_open(&p.w, &e) || put_all(&p, (size_t)o->points, &e) ? -1 : 0;
-    if (!rc) call_say(c, "%s: runs, table, page and README.md; `ablate verify %s` checks it\n", p.folder, p.folder);
+    char *folder = xstrdup(c->word[1]);
+    for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
+    char *part = xprintf("%s.%ld.part", folder, (long)getpid());
+    publishing p = {.c = c, .name = c->word[0], .folder = part};
+    int rc = check_empty(folder, &e) || workbench_open(&p.w, &e) ? -1 : 0;
+    if (!rc) rc = put_all(&p, (size_t)o->points, folder, &e);
+    if (rc) remove_tree(part);
+    if (!rc) call_say(c, "%s: runs, table, page and README.md; `ablate verify %s` checks it\n", folder, folder);
     workbench_close(&p.w);
     arena_free(&p.a);
     str_free(&p.sums);
     str_free(&p.sources);
+    free(folder);
+    free(part);
     return rc ? call_failed(c, &e) : 0;
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # ablate gate answers by exit code; a row's level depends on the rows before it, also on those that are gone.
+# fault: gate|start|gate faults A/heads=1; c=$?; (exit $((c == 4 ? 0 : c)))|
 source "$(dirname "$0")/common.bash" "$@"
 
 runs() { for s in 1 2 3 4 5; do echo "$1,$s,$(awk -v m="$2" -v s=$s 'BEGIN { print m + (s - 3) / 10 }')"; done; }
@@ -25,6 +26,12 @@ exits 0 ablate gate stream good --json
 has out '{"answer":"better","experiment":"stream","row":"good","metric":"acc","unit":"difference","n":5,"n_base":5,'
 exits 0 ablate table stream --stats full --json
 has out '"stream_level":0.0'
+
+echo "an answer that nobody can read is a failure"
+code=0
+ablate gate stream same >/dev/full 2>err || code=$?
+equal $code 1 "exit code on a full disk"
+has err "cannot write standard output"
 
 echo "errors"
 exits 1 ablate gate stream god

@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # A published folder is whole, says so on any machine, and what was changed in it is found: a file, a result, a run.
+# fault: publish|start|publish faults home/published$RANDOM|-
+# fault: verify|empty|verify record.json --runs 0|
+# fault: retrain|empty|verify record.json --only base --seed 1|-
 source "$(dirname "$0")/common.bash" "$@"
 
 exits 0 ablate new attention mine
@@ -20,6 +23,8 @@ exits 1 ablate publish small folder
 has err "folder: is not empty"
 exits 1 ablate publish other folder2
 has err 'found no experiment "other"'
+exits 1 test -e folder2
+equal "$(ls -d folder* | paste -sd' ')" folder "folders"
 
 echo "it holds"
 export ABLATE_HOME=$work/elsewhere ABLATE_DB=$work/elsewhere.db
