@@ -18,23 +18,32 @@ bool worker_decodes(const worker_run *r, ab_split split)
     return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
 }
 
-/* Tells which sentences of a split make up one document, if documents.tsv stands beside the task's data. */
-static void tell_documents(const worker_run *r, ab_split split, const char *metric, int64_t n)
+/* Which sentences of a split make up one document ("10 12 8"), if documents.tsv stands beside the task's data; else
+ * empty. */
+static str documents_of(const worker_run *r, ab_split split, int64_t n)
 {
     char *key = xprintf("%s.data", r->task_plugin->desc.name);
     const char *data = settings_get(&r->set, key);
     char *folder = data && strchr(data, '/') ? xstrdup(data) : path_join(r->job.data_dir, data ? data : ""),
-         *path = path_join(folder, "documents.tsv"), *tag = xprintf("documents %s", metric);
+         *path = path_join(folder, "documents.tsv");
     str counts = {0};
     err e = {0};
-    bool there = data && is_folder(folder) && file_exists(path);
-    if (there && documents_read(path, worker_split_names[split], n, &counts, &e) > 0)
-        event_fact(tag, str_text(&counts));
-    if (e.text[0]) log_line(LOG_WARN, "%s; sentences count as independent", e.text);
-    str_free(&counts);
+    if (data && is_folder(folder) && file_exists(path)) documents_read(path, worker_split_names[split], n, &counts, &e);
+    if (e.text[0]) {
+        log_line(LOG_WARN, "%s; sentences count as independent", e.text);
+        str_clear(&counts);
+    }
     free(key);
     free(folder);
     free(path);
+    return counts;
+}
+
+static void tell_documents(const char *metric, const str *counts)
+{
+    if (!counts->n) return;
+    char *tag = xprintf("documents %s", metric);
+    event_fact(tag, str_text(counts));
     free(tag);
 }
 
@@ -44,7 +53,9 @@ static void tell_documents_of_pairs(const worker_run *r, ab_split split, const c
     const pairs *p = &r->data.split[split];
     for (int64_t i = 0; i < p->n; i++)
         if (p->example[i] != i) return;
-    tell_documents(r, split, metric, p->n);
+    str documents = documents_of(r, split, p->n);
+    tell_documents(metric, &documents);
+    str_free(&documents);
 }
 
 /* Perplexity of the dev set, and the statistics of its token accuracy for later: r->hits. */
@@ -155,22 +166,24 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
                         const char *message, err *e)
 {
     bool both = r->cfg.decode_split == DECODE_BOTH;
+    int bad = 0;
     if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, message);
-    for (int i = 0; i < found; i++) {
+    str documents = documents_of(r, split, n);
+    for (int i = 0; i < found && !bad; i++) {
         char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? worker_split_names[split] : "");
         metric facts = metric_declared(&m[i]);
         size_t width = facts.sum ? facts.sum->width : 0;
         facts.name = name;
-        int bad = (size_t)m[i].n_stats == width ? 0
-                                                : fail(e, "task '%s': %s has %lld statistics per sentence, its sum %zu",
-                                                       r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
-        if (!bad && m[i].n_stats) tell_documents(r, split, name, n);
+        bad = (size_t)m[i].n_stats == width ? 0
+                                            : fail(e, "task '%s': %s has %lld statistics per sentence, its sum %zu",
+                                                   r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
+        if (!bad && m[i].n_stats) tell_documents(name, &documents);
         if (!bad)
             event_result(&facts, m[i].signature, m[i].value, r->trained.step, r->trained.how, (size_t)n, m[i].stats);
         free(name);
-        if (bad) return -1;
     }
-    return 0;
+    str_free(&documents);
+    return bad;
 }
 
 enum { MOST_METRICS = 16 };
