@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# package.sh ROOT - builds the tarball and the wheel (packaging/build.sh) and uses them as a stranger does. The tarball:
-# in a Debian 11 without any development package, in a folder with blanks in its name, the quick sweep. The wheel: in a
-# fresh venv, a sweep, a plugin built with its header, the manual. Skipped (77) without network or what build.sh needs.
+# package.sh ROOT [aarch64] - builds the tarball and the wheel (packaging/build.sh) and uses them as a stranger does.
+# The tarball: in a Debian 11 without any development package, in a folder with blanks in its name, the quick sweep.
+# The wheel: in a fresh venv, a sweep, a plugin built with its header, the manual. Where the tools are, the conda
+# package and the image too. Skipped (77) without network or what build.sh needs. With aarch64: that tarball instead,
+# under qemu-user (Debian: qemu-user proot libc6-arm64-cross), half an hour.
 set -euo pipefail
 cd "${1:?root of the checkout}"
+arch=${2:-$(uname -m)}
 for tool in cmake ninja objcopy dpkg-source tclsh python3 patch mmdebstrap; do
     command -v $tool >/dev/null || { echo "skipped: no $tool" && exit 77; }
 done
@@ -14,12 +17,24 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" download -q --no-deps -d "$work" wheel==0.45.1 2>/dev/null ||
     { echo "skipped: PyPI is not reached" && exit 77; }
 rc=0
-ABLATE_CUDA=${ABLATE_CUDA-OFF} packaging/build.sh "$(uname -m)" || rc=$?
+ABLATE_CUDA=${ABLATE_CUDA-OFF} packaging/build.sh "$arch" || rc=$?
 [ $rc -ne 75 ] || { echo "skipped: what build.sh needs cannot be fetched" && exit 77; }
 [ $rc -eq 0 ] || exit $rc
 version=$(sed -n 's/^project(ablate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-name=ablate-$version-linux-$(uname -m)
-wheel=$(echo build/package/ablate-"$version"-*_"$(uname -m)".whl)
+name=ablate-$version-linux-$arch
+wheel=$(echo build/package/ablate-"$version"-*_"$arch".whl)
+if [ "$arch" != "$(uname -m)" ]; then
+    for tool in proot "qemu-$arch"; do command -v "$tool" >/dev/null || { echo "skipped: no $tool" && exit 77; }; done
+    mkdir "$work/a place"
+    tar xzf "build/package/$name.tar.gz" -C "$work/a place"
+    cd "$work/a place"
+    there() { proot -0 -q "qemu-$arch -L /usr/$arch-linux-gnu" "./$name/bin/ablate" "$@"; }
+    there --version
+    there check attention/scaled_dot
+    there run "$name/share/ablate/experiments/quick.ini" -s steps=20 --seeds 1
+    there table quick | grep 'position=none'
+    exit
+fi
 
 echo "the wheel"
 "$work/venv/bin/pip" install -q "$wheel" ziglang==0.17.1
@@ -59,5 +74,33 @@ in_distro bullseye "
     \"\$1\" run '../$name/share/ablate/experiments/quick.ini'
     \"\$1\" table quick | grep 'position=none'
 " --customize-hook="upload build/package/$name.tar.gz /root/package.tar.gz" || rc=$?
-[ $rc -ne 77 ] || echo "skipped: no chroot can be made"
-exit $rc
+[ $rc -ne 77 ] || { echo "skipped: no chroot can be made" && exit 77; }
+[ $rc -eq 0 ] || exit $rc
+
+echo "the conda package"
+if "$work/venv/bin/pip" install -q py-rattler-build==0.73.0 py-rattler==0.28.0 2>"$work/said"; then
+    "$work/venv/bin/python" tests/conda.py packaging/conda/recipe.yaml "$work/conda" "$work/environment"
+    (cd "$work" && "$work/environment/bin/ablate" --version)
+else
+    echo "skipped: $(tail -1 "$work/said")"
+fi
+
+echo "the image"
+if command -v buildah >/dev/null; then
+    image() { buildah --storage-driver vfs --root "$work/image/root" --runroot "$work/image/run" "$@"; }
+    apt-config dump | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >"$work/apt.conf" || true
+    mmdebstrap --quiet --variant=apt --aptopt="$work/apt.conf" trixie "$work/trixie.tar" "$(archive)"
+    made=$(image from scratch) # the base, as the registry that has it may be out of reach
+    image add -q "$made" "$work/trixie.tar" / >/dev/null
+    image commit -q "$made" docker.io/library/debian:13-slim >/dev/null
+    image build --isolation chroot --pull-never -f packaging/Containerfile -t ablate . >"$work/said" 2>&1 ||
+        { cat "$work/said" && exit 1; }
+    made=$(image from --pull-never localhost/ablate)
+    image run --isolation chroot "$made" -- sh -eux -c '
+        ablate --version
+        ablate new attention mine
+        ablate check ./mine.c | grep "future .*ok"
+        ablate run /opt/ablate-*/share/ablate/experiments/quick.ini -s steps=20 --seeds 1 | grep "position=none"'
+else
+    echo "skipped: no buildah"
+fi

@@ -1,4 +1,5 @@
 /* generate.c - ablate generate: continues a prompt with a trained language model. */
+#include "cli/input.h"
 #include "cli/predict.h"
 #include "network/decode/sample.h"
 #include "tensor/device/device.h"
@@ -44,11 +45,11 @@ static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
         size_t n = strcspn(line, "\n");
         char *one = xstrndup(line, n);
         int64_t from = out->n;
-        int bad = vocab_encode(v, one, out, e) ? fail_in(e, "--prompt: ") : 0;
+        int bad = vocab_encode(v, one, out, e);
         free(one);
         for (int64_t i = from; i < out->n && !bad; i++)
             if (out->id[i] == VOCAB_UNK)
-                bad = fail(e, "--prompt: token %lld does not occur in the training vocabulary", (long long)i + 1);
+                bad = fail(e, "token %lld does not occur in the training vocabulary", (long long)i + 1);
         if (bad || !line[n]) return bad;
         out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
         out->id[out->n++] = VOCAB_EOS;
@@ -56,33 +57,87 @@ static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
     }
 }
 
-/* Lines of text; VOCAB_EOS ends one. */
-static void print(const vocab *v, const id_list *text)
+typedef struct {
+    model *m;
+    const vocab *v;
+    sample_options how;
+    id_list text;
+    int64_t printed; /* tokens of the text, whole lines */
+    int64_t tokens;  /* sampled in all */
+    double seconds;
+} writer;
+
+/* Prints the lines of the text that are new, the last one too if it has not ended; VOCAB_EOS ends one. */
+static int print_lines(writer *w, bool last, err *e)
 {
     str out = {0};
-    for (int64_t i = 0, n; i < text->n; i += n + 1) {
-        for (n = 0; i + n < text->n && text->id[i + n] != VOCAB_EOS;) n++;
-        vocab_decode(v, text->id + i, n, &out);
+    for (int64_t i = w->printed, n; i < w->text.n; i += n + 1) {
+        for (n = 0; i + n < w->text.n && w->text.id[i + n] != VOCAB_EOS;) n++;
+        if (i + n == w->text.n && !last) break;
+        vocab_decode(w->v, w->text.id + i, n, &out);
         str_addc(&out, '\n');
+        w->printed = i + n + 1;
     }
+    if (last && !w->text.n && w->how.one_line) str_addc(&out, '\n'); /* a line for each line */
     fwrite(str_text(&out), 1, out.n, stdout);
     str_free(&out);
+    return output_flush(e);
 }
 
-static int write_on(const generate_options *o, model *m, const vocab *v, const places *p, bool quiet, err *e)
+static int print_ended(void *self, const id_list *text, err *e)
 {
-    id_list text = {0};
+    (void)text;
+    return print_lines(self, false, e);
+}
+
+/* Continues one prompt. */
+static int write_on(writer *w, const char *prompt, err *e)
+{
     double seconds = 0;
-    sample_options how = {
-        .tokens = o->tokens, .temperature = o->temperature, .top_k = o->top_k, .seed = (uint64_t)o->seed};
-    int bad = window_of(m, p, &how.window, e) || encode(v, o->prompt, &text, e);
-    int64_t given = text.n;
-    if (!bad) bad = sample_text(m, &how, &text, &seconds, e);
-    if (!bad) print(v, &text);
+    w->text.n = 0, w->printed = 0;
+    if (encode(w->v, prompt, &w->text, e)) return -1;
+    int64_t given = w->text.n;
+    if (sample_text(w->m, &w->how, &w->text, &seconds, e)) return -1;
+    w->tokens += w->text.n - given, w->seconds += seconds;
+    return print_lines(w, true, e);
+}
+
+/* A prompt per line of standard input, each continued to the end of its line. */
+static int write_lines(writer *w, err *e)
+{
+    input_part in = {0};
+    int rc;
+    w->how.one_line = true;
+    while ((rc = input_next(&in, 1, e)) == 1) {
+        w->how.stream = in.first - 1;
+        if (write_on(w, in.lines[0], e)) {
+            fail_in(e, "standard input:%zu: ", in.first);
+            rc = -1;
+            break;
+        }
+    }
+    input_end(&in);
+    return rc;
+}
+
+static int write_all(const generate_options *o, model *m, const vocab *v, const places *p, bool quiet, err *e)
+{
+    writer w = {.m = m, .v = v};
+    w.how = (sample_options){.tokens = o->tokens,
+                             .temperature = o->temperature,
+                             .top_k = o->top_k,
+                             .seed = (uint64_t)o->seed,
+                             .ended = print_ended,
+                             .self = &w};
+    int bad = window_of(m, p, &w.how.window, e);
+    if (!bad && same(o->prompt, "-"))
+        bad = write_lines(&w, e);
+    else if (!bad && write_on(&w, o->prompt, e))
+        bad = (fail_in(e, "--prompt: "), -1);
     if (!bad && !quiet)
-        fprintf(stderr, "%lld tokens in %.2f s: %.0f tokens/s, %s\n", (long long)(text.n - given), seconds,
-                (double)(text.n - given) / seconds, dtype_name(m->compute));
-    id_list_free(&text);
+        fprintf(stderr, "%lld tokens in %.2f s: %.0f tokens/s, %s\n", (long long)w.tokens, w.seconds,
+                (double)w.tokens / w.seconds, dtype_name(m->compute));
+    id_list_free(&w.text);
     return bad;
 }
 
@@ -103,7 +158,7 @@ static int generate(const invocation *c, void *options)
     int bad = !on || device_model_compute(path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
     if (!bad) {
         bad = src ? fail(&e, "this model has a source side; use `ablate predict`")
-                  : write_on(o, &m, tgt, &c->p, c->verbosity < 0, &e);
+                  : write_all(o, &m, tgt, &c->p, c->verbosity < 0, &e);
         model_free(&m);
         if (tgt != src) vocab_free(tgt);
         vocab_free(src);
@@ -119,7 +174,8 @@ static const option options[] = {
     {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
      .choices = CHOICES_RUNS},
     {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
-    {"--prompt", "TEXT", "start of the text [empty]", OPTION_TEXT, AT(prompt), .choices = CHOICES_NONE},
+    {"--prompt", "TEXT", "start of the text; -: each line of standard input, continued to its end [empty]", OPTION_TEXT,
+     AT(prompt), .choices = CHOICES_NONE},
     {"--tokens", "N", "maximum number of tokens to generate [500]", OPTION_COUNT, AT(tokens), 1, 1e7},
     {"--temperature", "T", "divide logits by this; 0: always take the likeliest token [0.8]", OPTION_REAL,
      AT(temperature), 0, 100},

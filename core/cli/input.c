@@ -7,51 +7,45 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PART = 1 << 16, MOST_LINE = 1 << 20, MOST_PART = 1 << 20, MOST_ALL = 1 << 30 }; /* bytes */
-enum { MOMENT = 50 };                                                                  /* milliseconds */
+enum { PART = 1 << 16, MOST_LINE = 1 << 20, MOST_PART = 1 << 20 }; /* bytes */
+enum { MOMENT = 50 };                                              /* milliseconds */
 
-static int unreadable(err *e) { return fail(e, "standard input: cannot be read: %s", strerror(errno)); }
+static const char *name(const input_part *p) { return p->name ? p->name : "standard input"; }
+static int unreadable(const char *name, err *e) { return fail(e, "%s: cannot be read: %s", name, strerror(errno)); }
 
-int input_check(err *e) { return fcntl(STDIN_FILENO, F_GETFD) < 0 ? unreadable(e) : 0; }
+int input_check(err *e) { return fcntl(STDIN_FILENO, F_GETFD) < 0 ? unreadable("standard input", e) : 0; }
+
+int input_open(input_part *p, const char *path, err *e)
+{
+    *p = (input_part){.name = path};
+    p->fd = open(path, O_RDONLY | O_CLOEXEC);
+    return p->fd < 0 ? (p->fd = 0, unreadable(path, e)) : 0;
+}
 
 /* Appends what there is: its bytes, 0 at the end, -1. */
-static ssize_t take(str *text, err *e)
+static ssize_t take(input_part *p, err *e)
 {
     char part[PART];
     ssize_t got;
-    do got = read(STDIN_FILENO, part, sizeof part);
+    do got = read(p->fd, part, sizeof part);
     while (got < 0 && errno == EINTR);
-    if (got > 0) str_addn(text, part, (size_t)got);
-    return got < 0 ? unreadable(e) : got;
+    if (got > 0) str_addn(&p->held, part, (size_t)got);
+    return got < 0 ? unreadable(name(p), e) : got;
 }
 
-int input_lines(str *text, char ***lines, size_t *n, err *e)
-{
-    ssize_t got = 1;
-    *lines = NULL;
-    *n = 0;
-    str_clear(text);
-    while (text->n <= MOST_ALL && (got = take(text, e)) > 0) {}
-    if (got < 0) return -1;
-    if (text->n > MOST_ALL) return fail(e, "standard input: found more than %d bytes, expected at most that", MOST_ALL);
-    return text_lines(text, "standard input", lines, n, e);
-}
-
-/* ---- in parts ---- */
-
-/* Counts the line ends that have arrived since, up to `most` in all. */
-static void search(input_part *p, size_t most, size_t *ends)
+/* Counts the line ends that have arrived since, up to `most` in all. *last: where the last one is. */
+static void search(input_part *p, size_t most, size_t *ends, size_t *last)
 {
     while (*ends < most && p->seen < p->held.n) {
         char *end = memchr(p->held.s + p->seen, '\n', p->held.n - p->seen);
         p->seen = end ? (size_t)(end + 1 - p->held.s) : p->held.n;
-        *ends += end != NULL;
+        if (end) *ends += 1, *last = p->seen;
     }
 }
 
-static bool more_is_there(void)
+static bool more_is_there(const input_part *p)
 {
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct pollfd in = {.fd = p->fd, .events = POLLIN};
     return poll(&in, 1, MOMENT) != 0;
 }
 
@@ -65,8 +59,8 @@ static int cut(input_part *p, size_t most, err *e)
         size_t n = (size_t)((stop ? stop : end) - line), number = p->first + p->n;
         p->used += n + (stop != NULL);
         if (n > MOST_LINE)
-            return fail(e, "standard input:%zu: found a line of %zu bytes, expected at most %d", number, n, MOST_LINE);
-        if (memchr(line, 0, n)) return fail(e, "standard input:%zu: found a zero byte; not a text file", number);
+            return fail(e, "%s:%zu: found a line of %zu bytes, expected at most %d", name(p), number, n, MOST_LINE);
+        if (memchr(line, 0, n)) return fail(e, "%s:%zu: found a zero byte; not a text file", name(p), number);
         if (n && line[n - 1] == '\r') n--;
         line[n] = 0;
         p->lines = grow(p->lines, &p->cap, p->n + 1, sizeof *p->lines);
@@ -77,17 +71,18 @@ static int cut(input_part *p, size_t most, err *e)
 
 int input_next(input_part *p, size_t most, err *e)
 {
-    size_t ends = 0;
+    size_t ends = 0, last = 0;
     p->first += p->first ? p->n : 1;
     p->n = 0;
     if (p->used) memmove(p->held.s, p->held.s + p->used, p->held.n - p->used);
     p->held.n -= p->used, p->used = 0, p->seen = 0;
     for (;;) {
-        search(p, most, &ends);
-        if (p->ended || ends == most || (ends && p->seen >= MOST_PART) || (ends && !more_is_there())) break;
-        if (!ends && p->held.n > MOST_LINE)
-            return fail(e, "standard input:%zu: found a line of more than %d bytes", p->first, MOST_LINE);
-        ssize_t got = take(&p->held, e);
+        search(p, most, &ends, &last);
+        if (p->ended || ends == most) break;
+        if (ends && !p->whole && (p->seen >= MOST_PART || !more_is_there(p))) break;
+        if (p->held.n - last > MOST_LINE)
+            return fail(e, "%s:%zu: found a line of more than %d bytes", name(p), p->first + ends, MOST_LINE);
+        ssize_t got = take(p, e);
         if (got < 0) return -1;
         p->ended = got == 0;
     }
@@ -96,6 +91,7 @@ int input_next(input_part *p, size_t most, err *e)
 
 void input_end(input_part *p)
 {
+    if (p->fd > 0) close(p->fd);
     free(p->lines);
     str_free(&p->held);
     *p = (input_part){0};

@@ -10,45 +10,53 @@
 
 /* ---- sentences and their references ---- */
 
-enum { MAX_REFS = 64 };
-
 typedef struct {
     const char *const *hyp;   /* [n] */
     const char *const **refs; /* [n_refs][n] */
     size_t n, n_refs;
 } sentences;
 
-static int load_text(score_file *f, const char *path, err *e)
+typedef struct { /* of a metric, over its options */
+    int (*add)(const void *options, const sentences *x, double *sum, err *e);
+    void (*print)(const void *options, const double *sum, size_t n_refs, str *out);
+} scorer;
+
+typedef struct {
+    const scorer *by;
+    const void *options;
+    const text_list *paths;
+    codes text;
+    double sum[CHRF_MOST_STATS]; /* the widest */
+} scoring;
+
+static int add_part(void *self, char **const *lines, size_t n, size_t first, err *e)
 {
-    codes text = {0};
-    int status = score_file_load(f, path, e);
-    for (size_t i = 0; i < f->n && !status; i++)
-        if ((status = codes_decode(&text, f->lines[i], e))) fail_in(e, "%s:%zu: ", f->name, i + 1);
-    codes_free(&text);
-    return status;
+    scoring *s = self;
+    const char *const *refs[MOST_FILES];
+    for (size_t k = 0; k <= s->paths->n; k++)
+        for (size_t i = 0; i < n; i++)
+            if (codes_decode(&s->text, lines[k][i], e))
+                return fail_in(e, "%s:%zu: ", k ? s->paths->at[k - 1] : "standard input", first + i);
+    for (size_t k = 0; k < s->paths->n; k++) refs[k] = (const char *const *)lines[k + 1];
+    sentences x = {(const char *const *)lines[0], refs, n, s->paths->n};
+    return s->by->add(s->options, &x, s->sum, e);
 }
 
-/* Scores standard input against the files by `score`, which writes what is to be printed, and prints it. */
-static int score_sentences(const invocation *c, const text_list *paths,
-                           int (*score)(const void *options, const sentences *x, str *out, err *e), const void *options)
+/* Scores standard input against the files and prints the score. */
+static int score_sentences(const invocation *c, const text_list *paths, const scorer *by, const void *options)
 {
     err e = {0};
     str out = {0};
-    score_file hyp = {0}, refs[MAX_REFS] = {{0}};
-    const char *const *lines[MAX_REFS];
-    if (paths->n > MAX_REFS) return fail(&e, "--ref: found more than %d, expected fewer", MAX_REFS), call_usage(c, &e);
-    int status = load_text(&hyp, NULL, &e);
-    for (size_t k = 0; k < paths->n && !status; k++) {
-        status = load_text(&refs[k], paths->at[k], &e) || score_same_length(&hyp, &refs[k], &e);
-        lines[k] = (const char *const *)refs[k].lines;
-    }
-    sentences x = {(const char *const *)hyp.lines, lines, hyp.n, paths->n};
-    if (!status) status = score(options, &x, &out, &e);
-    for (size_t k = 0; k < paths->n; k++) score_file_free(&refs[k]);
-    score_file_free(&hyp);
-    if (!status) return score_print(&out);
-    str_free(&out);
-    return call_failed(c, &e), WRONG;
+    scoring s = {.by = by, .options = options, .paths = paths};
+    size_t n = 0;
+    if (paths->n > MOST_FILES)
+        return fail(&e, "--ref: found more than %d, expected fewer", MOST_FILES), call_usage(c, &e);
+    int bad = score_parts(paths->at, paths->n, &n, add_part, &s, &e);
+    codes_free(&s.text);
+    if (!bad && !n) bad = fail(&e, "standard input: found no sentences to score");
+    if (bad) return call_failed(c, &e), WRONG;
+    by->print(options, s.sum, paths->n, &out);
+    return score_print(&out);
 }
 
 #define REFERENCES(options)                                                                                            \
@@ -68,6 +76,7 @@ typedef struct {
     bool json;
     const char *tok, *smooth;
     bool lowercase;
+    bleu_options o; /* of these */
 } bleu_command_options;
 
 static void write_ints(str *b, const char *name, const int64_t *x, size_t n)
@@ -114,27 +123,30 @@ static void bleu_text(const bleu_score *s, str *b)
              (long long)s->sys_len, (long long)s->ref_len, s->signature);
 }
 
-static int score_bleu(const void *options, const sentences *x, str *out, err *e)
+static int add_bleu(const void *options, const sentences *x, double *sum, err *e)
 {
     const bleu_command_options *w = options;
-    bleu_options o;
+    return bleu_add(&w->o, x->hyp, x->refs, x->n_refs, x->n, sum, NULL, e);
+}
+
+static void print_bleu(const void *options, const double *sum, size_t n_refs, str *out)
+{
+    const bleu_command_options *w = options;
     bleu_score score;
-    if (bleu_options_parse(&o, w->tok, w->lowercase, w->smooth, NULL)) return -1;
-    if (bleu_corpus(&o, x->hyp, x->refs, x->n_refs, x->n, &score, NULL, e)) return -1;
+    bleu_result(&w->o, sum, n_refs, &score);
     if (w->json)
         bleu_json(&score, out);
     else
         bleu_text(&score, out);
-    return 0;
 }
 
 static int score_bleu_command_run(const invocation *c, void *options)
 {
-    const bleu_command_options *w = options;
-    bleu_options o;
+    static const scorer by = {add_bleu, print_bleu};
+    bleu_command_options *w = options;
     err e = {0};
-    if (bleu_options_parse(&o, w->tok, w->lowercase, w->smooth, &e)) return call_usage(c, &e);
-    return score_sentences(c, &w->refs, score_bleu, w);
+    if (bleu_options_parse(&w->o, w->tok, w->lowercase, w->smooth, &e)) return call_usage(c, &e);
+    return score_sentences(c, &w->refs, &by, w);
 }
 
 static const option bleu_command_table[] = {
@@ -163,22 +175,28 @@ typedef struct {
     chrf_options o;
 } chrf_command_options;
 
-static int score_chrf(const void *options, const sentences *x, str *out, err *e)
+static int add_chrf(const void *options, const sentences *x, double *sum, err *e)
+{
+    const chrf_command_options *w = options;
+    return chrf_add(&w->o, x->hyp, x->refs, x->n_refs, x->n, sum, NULL, e);
+}
+
+static void print_chrf(const void *options, const double *sum, size_t n_refs, str *out)
 {
     const chrf_command_options *w = options;
     chrf_score s;
-    if (chrf_corpus(&w->o, x->hyp, x->refs, x->n_refs, x->n, &s, NULL, e)) return -1;
+    chrf_result(&w->o, sum, n_refs, &s);
     if (w->json)
         print_json(s.name, s.score, s.signature, out);
     else
         str_addf(out, "%s = %.2f\n%s\n", s.name, s.score, s.signature);
-    return 0;
 }
 
 static int score_chrf_command_run(const invocation *c, void *options)
 {
+    static const scorer by = {add_chrf, print_chrf};
     const chrf_command_options *w = options;
-    return score_sentences(c, &w->refs, score_chrf, w);
+    return score_sentences(c, &w->refs, &by, w);
 }
 
 static const chrf_command_options chrf_defaults = {.o = CHRF_DEFAULTS};
@@ -213,22 +231,28 @@ typedef struct {
     ter_options o;
 } ter_command_options;
 
-static int score_ter(const void *options, const sentences *x, str *out, err *e)
+static int add_ter(const void *options, const sentences *x, double *sum, err *e)
+{
+    const ter_command_options *w = options;
+    return ter_add(&w->o, x->hyp, x->refs, x->n_refs, x->n, sum, NULL, e);
+}
+
+static void print_ter(const void *options, const double *sum, size_t n_refs, str *out)
 {
     const ter_command_options *w = options;
     ter_score s;
-    if (ter_corpus(&w->o, x->hyp, x->refs, x->n_refs, x->n, &s, NULL, e)) return -1;
+    ter_result(&w->o, sum, n_refs, &s);
     if (w->json)
         print_json("TER", s.score, s.signature, out);
     else
         str_addf(out, "TER = %.2f (edits = %.0f ref_len = %.10g)\n%s\n", s.score, s.edits, s.ref_len, s.signature);
-    return 0;
 }
 
 static int score_ter_command_run(const invocation *c, void *options)
 {
+    static const scorer by = {add_ter, print_ter};
     const ter_command_options *w = options;
-    return score_sentences(c, &w->refs, score_ter, w);
+    return score_sentences(c, &w->refs, &by, w);
 }
 
 static const option ter_command_table[] = {

@@ -6,17 +6,12 @@
 
 enum { WRONG = 2 }; /* the exit code for input that cannot be scored, too */
 
-typedef struct {
-    const char *name; /* for messages */
-    str text;
-    char **lines;
-    size_t n;
-} score_file;
-
-/* path NULL: standard input. -1 and e. */
-int score_file_load(score_file *f, const char *path, err *e);
-void score_file_free(score_file *f);
-int score_same_length(const score_file *a, const score_file *b, err *e);
+/* Reads standard input and n files in step, and calls `part` with some lines at a time: lines[0] are those of standard
+ * input, lines[k] those of the k-th file, `first` is the number of the first, from 1. *lines_read: of each. -1 and e,
+ * also if the files do not have as many lines. */
+enum { MOST_FILES = 64 };
+typedef int score_part(void *self, char **const *lines, size_t n, size_t first, err *e);
+int score_parts(const char *const *paths, size_t n_paths, size_t *lines_read, score_part *part, void *self, err *e);
 /* Prints and frees the text. Returns the exit code. */
 int score_print(str *out);
 #endif

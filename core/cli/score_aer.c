@@ -30,10 +30,10 @@ static int by_place(const void *a, const void *b)
 }
 
 /* "0-0 2p1 ...": sure with -, possible with p or ?. In order, each link once. */
-static int read_links(const score_file *f, size_t line, links *out, err *e)
+static int read_links(const char *file, size_t line, const char *text, links *out, err *e)
 {
     out->n = 0;
-    for (const char *p = f->lines[line]; *(p += strspn(p, " \t"));) {
+    for (const char *p = text; *(p += strspn(p, " \t"));) {
         char *end, *last;
         unsigned long src = strtoul(p, &end, 10), tgt = 0;
         char kind = *end;
@@ -43,7 +43,7 @@ static int read_links(const score_file *f, size_t line, links *out, err *e)
             return fail(e,
                         "%s:%zu: found \"%.*s\", expected links such as 0-2 (sure) or 1p3 (possible): source and "
                         "target word, from 0",
-                        f->name, line + 1, (int)strcspn(p, " \t"), p);
+                        file, line, (int)strcspn(p, " \t"), p);
         out->at = grow(out->at, &out->cap, out->n + 1, sizeof *out->at);
         out->at[out->n++] = (alignment_link){(uint64_t)src << 32 | tgt, kind == '-'};
         p = last;
@@ -92,25 +92,35 @@ static void print(const aer_counts *c, bool json, str *out)
     str_addf(out, ", \"links\": %zu, \"sure\": %zu, \"sentences\": %zu}\n", c->links, c->sure, c->sentences);
 }
 
+typedef struct {
+    const char *gold; /* file */
+    links a, g;       /* of a line */
+    aer_counts counts;
+} aer_scoring;
+
+static int add_part(void *self, char **const *lines, size_t n, size_t first, err *e)
+{
+    aer_scoring *s = self;
+    for (size_t i = 0; i < n; i++) {
+        if (read_links("standard input", first + i, lines[0][i], &s->a, e) ||
+            read_links(s->gold, first + i, lines[1][i], &s->g, e))
+            return -1;
+        count(&s->a, &s->g, &s->counts);
+    }
+    return 0;
+}
+
 static int aer(const invocation *c, void *options)
 {
     const aer_options *o = options;
     err e = {0};
     str out = {0};
-    score_file gold = {0}, test = {0};
-    links a = {0}, g = {0};
-    aer_counts counts = {0};
-    int bad =
-        score_file_load(&gold, o->gold, &e) || score_file_load(&test, NULL, &e) || score_same_length(&gold, &test, &e);
-    for (size_t i = 0; i < test.n && !bad; i++) {
-        bad = read_links(&test, i, &a, &e) || read_links(&gold, i, &g, &e);
-        if (!bad) count(&a, &g, &counts);
-    }
-    if (!bad && !counts.sure) bad = fail(&e, "%s: found no sure link, expected at least one", o->gold);
-    if (!bad) print(&counts, o->json, &out);
-    free(a.at), free(g.at);
-    score_file_free(&gold);
-    score_file_free(&test);
+    size_t n;
+    aer_scoring s = {.gold = o->gold};
+    int bad = score_parts(&o->gold, 1, &n, add_part, &s, &e);
+    if (!bad && !s.counts.sure) bad = fail(&e, "%s: found no sure link, expected at least one", o->gold);
+    if (!bad) print(&s.counts, o->json, &out);
+    free(s.a.at), free(s.g.at);
     return bad ? (call_failed(c, &e), WRONG) : score_print(&out);
 }
 

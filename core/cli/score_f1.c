@@ -70,28 +70,42 @@ static int print_f1(const f1_options *w, const evalb_params *p, const evalb_row 
     return score_print(&out);
 }
 
+typedef struct {
+    const f1_options *w;
+    evalb_params *p;
+    confusion labels;
+    evalb_row *rows; /* [n] of all sentences; of the trees no more than a part is held */
+    size_t n, cap;
+} f1_scoring;
+
+static int add_part(void *self, char **const *lines, size_t n, size_t first, err *e)
+{
+    f1_scoring *s = self;
+    const char *const *gold = (const char *const *)lines[1], *const *test = (const char *const *)lines[0];
+    s->rows = grow(s->rows, &s->cap, s->n + n, sizeof *s->rows);
+    s->p->lines_before = (int64_t)first - 1;
+    evalb_result part;
+    int bad = evalb_score(s->p, gold, test, n, s->rows + s->n, &part, NULL, e) ||
+              (s->w->pairs != -2 && confusion_count(s->p, gold, test, n, &s->labels, e));
+    s->p->errors_before += part.errors, s->n += n;
+    return bad ? (fail_in(e, "%s: ", s->w->gold), -1) : 0;
+}
+
 /* The sentences of two files, paired by line. -1 and a message. */
-static int score_f1(const f1_options *w, const evalb_params *p, const char *gold_path, int *code, err *e)
+static int score_f1(const f1_options *w, evalb_params *p, int *code, err *e)
 {
     evalb_result all, at_cutoff;
-    score_file gold = {0}, test = {0};
-    confusion labels = {0};
-    evalb_row *rows = NULL;
-    int bad =
-        score_file_load(&gold, gold_path, e) || score_file_load(&test, NULL, e) || score_same_length(&gold, &test, e);
-    if (!bad && gold.n == 0) bad = fail(e, "%s: found no trees", gold.name);
-    const char *const *g = (const char *const *)gold.lines, *const *t = (const char *const *)test.lines;
+    size_t n;
+    f1_scoring s = {.w = w, .p = p};
+    int bad = score_parts(&w->gold, 1, &n, add_part, &s, e);
+    if (!bad && !n) bad = fail(e, "%s: found no trees", w->gold);
     if (!bad) {
-        rows = xcalloc(gold.n, sizeof *rows);
-        bad = evalb_score(p, g, t, gold.n, rows, &all, &at_cutoff, e) ||
-              ((w->pairs != -2) && confusion_count(p, g, t, gold.n, &labels, e));
-        if (bad) fail_in(e, "%s: ", gold.name);
+        evalb_sum(s.rows, n, 0, INT64_MAX, &all);
+        evalb_sum(s.rows, n, 0, p->cutoff, &at_cutoff);
+        *code = print_f1(w, p, s.rows, n, &all, &at_cutoff, &s.labels);
     }
-    if (!bad) *code = print_f1(w, p, rows, gold.n, &all, &at_cutoff, &labels);
-    confusion_free(&labels);
-    free(rows);
-    score_file_free(&gold);
-    score_file_free(&test);
+    confusion_free(&s.labels);
+    free(s.rows);
     return bad ? -1 : 0;
 }
 
@@ -105,7 +119,7 @@ static int score_f1_command_run(const invocation *c, void *options)
         evalb_params_load(&p, w->param, &e);
     else
         evalb_params_default(&p);
-    if (*e.text || score_f1(w, &p, w->gold, &code, &e)) call_failed(c, &e);
+    if (*e.text || score_f1(w, &p, &code, &e)) call_failed(c, &e);
     evalb_params_free(&p);
     return code;
 }

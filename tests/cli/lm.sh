@@ -80,6 +80,20 @@ equal "$(diff one out)" "" "temperature 0 and one candidate"
 exits 0 write --prompt $'mat\nthe dog' --tokens 3
 equal "$(head -2 out | head -c 11)" $'mat\nthe dog' "a prompt of two lines"
 
+echo "prompts on standard input: a line each, to its end, as soon as it is there"
+printf 'the c\n\nthe c\n' >prompts
+exits 0 write --prompt - --tokens 60 --seed 3 <prompts
+equal "$(wc -l <out)" 3 "lines"
+equal "$(head -1 out)" "$(write --prompt "the c" --tokens 60 --seed 3 2>err | head -1)" "the first line"
+[ "$(head -1 out)" != "$(tail -1 out)" ] || wrong "two lines with one prompt are one sample"
+cp out one
+exits 0 write --prompt - --tokens 60 --seed 3 < <(while read -r line; do echo "$line" && sleep 0.1; done <prompts)
+equal "$(diff one out)" "" "lines that arrive slowly"
+equal "$(yes 'the c' | timeout 60 "$program" generate --run lm/base --threads 1 --tokens 3 --prompt - 2>err | head -5 | wc -l)" \
+    5 "lines of an endless input"
+exits 1 write --prompt - < <(printf 'the c\nZebra\n')
+has err "standard input:2: token 1 does not occur in the training vocabulary"
+
 echo "what is refused"
 exits 1 write --prompt "Zebra"
 has err "--prompt: token 1 does not occur in the training vocabulary"

@@ -58,6 +58,17 @@ echo "score reads on from where its input stands"
 { read -r _ && exits 0 ablate score bleu --ref <(sed 1d long.txt) --tok none; } <long.txt
 has out "BLEU = 100.00"
 
+echo "score takes memory for some lines only, and says which files differ in lines"
+links() { yes "$(seq 0 49 | awk '{ printf "%d-%d ", $1, $1 }')" | head -n "$1"; }
+(
+    ulimit -v 200000 # the two inputs have 440 MB
+    links 750000 | "$program" score aer --gold <(links 750000) >out 2>err || wrong "score ended with $?: $(cat err)"
+)
+has out "sentences = 750000"
+exits 2 ablate score bleu --ref <(head -5000 <(yes a)) < <(head -4000 <(yes a))
+has err "standard input has 4000 lines and /dev/fd/"
+has err "has 5000; they are paired line by line"
+
 echo "ranges"
 for option in '--length-penalty -0.6:expected a number from 0' '--beam-size 1001:expected a number from 1 to 1000' \
     '--beam-size 1000000:expected a number from 1 to 1000' '--threads 4097:expected a number from 1 to 4096' \

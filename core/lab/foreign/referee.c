@@ -2,7 +2,9 @@
  * and the page print it. One seed, and differences too small to detect: report/notes.c says these of any experiment. */
 #include "lab/foreign/foreign.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *headline_of(const foreign *f) { return f->metrics.at[f->headline]; }
 
@@ -103,8 +105,36 @@ static void ask_tuning(foreign *f)
                  least, most, headline_of(f), least == most ? "" : ", and rows with more had more chances");
 }
 
+/* Runs that are missing, or were cut: a row that fails more often than others looks better than it is. */
+static void ask_ends(foreign *f)
+{
+    static const char *const ends[] = {"finished", "done", "completed", "complete", "success", "succeeded", "ok"};
+    bool *used = xcalloc(f->s.n + 1, sizeof *used);
+    size_t state = SIZE_MAX, empty = 0, first = 0, cut = 0;
+    const char *how = "";
+    for (size_t i = 0; i < f->n_seen; i++) used[f->seen[i].record] = true;
+    for (size_t c = 0; c < f->s.columns.n; c++)
+        if (!strcasecmp(f->s.columns.at[c], "state") || !strcasecmp(f->s.columns.at[c], "status")) state = c;
+    for (size_t i = 0; i < f->s.n; i++) {
+        if (!used[i] && !empty++) first = i;
+        const char *word = used[i] ? sheet_cell(&f->s, i, state) : NULL;
+        bool ended = !word;
+        for (size_t k = 0; k < LENGTH(ends) && !ended; k++) ended = !strcasecmp(word, ends[k]);
+        if (!ended && !cut++) how = word;
+    }
+    free(used);
+    if (empty)
+        foreign_warn(f, "%zu record%s no value of any metric and %s left out (the first: %s:%zu).", empty,
+                     empty == 1 ? " has" : "s have", empty == 1 ? "is" : "are", f->s.records[first].file,
+                     f->s.records[first].line);
+    if (cut)
+        foreign_warn(f, "%zu record%s of runs that did not end as planned (%s: %s%s).", cut, cut == 1 ? " is" : "s are",
+                     f->s.columns.at[state], how, cut > 1 ? ", ..." : "");
+}
+
 void foreign_referee(foreign *f, const foreign_options *o)
 {
+    ask_ends(f);
     ask_evaluation(f, o);
     ask_length(f);
     ask_tuning(f);

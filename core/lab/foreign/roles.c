@@ -217,8 +217,9 @@ static bool has_repeats(const sheet *s, const roles *r)
     return repeats && r->seed != SIZE_MAX;
 }
 
-/* Has a row (with_seed: a run) two values in this column? */
-static bool varies(const sheet *s, const roles *r, size_t column, bool with_seed)
+/* Has a row, a run, or a run at one step, two values in this column? */
+enum place { IN_ROW, IN_RUN, AT_STEP };
+static bool varies(const sheet *s, const roles *r, size_t column, enum place place)
 {
     arena a = {0};
     names rows = {0}, values = {0};
@@ -227,7 +228,8 @@ static bool varies(const sheet *s, const roles *r, size_t column, bool with_seed
         if (!sheet_cell(s, i, column)) continue;
         str_clear(&key);
         add_row(&key, s, r, i);
-        if (with_seed) add_cell(&key, s, i, r->seed);
+        if (place >= IN_RUN) add_cell(&key, s, i, r->seed);
+        if (place >= AT_STEP) add_cell(&key, s, i, r->step);
         names_put(&rows, &a, str_text(&key));
         add_cell(&key, s, i, column);
         names_put(&values, &a, key.s);
@@ -245,7 +247,9 @@ static enum role guess_one(const sheet *s, const roles *r, const facts *f, size_
     const char *name = s->columns.at[c];
     bool number = f[c].numbers == f[c].filled, is_long = r->value != SIZE_MAX;
     bool setting = sounds_like_setting(name), metric = number && !is_long && !setting && sounds_like_metric(name);
-    if (!f[c].filled || (sounds_like_bookkeeping(name) && !metric) || same(name, SHEET_FILE)) return ROLE_IGNORED;
+    bool label = r->n_row && (!strcasecmp(name, "name") || !strcasecmp(name, "run") || !strcasecmp(name, "run_name"));
+    if (!f[c].filled || label || (sounds_like_bookkeeping(name) && !metric) || same(name, SHEET_FILE))
+        return ROLE_IGNORED;
     if (metric) return ROLE_METRIC;
     if (!r->n_row) { /* then rows are made of the settings */
         bool few = f[c].distinct <= (s->n + 1) / 2;
@@ -253,9 +257,11 @@ static enum role guess_one(const sheet *s, const roles *r, const facts *f, size_
                : number && !is_long                                        ? ROLE_METRIC
                                                                            : ROLE_IGNORED;
     }
-    if (r->step != SIZE_MAX && varies(s, r, c, true))
+    if (r->step != SIZE_MAX && varies(s, r, c, IN_RUN)) { /* a schedule has one value per step, a setting several */
+        if (setting && varies(s, r, c, AT_STEP)) return ROLE_SETTING;
         return number && !setting && !is_long ? ROLE_METRIC : ROLE_IGNORED;
-    if (!varies(s, r, c, false) || setting) return ROLE_SETTING;
+    }
+    if (!varies(s, r, c, IN_ROW) || setting) return ROLE_SETTING;
     if (repeats) return ROLE_SETTING;
     return number && !is_long ? ROLE_METRIC : ROLE_IGNORED;
 }

@@ -389,18 +389,19 @@ static int set_base(foreign *f, const foreign_options *o, err *e)
     return 0;
 }
 
-/* The first metric of a test set, else of a dev set, else any; those where higher is better first; training last. */
+/* The first metric of a test set, else of a dev set, else any; those where higher is better first; training last. Of
+ * equals, one that is not each run's best evaluation. */
 static int set_headline(foreign *f, const foreign_options *o, err *e)
 {
     if (o->headline) return f->headline_given = true, known(&f->metrics, "--headline", o->headline, &f->headline, e);
-    int most = -1;
+    int most = -2;
     f->headline_given = f->metrics.n == 1;
     for (size_t m = 0; m < f->metrics.n; m++) {
         const char *name = f->metrics.at[m];
-        int points = (strstr(name, "test")    ? 8
+        int points = (strstr(name, "test")    ? 16
                       : strstr(name, "train") ? 0
-                                              : 4) +
-                     (same(f->direction[m], "max") ? 2 : 0) + (f->direction[m] != NULL);
+                                              : 8) +
+                     (same(f->direction[m], "max") ? 4 : 0) + (f->direction[m] ? 2 : 0) - names_best(name);
         if (points > most) most = points, f->headline = m;
     }
     return 0;

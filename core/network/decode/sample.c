@@ -85,7 +85,7 @@ int sample_text(model *m, const sample_options *o, id_list *text, double *second
     int64_t capacity = o->window ? o->window : text->n + o->tokens + 1, keep = o->window / 2;
     if (!o->window && model_check_reach(m, capacity, "prompt and sampled tokens together may have that length", e))
         return -1;
-    rng r = rng_seed(o->seed, 0);
+    rng r = rng_seed(o->seed, o->stream);
     reader x = {.m = m, .logits = xmalloc((size_t)m->tgt_vocab * dtype_size(m->compute))};
     candidate *all = xmalloc((size_t)m->tgt_vocab * sizeof *all);
     steps_open(&x.s, m);
@@ -93,9 +93,10 @@ int sample_text(model *m, const sample_options *o, id_list *text, double *second
     int bad = read_text(&x, text, first, capacity, e);
     for (int64_t i = 0; i < o->tokens && !bad; i++) {
         int32_t id = draw(x.logits, m->compute, m->tgt_vocab, o, all, &r);
-        if (id == VOCAB_EOS && !o->window) break;
+        if (id == VOCAB_EOS && (!o->window || o->one_line)) break;
         text->id = grow(text->id, &text->cap, (size_t)text->n + 1, sizeof *text->id);
         text->id[text->n++] = id;
+        if (id == VOCAB_EOS && o->ended && (bad = o->ended(o->self, text, e))) break;
         if (i + 1 == o->tokens) break;
         bad = x.seen < capacity ? read_token(&x, id, e) : read_text(&x, text, text->n - keep, capacity, e);
     }

@@ -167,23 +167,33 @@ static void sign(const bleu_options *o, size_t n_refs, bleu_score *out)
              ABLATE_VERSION);
 }
 
+int bleu_add(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+             double sum[BLEU_STATS], double *stats, err *e)
+{
+    workspace w = {0};
+    double row[BLEU_STATS];
+    int status = n_refs ? 0 : fail(e, "BLEU: there is no reference to score against");
+    for (size_t i = 0; i < n && !status; i++) {
+        status = sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
+        for (size_t k = 0; k < BLEU_STATS && !status; k++) sum[k] += row[k];
+        if (stats && !status) memcpy(stats + i * BLEU_STATS, row, sizeof row);
+    }
+    workspace_free(&w);
+    return status;
+}
+
+void bleu_result(const bleu_options *o, const double sum[BLEU_STATS], size_t n_refs, bleu_score *out)
+{
+    from_stats(sum, o, out);
+    sign(o, n_refs, out);
+}
+
 int bleu_corpus(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
                 bleu_score *out, double *stats, err *e)
 {
-    workspace w = {0};
-    double sum[BLEU_STATS] = {0}, row[BLEU_STATS];
-    int status = -1;
+    double sum[BLEU_STATS] = {0};
     if (n == 0) return fail(e, "BLEU: there are no sentences to score");
-    if (n_refs == 0) return fail(e, "BLEU: there is no reference to score against");
-    for (size_t i = 0; i < n; i++) {
-        if (sentence(&w, o, hyp[i], refs, n_refs, i, row, e)) goto out;
-        for (size_t k = 0; k < BLEU_STATS; k++) sum[k] += row[k];
-        if (stats) memcpy(stats + i * BLEU_STATS, row, sizeof row);
-    }
-    from_stats(sum, o, out);
-    sign(o, n_refs, out);
-    status = 0;
-out:
-    workspace_free(&w);
-    return status;
+    if (bleu_add(o, hyp, refs, n_refs, n, sum, stats, e)) return -1;
+    bleu_result(o, sum, n_refs, out);
+    return 0;
 }

@@ -41,6 +41,10 @@ typedef struct {
  * (with its line, from 1), no sentences, no references. */
 int bleu_corpus(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
                 bleu_score *out, double *stats, err *e);
+/* The same in parts: adds the rows of some sentences to `sum`, from zeros, and then makes the score of it. */
+int bleu_add(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+             double sum[BLEU_STATS], double *stats, err *e);
+void bleu_result(const bleu_options *o, const double sum[BLEU_STATS], size_t n_refs, bleu_score *out);
 /* BLEU from a sum of rows of `stats`. */
 double bleu_from_stats(const double sum[BLEU_STATS], const bleu_options *o);
 /* Appends the words of a line as they are compared, separated by spaces. */

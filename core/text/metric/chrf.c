@@ -170,23 +170,34 @@ static void sign(const chrf_options *o, size_t n_refs, chrf_score *out)
              o->whitespace ? "yes" : "no", ABLATE_VERSION);
 }
 
-int chrf_corpus(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
-                chrf_score *out, double *stats, err *e)
+int chrf_add(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+             double *sum, double *stats, err *e)
 {
     workspace w = {0};
-    double sum[3 * CHRF_MOST_ORDERS] = {0}, row[3 * CHRF_MOST_ORDERS];
+    double row[CHRF_MOST_STATS];
     size_t width = chrf_width(o);
-    int status = 0;
-    if (n == 0) return fail(e, "chrF: there are no sentences to score");
-    if (n_refs == 0) return fail(e, "chrF: there is no reference to score against");
+    int status = n_refs ? 0 : fail(e, "chrF: there is no reference to score against");
     for (size_t i = 0; i < n && !status; i++) {
         status = sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
         for (size_t k = 0; k < width && !status; k++) sum[k] += row[k];
         if (stats && !status) memcpy(stats + i * width, row, width * sizeof *row);
     }
     workspace_free(&w);
-    if (status) return -1;
+    return status;
+}
+
+void chrf_result(const chrf_options *o, const double *sum, size_t n_refs, chrf_score *out)
+{
     *out = (chrf_score){.score = chrf_from_stats(sum, o)};
     sign(o, n_refs, out);
+}
+
+int chrf_corpus(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+                chrf_score *out, double *stats, err *e)
+{
+    double sum[CHRF_MOST_STATS] = {0};
+    if (n == 0) return fail(e, "chrF: there are no sentences to score");
+    if (chrf_add(o, hyp, refs, n_refs, n, sum, stats, e)) return -1;
+    chrf_result(o, sum, n_refs, out);
     return 0;
 }

@@ -7,7 +7,12 @@
 #define ABLATE_METRIC_CHRF_H
 #include "base/base.h"
 
-enum { CHRF_MOST_CHARS = 16, CHRF_MOST_WORDS = 8, CHRF_MOST_ORDERS = CHRF_MOST_CHARS + CHRF_MOST_WORDS };
+enum {
+    CHRF_MOST_CHARS = 16,
+    CHRF_MOST_WORDS = 8,
+    CHRF_MOST_ORDERS = CHRF_MOST_CHARS + CHRF_MOST_WORDS,
+    CHRF_MOST_STATS = 3 * CHRF_MOST_ORDERS
+};
 
 typedef struct {
     int64_t char_order; /* characters in the longest n-gram, 1 .. CHRF_MOST_CHARS */
@@ -35,5 +40,9 @@ size_t chrf_width(const chrf_options *o);
  * is not UTF-8 (with its line, from 1), no sentences, no references. */
 int chrf_corpus(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
                 chrf_score *out, double *stats, err *e);
+/* The same in parts: adds the rows of some sentences to `sum`, from zeros, and then makes the score of it. */
+int chrf_add(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+             double *sum, double *stats, err *e);
+void chrf_result(const chrf_options *o, const double *sum, size_t n_refs, chrf_score *out);
 double chrf_from_stats(const double *sum, const chrf_options *o);
 #endif

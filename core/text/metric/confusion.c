@@ -87,7 +87,6 @@ static int by_count(const void *a, const void *b)
 int confusion_count(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, confusion *out,
                     err *e)
 {
-    *out = (confusion){0};
     int bad = evalb_brackets(p, gold, test, n, count_sentence, out, e);
     if (out->n_labels) qsort(out->labels, out->n_labels, sizeof *out->labels, by_gold);
     if (out->n_pairs) qsort(out->pairs, out->n_pairs, sizeof *out->pairs, by_count);

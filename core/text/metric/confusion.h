@@ -28,7 +28,7 @@ typedef struct {
     arena memory; /* of the names */
 } confusion;      /* {0} is empty */
 
-/* Fills *out from gold and test trees, [n] lines as for evalb_score. Returns 0, or -1 and e. */
+/* Adds gold and test trees, [n] lines as for evalb_score. Returns 0, or -1, e and *out empty. */
 int confusion_count(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, confusion *out,
                     err *e);
 void confusion_free(confusion *c);

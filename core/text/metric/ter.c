@@ -179,25 +179,36 @@ double ter_from_stats(const double sum[TER_STATS])
     return sum[0] > 0 ? 100 : 0;
 }
 
-int ter_corpus(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
-               ter_score *out, double *stats, err *e)
+int ter_add(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+            double sum[TER_STATS], double *stats, err *e)
 {
     workspace w = {0};
-    double sum[TER_STATS] = {0}, row[TER_STATS];
-    int status = 0;
-    if (n == 0) return fail(e, "TER: there are no sentences to score");
-    if (n_refs == 0) return fail(e, "TER: there is no reference to score against");
+    double row[TER_STATS];
+    int status = n_refs ? 0 : fail(e, "TER: there is no reference to score against");
     for (size_t i = 0; i < n && !status; i++) {
         status = sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
         for (size_t k = 0; k < TER_STATS && !status; k++) sum[k] += row[k];
         if (stats && !status) memcpy(stats + i * TER_STATS, row, sizeof row);
     }
     workspace_free(&w);
-    if (status) return -1;
+    return status;
+}
+
+void ter_result(const ter_options *o, const double sum[TER_STATS], size_t n_refs, ter_score *out)
+{
     *out = (ter_score){.score = ter_from_stats(sum), .edits = sum[0], .ref_len = sum[1]};
     snprintf(out->signature, sizeof out->signature,
              "nrefs:%zu|case:%s|tok:tercom|norm:%s|punct:%s|asian:%s|version:ablate-%s", n_refs,
              o->case_sensitive ? "mixed" : "lc", o->normalized ? "yes" : "no", o->no_punct ? "no" : "yes",
              o->asian ? "yes" : "no", ABLATE_VERSION);
+}
+
+int ter_corpus(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+               ter_score *out, double *stats, err *e)
+{
+    double sum[TER_STATS] = {0};
+    if (n == 0) return fail(e, "TER: there are no sentences to score");
+    if (ter_add(o, hyp, refs, n_refs, n, sum, stats, e)) return -1;
+    ter_result(o, sum, n_refs, out);
     return 0;
 }

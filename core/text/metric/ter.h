@@ -26,6 +26,10 @@ typedef struct {
  * Errors: text that is not UTF-8 (with its line, from 1), no sentences, no references. */
 int ter_corpus(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
                ter_score *out, double *stats, err *e);
+/* The same in parts: adds the rows of some sentences to `sum`, from zeros, and then makes the score of it. */
+int ter_add(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+            double sum[TER_STATS], double *stats, err *e);
+void ter_result(const ter_options *o, const double sum[TER_STATS], size_t n_refs, ter_score *out);
 double ter_from_stats(const double sum[TER_STATS]);
 /* Edits that turn one sequence of words, as numbers, into the other. */
 int64_t ter_edits(const int32_t *hyp, size_t n_hyp, const int32_t *ref, size_t n_ref);

@@ -122,7 +122,7 @@ static void check_examples(void)
 {
     for (size_t i = 0; i < LENGTH(examples); i++) {
         const example *x = &examples[i];
-        confusion c;
+        confusion c = {0};
         printf("%s\n", x->what);
         count(&x->gold, &x->test, 1, &c);
         CHECK_TEXT(pairs_of(&c), x->pairs);
@@ -137,7 +137,7 @@ static void check_text(void)
                                        "(S (NP (N x) (N y)) (N z))", "(S (A (N x) (N y)) (N z))"};
     static const char *const test[] = {"(S (VP (N x) (N y)) (N z))", "(S (VP (N x) (N y)) (N z))",
                                        "(S (NP (N x) (N y)) (N z))", "(S (NP (N x) (N y)) (N z))"};
-    confusion c;
+    confusion c = {0};
     err e = {0};
     str out = {0};
     count(gold, test, 4, &c);

@@ -366,7 +366,7 @@ int evalb_brackets(const evalb_params *p, const char *const *gold, const char *c
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {
         evalb_row row;
-        status = score_line(p, &w, gold[i], test[i], i + 1, &row, e);
+        status = score_line(p, &w, gold[i], test[i], (size_t)p->lines_before + i + 1, &row, e);
         if (!status && row.status == EVALB_VALID) seen(self, w.gold.brackets, w.gold.n, w.test.brackets, w.test.n);
     }
     workspace_free(&w);
@@ -381,13 +381,13 @@ int evalb_score(const evalb_params *p, const char *const *gold, const char *cons
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {
         evalb_row row;
-        if ((status = score_line(p, &w, gold[i], test[i], i + 1, &row, e))) break;
+        if ((status = score_line(p, &w, gold[i], test[i], (size_t)p->lines_before + i + 1, &row, e))) break;
         tally(&row, &whole);
         if (row.length <= p->cutoff) tally(&row, &part);
         if (rows) rows[i] = row;
-        if (p->max_error >= 0 && whole.errors > p->max_error)
+        if (p->max_error >= 0 && p->errors_before + whole.errors > p->max_error)
             status = fail(e, "more than MAX_ERROR %lld error sentences; the last one is line %zu: %s",
-                          (long long)p->max_error, i + 1, row.why);
+                          (long long)p->max_error, (size_t)p->lines_before + i + 1, row.why);
     }
     finish(&whole);
     finish(&part);

@@ -17,14 +17,15 @@ typedef struct {
 } evalb_list; /* with pairs: text[2 i] and text[2 i + 1] */
 
 typedef struct {
-    int64_t max_error;            /* scoring fails with more error sentences than this; -1: no limit */
-    int64_t cutoff;               /* words of the longest sentence in the second summary */
-    bool labeled;                 /* labels must match as well as spans */
-    evalb_list delete_label;      /* leaves with these tags and brackets with these labels do not count */
-    evalb_list delete_for_length; /* leaves with these tags do not count towards a sentence's length */
-    evalb_list quote_label;       /* tags that may be quotation marks mistaken for words, or the reverse */
-    evalb_list eq_label, eq_word; /* pairs that count as equal */
-    arena memory;                 /* of all text above */
+    int64_t max_error;                   /* scoring fails with more error sentences than this; -1: no limit */
+    int64_t cutoff;                      /* words of the longest sentence in the second summary */
+    int64_t lines_before, errors_before; /* of sentences scored earlier; 0 unless they come in parts */
+    bool labeled;                        /* labels must match as well as spans */
+    evalb_list delete_label;             /* leaves with these tags and brackets with these labels do not count */
+    evalb_list delete_for_length;        /* leaves with these tags do not count towards a sentence's length */
+    evalb_list quote_label;              /* tags that may be quotation marks mistaken for words, or the reverse */
+    evalb_list eq_label, eq_word;        /* pairs that count as equal */
+    arena memory;                        /* of all text above */
 } evalb_params;
 
 /* The rules of EVALB's COLLINS.prm: deletes TOP, -NONE- and punctuation, ADVP equals PRT; any number of errors. */
