@@ -73,7 +73,7 @@ static int estimate(const invocation *c, void *typed)
 }
 
 #define AT(field) offsetof(sweep_options, field)
-static const sweep_options defaults = {.rerun = RERUN_NONE, .step_limit = 1800};
+static const sweep_options defaults = {.rerun = RERUN_NONE, .step_limit = 1800, .launcher = "local"};
 static const option table[] = {
     {"-s", "KEY=VALUE", "override a setting of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set),
      .choices = CHOICES_KEYS},
@@ -93,14 +93,16 @@ static const option table[] = {
      1e9},
     {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
     {"--dry-run", NULL, "print what the sweep takes and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
-    {"--launcher", "local|slurm", "run workers as processes on this machine or as tasks of a Slurm array job [local]",
-     OPTION_WORD, AT(slurm)},
+    {"--launcher", "local|slurm|COMMAND",
+     "run workers as processes on this machine, as tasks of a Slurm array job, or by what COMMAND starts: it gets the "
+     "command of each run on standard input, or in place of {} (docs/cluster.md) [local]",
+     OPTION_TEXT, AT(launcher), .choices = CHOICES_OWN},
     {"--slurm-args", "TEXT", "options for sbatch, after those of [slurm] in the INI: \"-p cpu -t 4:00:00 -c 8\"",
      OPTION_TEXT, AT(slurm_args)},
     {"--runs-per-task", "N", "with Slurm: runs that share a task's cores [the INI's, or 1]", OPTION_COUNT, AT(per_task),
      1, 1024},
-    {"--detach", NULL, "with Slurm: return after submitting the job; `ablate sync` records its progress", OPTION_FLAG,
-     AT(detach)},
+    {"--detach", NULL, "with such a launcher: return once it has the runs; `ablate sync` records their progress",
+     OPTION_FLAG, AT(detach)},
     {"--rerun", "failed|changed|all", "train again: failed runs, runs trained with another version of a plugin, or all",
      OPTION_WORD, AT(rerun)},
     {"--progress", "auto|tty|plain|json|none", "progress display on standard error [auto]", OPTION_WORD, AT(progress)},

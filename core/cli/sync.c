@@ -1,4 +1,4 @@
-/* sync.c - ablate sync: records the progress of Slurm jobs; also the tasks of those jobs. */
+/* sync.c - ablate sync: records the progress of runs that Slurm or another engine trains; also what those start. */
 #include "cli/options.h"
 #include "lab/launch/launch.h"
 #include <dirent.h>
@@ -13,13 +13,14 @@ static int sync_one(const invocation *c, db *d, const char *name, const char *fo
 {
     sync_result r;
     enum progress_mode mode = c->verbosity < 0 ? PROGRESS_NONE : PROGRESS_PLAIN;
-    if (launch_sync(d, name, folder, o->wait, mode, &r, e)) return -1;
+    launch_options l = {.program = c->p.program, .experiment = name, .folder = folder, .progress = mode};
+    if (launch_sync(d, &l, o->wait, &r, e)) return -1;
     if (r.jobs && c->verbosity >= 0)
         printf("%s: %zu run%s ended, %zu not finished\n", name, r.taken, r.taken == 1 ? "" : "s", r.left);
     return 0;
 }
 
-/* An experiment's folder, or every one that has Slurm jobs. */
+/* An experiment's folder, or every one that has runs away. */
 static int sync_run(const invocation *c, void *options)
 {
     err e = {0};
@@ -31,9 +32,7 @@ static int sync_run(const invocation *c, void *options)
     struct dirent *x;
     while (all && !bad && (x = readdir(all))) {
         if (x->d_name[0] == '.') continue;
-        char *jobs = xprintf("%s/%s/slurm", folder, x->d_name);
-        if (file_exists(jobs)) bad = sync_one(c, d, x->d_name, folder, options, &e);
-        free(jobs);
+        if (launch_is_away(folder, x->d_name)) bad = sync_one(c, d, x->d_name, folder, options, &e);
     }
     if (all) closedir(all);
     db_close(d);
@@ -45,26 +44,26 @@ static const option options[] = {
     {"--wait", NULL, "wait until all runs have ended", OPTION_FLAG, offsetof(sync_options, wait)},
     OPTION_DATABASE,
     {0}};
-const command sync_command = {
-    .name = "sync",
-    .part = FOR_TRAINING,
-    .does = "record the progress of runs in Slurm jobs",
-    .about = "A sweep started with `ablate run --launcher slurm --detach` trains without a host. This command records "
-             "what its "
-             "workers have reported. Run it as often as you like, on any machine that sees the results folder. "
-             "See docs/cluster.md.",
-    .arguments = "[EXPERIMENT]",
-    .least = 0,
-    .most = 1,
-    .choices = CHOICES_EXPERIMENTS,
-    .options = options,
-    .defaults = &(const sync_options){0},
-    .size = sizeof(sync_options),
-    .run = sync_run,
-    .example = "ablate sync table3-multi30k --wait"};
+const command sync_command = {.name = "sync",
+                              .part = FOR_TRAINING,
+                              .does = "record the progress of runs that Slurm or another engine trains",
+                              .about = "A sweep started with `ablate run --launcher slurm --detach` (or a COMMAND) "
+                                       "trains without a host. This command "
+                                       "records what its workers have reported, and starts lost runs again. Run it as "
+                                       "often as you like, on any machine that sees the results folder. "
+                                       "See docs/cluster.md.",
+                              .arguments = "[EXPERIMENT]",
+                              .least = 0,
+                              .most = 1,
+                              .choices = CHOICES_EXPERIMENTS,
+                              .options = options,
+                              .defaults = &(const sync_options){0},
+                              .size = sizeof(sync_options),
+                              .run = sync_run,
+                              .example = "ablate sync table3-multi30k --wait"};
 
 /* SPOOL TASK RUNS_PER_TASK, as launch/slurm.c writes it into the batch script. */
-static int task_run(const invocation *c, void *unused)
+static int slurm_task(const invocation *c, void *unused)
 {
     int64_t task, per_task;
     (void)unused;
@@ -73,7 +72,7 @@ static int task_run(const invocation *c, void *unused)
         fail(&e, "expected a task number and a number of runs, found %s and %s", c->word[1], c->word[2]);
         return call_failed(c, &e);
     }
-    return slurm_task_run(c->p.program, c->word[0], task, per_task);
+    return task_run(c->p.program, c->word[0], task, per_task);
 }
 const command slurm_task_command = {.name = "slurm-task",
                                     .part = FOR_TRAINING,
@@ -81,4 +80,21 @@ const command slurm_task_command = {.name = "slurm-task",
                                     .least = 3,
                                     .most = 3,
                                     .choices = CHOICES_NONE,
-                                    .run = task_run};
+                                    .run = slurm_task};
+
+/* SPOOL ROUND, as launch/engine.c starts it. */
+static int round_run(const invocation *c, void *unused)
+{
+    int64_t round;
+    err e = {0};
+    (void)unused;
+    if (!parse_int(c->word[1], &round)) return fail(&e, "found the round \"%s\"", c->word[1]), call_failed(c, &e);
+    return launch_round(c->p.program, c->word[0], round, &e) ? call_failed(c, &e) : 0;
+}
+const command launch_round_command = {.name = "launch-round",
+                                      .part = FOR_TRAINING,
+                                      .arguments = "SPOOL ROUND",
+                                      .least = 2,
+                                      .most = 2,
+                                      .choices = CHOICES_NONE,
+                                      .run = round_run};

@@ -1,12 +1,14 @@
-/* worker.c - ablate worker: one run in its own process, started by the host (lab/run/worker.c). */
+/* worker.c - ablate worker: one run in its own process, started by the host (lab/run/worker.c); or, with the folder of
+ * a run, what a job engine starts: a task, which starts that process (lab/launch/task.c). */
 #include "cli/options.h"
+#include "lab/launch/launch.h"
 #include "lab/run/worker.h"
 
 /* lab/launch/worker_process.c writes this command line. */
 #define AT(field) offsetof(worker_job, field)
 static const worker_job defaults = {.device = "auto", .seed = 1, .fd = -1};
 static const option options[] = {
-    {"--folder", "FOLDER", "folder with config.json, and for checkpoints", OPTION_TEXT, AT(folder), .required = true},
+    {"--folder", "FOLDER", "folder with config.json, and for checkpoints", OPTION_TEXT, AT(folder)},
     {"--data", "FOLDER", "folder of corpora", OPTION_TEXT, AT(data_dir)},
     {"--cache", "FOLDER", "folder of vocabularies", OPTION_TEXT, AT(cache_dir)},
     {"--device", "DEVICE", "device to train on", OPTION_TEXT, AT(device)},
@@ -23,6 +25,11 @@ static int work(const invocation *c, void *typed)
 {
     worker_job *j = typed;
     err e = {0};
+    if (!j->folder == !c->n_words) return fail(&e, "expected the folder of a run"), call_usage(c, &e);
+    if (c->n_words) {
+        int code = task_run_folder(c->p.program, c->word[0], &e);
+        return code < 0 ? call_failed(c, &e) : code;
+    }
     if (!j->data_dir) j->data_dir = c->p.data_dir;
     int code = worker_run_job(j, &e);
     return code < 0 ? call_failed(c, &e) : code;
@@ -30,6 +37,8 @@ static int work(const invocation *c, void *typed)
 
 const command worker_command = {.name = "worker",
                                 .part = FOR_TRAINING,
+                                .arguments = "[FOLDER]",
+                                .most = 1,
                                 .options = options,
                                 .defaults = &defaults,
                                 .size = sizeof defaults,

@@ -1,5 +1,5 @@
 /* host.c - the host's loop: claim, start, listen, record, finish. */
-#include "lab/launch/internal.h"
+#include "lab/launch/away.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -468,10 +468,11 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
 {
     launcher *l = xcalloc(1, sizeof *l);
     size_t released = 0;
+    bool away = o->slurm || o->command;
     *out = (launch_result){0};
     *l = (launcher){.d = d, .o = o, .out = out, .n_workers = workers_of(o), .last_beat = ticks()};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    l->threads = o->threads > 0 || o->slurm ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
+    l->threads = o->threads > 0 || away ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
     for (int i = 0; i < LAUNCH_MAX; i++) l->w[i].fd = -1;
     db_owner(l->owner);
     progress_begin(&l->p, o);
@@ -482,7 +483,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     int bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
     if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || leftovers_sweep(d, o, e);
-    if (!bad) bad = o->slurm ? slurm_runs(l, e) : loop(l, e);
+    if (!bad) bad = away ? away_runs(l, o->slurm ? &slurm_engine : &command_engine, e) : loop(l, e);
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);
     launch_let_signals_go();

@@ -126,8 +126,4 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
 /* Records the end of the run, removes checkpoints no longer needed, clears the worker. */
 int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);
 
-/* ---- Slurm (slurm.c, slurm_task.c) ---- */
-
-/* launch_runs for o->slurm: one array job; returns when all its tasks have ended, or at once if detached. */
-int slurm_runs(launcher *l, err *e);
 #endif

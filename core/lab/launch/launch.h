@@ -34,8 +34,11 @@ typedef struct {
     const char *resume_command; /* printed after an interrupt */
     /* NULL: processes of this machine; else arguments for sbatch ("" for none): one Slurm array job */
     const char *slurm;
-    int per_task;                   /* with Slurm: runs that share one task; 0: one */
-    bool detach;                    /* with Slurm: return once the job is submitted; launch_sync records its progress */
+    int per_task; /* with Slurm: runs that share one task; 0: one */
+    /* NULL; else what starts runs on other machines, a line for the shell. "{}" in it is the command of one run, and
+     * `workers` of them run at a time; without "{}" it gets the commands on standard input, one per line */
+    const char *command;
+    bool detach; /* with one of them: return once the runs are handed over; launch_sync records their progress */
     const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */
 } launch_options;
 
@@ -52,17 +55,22 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e);
 const char *launch_span(double seconds, char out[24]);
 
 typedef struct {
-    size_t jobs, taken, left; /* Slurm jobs found; runs whose end was recorded; unfinished runs */
+    size_t jobs, taken, left; /* jobs found; runs whose end was recorded; unfinished runs */
 } sync_result;
-/* Records the events of an experiment's Slurm jobs so far, and the ends of their runs. Finished jobs are forgotten.
- * folder: as in launch_options. wait: until no run is left. Calls may be repeated. */
-int launch_sync(db *d, const char *experiment, const char *folder, bool wait, enum progress_mode mode, sync_result *out,
-                err *e);
+/* Records the events so far of an experiment's runs that are away, and their ends. Finished jobs are forgotten. Of `o`
+ * it needs program, experiment, folder and progress. wait: until no run is left. Calls may be repeated. */
+int launch_sync(db *d, const launch_options *o, bool wait, sync_result *out, err *e);
+bool launch_is_away(const char *folder, const char *experiment); /* has it runs that are away? */
 /* The states of tasks ("17_3", grouped by job) in squeue: "PENDING", "RUNNING" ...; "" if unknown or without an answer
  * in five seconds. Calls squeue once, and not at all if n is 0. */
 enum { SLURM_STATE = 24 };
 void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n);
-/* The job's side: trains `per_task` runs, starting with run task * per_task of the host's `spool`. Returns the exit
- * code of the batch script. */
-int slurm_task_run(const char *program, const char *spool, int64_t task, int64_t per_task);
+/* The job's side (task.c). Trains `per_task` runs, starting with run task * per_task of the host's `spool`. Returns the
+ * exit code of the batch script. */
+int task_run(const char *program, const char *spool, int64_t task, int64_t per_task);
+/* Trains the run of this folder, which the host has prepared. Returns 0 when the run has ended or another task has it,
+ * 75 when it was stopped before its end; -1 and e. */
+int task_run_folder(const char *program, const char *folder, err *e);
+/* The process that starts the engine's commands for the runs of a round (engine.c). */
+int launch_round(const char *program, const char *spool, int64_t round, err *e);
 #endif

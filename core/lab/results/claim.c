@@ -6,7 +6,7 @@
 
 /* ---- owners ---- */
 
-/* The start time of a process in clock ticks since boot; 0: no such process. */
+/* The start time of a process in clock ticks since boot; 0: no such process, or only what its parent has not read. */
 static unsigned long long start_of(long pid)
 {
     char path[64], text[1024];
@@ -18,6 +18,7 @@ static unsigned long long start_of(long pid)
     text[n] = 0;
     char *p = strrchr(text, ')'); /* the second field may hold blanks and parentheses */
     unsigned long long start = 0;
+    if (p && p[1] && p[2] == 'Z') p = NULL;
     for (int field = 2; p && field < 22; field++) p = strchr(p + 1, ' ');
     if (p) start = strtoull(p, NULL, 10);
     return start;
@@ -64,7 +65,7 @@ static owner_state state_of(const char *owner)
     return start_of(pid) == start ? OWNER_LIVES : OWNER_DEAD;
 }
 
-bool owner_is_dead(const char *owner) { return state_of(owner) == OWNER_DEAD; }
+bool db_owner_is_gone(const char *owner) { return state_of(owner) == OWNER_DEAD; }
 
 /* SQL's owner_lives(owner): leases are times of the clock, which may be wrong; a process that lives keeps its run. */
 static void owner_lives(sqlite3_context *to, int n, sqlite3_value **owner)
@@ -223,7 +224,7 @@ int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
     size_t cap = 0;
     while (!rc && (rc = sql_next(s, e)) == 1) {
         rc = 0;
-        if (!owner_is_dead((const char *)sqlite3_column_text(s, 1))) continue;
+        if (!db_owner_is_gone((const char *)sqlite3_column_text(s, 1))) continue;
         dead = grow(dead, &cap, count + 1, sizeof *dead);
         dead[count++] = sqlite3_column_int64(s, 0);
     }

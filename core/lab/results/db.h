@@ -156,6 +156,7 @@ typedef struct {
 /* This process as an owner: host, boot, process id and its start, so that a later process on the same machine
  * can detect that it has ended. */
 void db_owner(char out[128]);
+bool db_owner_is_gone(const char *owner); /* a process of this machine that has ended */
 /* Claims the first run of `among` (n run ids; n = 0: any of the experiment) that is queued or whose lease has
  * expired: 1 and *out filled, 0 if there is none, -1. `lease`: seconds until others may take it over unless a
  * heartbeat renews it. Every later write names the claim and fails once another process has taken over the run.

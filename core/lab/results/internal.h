@@ -112,7 +112,6 @@ int older_count(sqlite3 *q, const char *experiment, size_t *n, err *e); /* older
 void json_ids(str *out, const int64_t *ids, size_t n);                  /* "[1,2,3]" for json_each */
 /* SQL's owner_lives(owner), which claims and removals ask beside the lease; of each connection that writes. */
 int sql_owner_lives(sqlite3 *q, err *e);
-bool owner_is_dead(const char *owner); /* a process of this machine that is gone */
 
 /* stats.c: statistics as bytes, with compact integers. */
 void stats_encode(const db_stats *s, str *out);

@@ -13,8 +13,8 @@ typedef struct { /* what is asked for */
     char own_device[64]; /* the INI's */
     int64_t workers, threads, ranks, step_limit;
     bool dry_run, profile;
-    int rerun, progress; /* RERUN_NONE ..; enum progress_mode */
-    int slurm;           /* runs are tasks of a Slurm array job */
+    int rerun, progress;  /* RERUN_NONE ..; enum progress_mode */
+    const char *launcher; /* "local", "slurm" or a command for the shell */
     const char *slurm_args;
     int64_t per_task;
     bool detach;

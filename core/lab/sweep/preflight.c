@@ -2,6 +2,7 @@
 #include "lab/sweep/sweep.h"
 #include "tensor/device/device.h"
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int most_ranks(const spec *s)
@@ -50,6 +51,8 @@ static bool packs(const sweep_options *o) { return same(o->at_a_time, "auto"); }
 int sweep_check(sweep_options *o, err *e)
 {
     if (o->device && device_check(o->device, e)) return -1;
+    if (!same(o->launcher, "local") && !same(o->launcher, "slurm") && !strpbrk(o->launcher, " {/")) /* a slip */
+        return fail(e, "--launcher %s: expected local, slurm, or a command with a blank or {} in it", o->launcher);
     if (!o->at_a_time || packs(o)) return 0;
     if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;
     return fail(e, "--workers %s: expected a number from 1 to %d, or auto", o->at_a_time, LAUNCH_MOST_WORKERS);

@@ -213,7 +213,8 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
 {
     static const char *const profile[] = {"--profile", NULL};
     const sweep_options *o = s->o;
-    bool hushed = s->c->verbosity < 0 && o->progress == PROGRESS_AUTO;
+    bool hushed = s->c->verbosity < 0 && o->progress == PROGRESS_AUTO, slurm = same(o->launcher, "slurm"),
+         local = same(o->launcher, "local");
     resume_command(s->c, resume);
     str_addf(sbatch, "%s%s%s", x->slurm_options, o->slurm_args ? " " : "", o->slurm_args ? o->slurm_args : "");
     return (launch_options){.program = s->c->p->program,
@@ -222,14 +223,15 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .data_dir = s->c->p->data_dir,
                             .cache_dir = cache,
                             .device = o->device,
-                            .gpus = o->slurm ? 0 : device_count(o->device),
+                            .gpus = local ? device_count(o->device) : 0,
                             .workers = (int)o->workers,
                             .threads = (int)o->threads,
                             .ranks = most_ranks(x),
                             .step_limit = (int)o->step_limit,
                             .progress = hushed ? PROGRESS_NONE : (enum progress_mode)o->progress,
                             .resume_command = str_text(resume),
-                            .slurm = o->slurm ? str_text(sbatch) : NULL,
+                            .slurm = slurm ? str_text(sbatch) : NULL,
+                            .command = local || slurm ? NULL : o->launcher,
                             .per_task = (int)(o->per_task ? o->per_task : x->slurm_per_task),
                             .detach = o->detach,
                             .worker_args = o->profile ? profile : NULL};
@@ -239,9 +241,10 @@ static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err 
 {
     const places *p = s->c->p;
     char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
-    sync_result away; /* progress of Slurm jobs of earlier calls */
+    sync_result away; /* progress of runs that earlier calls gave away */
+    launch_options l = {.program = p->program, .experiment = x->name, .folder = folder, .progress = PROGRESS_NONE};
     if (!s->o->no_check) check_new_plugins(x, cache, s->talk);
-    int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, x->name, folder, false, PROGRESS_NONE, &away, e) ||
+    int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, &l, false, &away, e) ||
               run_freeze(*d, x, s->c->argc, s->c->argv, frozen, n, e);
     free(folder);
     free(cache);
@@ -278,9 +281,8 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     if (result.interrupted) return 128 + result.interrupted;
     if (!l->detach || !result.left) return code;
     if (s->talk)
-        fprintf(stderr,
-                "%zu runs are in Slurm; `ablate sync %s` records their progress, the same command resumes them\n",
-                result.left, x->name);
+        fprintf(stderr, "%zu runs are %s; `ablate sync %s` records their progress, the same command resumes them\n",
+                result.left, l->slurm ? "in Slurm" : "away", x->name);
     s->away = true;
     return 0;
 }

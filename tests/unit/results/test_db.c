@@ -251,9 +251,9 @@ static void test_release(db *d)
     waitpid(child, NULL, 0);
     close(out[0]), close(out[1]);
     db_owner(owner);
-    CHECK(owner_is_dead(text));
-    CHECK(!owner_is_dead(owner));
-    CHECK(!owner_is_dead("elsewhere/12345678.9/1/1"));
+    CHECK(db_owner_is_gone(text));
+    CHECK(!db_owner_is_gone(owner));
+    CHECK(!db_owner_is_gone("elsewhere/12345678.9/1/1"));
     e.text[0] = 0;
     CHECK_INT(db_claim_next(d, "toy", NULL, 0, text, 1e6, &c, &e), 1);
     int64_t dead = c.run;

@@ -1,0 +1,395 @@
+/* away.c - the host's side of runs that a job engine trains (away.h): claims, events by file, the ends of runs, and
+ * `ablate sync`. */
+#include "lab/launch/away.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const away_engine *const engines[] = {&slurm_engine, &command_engine};
+
+char *away_part(const char *spool, const char *what, int64_t i)
+{
+    return xprintf("%s/%s-%lld", spool, what, (long long)i);
+}
+
+char *away_events(const char *spool, int64_t i, int start)
+{
+    return start ? xprintf("%s/events-%lld.%d", spool, (long long)i, start) : away_part(spool, "events", i);
+}
+
+double away_lease(void)
+{
+    enum { LEASE = 60 };
+    const char *given = getenv("ABLATE_TASK_LEASE");
+    double seconds;
+    return given && parse_real(given, &seconds) && seconds > 0 ? seconds : LEASE;
+}
+
+/* By the file system's clock, which may differ from this machine's. Opening asks a network file system anew. */
+double away_silence(const char *spool, int64_t i, struct timespec *touched)
+{
+    struct stat owner, probe;
+    char *path = away_part(spool, "owner", i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
+    int there = open(path, O_RDONLY | O_CLOEXEC),
+        now = there < 0 ? -1 : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool known = now >= 0 && !fstat(there, &owner) && write(now, "", 1) == 1 && !fsync(now) && !fstat(now, &probe);
+    double age = known ? difftime(probe.st_mtime, owner.st_mtime) : 0;
+    if (known && touched) *touched = owner.st_mtim;
+    if (there >= 0) close(there);
+    if (now >= 0) close(now), unlink(file);
+    free(path);
+    free(file);
+    return there < 0 ? -1 : age > 0 ? age : 0;
+}
+
+static void job_free(away_job *j)
+{
+    for (size_t i = 0; i < j->n; i++) worker_clear(&j->run[i].w);
+    free(j->run);
+    free(j->spool);
+    free(j->command);
+    *j = (away_job){0};
+}
+
+/* ---- submitting ---- */
+
+static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
+{
+    worker *w = &j->run[i].w;
+    const db_claim *c = &w->claim;
+    w->events = away_events(j->spool, (int64_t)i,
+                            0); /* the event file of ranks; a worker without ranks uses its descriptor 3 */
+    if (worker_folder(w, l->o, e)) return -1;
+    if (w->ranks > j->ranks) j->ranks = w->ranks;
+    char **args = worker_arguments(w, 0, l->o, l->threads);
+    str text = {0};
+    for (int k = 0; args[k]; k++) {
+        if (strchr(args[k], '\n'))
+            return str_free(&text), fail(e, "\"%s\": names for a job engine cannot contain line ends", args[k]);
+        str_addf(&text, "%s\n", args[k]);
+    }
+    char *path = away_part(j->spool, "arguments", (int64_t)i);
+    int bad = file_write(path, text.s, text.n, e);
+    free(path);
+    str_free(&text);
+    str_addf(claims, "%lld\t%lld\t%lld\t%lld\t%s\t%s\t%s\n", (long long)c->run, (long long)c->attempt,
+             (long long)c->generation, (long long)c->seed, c->owner, c->name, w->folder);
+    return bad;
+}
+
+static int claim_all(launcher *l, away_job *j, err *e)
+{
+    size_t cap = 0;
+    const char *token = strrchr(j->spool, '/') + 1;
+    snprintf(l->owner, sizeof l->owner, "%s/%s", j->engine->name, token);
+    for (;;) {
+        db_claim c;
+        int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, AWAY, &c, e);
+        if (got <= 0) return got;
+        j->run = grow(j->run, &cap, j->n + 1, sizeof *j->run);
+        j->run[j->n] = (away_run){.w = {.claim = c, .fd = -1, .facts = DB_PROVENANCE_UNKNOWN, .started = ticks()}};
+        j->n++;
+    }
+}
+
+/* Returns every claim of this process: nothing was submitted. */
+static void give_back(launcher *l, away_job *j)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        err ignored = {0};
+        db_finish(l->d, &j->run[i].w.claim, DB_QUEUED, -1, -1, NULL, &ignored);
+    }
+}
+
+static void forget(const away_job *j); /* below */
+
+static int submit(launcher *l, away_job *j, err *e)
+{
+    str claims = {0};
+    j->per_task = l->o->per_task > 0 ? l->o->per_task : 1;
+    j->spool =
+        xprintf("%s/%s/%s/%lld-%ld", l->o->folder, l->o->experiment, j->engine->name, (long long)now(), (long)getpid());
+    char *path = path_join(j->spool, "claims");
+    int bad = make_folders(j->spool, e) || claim_all(l, j, e);
+    for (size_t i = 0; i < j->n && !bad; i++) bad = write_task(l, j, i, &claims, e);
+    if (!bad && j->n) bad = file_write(path, claims.s, claims.n, e) || j->engine->submit(l, j, e);
+    for (size_t i = 0; i < j->n && !bad; i++) {
+        worker *w = &j->run[i].w;
+        provenance_put(&l->from, w);
+        w->facts.pid = -1, w->facts.host = NULL; /* the worker tells its host */
+        if (j->engine == &slurm_engine)
+            w->facts.slurm_job = arena_printf(&w->texts, "%s_%zu", j->id, i / (size_t)j->per_task);
+        bad = db_attempt(l->d, &w->claim, &w->facts, e);
+        l->p.running++;
+    }
+    if (bad && !j->id[0]) give_back(l, j), forget(j);
+    str_free(&claims);
+    free(path);
+    return bad;
+}
+
+/* ---- listening ---- */
+
+static int take_from(launcher *l, away_run *a, const char *path, err *e)
+{
+    char text[65536];
+    FILE *f = fopen(path, "r");
+    int bad = 0;
+    if (!f) return 0; /* not started yet */
+    if (!fseeko(f, a->read, SEEK_SET))
+        for (size_t n; !bad && (n = fread(text, 1, sizeof text, f)) > 0;) {
+            str_addn(&a->w.buffer, text, n);
+            a->read += (off_t)n;
+            bad = launch_take_events(l, &a->w, e);
+        }
+    fclose(f);
+    return bad;
+}
+
+/* The events of all starts, one after the other. Once a start has a successor, nothing more of it counts. */
+static int take_events(launcher *l, away_job *j, size_t i, err *e)
+{
+    away_run *a = &j->run[i];
+    int bad = 0;
+    for (bool more = true; more && !bad;) {
+        char *now = away_events(j->spool, (int64_t)i, a->start),
+             *next = away_events(j->spool, (int64_t)i, a->start + 1);
+        more = file_exists(next);
+        bad = take_from(l, a, now, e);
+        if (more && !bad) a->start++, a->read = 0, str_clear(&a->w.buffer);
+        free(now);
+        free(next);
+    }
+    return bad;
+}
+
+int away_ended(const away_job *j, size_t i, int *code, int *sig)
+{
+    char *path = away_part(j->spool, "exit", (int64_t)i);
+    str text = {0};
+    err none = {0};
+    int found = file_exists(path) && !file_read(path, &text, &none) && sscanf(str_text(&text), "%d %d", code, sig) == 2;
+    str_free(&text);
+    free(path);
+    return found;
+}
+
+/* A write failed: another process has the run now (then it is dropped), or the database fails (-1). */
+static int lose(launcher *l, away_run *a, err *e)
+{
+    if (db_holds(l->d, &a->w.claim)) return -1;
+    *e = (err){0};
+    snprintf(a->w.error, sizeof a->w.error, "another process has taken over this run");
+    progress_event(&l->p, &a->w, "lost", a->w.dev_ppl);
+    l->p.running--;
+    worker_clear(&a->w);
+    a->over = true;
+    return 0;
+}
+
+int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e)
+{
+    away_run *a = &j->run[i];
+    const char *what;
+    if (take_events(l, j, i, e)) return lose(l, a, e); /* what it told last */
+    enum db_status s = launch_outcome(l, &a->w, code, sig, &what);
+    if (j->engine->end) j->engine->end(a);
+    if (launch_end(l, &a->w, s, code, sig, what, e)) return lose(l, a, e);
+    a->over = true;
+    return 0;
+}
+
+static size_t still_away(const away_job *j)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < j->n; i++) n += !j->run[i].over;
+    return n;
+}
+
+static int look(launcher *l, away_job *j, err *e)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        away_run *a = &j->run[i];
+        int code, sig;
+        if (a->over) continue;
+        bool over = away_ended(j, i, &code, &sig);
+        if (over ? away_end(l, j, i, code, sig, e) : take_events(l, j, i, e) && lose(l, a, e)) return -1;
+    }
+    if (ticks() - j->asked < j->engine->ask) return 0;
+    j->asked = ticks();
+    return j->engine->look(l, j, e);
+}
+
+static int beat(launcher *l, away_job *j, err *e)
+{
+    if (ticks() - l->last_beat < LAUNCH_BEAT) return 0;
+    l->last_beat = ticks();
+    for (size_t i = 0; i < j->n; i++) {
+        away_run *a = &j->run[i];
+        if (!a->over &&
+            db_heartbeat(l->d, &a->w.claim, a->w.total ? a->w.step : -1, a->w.total ? a->w.total : -1, AWAY, e) &&
+            lose(l, a, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* The first signal cancels the job: workers checkpoint and exit, the same command resumes. */
+static void handle_interrupts(launcher *l, away_job *j, int *handled)
+{
+    if (*handled == launch_interrupts) return;
+    *handled = launch_interrupts;
+    l->out->interrupted = launch_signal;
+    j->cancelled = true;
+    progress_interrupted(&l->p, *handled, (int)still_away(j));
+    j->engine->cancel(j);
+}
+
+static void forget(const away_job *j) /* removes its folder: everything is in the database and the runs' folders */
+{
+    DIR *d = opendir(j->spool);
+    struct dirent *x;
+    while (d && (x = readdir(d))) {
+        char *path = x->d_name[0] == '.' ? NULL : path_join(j->spool, x->d_name);
+        if (path) unlink(path);
+        free(path);
+    }
+    if (d) closedir(d);
+    rmdir(j->spool);
+}
+
+static int wait_for(launcher *l, away_job *j, err *e)
+{
+    int handled = 0;
+    while (still_away(j)) {
+        handle_interrupts(l, j, &handled);
+        if (beat(l, j, e) || look(l, j, e)) return -1;
+        if (still_away(j)) sleep(AWAY_LOOK);
+    }
+    forget(j);
+    return 0;
+}
+
+int away_runs(launcher *l, const away_engine *how, err *e)
+{
+    away_job j = {.engine = how};
+    int bad = submit(l, &j, e);
+    if (!bad && j.n && !l->o->detach) bad = wait_for(l, &j, e);
+    if (!j.n && j.spool) forget(&j);
+    job_free(&j);
+    return bad;
+}
+
+/* ---- ablate sync ---- */
+
+/* A claim as submit() wrote it. */
+static int read_claim(away_run *a, char *line, err *e)
+{
+    char *f[7];
+    int n = 0;
+    for (char *save = NULL, *w = strtok_r(line, "\t", &save); w && n < 7; w = strtok_r(NULL, "\t", &save)) f[n++] = w;
+    *a = (away_run){.w = {.fd = -1, .facts = DB_PROVENANCE_UNKNOWN, .started = ticks()}};
+    db_claim *c = &a->w.claim;
+    if (n != 7 || !parse_int(f[0], &c->run) || !parse_int(f[1], &c->attempt) || !parse_int(f[2], &c->generation) ||
+        !parse_int(f[3], &c->seed) || strlen(f[4]) >= sizeof c->owner)
+        return fail(e, "not a claim of this program");
+    snprintf(c->owner, sizeof c->owner, "%s", f[4]);
+    c->name = xstrdup(f[5]);
+    a->w.folder = xstrdup(f[6]);
+    a->w.log = path_join(f[6], "log.txt");
+    return 0;
+}
+
+/* 1: a job of ours; 0: nothing was submitted there; -1. */
+static int job_read(away_job *j, launcher *l, const away_engine *how, const char *spool, err *e)
+{
+    str claims = {0};
+    char **lines = NULL, *path = path_join(spool, "claims");
+    size_t n = 0;
+    *j = (away_job){.engine = how, .spool = xstrdup(spool), .per_task = 1};
+    int rc = file_exists(path) ? how->read(j, e) : 0;
+    if (rc > 0 && file_lines(path, &claims, &lines, &n, e)) rc = -1;
+    if (rc > 0) j->run = xcalloc(n + 1, sizeof *j->run);
+    for (size_t i = 0; i < n && rc > 0; i++) {
+        if (read_claim(&j->run[i], lines[i], e)) rc = fail_in(e, "%s:%zu: ", path, i + 1);
+        j->n++;
+        if (rc > 0 && !db_holds(l->d, &j->run[i].w.claim)) j->run[i].over = true;
+        l->p.running += rc > 0 && !j->run[i].over;
+    }
+    free(lines);
+    str_free(&claims);
+    free(path);
+    return rc;
+}
+
+static int sync_job(launcher *l, const away_engine *how, const char *spool, bool wait, sync_result *out, err *e)
+{
+    away_job j = {0};
+    int rc = job_read(&j, l, how, spool, e), bad = rc < 0;
+    if (rc > 0) {
+        out->jobs++;
+        size_t before = still_away(&j);
+        if (wait)
+            bad = wait_for(l, &j, e);
+        else {
+            l->last_beat = 0;
+            for (int k = 0; k < AWAY_GRACE && !bad && still_away(&j); k++) { /* enough to miss a task for good */
+                j.asked = -how->ask;
+                if (k) sleep(AWAY_LOOK);
+                bad = beat(l, &j, e) || look(l, &j, e);
+            }
+        }
+        out->taken += before - still_away(&j);
+        out->left += still_away(&j);
+        if (!bad && !still_away(&j) && !wait) forget(&j);
+    }
+    job_free(&j);
+    return bad ? -1 : 0;
+}
+
+static int sync_engine(launcher *l, const away_engine *how, bool wait, sync_result *out, err *e)
+{
+    char *spools = xprintf("%s/%s/%s", l->o->folder, l->o->experiment, how->name);
+    DIR *jobs = opendir(spools);
+    struct dirent *x;
+    int bad = 0;
+    while (jobs && !bad && (x = readdir(jobs))) {
+        char *path = x->d_name[0] == '.' ? NULL : path_join(spools, x->d_name);
+        if (path) bad = sync_job(l, how, path, wait, out, e);
+        free(path);
+    }
+    if (jobs) closedir(jobs), rmdir(spools);
+    free(spools);
+    return bad;
+}
+
+bool launch_is_away(const char *folder, const char *experiment)
+{
+    bool any = false;
+    for (size_t k = 0; k < LENGTH(engines); k++) {
+        char *path = xprintf("%s/%s/%s", folder, experiment, engines[k]->name);
+        any = any || file_exists(path);
+        free(path);
+    }
+    return any;
+}
+
+int launch_sync(db *d, const launch_options *o, bool wait, sync_result *out, err *e)
+{
+    launch_result result = {0};
+    *out = (sync_result){0};
+    if (!launch_is_away(o->folder, o->experiment)) return 0;
+    launcher *l = xcalloc(1, sizeof *l);
+    *l = (launcher){.d = d, .o = o, .out = &result};
+    int bad = 0;
+    progress_begin(&l->p, o);
+    if (wait) launch_catch_signals();
+    for (size_t k = 0; k < LENGTH(engines) && !bad; k++) bad = sync_engine(l, engines[k], wait, out, e);
+    if (wait) launch_let_signals_go();
+    progress_end(&l->p, NULL);
+    free(l);
+    return bad;
+}

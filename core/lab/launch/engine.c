@@ -1,0 +1,332 @@
+/* engine.c - runs that any job engine trains (away.h): `ablate run --launcher COMMAND`. The engine is told no more than
+ * to start `ablate worker FOLDER` for each run, on a machine that sees the folder, and is asked nothing.
+ *
+ *     FOLDER/job   of a run that waits or trains: the spool, and the run's number in it; without it, a task does
+ *                  nothing and a running one stops
+ *     command      in the spool: how many commands run at a time, and COMMAND
+ *     round-R      the runs that COMMAND is started for, one number per line
+ *     host-R       who starts them (db_owner)
+ *     status-I     the exit status of the last COMMAND for run I, when it has ended
+ *     output.txt   what the commands wrote
+ *
+ * A run whose task is silent for a lease is lost, and COMMAND starts again for it: should the task live after all, or
+ * the engine start it again too, only one has the run (task.c). So is a run that never started if COMMAND failed. Else
+ * it waits in the engine, as long as it takes. */
+#include "lab/launch/away.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_STARTS = 20, MOST_FAILURES = 3 }; /* of one run's command; of those that never became a task */
+
+static char *job_of(const away_run *a) { return path_join(a->w.folder, "job"); }
+
+static void withdraw(const away_run *a)
+{
+    char *path = job_of(a);
+    unlink(path);
+    free(path);
+}
+
+/* ---- the process that starts the commands ---- */
+
+/* Shells of the engine and of other machines read the command again, so it has nothing that they would change. */
+static int check_path(const char *path, err *e)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=+,:@%-";
+    size_t n = strspn(path, plain);
+    return path[n] ? fail(e,
+                          "%s: found '%c' in the path, expected only letters, digits and _./=+,:@%%-, because the "
+                          "launcher's shells read it",
+                          path, path[n])
+                   : 0;
+}
+
+typedef struct {
+    const char *program, *spool, *command;
+    int64_t at_once;
+    char **folder; /* [n] of its runs */
+    int64_t *run;
+    pid_t *pid;
+    size_t n;
+} round_of;
+
+static void put_status(const round_of *r, size_t k, int status)
+{
+    char text[32], *path = away_part(r->spool, "status", r->run[k]);
+    err none = {0};
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    file_write(path, text, (size_t)snprintf(text, sizeof text, "%d\n", code), &none);
+    free(path);
+}
+
+static void add_command(const round_of *r, size_t k, str *out)
+{
+    str_addf(out, "%s worker %s", r->program, r->folder[k]);
+}
+
+/* COMMAND for a run: each {} becomes the run's command. */
+static pid_t start_one(const round_of *r, size_t k)
+{
+    str line = {0};
+    const char *at = r->command;
+    for (const char *hole; (hole = strstr(at, "{}")); at = hole + 2) {
+        str_addn(&line, at, (size_t)(hole - at));
+        add_command(r, k, &line);
+    }
+    str_add(&line, at);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", str_text(&line), (char *)NULL);
+        _exit(127);
+    }
+    str_free(&line);
+    return pid;
+}
+
+static void run_each(round_of *r)
+{
+    int64_t running = 0;
+    for (size_t next = 0; running || next < r->n;) {
+        int status = 0;
+        if (next < r->n && running < r->at_once) {
+            r->pid[next] = start_one(r, next);
+            if (r->pid[next] > 0)
+                running++;
+            else
+                put_status(r, next, 127 << 8);
+            next++;
+            continue;
+        }
+        pid_t gone = wait(&status);
+        if (gone < 0 && errno != EINTR) return;
+        for (size_t k = 0; k < next && gone > 0; k++)
+            if (r->pid[k] == gone) put_status(r, k, status), r->pid[k] = 0, running--;
+    }
+}
+
+static void run_all(round_of *r)
+{
+    str lines = {0};
+    for (size_t k = 0; k < r->n; k++) add_command(r, k, &lines), str_addc(&lines, '\n');
+    FILE *f = popen(r->command, "w");
+    int status = 127 << 8;
+    if (f) fwrite(lines.s, 1, lines.n, f), status = pclose(f);
+    for (size_t k = 0; k < r->n; k++) put_status(r, k, status);
+    str_free(&lines);
+}
+
+/* The folder of each run of the spool, from its claims. */
+static int read_round(round_of *r, int64_t round, err *e)
+{
+    str claims = {0}, list = {0};
+    char **claim = NULL, **number = NULL, *all = path_join(r->spool, "claims"),
+         *file = away_part(r->spool, "round", round);
+    size_t n_claims = 0, n = 0;
+    int bad = file_lines(all, &claims, &claim, &n_claims, e) || file_lines(file, &list, &number, &n, e);
+    r->folder = xcalloc(n + 1, sizeof *r->folder);
+    r->run = xcalloc(n + 1, sizeof *r->run);
+    r->pid = xcalloc(n + 1, sizeof *r->pid);
+    for (size_t k = 0; k < n && !bad; k++) {
+        int64_t i;
+        const char *tab = parse_int(number[k], &i) && i >= 0 && (size_t)i < n_claims ? strrchr(claim[i], '\t') : NULL;
+        if (!tab) {
+            bad = fail(e, "%s:%zu: found \"%s\", expected the number of a run", file, k + 1, number[k]);
+            break;
+        }
+        r->run[k] = i, r->folder[k] = xstrdup(tab + 1), r->n = k + 1;
+    }
+    free(claim), free(number), free(all), free(file);
+    str_free(&claims);
+    str_free(&list);
+    return bad ? -1 : 0;
+}
+
+int launch_round(const char *program, const char *spool, int64_t round, err *e)
+{
+    round_of r = {.program = program, .spool = spool};
+    char me[128], *host = away_part(spool, "host", round), *path = path_join(spool, "command"), *line = NULL;
+    str command = {0};
+    db_owner(me);
+    signal(SIGPIPE, SIG_IGN);
+    int bad = read_round(&r, round, e) || file_read(path, &command, e);
+    if (!bad) line = strchr(command.s, '\n');
+    if (!bad && line) *line = 0, r.command = line + 1;
+    if (!bad && (!line || !parse_int(command.s, &r.at_once))) bad = fail(e, "%s: not of this program", path);
+    if (!bad) bad = file_write(host, me, strlen(me), e);
+    if (!bad) strstr(r.command, "{}") ? run_each(&r) : run_all(&r);
+    for (size_t k = 0; k < r.n; k++) free(r.folder[k]);
+    free(r.folder), free(r.run), free(r.pid);
+    free(host), free(path);
+    str_free(&command);
+    return bad;
+}
+
+/* ---- the host's side ---- */
+
+/* Starts that process, which the host's end does not end, for the runs in `which`. */
+static int start_round(const launcher *l, away_job *j, const size_t *which, size_t n, err *e)
+{
+    str list = {0};
+    for (size_t k = 0; k < n; k++) {
+        char *status = away_part(j->spool, "status", (int64_t)which[k]);
+        unlink(status);
+        free(status);
+        str_addf(&list, "%zu\n", which[k]);
+        j->run[which[k]].launched++, j->run[which[k]].missing = 0;
+    }
+    char *path = away_part(j->spool, "round", ++j->rounds), *output = path_join(j->spool, "output.txt");
+    int bad = file_write(path, list.s, list.n, e);
+    char round[16];
+    snprintf(round, sizeof round, "%d", j->rounds);
+    pid_t pid = bad ? -1 : fork();
+    if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
+        setsid();
+        int nothing = open("/dev/null", O_RDONLY), out = open(output, O_WRONLY | O_CREAT | O_APPEND, 0666);
+        dup2(nothing, 0), dup2(out, 1), dup2(out, 2);
+        for (int fd = 3; fd < 1024; fd++) close(fd); /* above all the database's */
+        execl(l->o->program, "ablate", "launch-round", j->spool, round, (char *)NULL);
+        _exit(127);
+    }
+    if (pid < 0 && !bad) bad = fail(e, "cannot start the launcher: %s", strerror(errno));
+    str_free(&list);
+    free(path), free(output);
+    return bad;
+}
+
+static int submit(launcher *l, away_job *j, err *e)
+{
+    str text = {0};
+    char *path = path_join(j->spool, "command");
+    size_t *which = xcalloc(j->n + 1, sizeof *which);
+    str_addf(&text, "%d\n%s", l->o->workers > 1 ? l->o->workers : 1, l->o->command);
+    int bad = check_path(l->o->program, e) || check_path(j->spool, e) || file_write(path, text.s, text.n, e);
+    if (!bad && j->ranks > 1) bad = fail(e, "found a run with ranks = %d, expected none with a launcher", j->ranks);
+    for (size_t i = 0; i < j->n && !bad; i++) {
+        char *job = job_of(&j->run[i]);
+        str_clear(&text);
+        str_addf(&text, "%s\n%zu\n", j->spool, i);
+        bad = file_write(job, text.s, text.n, e);
+        which[i] = i;
+        free(job);
+    }
+    if (!bad) bad = start_round(l, j, which, j->n, e);
+    if (!bad) {
+        snprintf(j->id, sizeof j->id, "%s", strrchr(j->spool, '/') + 1);
+        progress_line(&l->p, "%zu run%s handed to: %s", j->n, j->n == 1 ? "" : "s", l->o->command);
+    }
+    for (size_t i = 0; i < j->n && bad; i++)
+        if (j->run[i].w.folder) withdraw(&j->run[i]);
+    str_free(&text);
+    free(path);
+    free(which);
+    return bad;
+}
+
+static int read_job(away_job *j, err *e)
+{
+    char *path = away_part(j->spool, "round", 1);
+    (void)e;
+    int found = file_exists(path);
+    while (file_exists(path)) free(path), path = away_part(j->spool, "round", ++j->rounds + 1);
+    free(path);
+    snprintf(j->id, sizeof j->id, "%s", strrchr(j->spool, '/') + 1);
+    return found;
+}
+
+/* The status of the last command for run i; -1: it runs; -2: its process is gone without telling one. */
+static int status_of(const away_job *j, size_t i)
+{
+    char *path = away_part(j->spool, "status", (int64_t)i), *host = away_part(j->spool, "host", j->rounds);
+    str text = {0}, owner = {0};
+    err none = {0};
+    int64_t code;
+    bool told = file_exists(path) && !file_read(path, &text, &none) && parse_int(trim(text.s), &code);
+    bool gone = !told && file_exists(host) && !file_read(host, &owner, &none) && db_owner_is_gone(str_text(&owner));
+    int status = told ? (int)code : gone ? -2 : -1;
+    str_free(&text);
+    str_free(&owner);
+    free(path), free(host);
+    return status;
+}
+
+static const char *why(const away_job *j, size_t i, int status, char out[320])
+{
+    if (status >= 0)
+        snprintf(out, 320,
+                 "its launcher ended %d times without training it, at last with status %d; %s/output.txt has "
+                 "what it said",
+                 j->run[i].launched, status, j->spool);
+    else
+        snprintf(out, 320, "its tasks went silent %d times", j->run[i].launched);
+    return out;
+}
+
+/* Is run i lost: its task is silent, or it has none and its command did not leave it to an engine? */
+static bool is_lost(away_job *j, size_t i, double *silent, int *status)
+{
+    away_run *a = &j->run[i];
+    int code, sig;
+    *silent = away_silence(j->spool, (int64_t)i, NULL);
+    *status = status_of(j, i);
+    bool lost = *silent >= 0 ? *silent > away_lease() : j->cancelled || *status > 0 || *status == -2;
+    if (!lost || away_ended(j, i, &code, &sig)) return a->missing = 0, false;
+    return ++a->missing >= (j->cancelled ? 1 : AWAY_GRACE);
+}
+
+static int look(launcher *l, away_job *j, err *e)
+{
+    size_t *again = xcalloc(j->n + 1, sizeof *again), n = 0;
+    int bad = 0;
+    while (waitpid(-1, NULL, WNOHANG) > 0) {} /* processes of rounds */
+    for (size_t i = 0; i < j->n && !bad; i++) {
+        away_run *a = &j->run[i];
+        double silent;
+        int status;
+        if (a->over || !is_lost(j, i, &silent, &status)) continue;
+        if (j->cancelled) {
+            bad = away_end(l, j, i, WORKER_STOPPED, -1, e);
+        } else if (a->launched >= (silent < 0 && !a->start && !a->read ? MOST_FAILURES : MOST_STARTS)) {
+            char text[320];
+            snprintf(a->w.error, sizeof a->w.error, "%s", why(j, i, status, text));
+            bad = away_end(l, j, i, -1, SIGKILL, e);
+        } else {
+            progress_line(&l->p, "again   %s s%lld: %s", a->w.claim.name, (long long)a->w.claim.seed,
+                          silent >= 0 ? "its task is silent" : "its launcher ended without training it");
+            again[n++] = i;
+        }
+    }
+    if (n && !bad) bad = start_round(l, j, again, n, e);
+    free(again);
+    return bad;
+}
+
+/* Tasks that find no job stop; the processes that start commands end, with all they started here. */
+static void cancel(away_job *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (!j->run[i].over) withdraw(&j->run[i]);
+    for (int r = 1; r <= j->rounds; r++) {
+        char *path = away_part(j->spool, "host", r), *pid;
+        str owner = {0};
+        err none = {0};
+        long group = 0;
+        if (file_exists(path) && !file_read(path, &owner, &none) && !db_owner_is_gone(str_text(&owner)) &&
+            (pid = strchr(str_text(&owner), '/')) && (pid = strchr(pid + 1, '/')))
+            group = strtol(pid + 1, NULL, 10);
+        if (group > 1 && getpgid((pid_t)group) == (pid_t)group) kill((pid_t)-group, SIGTERM);
+        str_free(&owner);
+        free(path);
+    }
+}
+
+const away_engine command_engine = {
+    .name = "engine", .ask = 2, .submit = submit, .read = read_job, .look = look, .cancel = cancel, .end = withdraw};

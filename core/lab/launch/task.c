@@ -1,0 +1,298 @@
+/* task.c - the side of the runs that are away (away.h): a task starts the workers of its runs at the same time, keeps
+ * them as long as they are its own, forwards signals, and records how each run ended.
+ *
+ * In Slurm, USR1 comes two minutes before the time limit (sbatch --signal): workers write a checkpoint and exit, and
+ * the task asks Slurm to requeue it. TERM is a cancellation or a preemption: workers checkpoint too. A task that Slurm
+ * requeues starts again in the same folders; a cancelled one never does, and the host reports it. With another engine a
+ * task is `ablate worker FOLDER`; the host withdraws its runs by removing FOLDER/job.
+ */
+#include "lab/launch/away.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A run's command line, one argument per line, as written by away.c. */
+typedef struct {
+    str text;
+    char **lines, **args; /* args: NULL at the end */
+    const char *folder;
+    bool ranked; /* it is mpirun's */
+} arguments;
+
+static void arguments_free(arguments *a)
+{
+    free(a->lines);
+    free(a->args);
+    str_free(&a->text);
+}
+
+/* start: how many workers of this run came before; they left checkpoints, and events in other files. */
+static int arguments_read(arguments *a, const char *spool, int64_t i, int start, char *events, err *e)
+{
+    char *path = away_part(spool, "arguments", i);
+    size_t n = 0, k = 0;
+    *a = (arguments){.folder = spool};
+    int bad = file_lines(path, &a->text, &a->lines, &n, e);
+    free(path);
+    if (bad) return -1;
+    a->args = xcalloc(n + 1, sizeof *a->args);
+    for (size_t at = 0; at < n; at++) {
+        if (start && same(a->lines[at], "--fresh")) continue;
+        if (at && same(a->lines[at - 1], "--folder")) a->folder = a->lines[at];
+        a->ranked = a->ranked || same(a->lines[at], "--ranks");
+        a->args[k++] = at && same(a->lines[at - 1], "--events") ? events : a->lines[at];
+    }
+    return 0;
+}
+
+static void child(const char *program, const arguments *a, const char *log, const char *events, pid_t parent)
+{
+    int out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), to = open(events, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    if (out < 0 || to < 0) _exit(127);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGUSR1, SIG_IGN);
+    dup2(out, 1), dup2(out, 2);
+    if (to != 3) dup2(to, 3);
+    setpgid(0, 0); /* what an engine tells its group, the task tells its worker */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(WORKER_STOPPED);
+    if (a->ranked) {
+        ranks_environment();
+        execvp(a->args[0], a->args);
+    } else {
+        execv(program, a->args);
+    }
+    _exit(127);
+}
+
+/* Starts a worker of run i, with a file of its own for its events. 0: no process. */
+static pid_t start(const char *program, const char *spool, int64_t i, bool *ranked, err *e)
+{
+    int number = 0;
+    char *events = away_events(spool, i, number);
+    while (file_exists(events)) free(events), events = away_events(spool, i, ++number);
+    arguments a;
+    pid_t pid = 0;
+    if (!arguments_read(&a, spool, i, number, events, e)) {
+        char *log = path_join(a.folder, "log.txt");
+        *ranked = a.ranked;
+        if (a.ranked) ranks_clear(a.folder);
+        pid_t parent = getpid();
+        pid = fork();
+        if (pid == 0) child(program, &a, log, events, parent);
+        if (pid < 0) pid = 0, fail(e, "cannot start a worker: %s", strerror(errno));
+        free(log);
+    }
+    arguments_free(&a);
+    free(events);
+    return pid;
+}
+
+/* ---- one task per run ---- */
+
+enum { TOUCH = 2, MOST = 1024 }; /* seconds between signs of life; runs of a task */
+
+typedef struct {
+    const char *spool, *job; /* job: FOLDER/job, or NULL in Slurm */
+    int64_t first, n, left;  /* its runs; workers that have not ended */
+    pid_t *pid;              /* [n] */
+    bool *ranked;            /* [n] pid is mpirun's */
+    char me[192];
+    bool time_is_up, told, again; /* again: a run was stopped before it was done */
+} task;
+
+static bool is_mine(const task *t, int64_t i)
+{
+    char *path = away_part(t->spool, "owner", i);
+    str text = {0};
+    err none = {0};
+    bool mine = !file_read(path, &text, &none) && same(str_text(&text), t->me);
+    str_free(&text);
+    free(path);
+    return mine;
+}
+
+/* Takes run i if nobody has it, or whoever had it has been silent for a lease. */
+static bool take(const task *t, int64_t i)
+{
+    char *path = away_part(t->spool, "owner", i);
+    err none = {0};
+    struct timespec first = {0}, last = {0};
+    double silent = away_silence(t->spool, i, &first), lease = away_lease();
+    bool lives = false, got = false;
+    while (silent >= 0 && silent < lease && !lives) {
+        sleep(1);
+        silent = away_silence(t->spool, i, &last);
+        lives = silent >= 0 && (last.tv_sec != first.tv_sec || last.tv_nsec != first.tv_nsec);
+    }
+    int fd = silent < 0 && !lives ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                                  : -1; /* the first of two wins */
+    if (fd >= 0) close(fd);
+    if (fd >= 0 || (silent >= lease && !lives)) {
+        got = !file_write(path, t->me, strlen(t->me), &none);
+        if (silent >= lease) sleep(TOUCH); /* of two that take over, the last to write has it */
+        got = got && is_mine(t, i);
+    }
+    free(path);
+    return got;
+}
+
+static void leave(const task *t, int64_t i)
+{
+    char *path = away_part(t->spool, "owner", i);
+    if (is_mine(t, i)) unlink(path);
+    free(path);
+}
+
+/* Of a worker whose run another task has taken meanwhile, because this one was silent, nothing may come any more. */
+static void keep(task *t)
+{
+    for (int64_t k = 0; k < t->n; k++) {
+        char *path = away_part(t->spool, "owner", t->first + k);
+        if (t->pid[k] > 0) {
+            if (is_mine(t, t->first + k))
+                utimensat(AT_FDCWD, path, NULL, 0);
+            else
+                kill(t->pid[k], SIGKILL);
+        }
+        free(path);
+    }
+}
+
+static int write_exit(const char *spool, int64_t i, int code, int sig, err *e)
+{
+    char *path = away_part(spool, "exit", i), text[32];
+    int n = snprintf(text, sizeof text, "%d %d\n", code, sig), bad = file_write(path, text, (size_t)n, e);
+    free(path);
+    return bad;
+}
+
+/* Asks Slurm to run this task again, from the checkpoints. */
+static int requeue(void)
+{
+    const char *job = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
+    char *id = xprintf("%s_%s", job ? job : "", task ? task : "");
+    char *said = job && task ? output_of((const char *const[]){"scontrol", "requeue", id, NULL}) : NULL;
+    int bad = !said;
+    free(said);
+    free(id);
+    return bad;
+}
+
+/* Threads of each worker if its command line leaves them open (--threads 0): its share of the task's cores. */
+static void share_cores(int64_t per_task)
+{
+    int64_t cores = 1;
+    const char *given = getenv("SLURM_CPUS_PER_TASK");
+    if (given) parse_int(given, &cores);
+    char *share = xprintf("%lld", (long long)(cores / per_task > 0 ? cores / per_task : 1));
+    setenv("OMP_NUM_THREADS", share, 1);
+    free(share);
+}
+
+static void tell_to_stop(task *t)
+{
+    for (int64_t k = 0; k < t->n && !t->told; k++)
+        if (t->pid[k] > 0) kill(t->pid[k], t->ranked[k] ? SIGUSR1 : SIGTERM);
+    t->told = true;
+}
+
+static void take_ended(task *t)
+{
+    int status;
+    for (pid_t gone; (gone = waitpid(-1, &status, WNOHANG)) > 0;)
+        for (int64_t k = 0; k < t->n; k++) {
+            if (t->pid[k] != gone) continue;
+            int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+            err e = {0};
+            if (t->ranked[k]) ranks_status(&code, &sig);
+            t->pid[k] = 0, t->left--;
+            if (!is_mine(t, t->first + k)) continue;
+            if (t->told && worker_was_asked(code, sig))
+                t->again = true, leave(t, t->first + k); /* this task, or the host's next call, resumes it */
+            else if (write_exit(t->spool, t->first + k, code, sig, &e))
+                fprintf(stderr, "ablate: %s\n", e.text);
+        }
+}
+
+static void start_all(task *t, const char *program)
+{
+    for (int64_t k = 0; k < t->n; k++) {
+        char *arguments = away_part(t->spool, "arguments", t->first + k),
+             *over = away_part(t->spool, "exit", t->first + k);
+        err e = {0};
+        if (file_exists(arguments) && !file_exists(over) && take(t, t->first + k))
+            t->pid[k] = start(program, t->spool, t->first + k, &t->ranked[k], &e);
+        t->left += t->pid[k] > 0;
+        if (e.text[0]) fprintf(stderr, "ablate: %s\n", e.text);
+        free(arguments);
+        free(over);
+    }
+}
+
+static void run(task *t, const char *program)
+{
+    sigset_t set;
+    struct timespec moment = {.tv_sec = TOUCH};
+    pid_t pid[MOST] = {0};
+    bool ranked[MOST] = {0};
+    t->pid = pid, t->ranked = ranked;
+    db_owner(t->me);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    start_all(t, program);
+    while (t->left) {
+        int s = sigtimedwait(&set, NULL, &moment);
+        t->time_is_up |= s == SIGUSR1;
+        if ((s > 0 && s != SIGCHLD) || (t->job && !file_exists(t->job))) tell_to_stop(t);
+        keep(t);
+        take_ended(t);
+    }
+}
+
+int task_run(const char *program, const char *spool, int64_t number, int64_t per_task)
+{
+    task t = {.spool = spool, .first = number * per_task, .n = per_task < MOST ? per_task : MOST};
+    share_cores(per_task);
+    run(&t, program);
+    if (t.again && t.time_is_up && requeue())
+        fprintf(stderr,
+                "ablate: Slurm did not requeue this task; the next `ablate run` of its sweep resumes its runs\n");
+    return 0;
+}
+
+int task_run_folder(const char *program, const char *folder, err *e)
+{
+    str text = {0};
+    char *job = path_join(folder, "job"), *line = NULL;
+    task t = {.job = job, .n = 1};
+    int code = file_exists(job)
+                   ? file_read(job, &text, e)
+                   : fail(e,
+                          "%s: found no run that waits for a task: it has ended, or `ablate run --launcher` did not "
+                          "prepare it",
+                          folder);
+    if (!code) line = strchr(text.s, '\n');
+    if (!code && (!line || (*line = 0, !parse_int(trim(line + 1), &t.first))))
+        code = fail(e, "%s: found a job that this program did not write", job);
+    if (!code) {
+        t.spool = text.s;
+        run(&t, program);
+        code = t.again ? WORKER_STOPPED : 0;
+    }
+    str_free(&text);
+    free(job);
+    return code;
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Runs that any job engine trains (--launcher COMMAND): plain shells, GNU parallel, also over ssh to this machine, and
+# HyperQueue where they are. Results equal a local sweep's, bit for bit; killed tasks, killed engines, second tasks for a
+# run, Ctrl-C and a host that leaves lose nothing.
+# fault: engine|quick|ablate worker "$home"/runs/none|select count(*) from run
+source "$(dirname "$0")/common.bash" "$@"
+export ABLATE_TASK_LEASE=5
+sweep() { # NAME STEPS
+    tiny "$1" "$2"
+    printf '[sweep a]\ncombine = grid\nheads = 1, 2, 4\ndropout = 0, 0.1\n'
+}
+figures() { sql "SELECT variant,metric,printf('%.17g',value) FROM results WHERE experiment='$1' ORDER BY 1,2"; }
+status() { sql "SELECT status,count(*) FROM runs WHERE experiment='$1' GROUP BY 1" | tr '\r\n' '  '; }
+launch() { ablate run "$@" --threads 1 --progress plain; }
+sweep near 1500 >near.ini
+exits 0 launch near.ini --workers 2
+as_near() { # NAME: trained, and with what the local sweep found
+    equal "$(figures "$1")" "$(figures near)" "results of $1"
+    equal "$(find "$ABLATE_HOME/runs/$1" -path '*engine/*' | wc -l)" 0 "what the launcher left in the folder of $1"
+    equal "$(find "$ABLATE_HOME/runs/$1" -name 'job*' -o -name 'step-*' | wc -l)" 0 "files left in the runs of $1"
+}
+
+echo "a shell per run"
+sweep each 1500 >each.ini
+exits 0 launch each.ini --workers 2 --launcher 'sh -c "{}"'
+has err '6 runs handed to: sh -c "{}"'
+as_near each
+
+echo "killed: a task with its worker; a second task changes nothing"
+{ tiny kills 12000; printf '[sweep a]\nheads = 1, 4\n'; } >kills.ini
+"$program" run kills.ini --threads 1 --workers 2 --launcher 'sh -c "{}"' --progress plain >kills.out 2>kills.err &
+host=$!
+tasks() { pgrep -f "^$program worker $ABLATE_HOME/runs/kills/"; }
+wait_for 30 tasks >/dev/null
+task=$(tasks | head -1)
+folder=$(tr '\0' '\n' <"/proc/$task/cmdline" | tail -1)
+exits 0 ablate worker "$folder"
+kill -9 "$task" "$(pgrep -P "$task")"
+wait "$host"
+equal $? 0 "exit code after the kills: $(grep -v eval kills.err)"
+has kills.err "its task is silent"
+equal "$(status kills)" "done,3 " "runs"
+equal "$(find "$ABLATE_HOME/runs/kills" -name 'job*' -o -name 'step-*' | wc -l)" 0 "files left in the runs of kills"
+
+echo "the process that starts the commands is killed"
+sweep dies 1500 >dies.ini
+"$program" run dies.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >dies.out 2>dies.err &
+host=$!
+begun() { grep -q eval dies.err; }
+wait_for 30 begun
+kill -9 "$(pgrep -f "launch-round $ABLATE_HOME/runs/dies/" | head -1)"
+wait "$host"
+equal $? 0 "exit code after the kill: $(grep -v eval dies.err)"
+has dies.err "its launcher ended without training it"
+as_near dies
+
+echo "stopped, then the same command"
+sweep stops 3000 >stops.ini
+"$program" run stops.ini --threads 1 --workers 2 --launcher 'sh -c "{}"' --progress plain >stops.out 2>stops.err &
+host=$!
+begun() { grep -q eval stops.err; }
+wait_for 30 begun
+kill -TERM $host
+wait $host
+equal $? 143 "exit code of an interrupted sweep"
+left() { [ -z "$(pgrep -f "[a]blate worker.*$ABLATE_HOME/runs/stops/")" ]; }
+checks=$((checks + 1))
+wait_for 20 left || wrong "workers are left: $(pgrep -af "$ABLATE_HOME/runs/stops/")"
+equal "$(sql "SELECT count(*) FROM runs WHERE experiment='stops' AND status='running'")" 0 "runs that look alive"
+exits 0 launch stops.ini --workers 2 --launcher 'sh -c "{}"'
+equal "$(status stops)" "done,6 " "runs"
+
+echo "a host that leaves, and sync"
+sweep leaves 1500 >leaves.ini
+exits 0 launch leaves.ini --workers 2 --launcher 'sh -c "{}"' --detach
+has err "6 runs are away; \`ablate sync leaves\` records their progress"
+exits 0 ablate sync leaves --wait
+has out "6 runs ended, 0 not finished"
+as_near leaves
+
+echo "what is wrong is said"
+exits 2 launch near.ini --launcher slrum
+has err "--launcher slrum: expected local, slurm, or a command with a blank or {} in it"
+tiny wrong 10 >wrong.ini
+exits 1 launch wrong.ini --launcher 'no-such-program {}'
+has err "its launcher ended 3 times without training it, at last with status 127"
+exits 1 ablate worker "$ABLATE_HOME/runs"
+has err "found no run that waits for a task"
+mkdir "a place"
+exits 1 ablate run wrong.ini --db "$work/a place/other.db" --launcher 'sh -c "{}"' --progress none
+has err "found ' ' in the path, expected only letters, digits"
+exits 2 ablate worker
+
+if command -v parallel >/dev/null; then
+    echo "GNU parallel"
+    sweep lines 1500 >lines.ini
+    exits 0 launch lines.ini --launcher 'parallel -j 2'
+    as_near lines
+    if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
+        echo "GNU parallel, over ssh"
+        for key in host user; do ssh-keygen -q -t ed25519 -N '' -f $key; done
+        port=$((20000 + $$ % 20000))
+        mkdir -p /run/sshd
+        printf '%s\n' "Port $port" "ListenAddress 127.0.0.1" "HostKey $work/host" "PidFile $work/sshd.pid" \
+            "AuthorizedKeysFile $work/user.pub" "StrictModes no" "UsePAM no" "PermitRootLogin yes" >sshd.conf
+        /usr/sbin/sshd -f "$work/sshd.conf" -E sshd.log
+        answers() { [ -s sshd.pid ]; }
+        wait_for 10 answers
+        ssh="ssh -p $port -i $work/user -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+        if $ssh 127.0.0.1 true 2>said; then
+            sweep shells 1500 >shells.ini
+            exits 0 launch shells.ini --launcher "parallel -j 2 --ssh '$ssh' -S 127.0.0.1"
+            as_near shells
+        else
+            echo "left out: ssh to this machine does not work: $(tail -1 said)"
+        fi
+        kill "$(cat sshd.pid)"
+    else
+        echo "left out: no sshd"
+    fi
+else
+    echo "left out: no GNU parallel"
+fi
+
+python3 -m venv hq >/dev/null 2>&1
+if hq/bin/pip install -q hyperqueue 2>/dev/null; then
+    echo "HyperQueue"
+    sweep queue 1500 >queue.ini
+    exits 0 launch queue.ini --launcher "hq/bin/python $source/tests/oracle/hyperqueue_launcher.py"
+    as_near queue
+else
+    echo "left out: no HyperQueue from PyPI"
+fi
+finish
