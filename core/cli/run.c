@@ -92,6 +92,10 @@ static const option table[] = {
     {"--step-limit", "SECONDS", "end a run when a step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0,
      1e9},
     {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
+    {"--ignore-room", NULL, "start though disk or memory may not suffice", OPTION_FLAG, AT(ignore_room)},
+    {"--notify", "COMMAND",
+     "start COMMAND at the end, and at the first run that fails or goes wrong, with a summary on its standard input",
+     OPTION_TEXT, AT(notify), .choices = CHOICES_NONE},
     {"--dry-run", NULL, "print what the sweep takes and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm|COMMAND",
      "run workers as processes on this machine, as tasks of a Slurm array job, or by what COMMAND starts: it gets the "

@@ -10,6 +10,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+enum { GOES_WRONG = 3 }; /* the exit code */
+
 typedef struct {
     bool once;
     int64_t width;
@@ -29,7 +31,7 @@ static void measure(const watch_options *o, watch_view *v)
     v->color = !o->once && isatty(1) && (!plain || !*plain);
 }
 
-static int draw(const invocation *c, const watch_view *v, str *out, err *e)
+static int draw(const invocation *c, const watch_view *v, str *out, size_t *wrong, err *e)
 {
     arena a = {0};
     read_experiment x;
@@ -39,7 +41,7 @@ static int draw(const invocation *c, const watch_view *v, str *out, err *e)
     if (rc == 1)
         rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists the experiments", name ? " \"" : "",
                   name ? name : "", name ? "\"" : "");
-    if (!rc) rc = watch_frame(r, &x, v, now(), out, e);
+    if (!rc) rc = watch_frame(r, &x, v, now(), out, wrong, e);
     reader_close(r);
     arena_free(&a);
     return rc;
@@ -74,9 +76,10 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     fputs("\033[?1049h\033[?25l", stdout); /* the other screen, no cursor */
     while (!stop && !rc) {
         str frame = {0};
+        size_t wrong;
         measure(o, &v);
         double began = ticks();
-        rc = draw(c, &v, &frame, e);
+        rc = draw(c, &v, &frame, &wrong, e);
         if (c->verbosity > 0) str_addf(&frame, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         fputs("\033[H", stdout);
         for (const char *p = str_text(&frame); *p;) { /* each line is cleared to its end */
@@ -100,6 +103,7 @@ static int watch(const invocation *c, void *options)
     const watch_options *o = options;
     err e = {0};
     int rc;
+    size_t wrong = 0;
     if (o->once || !isatty(1)) {
         watch_view v = {0};
         str frame = {0};
@@ -107,14 +111,14 @@ static int watch(const invocation *c, void *options)
         once.once = true;
         measure(&once, &v);
         double began = ticks();
-        rc = draw(c, &v, &frame, &e);
+        rc = draw(c, &v, &frame, &wrong, &e);
         if (!rc) fputs(str_text(&frame), stdout);
         if (c->verbosity > 0) fprintf(stderr, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         str_free(&frame);
     } else {
         rc = full_screen(c, o, &e);
     }
-    return rc ? call_failed(c, &e) : 0;
+    return rc ? call_failed(c, &e) : wrong ? GOES_WRONG : 0;
 }
 
 static const watch_options defaults = {.every = 1};
@@ -130,7 +134,10 @@ const command watch_command = {
     .part = FOR_TRAINING,
     .does = "show a live view of a sweep: states, steps, speed, remaining time, dev PPL, mean ± sd, failures",
     .about =
-        "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.",
+        "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.\n"
+        "Below stand runs that failed, or whose dev perplexity says that they go wrong: it is not finite, it is half "
+        "as\n"
+        "much again as it was, or it does not fall. With --once the exit code is 3 if there are any.",
     .arguments = "[EXPERIMENT]",
     .most = 1,
     .choices = CHOICES_EXPERIMENTS,

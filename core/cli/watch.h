@@ -9,9 +9,9 @@ typedef struct {
     size_t first; /* the first row to show */
 } watch_view;
 
-/* Appends the experiment's state as at most v->lines lines, at most v->columns wide. `r` provides the curves of the
- * rows that are shown. */
-int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, err *e);
+/* Appends the experiment's state as at most v->lines lines, at most v->columns wide. `r` provides the curves. *wrong:
+ * runs that failed, diverged, or look as if they go wrong (lab/launch/care.h). */
+int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, size_t *wrong, err *e);
 /* The number of bytes of at most `columns` UTF-8 characters. */
 size_t watch_fitting(const char *s, size_t columns);
 #endif

@@ -1,6 +1,7 @@
 /* watch_frame.c - one line per row of a sweep: its seeds' states, step, speed, remaining time, dev PPL as a sparkline,
  * mean ± sd. */
 #include "cli/watch.h"
+#include "lab/launch/care.h"
 #include "lab/launch/launch.h"
 #include <math.h>
 #include <stdlib.h>
@@ -155,25 +156,48 @@ static counts count(const read_experiment *x, double now)
     return c;
 }
 
-static size_t failures(const read_experiment *x, const watch_view *v, str *out)
+/* Why a run went wrong, or looks as if it does, in *why; NULL: it does not. */
+static int trouble_of(reader *r, const read_run *run, char text[128], const char **why, err *e)
 {
-    size_t shown = 0;
+    arena a = {0};
+    read_curve *curves = NULL;
+    size_t n = 0;
+    care_curve c = {0};
+    *why = run->status == DB_FAILED ? run->error ? run->error : "" : NULL;
+    for (size_t k = 0; k < run->n_results && !*why; k++)
+        if (same(run->results[k].metric, "PPL") && !isfinite(run->results[k].value)) *why = "it diverged";
+    if (*why || run->status != DB_RUNNING) return 0; /* of those that have ended the table tells */
+    int rc = reader_curves(r, run->id, "dev_PPL", &a, &curves, &n, e);
+    for (size_t i = 0; i < n && !rc; i++)
+        for (size_t k = 0; k < curves[i].n; k++) care_see(&c, curves[i].points[k].step, curves[i].points[k].value);
+    if (!rc) *why = care_trouble(&c, run->total_steps, text);
+    arena_free(&a);
+    return rc;
+}
+
+/* The first failures and troubles, a line each; *all: how many there are. */
+static int troubles(reader *r, const read_experiment *x, const watch_view *v, str *out, size_t *all, err *e)
+{
+    int rc = 0;
+    *all = 0;
     for (size_t i = 0; i < x->n_rows; i++)
-        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as && shown < MOST_FAILURES; k++) {
+        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as && !rc; k++) {
             const read_run *run = &x->rows[i].runs[k];
-            if (run->status != DB_FAILED) continue;
-            const char *why = run->error ? run->error : "";
-            char *line = xprintf("✗ %s s%lld: %.*s  (ablate log %lld)", x->rows[i].name, (long long)run->seed,
-                                 (int)strcspn(why, "\n"), why, (long long)run->id);
+            char text[128];
+            const char *why;
+            rc = trouble_of(r, run, text, &why, e);
+            if (rc || !why || ++*all > MOST_FAILURES) continue;
+            char *line =
+                xprintf("%s %s s%lld: %.*s  (ablate log %lld)", run->status == DB_FAILED ? "✗" : "!", x->rows[i].name,
+                        (long long)run->seed, (int)strcspn(why, "\n"), why, (long long)run->id);
             str_addn(out, line, watch_fitting(line, (size_t)v->columns));
             str_addc(out, '\n');
             free(line);
-            shown++;
         }
-    return shown;
+    return rc;
 }
 
-int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, err *e)
+int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, size_t *wrong, err *e)
 {
     counts c = count(x, now);
     str foot = {0};
@@ -184,11 +208,11 @@ int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double
     for (enum db_status k = DB_QUEUED; k <= DB_SKIPPED; k++)
         if (c.of[k]) str_addf(&head, "%s %zu %s", first ? "" : ",", c.of[k], db_status_text(k)), first = false;
     if (c.left > 0) str_addf(&head, "; the running ones end in %s", span(c.left, eta));
-    size_t below = failures(x, v, &foot), room = (size_t)v->lines > below + 3 ? (size_t)v->lines - below - 3 : 1,
-           shown = 0;
+    int rc = troubles(r, x, v, &foot, wrong, e);
+    size_t below = *wrong < MOST_FAILURES ? *wrong : MOST_FAILURES,
+           room = (size_t)v->lines > below + 3 ? (size_t)v->lines - below - 3 : 1, shown = 0;
     str_addf(out, "%s%.*s%s\n", v->color ? "\033[1m" : "", (int)watch_fitting(head.s, (size_t)v->columns), head.s,
              v->color ? "\033[0m" : "");
-    int rc = 0;
     for (size_t i = v->first; i < x->n_rows && shown < room && !rc; i++) {
         if (x->rows[i].same_as) continue;
         rc = row_line(r, x, &x->rows[i], v, now, out, e);

@@ -8,11 +8,11 @@ has err "no database at"
 ablate run toys.ini --threads 1 --progress none --seeds 1,2 >/dev/null 2>&1
 
 echo "watch"
-exits 0 ablate watch toys --once
+exits 3 ablate watch toys --once
 has out "toys  6 runs: "
 has out "base"
 for width in 80 120 200; do
-    exits 0 ablate watch --once --width $width
+    exits 3 ablate watch --once --width $width
     equal "$(perl -CS -ne "chomp; print if length > $width" out | wc -l)" 0 "lines wider than $width"
 done
 has out "✓✓"
@@ -26,6 +26,30 @@ if command -v script >/dev/null; then # on a terminal: the other screen and back
 else
     echo "skipped: a terminal (there is no program \"script\")"
 fi
+
+echo "a run that goes wrong is named while it trains, and whoever wants is told; one that has no room does not start"
+{ tiny wrong 200000 && printf '[variant wild]\nlr = 3\n'; } >wrong.ini
+"$program" run wrong.ini --threads 1 --workers 2 --progress plain --notify 'cat >>told; echo . >>told' >/dev/null 2>wrong.err &
+host=$!
+named() { grep -q '^trouble wild s1: ' wrong.err && ablate watch wrong --once >out; [ $? = 3 ]; }
+checks=$((checks + 1))
+wait_for 60 named || wrong "the wild run is not named: $(tail -3 wrong.err) $(cat out)"
+has out "! wild s1: "
+grep -c 'base' wrong.err >/dev/null
+kill -TERM $host
+wait $host
+has told "ablate: wrong: wild s1: "
+has told "ablate: wrong: interrupted (exit code 143)"
+{ tiny room 20; } >room.ini
+exits 1 env ABLATE_KEEP_FREE=1e18 "$program" run room.ini --threads 1 --progress none
+has err "GB of disk free, expected"
+has err "--ignore-room"
+equal "$(sql "SELECT count(*) FROM runs WHERE experiment='room' AND status='queued'")" 1 "runs that wait for room"
+exits 0 ablate run room.ini --threads 1 --progress none --ignore-room --notify 'cat >told'
+has told "ablate: room: done (exit code 0)"
+has told "base"
+exits 0 ablate run room.ini --threads 1 --progress none --notify false
+has err '--notify: `false` ended with status 1'
 
 echo "diff"
 exits 0 ablate diff toys/base@1 "toys/one head@1"

@@ -87,6 +87,30 @@ static int on_fact(launcher *l, worker *w, const char *key, const char *value, e
     return 0;
 }
 
+/* The first word to whoever wants one: a run failed, or goes wrong. */
+static void notify(launcher *l, const worker *w, const char *what)
+{
+    if (!l->o->notify || l->told_notify) return;
+    l->told_notify = true;
+    char *text = xprintf("ablate: %s: %s s%lld: %s\nlog: %s\n", l->o->experiment, w->claim.name,
+                         (long long)w->claim.seed, what, w->log ? w->log : "");
+    care_notify(l->o->notify, text, false);
+    free(text);
+}
+
+static void watch_curve(launcher *l, worker *w, int64_t step, double dev_ppl)
+{
+    char why[128];
+    care_see(&w->curve, step, dev_ppl);
+    if (w->curve.told || !care_trouble(&w->curve, w->total, why)) return;
+    w->curve.told = true;
+    if (l->p.mode == PROGRESS_JSON)
+        progress_event(&l->p, w, "trouble", dev_ppl);
+    else
+        progress_line(&l->p, "trouble %s s%lld: %s", w->claim.name, (long long)w->claim.seed, why);
+    notify(l, w, why);
+}
+
 static int on_point(launcher *l, worker *w, char **f)
 {
     db_point x = {f[1], strtoll(f[2], NULL, 10), strtod(f[3], NULL)};
@@ -94,6 +118,7 @@ static int on_point(launcher *l, worker *w, char **f)
         w->dev_ppl = x.value;
         w->step = x.step;
         if (w->total) progress_event(&l->p, w, "eval", x.value); /* before: told again by a resumed run */
+        watch_curve(l, w, x.step, x.value);
     }
     w->points = grow(w->points, &w->points_cap, w->n_points + 1, sizeof *w->points);
     w->points[w->n_points++] = x;
@@ -262,6 +287,7 @@ int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, cons
     count_end(l, w, s);
     progress_event(&l->p, w, what, w->dev_ppl);
     if (s == DB_FAILED) last_lines(&l->p, w->log);
+    if (s == DB_FAILED || same(what, "diverged")) notify(l, w, *w->error ? w->error : what);
     worker_clear(w);
     return 0;
 }
@@ -325,6 +351,27 @@ static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing t
     l->p.running++;
     progress_event(&l->p, w, "start", 0);
     return db_attempt(l->d, &w->claim, &w->facts, e) ? -1 : 1;
+}
+
+static int active(const launcher *l);
+
+/* Is there room for one more run? Checkpoints of done runs go first. 0: wait, or no more in this call. */
+static int has_room(launcher *l, bool *wait, err *e)
+{
+    const launch_options *o = l->o;
+    double disk = care_free_disk(o->folder), memory = care_free_memory();
+    bool tight = o->disk_each > 0 && disk > 0 && disk<o->disk_each, full = o->memory_each> 0 && memory > 0 &&
+                 memory < o->memory_each;
+    if (tight && launch_clean(l->d, o, e)) return -1;
+    if (tight) disk = care_free_disk(o->folder), tight = disk < o->disk_each;
+    *wait = full && !tight && active(l) > 0; /* until one ends */
+    if (!tight && !full) return 1;
+    if (!l->told_room)
+        progress_line(&l->p, "no room for another run: %s; %s",
+                      tight ? "it needs more disk than is free" : "it needs more memory than is free",
+                      *wait ? "waiting for one to end" : "those under way go on, the same command starts the others");
+    l->told_room = true;
+    return 0;
 }
 
 static int active(const launcher *l)
@@ -454,8 +501,10 @@ static int loop(launcher *l, err *e)
         more = more && !handled;
         for (int i = 0; i < l->n_workers && more; i++) {
             if (l->w[i].pid) continue;
-            int got = start_one(l, &l->w[i], e);
+            bool wait = false;
+            int room = has_room(l, &wait, e), got = room > 0 ? start_one(l, &l->w[i], e) : room;
             if (got < 0) return -1;
+            if (wait) break;
             more = got > 0 && !launch_interrupts;
         }
         if (active(l) && listen_once(l, e)) return -1;
@@ -482,7 +531,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     launch_catch_signals();
     int bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
-    if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || leftovers_sweep(d, o, e);
+    if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || launch_clean(d, o, e);
     if (!bad) bad = away ? away_runs(l, o->slurm ? &slurm_engine : &command_engine, e) : loop(l, e);
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);

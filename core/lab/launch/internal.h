@@ -2,6 +2,7 @@
  * uncommitted changes) and progress.c (output for users). */
 #ifndef ABLATE_LAUNCH_INTERNAL_H
 #define ABLATE_LAUNCH_INTERNAL_H
+#include "lab/launch/care.h"
 #include "lab/launch/event.h"
 #include "lab/launch/launch.h"
 #include <signal.h>
@@ -21,6 +22,7 @@ typedef struct {
     char phase[24], device[24]; /* "cpu", "cuda:1" */
     int64_t step, total, first_step;
     double ppl, tokens_per_second, dev_ppl;
+    care_curve curve;
     double news;                /* ticks(): of its last event */
     double term_at;             /* when the watchdog asked it to stop; 0: never */
     bool silent;                /* its silence has been reported */
@@ -108,7 +110,8 @@ typedef struct {
     char owner[128];
     provenance from;
     double last_beat, interrupted_at;
-    double watched; /* ticks() of the last look at the workers */
+    double watched;              /* ticks() of the last look at the workers */
+    bool told_room, told_notify; /* that there is no room; to whoever wants a word */
     launch_result *out;
 } launcher;
 
@@ -119,9 +122,8 @@ void launch_let_signals_go(void);
 /* Records the events that are complete lines in w->buffer. */
 int launch_take_events(launcher *l, worker *w, err *e);
 /* The run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word. */
-/* leftovers.c: checkpoints of a folder of a done run, and of all folders of done runs and earlier generations */
+/* leftovers.c: checkpoints of a folder of a done run */
 void leftovers_remove(const char *folder);
-int leftovers_sweep(db *d, const launch_options *o, err *e);
 enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
 /* Records the end of the run, removes checkpoints no longer needed, clears the worker. */
 int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);

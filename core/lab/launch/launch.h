@@ -30,6 +30,8 @@ typedef struct {
     int threads; /* per worker; 0: all cores, divided by the workers */
     /* seconds without a step or other event in training after which a worker is ended with TERM, then KILL; 0: never */
     int step_limit;
+    double disk_each, memory_each; /* bytes that a run needs; 0: not known. Without room no run starts */
+    const char *notify; /* a line for the shell, started at the first run that fails or goes wrong; or NULL */
     enum progress_mode progress;
     const char *resume_command; /* printed after an interrupt */
     /* NULL: processes of this machine; else arguments for sbatch ("" for none): one Slurm array job */
@@ -41,6 +43,9 @@ typedef struct {
     bool detach; /* with one of them: return once the runs are handed over; launch_sync records their progress */
     const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */
 } launch_options;
+
+/* Removes what runs that are done need no more: their checkpoints. */
+int launch_clean(db *d, const launch_options *o, err *e);
 
 typedef struct {
     size_t done, failed, killed; /* in this call; killed: by another process, the next call resumes them */

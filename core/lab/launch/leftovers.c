@@ -42,7 +42,7 @@ static bool has_leftovers(const char *folder)
 }
 
 /* Looks into every folder and not for a state alone: earlier versions removed the state in any order. */
-int leftovers_sweep(db *d, const launch_options *o, err *e)
+int launch_clean(db *d, const launch_options *o, err *e)
 {
     char *all = path_join(o->folder, o->experiment);
     DIR *in = opendir(all);

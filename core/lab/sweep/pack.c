@@ -1,4 +1,5 @@
 /* pack.c - ablate run --workers auto: as many runs at a time as cores, memory and GPU memory allow. */
+#include "lab/launch/care.h"
 #include "lab/sweep/sweep.h"
 #include <sched.h>
 #include <string.h>
@@ -12,18 +13,6 @@ static int64_t cores(void)
     cpu_set_t set;
     CPU_ZERO(&set);
     return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-}
-
-/* Bytes that can be had without swapping; 0: not known. */
-static double free_memory(void)
-{
-    char line[128];
-    double kilobytes = 0;
-    FILE *f = fopen("/proc/meminfo", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %lf", &kilobytes) == 1) break;
-    if (f) fclose(f);
-    return kilobytes * 1024;
 }
 
 /* Less of *n where only so many of `each` bytes are in what is free; nothing is known of 0. */
@@ -56,6 +45,6 @@ int64_t pack_workers(const pack_needs *x, str *why)
     if (by_cores < n) n = by_cores;
     str_addf(why, "%lld core%s, %lld thread%s each", (long long)cores(), cores() == 1 ? "" : "s", (long long)busy,
              busy == 1 ? "" : "s");
-    fit(&n, x->memory * (double)x->ranks, free_memory(), "", why);
+    fit(&n, x->memory * (double)x->ranks, care_free_memory(), "", why);
     return n < LAUNCH_MOST_WORKERS ? n : LAUNCH_MOST_WORKERS;
 }

@@ -5,6 +5,7 @@
  *     -> one worker process each (lab/launch/) -> lab/run/worker.c: task -> vocabulary -> batches -> model -> training
  *     -> decoding -> scores -> the table (lab/report/)
  */
+#include "lab/launch/care.h"
 #include "network/check/known.h"
 #include "network/model/model.h"
 #include "network/plugin/plugin.h"
@@ -38,6 +39,7 @@ static int prepare(sweep *s, const trainer *t, err *e);
 static int train_rows(void *self, spec *x, err *e);
 static int store_trials(sweep *s, err *e);
 static int show_table(const sweep *s, err *e);
+static void notify(const sweep *s, int code, const err *e);
 static void close_sweep(sweep *s);
 
 int sweep_run(const sweep_call *c, sweep_options *o, err *e)
@@ -57,6 +59,7 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
     if (ready) code = s.spec.until.most ? train_until(&s.spec, &t, e) : train_rows(&s, &s.spec, e); /* sequential.c */
     if (ready && !e->text[0]) store_trials(&s, e);
     if (ready && !e->text[0] && !s.interrupted && !s.away) code = show_table(&s, e) ? 1 : code;
+    if (o->notify) notify(&s, code, e);
     close_sweep(&s);
     return e->text[0] && !code ? 1 : code;
 }
@@ -234,6 +237,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .command = local || slurm ? NULL : o->launcher,
                             .per_task = (int)(o->per_task ? o->per_task : x->slurm_per_task),
                             .detach = o->detach,
+                            .notify = o->notify,
                             .worker_args = o->profile ? profile : NULL};
 }
 
@@ -269,6 +273,10 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     int code = 1;
     choose_runs(x, frozen, n, ids, l);
     if (s->talk && same(x->name, s->experiment)) say_preflight(&s->costs, x, frozen, n, l, s->c);
+    if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, d, l, e)) {
+        free(ids);
+        return 1;
+    }
     int rerun = first_time(s, x->name) ? s->o->rerun : RERUN_NONE;
     if (!queue_again(d, x, rerun, frozen, n, l, s->talk, e) && !launch_runs(d, l, &result, e) &&
         !db_count(d, ids, l->n, &now, e)) {
@@ -319,4 +327,20 @@ static int show_table(const sweep *s, err *e)
     str_free(&out);
     arena_free(&a);
     return bad;
+}
+
+/* Tells whoever asked how it ended: the words, then the table. */
+static void notify(const sweep *s, int code, const err *e)
+{
+    str text = {0};
+    err none = {0};
+    reader *r = reader_open(&s->c->p->db, &none);
+    const char *how = code == 0 ? "done" : s->interrupted ? "interrupted" : s->away ? "away" : "not all runs are done";
+    str_addf(&text, "ablate: %s: %s (exit code %d)\n%s%s", s->experiment ? s->experiment : s->c->ini, how, code,
+             e->text, *e->text ? "\n" : "");
+    if (r && s->experiment) table_print(r, s->experiment, &(table_options){0}, TABLE_TEXT, &text, &none);
+    reader_close(r);
+    int status = care_notify(s->o->notify, str_text(&text), true);
+    if (status) fprintf(stderr, "--notify: `%s` ended with status %d\n", s->o->notify, status);
+    str_free(&text);
 }

@@ -76,6 +76,8 @@ int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, 
 /* The runs of selected rows, done ones included, into l->runs = ids [n]. Where several are trained at a time, those
  * with more steps come first, so that no worker is idle while another one has a long run still to do. */
 void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
+/* Sets what a run needs in l, or fails if disk or memory do not suffice for what is left to train. (room.c) */
+int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, db *d, launch_options *l, err *e);
 /* Requeues the runs of `rerun`, and reports runs affected by changed plugins. */
 int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e);
 /* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
