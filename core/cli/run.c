@@ -107,8 +107,9 @@ static const option table[] = {
      1, 1024},
     {"--detach", NULL, "with such a launcher: return once it has the runs; `ablate sync` records their progress",
      OPTION_FLAG, AT(detach)},
-    {"--rerun", "failed|changed|all", "train again: failed runs, runs trained with another version of a plugin, or all",
-     OPTION_WORD, AT(rerun)},
+    {"--rerun", "failed|changed|all",
+     "train again: failed runs, runs trained with another version of a plugin or other defaults, or all", OPTION_WORD,
+     AT(rerun)},
     {"--progress", "auto|tty|plain|json|none", "progress display on standard error [auto]", OPTION_WORD, AT(progress)},
     {"--profile", NULL, "print the time per operation in each run's log", OPTION_FLAG, AT(profile)},
     {0}};

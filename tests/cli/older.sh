@@ -99,4 +99,25 @@ hasnt out "†"
 now=$(sql "SELECT quote(value) FROM results WHERE experiment='twin' AND variant='mine' AND metric='PPL'")
 [ "$was" != "$now" ] || wrong "the second plugin's row still has the first one's result, $was"
 
+
+if command -v sqlite3 >/dev/null; then
+    echo "a version with other defaults trains nothing again without being asked"
+    { tiny defaults 6 && printf '[sweep A]\nheads = 1\n'; } >defaults.ini
+    exits 0 ablate run defaults.ini "${fast[@]}" --db other.db
+    sqlite3 other.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
+        config_json=json_set(config_json,'\$.label_smoothing',0.25) WHERE name LIKE '%heads=1'"
+    exits 1 ablate run defaults.ini "${fast[@]}" --db other.db
+    has err "defaults: this version has other defaults than the one that trained its results:"
+    has err "  A/heads=1: label_smoothing = 0.1, was 0.25"
+    equal "$(sqlite3 other.db "SELECT count(*) FROM run")" 2 "runs"
+    exits 0 ablate run defaults.ini "${fast[@]}" --db other.db --rerun changed
+    has err "1 older run with other settings stays in the database"
+    equal "$(sqlite3 other.db "SELECT count(*) FROM run WHERE status='done'")" 3 "runs"
+    exits 0 ablate run defaults.ini "${fast[@]}" --db other.db
+    sqlite3 other.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
+        config_json=json_set(config_json,'\$.label_smoothing',0.25) WHERE name='base'"
+    exits 0 ablate run defaults.ini -s steps=7 "${fast[@]}" --db other.db # other settings were asked for
+else
+    echo "left out: no sqlite3"
+fi
 finish

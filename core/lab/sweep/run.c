@@ -249,6 +249,7 @@ static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err 
     launch_options l = {.program = p->program, .experiment = x->name, .folder = folder, .progress = PROGRESS_NONE};
     if (!s->o->no_check) check_new_plugins(x, cache, s->talk);
     int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, &l, false, &away, e) ||
+              (same(x->name, s->experiment) && check_defaults(*d, s->c, x, s->o->rerun, e)) ||
               run_freeze(*d, x, s->c->argc, s->c->argv, frozen, n, e);
     free(folder);
     free(cache);

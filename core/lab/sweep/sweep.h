@@ -71,6 +71,10 @@ int train_until(spec *s, const trainer *t, err *e);
  * runs, which the caller frees. 0, or -1 and sets *e. */
 int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e);
 
+/* Fails if the INI is that of the stored experiment and rows with results have other settings all the same, unless
+ * rerun is RERUN_CHANGED. (defaults.c) */
+int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e);
+
 /* ---- queue.c: which of the frozen runs are trained, in which order ---- */
 
 /* The runs of selected rows, done ones included, into l->runs = ids [n]. Where several are trained at a time, those
