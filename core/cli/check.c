@@ -1,14 +1,16 @@
 /* check.c - ablate check: the conformance checks of plugins. */
 #include "network/check/check.h"
 #include "network/check/coordinates.h"
+#include "base/sandbox.h"
 #include "cli/options.h"
+#include "network/plugin/plugin.h"
 #include "tensor/device/device.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
     const char *device;
-    bool json, coordinates;
+    bool json, coordinates, no_sandbox;
     text_list set;
 } check_options;
 
@@ -54,6 +56,19 @@ static int check_coordinates(const invocation *c, const check_options *o)
     return bad ? call_failed(c, &e) : 0;
 }
 
+/* From here on plugins may write nowhere and reach no network; those given as C source are built before. */
+static int shut_in(const invocation *c, const check_options *o, err *e)
+{
+    if (o->no_sandbox) return check_without_sandbox(), 0;
+    for (size_t i = 0; i < c->n_words; i++) {
+        err later = {0}; /* said when it is opened */
+        if (has_suffix(c->word[i], ".c")) free(plugin_build(c->word[i], &later));
+    }
+    if (!sandbox_missing()) return sandbox_enter(NULL, 0, false, e);
+    if (c->verbosity >= 0) fprintf(stderr, "checked without a sandbox: %s\n", sandbox_missing());
+    return 0;
+}
+
 static int check(const invocation *c, void *options)
 {
     const check_options *o = options;
@@ -67,6 +82,7 @@ static int check(const invocation *c, void *options)
     for (size_t i = 0; i < o->set.n; i++)
         if (check_set(o->set.at[i], &e)) return call_usage(c, &e);
     check_print_json(o->json);
+    if (!o->device && shut_in(c, o, &e)) return call_failed(c, &e);
     return check_plugins(c->word, c->n_words);
 }
 
@@ -77,6 +93,8 @@ static const option options[] = {
      "how numbers of a small model change with its width in 5 updates, with both parametrizations; -s KEY=VALUE sets "
      "keys",
      OPTION_FLAG, offsetof(check_options, coordinates)},
+    {"--no-sandbox", NULL, "let the plugin write files and reach the network", OPTION_FLAG,
+     offsetof(check_options, no_sandbox)},
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     {0}};

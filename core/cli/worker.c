@@ -18,6 +18,7 @@ static const option options[] = {
     {"--events", "FILE", "file for events, instead of --fd", OPTION_TEXT, AT(events)},
     {"--ranks", "N", "processes that train this run together", OPTION_COUNT, AT(ranks), 1, COMM_MOST_RANKS},
     {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
+    {"--sandbox", NULL, "write below the folder and the cache only, no network", OPTION_FLAG, AT(sandbox)},
     {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
     {0}};
 

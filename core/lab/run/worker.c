@@ -1,4 +1,5 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. score.c computes its scores. */
+#include "base/sandbox.h"
 #include "lab/run/worker.h"
 #include "tensor/cpu/floor.h"
 #include "network/check/known.h"
@@ -436,6 +437,13 @@ static void give_up(const run *r, const err *e)
     c->m->abort(WORKER_FAILED);
 }
 
+static int shut_in(const job *j, err *e)
+{
+    const char *const writable[] = {j->folder, j->cache_dir};
+    bool cached = j->cache_dir && !make_folders(j->cache_dir, e);
+    return e->text[0] ? -1 : sandbox_enter(writable, cached ? 2 : 1, !same(j->device, "cpu"), e);
+}
+
 int worker_run_job(worker_job *j, err *e)
 {
     run r = {.leads = true};
@@ -443,6 +451,7 @@ int worker_run_job(worker_job *j, err *e)
     signal(SIGALRM, step_too_long);
     r.job = *j;
     if (open_events(j, e)) return -1;
+    if (j->sandbox && shut_in(j, e)) return event_error(e->text), WORKER_FAILED;
     cpu_threads((int)r.job.threads);
     profile_enable(r.job.profile);
     train_outcome outcome = do_run(&r, e);

@@ -12,9 +12,9 @@ typedef struct {
     const char *cache_dir, *data_dir;
     const char *device;
     int64_t seed, threads, fd, ranks;
-    const char *events; /* file or pipe for events of ranks, whose launcher passes on no descriptors */
-    bool profile;
-    bool fresh; /* ignore files already in the folder */
+    const char *events;    /* file or pipe for events of ranks, whose launcher passes on no descriptors */
+    bool profile, sandbox; /* sandbox: writes below folder and cache_dir only, no network (base/sandbox.h) */
+    bool fresh;            /* ignore files already in the folder */
 } worker_job;
 
 typedef struct {

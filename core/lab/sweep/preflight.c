@@ -1,4 +1,5 @@
 /* preflight.c - before anything is written: device, threads and workers of a sweep, its data and costs. */
+#include "base/sandbox.h"
 #include "lab/sweep/sweep.h"
 #include "tensor/device/device.h"
 #include <stdlib.h>
@@ -53,6 +54,7 @@ int sweep_check(sweep_options *o, err *e)
     if (o->device && device_check(o->device, e)) return -1;
     if (!same(o->launcher, "local") && !same(o->launcher, "slurm") && !strpbrk(o->launcher, " {/")) /* a slip */
         return fail(e, "--launcher %s: expected local, slurm, or a command with a blank or {} in it", o->launcher);
+    if (o->sandbox && sandbox_missing()) return fail(e, "--sandbox: %s", sandbox_missing());
     if (!o->at_a_time || packs(o)) return 0;
     if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;
     return fail(e, "--workers %s: expected a number from 1 to %d, or auto", o->at_a_time, LAUNCH_MOST_WORKERS);

@@ -5,6 +5,7 @@
  *     -> one worker process each (lab/launch/) -> lab/run/worker.c: task -> vocabulary -> batches -> model -> training
  *     -> decoding -> scores -> the table (lab/report/)
  */
+#include "base/sandbox.h"
 #include "lab/launch/care.h"
 #include "network/check/known.h"
 #include "network/model/model.h"
@@ -143,6 +144,7 @@ int sweep_estimate_print(const sweep_call *c, sweep_options *o)
     err e = {0};
     bool patient = o->dry_run;
     o->dry_run = true; /* takes no device */
+    if (o->sandbox && sandbox_enter(NULL, 0, true, &e)) return fprintf(stderr, "%s\n", e.text), 1;
     int code = expand(&s, &e);
     if (!code) code = estimate_print(&s.spec, c->p, o->device, o->threads, patient, (double)o->step_limit);
     close_sweep(&s);
@@ -214,7 +216,7 @@ static void check_new_plugins(const spec *s, const char *cache, bool talk)
 static launch_options launch_of(const sweep *s, const spec *x, const char *folder, const char *cache, str *resume,
                                 str *sbatch)
 {
-    static const char *const profile[] = {"--profile", NULL};
+    static const char *const more[][3] = {{NULL}, {"--profile"}, {"--sandbox"}, {"--profile", "--sandbox"}};
     const sweep_options *o = s->o;
     bool hushed = s->c->verbosity < 0 && o->progress == PROGRESS_AUTO, slurm = same(o->launcher, "slurm"),
          local = same(o->launcher, "local");
@@ -238,7 +240,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .per_task = (int)(o->per_task ? o->per_task : x->slurm_per_task),
                             .detach = o->detach,
                             .notify = o->notify,
-                            .worker_args = o->profile ? profile : NULL};
+                            .worker_args = more[o->profile + 2 * o->sandbox]};
 }
 
 static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e)
@@ -272,6 +274,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     launch_result result = {0};
     db_counts now;
     int code = 1;
+    if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found ranks, which need a network"), free(ids), 1;
     choose_runs(x, frozen, n, ids, l);
     if (s->talk && same(x->name, s->experiment)) say_preflight(&s->costs, x, frozen, n, l, s->c);
     if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, d, l, e)) {

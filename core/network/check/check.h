@@ -36,5 +36,7 @@ void check_use_device(const backend *b);
 /* Checks plugins given as KIND/NAME, NAME or file and prints the results; n = 0: every loaded plugin. Returns the exit
  * code: 0 all ok; 1 some failed; 2 no such plugin. */
 int check_plugins(const char *const *names, size_t n);
+/* Checks run in a sandbox (base/sandbox.h) that may write nowhere, where the kernel has it, except with a device. */
+void check_without_sandbox(void);
 void check_print_json(bool json); /* print an array of JSON instead of lines */
 #endif

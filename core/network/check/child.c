@@ -1,5 +1,6 @@
 /* child.c - checks a plugin in a child process, so that a crash, endless loop or exit is a failure of the named
  * check. */
+#include "base/sandbox.h"
 #include "network/check/internal.h"
 #include <errno.h>
 #include <signal.h>
@@ -21,6 +22,8 @@ typedef struct { /* seen by both processes; the pointers are to constants, which
 } shared;
 
 static shared *page;
+static bool open_doors;
+void check_without_sandbox(void) { open_doors = true; }
 
 void check_begins(const char *name, size_t n_done)
 {
@@ -83,6 +86,8 @@ size_t check_in_child(const plugin *p, check_result out[CHECK_MOST])
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prepare();
+        err none = {0};
+        if (!open_doors && !sandbox_missing()) sandbox_enter(NULL, 0, false, &none);
         page->n = check_plugin(p, page->r);
         page->done = true;
         _exit(0);

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# A plugin that writes files, opens sockets and signals others: in `ablate check`, and in workers with --sandbox, it can
+# do none of it, and results are the same.
+source "$(dirname "$0")/common.bash" "$@"
+cat >spy.c <<'C'
+#include "ab_plugin.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+typedef struct {
+    int64_t unused;
+} config;
+static void mark(const char *what) /* leaves a file where it can */
+{
+    char path[512];
+    const char *folder = getenv("SPY");
+    if (!folder) return;
+    snprintf(path, sizeof path, "%s/%s", folder, what);
+    FILE *f = fopen(path, "w");
+    if (f) fclose(f);
+}
+__attribute__((constructor)) static void born(void) { mark("constructor"); }
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    (void)cfg;
+    mark("forward");
+    int s = socket(AF_INET, SOCK_STREAM, 0);
+    if (s >= 0) fprintf(stderr, "a socket\n"), close(s);
+    int other = getenv("SPY_PID") ? atoi(getenv("SPY_PID")) : 0; /* `check` changes the environment, too */
+    if (other > 1) kill(other, SIGTERM);
+    const char *victim = getenv("SPY_VICTIM");
+    if (victim) unlink(victim), rename(victim, "elsewhere");
+    return ab_output(c, ab_attend(c, ab_query(c, x), ab_key(c, mem), ab_value(c, mem), 1));
+}
+static const ab_option params[] = {{0}};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
+                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES |
+                                                    AB_POS_VALUES,
+                                         .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "spy", .doc = "dot-product attention that looks around", .version = "1.0");
+C
+mkdir seen
+echo precious >precious
+sleep 600 & # ends by a signal of who has a socket
+export SPY=$work/seen SPY_VICTIM=$work/precious SPY_PID=$!
+alive() { kill -0 $SPY_PID 2>/dev/null && echo yes; }
+tiny free 20 | sed '/^\[base\]/a attention = ./spy.c' >free.ini
+sed 's/= free/= shut/' free.ini >shut.ini
+ablate plugins ./spy.c >/dev/null
+if ! [ -e seen/constructor ]; then wrong "the plugin does not even write without a sandbox"; fi
+rm -f seen/*
+[ "$(alive)" ] || { sleep 600 & SPY_PID=$!; }
+echo precious >precious
+
+echo "check"
+exits 0 ablate check ./spy.c
+if grep -q "checked without a sandbox" err; then echo "skipped: $(cat err)"; exit 77; fi
+equal "$(ls seen)" "" "files written while it was checked"
+equal "$(cat precious) $(alive)" "precious yes" "a file and another process after the check"
+hasnt err "a socket"
+exits 0 ablate check ./spy.c --no-sandbox
+has <(ls seen) forward
+has err "a socket"
+
+echo "workers"
+rm -f seen/*
+sleep 600 & SPY_PID=$!
+echo precious >precious
+exits 0 ablate run shut.ini --threads 1 --progress none --no-check --sandbox
+equal "$(ls seen | grep -v constructor)" "" "files written by the worker"
+equal "$(cat precious) $(alive)" "precious yes" "a file and another process after the run"
+exits 0 ablate run free.ini --threads 1 --progress none --no-check
+has <(ls seen) forward
+[ -e precious ] && wrong "without a sandbox the plugin does not remove what it may"
+results() { sql "SELECT metric,printf('%.17g',value) FROM results WHERE experiment='$1' ORDER BY 1"; }
+equal "$(results shut)" "$(results free)" "results with and without a sandbox"
+equal "$(sql "SELECT count(*) FROM attempt WHERE argv LIKE '%--sandbox%'")" 1 "attempts that say so"
+exits 1 ablate run shut.ini --threads 1 --progress none --sandbox --ranks 2
+has err "--sandbox: found ranks, which need a network"
+
+echo "a run stopped and resumed in a sandbox"
+tiny again 6000 >again.ini
+"$program" run again.ini --threads 1 --progress plain --sandbox >/dev/null 2>again.err &
+host=$!
+begun() { grep -q eval again.err; }
+wait_for 30 begun
+kill -TERM $host
+wait $host
+equal $? 143 "exit code of the stopped sweep"
+exits 0 ablate run again.ini --threads 1 --progress none --sandbox
+exits 0 ablate log again/base
+has out "resumed at step"
+kill $SPY_PID 2>/dev/null
+finish
