@@ -1,0 +1,233 @@
+/* rate.c - ablate rate: a metric that another program computes from outputs, such as COMET, with a number for each
+ * sentence, becomes a column with intervals like any other. The program is named on the command line and nowhere
+ * else: no INI and no database makes code run. */
+#include "cli/options.h"
+#include "lab/results/read.h"
+#include "text/metric/metric.h"
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct {
+    const char *command, *split, *source, *unit;
+    bool lower;
+} rate_options;
+
+enum { MOST = 1 << 30 };                /* bytes of a file of outputs */
+static const char mark[] = "command: "; /* retrain.c knows it */
+
+/* ---- the other program ---- */
+
+static int read_all(int fd, str *out)
+{
+    char part[65536];
+    ssize_t n;
+    if (lseek(fd, 0, SEEK_SET)) return -1;
+    while ((n = read(fd, part, sizeof part)) > 0) str_addn(out, part, (size_t)n);
+    return n < 0 ? -1 : 0;
+}
+
+static int write_all(int fd, const str *text)
+{
+    for (size_t at = 0; at < text->n;) {
+        ssize_t n = write(fd, text->s + at, text->n - at);
+        if (n < 0 && errno != EINTR) return -1;
+        if (n > 0) at += (size_t)n;
+    }
+    return lseek(fd, 0, SEEK_SET) ? -1 : 0;
+}
+
+/* What COMMAND prints for this standard input. */
+static int filter(const char *command, const str *in, str *out, err *e)
+{
+    int from = memfd_create("lines", MFD_CLOEXEC), to = memfd_create("numbers", MFD_CLOEXEC), status = -1;
+    bool ready = from >= 0 && to >= 0 && !write_all(from, in);
+    fflush(NULL);
+    pid_t pid = ready ? fork() : -1;
+    if (pid == 0) {
+        dup2(from, 0), dup2(to, 1);
+        for (int k = 3; k < 1024; k++) close(k); /* above all the database's */
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    if (pid < 0)
+        fail(e, "%s: cannot be started: %s", command, strerror(errno));
+    else if (!WIFEXITED(status) || WEXITSTATUS(status))
+        fail(e, "%s: ended with %s %d", command, WIFEXITED(status) ? "status" : "signal",
+             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    else if (read_all(to, out))
+        fail(e, "%s: what it printed cannot be read: %s", command, strerror(errno));
+    if (from >= 0) close(from);
+    if (to >= 0) close(to);
+    return e->text[0] ? -1 : 0;
+}
+
+/* ---- lines and numbers ---- */
+
+typedef struct {
+    str text;
+    char **at;
+    size_t n;
+} lines;
+
+static void lines_free(lines *x) { free(x->at), str_free(&x->text); }
+
+/* A run's outputs or references for a split. */
+static int lines_of(const read_detail *d, const char *split, const char *ending, lines *out, err *e)
+{
+    char *file = xprintf("/%s.%s", split, ending);
+    const char *path = NULL;
+    for (size_t i = 0; i < d->n_artifacts; i++)
+        if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
+    int rc = !path ? fail(e, "run %lld of row %s has no outputs for %s: found no file %s", (long long)d->run.id, d->row,
+                          split, file + 1)
+             : read_run_file(d, path, e) || file_read_regular(path, MOST, &out->text, e) ||
+                     text_lines(&out->text, path, &out->at, &out->n, e)
+                 ? -1
+                 : 0;
+    free(file);
+    return rc;
+}
+
+static void add_field(str *out, const char *text, char end)
+{
+    for (const char *p = text; *p; p++) str_addc(out, *p == '\t' ? ' ' : *p);
+    str_addc(out, end);
+}
+
+/* The program's numbers for a run, as parts of their sum: AB_SUM_RATIO, whose value is 100 part / whole. */
+static int numbers_of(const rate_options *o, const read_detail *d, const lines *source, double **stats, size_t *n,
+                      double *mean, err *e)
+{
+    lines hyp = {0}, ref = {0}, said = {0};
+    str in = {0};
+    double sum = 0;
+    int bad = lines_of(d, o->split, "hyp", &hyp, e) || lines_of(d, o->split, "ref", &ref, e);
+    if (!bad && o->source && source->n != hyp.n)
+        bad = fail(e, "%s has %zu lines and run %lld %zu outputs", o->source, source->n, (long long)d->run.id, hyp.n);
+    if (!bad && ref.n != hyp.n)
+        bad = fail(e, "run %lld has %zu outputs and %zu references", (long long)d->run.id, hyp.n, ref.n);
+    for (size_t i = 0; i < hyp.n && !bad; i++) {
+        if (o->source) add_field(&in, source->at[i], '\t');
+        add_field(&in, hyp.at[i], '\t');
+        add_field(&in, ref.at[i], '\n');
+    }
+    if (!bad) bad = filter(o->command, &in, &said.text, e) || text_lines(&said.text, o->command, &said.at, &said.n, e);
+    if (!bad && said.n != hyp.n)
+        bad = fail(e, "%s: found %zu lines, expected a number for each of %zu sentences", o->command, said.n, hyp.n);
+    *stats = xcalloc(2 * hyp.n + 2, sizeof **stats);
+    for (size_t i = 0; i < hyp.n && !bad; i++) {
+        double v;
+        if (!parse_real(trim(said.at[i]), &v) || !isfinite(v))
+            bad = fail(e, "%s: line %zu: found \"%s\", expected a number", o->command, i + 1, said.at[i]);
+        else
+            (*stats)[2 * i] = v / 100, (*stats)[2 * i + 1] = 1, sum += v;
+    }
+    *n = hyp.n, *mean = hyp.n ? sum / (double)hyp.n : NAN;
+    lines_free(&hyp), lines_free(&ref), lines_free(&said);
+    str_free(&in);
+    return bad;
+}
+
+/* ---- the command ---- */
+
+static int rate_run(const invocation *c, const rate_options *o, reader *r, db *d, int64_t id, const lines *source,
+                    err *e)
+{
+    arena a = {0};
+    read_detail detail;
+    double *stats = NULL, mean = 0;
+    size_t n = 0;
+    int bad = reader_run(r, id, &a, &detail, e);
+    if (!bad) bad = numbers_of(o, &detail, source, &stats, &n, &mean, e);
+    char *signature = xprintf("%s%s", mark, o->command);
+    const aggregation *sum = aggregation_of(AB_SUM_RATIO);
+    db_result result = {.metric = c->word[1],
+                        .direction = o->lower ? "min" : "max",
+                        .unit = o->unit,
+                        .aggregation = sum->name,
+                        .signature = signature,
+                        .value = mean,
+                        .how = "last",
+                        .stats = {n, 2, stats}};
+    for (size_t i = 0; i < detail.run.n_results && !bad; i++) {
+        const read_result *x = &detail.run.results[i];
+        result.step = x->step, result.how = x->how; /* of the outputs */
+        if (same(x->metric, c->word[1]) && !(x->signature && has_prefix(x->signature, mark)))
+            bad = fail(e, "%s: run %lld has this metric already, and not by a command", x->metric, (long long)id);
+    }
+    if (!bad) bad = db_put_beside(d, id, &result, 1, NULL, 0, e);
+    if (!bad) call_say(c, "%s s%lld: %s %.4g\n", detail.row, (long long)detail.run.seed, c->word[1], mean);
+    free(stats);
+    free(signature);
+    arena_free(&a);
+    return bad;
+}
+
+static int rate(const invocation *c, void *options)
+{
+    const rate_options *o = options;
+    err e = {0};
+    arena a = {0};
+    read_experiment x;
+    lines source = {0};
+    size_t rated = 0;
+    for (const char *p = c->word[1]; *p; p++)
+        if (control_at(p) || *p == ' ')
+            return fail(&e, "%s: expected a name without blanks", c->word[1]), call_usage(c, &e);
+    signal(SIGPIPE, SIG_IGN);
+    reader *r = reader_open(&c->p.db, &e);
+    int rc = r ? reader_experiment(r, c->word[0], false, &a, &x, &e) : -1;
+    if (rc == 1) rc = reader_no_experiment(r, c->word[0], &e);
+    if (!rc && o->source) rc = file_lines(o->source, &source.text, &source.at, &source.n, &e);
+    db *d = rc ? NULL : db_open(&c->p.db, &e);
+    if (!d) rc = -1;
+    for (size_t i = 0; !rc && i < x.n_rows; i++)
+        for (size_t k = 0; k < x.rows[i].n_runs && !rc && !x.rows[i].same_as; k++) {
+            const read_run *run = &x.rows[i].runs[k];
+            if (run->status != DB_DONE || run->recorded) continue;
+            rc = rate_run(c, o, r, d, run->id, &source, &e), rated++;
+        }
+    if (!rc && !rated) rc = fail(&e, "%s: found no run that was trained here and is done", c->word[0]);
+    db_close(d);
+    reader_close(r);
+    lines_free(&source);
+    arena_free(&a);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+#define AT(field) offsetof(rate_options, field)
+static const rate_options defaults = {.split = "test", .unit = ""};
+static const option table[] = {
+    {"--command", "COMMAND",
+     "a line for the shell: reads a line per sentence, output<tab>reference, and prints a number for each", OPTION_TEXT,
+     AT(command), .required = true, .choices = CHOICES_NONE},
+    {"--source", "FILE", "the sentences that were translated: lines are source<tab>output<tab>reference", OPTION_TEXT,
+     AT(source)},
+    {"--split", "dev|test", "whose outputs [test]", OPTION_TEXT, AT(split), .choices = CHOICES_SPLITS},
+    {"--lower-is-better", NULL, "of two values the lower one is better", OPTION_FLAG, AT(lower)},
+    {"--unit", "TEXT", "of the numbers, such as % [none]", OPTION_TEXT, AT(unit), .choices = CHOICES_NONE},
+    OPTION_DATABASE,
+    {0}};
+const command rate_command = {
+    .name = "rate",
+    .part = FOR_RESULTS,
+    .does = "add a metric that another program computes from the outputs, such as COMET",
+    .about =
+        "The value of a run is the mean of its sentences' numbers, which are kept: table, report, plot and gate then "
+        "work with\nthe metric, with intervals. Called again, it replaces the numbers.",
+    .arguments = "EXPERIMENT METRIC",
+    .least = 2,
+    .most = 2,
+    .choices = CHOICES_EXPERIMENTS,
+    .options = table,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = rate,
+    .example = "ablate rate quick length --command \"awk -F '\\t' '{ print NF }'\""};
