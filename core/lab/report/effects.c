@@ -221,9 +221,10 @@ static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, a
     const cJSON *names = item(row, "sizes"), *name;
     size_t most = (size_t)cJSON_GetArraySize(names), n = 0;
     double *sizes = arena_alloc(a, (most + 1) * sizeof *sizes), **losses = arena_alloc(a, (most + 1) * sizeof *losses);
-    size_t *runs = arena_alloc(a, (most + 1) * sizeof *runs);
+    size_t *runs = arena_alloc(a, (most + 1) * sizeof *runs), *step = arena_alloc(a, (most + 1) * sizeof *step), k = 0;
     cJSON_ArrayForEach(name, names)
     {
+        step[n] = k++;
         const gathered_row *at = cJSON_IsString(name) ? row_named(g, name->valuestring) : NULL;
         if (!at || !at->of[ppl].n || isnan(at->parameters)) continue;
         losses[n] = arena_alloc(a, at->of[ppl].n * sizeof **losses);
@@ -232,7 +233,7 @@ static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, a
         sizes[n] = at->parameters;
         n += runs[n] > 0;
     }
-    return (scale_points){n, sizes, runs, (const double *const *)losses};
+    return (scale_points){n, sizes, runs, (const double *const *)losses, step};
 }
 
 static double mean_loss(const scale_points *p, size_t size)
@@ -265,6 +266,32 @@ static const char *beyond(const scale_points *row, const scale_points *base, are
     return "";
 }
 
+static double percent_of(double log_ratio) { return 100 * (exp(log_ratio) - 1); }
+
+/* A row against base at each size, how that goes with size, and whether the others foretell the largest one. */
+static void note_difference(const char *row, const scale_points *p, const scale_points *base, grid *t)
+{
+    scale_difference x = scale_compare(p, base);
+    str at = {0};
+    if (!x.n) return;
+    for (size_t i = 0; i < x.n; i++)
+        str_addf(&at, "%s%.2g: %+.1f %% (%+.1f .. %+.1f)", i ? "; " : "", x.at[i].size, percent_of(x.at[i].d),
+                 percent_of(x.at[i].low), percent_of(x.at[i].high));
+    grid_note(t, "  %s against base, loss by parameters: %s", row, at.s);
+    str_free(&at);
+    if (isnan(x.slope)) return;
+    grid_note(t, "    for each doubling %+.1f %% (%+.1f .. %+.1f), p %.2g; expected at %.2g: %+.1f %% (%+.1f .. %+.1f)",
+              percent_of(x.slope * log(2)), percent_of(x.slope_low * log(2)), percent_of(x.slope_high * log(2)),
+              x.slope_p, x.next.size, percent_of(x.next.d), percent_of(x.next.low), percent_of(x.next.high));
+    const scale_point *largest = &x.at[x.n - 1];
+    if (!isnan(x.check.d))
+        grid_note(t, "    check: the smaller sizes let expect %+.1f %% (%+.1f .. %+.1f) at %.2g, found %+.1f %%: %s",
+                  percent_of(x.check.d), percent_of(x.check.low), percent_of(x.check.high), x.check.size,
+                  percent_of(largest->d),
+                  largest->d >= x.check.low && largest->d <= x.check.high ? "within" : "outside");
+    if (!isnan(x.turns)) grid_note(t, "    the order turns at about %.2g parameters", x.turns);
+}
+
 void note_scale(const gathered *g, grid *t)
 {
     const cJSON *rows = item(item(g->judged.json, "scale"), "rows"), *row;
@@ -290,6 +317,7 @@ void note_scale(const gathered *g, grid *t)
         else
             grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)%s", text_of(row, "row"),
                       f.exponent, f.low, f.high, f.speedup, f.speedup_low, f.speedup_high, beyond(&p, &base, &a));
+        if (!is_base) note_difference(text_of(row, "row"), &p, &base, t);
     }
     arena_free(&a);
 }

@@ -1,4 +1,5 @@
 #include "lab/statistics/scale.h"
+#include "base/distribution.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -109,5 +110,112 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
     interval(exponents, &out.low, &out.high);
     if (base) interval(gains, &out.speedup_low, &out.speedup_high);
     free(work);
+    return out;
+}
+
+/* ---- the difference of two designs over sizes ---- */
+
+typedef struct {
+    size_t n;
+    double x[SCALE_MOST], d[SCALE_MOST], v[SCALE_MOST]; /* log size; difference, and its variance */
+    double df;                                          /* of the variance of seeds */
+} differences;
+
+static double mean_log(const scale_points *p, size_t i, double *squares)
+{
+    double mean = 0;
+    for (size_t k = 0; k < p->runs[i]; k++) mean += log(p->losses[i][k]) / (double)p->runs[i];
+    for (size_t k = 0; k < p->runs[i]; k++) *squares += (log(p->losses[i][k]) - mean) * (log(p->losses[i][k]) - mean);
+    return mean;
+}
+
+static size_t step_of(const scale_points *p, size_t i) { return p->step ? p->step[i] : i; }
+
+static differences differences_of(const scale_points *row, const scale_points *base)
+{
+    differences out = {0};
+    double squares = 0, weight[SCALE_MOST];
+    for (size_t i = 0; i < base->n_sizes; i++)
+        for (size_t k = 0; k < row->n_sizes && out.n < SCALE_MOST; k++) {
+            if (step_of(row, k) != step_of(base, i) || !row->runs[k] || !base->runs[i]) continue;
+            size_t n = out.n++;
+            for (; n && out.x[n - 1] > log(base->sizes[i]); n--) /* by size */
+                out.x[n] = out.x[n - 1], out.d[n] = out.d[n - 1], weight[n] = weight[n - 1];
+            out.x[n] = log(base->sizes[i]);
+            out.d[n] = mean_log(row, k, &squares) - mean_log(base, i, &squares);
+            weight[n] = 1 / (double)row->runs[k] + 1 / (double)base->runs[i];
+            out.df += (double)(row->runs[k] + base->runs[i]) - 2;
+        }
+    for (size_t i = 0; i < out.n; i++) out.v[i] = weight[i] * squares / out.df;
+    if (!(out.df > 0)) out.n = 0;
+    return out;
+}
+
+typedef struct {
+    double mean_x, mean_d, slope, weights, spread; /* spread: weighted squares of x about its mean */
+    double inflated, scatter, t;                   /* factor on standard errors; variance of a size about the line */
+} trend;
+
+/* The line through the first n differences. */
+static trend trend_of(const differences *p, size_t n)
+{
+    trend f = {0};
+    double misfit = 0, mean_v = 0;
+    for (size_t i = 0; i < n; i++) {
+        double w = 1 / p->v[i];
+        f.weights += w, f.mean_x += w * p->x[i], f.mean_d += w * p->d[i], mean_v += p->v[i] / (double)n;
+    }
+    f.mean_x /= f.weights, f.mean_d /= f.weights;
+    for (size_t i = 0; i < n; i++) {
+        double x = p->x[i] - f.mean_x;
+        f.spread += x * x / p->v[i], f.slope += x * (p->d[i] - f.mean_d) / p->v[i];
+    }
+    f.slope /= f.spread;
+    for (size_t i = 0; i < n; i++) {
+        double rest = p->d[i] - f.mean_d - f.slope * (p->x[i] - f.mean_x);
+        misfit += rest * rest / p->v[i] / (double)(n - 2);
+    }
+    f.inflated = misfit > 1 ? sqrt(misfit) : 1;
+    f.scatter = (f.inflated * f.inflated - 1) * mean_v;
+    f.t = t_upper(0.025, f.inflated > 1 ? (double)(n - 2) : p->df);
+    return f;
+}
+
+/* The difference that is expected at a size, and for a mean of runs with the variance `own`. */
+static scale_point expected(const trend *f, double x, double own)
+{
+    double d = f->mean_d + f->slope * (x - f->mean_x), away = x - f->mean_x;
+    double half =
+        f->t * sqrt(f->inflated * f->inflated * (1 / f->weights + away * away / f->spread) + f->scatter + own);
+    return (scale_point){exp(x), d, d - half, d + half};
+}
+
+scale_difference scale_compare(const scale_points *row, const scale_points *base)
+{
+    differences p = differences_of(row, base);
+    scale_point none = {NAN, NAN, NAN, NAN};
+    scale_difference out = {.n = p.n,
+                            .slope = NAN,
+                            .slope_low = NAN,
+                            .slope_high = NAN,
+                            .slope_p = NAN,
+                            .next = none,
+                            .check = none,
+                            .turns = NAN};
+    for (size_t i = 0; i < p.n; i++) {
+        double half = t_upper(0.025, p.df) * sqrt(p.v[i]);
+        out.at[i] = (scale_point){exp(p.x[i]), p.d[i], p.d[i] - half, p.d[i] + half};
+    }
+    if (p.n < 3 || !(p.v[0] > 0) || !(p.x[p.n - 1] > p.x[0])) return out;
+    trend f = trend_of(&p, p.n);
+    double error = f.inflated / sqrt(f.spread);
+    out.slope = f.slope, out.slope_low = f.slope - f.t * error, out.slope_high = f.slope + f.t * error;
+    out.slope_p = 2 * t_tail(fabs(f.slope) / error, f.inflated > 1 ? (double)(p.n - 2) : p.df);
+    out.next = expected(&f, p.x[p.n - 1] + log(4), 0);
+    double turns = exp(f.mean_x - f.mean_d / f.slope);
+    if (turns > out.at[0].size && turns < out.next.size) out.turns = turns;
+    if (p.n < 4) return out;
+    trend before = trend_of(&p, p.n - 1);
+    out.check = expected(&before, p.x[p.n - 1], p.v[p.n - 1]);
     return out;
 }

@@ -10,6 +10,7 @@ typedef struct {
     const double *sizes;
     const size_t *runs;
     const double *const *losses;
+    const size_t *step; /* which of the experiment's sizes each is; NULL: 0, 1, ... */
 } scale_points;
 
 typedef struct {
@@ -24,4 +25,24 @@ enum { SCALE_DRAWS = 2000 };
  * single run use the fitted value plus a drawn residual. The same seed gives the same result. NaN with fewer than three
  * sizes that have a run. */
 scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_t seed);
+
+/* ---- the difference of two designs over sizes ---- */
+
+typedef struct {
+    double size, d, low, high; /* d: log loss of the row minus base's; 95 % interval */
+} scale_point;
+enum { SCALE_MOST = 16 };
+typedef struct {
+    size_t n;                   /* sizes of which both have runs; at most SCALE_MOST are used */
+    scale_point at[SCALE_MOST]; /* by size, in base's parameters; intervals from the variance of seeds, pooled over
+                                        all of them */
+    double slope, slope_low, slope_high, slope_p; /* of d over the natural logarithm of the size; NaN: under 3 sizes */
+    scale_point next;                             /* what is expected at four times the largest size */
+    scale_point check; /* what the others let expect at the largest size; NaN: under 4 sizes */
+    double turns;      /* the size at which the line's d is 0, up to next.size; NaN: none */
+} scale_difference;
+/* By least squares with weights, a line d = a + b log(size). Where sizes scatter more about it than seeds explain, its
+ * uncertainty is larger by that factor (Birge 1932), and an expectation has that scatter too. Needs two runs of some
+ * size of each design; otherwise n is 0. */
+scale_difference scale_compare(const scale_points *row, const scale_points *base);
 #endif

@@ -215,8 +215,8 @@ static void check_scale(void)
         for (size_t k = 0; k < RUNS; k++)
             own[i][k] = 20 * pow(sizes[i], -0.2), better[i][k] = 20 * pow(2 * sizes[i], -0.2);
     }
-    scale_points base = {SIZES, sizes, runs, of}, row = {SIZES, sizes, runs, other}, single = {SIZES, sizes, one, of},
-                 few = {2, sizes, runs, of};
+    scale_points base = {SIZES, sizes, runs, of, NULL}, row = {SIZES, sizes, runs, other, NULL},
+                 single = {SIZES, sizes, one, of, NULL}, few = {2, sizes, runs, of, NULL};
     scale_fit f = scale_fitted(&row, &base, 1);
     CHECK_NEAR(f.exponent, 0.2, 1e-12);
     CHECK_NEAR(f.speedup, 2, 1e-9); /* half as many parameters for the same loss */
@@ -234,6 +234,64 @@ static void check_scale(void)
         covered_single += f.low <= 0.2 && 0.2 <= f.high;
     }
     CHECK(covered >= 80 && covered_single >= 80); /* a bootstrap of few points covers less than 95 % */
+}
+
+/* Two designs whose difference goes linearly with the logarithm of the size: intervals hold, and the largest size is
+ * foretold by the others. Golden numbers by weighted least squares in scipy (tests/oracle/scale_golden.py). */
+static void check_scale_difference(void)
+{
+    enum { SIZES = 5, RUNS = 3 };
+    const double sizes[SIZES] = {1e4, 3e4, 1e5, 3e5, 1e6};
+    const size_t runs[SIZES] = {RUNS, RUNS, RUNS, RUNS, RUNS};
+    double own[SIZES][RUNS], better[SIZES][RUNS];
+    const double *of[SIZES], *other[SIZES];
+    for (size_t i = 0; i < SIZES; i++) of[i] = own[i], other[i] = better[i];
+    scale_points base = {SIZES, sizes, runs, of, NULL}, row = {SIZES, sizes, runs, other, NULL};
+    rng r = rng_seed(5, 1);
+    size_t inside = 0, next_inside = 0, check_inside = 0, tries = 400, slopes = 0;
+    for (size_t t = 0; t < tries; t++) {
+        for (size_t i = 0; i < SIZES; i++)
+            for (size_t k = 0; k < RUNS; k++) {
+                own[i][k] = 20 * pow(sizes[i], -0.2) * exp(0.01 * rng_normal(&r));
+                better[i][k] = 20 * pow(sizes[i], -0.2) * exp(0.02 * log(sizes[i] / 1e5) + 0.01 * rng_normal(&r));
+            }
+        scale_difference x = scale_compare(&row, &base);
+        CHECK_INT(x.n, SIZES);
+        CHECK_NEAR(x.next.size, 4e6, 1e-3);
+        for (size_t i = 0; i < SIZES; i++) {
+            double d = 0.02 * log(sizes[i] / 1e5);
+            inside += x.at[i].low <= d && d <= x.at[i].high;
+        }
+        double next = 0.02 * log(40);
+        next_inside += x.next.low <= next && next <= x.next.high;
+        check_inside += x.check.low <= x.at[SIZES - 1].d && x.at[SIZES - 1].d <= x.check.high;
+        slopes += x.slope_low <= 0.02 && 0.02 <= x.slope_high;
+        CHECK(isnan(x.turns) || (x.turns > 1e4 && x.turns < 4e6));
+    }
+    CHECK(inside >= 0.93 * SIZES * tries && inside <= 0.97 * SIZES * tries);
+    CHECK(slopes >= 0.93 * tries && next_inside >= 0.93 * tries && check_inside >= 0.93 * tries);
+    /* golden */
+    const double a[SIZES][2] = {{3.10, 3.14}, {2.61, 2.57}, {2.05, 2.09}, {1.66, 1.68}, {1.30, 1.28}},
+                 b[SIZES][2] = {{3.02, 3.06}, {2.58, 2.56}, {2.07, 2.05}, {1.70, 1.69}, {1.37, 1.35}};
+    const size_t two[SIZES] = {2, 2, 2, 2, 2};
+    const double *pa[SIZES], *pb[SIZES];
+    for (size_t i = 0; i < SIZES; i++) pa[i] = a[i], pb[i] = b[i];
+    scale_difference x =
+        scale_compare(&(scale_points){SIZES, sizes, two, pb, NULL}, &(scale_points){SIZES, sizes, two, pa, NULL});
+    CHECK_NEAR(x.at[0].d, -0.02597658, 1e-8);
+    CHECK_NEAR(x.at[4].high - x.at[4].d, 0.02077773279425714, 1e-12);
+    CHECK_NEAR(x.slope, 0.01567012048346601, 1e-12);
+    CHECK_NEAR(x.slope_high - x.slope, 0.009377654266890826, 1e-12);
+    CHECK_NEAR(x.slope_p, 0.012988426105369053, 1e-12);
+    CHECK_NEAR(x.next.d, 0.06397621674271126, 1e-12);
+    CHECK_NEAR(x.next.low, 0.022397601331970066, 1e-12);
+    CHECK_NEAR(x.check.d, 0.02587479612868692, 1e-12);
+    CHECK_NEAR(x.check.high, 0.05902921147779656, 1e-12);
+    CHECK_NEAR(x.turns, 67448.30091816711, 1e-6);
+    size_t alone[SIZES] = {1, 1, 1, 1, 1};
+    CHECK_INT(
+        scale_compare(&(scale_points){SIZES, sizes, alone, pb, NULL}, &(scale_points){SIZES, sizes, alone, pa, NULL}).n,
+        0);
 }
 
 /* What the formulas do at their edges. */
@@ -285,6 +343,7 @@ int main(void)
     check_sharing();
     check_contrast();
     check_scale();
+    check_scale_difference();
     check_edges();
     return test_end();
 }
