@@ -102,7 +102,7 @@ int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e)
                     "%s: found version %lld of the results database, this program knows up to %d; use a newer "
                     "ablate, or another file with --db",
                     path, (long long)*version, DB_VERSION);
-    return guard_schema(q, path, *version, e) ? -1 : 1;
+    return guard_schema(q, path, *version, e) || guard_pages(q, path, e) ? -1 : 1;
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }

@@ -92,6 +92,7 @@ int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c 
 void guard_connection(sqlite3 *q); /* defensive settings of a connection */
 /* Refuses triggers, virtual tables and views that ablate did not make, by name. */
 int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e);
+int guard_pages(sqlite3 *q, const char *path, err *e); /* is the file whole? Asked once, and of small ones only */
 
 /* ---- parts that several files use ---- */
 /* Updates the published tables of the database to the program's. Works inside or outside a transaction. */

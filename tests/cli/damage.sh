@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# $ABLATE_TEST_DAMAGE databases (60; tests/reliability.sh damage: 2,000) with a random piece overwritten, zeroed, cut
+# off or exchanged: every command that reads one, and `run`, gives its usual output, or ends with a message and an exit
+# code from 1 to 127. Where the output is another one, the damaged file must hold other values, which SQLite cannot know
+# (it keeps no checksums): its dump by sqlite3 differs, too. DAMAGE_SEED repeats a run's places; KEEP=FOLDER keeps
+# files.
+source "$(dirname "$0")/common.bash" "$@"
+n=${ABLATE_TEST_DAMAGE:-60}
+command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
+RANDOM=${DAMAGE_SEED:-$$}
+echo "seed ${DAMAGE_SEED:-$$}"
+{ tiny whole 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >whole.ini
+exits 0 ablate run whole.ini --threads 1 --progress none --seeds 1..3
+exits 0 ablate note whole/base@1 "a note"
+sqlite3 results.db 'PRAGMA wal_checkpoint(TRUNCATE); VACUUM;' >/dev/null
+mv results.db good.db && rm -f results.db-*
+size=$(stat -c %s good.db)
+commands=("table whole" "table whole --stats full --json" "ls" "ls whole" "show whole/base@1" "report whole -o page.html"
+    "query 'select * from results'" "watch whole --once" "diff whole/base@1 whole/b@1" "plan whole"
+    "run whole.ini --threads 1 --progress none --seeds 1..3")
+say() { # COMMAND: its output and exit code, as a text
+    local code=0
+    eval "timeout 60 $program $1" >out 2>err </dev/null || code=$?
+    { cat out; [[ $1 != report* ]] || cat page.html; } 2>/dev/null
+    echo "exit $code"
+}
+number() { echo $((((RANDOM << 30) + (RANDOM << 15) + RANDOM) % $1)); }
+for k in "${!commands[@]}"; do
+    cp good.db results.db
+    say "${commands[k]}" >usual-"$k"
+    rm -f results.db*
+done
+same=0 refused=0 other=0 lost=0
+for ((i = 1; i <= n; i++)); do
+    cp good.db bad.db
+    at=$(number "$size") length=$((1 << RANDOM % 13))
+    case $((RANDOM % 6)) in
+    0) head -c "$length" /dev/urandom | dd of=bad.db bs=1 seek="$at" conv=notrunc status=none ;;
+    1) head -c "$length" /dev/zero | dd of=bad.db bs=1 seek="$at" conv=notrunc status=none ;;
+    2) truncate -s "$at" bad.db ;;
+    3) printf "\\x$(printf %02x $((RANDOM % 256)))" | dd of=bad.db bs=1 seek="$at" conv=notrunc status=none ;;
+    4) dd if=good.db of=bad.db bs=4096 skip="$((at / 4096))" seek="$(($(number "$size") / 4096))" count=1 conv=notrunc status=none ;;
+    5) printf "\\x$(printf %02x $((RANDOM % 256)))" | dd of=bad.db bs=1 seek="$((at % 100))" conv=notrunc status=none ;;
+    esac
+    [ "$(stat -c %s bad.db)" -le $((2 * size)) ] || truncate -s "$size" bad.db
+    k=$((RANDOM % ${#commands[@]}))
+    cp bad.db results.db
+    say "${commands[k]}" >said
+    code=$(tail -1 said | sed 's/exit //')
+    if cmp -s said usual-"$k"; then
+        same=$((same + 1))
+    elif [ "$code" -eq 124 ]; then
+        wrong "seed $i, ${commands[k]}: no end" && cp bad.db "hung-$i.db"
+    elif [ "$code" -gt 127 ]; then
+        wrong "seed $i, ${commands[k]}: ended by signal $((code - 128)): $(tail -1 err)"
+        [ -z "${KEEP:-}" ] || cp bad.db "$KEEP/crash-$i.db"
+    elif [ "$code" -ne 0 ]; then
+        [ -s err ] || wrong "seed $i, ${commands[k]}: exit code $code without a message"
+        refused=$((refused + 1))
+    elif [[ ${commands[k]} == run* ]]; then
+        lost=$((lost + 1)) # what the database had lost is trained again
+    else
+        cp bad.db dumped.db
+        if [ "$(sqlite3 dumped.db .dump 2>&1 | grep -av '^PRAGMA')" = "$(sqlite3 good.db .dump | grep -av '^PRAGMA')" ]; then
+            wrong "seed $i, ${commands[k]}: other output, and the file holds the same values: $(diff said usual-"$k" | head -3)"
+            [ -z "${KEEP:-}" ] || cp bad.db "$KEEP/damage-$i.db"
+        fi
+        other=$((other + 1))
+    fi
+    checks=$((checks + 1))
+    rm -rf results.db* page.html
+done
+echo "$n damaged databases: $same usual output, $refused refused, $other other values in the file, $lost trained again"
+finish
