@@ -2,7 +2,6 @@
 # Runs that any job engine trains (--launcher COMMAND): plain shells, GNU parallel, also over ssh to this machine, and
 # HyperQueue where they are. Results equal a local sweep's, bit for bit; killed tasks, killed engines, second tasks for a
 # run, Ctrl-C and a host that leaves lose nothing.
-# fault: engine|quick|ablate worker "$home"/runs/none|select count(*) from run
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_TASK_LEASE=5
 sweep() { # NAME STEPS

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ablate rate: numbers of another program for each sentence become a column with intervals and verdicts.
-# fault: rate|start|ablate rate faults words --command "awk '{ print NF }'"|select count(*) from results where metric = 'words'
+# fault: rate|start|rate faults words --command "awk '{ print NF }'"|select count(*) from results where metric = 'words'
 source "$(dirname "$0")/common.bash" "$@"
 { tiny rated 60 && printf '[sweep A]\nheads = 1\n'; } >rated.ini
 exits 0 ablate run rated.ini --threads 1 --progress none --seeds 1..5
