@@ -124,7 +124,7 @@ static int expand(sweep *s, err *e)
     int bad = spec_read(&s->spec, s->c->ini, &s->wanted, schemas_for(s->c->ini, &s->wanted), &errors);
     fprintf(stderr, "%s", bad ? str_text(&errors) : str_text(&s->spec.warnings));
     str_free(&errors);
-    if (bad || take_machine(&s->spec, s->o, e)) return 2;
+    if (bad || take_machine(&s->spec, s->o, e) || check_files(&s->spec, e)) return 2;
     s->experiment = xstrdup(s->spec.name); /* the spec is read again */
     return 0;
 }

@@ -11,6 +11,8 @@ int most_ranks(const spec *s);
 /* Takes `device` and `threads` from the INI's [base] unless they are asked for. They apply to the whole sweep: a row
  * with other values is an error. */
 int take_machine(const spec *s, sweep_options *o, err *e);
+/* Are the files there that rows start from? */
+int check_files(const spec *s, err *e);
 /* at_a_time = auto: sets o->workers from the estimated memory of the rows. */
 void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk);
 /* Fails if data are missing. */

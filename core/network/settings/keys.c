@@ -115,6 +115,10 @@ const ab_option config_params[] = {
         "maximum source tokens, and maximum target tokens, of a batch [tokens] (section 5.1)"),
     INT(gradient_accumulation, 1, 1, 65536, NULL, "batches whose gradients are summed into one update [batches]"),
     REAL(clip_norm, 0, 0, 1e9, "maximum norm of the whole gradient; 0 = no clipping, as in the paper"),
+    TEXT(start_from, "",
+         "model file (.safetensors) that training starts from: parameters of the same name and shape take its values; "
+         "with another vocabulary embeddings stay new. Steps and optimizer begin anew; the run's tag start_from says "
+         "what was taken"),
     TEXT(parameter_groups, "", "optimizer settings for groups of parameters, such as norm bias: decay=0 (above)"),
     INT(eval_every, 1000, 1, MOST_STEPS, NULL,
         "interval between measurements of dev perplexity, also measured at the end [updates]"),
@@ -196,6 +200,7 @@ bool config_came_later(const char *key, const char *value)
         const char *key, *value;
     } later[] = {{"ranks", "1"},
                  {"parameter_groups", ""},
+                 {"start_from", ""},
                  {"translation.first_pairs", "0"},
                  {"learned.std", "0"},
                  {"lm.test_part", "0"},

@@ -374,6 +374,27 @@ int checkpoint_read(const char *path, params *p, const char *const *slots, uint3
     return bad ? -1 : 0;
 }
 
+int checkpoint_read_matching(const char *path, params *p, bool embeddings, size_t *taken, str *left, err *e)
+{
+    opened o;
+    *taken = 0;
+    if (open_file(path, &o, e)) return -1;
+    char *to = params_host(p, 0, e);
+    for (size_t i = 0; i < p->n && to; i++) {
+        extent x = param_extent(&p->p[i], 0);
+        err ignored = {0};
+        bool wanted = embeddings || p->p[i].kind != AB_EMBEDDING;
+        const void *from = wanted && x.count ? find_tensor(&o, "", &p->p[i], 0, p->type, &ignored) : NULL;
+        if (from)
+            memcpy(to + x.at * dtype_size(p->type), from, x.count * dtype_size(p->type)), ++*taken;
+        else if (x.count)
+            str_addf(left, "%s%s", left->n ? ", " : "", p->p[i].name);
+    }
+    if (to) params_host_done(p, 0, to, true);
+    close_file(&o);
+    return to ? 0 : -1;
+}
+
 int checkpoint_average(const char *const *paths, size_t n, params *p, err *e)
 {
     double *sum = xcalloc(p->total, sizeof *sum);

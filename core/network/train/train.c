@@ -193,6 +193,32 @@ static int resume(training *t, err *e)
     return bad;
 }
 
+/* At step 0: the values of another model, as far as they fit this one. */
+static int start_from(training *t, char *said, size_t most, err *e)
+{
+    const char *path = t->m->cfg.start_from;
+    checkpoint_meta theirs = {0}, own = {0};
+    str left = {0};
+    size_t taken = 0;
+    int bad = checkpoint_read_meta(path, &theirs, e);
+    describe(t, &own);
+    bool words = true;
+    for (int side = 0; side < 2; side++) {
+        const char *key = side ? "vocab.tgt" : "vocab.src", *a = meta_text(&own, key), *b = meta_text(&theirs, key);
+        words = words && (same(a, b) || (!a && !b)); /* neither: a decoder-only model, or one vocabulary for both */
+    }
+    if (!bad) bad = checkpoint_read_matching(path, &t->m->params, words, &taken, &left, e);
+    if (!bad && !taken) bad = fail(e, "start_from = %s: found no parameter of this model's name and shape in it", path);
+    if (!bad)
+        snprintf(said, most, "%zu of %zu parameters from %s%s%s%s", taken, t->m->params.n, path,
+                 words ? "" : ", whose vocabulary is another", left.n ? "; new: " : "", str_text(&left));
+    if (!bad) log_line(LOG_INFO, "started with %s", said);
+    meta_free(&theirs);
+    meta_free(&own);
+    str_free(&left);
+    return bad;
+}
+
 /* The last checkpoint before a step. */
 static int64_t checkpoint_before(const training *t, int64_t step)
 {
@@ -467,7 +493,9 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     t.s = train_step_open(j->m, e);
     if (t.s) train_step_share(t.s, j->comm);
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
-    if (t.batches && !resume(&t, e) && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
+    bool fresh = t.batches && !resume(&t, e) && !t.step && *j->m->cfg.start_from;
+    if (fresh && !e->text[0]) start_from(&t, out->started, sizeof out->started, e);
+    if (t.batches && !e->text[0] && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
         t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* a resumed run that was about to end */
         outcome = loop(&t, e);

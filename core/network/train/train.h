@@ -40,8 +40,9 @@ typedef struct {
     double seconds; /* in updates */
     /* source and target tokens of this call's updates; other fields include earlier parts of a resumed run */
     double tokens;
-    double fill;      /* mean fill of the batches */
-    bool out_of_time; /* max_time ended the training before its last step */
+    double fill;       /* mean fill of the batches */
+    char started[512]; /* what start_from gave; "": nothing was asked for, or the run was resumed */
+    bool out_of_time;  /* max_time ended the training before its last step */
 } train_result;
 
 /* Trains to cfg.steps, resuming from folder/state.safetensors if it exists. On TRAIN_DONE the model and
