@@ -133,11 +133,12 @@ static const struct {
       "inputs and attr"}},
 };
 
-/* Under AddressSanitizer, where double precision is ten times slower, attention meets one position instead of all. */
+/* Under AddressSanitizer, where double precision is ten times slower, attention meets one position instead of all, and
+ * every third plugin is checked. */
 #ifdef __SANITIZE_ADDRESS__
-static const size_t pairings = 1;
+static const size_t pairings = 1, every = 3;
 #else
-static const size_t pairings = SIZE_MAX;
+static const size_t pairings = SIZE_MAX, every = 1;
 #endif
 
 static void check_case(size_t i)
@@ -195,7 +196,7 @@ int main(int argc, char **argv)
     use_plugins();
     check_pairings_at_most(pairings);
     for (size_t i = 0; i < LENGTH(cases); i++)
-        if (argc < 2 || same(argv[1], cases[i].file)) check_case(i);
+        if (argc < 2 ? i % every == 0 : same(argv[1], cases[i].file)) check_case(i);
     if (argc < 2) {
         check_said("own_name", "name", "feed_forward/relu is also the name of a shipped plugin");
         check_said("task_lowered", "examples", "12 of 12 test examples are training examples");
