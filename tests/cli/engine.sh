@@ -41,6 +41,21 @@ has kills.err "its task is silent"
 equal "$(status kills)" "done,3 " "runs"
 equal "$(find "$ABLATE_HOME/runs/kills" -name 'job*' -o -name 'step-*' | wc -l)" 0 "files left in the runs of kills"
 
+echo "a run that is started again leaves alone those that wait for their first start"
+{ tiny waits 4000; printf '[sweep a]\nheads = 1, 4\n'; } >waits.ini
+"$program" run waits.ini --threads 1 --launcher '{}; [ -e quick ] || sleep 25' --progress plain >waits.out 2>waits.err &
+host=$!
+first() { pgrep -f "^ablate worker .*/runs/waits/|^$program worker $ABLATE_HOME/runs/waits/"; }
+wait_for 30 first >/dev/null
+kill -9 $(first)
+again() { grep -q '^again' waits.err; }
+wait_for 40 again
+touch quick # the others still wait: their launcher sleeps on
+wait "$host"
+equal $? 0 "exit code: $(grep -v eval waits.err)"
+equal "$(grep -c '^again' waits.err)" 1 "runs started again"
+equal "$(status waits)" "done,3 " "runs"
+
 echo "the process that starts the commands is killed"
 sweep dies 1500 >dies.ini
 "$program" run dies.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >dies.out 2>dies.err &

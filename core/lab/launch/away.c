@@ -50,7 +50,6 @@ static void job_free(away_job *j)
     for (size_t i = 0; i < j->n; i++) worker_clear(&j->run[i].w);
     free(j->run);
     free(j->spool);
-    free(j->command);
     *j = (away_job){0};
 }
 
@@ -310,15 +309,15 @@ static int job_read(away_job *j, launcher *l, const away_engine *how, const char
     char **lines = NULL, *path = path_join(spool, "claims");
     size_t n = 0;
     *j = (away_job){.engine = how, .spool = xstrdup(spool), .per_task = 1};
-    int rc = file_exists(path) ? how->read(j, e) : 0;
-    if (rc > 0 && file_lines(path, &claims, &lines, &n, e)) rc = -1;
+    int rc = !file_exists(path) ? 0 : file_lines(path, &claims, &lines, &n, e) ? -1 : 1;
     if (rc > 0) j->run = xcalloc(n + 1, sizeof *j->run);
     for (size_t i = 0; i < n && rc > 0; i++) {
         if (read_claim(&j->run[i], lines[i], e)) rc = fail_in(e, "%s:%zu: ", path, i + 1);
         j->n++;
         if (rc > 0 && !db_holds(l->d, &j->run[i].w.claim)) j->run[i].over = true;
-        l->p.running += rc > 0 && !j->run[i].over;
     }
+    if (rc > 0) rc = how->read(j, e);
+    if (rc > 0) l->p.running += still_away(j);
     free(lines);
     str_free(&claims);
     free(path);

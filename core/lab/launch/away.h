@@ -27,7 +27,8 @@ typedef struct {
     int start;    /* of its worker, whose events are read */
     off_t read;   /* of them */
     int missing;  /* consecutive times that the engine did not know its task */
-    int launched; /* how often its command was started */
+    int launched; /* how often its command was started, the last time in this round (engine.c) */
+    int round;
     bool over;
 } away_run;
 
@@ -36,7 +37,7 @@ typedef struct { /* each returns 0, or -1 and sets *e */
     const char *name;
     int ask; /* seconds between looks */
     int (*submit)(launcher *l, away_job *j, err *e);
-    int (*read)(away_job *j, err *e);              /* of an earlier process; 1: it submitted this; 0: not */
+    int (*read)(away_job *j, err *e);              /* of an earlier process, its runs are known; 1: submitted; 0: not */
     int (*look)(launcher *l, away_job *j, err *e); /* every `ask` seconds: ends runs whose tasks are lost */
     void (*cancel)(away_job *j);
     void (*end)(const away_run *a); /* of a run; or NULL */
@@ -51,8 +52,7 @@ struct away_job {
     size_t n;
     int per_task, ranks; /* ranks: the most of a run */
     double asked;        /* the engine, last time */
-    char *command;       /* engine.c */
-    int at_once, rounds;
+    int rounds;          /* engine.c */
     bool cancelled;
 };
 

@@ -177,7 +177,8 @@ static int start_round(const launcher *l, away_job *j, const size_t *which, size
         unlink(status);
         free(status);
         str_addf(&list, "%zu\n", which[k]);
-        j->run[which[k]].launched++, j->run[which[k]].missing = 0;
+        away_run *a = &j->run[which[k]];
+        a->launched++, a->missing = 0, a->round = j->rounds + 1;
     }
     char *path = away_part(j->spool, "round", ++j->rounds), *output = path_join(j->spool, "output.txt");
     int bad = file_write(path, list.s, list.n, e);
@@ -231,21 +232,31 @@ static int submit(launcher *l, away_job *j, err *e)
     return bad;
 }
 
+/* Takes from the rounds' files how often and when each run's command was started. */
 static int read_job(away_job *j, err *e)
 {
-    char *path = away_part(j->spool, "round", 1);
-    (void)e;
-    int found = file_exists(path);
-    while (file_exists(path)) free(path), path = away_part(j->spool, "round", ++j->rounds + 1);
-    free(path);
+    bool bad = false, more = true;
+    while (more && !bad) {
+        char *path = away_part(j->spool, "round", j->rounds + 1), **line = NULL;
+        str text = {0};
+        size_t n = 0;
+        int64_t i;
+        more = file_exists(path);
+        if (more) j->rounds++, bad = file_lines(path, &text, &line, &n, e);
+        for (size_t k = 0; k < n; k++)
+            if (parse_int(line[k], &i) && i >= 0 && (size_t)i < j->n) j->run[i].launched++, j->run[i].round = j->rounds;
+        free(line);
+        str_free(&text);
+        free(path);
+    }
     snprintf(j->id, sizeof j->id, "%s", strrchr(j->spool, '/') + 1);
-    return found;
+    return bad ? -1 : j->rounds > 0;
 }
 
 /* The status of the last command for run i; -1: it runs; -2: its process is gone without telling one. */
 static int status_of(const away_job *j, size_t i)
 {
-    char *path = away_part(j->spool, "status", (int64_t)i), *host = away_part(j->spool, "host", j->rounds);
+    char *path = away_part(j->spool, "status", (int64_t)i), *host = away_part(j->spool, "host", j->run[i].round);
     str text = {0}, owner = {0};
     err none = {0};
     int64_t code;
@@ -315,14 +326,11 @@ static void cancel(away_job *j)
     for (size_t i = 0; i < j->n; i++)
         if (!j->run[i].over) withdraw(&j->run[i]);
     for (int r = 1; r <= j->rounds; r++) {
-        char *path = away_part(j->spool, "host", r), *pid;
+        char *path = away_part(j->spool, "host", r);
         str owner = {0};
         err none = {0};
-        long group = 0;
-        if (file_exists(path) && !file_read(path, &owner, &none) && !db_owner_is_gone(str_text(&owner)) &&
-            (pid = strchr(str_text(&owner), '/')) && (pid = strchr(pid + 1, '/')))
-            group = strtol(pid + 1, NULL, 10);
-        if (group > 1 && getpgid((pid_t)group) == (pid_t)group) kill((pid_t)-group, SIGTERM);
+        long group = file_exists(path) && !file_read(path, &owner, &none) ? db_owner_process(str_text(&owner)) : 0;
+        if (group && getpgid((pid_t)group) == (pid_t)group) kill((pid_t)-group, SIGTERM);
         str_free(&owner);
         free(path);
     }

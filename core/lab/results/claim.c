@@ -51,18 +51,32 @@ void db_owner(char out[128])
 
 typedef enum { OWNER_UNKNOWN, OWNER_DEAD, OWNER_LIVES } owner_state;
 
+/* The process id of an owner of this machine, and when it started; 0: not of this machine. */
+static long process_of(const char *owner, unsigned long long *start)
+{
+    char where[96], *end;
+    place(where);
+    size_t n = strlen(where);
+    if (strncmp(owner, where, n) || owner[n] != '/') return 0;
+    long pid = strtol(owner + n + 1, &end, 10);
+    if (pid <= 0 || *end != '/') return 0;
+    *start = strtoull(end + 1, NULL, 10);
+    return pid;
+}
+
 /* UNKNOWN: not a process of this machine. */
 static owner_state state_of(const char *owner)
 {
-    char where[96];
-    place(where);
-    size_t n = strlen(where);
-    if (strncmp(owner, where, n) || owner[n] != '/') return OWNER_UNKNOWN;
-    char *end;
-    long pid = strtol(owner + n + 1, &end, 10);
-    if (pid <= 0 || *end != '/') return OWNER_UNKNOWN;
-    unsigned long long start = strtoull(end + 1, NULL, 10);
+    unsigned long long start;
+    long pid = process_of(owner, &start);
+    if (!pid) return OWNER_UNKNOWN;
     return start_of(pid) == start ? OWNER_LIVES : OWNER_DEAD;
+}
+
+long db_owner_process(const char *owner)
+{
+    unsigned long long start;
+    return state_of(owner) == OWNER_LIVES ? process_of(owner, &start) : 0;
 }
 
 bool db_owner_is_gone(const char *owner) { return state_of(owner) == OWNER_DEAD; }

@@ -159,6 +159,7 @@ typedef struct {
  * can detect that it has ended. */
 void db_owner(char out[128]);
 bool db_owner_is_gone(const char *owner); /* a process of this machine that has ended */
+long db_owner_process(const char *owner); /* its id, if it lives on this machine; else 0 */
 /* Claims the first run of `among` (n run ids; n = 0: any of the experiment) that is queued or whose lease has
  * expired: 1 and *out filled, 0 if there is none, -1. `lease`: seconds until others may take it over unless a
  * heartbeat renews it. Every later write names the claim and fails once another process has taken over the run.
