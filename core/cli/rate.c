@@ -1,6 +1,7 @@
 /* rate.c - ablate rate: a metric that another program computes from outputs, such as COMET, with a number for each
  * sentence, becomes a column with intervals like any other. The program is named on the command line and nowhere
  * else: no INI and no database makes code run. */
+#include "base/shell.h"
 #include "cli/options.h"
 #include "lab/results/read.h"
 #include "text/metric/metric.h"
@@ -9,9 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 typedef struct {
     const char *command, *split, *source, *unit;
@@ -21,51 +20,15 @@ typedef struct {
 enum { MOST = 1 << 30 };                /* bytes of a file of outputs */
 static const char mark[] = "command: "; /* retrain.c knows it */
 
-/* ---- the other program ---- */
-
-static int read_all(int fd, str *out)
-{
-    char part[65536];
-    ssize_t n;
-    if (lseek(fd, 0, SEEK_SET)) return -1;
-    while ((n = read(fd, part, sizeof part)) > 0) str_addn(out, part, (size_t)n);
-    return n < 0 ? -1 : 0;
-}
-
-static int write_all(int fd, const str *text)
-{
-    for (size_t at = 0; at < text->n;) {
-        ssize_t n = write(fd, text->s + at, text->n - at);
-        if (n < 0 && errno != EINTR) return -1;
-        if (n > 0) at += (size_t)n;
-    }
-    return lseek(fd, 0, SEEK_SET) ? -1 : 0;
-}
-
 /* What COMMAND prints for this standard input. */
 static int filter(const char *command, const str *in, str *out, err *e)
 {
-    int from = memfd_create("lines", MFD_CLOEXEC), to = memfd_create("numbers", MFD_CLOEXEC), status = -1;
-    bool ready = from >= 0 && to >= 0 && !write_all(from, in);
-    fflush(NULL);
-    pid_t pid = ready ? fork() : -1;
-    if (pid == 0) {
-        dup2(from, 0), dup2(to, 1);
-        for (int k = 3; k < 1024; k++) close(k); /* above all the database's */
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    if (pid < 0)
-        fail(e, "%s: cannot be started: %s", command, strerror(errno));
-    else if (!WIFEXITED(status) || WEXITSTATUS(status))
-        fail(e, "%s: ended with %s %d", command, WIFEXITED(status) ? "status" : "signal",
-             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-    else if (read_all(to, out))
-        fail(e, "%s: what it printed cannot be read: %s", command, strerror(errno));
-    if (from >= 0) close(from);
-    if (to >= 0) close(to);
-    return e->text[0] ? -1 : 0;
+    int status = shell_run(command, str_text(in), in->n, out, true);
+    if (status == -1)
+        return fail(e, "%s: cannot be started, or what it printed cannot be read: %s", command, strerror(errno));
+    if (!status) return 0;
+    return fail(e, "%s: ended with %s %d", command, WIFEXITED(status) ? "status" : "signal",
+                WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
 /* ---- lines and numbers ---- */
@@ -78,21 +41,10 @@ typedef struct {
 
 static void lines_free(lines *x) { free(x->at), str_free(&x->text); }
 
-/* A run's outputs or references for a split. */
 static int lines_of(const read_detail *d, const char *split, const char *ending, lines *out, err *e)
 {
-    char *file = xprintf("/%s.%s", split, ending);
-    const char *path = NULL;
-    for (size_t i = 0; i < d->n_artifacts; i++)
-        if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
-    int rc = !path ? fail(e, "run %lld of row %s has no outputs for %s: found no file %s", (long long)d->run.id, d->row,
-                          split, file + 1)
-             : read_run_file(d, path, e) || file_read_regular(path, MOST, &out->text, e) ||
-                     text_lines(&out->text, path, &out->at, &out->n, e)
-                 ? -1
-                 : 0;
-    free(file);
-    return rc;
+    return read_outputs(d, split, ending, &out->text, e) || text_lines(&out->text, ending, &out->at, &out->n, e) ? -1
+                                                                                                                 : 0;
 }
 
 static void add_field(str *out, const char *text, char end)

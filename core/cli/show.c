@@ -158,17 +158,9 @@ static void run_json(const read_detail *d, str *out)
 static int print_lines(const read_detail *d, const char *split, const char *ending, err *e)
 {
     str text = {0};
-    char *file = xprintf("/%s.%s", split, ending);
-    const char *path = NULL;
-    for (size_t i = 0; i < d->n_artifacts; i++)
-        if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
-    int rc = !path ? fail(e, "run %lld has no outputs for %s: found no file %s%s", (long long)d->run.id, split,
-                          file + 1, d->run.recorded ? "; it was recorded elsewhere" : "")
-             : read_run_file(d, path, e) || file_read_regular(path, (size_t)1 << 30, &text, e) ? -1
-                                                                                               : 0;
+    int rc = read_outputs(d, split, ending, &text, e);
     if (!rc) fwrite(str_text(&text), 1, text.n, stdout);
     str_free(&text);
-    free(file);
     return rc;
 }
 

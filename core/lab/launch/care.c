@@ -1,12 +1,7 @@
 #include "lab/launch/care.h"
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- room ---- */
 
@@ -63,30 +58,4 @@ const char *care_trouble(const care_curve *c, int64_t total, char out[128])
     else
         return NULL;
     return out;
-}
-
-/* ---- a word ---- */
-
-int care_notify(const char *command, const char *text, bool wait)
-{
-    size_t n = strlen(text);
-    int fd = memfd_create("summary", MFD_CLOEXEC), status = -1;
-    if (fd < 0 || write(fd, text, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET)) {
-        if (fd >= 0) close(fd);
-        return -1;
-    }
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        dup2(fd, 0);
-        for (int k = 3; k < 1024; k++) close(k); /* above all the database's */
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    close(fd);
-    if (pid < 0 || !wait) return pid < 0 ? -1 : 0;
-    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -1,5 +1,5 @@
-/* care.h - what a long sweep looks after by itself: room on the disk and in memory, runs whose curves say that they go
- * wrong, and a word to whoever wants one. */
+/* care.h - what a long sweep looks after by itself: room on the disk and in memory, and runs whose curves say that they
+ * go wrong. */
 #ifndef ABLATE_CARE_H
 #define ABLATE_CARE_H
 #include "base/base.h"
@@ -17,7 +17,4 @@ void care_see(care_curve *c, int64_t step, double dev_ppl);
 /* Why the run looks wrong after `step` of `total` steps, in `out`; NULL: it does not. Not finite; half as much again as
  * its best evaluation was; or within 5 % of its first one after a quarter of its steps and four evaluations. */
 const char *care_trouble(const care_curve *c, int64_t total, char out[128]);
-
-/* Starts COMMAND for the shell with the text on its standard input. wait: until it ends; its exit status, or -1. */
-int care_notify(const char *command, const char *text, bool wait);
 #endif

@@ -1,4 +1,5 @@
 /* host.c - the host's loop: claim, start, listen, record, finish. */
+#include "base/shell.h"
 #include "lab/launch/away.h"
 #include <errno.h>
 #include <poll.h>
@@ -94,7 +95,7 @@ static void notify(launcher *l, const worker *w, const char *what)
     l->told_notify = true;
     char *text = xprintf("ablate: %s: %s s%lld: %s\nlog: %s\n", l->o->experiment, w->claim.name,
                          (long long)w->claim.seed, what, w->log ? w->log : "");
-    care_notify(l->o->notify, text, false);
+    shell_run(l->o->notify, text, strlen(text), NULL, false);
     free(text);
 }
 

@@ -105,3 +105,18 @@ int read_run_file(const read_detail *d, const char *path, err *e)
     free(full);
     return rc;
 }
+
+int read_outputs(const read_detail *d, const char *split, const char *ending, str *out, err *e)
+{
+    static const size_t most = (size_t)1 << 30; /* bytes */
+    char *file = xprintf("/%s.%s", split, ending);
+    const char *path = NULL;
+    for (size_t i = 0; i < d->n_artifacts; i++)
+        if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
+    int rc = !path ? fail(e, "run %lld has no outputs for %s: found no file %s%s", (long long)d->run.id, split,
+                          file + 1, d->run.recorded ? "; it was recorded elsewhere" : "")
+             : read_run_file(d, path, e) || file_read_regular(path, most, out, e) ? -1
+                                                                                  : 0;
+    free(file);
+    return rc;
+}

@@ -163,6 +163,8 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e);
 /* May this recorded path be opened? A stranger's database could name any file: only regular files in a folder of the
  * run. 0 also if there is no such file, which the caller will find out. */
 int read_run_file(const read_detail *d, const char *path, err *e);
+/* Appends a run's outputs for a split (ending "hyp") or their references ("ref"), a line each, from its files. */
+int read_outputs(const read_detail *d, const char *split, const char *ending, str *out, err *e);
 /* Points of every metric, or only of `metric` if it is not NULL. */
 int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e);
 /* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed); row alone if one experiment has

@@ -6,7 +6,7 @@
  *     -> decoding -> scores -> the table (lab/report/)
  */
 #include "base/sandbox.h"
-#include "lab/launch/care.h"
+#include "base/shell.h"
 #include "network/check/known.h"
 #include "network/model/model.h"
 #include "network/plugin/plugin.h"
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 /* One call of `ablate run`: shared by every experiment that it trains (its own, and those of searches and matching). */
 typedef struct {
@@ -344,7 +345,9 @@ static void notify(const sweep *s, int code, const err *e)
              e->text, *e->text ? "\n" : "");
     if (r && s->experiment) table_print(r, s->experiment, &(table_options){0}, TABLE_TEXT, &text, &none);
     reader_close(r);
-    int status = care_notify(s->o->notify, str_text(&text), true);
-    if (status) fprintf(stderr, "--notify: `%s` ended with status %d\n", s->o->notify, status);
+    int status = shell_run(s->o->notify, text.s, text.n, NULL, true);
+    if (status)
+        fprintf(stderr, "--notify: `%s` ended with status %d\n", s->o->notify,
+                status > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     str_free(&text);
 }
