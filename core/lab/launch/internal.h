@@ -121,6 +121,8 @@ void launch_let_signals_go(void);
 
 /* Records the events that are complete lines in w->buffer. */
 int launch_take_events(launcher *l, worker *w, err *e);
+/* The first word to whoever wants one (launch_options.notify): a run failed, or goes wrong. */
+void launch_notify(launcher *l, const worker *w, const char *what);
 /* The run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word. */
 /* leftovers.c: checkpoints of a folder of a done run */
 void leftovers_remove(const char *folder);
