@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
-# reliability.sh [faults|kills|damage|fuzz]... - the long runs that docs/reliability.md reports; without arguments all.
-# CI runs a part of each.
+# reliability.sh [faults|kills|hosts|damage|fuzz]... - the long runs that docs/reliability.md reports; without
+# arguments all. CI runs a part of each.
 #   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per
 #   command and kind)
-#   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N)
-#   damage   2,000 damaged databases (tests/cli/damage.sh; DAMAGE=N)
+#   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N), and one at each place where a command
+#            opens, writes, syncs, renames, removes, forks or calls SQLite
+#   hosts    the same random kills with three hosts on one sweep at the same time (HOSTS=N kills, 300)
+#   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
-[ $# -gt 0 ] || set -- faults kills damage fuzz
+[ $# -gt 0 ] || set -- faults kills hosts damage fuzz
 ./ablate plugins >/dev/null && ninja --quiet -C build tests/fault.so || exit 1
 rc=0
 for part in "$@"; do
     case $part in
     faults) bash tests/fault/loop.sh "$PWD/build/ablate" "$PWD" "$PWD/build/tests/fault.so" "${FAULTS:-whole}" ||
         rc=1 ;;
-    kills) ABLATE_TEST_KILLS=${KILLS:-1000} bash tests/cli/kill.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
+    kills) ABLATE_TEST_KILLS=${KILLS:-1000} bash tests/cli/kill.sh "$PWD/build/ablate" "$PWD" || rc=1
+        ABLATE_FAULT_KILL=yes bash tests/fault/loop.sh "$PWD/build/ablate" "$PWD" "$PWD/build/tests/fault.so" whole ||
+            rc=1 ;;
+    hosts) ABLATE_TEST_HOSTS=3 ABLATE_TEST_KILLS=${HOSTS:-300} bash tests/cli/kill.sh "$PWD/build/ablate" "$PWD" ||
+        rc=1 ;;
     damage) ABLATE_TEST_DAMAGE=${DAMAGE:-2000} bash tests/cli/damage.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     fuzz) bash tests/fuzz/run.sh "${MILLIONS:-10}" || rc=1 ;;
-    *) echo "reliability.sh: found '$part', expected faults, kills, damage or fuzz" && exit 2 ;;
+    *) echo "reliability.sh: found '$part', expected faults, kills, hosts, damage or fuzz" && exit 2 ;;
     esac
 done
 exit $rc

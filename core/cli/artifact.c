@@ -46,7 +46,7 @@ const char *workbench_import(const workbench *w, const char *file, arena *a, err
     db_close(d);
     read_experiment x;
     reader *r = rc ? NULL : reader_open(&w->db, e);
-    rc = r ? reader_experiment(r, NULL, false, a, &x, e) : -1;
+    rc = r ? reader_experiment(r, NULL, READ_VALUES, a, &x, e) : -1;
     reader_close(r);
     return rc ? NULL : x.name;
 }

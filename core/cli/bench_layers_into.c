@@ -93,7 +93,7 @@ static int write_row(db *d, const read_row *row, const layer *l, const layer *re
 static int read_rows(const char *experiment, const places *p, arena *a, read_experiment *x, err *e)
 {
     reader *r = reader_open(&p->db, e);
-    int rc = r ? reader_experiment(r, experiment, false, a, x, e) : -1;
+    int rc = r ? reader_experiment(r, experiment, READ_VALUES, a, x, e) : -1;
     if (rc == 1) rc = reader_no_experiment(r, experiment, e);
     reader_close(r);
     size_t done = 0;

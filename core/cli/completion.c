@@ -136,7 +136,7 @@ static void offer_experiments(const place *at, bool runs)
     for (size_t i = 0; i < n; i++) {
         read_experiment x;
         if (!runs) offer(at, list[i].name);
-        if (!runs || reader_experiment(r, list[i].name, false, &a, &x, &e)) continue;
+        if (!runs || reader_experiment(r, list[i].name, READ_VALUES, &a, &x, &e)) continue;
         for (size_t k = 0; k < x.n_rows; k++)
             if (!same(shell, "bash") || !strpbrk(x.rows[k].name, "= "))
                 offer(at, arena_printf(&a, "%s/%s", list[i].name, x.rows[k].name));

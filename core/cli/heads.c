@@ -38,7 +38,7 @@ static int find_runs(const char *text, const places *p, measured *all, err *e)
     arena a = {0};
     reader *r = reader_open(&p->db, e);
     read_experiment x;
-    int found = r ? reader_experiment(r, text, false, &a, &x, e) : -1;
+    int found = r ? reader_experiment(r, text, READ_VALUES, &a, &x, e) : -1;
     all->rows = !found;
     for (int base = 1; base >= 0 && !found; base--)
         for (size_t i = 0; i < x.n_rows; i++)

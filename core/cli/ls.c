@@ -241,7 +241,7 @@ static int list_runs(const invocation *c, reader *r, const char *name, bool json
 {
     arena a = {0};
     read_experiment x;
-    int rc = reader_experiment(r, name, false, &a, &x, e);
+    int rc = reader_experiment(r, name, READ_VALUES, &a, &x, e);
     away_list away = {0};
     if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", name);
     if (!rc) rc = find_away(r, x.name, &a, &away, e);

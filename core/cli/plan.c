@@ -88,7 +88,7 @@ static int look_up(const invocation *c, plan_subject *s, err *e)
     arena a = {0};
     read_experiment x;
     reader *r = reader_open_any(&c->p.db, e);
-    int found = r ? reader_experiment(r, s->name, false, &a, &x, e) : -1;
+    int found = r ? reader_experiment(r, s->name, READ_VALUES, &a, &x, e) : -1;
     for (size_t i = 0; !found && i < x.n_rows; i++) s->rows += !x.rows[i].is_base && !x.rows[i].same_as;
     arena_free(&a);
     reader_close(r);

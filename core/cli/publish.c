@@ -61,7 +61,7 @@ static int put_runs(publishing *p, size_t points, err *e)
     err none = {0};
     char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = xprintf("%s/%s.json", at->db.recorded, p->name);
     reader *r = reader_open(&at->db, &none);
-    if (!r || reader_experiment(r, p->name, false, &p->a, &p->own, &none) || !same(p->own.name, p->name))
+    if (!r || reader_experiment(r, p->name, READ_VALUES, &p->a, &p->own, &none) || !same(p->own.name, p->name))
         p->own = (read_experiment){0};
     reader_close(r);
     bool own = p->own.n_rows;

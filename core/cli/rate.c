@@ -135,7 +135,7 @@ static int rate(const invocation *c, void *options)
             return fail(&e, "%s: expected a name without blanks", c->word[1]), call_usage(c, &e);
     signal(SIGPIPE, SIG_IGN);
     reader *r = reader_open(&c->p.db, &e);
-    int rc = r ? reader_experiment(r, c->word[0], false, &a, &x, &e) : -1;
+    int rc = r ? reader_experiment(r, c->word[0], READ_VALUES, &a, &x, &e) : -1;
     if (rc == 1) rc = reader_no_experiment(r, c->word[0], &e);
     if (!rc && o->source) rc = file_lines(o->source, &source.text, &source.at, &source.n, &e);
     db *d = rc ? NULL : db_open(&c->p.db, &e);

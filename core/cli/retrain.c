@@ -170,7 +170,7 @@ static int compare_runs(const read_run *was, const db_options *db, double second
     arena a = {0};
     read_experiment x;
     reader *r = reader_open(db, e);
-    int rc = r ? reader_experiment(r, NULL, true, &a, &x, e) : -1;
+    int rc = r ? reader_experiment(r, NULL, READ_STATS, &a, &x, e) : -1;
     if (!rc && (!x.n_rows || !x.rows[0].n_runs)) rc = fail(e, "training left no run");
     if (!rc) printf("    trained in %.0f s\n", seconds);
     for (size_t i = 0; !rc && i < was->n_results; i++) {

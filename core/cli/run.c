@@ -16,7 +16,7 @@ static bool is_experiment(const invocation *c, const char *name)
     err e = {0};
     read_experiment x;
     reader *r = reader_open_any(&c->p.db, &e);
-    bool found = r && !reader_experiment(r, name, false, &a, &x, &e);
+    bool found = r && !reader_experiment(r, name, READ_VALUES, &a, &x, &e);
     reader_close(r);
     arena_free(&a);
     return found;

@@ -202,7 +202,7 @@ static int check_runs(const invocation *c, const verify_options *o, const workbe
     char *plugins = o->build_plugins ? build_plugins(w, c->word[0], e) : NULL,
          *sources = path_join(c->word[0], "plugins");
     reader *r = e->text[0] ? NULL : reader_open(&w->db, e);
-    int rc = r ? reader_experiment(r, experiment, true, &a, &x, e) : -1;
+    int rc = r ? reader_experiment(r, experiment, READ_STATS, &a, &x, e) : -1;
     retraining t = {.w = w, .program = c->p.program, .data_dir = c->p.data_dir, .plugins = plugins};
     if (!rc) rc = retrain_some(&t, &x, o, e);
     if (rc < 0 && !plugins && is_folder(sources)) fail_in(e, "without --build-plugins: ");

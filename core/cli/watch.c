@@ -37,7 +37,7 @@ static int draw(const invocation *c, const watch_view *v, str *out, size_t *wron
     read_experiment x;
     reader *r = reader_open(&c->p.db, e);
     const char *name = c->n_words ? c->word[0] : NULL;
-    int rc = r ? reader_experiment(r, name, false, &a, &x, e) : -1;
+    int rc = r ? reader_experiment(r, name, READ_BRIEF, &a, &x, e) : -1;
     if (rc == 1)
         rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists the experiments", name ? " \"" : "",
                   name ? name : "", name ? "\"" : "");

@@ -2,8 +2,8 @@
 # $ABLATE_TEST_DAMAGE databases (60; tests/reliability.sh damage: 2,000) with a random piece overwritten, zeroed, cut
 # off or exchanged: every command that reads one, and `run`, gives its usual output, or ends with a message and an exit
 # code from 1 to 127. Where the output is another one, the damaged file must hold other values, which SQLite cannot know
-# (it keeps no checksums): its dump by sqlite3 differs, too. DAMAGE_SEED repeats a run's places; KEEP=FOLDER keeps
-# files.
+# (it keeps no checksums): its dump by sqlite3 differs, too. Then as many models: translated, exported, started from.
+# DAMAGE_SEED repeats a run's places; KEEP=FOLDER keeps files.
 source "$(dirname "$0")/common.bash" "$@"
 n=${ABLATE_TEST_DAMAGE:-60}
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
@@ -14,7 +14,6 @@ exits 0 ablate run whole.ini --threads 1 --progress none --seeds 1..3
 exits 0 ablate note whole/base@1 "a note"
 sqlite3 results.db 'PRAGMA wal_checkpoint(TRUNCATE); VACUUM;' >/dev/null
 mv results.db good.db && rm -f results.db-*
-size=$(stat -c %s good.db)
 commands=("table whole" "table whole --stats full --json" "ls" "ls whole" "show whole/base@1" "report whole -o page.html"
     "query 'select * from results'" "watch whole --once" "diff whole/base@1 whole/b@1" "plan whole"
     "run whole.ini --threads 1 --progress none --seeds 1..3")
@@ -25,6 +24,22 @@ say() { # COMMAND: its output and exit code, as a text
     echo "exit $code"
 }
 number() { echo $((((RANDOM << 30) + (RANDOM << 15) + RANDOM) % $1)); }
+# damage FILE: a random piece of it is another
+damage() {
+    local size at length
+    size=$(stat -c %s "$1")
+    at=$(number "$size") length=$((1 << RANDOM % 13))
+    case $((RANDOM % 6)) in
+    0) head -c "$length" /dev/urandom | dd of="$1" bs=1 seek="$at" conv=notrunc status=none ;;
+    1) head -c "$length" /dev/zero | dd of="$1" bs=1 seek="$at" conv=notrunc status=none ;;
+    2) truncate -s "$at" "$1" ;;
+    3) printf "\\x$(printf %02x $((RANDOM % 256)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none ;;
+    4) dd if="$1" bs=4096 skip="$((at / 4096))" count=1 status=none |
+        dd of="$1" bs=4096 seek="$(($(number "$size") / 4096))" conv=notrunc status=none ;;
+    5) printf "\\x$(printf %02x $((RANDOM % 256)))" | dd of="$1" bs=1 seek="$((at % ${2:-100}))" conv=notrunc status=none ;;
+    esac
+    [ "$(stat -c %s "$1")" -le $((2 * size)) ] || truncate -s "$size" "$1"
+}
 for k in "${!commands[@]}"; do
     cp good.db results.db
     say "${commands[k]}" >usual-"$k"
@@ -33,16 +48,7 @@ done
 same=0 refused=0 other=0 lost=0
 for ((i = 1; i <= n; i++)); do
     cp good.db bad.db
-    at=$(number "$size") length=$((1 << RANDOM % 13))
-    case $((RANDOM % 6)) in
-    0) head -c "$length" /dev/urandom | dd of=bad.db bs=1 seek="$at" conv=notrunc status=none ;;
-    1) head -c "$length" /dev/zero | dd of=bad.db bs=1 seek="$at" conv=notrunc status=none ;;
-    2) truncate -s "$at" bad.db ;;
-    3) printf "\\x$(printf %02x $((RANDOM % 256)))" | dd of=bad.db bs=1 seek="$at" conv=notrunc status=none ;;
-    4) dd if=good.db of=bad.db bs=4096 skip="$((at / 4096))" seek="$(($(number "$size") / 4096))" count=1 conv=notrunc status=none ;;
-    5) printf "\\x$(printf %02x $((RANDOM % 256)))" | dd of=bad.db bs=1 seek="$((at % 100))" conv=notrunc status=none ;;
-    esac
-    [ "$(stat -c %s bad.db)" -le $((2 * size)) ] || truncate -s "$size" bad.db
+    damage bad.db
     k=$((RANDOM % ${#commands[@]}))
     cp bad.db results.db
     say "${commands[k]}" >said
@@ -71,4 +77,34 @@ for ((i = 1; i <= n; i++)); do
     rm -rf results.db* page.html
 done
 echo "$n damaged databases: $same usual output, $refused refused, $other other values in the file, $lost trained again"
+
+model=$(find home/runs -name model.safetensors | head -1)
+cp "$model" good.safetensors
+printf 's0001 s0002 s0003\n' >in.txt
+printf 's0001 s0002\ts0001 s0002\n' >pairs.tsv
+tiny from 2 >from.ini && echo 'start_from = bad.safetensors' >>from.ini
+commands=("translate --model bad.safetensors --threads 1 <in.txt" "export bad.safetensors --format ctranslate2 -o there"
+    "export bad.safetensors --format gguf -o there" "score likelihood --model bad.safetensors --threads 1 <pairs.tsv"
+    "run from.ini --threads 1 --progress plain")
+header=$(od -An -td8 -N8 good.safetensors | tr -d ' ')
+done=0 refused=0
+for ((i = 1; i <= n; i++)); do
+    cp good.safetensors bad.safetensors
+    damage bad.safetensors $((header + 8))
+    k=$((RANDOM % ${#commands[@]}))
+    code=0
+    eval "timeout 60 $program ${commands[k]}" >out 2>err || code=$?
+    checks=$((checks + 1))
+    if [ $code -ge 124 ]; then
+        wrong "model $i, ${commands[k]}: $([ $code = 124 ] && echo no end || echo "ended by signal $((code - 128))"): $(tail -1 err)"
+        [ -z "${KEEP:-}" ] || cp bad.safetensors "$KEEP/model-$i.safetensors"
+    elif [ $code -ne 0 ]; then
+        [ -s err ] || wrong "model $i, ${commands[k]}: exit code $code without a message"
+        refused=$((refused + 1))
+    else
+        done=$((done + 1))
+    fi
+    rm -rf there results.db* home/runs/from
+done
+echo "$n damaged models: $done were used (its numbers may be others), $refused refused"
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kill -9 of the worker, the host, or both, at random points of a sweep: repeating the command finishes the missing
 # runs, loses and duplicates nothing, and gives the numbers of an undisturbed sweep. 15 kills; 50 in `ablate test
-# --all`; ABLATE_TEST_KILLS=N for N.
+# --all`; ABLATE_TEST_KILLS=N for N. ABLATE_TEST_HOSTS=N: so many hosts on the sweep at the same time.
 source "$(dirname "$0")/common.bash" "$@"
 kills=15
 [ -z "${ABLATE_TEST_LONG-}" ] || kills=50
@@ -13,7 +13,8 @@ echo "random numbers from $seed"
 
 tiny kills 150 >spec.ini
 printf 'average_checkpoints = 3\n[sweep A]\ncombine = each\nheads = 1, 4\ncheckpoint = best\nattention_dropout = 0.1\n' >>spec.ini
-sweep=(run spec.ini --seeds 1..2 --threads 1 --progress plain)
+hosts=${ABLATE_TEST_HOSTS:-1}
+sweep=(run spec.ini --seeds 1..$((2 * hosts)) --threads 1 --progress plain)
 
 ABLATE_HOME=$work/calm exits 0 ablate "${sweep[@]}" --db calm.db
 
@@ -27,16 +28,17 @@ worker_of() {
 }
 alive() { [ -d "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 
-host=0 done_times=0 n=0 n_worker=0 n_host=0 n_both=0
+host=() done_times=0 n=0 n_worker=0 n_host=0 n_both=0
+for ((h = 0; h < hosts; h++)); do host+=(0); done
 again=()
-# Takes note of how the host ended.
+# Takes note of how host number $1 ended.
 ended() {
     local code=0
-    wait $host 2>/dev/null || code=$?
-    host=0
+    wait "${host[$1]}" 2>/dev/null || code=$?
+    host[$1]=0
     case $code in
-    0) done_times=$((done_times + 1)) again=(--rerun all) ;; # done before all kills: once more from the start
-    1 | 137) ;;                                              # a worker was killed, the host was: the same command again
+    0) [[ ! " ${host[*]} " =~ \ [1-9] ]] && done_times=$((done_times + 1)) again=(--rerun all) ;; # all done: from the start
+    1 | 137) ;; # a worker was killed, the host was: the same command again
     *) wrong "the sweep ended with $code" && tail -5 err.txt && finish ;;
     esac
 }
@@ -48,25 +50,25 @@ shoot() { # PID...: true when the first was there
     return $hit
 }
 while [ $n -lt $kills ]; do
-    if [ $host = 0 ]; then
+    for h in "${!host[@]}"; do
+        if [ "${host[$h]}" != 0 ] && ! alive "${host[$h]}"; then ended "$h"; fi
+        [ "${host[$h]}" = 0 ] || continue
         "$program" "${sweep[@]}" "${again[@]}" >>out.txt 2>>err.txt &
-        host=$!
+        host[$h]=$!
         again=()
-    fi
+    done
     sleep "0.$(printf %03d $((RANDOM % 400)))"
-    if ! alive $host; then
-        ended
-        continue
-    fi
-    worker=$(worker_of $host)
+    h=$((RANDOM % ${#host[@]})) one=${host[h]}
+    alive "$one" || continue
+    worker=$(worker_of "$one")
     case $((RANDOM % 4))$worker in
     0?*) shoot $worker && n_worker=$((n_worker + 1)) n=$((n + 1)) ;;
-    1*) shoot $host && n_host=$((n_host + 1)) n=$((n + 1)) && ended ;;
-    2?*) shoot $host $worker && n_both=$((n_both + 1)) n=$((n + 1)) && ended ;;
-    3?*) shoot $worker $host && n_both=$((n_both + 1)) n=$((n + 1)) && ended ;;
+    1*) shoot "$one" && n_host=$((n_host + 1)) n=$((n + 1)) && ended $h ;;
+    2?*) shoot "$one" $worker && n_both=$((n_both + 1)) n=$((n + 1)) && ended $h ;;
+    3?*) shoot $worker "$one" && n_both=$((n_both + 1)) n=$((n + 1)) && ended $h ;;
     esac
 done
-[ $host = 0 ] || ended
+for h in "${!host[@]}"; do [ "${host[h]}" = 0 ] || ended "$h"; done
 echo "killed $n_worker workers, $n_host hosts, $n_both of both; the sweep was done $done_times times meanwhile"
 exits 0 ablate "${sweep[@]}"
 
@@ -77,7 +79,7 @@ equal "$(sql 'PRAGMA foreign_key_check')" "" "foreign_key_check"
 equal "$(sql 'SELECT count(*) FROM run')" "$(sql 'SELECT count(*) FROM run' calm.db)" "number of runs"
 equal "$(sql "SELECT count(*) FROM run WHERE status<>'done'")" 0 "runs that are not done"
 equal "$(sql 'SELECT count(*) FROM attempt WHERE ended_at IS NULL')" 0 "attempts without an end"
-equal "$(sql 'SELECT count(*)>=(SELECT count(*) FROM run)+'$((n / 3))' FROM attempt')" 1 "attempts are more than runs"
+equal "$(sql 'SELECT count(*)>=(SELECT count(*) FROM run)+'$((hosts > 1 ? n_worker + n_both : n / 3))' FROM attempt')" 1 "attempts are more than runs"
 for what in \
     "SELECT variant,seed,metric,quote(value),step FROM results ORDER BY 1,2,3" \
     "SELECT v.name,r.seed,m.name,q.checkpoint,hex(q.stats) FROM result q JOIN run r ON r.id=q.run_id JOIN variant v ON v.id=r.variant_id

@@ -7,7 +7,8 @@
 # Afterwards the same command without faults must give its undisturbed output, and the database must be intact. N
 # (default 2) random calls per command and kind; `whole` takes all. ABLATE_FAULT_SEED repeats a random choice,
 # ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is the time limit of a command on a shared
-# machine.
+# machine. ABLATE_FAULT_KILL=yes: instead of failing, the call kills its process; afterwards the same
+# holds; `whole` takes each place in the program.
 source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 [ -r "$3" ] || { echo "loop.sh: found no library to preload at $3; ninja -C build tests/fault.so" >&2; exit 2; }
 library=$3 how_many=${4:-2}
@@ -17,7 +18,10 @@ export GOMP_SPINCOUNT=2000 ABLATE_FAULT_COUNT=$work/count
 export ABLATE_CUDA_MODULE=none # the CUDA runtime, when memory is refused to its start, crashes
 seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
 RANDOM=$seed
-read -ra kinds <<<"${ABLATE_FAULT_KINDS:-malloc open write fsync rename unlink fork mmap sqlite}"
+kill=${ABLATE_FAULT_KILL:+:kill}
+every="open write fsync rename unlink fork sqlite"
+read -ra kinds <<<"${ABLATE_FAULT_KINDS:-${kill:+$every}${kill:-malloc $every mmap}}"
+kinds=("${kinds[@]%:kill}")
 echo "calls drawn with ABLATE_FAULT_SEED=$seed"
 
 # ---- what the commands work on: $work/start after a small sweep, $work/half after one that was killed in the middle
@@ -59,6 +63,8 @@ mv home start
 cp -r empty home
 ABLATE_FAULT=fsync:9:on LD_PRELOAD=$library ablate run faults.ini --threads 1 --progress none >out 2>err
 mv home half
+cp -r empty older # a database of the first version
+cp "$source/tests/data/versions/3772abc.db" older/results.db && chmod u+w older/results.db
 
 # NAME|state|command|the query whose answer is compared in place of the command's output; -: nothing is compared
 # A script of tests/cli may have the cases of its command, in a line `# fault: NAME|...`.
@@ -76,6 +82,7 @@ note|start|note faults/base busy|SELECT value FROM tag WHERE tag='note'
 tag|start|tag faults/base paper=yes|SELECT value FROM tag WHERE tag='paper'
 log|start|log faults/base|
 rm|start|rm faults/base --yes|SELECT count(*) FROM run
+upgrade|older|ls old|
 restore|start|restore faults|
 query|start|query "SELECT row, PPL FROM faults"|
 report|start|report faults -o page.html|
@@ -123,16 +130,18 @@ answer() {
 }
 calls() { od -An -td8 -j"$1" -N8 count | tr -d ' '; }
 
-declare -A outcome=([equal]=0 [warned]=0 [refused]=0)
+declare -A outcome=([equal]=0 [warned]=0 [refused]=0 [killed]=0)
 # attempt KIND:N: with that fault, and once more without
 attempt() {
-    local code=0 what="$name with $1"
+    local code=0 what="$name with $1" began=$SECONDS
     rm -f count && fresh
     ABLATE_FAULT=$1 LD_PRELOAD=$library perform faulty || code=$?
     [ "$(calls 8)" != 0 ] || return 1
     checks=$((checks + 1))
     cp err words
-    if [ $code -ge 128 ]; then
+    if [ -n "$kill" ] && [ $code = 137 ] && [ $((SECONDS - began)) -lt "${ABLATE_FAULT_SECONDS:-60}" ]; then
+        outcome[killed]=$((outcome[killed] + 1))
+    elif [ $code -ge 128 ]; then
         wrong "$what: killed by a signal ($code)" && tail -3 words
     elif [ $code = 0 ] && grep -q '^warning: ' words; then
         outcome[warned]=$((outcome[warned] + 1)) # such as of a plugin that could not be opened
@@ -172,24 +181,25 @@ while IFS='|' read -r name state command query; do
     [ "$query" != - ] || varies=yes
     for kind in "${kinds[@]}"; do
         by_place=
-        { [ "$how_many" = whole ] && [ $kind != malloc ]; } || by_place=1
+        { [ "$how_many" = whole ] && [ $kind != malloc ] && [ -z "$kill" ]; } || by_place=1
         [ -z "$by_place" ] && unset ABLATE_FAULT_PLACES || export ABLATE_FAULT_PLACES=1
         rm -f count && fresh # N = 0 counts
         ABLATE_FAULT=$kind:0 LD_PRELOAD=$library perform faulty
         n=$(calls 0)
         if [ "$how_many" = whole ]; then
-            for ((i = 1; i <= n + 5; i++)); do attempt $kind:$i || break; done
-            for ((i = 1; i <= n; i = i * 3 / 2 + 1)); do attempt $kind:$i:on || break; done
+            for ((i = 1; i <= n + 5; i++)); do attempt "$kind:$i$kill" || break; done
+            for ((i = 1; i <= n && ${#kill} == 0; i = i * 3 / 2 + 1)); do attempt $kind:$i:on || break; done
         else
             for ((i = 0; i < how_many && i < n; i++)); do
-                stays=
-                [ $((RANDOM % 4)) -gt 0 ] || stays=:on
+                stays=$kill
+                [ $((RANDOM % 4)) -gt 0 ] || [ -n "$kill" ] || stays=:on
                 attempt $kind:$((RANDOM % n + 1))$stays
             done
         fi
         [ -n "$by_place" ] && echo "$name: $kind: $n places" || echo "$name: $kind: $n calls"
     done
 done <<<"$cases"
+[ -z "$kill" ] || echo "kills: ${outcome[killed]} ended the command"
 echo "faults: ${outcome[equal]} made no difference, ${outcome[warned]} brought a warning, ${outcome[refused]} were answered with an error in words"
 
 # Every command is in the list above (or says here why not).

@@ -30,6 +30,11 @@ ab_fuzz(evalb ab_metric)
 ab_fuzz(vocab ab_tokens)
 ab_fuzz(import ab_results)
 ab_fuzz(sheet ab_foreign)
+ab_fuzz(data ab_data)
+target_sources(data_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/translation/corpus.c
+  ${CMAKE_SOURCE_DIR}/plugins/tasks/translation/table.c ${CMAKE_SOURCE_DIR}/core/network/plugin/lines.c)
+target_include_directories(data_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/translation ${CMAKE_SOURCE_DIR}/core/api
+  ${CMAKE_SOURCE_DIR}/plugins)
 ab_fuzz(event ab_metric)
 target_sources(event_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/core/lab/launch/event.c)
 ab_fuzz(model ab_graph ${CJSON_LIB})

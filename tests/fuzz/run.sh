@@ -38,6 +38,7 @@ tree 70000
 ini 20000
 import 10000
 sheet 20000
+data 20000
 LIST
 echo "$total executions in all"
 exit $rc

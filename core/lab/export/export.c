@@ -368,7 +368,7 @@ int export_write(reader *r, const char *name, enum export_format format, const c
     arena a = {0};
     read_experiment x;
     *files = 0;
-    int rc = reader_experiment(r, name, false, &a, &x, e);
+    int rc = reader_experiment(r, name, READ_VALUES, &a, &x, e);
     if (rc == 1) rc = reader_no_experiment(r, name, e);
     if (!rc) rc = make_folders(folder, e);
     if (!rc && (format == EXPORT_PARQUET || format == EXPORT_CSV)) {

@@ -263,7 +263,7 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
                     .trials = o->trials ? o->trials : STATS_TRIALS,
                     .full = o->full,
                     .sustained = o->sustained};
-    int rc = reader_experiment(r, name, true, a, &g->x, e);
+    int rc = reader_experiment(r, name, READ_STATS, a, &g->x, e);
     if (rc) return rc;
     read_judging(g);
     if (reader_trials(r, g->x.name, a, &g->trials_made, &g->n_trials, e) ||

@@ -11,7 +11,7 @@ static const read_row *row_of(const read_experiment *x, const char *name)
 int gather_recorded(reader *r, gathered *g, arena *a, err *e)
 {
     const char *name = arena_printf(a, "%s%s", g->x.name, DB_RECORDED);
-    int rc = has_suffix(g->x.name, DB_RECORDED) ? 1 : reader_experiment(r, name, false, a, &g->recorded, e);
+    int rc = has_suffix(g->x.name, DB_RECORDED) ? 1 : reader_experiment(r, name, READ_VALUES, a, &g->recorded, e);
     if (rc > 0)
         return fail(e,
                     "experiment \"%s\": found no recorded runs to compare with; `ablate import FILE.json` imports some",

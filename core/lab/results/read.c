@@ -1,116 +1,14 @@
 /* read.c - experiments with their rows, runs and results. */
 #include "lab/results/internal.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
-/* On a medium that nobody can write to, SQLite needs to be told so: it would want its lock files beside. */
-static bool on_readonly_medium(const char *path)
-{
-    struct statvfs s;
-    return statvfs(path, &s) == 0 && (s.f_flag & ST_RDONLY);
-}
-
-static char *immutable_uri(const char *path)
-{
-    str uri = {0};
-    char *full = realpath(path, NULL);
-    str_add(&uri, "file:");
-    for (const char *p = full ? full : path; *p; p++)
-        if (strchr("?#%", *p))
-            str_addf(&uri, "%%%02x", (unsigned)*p);
-        else
-            str_addc(&uri, *p);
-    str_add(&uri, "?immutable=1");
-    free(full);
-    return uri.s;
-}
-
-void reader_close_statements(reader *r)
-{
-    for (size_t i = 0; i < LENGTH(r->curves); i++) sqlite3_finalize(r->curves[i]), r->curves[i] = NULL;
-    sqlite3_close(r->q);
-    r->q = NULL;
-}
-
-static int open_readonly(reader *r, err *e)
-{
-    reader_close_statements(r);
-    bool fixed = on_readonly_medium(r->path);
-    char *name = fixed ? immutable_uri(r->path) : xstrdup(r->path);
-    int rc =
-        sqlite3_open_v2(name, &r->q, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (fixed ? SQLITE_OPEN_URI : 0), NULL);
-    free(name);
-    if (rc == SQLITE_OK) {
-        sqlite3_busy_timeout(r->q, 30000);
-        guard_connection(r->q);
-        return 0;
-    }
-    return r->q ? sql_fail(r->q, e, "opening it") : fail(e, "%s: out of memory", r->path);
-}
-
-reader *reader_open(const db_options *o, err *e)
-{
-    if (db_check_path(o->path, e)) return NULL;
-    reader *r = xcalloc(1, sizeof *r);
-    r->path = xstrdup(o->path);
-    if (o->recorded && is_folder(o->recorded)) r->recorded_folder = xstrdup(o->recorded);
-    struct stat st;
-    int64_t version = 0;
-    if (stat(o->path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) {
-        r->absent = true;
-        if (o->optional && r->recorded_folder && (r->q = recorded_memory(e))) return r;
-        fail(e, "no database at %s; `ablate run` creates one", o->path);
-        goto failed;
-    }
-    if (S_ISREG(st.st_mode)) {
-        err first = {0};
-        int kind = open_readonly(r, &first) ? -1 : db_inspect(r->q, r->path, &version, &first);
-        if (kind == 1 && version == DB_VERSION) return r;
-        /* A host that was killed may leave a journal which only a writer can roll back: SQLite says
-         * read-only. */
-        if (kind < 0 && !(r->q && sqlite3_errcode(r->q) == SQLITE_READONLY)) {
-            fail(e, "%s", first.text);
-            goto failed;
-        }
-    }
-    db *d = db_open(o, e); /* recovers or migrates, or refuses in words */
-    db_close(d);
-    if (d && open_readonly(r, e) == 0) return r;
-failed:
-    reader_close(r);
-    return NULL;
-}
-
-reader *reader_open_any(const db_options *o, err *e)
-{
-    db_options any = *o;
-    any.optional = true;
-    return reader_open(&any, e);
-}
-
-void reader_close(reader *r)
-{
-    if (!r) return;
-    recorded_close(r);
-    reader_close_statements(r);
-    free(r->path);
-    free(r);
-}
-
-int64_t reader_version(reader *r, err *e)
-{
-    int64_t version = -1;
-    return sql_int(r->q, e, &version, "PRAGMA data_version", "") == 1 ? version : -1;
-}
-
-#define RUN_COLUMNS                                                                                                    \
+#define RUN_STATE                                                                                                      \
     "r.id,r.seed,r.status,r.recorded,r.attempt,r.generation,r.step,r.total_steps,r.queued_at,r.started_at,"            \
-    "r.ended_at,"                                                                                                      \
-    "r.owner,a.error,a.log_path,a.host,a.device,a.git_commit,a.exit_code,a.term_signal,a.parameters,a."                \
-    "flops_step,"                                                                                                      \
+    "r.ended_at,r.owner,"
+#define RUN_COLUMNS                                                                                                    \
+    RUN_STATE                                                                                                          \
+    "a.error,a.log_path,a.host,a.device,a.git_commit,a.exit_code,a.term_signal,a.parameters,a.flops_step,"             \
     "a.tokens_second,a.peak_memory,a.plugins_json,"                                                                    \
     "(SELECT value FROM tag WHERE run_id=r.id AND tag='check_failed'),"                                                \
     "(SELECT group_concat(replace(path,rtrim(path,replace(path,'/','')),'')||' '||sha256) FROM artifact"               \
@@ -118,14 +16,17 @@ int64_t reader_version(reader *r, err *e)
     ",(SELECT value FROM tag WHERE run_id=r.id AND tag='" DB_LOADED "')"                                               \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='core_seconds')"                                  \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='future_seen')"                                   \
-    " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) "                                         \
-    "FROM attempt"                                                                                                     \
-    " WHERE run_id=r.id)"
+    " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)"
+/* What a live view shows: an attempt's row, which is long, is read only for its error. */
+#define RUN_COLUMNS_BRIEF                                                                                              \
+    RUN_STATE                                                                                                          \
+    "CASE r.status WHEN 'failed' THEN (SELECT error FROM attempt WHERE run_id=r.id ORDER BY n DESC LIMIT 1) END,"      \
+    "NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL FROM run r"
 
 /* What a load reads from and to, with its statements, each made once for all rows and runs. */
 typedef struct {
     sqlite3 *q;
-    bool with_stats;
+    enum read_depth depth;
     arena *a;
     sqlite3_stmt *runs, *results;
 } loading;
@@ -168,11 +69,16 @@ static int load_results(loading *l, read_run *run, err *e)
     size_t cap = 0;
     int rc = 0;
     if (!l->results) {
-#define RESULTS(STATS)                                                                                                 \
-    "SELECT m.name,m.direction,x.signature,x.checkpoint,x.value,x.step," STATS ",x.unit,x.aggregation,"                \
-    "(SELECT value FROM tag t WHERE t.run_id=x.run_id AND t.tag='documents '||m.name) FROM result x "                  \
-    "JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
-        l->results = sql_open(l->q, e, l->with_stats ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
+#define RESULTS(STATS, COUNTS)                                                                                         \
+    "SELECT m.name,m.direction,x.signature,x.checkpoint,x.value,x.step," STATS ",x.unit,x.aggregation," COUNTS         \
+    " FROM result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
+#define COUNTS "(SELECT value FROM tag t WHERE t.run_id=x.run_id AND t.tag='documents '||m.name)"
+        l->results = sql_open(l->q, e,
+                              l->depth == READ_STATS    ? RESULTS("x.stats", COUNTS)
+                              : l->depth == READ_VALUES ? RESULTS("NULL", COUNTS)
+                                                        : RESULTS("NULL", "NULL"),
+                              "i", run->id);
+#undef COUNTS
 #undef RESULTS
         if (!l->results) return -1;
     } else if (again(l, l->results, run->id, e)) {
@@ -232,8 +138,9 @@ static int load_runs(loading *l, int64_t variant, read_row *row, err *e)
     size_t cap = 0;
     int rc = 0;
     if (!l->runs) {
-        l->runs = sql_open(l->q, e, "SELECT " RUN_COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed",
-                           "i", variant);
+#define RUNS(COLUMNS) "SELECT " COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed"
+        l->runs = sql_open(l->q, e, l->depth == READ_BRIEF ? RUNS(RUN_COLUMNS_BRIEF) : RUNS(RUN_COLUMNS), "i", variant);
+#undef RUNS
         if (!l->runs) return -1;
     } else if (again(l, l->runs, variant, e)) {
         return -1;
@@ -323,7 +230,7 @@ static int load_metrics(sqlite3 *q, arena *a, read_experiment *out, err *e)
     return rc;
 }
 
-static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena *a, read_experiment *out, err *e)
+static int load_experiment(sqlite3 *q, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e)
 {
     int64_t id = 0;
     sqlite3_stmt *s = sql_open(q, e,
@@ -347,22 +254,22 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
     }
     sqlite3_finalize(s);
     if (rc != 1) return rc < 0 ? -1 : 1;
-    loading l = {.q = q, .with_stats = with_stats, .a = a};
+    loading l = {.q = q, .depth = depth, .a = a};
     rc = load_rows(&l, id, out, e) || load_metrics(q, a, out, e) || older_count(q, out->name, &out->older, e) ? -1 : 0;
     loading_end(&l);
-    if (!rc && with_stats) read_documents(out, a);
+    if (!rc && depth == READ_STATS) read_documents(out, a);
     return rc;
 }
 
-int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e)
+int reader_experiment(reader *r, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e)
 {
     *out = (read_experiment){0};
     if (sql_script(r->q, "BEGIN", e)) return -1; /* one consistent view, also while a host writes */
-    int rc = load_experiment(r->q, name, with_stats, a, out, e);
+    int rc = load_experiment(r->q, name, depth, a, out, e);
     sqlite3_exec(r->q, "ROLLBACK", NULL, NULL, NULL);
     reader *source = NULL;
     if (rc == 1 && recorded_open(r, name, &source, e)) return -1;
-    if (source) rc = load_experiment(source->q, name, with_stats, a, out, e);
+    if (source) rc = load_experiment(source->q, name, depth, a, out, e);
     if (!rc && !out->has_recorded && !has_suffix(out->name, DB_RECORDED))
         out->has_recorded = recorded_has(r, out->name);
     return rc;
@@ -500,7 +407,7 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
-    loading l = {.q = r->q, .a = a};
+    loading l = {.q = r->q, .depth = READ_VALUES, .a = a};
     if (rc == 1) rc = load_run(&l, s, &out->run, e);
     loading_end(&l);
     sqlite3_finalize(s);

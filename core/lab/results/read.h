@@ -88,9 +88,11 @@ typedef struct {
     const char *const *metrics; /* metrics of any run, in order of first appearance */
 } read_experiment;
 
-/* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. with_stats: also reads
- * per-sentence statistics of the results. Returns 0; 1 if there is none of that name (no message); -1. */
-int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e);
+/* BRIEF: of a run its state, error and results' values; VALUES: all but the per-sentence statistics of results. */
+enum read_depth { READ_BRIEF, READ_VALUES, READ_STATS };
+/* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. Returns 0; 1 if there
+ * is none of that name (no message); -1. */
+int reader_experiment(reader *r, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e);
 
 /* Experiments whose stored comparisons do not match the present results, with a text that identifies these results. */
 typedef struct {

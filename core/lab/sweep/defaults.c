@@ -65,7 +65,7 @@ static int compare(reader *r, const spec *s, str *out, err *e)
     enum { SHOWN = 5 };
     arena a = {0};
     read_experiment x = {0};
-    int rc = reader_experiment(r, s->name, false, &a, &x, e);
+    int rc = reader_experiment(r, s->name, READ_VALUES, &a, &x, e);
     size_t rows = 0;
     for (size_t i = 0; i < x.n_rows && !rc; i++) {
         const spec_row *row = row_named(s, x.rows[i].name);

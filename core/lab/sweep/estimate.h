@@ -52,7 +52,10 @@ void estimate_sweep(const sweep_call *c, sweep_costs *out);
 void estimate_free(sweep_costs *x);
 
 /* "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 3.4 core hours and 8.2e+15 FLOPs, 1.2 GB of
- * memory each, 0.3 GB of disk; 2 at a time", for n_runs[row of the spec]; threads of a run, 0: unknown. */
-void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, int64_t threads, str *out);
+ * memory each, 0.3 GB of disk; 2 at a time", for n_runs[row of the spec]; searches: still to be done; threads of a run,
+ * 0: unknown. */
+void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, int64_t workers, int64_t threads,
+                   str *out);
+void estimate_searches(const sweep_costs *x, str *out);             /* a line, if there are any */
 void estimate_table(const sweep_costs *x, const spec *s, str *out); /* for --dry-run: one line per row */
 #endif

@@ -5,8 +5,8 @@
 #include "lab/sweep/estimate.h"
 #include "network/model/costs.h"
 
-typedef struct { /* one side of a split: tokens of all its lines, ends counted */
-    double lines, src, tgt;
+typedef struct { /* a split: tokens of all its lines, ends counted, and of the longest of a side */
+    double lines, src, tgt, longest_src, longest_tgt;
 } split_size;
 
 typedef struct { /* rows with the same data and vocabularies */
@@ -15,6 +15,7 @@ typedef struct { /* rows with the same data and vocabularies */
     int64_t length;   /* of a sentence that costs are counted with [tokens] */
     split_size split[AB_SPLITS];
     double seconds; /* to read the data once */
+    bool subwords;  /* on a side */
     bool published; /* the data are missing; these are their published sizes */
 } group;
 

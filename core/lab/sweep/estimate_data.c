@@ -4,6 +4,7 @@
 #include "text/data/inspect.h"
 #include "network/model/costs.h"
 #include "network/plugin/plugin.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, gr
     bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR &&
                     ((!alone && asked.src == AB_VOCAB_SUBWORD) || asked.tgt == AB_VOCAB_SUBWORD);
     g->src = alone ? 0 : c->vocab_size, g->tgt = c->vocab_size;
+    g->subwords = subwords;
     if (subwords) return 0;
     if (dataset_vocabs(t, self, t->flags & AB_SHARED_VOCAB, (vocab_kind)c->vocab, c->vocab_size, c->lowercase != 0,
                        NULL, &src, &tgt, e))
@@ -74,11 +76,12 @@ static void measure_splits(const ab_task_plugin *t, void *self, const config *c,
         for (int64_t i = 0; i < n; i += step, seen++) {
             ab_example x;
             t->get(self, s, i, &x);
-            if (x.src) sum.src += tokens_of(asked.src, c->vocab, x.src);
-            sum.tgt += tokens_of(asked.tgt, c->vocab, x.tgt);
+            double src = x.src ? tokens_of(asked.src, c->vocab, x.src) : 0, tgt = tokens_of(asked.tgt, c->vocab, x.tgt);
+            sum.src += src, sum.tgt += tgt;
+            sum.longest_src = fmax(sum.longest_src, src), sum.longest_tgt = fmax(sum.longest_tgt, tgt);
         }
         double all = seen ? (double)n / (double)seen : 0;
-        g->split[s] = (split_size){(double)n, sum.src * all, sum.tgt * all};
+        g->split[s] = (split_size){(double)n, sum.src * all, sum.tgt * all, sum.longest_src, sum.longest_tgt};
     }
 }
 
@@ -107,7 +110,8 @@ static bool take_published(const spec_row *row, group *g)
         double per_word = subwords ? SUBWORDS : 1;
         for (int s = 0; s < AB_SPLITS; s++) {
             double n = published[i].lines[s];
-            g->split[s] = (split_size){n, n * (1 + per_word * published[i].src), n * (1 + per_word * published[i].tgt)};
+            g->split[s] = (split_size){n, n * (1 + per_word * published[i].src), n * (1 + per_word * published[i].tgt),
+                                       INFINITY, INFINITY};
         }
         g->src = g->tgt = c->vocab_size, g->length = COSTS_SENTENCE, g->published = true;
         return true;

@@ -158,7 +158,8 @@ static const char *size(double bytes, char out[32])
     return out;
 }
 
-void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, int64_t threads, str *out)
+void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, int64_t workers, int64_t threads,
+                   str *out)
 {
     size_t runs = 0, trials = 0;
     double updates = 0, beside = 0, search = 0, memory = 0, disk = 0, gpu = 0, flops = 0;
@@ -169,7 +170,8 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, 
         runs += n_runs[r->row];
         updates += r->seconds * n, beside += r->beside * n, disk += r->disk * n;
         if (!n_runs[r->row]) continue;
-        search += r->search, trials += r->trials, flops += r->flops * n + r->flops_search;
+        flops += r->flops * n;
+        if (searches) search += r->search, trials += r->trials, flops += r->flops_search;
         if (r->memory > memory) memory = r->memory;
         if (r->gpu_memory > gpu) gpu = r->gpu_memory;
     }
@@ -184,6 +186,16 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, 
     if (gpu > 0) str_addf(out, " and of its GPU %s", size(gpu, text[0]));
     str_addf(out, ", %s of disk", size(disk, text[4]));
     if (workers > 1) str_addf(out, "; %lld at a time", (long long)workers);
+}
+
+void estimate_searches(const sweep_costs *x, str *out)
+{
+    double seconds = 0;
+    size_t trials = 0;
+    char text[32];
+    for (size_t i = 0; i < x->n; i++) seconds += x->rows[i].search, trials += x->rows[i].trials;
+    if (trials)
+        str_addf(out, "searches: %zu trials, about %s less what is done already\n", trials, span(seconds, text));
 }
 
 void estimate_table(const sweep_costs *x, const spec *s, str *out)

@@ -11,11 +11,10 @@ static const double HURRIED = 0.5, PATIENT = 12, MOST_OF_ROW = 0.6, LEAST_OF_ROW
 static const double PROGRAM = 150e6; /* bytes of a process besides values and parameters */
 static const double GPU_CONTEXT =
     1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
-static const double START =
-    0.15; /* seconds of a run besides data, updates and scores, from the recorded experiments of seconds */
-static const double ENCODING = 5e-7; /* seconds per token */
-static const double WRITING = 1e9;   /* bytes per second of checkpoints */
-static const double TRACING = 60;    /* seconds for what takes milliseconds unless a plugin loops */
+static const double START = 0.05;                  /* seconds of a run besides data, updates and scores */
+static const double SUBWORD = 5e-7, SYMBOL = 5e-8; /* seconds to encode a token: a subword; a word or character */
+static const double WRITING = 1e9;                 /* bytes per second of checkpoints */
+static const double TRACING = 60;                  /* seconds for what takes milliseconds unless a plugin loops */
 
 /* ---- costs ---- */
 
@@ -122,7 +121,7 @@ static run_time time_of_run(const spec_row *row, const row_work *w, double steps
     bool on_dev = trial || c->decode_split != DECODE_TEST || !test->lines,
          on_test = !trial && c->decode_split != DECODE_DEV;
     double scored = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
-    run_time t = {.start = START + 1.5 * g->seconds + ENCODING * (train->src + train->tgt),
+    run_time t = {.start = START + 1.5 * g->seconds + (g->subwords ? SUBWORD : SYMBOL) * (train->src + train->tgt),
                   .training = training,
                   .updates = steps};
     t.scoring = evaluations * dev->tgt * w->speed.forward + saves * (double)w->costs.learned * 1.5 / WRITING;

@@ -30,9 +30,18 @@ static double mean_length(const group *g, bool source)
     return length < 2 ? 2 : length;
 }
 
+/* A share of the mean length, at most the longest: positions may end there. */
+static double share_of(const group *g, double share, bool source)
+{
+    const split_size *s = &g->split[AB_TRAIN];
+    double mean = mean_length(g, source), longest = source ? s->longest_src : s->longest_tgt;
+    if (!s->lines || !g->src) longest = mean;
+    return fmax(1, fmin(round(share * mean), fmax(longest, mean)));
+}
+
 static model_shape shape_of(const group *g, double tokens, double share)
 {
-    double src = fmax(1, round(share * mean_length(g, true))), tgt = fmax(1, round(share * mean_length(g, false)));
+    double src = share_of(g, share, true), tgt = share_of(g, share, false);
     double n = fmax(1, floor(tokens / fmax(src, tgt)));
     return (model_shape){(int64_t)n, (int64_t)(n * src), (int64_t)(n * tgt), (int64_t)src, (int64_t)tgt};
 }

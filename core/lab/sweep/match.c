@@ -154,7 +154,7 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
                 s->match);
     code = t->train(t->self, &few, e);
     reader *r = code ? NULL : reader_open(t->db, e);
-    if (!code && (!r || reader_experiment(r, few.name, false, &a, &x, e))) code = 1;
+    if (!code && (!r || reader_experiment(r, few.name, READ_VALUES, &a, &x, e))) code = 1;
     for (size_t i = 0; i < s->n_rows && !code; i++) {
         out->rate[i] = NAN;
         for (size_t k = 0; k < x.n_rows; k++)

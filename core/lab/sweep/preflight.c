@@ -108,7 +108,7 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
         str_addf(&text, "%s: %zu rows", s->name, s->n_rows);
         if (rows < s->n_rows) str_addf(&text, ", %zu to train", rows);
         str_addf(&text, ", %s%zu seed%s, ", s->until.most ? "at most " : "", s->n_seeds, s->n_seeds == 1 ? "" : "s");
-        estimate_line(&x, n_runs, o->workers, threads_timed(o->threads), &text);
+        estimate_line(&x, n_runs, true, o->workers, threads_timed(o->threads), &text);
         str_addc(&text, '\n');
         str_add(&text, str_text(&x.notes));
         if (x.missing) str_addf(&text, "the data are not here; their published sizes were used: %s\n", x.missing);
@@ -134,7 +134,7 @@ void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size
         if (s->rows[f[i].row].run && f[i].status != DB_DONE && f[i].status != DB_SKIPPED && f[i].status != DB_FAILED)
             n_runs[f[i].row]++, queued++;
     if (queued && x->n) {
-        estimate_line(x, n_runs, l->workers, threads_timed(l->threads), &text);
+        estimate_line(x, n_runs, false, l->workers, threads_timed(l->threads), &text);
         fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p->db.path, l->folder);
     }
     free(n_runs);

@@ -171,6 +171,14 @@ static bool waits_between(const spec *s)
     return waits;
 }
 
+static void say_searches(const sweep_costs *x)
+{
+    str text = {0};
+    estimate_searches(x, &text);
+    fputs(str_text(&text), stderr);
+    str_free(&text);
+}
+
 /* Puts the results of matching and searches into the spec, which is read again. Returns 0, or an exit code. */
 static int prepare(sweep *s, const trainer *t, err *e)
 {
@@ -188,6 +196,7 @@ static int prepare(sweep *s, const trainer *t, err *e)
         if (round) {
             for (size_t i = 0; i < x->n_rows; i++) tunes += x->rows[i].n_tunes;
             if (!tunes) break;
+            if (s->talk) say_searches(&s->costs);
             code = search_rows(x, t, found, e);
         }
         if (code || !found->n) continue;
@@ -321,7 +330,7 @@ static int show_table(const sweep *s, err *e)
     arena a = {0};
     read_experiment x = {0};
     int bad = !r || table_print(r, name, &(table_options){0}, TABLE_TEXT, &out, e) ||
-              reader_experiment(r, name, false, &a, &x, e);
+              reader_experiment(r, name, READ_VALUES, &a, &x, e);
     reader_close(r);
     if (!bad) fputs(str_text(&out), stdout);
     if (!bad) bad = store_comparisons(where, name, e);

@@ -211,7 +211,7 @@ static int do_rung(searcher *s, size_t rung, err *e)
     int code = s->t->train(s->t->self, &trials, e);
     if (code == 1 && !e->text[0]) code = 0; /* a failed trial is not chosen */
     reader *r = code ? NULL : reader_open(s->t->db, e);
-    if (!code && (!r || reader_experiment(r, trials.name, false, &a, &x, e))) code = 1;
+    if (!code && (!r || reader_experiment(r, trials.name, READ_VALUES, &a, &x, e))) code = 1;
     for (size_t i = 0; i < s->n && !code; i++) {
         row_search *of = &s->rows[i];
         if (rung < first_rung(s, of)) continue;

@@ -143,7 +143,7 @@ static void test_ends(void)
     arena a = {0};
     read_experiment x;
     reader *r = reader_open(&b.o, &e);
-    CHECK_INT(reader_experiment(r, "test", true, &a, &x, &e), 0);
+    CHECK_INT(reader_experiment(r, "test", READ_STATS, &a, &x, &e), 0);
     check_run(&x, "done", "done", 0, -1, NULL);
     check_run(&x, "fails", "failed", 1, -1, "no\nway");
     check_run(&x, "silent", "failed", 9, -1, "exit status 9");
@@ -351,7 +351,7 @@ static void test_watchdog(void)
     arena a = {0};
     read_experiment x;
     reader *r = reader_open(&b.o, &e);
-    CHECK_INT(reader_experiment(r, "test", false, &a, &x, &e), 0);
+    CHECK_INT(reader_experiment(r, "test", READ_VALUES, &a, &x, &e), 0);
     check_run(&x, "loops", "failed", -1, SIGKILL, "ended after 1 s without a step, after step 5 (--step-limit)");
     check_run(&x, "naps", "done", 0, -1, NULL); /* stopped by someone for longer than the limit */
     check_run(&x, "after", "done", 0, -1, NULL);

@@ -151,7 +151,7 @@ static void check_trials(const db_options *o, const char *experiment)
         CHECK_INT(t[1].seed, 1001);
     }
     read_experiment x;
-    CHECK_INT(reader_experiment(r, experiment, false, &a, &x, &e), 0);
+    CHECK_INT(reader_experiment(r, experiment, READ_VALUES, &a, &x, &e), 0);
     CHECK_TEXT(x.analysis, "{\"criterion\":{\"metric\":\"BLEU\"}}");
     arena_free(&a);
     reader_close(r);

@@ -315,7 +315,7 @@ static void test_read(void)
     size_t n;
     db_options o = {.path = path};
     reader *r = reader_open(&o, &e);
-    CHECK_OK(reader_experiment(r, NULL, true, &a, &x, &e));
+    CHECK_OK(reader_experiment(r, NULL, READ_STATS, &a, &x, &e));
     CHECK_TEXT(x.name, "toy");
     CHECK_INT(x.n_rows, 4);
     CHECK_TEXT(x.rows[2].same_as, "base");
@@ -328,7 +328,7 @@ static void test_read(void)
     CHECK(isnan(x.rows[1].runs[0].results[0].value));
     CHECK_INT(x.rows[3].runs[0].status, DB_FAILED);
     CHECK_TEXT(x.rows[3].runs[0].error, "it broke\n");
-    CHECK_INT(reader_experiment(r, "none", false, &a, &x, &e), 1);
+    CHECK_INT(reader_experiment(r, "none", READ_VALUES, &a, &x, &e), 1);
     CHECK_OK(reader_run(r, 1, &a, &run, &e));
     CHECK_TEXT(run.row, "base");
     CHECK_TEXT(run.tags[0].value, "v");

@@ -1,0 +1,71 @@
+/* data_fuzz.c - bytes as a corpus in one file, whose parts are split off and inspected (`ablate data check`), and as a
+ * treebank's brackets or XML: lines, or refused with words. */
+#include "file.h"
+#include "corpus.h"
+#include "network/plugin/plugin.h"
+#include "text/data/brackets.h"
+#include "text/data/inspect.h"
+#include <string.h>
+
+static split parts[AB_SPLITS];
+
+static int64_t count(void *self, ab_split s) { return (void)self, parts[s].n; }
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    (void)self;
+    *out = (ab_example){.src = parts[s].src[i], .tgt = parts[s].tgt[i]};
+}
+
+static void table(const char *path)
+{
+    static const ab_host host = {.read_lines = read_lines_service, .free_lines = free_lines_service};
+    static const ab_task_plugin task = {.count = count, .get = get};
+    corpus_place at = {.host = &host, .data_dir = "/", .data = "fuzz", .src = "en", .tgt = "de"};
+    char why[512] = "", note[512] = "";
+    int bad = corpus_read_table(&parts[AB_TRAIN], &at, path, why, sizeof why);
+    int64_t read = parts[AB_TRAIN].n;
+    if (!bad)
+        bad = corpus_split_off(&parts[AB_TRAIN], &parts[AB_DEV], &parts[AB_TEST], "fuzz", NULL, note, sizeof note, why,
+                               sizeof why);
+    must(!bad || why[0], "refused without a word");
+    if (!bad) {
+        data_report r;
+        str dangers = {0};
+        data_inspect(&task, NULL, &r);
+        data_dangers(&r, &dangers);
+        str_free(&dangers);
+        int64_t pairs = 0;
+        for (int s = AB_TRAIN; s < AB_SPLITS; s++) pairs += r.split[s].pairs;
+        must(pairs == read, "pairs were lost or made in splitting");
+    }
+    for (int s = AB_TRAIN; s < AB_SPLITS; s++) split_free(&parts[s], &host), parts[s] = (split){0};
+}
+
+static void trees(const uint8_t *data, size_t n)
+{
+    char *text = malloc(n + 1), *ids = malloc(n + 1); /* the first line: numbers of articles */
+    if (!text || !ids) abort();
+    memcpy(text, data, n);
+    text[n] = 0;
+    size_t line = strcspn(text, "\n");
+    memcpy(ids, text, line);
+    ids[line] = 0;
+    for (char *p = ids; *p; p++)
+        if (*p == ' ') *p = '\n';
+    str out = {0};
+    err e = {0};
+    if (brackets_lines(text, n, &out, &e)) must(e.text[0], "refused without a word");
+    e = (err){0};
+    if (brackets_genia(text[line] ? text + line + 1 : text + line, ids, &out, &e))
+        must(e.text[0], "refused without a word");
+    str_free(&out);
+    free(text);
+    free(ids);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    table(fuzz_file(data, n));
+    trees(data, n);
+    return 0;
+}
