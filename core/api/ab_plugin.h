@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 2u
-#define AB_ABI_MINOR 4u
+#define AB_ABI_MINOR 5u
 #ifndef AB_TARGET_MINOR /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -43,7 +43,8 @@ typedef struct ab_host ab_host;
     X(BLOCK, block, "the order of a layer: its sublayers, norms and residual connections")                             \
     X(OPTIMIZER, optimizer, "the update of the parameters")                                                            \
     X(SCHEDULE, schedule, "the learning rate of each update")                                                          \
-    X(TASK, task, "data, vocabularies and the score")
+    X(TASK, task, "data, vocabularies and the score")                                                                  \
+    X(HEAD, head, "the end of the decoder: logits, and losses besides")
 #define AB_KIND_ENUM_(NAME, name, doc) AB_##NAME,
 typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
 
@@ -51,7 +52,8 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
 /* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that
  * names function and hook. [any] all; [model] hooks that build a model: all but REFERENCE, GRAD and UPDATE; [attention]
  * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [sentence] the same, and FEED_FORWARD and BLOCK of a plugin that
- * claims AB_MIXES_TOKENS; [block] BLOCK and FINISH; [update] UPDATE; [task] a task's functions, which get no ab_ctx. */
+ * claims AB_MIXES_TOKENS; [block] BLOCK and FINISH; [head] LOGITS and LOSSES; [update] UPDATE; [task] a task's
+ * functions, which get no ab_ctx. */
 #define AB_HOOKS(X)                                                                                                    \
     X(FORWARD, "an attention's forward")                                                                               \
     X(STEP, "a step of ab_scan")                                                                                       \
@@ -67,7 +69,9 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
     X(FINISH, "a block's finish")                                                                                      \
     X(REFERENCE, "an operation's reference")                                                                           \
     X(GRAD, "an operation's grad")                                                                                     \
-    X(UPDATE, "an optimizer's update")
+    X(UPDATE, "an optimizer's update")                                                                                 \
+    X(LOGITS, "a head's logits")                                                                                       \
+    X(LOSSES, "a head's losses")
 #define AB_HOOK_ENUM_(NAME, doc) AB_IN_##NAME,
 typedef enum { AB_IN_HOST, AB_HOOKS(AB_HOOK_ENUM_) AB_HOOK_COUNT } ab_hook;
 
@@ -150,6 +154,17 @@ typedef struct {
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);
     ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x); /* after the last layer of a stack; NULL: nothing */
 } ab_block_plugin;
+
+/* ---- heads: from the decoder's last rows to the logits and the loss (2.5) ---------------------------------------- */
+
+typedef struct {
+    /* x: the decoder's last rows [rows,d_model]. Returns logits [rows,vocabulary], each row from its own row of x; the
+     * loss is their cross entropy. NULL: ab_logits(c, x) */
+    ab_t (*logits)(ab_ctx *c, const void *cfg, ab_t x);
+    /* In training, losses besides the cross entropy, by ab_add_loss. target: ids [rows], the tokens that rows are to
+     * predict, -1 for none. NULL: none */
+    void (*losses)(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target);
+} ab_head_plugin;
 
 /* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
@@ -501,6 +516,13 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * plugin got them or computed from them (in self-attention the same ab_t twice). Its learned values are below its
      * name; a second call has its own, below NAME.2 */
     ab_t (*call_attention)(ab_ctx *c, const char *name, ab_t x, ab_t mem);
+    /* 2.5 [head] */
+    ab_t (*logits)(ab_ctx *c, ab_t x); /* x [rows,d_model] times the softmax's table: [rows,vocabulary] */
+    ab_t (*token_vectors)(ab_ctx *c);  /* that table [vocabulary,d_model], a vector for each token */
+    /* [rows,vocabulary], ids [rows] -> -log softmax(logits)[target], [rows,1]; 0 for target -1 */
+    ab_t (*cross_entropy)(ab_ctx *c, ab_t logits, ab_t target);
+    /* ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where there is none [LOSSES] */
+    ab_t (*ahead)(ab_ctx *c, ab_t ids, int64_t by);
 };
 
 /* Plugins call the host through these macros. */
@@ -614,6 +636,12 @@ extern const ab_host *ab_host_;
 #define ab_shift(c, rows, by)                            ab_host_->shift(AB_AT_(c), rows, by)
 #define ab_call_attention(c, name, x, mem)               ab_host_->call_attention(AB_AT_(c), name, x, mem)
 #define ab_depthwise_conv(c, rows, name, before, behind) ab_host_->depthwise_conv(AB_AT_(c), rows, name, before, behind)
+#endif
+#if AB_TARGET_MINOR >= 5
+#define ab_logits(c, x)                     ab_host_->logits(AB_AT_(c), x)
+#define ab_token_vectors(c)                 ab_host_->token_vectors(AB_AT_(c))
+#define ab_cross_entropy(c, logits, target) ab_host_->cross_entropy(AB_AT_(c), logits, target)
+#define ab_ahead(c, ids, by)                ab_host_->ahead(AB_AT_(c), ids, by)
 #endif
 
 #define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin * : AB_##NAME,

@@ -93,6 +93,13 @@ static const struct {
      "    return step < p->warmup ? p->lr * (double)step / (double)p->warmup : p->lr;\n}\n" END("schedule"),
      ".lr = lr"},
     {AB_TASK, task_skeleton, ""},
+    {AB_HEAD,
+     HEAD("Logits with a bias for each token: a starting point.") NO_SETTINGS
+     "/* Rows [rows, d_model] -> logits [rows, vocabulary], each row separately. */\n"
+     "static ab_t logits(ab_ctx *c, const void *cfg, ab_t x)\n{\n    (void)cfg;\n"
+     "    int64_t vocabulary = ab_dim(c, ab_token_vectors(c), -2);\n"
+     "    return ab_add(c, ab_logits(c, x), ab_weight(c, \"b\", 0, vocabulary));\n}\n" END("head"),
+     ".logits = logits"},
 };
 
 static bool is_name(const char *s)

@@ -35,7 +35,7 @@ offers "--gold" ablate score f1 --g
 offers "--number" ablate agree --n
 
 echo "keys and what they may be"
-offers "heads=" ablate run x.ini -s hea
+offers "heads=" ablate run x.ini -s heads
 offers "rotary.base=" ablate run x.ini -s rota
 offers "dyt layer_norm none rms_norm" ablate run x.ini -s norm =
 offers "rms_norm" ablate run x.ini -s norm = r

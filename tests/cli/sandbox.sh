@@ -60,6 +60,7 @@ if grep -q "checked without a sandbox" err; then echo "skipped: $(cat err)"; exi
 equal "$(ls seen)" "" "files written while it was checked"
 equal "$(cat precious) $(alive)" "precious yes" "a file and another process after the check"
 hasnt err "a socket"
+has out "the same bits in a second process"
 exits 0 ablate check ./spy.c --no-sandbox
 has <(ls seen) forward
 has err "a socket"

@@ -13,7 +13,8 @@ enum {
     OPT = 1 << AB_OPTIMIZER,
     SCHED = 1 << AB_SCHEDULE,
     TASK = 1 << AB_TASK,
-    LAYER = ATT | POS | FFN | NORM | BLOCK /* what is traced into a model */
+    HEAD = 1 << AB_HEAD,
+    LAYER = ATT | POS | FFN | NORM | BLOCK | HEAD /* what is traced into a model */
 };
 
 typedef struct {

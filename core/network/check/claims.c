@@ -105,7 +105,8 @@ static int trace_with(const plugin *p, const char *key, const char *value, err *
     const plugin *usual = p->desc.kind == AB_POSITION ? plugin_find(AB_ATTENTION, "scaled_dot", e) : NULL;
     if (cfg && p->desc.kind == AB_OPTIMIZER) rc = check_trace_update(p, cfg, e);
     if (cfg && p->desc.kind == AB_ATTENTION) rc = trace_attention(p, NULL, cfg, NULL, e);
-    if (cfg && p->desc.kind >= AB_FEED_FORWARD && p->desc.kind <= AB_BLOCK) rc = trace_model(p, key, value, &a, e);
+    if (cfg && ((p->desc.kind >= AB_FEED_FORWARD && p->desc.kind <= AB_BLOCK) || p->desc.kind == AB_HEAD))
+        rc = trace_model(p, key, value, &a, e);
     if (cfg && p->desc.kind == AB_SCHEDULE) rc = check_some_rates(p, cfg, e);
     if (cfg && usual) {
         void *usual_cfg = settings_of(usual, NULL, NULL, &a, e);

@@ -36,18 +36,19 @@ static void fill_places(pairing *w, const plugin *attention, const plugin *usual
     for (int r = 0; r < ROLES; r++)
         w->attention[r] = attention->iface.attention.roles & bits[r] ? attention->path : usual->path;
     w->position = position->path;
-    w->feed_forward = "relu", w->norm = "layer_norm", w->block = "post_norm";
+    w->feed_forward = "relu", w->norm = "layer_norm", w->block = "post_norm", w->head = "softmax";
     w->key = w->value = NULL;
     snprintf(w->name, sizeof w->name, "%s with %s", attention->desc.name, position->desc.name);
 }
 
-/* A feed-forward, norm or block among the usual others; blocks also without a feed-forward. */
+/* A feed-forward, norm, block or head among the usual others; blocks also without a feed-forward. */
 static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, const plugin *position)
 {
     fill_places(&w[0], usual, usual, position);
     snprintf(w[0].name, sizeof w[0].name, "%s", p->desc.name);
     if (p->desc.kind == AB_FEED_FORWARD) w[0].feed_forward = p->path;
     if (p->desc.kind == AB_NORM) w[0].norm = p->path;
+    if (p->desc.kind == AB_HEAD) w[0].head = p->path;
     if (p->desc.kind != AB_BLOCK) return 1;
     w[0].block = p->path;
     w[1] = w[0];
@@ -154,6 +155,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"feed_forward", w->feed_forward},
                                     {"norm", w->norm},
                                     {"block", w->block},
+                                    {"head", w->head},
                                     {"layers_encoder", layers ? layers : "1"},
                                     {"layers_decoder", layers ? layers : "2"},
                                     {"d_model", k->width ? arena_printf(&a, "%d", k->width) : "12"},

@@ -26,11 +26,12 @@ void check_begins(const char *name, size_t n_done);                   /* child.c
 
 /* ---- a plugin among others ---- */
 
-typedef struct {                                                           /* the plugins of a model */
-    const char *attention[ROLES], *position, *feed_forward, *norm, *block; /* paths or names; NULL: the default */
-    const char *key, *value;                                               /* one more setting; key NULL: none */
-    uint32_t claims;                                                       /* of the checked plugin */
-    char name[96];                                                         /* "dot with alibi": for messages */
+typedef struct { /* the plugins of a model */
+    const char *attention[ROLES], *position, *feed_forward, *norm, *block,
+        *head;               /* paths or names; NULL: the default */
+    const char *key, *value; /* one more setting; key NULL: none */
+    uint32_t claims;         /* of the checked plugin */
+    char name[96];           /* "dot with alibi": for messages */
 } pairing;
 /* Pairs an attention with every loaded position that it supports (scaled_dot fills roles that it cannot take), a
  * position with scaled_dot, other parts of a layer with scaled_dot and sinusoid. Sets r if there is nothing to pair it

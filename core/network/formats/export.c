@@ -34,7 +34,11 @@ static const plugin *plugin_of(const model *m, const char *key)
     const struct {
         const char *key;
         const plugin *p;
-    } all[] = {{"position", m->position}, {"feed_forward", m->feed_forward}, {"norm", m->norm}, {"block", m->block}};
+    } all[] = {{"position", m->position},
+               {"feed_forward", m->feed_forward},
+               {"norm", m->norm},
+               {"block", m->block},
+               {"head", m->head}};
     for (size_t i = 0; i < LENGTH(all); i++)
         if (same(all[i].key, key)) return all[i].p;
     broken("network/formats: a rule for the key %s", key);

@@ -19,7 +19,7 @@ typedef struct {
 
 /* ---- what a plugin is told ---- */
 
-static attn_context base_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index)
+attn_context trace_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index)
 {
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     return (attn_context){.info = {.heads = f->heads,
@@ -48,27 +48,22 @@ static attn_context base_context(const tracer *t, const config *f, const plugin 
                           .time = t->time};
 }
 
-/* Who was running, to come back to. */
-typedef struct {
-    attn_context *attn;
-    ab_hook hook;
-    const char *scope;
-} caller;
-
 void (*model_before_plugin)(void);
 
-static caller begin(ab_ctx *c, attn_context *k, ab_hook hook, const char *scope)
+trace_caller trace_begin(ab_ctx *c, attn_context *k, ab_hook hook, const char *scope)
 {
     if (model_before_plugin) model_before_plugin();
-    caller before = {c->attn, c->hook, c->scope};
+    trace_caller before = {c->attn, c->hook, c->scope};
     c->attn = k, c->hook = hook, c->scope = scope;
     return before;
 }
 
-static void end(ab_ctx *c, caller before) { c->attn = before.attn, c->hook = before.hook, c->scope = before.scope; }
+void trace_end(ab_ctx *c, trace_caller before)
+{
+    c->attn = before.attn, c->hook = before.hook, c->scope = before.scope;
+}
 
-/* Rows [rows, d_model] in the type of rows; else the failed tensor and an error that names the plugin. */
-static ab_t expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_t width)
+ab_t trace_expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_t width)
 {
     char found[64];
     if (!y.id) return y;
@@ -80,7 +75,7 @@ static ab_t expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_
 
 static ab_t like_rows(ab_ctx *c, const plugin *p, ab_t y, ab_t x)
 {
-    return expect_rows(c, p, y, tape_at(c, x)->dim[2], tape_at(c, x)->dim[3]);
+    return trace_expect_rows(c, p, y, tape_at(c, x)->dim[2], tape_at(c, x)->dim[3]);
 }
 
 /* ---- attention: the geometry of each role ---- */
@@ -131,8 +126,7 @@ static ab_t sublayer(const layer *l, ab_t y, const char *name)
     return y;
 }
 
-/* Rows of a sentence's self-attention. */
-static void self_side(tracer *t, attn_context *k, int role, ab_t x)
+void trace_self_side(tracer *t, attn_context *k, int role, ab_t x)
 {
     k->x = k->mem = x;
     if (role == ROLE_DECODER)
@@ -148,7 +142,7 @@ static ab_t run_attention(layer *l, const plugin *p, const void *cfg, int role, 
     tracer *t = l->t;
     ab_ctx *c = t->c;
     const model_part *part = &t->m->parts[role][l->index];
-    attn_context k = base_context(t, &part->cfg, p, role, l->index);
+    attn_context k = trace_context(t, &part->cfg, p, role, l->index);
     k.x = x, k.mem = mem;
     k.info.dropout = c->training ? part->cfg.attention_dropout : 0;
     k.pos = role == ROLE_CROSS ? NULL : &part->position->iface.position;
@@ -159,10 +153,10 @@ static ab_t run_attention(layer *l, const plugin *p, const void *cfg, int role, 
     else
         source_side(t, &k, role == ROLE_ENCODER);
     if (role == ROLE_CROSS) target_queries(t, &k);
-    caller before = begin(c, &k, AB_IN_FORWARD, scope);
+    trace_caller before = trace_begin(c, &k, AB_IN_FORWARD, scope);
     ab_t y = tape_given(c, p->iface.attention.forward(c, cfg, x, mem), "attention", p->desc.name);
-    end(c, before);
-    return expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model);
+    trace_end(c, before);
+    return trace_expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model);
 }
 
 static ab_t attention(ab_ctx *c, ab_t x, bool cross)
@@ -228,16 +222,16 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
 {
     layer *l = layer_of(c);
     const model_part *m = l->part;
-    attn_context k = base_context(l->t, &m->cfg, m->feed_forward, l->role, l->index);
+    attn_context k = trace_context(l->t, &m->cfg, m->feed_forward, l->role, l->index);
     k.info.dropout = c->training ? m->cfg.activation_dropout : 0;
     k.mixes_tokens = m->feed_forward->desc.claims & AB_MIXES_TOKENS;
     k.n_carried = l->n_carried; /* two calls with one name have states of their own */
-    if (k.mixes_tokens) self_side(l->t, &k, l->role, x);
-    caller before = begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
+    if (k.mixes_tokens) trace_self_side(l->t, &k, l->role, x);
+    trace_caller before = trace_begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",
                         m->feed_forward->desc.name);
     l->n_carried = k.n_carried;
-    end(c, before);
+    trace_end(c, before);
     return sublayer(l, like_rows(c, m->feed_forward, y, x), name);
 }
 
@@ -249,12 +243,12 @@ static ab_t norm(ab_ctx *c, ab_t x, const ab_t *add, const char *name)
     bool fused = add && n->add && !l->t->m->generic;
     if (add && !fused) x = t_dropout_add(c, x, *add, m->cfg.dropout);
     if (!x.id) return x;
-    attn_context k = base_context(l->t, &m->cfg, m->norm, l->role, l->index);
-    caller before =
-        begin(c, &k, fused ? AB_IN_ADD_NORM : AB_IN_NORM, arena_printf(&c->memory, "%s.%s", l->where, name));
+    attn_context k = trace_context(l->t, &m->cfg, m->norm, l->role, l->index);
+    trace_caller before =
+        trace_begin(c, &k, fused ? AB_IN_ADD_NORM : AB_IN_NORM, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, fused ? n->add(c, m->norm_cfg, x, *add) : n->forward(c, m->norm_cfg, x), "norm",
                         m->norm->desc.name);
-    end(c, before);
+    trace_end(c, before);
     return like_rows(c, m->norm, y, x);
 }
 
@@ -267,18 +261,19 @@ static ab_t call_block(tracer *t, layer *l, ab_hook hook, ab_t x)
     ab_ctx *c = t->c;
     const model *m = t->m;
     if (!x.id) return x;
-    l->calls = (layer_calls){attention, feed_forward, norm, call_attention};
-    attn_context k = base_context(t, &l->part->cfg, m->block, l->role, l->index);
+    l->calls =
+        (layer_calls){.attention = attention, .feed_forward = feed_forward, .norm = norm, .call = call_attention};
+    attn_context k = trace_context(t, &l->part->cfg, m->block, l->role, l->index);
     k.layer = &l->calls;
     k.mixes_tokens = m->block->desc.claims & AB_MIXES_TOKENS && hook == AB_IN_BLOCK;
-    if (k.mixes_tokens) self_side(t, &k, l->role, x);
+    if (k.mixes_tokens) trace_self_side(t, &k, l->role, x);
     k.info.cross = l->memory.id != 0;
     k.info.feed_forward = l->part->feed_forward->iface.feed_forward.forward != NULL;
     const ab_block_plugin *b = &m->block->iface.block;
-    caller before = begin(c, &k, hook, l->where);
+    trace_caller before = trace_begin(c, &k, hook, l->where);
     ab_t y =
         tape_given(c, (hook == AB_IN_BLOCK ? b->forward : b->finish)(c, m->block_cfg, x), "block", m->block->desc.name);
-    end(c, before);
+    trace_end(c, before);
     y = like_rows(c, m->block, y, x);
     c->file = NULL;
     return y;
@@ -312,9 +307,9 @@ ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos)
     ab_ctx *c = t->c;
     const ab_position_plugin *p = &t->m->position->iface.position;
     if (!p->embed || !x.id) return x;
-    attn_context k = base_context(t, &t->m->cfg, t->m->position, role, 0);
-    caller before = begin(c, &k, AB_IN_EMBED, stack_name(role));
+    attn_context k = trace_context(t, &t->m->cfg, t->m->position, role, 0);
+    trace_caller before = trace_begin(c, &k, AB_IN_EMBED, stack_name(role));
     x = tape_given(c, p->embed(c, t->m->position_cfg, x, pos), "position", t->m->position->desc.name);
-    end(c, before);
+    trace_end(c, before);
     return x;
 }

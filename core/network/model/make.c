@@ -184,6 +184,7 @@ static int find_plugins(model *m, err *e)
                {AB_FEED_FORWARD, c->feed_forward, &m->feed_forward, &m->feed_forward_cfg},
                {AB_NORM, c->norm, &m->norm, &m->norm_cfg},
                {AB_BLOCK, c->block, &m->block, &m->block_cfg},
+               {AB_HEAD, c->head, &m->head, &m->head_cfg},
                {AB_OPTIMIZER, c->optimizer, &m->optimizer, &m->optimizer_cfg},
                {AB_SCHEDULE, c->schedule, &m->schedule, &m->schedule_cfg}};
     for (size_t i = 0; i < LENGTH(one); i++) {

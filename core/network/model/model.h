@@ -26,8 +26,9 @@ typedef struct model {
     config cfg;                     /* resolved */
     settings set;                   /* the settings as texts, including plugins' parameters */
     const plugin *attention[ROLES]; /* NULL: no such role in a decoder-only model */
-    const plugin *position, *feed_forward, *norm, *block, *optimizer, *schedule;
-    void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *optimizer_cfg, *schedule_cfg;
+    const plugin *position, *feed_forward, *norm, *block, *head, *optimizer, *schedule;
+    void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *head_cfg, *optimizer_cfg,
+        *schedule_cfg;
     model_part *parts[ROLES];     /* [layers] each, ROLE_CROSS as ROLE_DECODER; NULL: no such role */
     config widest;                /* cfg with the most heads and the widest layer of all: what no layer exceeds */
     int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */

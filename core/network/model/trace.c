@@ -53,7 +53,7 @@ static ab_t target_table(tracer *t)
 {
     return table(t, t->m->cfg.share_embeddings == SHARE_ALL ? "embed" : "tgt.embed", t->m->tgt_vocab);
 }
-static ab_t softmax_table(tracer *t)
+ab_t trace_softmax_table(tracer *t)
 {
     return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
 }
@@ -113,13 +113,13 @@ static int64_t padding(const tracer *t)
     return t->c->training && on_device(t->m->backend) && v > WORTH_IT ? (COLUMNS - v % COLUMNS) % COLUMNS : 0;
 }
 
+/* The last rows, which the head gets. */
 static ab_t decoder(tracer *t, ab_t ids, ab_t pos, ab_t memory)
 {
     ab_t x = embed(t, target_table(t), ids, pos, ROLE_DECODER);
     for (int64_t i = 0; i < t->m->cfg.layers_decoder; i++) x = trace_layer(t, ROLE_DECODER, i, x, memory);
     x = trace_finish(t, ROLE_DECODER, x);
-    x = trace_scaled(t->c, x, 1 / width_ratio(&t->m->cfg));
-    return t_linear_padded(t->c, x, softmax_table(t), (ab_t){0}, 1, 0, padding(t));
+    return trace_scaled(t->c, x, 1 / width_ratio(&t->m->cfg));
 }
 
 /* ---- tapes ---- */
@@ -197,7 +197,8 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     t.tgt_kpos = counting(c, s->tgt_time, 1);
     t.src_ids = src, t.tgt_ids = tgt_in;
     if (model_has_encoder(m)) memory = encoder(&t, src);
-    ab_t logits = decoder(&t, tgt_in, tgt_pos, memory);
+    ab_t last = decoder(&t, tgt_in, tgt_pos, memory), logits = trace_logits(&t, last, padding(&t));
+    logits = trace_losses(&t, last, logits, tgt_out);
     ab_t losses = t_ce(c, logits, tgt_out, norm, m->cfg.label_smoothing, m->cfg.label_smoothing_over == SMOOTH_OTHERS);
     t_keep(c, losses, "losses");
     if (!training) t_keep(c, logits, "logits"); /* in training its storage becomes the gradient's */
@@ -243,7 +244,7 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
     t.row_off = counting(c, rows + 1, 1);
     t.row_len = repeated(c, rows, (int32_t)step->seen);
     t.past_pos = counting(c, step->seen, 1);
-    t_keep(c, decoder(&t, ids, pos, memory), "logits");
+    t_keep(c, trace_logits(&t, decoder(&t, ids, pos, memory), 0), "logits");
     return finish(&t, e);
 }
 

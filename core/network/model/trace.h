@@ -26,4 +26,28 @@ ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos);
 ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory);
 /* The block's `finish` after the last layer. */
 ab_t trace_finish(tracer *t, int role, ab_t x);
+
+/* The softmax's table [vocabulary,d_model]. */
+ab_t trace_softmax_table(tracer *t);
+/* The head's logits of the decoder's last rows; padding: as t_linear_padded has it, for the usual head. */
+ab_t trace_logits(tracer *t, ab_t x, int64_t padding);
+/* What the head adds to the loss; in evaluation only its learned values are found. Returns the logits whose storage
+ * the gradient may take. */
+ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target);
+
+/* ---- calling a plugin (layer.c) ---- */
+
+/* What a plugin of `role` is told; index: of the layer. */
+attn_context trace_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index);
+/* Rows of a sentence's self-attention, for what may look at sentences. */
+void trace_self_side(tracer *t, attn_context *k, int role, ab_t x);
+typedef struct { /* who was running, to come back to */
+    attn_context *attn;
+    ab_hook hook;
+    const char *scope;
+} trace_caller;
+trace_caller trace_begin(ab_ctx *c, attn_context *k, ab_hook hook, const char *scope);
+void trace_end(ab_ctx *c, trace_caller before);
+/* Rows [rows, width] in the type of rows; else the failed tensor and an error that names the plugin. */
+ab_t trace_expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_t width);
 #endif

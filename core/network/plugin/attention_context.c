@@ -37,6 +37,8 @@ ab_kind hook_owner(ab_hook h)
     case AB_IN_ADD_NORM: return AB_NORM;
     case AB_IN_BLOCK:
     case AB_IN_FINISH: return AB_BLOCK;
+    case AB_IN_LOGITS:
+    case AB_IN_LOSSES: return AB_HEAD;
     default: return h >= AB_IN_EMBED && h <= AB_IN_VALUES ? AB_POSITION : AB_NO_KIND;
     }
 }

@@ -38,6 +38,7 @@ typedef struct layer_calls {
     /* add: NULL, or the term added first, with dropout */
     ab_t (*norm)(ab_ctx *c, ab_t x, const ab_t *add, const char *name);
     ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* of an attention: another one in its place */
+    ab_t (*token_vectors)(ab_ctx *c);                            /* of a head: the softmax's table */
 } layer_calls;
 
 struct attn_context {
@@ -118,6 +119,8 @@ ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int b
 ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 
 ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by);
+/* Each row the one `by` behind it in its sentence, zeros where there is none; also in a decoder: of targets. */
+ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by);
 ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 
 bool attn_is_causal(const ab_ctx *c);

@@ -139,6 +139,13 @@ ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by)
     return seen.id ? attn_pack_as(c, t_slice(c, seen, -1, 0, tape_at(c, x)->dim[3]), &s) : seen;
 }
 
+ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by)
+{
+    attn_sentences s;
+    if (!rows_of(c, "ab_ahead", rows, &s)) return (ab_t){0};
+    return attn_pack_as(c, shifted(c, attn_pad(c, rows), by), &s);
+}
+
 /* Sums in the order of the positions, in training as in a step of decoding. */
 ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
 {

@@ -180,6 +180,10 @@ ab_host host_table = {
     .shift = host_shift,
     .depthwise_conv = host_depthwise_conv,
     .call_attention = host_call_attention,
+    .logits = host_logits,
+    .token_vectors = host_token_vectors,
+    .cross_entropy = host_cross_entropy,
+    .ahead = host_ahead,
 };
 
 void plugin_set_services(const plugin_services *s)

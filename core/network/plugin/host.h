@@ -22,8 +22,9 @@ enum {
     ATTENTION_HOOKS = BIT(AB_IN_FORWARD) | BIT(AB_IN_STEP) | BIT(AB_IN_ROTATE) | BIT(AB_IN_BIAS) | BIT(AB_IN_SCORES) |
                       BIT(AB_IN_VALUES),
     BLOCK_HOOKS = BIT(AB_IN_BLOCK) | BIT(AB_IN_FINISH),
+    HEAD_HOOKS = BIT(AB_IN_LOGITS) | BIT(AB_IN_LOSSES),
     MODEL_HOOKS = ATTENTION_HOOKS | BLOCK_HOOKS | BIT(AB_IN_EMBED) | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_NORM) |
-                  BIT(AB_IN_ADD_NORM),
+                  BIT(AB_IN_ADD_NORM) | HEAD_HOOKS,
     SENTENCE_HOOKS = ATTENTION_HOOKS | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_BLOCK),
     UPDATE_HOOKS = BIT(AB_IN_UPDATE),
 };
@@ -108,6 +109,11 @@ ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t befor
 ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by);
 ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 ab_t host_call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem);
+/* The functions of host_head.c. */
+ab_t host_logits(ab_ctx *c, ab_t x);
+ab_t host_token_vectors(ab_ctx *c);
+ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target);
+ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by);
 ab_t host_qpos(ab_ctx *c);
 ab_t host_kpos(ab_ctx *c);
 ab_t host_klen(ab_ctx *c);

@@ -103,6 +103,8 @@ static int check_iface(const plugin *p, const char *path, err *e)
         return check_slots(&p->iface.optimizer, name, path, e);
     case AB_NORM: return p->iface.norm.forward ? 0 : fail(e, "%s: norm '%s' has no forward", path, name);
     case AB_BLOCK: return p->iface.block.forward ? 0 : fail(e, "%s: block '%s' has no forward", path, name);
+    case AB_HEAD:
+        return p->desc.minor >= 5 ? 0 : fail(e, "%s: head '%s' needs ABI 2.5; build it with its header", path, name);
     case AB_SCHEDULE: return p->iface.schedule.lr ? 0 : fail(e, "%s: schedule '%s' has no lr", path, name);
     case AB_TASK: {
         bool alone = p->iface.task.flags & AB_DECODER_ONLY,
@@ -193,6 +195,7 @@ const plugin *plugin_load(const char *path, err *e)
     if (has_suffix(path, ".c") && !built) return NULL;
     char *full = realpath(built ? built : path, NULL);
     free(built);
+    if (!full && !access(path, R_OK)) full = xstrdup(path); /* a file in memory */
     if (!full) {
         fail(e, "%s: no such plugin file", path);
         return NULL;

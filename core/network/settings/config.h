@@ -28,7 +28,7 @@ typedef struct config {
     /* plugins: a name, or the path of a shared object */
     const char *task, *attention;
     const char *attention_encoder, *attention_decoder, *attention_cross; /* never "same" once resolved */
-    const char *position, *feed_forward, *norm, *block, *optimizer, *schedule;
+    const char *position, *feed_forward, *norm, *block, *head, *optimizer, *schedule;
     const char *plugin_path; /* additional plugin folders, separated by colons; "" = none */
     /* model (recipe of the paper, sections 3 and 5.4) */
     int64_t layers, layers_encoder, layers_decoder; /* the last two never CONFIG_AUTO once resolved */

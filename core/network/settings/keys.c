@@ -42,6 +42,7 @@ const ab_option config_params[] = {
     TEXT(block, "post_norm",
          "block plugin, the order of a layer: post_norm = norm(x + sublayer(x)) (section 3.1); pre_norm = x + "
          "sublayer(norm(x))"),
+    TEXT(head, "softmax", "head plugin: logits from the decoder's last rows, and losses besides (section 3.4)"),
     TEXT(optimizer, "adam", "optimizer plugin (section 5.3)"),
     TEXT(schedule, "noam", "schedule plugin: the learning rate of each update (section 5.3)"),
     TEXT(plugin_path, "", "additional plugin folders [folders, separated by colons]"),
@@ -199,6 +200,7 @@ bool config_came_later(const char *key, const char *value)
     static const struct {
         const char *key, *value;
     } later[] = {{"ranks", "1"},
+                 {"head", "softmax"},
                  {"parameter_groups", ""},
                  {"start_from", ""},
                  {"translation.first_pairs", "0"},

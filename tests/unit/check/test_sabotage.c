@@ -107,6 +107,8 @@ static const struct {
     {"ffn_behind", "build", {"ffn_behind.c:11: ", "a decoder cannot run backwards"}},
     {"ffn_sees_all", "future", {"ffn_sees_all: changing target tokens"}},
     {"block_shifts", NULL, {0}},
+    {"head_looks_ahead", "future", {"head_looks_ahead: changing target tokens"}},
+    {"head_width", "build", {"head 'head_width' returned [8,12]", "expected rows [8,13]"}},
     {"ffn_capacity", "padding", {"ffn_capacity: four more positions of padding", "ab_row_mask"}},
     {"records", NULL, {0}},
     {"shared_missing", "build", {"shared_missing.c:11: ab_shared: no earlier layer has shared 'value' (in enc.0.ffn)"}},

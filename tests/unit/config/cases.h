@@ -151,6 +151,7 @@ static const plugin_schema case_schemas[] = {
     {"norm", "layer_norm", NULL, NULL},
     {"block", "post_norm", NULL, NULL},
     {"block", "pre_norm", NULL, NULL},
+    {"head", "softmax", NULL, NULL},
     {"optimizer", "adam", adam_params, NULL},
     {"optimizer", "adamw", adamw_params, NULL},
     {"schedule", "noam", NULL, NULL},

@@ -1,0 +1,71 @@
+/* head.c - the end of the decoder: a plugin makes logits of its last rows, and may add to the loss. Its learned values
+ * are below "head". */
+#include "tensor/graph/padding.h"
+#include "network/model/trace.h"
+
+typedef struct {
+    layer_calls calls; /* first: what the head gets is this */
+    tracer *t;
+} head_place;
+
+static ab_t token_vectors(ab_ctx *c)
+{
+    head_place *at = (head_place *)c->attn->layer;
+    trace_caller before = {c->attn, c->hook, c->scope};
+    owned_name *names = c->names;
+    c->hook = AB_IN_HOST, c->names = NULL; /* the host's table */
+    ab_t y = trace_softmax_table(at->t);
+    c->names = names;
+    trace_end(c, before);
+    return y;
+}
+
+static attn_context context(tracer *t, head_place *at, ab_t x)
+{
+    const model *m = t->m;
+    *at = (head_place){.calls = {.token_vectors = token_vectors}, .t = t};
+    attn_context k = trace_context(t, &m->cfg, m->head, ROLE_DECODER, m->cfg.layers_decoder);
+    k.layer = &at->calls;
+    trace_self_side(t, &k, ROLE_DECODER, x);
+    return k;
+}
+
+ab_t trace_logits(tracer *t, ab_t x, int64_t padding)
+{
+    ab_ctx *c = t->c;
+    const model *m = t->m;
+    const ab_head_plugin *h = &m->head->iface.head;
+    if (!x.id) return x;
+    if (!h->logits) return t_linear_padded(c, x, trace_softmax_table(t), (ab_t){0}, 1, 0, h->losses ? 0 : padding);
+    head_place at;
+    attn_context k = context(t, &at, x);
+    owned_name *outside = c->names;
+    int64_t rows = tape_at(c, x)->dim[2];
+    c->names = NULL;
+    trace_caller before = trace_begin(c, &k, AB_IN_LOGITS, "head");
+    ab_t y = tape_given(c, h->logits(c, m->head_cfg, x), "head", m->head->desc.name);
+    trace_end(c, before);
+    c->names = outside;
+    return trace_expect_rows(c, m->head, y, rows, m->tgt_vocab);
+}
+
+ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target)
+{
+    ab_ctx *c = t->c;
+    const model *m = t->m;
+    const ab_head_plugin *h = &m->head->iface.head;
+    if (!logits.id || (!h->logits && !h->losses)) return logits;
+    if (h->losses) {
+        head_place at;
+        attn_context k = context(t, &at, x);
+        owned_name *outside = c->names;
+        c->names = NULL;
+        trace_caller before = trace_begin(c, &k, AB_IN_LOSSES, "head");
+        h->losses(c, m->head_cfg, x, logits, target);
+        trace_end(c, before);
+        c->names = outside;
+    }
+    /* a copy: others, such as a tanh's gradient, may still read the logits */
+    dtype type = c->compute == F64 ? F64 : F32;
+    return c->training ? t_add_scalar(c, t_cast(c, logits, type), 0) : logits;
+}

@@ -1,0 +1,61 @@
+/* host_head.c - host functions for heads: logits, cross entropy, later targets. */
+#include "network/plugin/attention_context.h"
+#include "network/plugin/host.h"
+
+ab_t host_token_vectors(ab_ctx *c)
+{
+    ONLY_IN(c, "ab_token_vectors", HEAD_HOOKS);
+    return c->attn->layer->token_vectors(c);
+}
+
+ab_t host_logits(ab_ctx *c, ab_t x)
+{
+    OWN(x);
+    ONLY_IN(c, "ab_logits", HEAD_HOOKS);
+    return x.id ? t_linear(c, x, c->attn->layer->token_vectors(c), (ab_t){0}, 1, 0) : x;
+}
+
+/* ids [rows] as a column of numbers [rows,1] */
+static ab_t column(ab_ctx *c, ab_t ids)
+{
+    int64_t n = node_count(tape_at(c, ids));
+    return t_reshape(c, t_to_float(c, ids), (int64_t[4]){1, 1, n, 1});
+}
+
+static bool are_ids_of(ab_ctx *c, const char *function, ab_t ids, int64_t rows)
+{
+    char shape[64];
+    const node *v = tape_at(c, ids);
+    if (v->type == I32 && node_count(v) == rows && v->dim[3] == rows) return true;
+    tape_fail(c, "%s: %s, expected ids [%lld]", function, shape_text(v->dim, shape), (long long)rows);
+    return false;
+}
+
+/* log sum exp of the row, minus the target's logit. */
+ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
+{
+    OWN(logits, target);
+    ONLY_IN(c, "ab_cross_entropy", HEAD_HOOKS);
+    if (!logits.id || !target.id) return (ab_t){0};
+    int64_t rows = tape_at(c, logits)->dim[2];
+    if (!are_ids_of(c, "ab_cross_entropy", target, rows)) return (ab_t){0};
+    ab_t none = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){-1}),
+         zero = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0});
+    ab_t x = t_cast(c, logits, c->compute == F64 ? F64 : F32), at = column(c, target);
+    ab_t largest = host_detach(c, host_max(c, x, -1));
+    ab_t sum = host_sum(c, t_map(c, t_binary(c, OP_SUB, x, largest), AB_EXP), -1);
+    ab_t all = t_binary(c, OP_ADD, t_map(c, sum, AB_LOG), largest);
+    ab_t own = host_gather(c, x, host_to_ids(c, host_maximum(c, at, zero)));
+    return t_binary(c, OP_MUL, t_binary(c, OP_SUB, all, own), t_binary(c, OP_LESS_THAN, none, at));
+}
+
+ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by)
+{
+    OWN(ids);
+    ONLY_IN(c, "ab_ahead", BIT(AB_IN_LOSSES));
+    if (!ids.id || !are_ids_of(c, "ab_ahead", ids, c->attn->q_rows)) return (ab_t){0};
+    if (by < 0) return tape_fail(c, "ab_ahead: %lld rows, expected 0 or more", (long long)by);
+    int64_t n = c->attn->q_rows;
+    ab_t y = attn_ahead(c, t_add_scalar(c, column(c, ids), 1), by);
+    return host_to_ids(c, t_reshape(c, t_add_scalar(c, y, -1), (int64_t[4]){1, 1, 1, n}));
+}

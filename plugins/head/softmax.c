@@ -1,0 +1,7 @@
+/* softmax.c - the rows times the transposed embedding: the paper's. */
+#include "ab_plugin.h"
+
+static const ab_head_plugin self = {.logits = NULL};
+static const ab_option none[] = {{0}};
+AB_PLUGIN(char, none, &self, .name = "softmax", .doc = "x E^T, and the cross entropy of its softmax",
+          .paper = "Vaswani et al. 2017, section 3.4");
