@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# reliability.sh [faults|kills|hosts|damage|fuzz]... - the long runs that docs/reliability.md reports; without
+# reliability.sh [faults|kills|hosts|damage|fuzz|threads]... - the long runs that docs/reliability.md reports; without
 # arguments all. CI runs a part of each.
 #   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per
 #   command and kind)
@@ -8,9 +8,10 @@
 #   hosts    the same random kills with three hosts on one sweep at the same time (HOSTS=N kills, 300)
 #   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
+#   threads  a sweep and the server under ThreadSanitizer (tests/threads.sh)
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
-[ $# -gt 0 ] || set -- faults kills hosts damage fuzz
+[ $# -gt 0 ] || set -- faults kills hosts damage fuzz threads
 ./ablate plugins >/dev/null && ninja --quiet -C build tests/fault.so || exit 1
 rc=0
 for part in "$@"; do
@@ -24,7 +25,8 @@ for part in "$@"; do
         rc=1 ;;
     damage) ABLATE_TEST_DAMAGE=${DAMAGE:-2000} bash tests/cli/damage.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     fuzz) bash tests/fuzz/run.sh "${MILLIONS:-10}" || rc=1 ;;
-    *) echo "reliability.sh: found '$part', expected faults, kills, hosts, damage or fuzz" && exit 2 ;;
+    threads) bash tests/threads.sh || rc=1 ;;
+    *) echo "reliability.sh: found '$part', expected faults, kills, hosts, damage, fuzz or threads" && exit 2 ;;
     esac
 done
 exit $rc

@@ -37,7 +37,7 @@ ended() {
     wait "${host[$1]}" 2>/dev/null || code=$?
     host[$1]=0
     case $code in
-    0) [[ ! " ${host[*]} " =~ \ [1-9] ]] && done_times=$((done_times + 1)) again=(--rerun all) ;; # all done: from the start
+    0) done_times=$((done_times + 1)) again=(--rerun all) ;; # done before all kills: once more from the start
     1 | 137) ;; # a worker was killed, the host was: the same command again
     *) wrong "the sweep ended with $code" && tail -5 err.txt && finish ;;
     esac
@@ -61,6 +61,7 @@ while [ $n -lt $kills ]; do
     h=$((RANDOM % ${#host[@]})) one=${host[h]}
     alive "$one" || continue
     worker=$(worker_of "$one")
+    [ -n "$worker" ] || [ $((RANDOM % 8)) = 0 ] || [ $hosts = 1 ] || continue # mostly those that train
     case $((RANDOM % 4))$worker in
     0?*) shoot $worker && n_worker=$((n_worker + 1)) n=$((n + 1)) ;;
     1*) shoot "$one" && n_host=$((n_host + 1)) n=$((n + 1)) && ended $h ;;

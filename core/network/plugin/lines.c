@@ -46,6 +46,8 @@ int read_lines_service(const char *path, char ***lines, int64_t *n, char *messag
     if (packed ? unpack(path, &text, &e) || text_lines(&text, path, &at, &count, &e)
                : file_lines(path, &text, &at, &count, &e)) {
         snprintf(message, n_message, "%s", e.text);
+        free(at);
+        str_free(&text);
         return -1;
     }
     size_t head = (count + 1) * sizeof *at; /* one block: the pointers, then the text */

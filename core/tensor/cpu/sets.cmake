@@ -35,6 +35,8 @@ function(ab_sets target table)
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/sets
       COMMAND ${CMAKE_LINKER} -r -o ${one}.all $<TARGET_OBJECTS:${objects}>
       COMMAND ${CMAKE_OBJCOPY} --redefine-sym ${table}=${table}_${set} # LLVM's keeps the old name, GNU's the new one
+      # clang's locks of critical sections are common symbols, which must not become local: they would get no memory
+      --wildcard --keep-global-symbol=.gomp_critical*
       --keep-global-symbol=${table} --keep-global-symbol=${table}_${set} ${one}.all ${one}
       DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM
       COMMENT "Linking the kernels for ${set}")

@@ -37,7 +37,7 @@ char *shape_text(const int64_t dim[4], char out[64])
     return out;
 }
 
-ab_ctx *tape_latest;
+__thread ab_ctx *tape_latest;
 
 ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training)
 {

@@ -119,8 +119,8 @@ struct ab_ctx {
 ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training);
 void tape_free(ab_ctx *c);
 ab_t tape_fail(ab_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* The latest context, to report where a plugin was when its process died (check/child.c). NULL: none. */
-extern ab_ctx *tape_latest;
+/* This thread's latest context, to report where a plugin was when its process died (check/child.c). NULL: none. */
+extern __thread ab_ctx *tape_latest;
 /* Checks a tensor from a plugin: an id that is not on this tape is an error. 0, the failed tensor, is accepted. */
 bool tape_owns(ab_ctx *c, ab_t x);
 /* The same for a plugin function's result, where a failed tensor without an error is an error too. who, name:
