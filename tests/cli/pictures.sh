@@ -52,6 +52,11 @@ has heads.svg '>heads</text>'
 hasnt heads.svg 'nan'
 exits 0 ablate plot look --over heads --log x --bars none --title "A title" -o heads.pdf
 has heads.pdf '(A title) Tj'
+exits 0 ablate plot search --over trials -o trials.csv --db none.db
+grep -v '^series' trials.csv | awk -F, '{ n++; if ($3 < $4 - 1e-9 || $3 > $5 + 1e-9) bad++ } END { print n + 0, bad + 0 }' >counted
+equal "$(cat counted)" "12 0" "points of three searched rows; means outside their limits"
+exits 1 ablate plot look --over trials -o trials.csv
+has err '--over trials: no row of look was searched'
 exits 0 ablate plot look -o steps.csv
 equal "$(grep -c '^base,' steps.csv)" "$(sql \
     "SELECT count(*) FROM point p JOIN metric m ON m.id=p.metric_id JOIN run r ON r.id=p.run_id JOIN variant v

@@ -2,6 +2,7 @@
 #include "lab/report/plot.h"
 #include "lab/draw/chart_data.h"
 #include "lab/report/figures.h"
+#include "lab/statistics/best_of.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static size_t factor_called(const factor_table *t, const char *name)
 
 static int find_factor(const plot *p, const char *option, const char *name, size_t *out, err *e)
 {
-    static const char *const more[] = {"step", "params", "flops", "time"};
+    static const char *const more[] = {"step", "params", "flops", "time", "trials"};
     const char **names = xcalloc(p->factors.n_factors + LENGTH(more) + 1, sizeof *names);
     size_t n = 0;
     str all = {0};
@@ -234,28 +235,71 @@ static int over_steps(plot *p, reader *r, err *e)
     return rc;
 }
 
+/* Over the number of trials of each searched row: the best of so many of its first rung, where all candidates train
+ * equally long. */
+static int over_trials(plot *p, err *e)
+{
+    if (!p->g.n_trials) return fail(e, "--over trials: no row of %s was searched (lr = tune(...))", p->g.x.name);
+    double *values = xmalloc(p->g.n_trials * sizeof *values);
+    for (size_t i = 0; i < p->g.x.n_rows; i++) {
+        const read_row *row = p->g.rows[i].row;
+        int64_t first = INT64_MAX;
+        size_t n = 0;
+        for (size_t k = 0; k < p->g.n_trials; k++)
+            if (same(p->g.trials_made[k].row, row->name) && p->g.trials_made[k].rung < first)
+                first = p->g.trials_made[k].rung;
+        for (size_t k = 0; k < p->g.n_trials; k++)
+            if (same(p->g.trials_made[k].row, row->name) && p->g.trials_made[k].rung == first)
+                values[n++] = p->g.trials_made[k].value;
+        if (!n || row->same_as) continue;
+        double *v = arena_alloc(&p->mem, 4 * n * sizeof *v);
+        for (size_t k = 0; k < n; k++) {
+            best_of b = best_of_trials(values, n, k + 1, true);
+            v[k] = (double)k + 1, v[n + k] = b.mean, v[2 * n + k] = b.low, v[3 * n + k] = b.high;
+        }
+        const char *name = gathered_label(&p->g.rows[i], &p->mem);
+        size_t color = p->n++;
+        bool bars = !same(p->o->bars, "none");
+        p->series[color] = (series){.name = name,
+                                    .key = name,
+                                    .line = true,
+                                    .points = true,
+                                    .band = true,
+                                    .color = series_color(color),
+                                    .dash = series_dash(color),
+                                    .marker = (int)color % 5,
+                                    .n = n,
+                                    .x = v,
+                                    .y = v + n,
+                                    .low = bars ? v + 2 * n : NULL,
+                                    .high = bars ? v + 3 * n : NULL};
+    }
+    free(values);
+    p->chart.x_label = "trials", p->chart.y_label = "best dev PPL of so many trials";
+    return 0;
+}
+
 /* ---- files ---- */
 
-static int write_chart(const plot *p, err *e)
+int plot_file(const chart *c, const series *s, size_t n, const char *to, err *e)
 {
-    const char *to = p->o->to;
     str out = {0};
     bool data = true;
     int rc = 0;
     if (has_suffix(to, ".gp"))
-        chart_gnuplot(&p->chart, p->series, p->n, &out);
+        chart_gnuplot(c, s, n, &out);
     else if (has_suffix(to, ".json"))
-        chart_vega(&p->chart, p->series, p->n, &out);
+        chart_vega(c, s, n, &out);
     else if (has_suffix(to, ".csv"))
-        chart_csv(&p->chart, p->series, p->n, &out);
+        chart_csv(c, s, n, &out);
     else
         data = false;
     if (data) {
         rc = file_write(to, out.s, out.n, e);
     } else {
-        drawing *d = chart_draw(&p->chart, p->series, p->n);
+        drawing *d = chart_draw(c, s, n);
         rc = d ? drawing_write(d, to, e)
-               : fail(e, "nothing to plot: no value%s", p->chart.log_x || p->chart.log_y ? " is above 0" : "");
+               : fail(e, "nothing to plot: no value%s", c->log_x || c->log_y ? " is above 0" : "");
         drawing_free(d);
     }
     str_free(&out);
@@ -282,13 +326,13 @@ static int check(const plot_options *o, err *e)
 static int make(plot *p, reader *r, err *e)
 {
     const plot_options *o = p->o;
-    bool steps = !o->over || same(o->over, "step"),
+    bool steps = !o->over || same(o->over, "step"), trials = same(o->over, "trials"),
          cost = same(o->over, "params") || same(o->over, "flops") || same(o->over, "time");
     table_options t = {.metrics = &o->metric, .n_metrics = o->metric && (o->forest || !steps)};
     int rc = gather(r, o->experiment, &t, false, &p->mem, &p->g, e);
     if (rc == 1) rc = reader_no_experiment(r, o->experiment, e);
     if (rc) return -1;
-    if (p->g.headline < 0 && (!steps || o->forest)) return fail(e, "%s has no results yet", p->g.x.name);
+    if (p->g.headline < 0 && ((!steps && !trials) || o->forest)) return fail(e, "%s has no results yet", p->g.x.name);
     if (o->forest) {
         drawing *d = forest_of(&p->g, o->width > 0 ? o->width : 640);
         rc = d ? drawing_write(d, o->to, e)
@@ -306,11 +350,11 @@ static int make(plot *p, reader *r, err *e)
                        .width = o->width > 0 ? o->width : 420,
                        .height = o->height > 0 ? o->height : 280,
                        .exact_height = o->height > 0};
-    rc = steps ? over_steps(p, r, e) : cost ? over_cost(p, e) : over_key(p, e);
+    rc = steps ? over_steps(p, r, e) : trials ? over_trials(p, e) : cost ? over_cost(p, e) : over_key(p, e);
     if (!rc && !p->n) rc = fail(e, "nothing to plot: no row has a value");
     p->chart.description = arena_printf(&p->mem, "%s over %s", p->chart.y_label ? p->chart.y_label : "",
                                         p->chart.x_label ? p->chart.x_label : "");
-    return rc ? rc : write_chart(p, e);
+    return rc ? rc : plot_file(&p->chart, p->series, p->n, o->to, e);
 }
 
 int plot_write(reader *r, const plot_options *o, err *e)

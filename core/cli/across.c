@@ -1,0 +1,218 @@
+/* across.c - ablate across: rows of the same names over several experiments, which are the tasks. */
+#include "cli/options.h"
+#include "lab/draw/chart.h"
+#include "lab/report/gather.h"
+#include "lab/report/grid.h"
+#include "lab/report/plot.h"
+#include "lab/statistics/across.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TASKS = 64, POINTS = 61 };
+static const double LEVEL = 0.05;
+
+typedef struct {
+    const char *metric, *to;
+    int format;
+} across_options;
+
+typedef struct {
+    gathered g[MOST_TASKS];
+    size_t n;
+    arena mem;
+} tasks;
+
+static const gathered_row *row_called(const gathered *g, const char *name)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (same(g->x.rows[i].name, name) && !g->x.rows[i].same_as) return &g->rows[i];
+    return NULL;
+}
+
+static bool all_positive(const measure *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (!(m->values[i] > 0)) return false;
+    return m->n && !m->diverged;
+}
+
+static int read_task(reader *r, const char *name, const across_options *o, tasks *all, err *e)
+{
+    table_options t = {.metrics = &o->metric, .n_metrics = o->metric ? 1 : 0};
+    gathered *g = &all->g[all->n];
+    int rc = gather(r, name, &t, false, &all->mem, g, e);
+    if (rc > 0) return reader_no_experiment(r, name, e);
+    if (rc) return -1;
+    all->n++;
+    const gathered_row *base = gathered_base(g);
+    if (g->headline < 0 || !g->facts[g->headline].direction)
+        return fail(e, "%s: %s; --metric names one", name,
+                    g->headline < 0 ? "no run has a result" : "its metric has no direction");
+    if (!base) return fail(e, "%s: found no base, expected one: scores are relative to it", name);
+    if (!all_positive(&base->of[g->headline]))
+        return fail(
+            e, "%s: found a base with values of %s that are missing, diverged or not above 0, expected all above 0",
+            name, g->metrics[g->headline]);
+    return 0;
+}
+
+/* The row's runs on each task; false: a task lacks it, or a value that can be a score. */
+static bool tasks_of(const tasks *all, const char *name, across_task *out)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const gathered *g = &all->g[i];
+        const gathered_row *row = row_called(g, name), *base = gathered_base(g);
+        const measure *m = row ? &row->of[g->headline] : NULL, *b = &base->of[g->headline];
+        if (!m || !all_positive(m)) return false;
+        out[i] = (across_task){b->values, m->values, b->n, m->n, g->facts[g->headline].direction < 0};
+    }
+    return true;
+}
+
+static void put_figure(grid *t, size_t column, const across_figure *f, bool has_interval)
+{
+    grid_put(t, column, "%.3f", f->value);
+    if (has_interval) grid_put(t, column + 1, "%.3f .. %.3f", f->low, f->high);
+}
+
+static void describe(const tasks *all, size_t left_out, grid *t)
+{
+    str of = {0};
+    for (size_t i = 0; i < all->n; i++)
+        str_addf(&of, "%s%s (%s)", i ? ", " : "", all->g[i].x.name, all->g[i].metrics[all->g[i].headline]);
+    grid_note(t,
+              "Tasks: %s. A run's score is its value over base's mean on the task, or the inverse where less is "
+              "better: 1 is base.",
+              of.s);
+    grid_note(t, "IQM: mean of the middle half of the scores; better: probability that a run is better than one of "
+                 "base on the same task; "
+                 "95 %% percentile bootstrap over runs of row and base, within tasks (Agarwal et al. 2021).");
+    if (left_out)
+        grid_note(t,
+                  "%zu row%s left out: not in all of these experiments, or with a run that diverged or is not above 0.",
+                  left_out, left_out == 1 ? " is" : "s are");
+    str_free(&of);
+}
+
+/* Share of runs above a score, over scores from the lowest to the highest of all rows. */
+static int draw(const series *s, size_t n, const char *to, err *e)
+{
+    chart c = {.x_label = "score over base's",
+               .y_label = "share of runs above it",
+               .width = 480,
+               .height = 300,
+               .exact_height = true,
+               .description = "performance profiles"};
+    return plot_file(&c, s, n, to, e);
+}
+
+static series profile(const across_task *t, size_t n, const char *name, size_t color, double from, double to, arena *a)
+{
+    across_figure share[POINTS];
+    double *v = arena_alloc(a, 4 * POINTS * sizeof *v);
+    for (size_t i = 0; i < POINTS; i++) v[i] = from + (to - from) * (double)i / (POINTS - 1);
+    across_profile(t, n, LEVEL, v, POINTS, share);
+    for (size_t i = 0; i < POINTS; i++)
+        v[POINTS + i] = share[i].value, v[2 * POINTS + i] = share[i].low, v[3 * POINTS + i] = share[i].high;
+    return (series){.name = name,
+                    .key = name,
+                    .line = true,
+                    .band = true,
+                    .color = series_color(color),
+                    .dash = series_dash(color),
+                    .n = POINTS,
+                    .x = v,
+                    .y = v + POINTS,
+                    .low = v + 2 * POINTS,
+                    .high = v + 3 * POINTS};
+}
+
+static void widen(const across_task *t, size_t n, double *from, double *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        double base = 0;
+        for (size_t k = 0; k < t[i].n_base; k++) base += t[i].base[k] / (double)t[i].n_base;
+        for (size_t k = 0; k < t[i].n_row; k++) {
+            double x = t[i].lower ? base / t[i].row[k] : t[i].row[k] / base;
+            *from = fmin(*from, x), *to = fmax(*to, x);
+        }
+    }
+}
+
+static int report(tasks *all, const across_options *o, err *e)
+{
+    static const char *const headings[] = {"row", "runs", "IQM", "95 % interval", "better", "95 % interval"};
+    const read_experiment *x = &all->g[0].x;
+    across_task t[MOST_TASKS];
+    series *lines = arena_alloc(&all->mem, (x->n_rows + 1) * sizeof *lines);
+    double from = INFINITY, to = -INFINITY;
+    grid g = {0};
+    str out = {0};
+    size_t left_out = 0, n = 0;
+    for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&g, headings[i], i > 0);
+    for (size_t i = 0; i < x->n_rows && o->to; i++)
+        if (!x->rows[i].same_as && tasks_of(all, x->rows[i].name, t)) widen(t, all->n, &from, &to);
+    for (size_t i = 0; i < x->n_rows; i++) {
+        if (x->rows[i].same_as) continue;
+        if (!tasks_of(all, x->rows[i].name, t)) {
+            left_out++;
+            continue;
+        }
+        size_t runs = 0;
+        bool known = true; /* one run says nothing about noise */
+        for (size_t k = 0; k < all->n; k++) runs += t[k].n_row, known = known && t[k].n_row > 1 && t[k].n_base > 1;
+        across_figure iqm = across_iqm(t, all->n, LEVEL), better = across_better(t, all->n, LEVEL);
+        grid_row(&g, false);
+        grid_put(&g, 0, "%s", x->rows[i].name);
+        grid_put(&g, 1, "%zu", runs);
+        put_figure(&g, 2, &iqm, known);
+        if (!x->rows[i].is_base) put_figure(&g, 4, &better, known);
+        if (o->to) lines[n] = profile(t, all->n, x->rows[i].name, n, from, to, &all->mem);
+        n++;
+    }
+    describe(all, left_out, &g);
+    grid_print(&g, (enum table_format)o->format, &out);
+    fputs(str_text(&out), stdout);
+    str_free(&out);
+    grid_free(&g);
+    return o->to ? draw(lines, n, o->to, e) : 0;
+}
+
+static int across(const invocation *c, void *options)
+{
+    const across_options *o = options;
+    err e = {0};
+    static tasks all;
+    reader *r = reader_open_any(&c->p.db, &e);
+    int rc = r ? 0 : -1;
+    for (size_t i = 0; i < c->n_words && !rc; i++) rc = read_task(r, c->word[i], o, &all, &e);
+    if (!rc) rc = report(&all, o, &e);
+    for (size_t i = 0; i < all.n; i++) gathered_free(&all.g[i]);
+    arena_free(&all.mem);
+    reader_close(r);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static const option options[] = {
+    {"--metric", "M", "metric of every experiment [the headline metric of each]", OPTION_TEXT,
+     offsetof(across_options, metric)},
+    {"--format", "text|md|latex|csv", "output format [text]", OPTION_WORD, offsetof(across_options, format)},
+    {"--output -o", "FILE", "draw performance profiles: .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv",
+     OPTION_TEXT, offsetof(across_options, to)},
+    OPTION_DATABASE,
+    {0}};
+const command across_command = {
+    .name = "across",
+    .part = FOR_RESULTS,
+    .does = "rows over several experiments: interquartile mean, probability of improvement, performance profiles",
+    .about = "The experiments are the tasks; rows with the same name in all of them are compared with base.",
+    .arguments = "EXPERIMENT EXPERIMENT...",
+    .least = 2,
+    .most = MOST_TASKS,
+    .missing = "expected two experiments or more",
+    .choices = CHOICES_EXPERIMENTS,
+    .options = options,
+    .size = sizeof(across_options),
+    .run = across,
+    .example = "ablate across extrapolation extrapolation-sort -o profiles.svg"};

@@ -1,0 +1,14 @@
+/* best_of.h - how good is the best of k trials? */
+#ifndef ABLATE_STATISTICS_BEST_OF_H
+#define ABLATE_STATISTICS_BEST_OF_H
+#include "base/base.h"
+
+/* Over all subsets of k of n trials: the mean of the best one (Dodge et al. 2019, without replacement, which makes it
+ * unbiased: Tang et al. 2020, section 3), and the limits that its best lies between for 95 % of them. NaN where that
+ * needs a trial without a value, which counts as the worst. */
+typedef struct {
+    double mean, low, high;
+} best_of;
+/* values: [n], NaN: it failed; 1 <= k <= n. lower: less is better. */
+best_of best_of_trials(const double *values, size_t n, size_t k, bool lower);
+#endif

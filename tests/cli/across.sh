@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# ablate across: rows of the same names over several experiments, against numbers computed here from the database.
+# fault: across|start|across faults writer --metric PPL|
+source "$(dirname "$0")/common.bash" "$@"
+{ tiny first 30 && printf '[sweep A]\nheads = 1, 4\n'; } >first.ini
+{ tiny second 20 && printf 'sequence.min_length = 3\n[sweep A]\nheads = 1\n[variant alone]\nd_ff = 16\n'; } >second.ini
+exits 0 ablate run first.ini --threads 1 --progress none --seeds 1..4
+exits 0 ablate run second.ini --threads 1 --progress none --seeds 1..4
+
+exits 0 ablate across first second --metric PPL --format csv
+# PPL: less is better, so a score is base's mean over the value; IQM of 8 scores: the middle four. Better: pairs.
+expected=$(sqlite3 -separator ' ' results.db "WITH v AS (SELECT experiment x, variant r, seed s, value p FROM results
+    WHERE metric='PPL' AND variant IN('base','A/heads=1')),
+    b AS (SELECT x, avg(p) m FROM v WHERE r='base' GROUP BY x),
+    z AS (SELECT m/p z FROM v JOIN b USING(x) WHERE r='A/heads=1' ORDER BY 1 LIMIT 4 OFFSET 2)
+    SELECT printf('%.3f', avg(z)), (SELECT printf('%.3f', avg((c.p<d.p)+0.5*(c.p=d.p))) FROM v c JOIN v d USING(x)
+    WHERE c.r='A/heads=1' AND d.r='base') FROM z")
+equal "$(awk -F, '$1 == "A/heads=1" { print $3, $5 }' out)" "$expected" "IQM and probability of improvement"
+equal "$(cut -d, -f1 out | xargs)" "row base A/heads=1" "rows"
+exits 0 ablate across first second --metric PPL -o profile.csv
+has out "first (PPL), second (PPL)"
+has out "1 row is left out: not in all of these experiments"
+equal "$(awk -F, '$1 == "base" { n++; if (n == 1) first = $3; last = $3 } END { print n, (first >= 0.9), last + 0 }' profile.csv)" \
+    "61 1 0" "points of base's profile; its first share; its last"
+exits 2 ablate across first
+has err "expected two experiments or more"
+exits 1 ablate across first secnd --metric PPL
+has err 'did you mean "second"?'
+exits 1 ablate across first second --metric nothing
+has err "nothing"
+finish
