@@ -1,0 +1,222 @@
+/* loop.c - the loop over updates: evaluation, early stopping; its files are state.c's. */
+#include "network/train/checkpoint.h"
+#include "network/train/optim.h"
+#include "network/train/state.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- evaluation ---- */
+
+static void point(training *t, const char *metric, double value)
+{
+    const train_events *v = &t->j->events;
+    str_addf(&t->points, "%s %lld %.17g\n", metric, (long long)t->step, value);
+    if (v->point) v->point(v->self, metric, t->step, value);
+}
+
+static void point_of(void *t, const char *metric, double value) { point(t, metric, value); }
+
+/* Mean of the unsmoothed loss over about the last 50 updates: the share of the zero that the sum began with is taken
+ * out, as Adam does. */
+static double recent_loss(const training *t) { return t->known ? t->recent / (1 - pow(0.98, (double)t->known)) : NAN; }
+
+static int evaluate(training *t, err *e)
+{
+    const pairs *dev = &t->j->data->split[AB_DEV];
+    if (!dev->n) return 0;
+    err why = {0};
+    t->dev_ppl = train_step_perplexity(t->s, dev, t->j->comm, &why);
+    t->dev_step = t->step;
+    if (why.text[0]) return fail(e, "%s", why.text);
+    point(t, "dev_PPL", t->dev_ppl);
+    log_line(LOG_INFO, "step %lld: dev PPL %.4f, training PPL %.4f, %.0f tokens/s", (long long)t->step, t->dev_ppl,
+             exp(recent_loss(t)), t->seconds > 0 ? (t->src_tokens + t->tgt_tokens) / t->seconds : 0);
+    if (t->best_step && !(t->dev_ppl < t->best)) {
+        t->worse++;
+        return 0;
+    }
+    t->best = t->dev_ppl;
+    t->best_step = t->step;
+    t->worse = 0;
+    if (!t->j->folder || t->m->cfg.checkpoint != SELECT_BEST || !comm_leads(t->j->comm)) return 0;
+    char *path = state_file(t->j, "best.safetensors");
+    int bad = state_write_values(t, path, e);
+    free(path);
+    return bad;
+}
+
+/* ---- one update ---- */
+
+/* A loss that is NaN, or stays two nats above that of a uniform guess, has diverged. */
+static bool diverged(training *t, err *e)
+{
+    double uniform = log((double)t->m->tgt_vocab);
+    t->recent = 0.98 * t->recent + 0.02 * t->plain;
+    if (isfinite(t->plain) && !(t->known > 100 && recent_loss(t) > uniform + 2)) return false;
+    char loss[32] = "not a number";
+    if (!isnan(t->plain)) snprintf(loss, sizeof loss, "%.3g", t->plain);
+    fail(e, "diverged at step %lld: loss %s per token, a uniform guess has %.3g", (long long)t->known, loss, uniform);
+    return true;
+}
+
+/* The losses of n batches become their sums over ranks, and the ranks agree on whether to stop and whether time is up.
+ * */
+static int share_losses(training *t, int n, double sums[][2], err *e)
+{
+    const train_events *v = &t->j->events;
+    bool spent = t->limit > 0 && t->seconds >= t->limit;
+    t->out_of_time = spent;
+    if (!t->j->comm) return 0;
+    sums[n][0] = v->stop && v->stop(v->self);
+    sums[n][1] = spent;
+    if (comm_add(t->j->comm, &sums[0][0], 2 * ((size_t)n + 1), e)) return -1;
+    t->stopping = sums[n][0] > 0;
+    t->out_of_time = sums[n][1] > 0;
+    return 0;
+}
+
+/* Takes the losses that have become known. */
+static train_outcome collect(training *t, err *e)
+{
+    const double(*own)[2];
+    double sums[STEPPER_PENDING + 1][2], start = ticks();
+    int n = train_step_losses(t->s, &own, e);
+    if (n > 0) memcpy(sums, own, (size_t)n * sizeof *sums);
+    if (n >= 0 && share_losses(t, n, sums, e)) n = -1;
+    t->seconds += ticks() - start;
+    if (n < 0) return TRAIN_FAILED;
+    t->n_waiting = 0;
+    for (int i = 0; i < n; i++) {
+        t->sum += sums[i][1];
+        t->tokens += t->waiting[i];
+        if (++t->counted < t->m->cfg.gradient_accumulation) continue;
+        t->plain = t->sum / t->tokens;
+        t->sum = t->tokens = 0;
+        t->counted = 0;
+        t->known++;
+        if (diverged(t, e)) return TRAIN_DIVERGED;
+    }
+    return TRAIN_DONE;
+}
+
+/* On the CPU a loss is known at once, so that NaN never reaches the weights. */
+static train_outcome update(training *t, err *e)
+{
+    const config *c = &t->m->cfg;
+    double start = ticks(), src = 0, tgt = 0, predicted = 0;
+    bool late = on_device(t->m->backend);
+    for (int64_t k = 0; k < c->gradient_accumulation; k++) {
+        batch b;
+        if (!batcher_next(t->batches, &b)) {
+            fail(e, "the training data have no batch");
+            return TRAIN_FAILED;
+        }
+        if (train_step_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;
+        t->waiting[t->n_waiting++] = (double)b.all_predicted;
+        src += (double)b.all_src_rows;
+        tgt += (double)b.all_tgt_rows;
+        predicted += (double)b.all_predicted;
+        if (late && t->n_waiting < STEPPER_PENDING / 2) continue;
+        t->seconds += ticks() - start;
+        train_outcome seen = collect(t, e);
+        if (seen != TRAIN_DONE) return seen;
+        start = ticks();
+    }
+    t->step++;
+    if (train_step_update(t->s, predicted, t->step, e)) return TRAIN_FAILED;
+    t->seconds += ticks() - start;
+    t->src_tokens += src;
+    t->tgt_tokens += tgt;
+    return TRAIN_DONE;
+}
+
+static train_outcome stop(training *t, err *e)
+{
+    train_outcome now = t->n_waiting ? collect(t, e) : TRAIN_DONE;
+    if (now != TRAIN_DONE) return now;
+    return state_write(t, e) ? TRAIN_FAILED : TRAIN_STOPPED;
+}
+
+enum { POINTS = 50, LATE = 16 }; /* steps between points of the training curve; between looks at a device's losses */
+
+static train_outcome loop(training *t, err *e)
+{
+    const config *c = &t->m->cfg;
+    const train_events *v = &t->j->events;
+    while (t->step < c->steps && !t->out_of_time) {
+        if (t->j->comm ? t->stopping : v->stop && v->stop(v->self)) return stop(t, e);
+        if (c->patience && t->worse >= c->patience)
+            return t->step % c->save_every && state_save(t, e) ? TRAIN_FAILED : TRAIN_DONE;
+        train_outcome now = update(t, e);
+        if (now != TRAIN_DONE) return now;
+        bool last = t->step == c->steps, mark = t->step % POINTS == 0 || last;
+        bool judge = t->step % c->eval_every == 0 || last, keep = t->step % c->save_every == 0 || last;
+        if (t->n_waiting && (mark || judge || keep || t->step % LATE == 0)) now = collect(t, e);
+        if (now != TRAIN_DONE) return now;
+        if (t->out_of_time) mark = judge = keep = true;
+        if (v->progress)
+            v->progress(v->self, t->step, c->steps, exp(t->plain), (t->src_tokens + t->tgt_tokens) / t->seconds);
+        if (mark) {
+            point(t, "train_PPL", exp(recent_loss(t)));
+            point(t, "lr", schedule_lr(t->m, t->step));
+            if (train_step_recorded(t->s, point_of, t, e)) return TRAIN_FAILED;
+        }
+        if (judge && (optim_exchange(t->m, e) || evaluate(t, e) || optim_exchange(t->m, e))) return TRAIN_FAILED;
+        if (keep && state_save(t, e)) return TRAIN_FAILED;
+    }
+    return TRAIN_DONE;
+}
+
+/* ---- the run ---- */
+
+static int finish(training *t, train_result *out, err *e)
+{
+    if ((t->step && optim_exchange(t->m, e)) || state_choose_weights(t, out, e)) return -1;
+    const pairs *dev = &t->j->data->split[AB_DEV];
+    bool known = same(out->how, "last") && t->dev_step == t->step;
+    err why = {0};
+    out->dev_ppl = known || !dev->n ? t->dev_ppl : train_perplexity(t->m, dev, NULL, &why);
+    return why.text[0] ? fail(e, "%s", why.text) : 0;
+}
+
+train_outcome train_run(train_job *j, train_result *out, err *e)
+{
+    training t = {.j = j, .m = j->m};
+    batch_options o = {.batch_tokens = j->m->cfg.batch_tokens,
+                       .round = train_step_round(j->m, j->m->cfg.batch_tokens, j->comm ? j->comm->size : 1),
+                       .seed = (uint64_t)j->m->cfg.seed,
+                       .word_dropout = j->m->cfg.word_dropout,
+                       .rank = j->comm ? j->comm->rank : 0,
+                       .ranks = j->comm ? j->comm->size : 1,
+                       .train = true};
+    train_outcome outcome = TRAIN_FAILED;
+    *out = (train_result){.how = "last"};
+    if (config_seconds(j->m->cfg.max_time, &t.limit, e)) return TRAIN_FAILED;
+    if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;
+    t.s = train_step_open(j->m, e);
+    if (t.s) train_step_share(t.s, j->comm);
+    t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
+    bool fresh = t.batches && !state_resume(&t, e) && !t.step && *j->m->cfg.start_from;
+    if (fresh && !e->text[0]) state_start_from(&t, out->started, sizeof out->started, e);
+    if (t.batches && !e->text[0] && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
+        double before = t.src_tokens + t.tgt_tokens;
+        t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* a resumed run that was about to end */
+        outcome = loop(&t, e);
+        if (outcome == TRAIN_DONE && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;
+        out->step = t.step;
+        out->best_ppl = t.best;
+        out->best_step = t.best_step;
+        out->seconds = t.seconds;
+        out->out_of_time = t.out_of_time && t.step < j->m->cfg.steps;
+        out->tokens = t.src_tokens + t.tgt_tokens - before;
+        out->tokens_per_second = t.seconds > 0 ? (t.src_tokens + t.tgt_tokens) / t.seconds : 0;
+        out->target_tokens_per_second = t.seconds > 0 ? t.tgt_tokens / t.seconds : 0;
+        out->fill = batcher_fill(t.batches);
+    }
+    batcher_free(t.batches);
+    train_step_close(t.s);
+    str_free(&t.points);
+    return outcome;
+}

@@ -1,0 +1,278 @@
+/* state.c - a run's files: checkpoints of its values, the state to resume from, the weights that count at its end. */
+#include "network/train/checkpoint.h"
+#include "network/train/optim.h"
+#include "network/train/state.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *state_file(const train_job *j, const char *name) { return path_join(j->folder, name); }
+static char *step_file(const train_job *j, int64_t step)
+{
+    char name[48];
+    snprintf(name, sizeof name, "step-%lld.safetensors", (long long)step);
+    return state_file(j, name);
+}
+
+/* ---- checkpoints ---- */
+
+static void describe(const training *t, checkpoint_meta *meta)
+{
+    str json = {0}, bytes = {0};
+    config_to_json(&t->m->set, NULL, NULL, &json);
+    meta_put(meta, "config", str_text(&json));
+    err ignored = {0}; /* the model's plugins are open; a task may be missing in tests, and in them alone */
+    str plugins = {0};
+    if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_put(meta, "plugins", str_text(&plugins));
+    str_free(&plugins);
+    if (t->j->src) {
+        vocab_write(t->j->src, &bytes);
+        meta_put_bytes(meta, "vocab.src", bytes.s, bytes.n);
+    }
+    if (t->j->tgt != t->j->src) {
+        str_clear(&bytes);
+        vocab_write(t->j->tgt, &bytes);
+        meta_put_bytes(meta, "vocab.tgt", bytes.s, bytes.n);
+    }
+    meta_put_int(meta, "step", t->step);
+    str_free(&json);
+    str_free(&bytes);
+}
+
+static void put_real(checkpoint_meta *m, const char *key, double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", x);
+    meta_put(m, key, text);
+}
+
+int state_write_values(const training *t, const char *path, err *e)
+{
+    checkpoint_meta meta = {0};
+    describe(t, &meta);
+    int bad = checkpoint_write(path, &t->m->params, NULL, 0, &meta, e);
+    meta_free(&meta);
+    return bad;
+}
+
+int state_write(const training *t, err *e)
+{
+    if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
+    checkpoint_meta meta = {0};
+    describe(t, &meta);
+    batch_state b = batcher_state(t->batches);
+    meta_put_int(&meta, "epoch", b.epoch);
+    meta_put_int(&meta, "index", b.index);
+    meta_put_int(&meta, "best_step", t->best_step);
+    meta_put_int(&meta, "worse", t->worse);
+    put_real(&meta, "best", t->best);
+    put_real(&meta, "recent", t->recent);
+    put_real(&meta, "seconds", t->seconds);
+    put_real(&meta, "src_tokens", t->src_tokens);
+    put_real(&meta, "tgt_tokens", t->tgt_tokens);
+    meta_put(&meta, "points", str_text(&t->points));
+    const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
+    char *path = state_file(t->j, "state.safetensors");
+    int bad = checkpoint_write(path, &t->m->params, rule->slots, rule->n_slots, &meta, e);
+    free(path);
+    meta_free(&meta);
+    return bad;
+}
+
+static double real_of(const checkpoint_meta *m, const char *key)
+{
+    const char *text = meta_text(m, key);
+    return text ? strtod(text, NULL) : 0;
+}
+
+/* The hash of the settings but for plugins, which are compared by what they are, not by where they lie. */
+static void hash_settings(const settings *s, char out[65])
+{
+    arena a = {0};
+    settings rest = {0};
+    for (size_t i = 0; i < s->n; i++)
+        if (!config_plugin_kind(s->at[i].key)) settings_put(&rest, s->at[i].key, s->at[i].value, &a);
+    config_hash(&rest, out);
+    arena_free(&a);
+}
+
+/* The settings that change numbers, and the plugins, must be those the state was made with. */
+static int same_run(const training *t, const checkpoint_meta *meta, const char *path, err *e)
+{
+    arena a = {0};
+    settings then = {0};
+    char was[65], is[65];
+    str plugins = {0};
+    const char *json = meta_text(meta, "config");
+    int bad = json ? config_from_json(json, &then, &a, e) : fail(e, "%s: contains no settings", path);
+    if (!bad) bad = model_plugins_json(&t->m->set, &plugins, e);
+    if (!bad) bad = train_same_plugins(path, meta_text(meta, "plugins"), str_text(&plugins), e);
+    if (!bad) {
+        hash_settings(&then, was);
+        hash_settings(&t->m->set, is);
+        if (!same(was, is)) bad = fail(e, "%s: was made with other settings; remove it to start again", path);
+    }
+    str_free(&plugins);
+    arena_free(&a);
+    return bad;
+}
+
+/* Tells the points again: those before the state that the listener lost when it was killed would be missing.
+ */
+static void repeat_points(training *t, const char *text)
+{
+    const train_events *v = &t->j->events;
+    char metric[64];
+    long long step;
+    double value;
+    str_clear(&t->points);
+    str_add(&t->points, text ? text : "");
+    for (const char *line = str_text(&t->points); *line && v->point; line++) {
+        if (sscanf(line, "%63s %lld %lf", metric, &step, &value) == 3) v->point(v->self, metric, step, value);
+        line += strcspn(line, "\n");
+        if (!*line) break;
+    }
+}
+
+int state_resume(training *t, err *e)
+{
+    char *path = t->j->folder ? state_file(t->j, "state.safetensors") : NULL;
+    if (!path || !file_exists(path)) {
+        free(path);
+        return 0;
+    }
+    checkpoint_meta meta = {0};
+    batch_state b = {0};
+    const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
+    int bad = checkpoint_read_meta(path, &meta, e);
+    if (!bad) bad = same_run(t, &meta, path, e);
+    if (!bad) bad = checkpoint_read(path, &t->m->params, rule->slots, rule->n_slots, e);
+    if (!bad && !(meta_int(&meta, "step", &t->step) && meta_int(&meta, "epoch", &b.epoch) &&
+                  meta_int(&meta, "index", &b.index) && meta_int(&meta, "best_step", &t->best_step) &&
+                  meta_int(&meta, "worse", &t->worse)))
+        bad = fail(e, "%s: cannot resume from this file: counters are missing", path);
+    if (!bad) bad = batcher_seek(t->batches, b, e);
+    t->best = real_of(&meta, "best");
+    t->recent = real_of(&meta, "recent");
+    t->seconds = real_of(&meta, "seconds");
+    t->src_tokens = real_of(&meta, "src_tokens");
+    t->tgt_tokens = real_of(&meta, "tgt_tokens");
+    t->known = t->step;
+    if (!bad) repeat_points(t, meta_text(&meta, "points"));
+    if (!bad) log_line(LOG_INFO, "resumed at step %lld from %s", (long long)t->step, path);
+    meta_free(&meta);
+    free(path);
+    return bad;
+}
+
+/* At step 0: the values of another model, as far as they fit this one. */
+int state_start_from(training *t, char *said, size_t most, err *e)
+{
+    const char *path = t->m->cfg.start_from;
+    checkpoint_meta theirs = {0}, own = {0};
+    str left = {0};
+    size_t taken = 0;
+    int bad = checkpoint_read_meta(path, &theirs, e);
+    describe(t, &own);
+    bool words = true;
+    for (int side = 0; side < 2; side++) {
+        const char *key = side ? "vocab.tgt" : "vocab.src", *a = meta_text(&own, key), *b = meta_text(&theirs, key);
+        words = words && (same(a, b) || (!a && !b)); /* neither: a decoder-only model, or one vocabulary for both */
+    }
+    if (!bad) bad = checkpoint_read_matching(path, &t->m->params, words, &taken, &left, e);
+    if (!bad && !taken) bad = fail(e, "start_from = %s: found no parameter of this model's name and shape in it", path);
+    if (!bad)
+        snprintf(said, most, "%zu of %zu parameters from %s%s%s%s", taken, t->m->params.n, path,
+                 words ? "" : ", whose vocabulary is another", left.n ? "; new: " : "", str_text(&left));
+    if (!bad) log_line(LOG_INFO, "started with %s", said);
+    meta_free(&theirs);
+    meta_free(&own);
+    str_free(&left);
+    return bad;
+}
+
+/* The last checkpoint before a step. */
+static int64_t checkpoint_before(const training *t, int64_t step)
+{
+    return (step - 1) / t->m->cfg.save_every * t->m->cfg.save_every;
+}
+
+/* Will an average that ends at the best weights so far want this checkpoint? */
+static bool averaged_with_best(const training *t, int64_t step)
+{
+    const config *c = &t->m->cfg;
+    if (c->checkpoint != SELECT_BEST || c->average_checkpoints < 2 || !t->best_step) return false;
+    int64_t last = checkpoint_before(t, t->best_step);
+    return step <= last && step > last - (c->average_checkpoints - 1) * c->save_every;
+}
+
+/* Checkpoints that are too old go; those that wait for a better best go when one comes, so all are looked for then. */
+static void prune(const training *t)
+{
+    const config *c = &t->m->cfg;
+    int64_t keep = c->keep_checkpoints > c->average_checkpoints ? c->keep_checkpoints : c->average_checkpoints,
+            step = checkpoint_before(t, t->step + 1) - keep * c->save_every;
+    bool all = c->checkpoint == SELECT_BEST && c->average_checkpoints > 1;
+    for (; step > 0; step = all ? step - c->save_every : 0) {
+        char *path = step_file(t->j, step);
+        if (!averaged_with_best(t, step)) unlink(path);
+        free(path);
+    }
+}
+
+int state_save(training *t, err *e)
+{
+    if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
+    char *path = step_file(t->j, t->step);
+    int bad = optim_exchange(t->m, e) || state_write_values(t, path, e) || optim_exchange(t->m, e) || state_write(t, e);
+    free(path);
+    if (!bad) prune(t);
+    return bad;
+}
+
+/* ---- the weights that count ---- */
+
+/* The last checkpoints, or the best one and those before it. */
+static int average(training *t, train_result *out, err *e)
+{
+    const config *c = &t->m->cfg;
+    bool best = c->checkpoint == SELECT_BEST && t->best_step;
+    char **paths = xcalloc((size_t)c->average_checkpoints, sizeof *paths);
+    size_t n = 0;
+    for (int64_t s = best ? t->best_step : t->step; s > 0 && n < (size_t)c->average_checkpoints;
+         s = checkpoint_before(t, s)) {
+        char *path = best && !n ? state_file(t->j, "best.safetensors") : step_file(t->j, s);
+        if (file_exists(path))
+            paths[n++] = path;
+        else
+            free(path);
+    }
+    int bad = n ? checkpoint_average((const char *const *)paths, n, &t->m->params, e)
+                : fail(e, "no checkpoint to average in %s", t->j->folder);
+    for (size_t i = 0; i < n; i++) free(paths[i]);
+    free(paths);
+    snprintf(out->how_text, sizeof out->how_text, "average of %zu%s", n, best ? ", best" : "");
+    out->how = out->how_text;
+    return bad;
+}
+
+int state_choose_weights(training *t, train_result *out, err *e)
+{
+    const config *c = &t->m->cfg;
+    out->how = "last";
+    if (!t->j->folder) return 0;
+    if (c->average_checkpoints > 1) {
+        if (average(t, out, e)) return -1;
+    } else if (c->checkpoint == SELECT_BEST && t->best_step) {
+        char *path = state_file(t->j, "best.safetensors");
+        int bad = checkpoint_read(path, &t->m->params, NULL, 0, e);
+        free(path);
+        if (bad) return -1;
+        out->how = "best";
+    }
+    char *path = state_file(t->j, "model.safetensors");
+    int bad = state_write_values(t, path, e);
+    free(path);
+    return bad;
+}
