@@ -74,6 +74,7 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
         grad_rule rule = generic_rules[y.op];
         if (!rule) rule = shape_rules[y.op];
         if (!rule) rule = rows_rules[y.op];
+        if (!rule) rule = sentence_rules[y.op];
         if (!rule) {
             tape_fail(c, "%s has no gradient", op_names[y.op]);
             return;

@@ -33,7 +33,7 @@ enum { WORKS_IN_PLACE = 1 };
  * output may take the storage of the first input, attributes, and what it does to which shapes: R = rows of packed
  * tokens, [a,b] = [1,1,a,b]. Operands and attributes are read by name: v.i.LINEAR.w, v.o.NORM.stats, v.a.LINEAR.relu.
  * ATTR_OF: those of another operation. Attributes are int64_t or double, so that no byte of them is unused. The builder
- * has the shape rule and the gradient (ops_generic.c, ops_shape.c, ops_rows.c); call_flops (backend.h) counts its
+ * has the shape rule and the gradient (ops_*.c); call_flops (backend.h) counts its
  * operations. */
 #define OPS(X)                                                                                                         \
     X(NONE, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "the failed tensor")                                                 \

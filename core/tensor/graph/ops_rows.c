@@ -1,21 +1,8 @@
-/* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, attention, loss,
- * decoding. */
+/* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, loss, plugins' own. */
 #include "tensor/graph/grad.h"
 #include "tensor/graph/padding.h"
-#include "tensor/graph/score.h"
 #include "tensor/graph/tape.h"
 #include <string.h>
-
-static dtype sum_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; } /* of statistics, losses, parameters */
-
-static void shape_part(ab_ctx *c, ab_t of, int k, dtype type, int64_t a, int64_t b, int64_t d, int64_t e)
-{
-    node *p = tape_at(c, tape_part(c, of, k));
-    int64_t dim[4] = {a, b, d, e};
-    memcpy(p->dim, dim, sizeof dim);
-    p->type = type;
-}
-static void drop_part(ab_ctx *c, ab_t of, int k) { shape_part(c, of, k, F32, 0, 0, 0, 0); }
 
 /* ---- products with a parameter ---- */
 
@@ -69,7 +56,7 @@ static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
     if (tape_at(c, norm)->op != OP_NORM_BACK || which > OUTPUT(NORM_BACK, ds)) return (ab_t){0};
     bool own_mask = node_count(tape_at(c, tape_part(c, norm, OUTPUT(NORM_BACK, ds)))) > 0;
     if (own_mask != (which == OUTPUT(NORM_BACK, ds))) return (ab_t){0};
-    shape_part(c, norm, OUTPUT(NORM_BACK, sums), sum_type(c), 1, 1, 1, width);
+    shape_part(c, norm, OUTPUT(NORM_BACK, sums), sum_type(c), (int64_t[4]){1, 1, 1, width});
     return tape_part(c, norm, OUTPUT(NORM_BACK, sums));
 }
 static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -92,7 +79,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
         if (summed) {
             drop_part(c, dw, OUTPUT(LINEAR_DW, db));
         } else {
-            shape_part(c, dw, OUTPUT(LINEAR_DW, db), sum_type(c), 1, 1, 1, v.dim[3]);
+            shape_part(c, dw, OUTPUT(LINEAR_DW, db), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
             sums = tape_part(c, dw, OUTPUT(LINEAR_DW, db));
         }
         grad_give(c, w.id, dw);
@@ -198,7 +185,7 @@ ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double ep
     attr a = {.NORM = {.p = p, .eps = eps, .place = s.id && p > 0 ? c->n_dropout++ : 0}};
     ab_t y = tape_push(c, OP_NORM, c->compute, d, 4, (ab_t[]){x, s, gain, bias}, &a);
     if (!s.id) drop_part(c, y, OUTPUT(NORM, z));
-    shape_part(c, y, OUTPUT(NORM, stats), sum_type(c), 1, 1, d[2], 2);
+    shape_part(c, y, OUTPUT(NORM, stats), sum_type(c), (int64_t[4]){1, 1, d[2], 2});
     return y;
 }
 static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -211,8 +198,8 @@ static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
     ab_t in[4] = {z, tape_part(c, y, OUTPUT(NORM, stats)), {v.i.NORM.gain}, dy};
     ab_t g = tape_push(c, OP_NORM_BACK, v.type, v.dim, 4, in, &a);
     if (!own_mask) drop_part(c, g, OUTPUT(NORM_BACK, ds));
-    shape_part(c, g, OUTPUT(NORM_BACK, d_gain), sum_type(c), 1, 1, 1, v.dim[3]);
-    shape_part(c, g, OUTPUT(NORM_BACK, d_bias), sum_type(c), 1, 1, 1, v.dim[3]);
+    shape_part(c, g, OUTPUT(NORM_BACK, d_gain), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
+    shape_part(c, g, OUTPUT(NORM_BACK, d_bias), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
     drop_part(c, g, OUTPUT(NORM_BACK, sums)); /* until it is needed: sums_by_norm */
     grad_give(c, v.i.NORM.x, g);
     if (has_s) grad_give(c, v.i.NORM.s, own_mask ? tape_part(c, g, OUTPUT(NORM_BACK, ds)) : g);
@@ -241,184 +228,6 @@ static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, v.i.DROPOUT_ADD.s, ds);
 }
 
-/* ---- attention on packed rows ---- */
-
-static ab_t rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, attr a)
-{
-    int64_t d[4];
-    memcpy(d, tape_at(c, rows)->dim, sizeof d);
-    return tape_push(c, OP_ROTATE, tape_at(c, rows)->type, d, 4, (ab_t[]){rows, cosine, sine, offset}, &a);
-}
-ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t col, int64_t heads)
-{
-    GIVEN2(rows, cosine);
-    GIVEN2(sine, offset);
-    int64_t d = tape_at(c, cosine)->dim[3], width = tape_at(c, rows)->dim[3];
-    if (d % 2 || col + heads * d > width)
-        return tape_fail(c, "rotate: %lld heads of %lld columns starting at column %lld, in rows of %lld",
-                         (long long)heads, (long long)d, (long long)col, (long long)width);
-    return rotate(c, rows, cosine, sine, offset, (attr){.ROTATE = {.column = col, .heads = heads, .width = d}});
-}
-static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
-{
-    node v = *tape_at(c, y);
-    v.a.ROTATE.adjoint = !v.a.ROTATE.adjoint;
-    grad_give(c, v.i.ROTATE.rows,
-              rotate(c, dy, (ab_t){v.i.ROTATE.cosine}, (ab_t){v.i.ROTATE.sine}, (ab_t){v.i.ROTATE.offsets}, v.a));
-}
-
-static attr attend_attr(const attend_spec *s, int64_t rows)
-{
-    return (attr){.ATTEND = {.p = s->dropout,
-                             .scale = s->scale,
-                             .q_column = s->col[0],
-                             .k_column = s->col[1],
-                             .v_column = s->col[2],
-                             .heads = s->heads,
-                             .d_k = s->d_k,
-                             .d_v = s->d_v,
-                             .causal = s->causal,
-                             .most_keys = s->longest_key,
-                             .most_queries = s->longest_query ? s->longest_query : rows}};
-}
-
-ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s)
-{
-    GIVEN2(q, k);
-    GIVEN2(v, q_off);
-    GIVEN1(k_off);
-    if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
-    int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
-    attr a = attend_attr(s, rows);
-    if (!c->training) a.ATTEND.p = 0;
-    if (a.ATTEND.p > 0) a.ATTEND.place = c->n_dropout++;
-    if (a.ATTEND.p > 0 && s->longest_key > ATTEND_KEYS)
-        return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
-                         ATTEND_KEYS);
-    ab_t y = tape_push(c, OP_ATTEND, c->compute, d, 5, (ab_t[]){q, k, v, q_off, k_off}, &a);
-    shape_part(c, y, OUTPUT(ATTEND, lse), sum_type(c), 1, 1, rows, s->heads);
-    return y;
-}
-static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
-{
-    node v = *tape_at(c, y);
-    ab_t q = {v.i.ATTEND.q}, k = {v.i.ATTEND.k};
-    int64_t dq[4], dk[4];
-    memcpy(dq, tape_at(c, q)->dim, sizeof dq);
-    memcpy(dk, tape_at(c, k)->dim, sizeof dk);
-    ab_t in[8] = {
-        q, k, {v.i.ATTEND.v}, {v.i.ATTEND.q_offsets}, {v.i.ATTEND.k_offsets}, y, tape_part(c, y, OUTPUT(ATTEND, lse)),
-        dy};
-    ab_t g = tape_push(c, OP_ATTEND_BACK, v.type, dq, 8, in, &v.a);
-    if (q.id == k.id)
-        drop_part(c, g, OUTPUT(ATTEND_BACK, dkv));
-    else
-        shape_part(c, g, OUTPUT(ATTEND_BACK, dkv), v.type, dk[0], dk[1], dk[2], dk[3]);
-    grad_give(c, q.id, g);
-    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, OUTPUT(ATTEND_BACK, dkv)));
-}
-
-/* ---- layers along each sentence ---- */
-
-/* Has w so many rows, and columns (0: any)? Else an error. */
-static bool weighs(ab_ctx *c, const char *what, ab_t x, ab_t w, int64_t rows, int64_t columns)
-{
-    const int64_t *d = tape_at(c, w)->dim;
-    char sx[64], sw[64];
-    if (d[2] == rows && (!columns || d[3] == columns)) return true;
-    tape_fail(c, "%s: rows %s with weights %s", what, shape_text(tape_at(c, x)->dim, sx), shape_text(d, sw));
-    return false;
-}
-
-/* Part k of a gradient has the shape of input k. */
-static void part_of_input(ab_ctx *c, ab_t g, int k)
-{
-    int64_t d[4];
-    memcpy(d, c->v[tape_at(c, g)->in[k]].dim, sizeof d);
-    shape_part(c, g, k, sum_type(c), d[0], d[1], d[2], d[3]);
-}
-
-ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest)
-{
-    GIVEN2(x, w);
-    GIVEN2(b, u);
-    GIVEN1(offset);
-    x = t_cast(c, x, c->compute);
-    int64_t units = tape_at(c, u)->dim[2], d[4] = {1, 1, tape_at(c, x)->dim[2], units};
-    if (!weighs(c, "gru", x, w, tape_at(c, x)->dim[3], 3 * units) || !weighs(c, "gru", x, u, units, 3 * units))
-        return (ab_t){0};
-    return tape_push(c, OP_GRU, c->compute, d, 5, (ab_t[]){x, w, b, u, offset},
-                     &(attr){.GRU = {.backwards = backwards, .longest = longest}});
-}
-static void gru_rule(ab_ctx *c, ab_t y, ab_t dy)
-{
-    node v = *tape_at(c, y);
-    ab_t in[6] = {{v.i.GRU.x}, {v.i.GRU.w}, {v.i.GRU.b}, {v.i.GRU.u}, {v.i.GRU.offsets}, dy};
-    ab_t g = tape_push(c, OP_GRU_BACK, v.type, c->v[v.i.GRU.x].dim, 6, in, &v.a);
-    for (int k = 1; k < 4; k++) part_of_input(c, g, k);
-    for (int k = 0; k < 4; k++) grad_give(c, v.in[k], tape_part(c, g, k));
-}
-
-ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest)
-{
-    GIVEN2(x, w);
-    GIVEN1(offset);
-    x = t_cast(c, x, c->compute);
-    int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3],
-            d[4] = {1, 1, tape_at(c, x)->dim[2], tape_at(c, w)->dim[3]};
-    if (!weighs(c, "conv", x, w, inputs, 0)) return (ab_t){0};
-    return tape_push(c, OP_CONV, c->compute, d, 3, (ab_t[]){x, w, offset},
-                     &(attr){.CONV = {.before = before, .after = behind, .longest = longest}});
-}
-static void conv_rule(ab_ctx *c, ab_t y, ab_t dy)
-{
-    node v = *tape_at(c, y);
-    ab_t g = tape_push(c, OP_CONV_BACK, v.type, c->v[v.i.CONV.x].dim, 4,
-                       (ab_t[]){{v.i.CONV.x}, {v.i.CONV.w}, {v.i.CONV.offsets}, dy}, &v.a);
-    part_of_input(c, g, INPUT(CONV, w));
-    grad_give(c, v.i.CONV.x, g);
-    grad_give(c, v.i.CONV.w, tape_part(c, g, OUTPUT(CONV_BACK, dw)));
-}
-
-/* ---- decoding: states carried from step to step ---- */
-
-ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s)
-{
-    GIVEN2(qkv, cache);
-    GIVEN2(ancestors, time);
-    attr a = attend_attr(s, 1);
-    a.ATTEND.p = 0;
-    int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
-    return tape_push(c, OP_ATTEND_STEP, c->compute, d, 4, (ab_t[]){qkv, cache, ancestors, time}, &a);
-}
-
-ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen)
-{
-    GIVEN2(x, cache);
-    GIVEN2(ancestors, time);
-    node *v = tape_at(c, x);
-    int64_t d[4] = {v->dim[0], v->dim[1], seen, v->dim[3]};
-    return tape_push(c, OP_KV_CACHE_APPEND, v->type, d, 4, (ab_t[]){x, cache, ancestors, time}, NULL);
-}
-
-ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents)
-{
-    GIVEN2(state, parents);
-    int64_t d[4];
-    memcpy(d, tape_at(c, state)->dim, sizeof d);
-    return push2(c, OP_CACHE_REORDER, state, parents, d, NULL);
-}
-
-void t_state_write(ab_ctx *c, ab_t state, ab_t value)
-{
-    if (!state.id || !value.id) return;
-    int64_t d[4];
-    memcpy(d, tape_at(c, state)->dim, sizeof d);
-    ab_t y = push2(c, OP_STATE_WRITE, state, t_cast(c, value, tape_at(c, state)->type), d, NULL);
-    tape_at(c, y)->live = true;
-    tape_at(c, y)->phase = PHASE_STEP;
-}
-
 /* ---- loss ---- */
 
 ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int others)
@@ -433,7 +242,7 @@ ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int
     attr a = {.CE = {.smoothing = smoothing, .others = others, .gradient = grad, .padding = padding}};
     ab_t y = tape_push(c, OP_CE, sum_type(c), (int64_t[4]){1, 1, rows, 2}, 3, (ab_t[]){logits, targets, norm}, &a);
     if (grad)
-        shape_part(c, y, OUTPUT(CE, d_logits), tape_at(c, logits)->type, d[0], d[1], d[2], d[3]);
+        shape_part(c, y, OUTPUT(CE, d_logits), tape_at(c, logits)->type, (int64_t[4]){d[0], d[1], d[2], d[3]});
     else
         drop_part(c, y, OUTPUT(CE, d_logits));
     return y;
@@ -540,12 +349,8 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
 }
 
 const grad_rule rows_rules[OP_COUNT] = {
-    [OP_LINEAR] = linear_rule, [OP_EMBED_TOKENS] = embed_rule,
-    [OP_NORM] = norm_rule,     [OP_DROPOUT_ADD] = dropadd_rule,
-    [OP_ATTEND] = attend_rule, [OP_ATTEND_PROGRAM] = attend_program_rule,
+    [OP_LINEAR] = linear_rule, [OP_EMBED_TOKENS] = embed_rule, [OP_NORM] = norm_rule, [OP_DROPOUT_ADD] = dropadd_rule,
     [OP_CE] = ce_rule,         [OP_CALL] = call_rule,
-    [OP_GRU] = gru_rule,       [OP_CONV] = conv_rule,
-    [OP_ROTATE] = rotate_rule,
 };
 
 /* ---- samples ---- */
@@ -559,23 +364,6 @@ SAMPLE(embed_tokens, t_embed_tokens(c, in[0], SAMPLE_IDS(2, -1, 0, 2), NO_VALUE,
 SAMPLE(norm, t_norm(c, in[0], NO_VALUE, in[1], in[2], 0, 1e-5))
 SAMPLE(norm_of_sum, t_norm(c, in[0], in[1], in[2], in[3], 0.3, 1e-5))
 SAMPLE(dropout_add, t_dropout_add(c, in[0], in[1], 0.3))
-static ab_t sample_attention(ab_ctx *c, ab_t q, ab_t kv, attend_spec spec)
-{
-    ab_t rows = t_cast(c, q, c->compute), memory = q.id == kv.id ? rows : t_cast(c, kv, c->compute),
-         k_offsets = SAMPLE_IDS(0, 4, 6), q_offsets = q.id == kv.id ? k_offsets : SAMPLE_IDS(0, 2, 5);
-    return t_attend(c, rows, memory, memory, q_offsets, k_offsets, &spec);
-}
-SAMPLE(attend, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
-SAMPLE(attend_causal, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0.3, 1, 4, 0}))
-SAMPLE(attend_cross, sample_attention(c, in[0], in[1], (attend_spec){{1, 0, 6}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
-static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* cos and sin of nothing: the rule may not rely on them */
-{
-    double cosine[24], sine[24];
-    for (int i = 0; i < 24; i++) cosine[i] = 1 - i % 5 * 0.4, sine[i] = i % 7 * 0.3 - 1;
-    int64_t d[4] = {1, 1, 4, 6};
-    return t_rotate(c, t_cast(c, in[0], c->compute), t_const(c, d, cosine), t_const(c, d, sine), SAMPLE_IDS(0, 4, 6), 1,
-                    2);
-}
 static ab_t sample_ce(ab_ctx *c, const ab_t *in)
 {
     ab_t one = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1});
@@ -595,11 +383,6 @@ const op_sample rows_samples[] = {
      .training = true},
     {"DROPOUT_ADD", sample_dropout_add, .dim = {{1, 1, 4, 6}, {1, 1, 4, 6}}, .training = true},
     {"DROPOUT_ADD, not training", sample_dropout_add, .dim = {{1, 1, 4, 6}, {1, 1, 4, 6}}},
-    {"ATTEND", sample_attend, .dim = {{1, 1, 7, 16}}},
-    {"ATTEND, causal", sample_attend_causal, .dim = {{1, 1, 7, 16}}},
-    {"ATTEND, causal, under dropout", sample_attend_causal, .dim = {{1, 1, 7, 16}}, .training = true},
-    {"ATTEND from one side to another", sample_attend_cross, .dim = {{1, 1, 5, 7}, {1, 1, 7, 10}}},
-    {"ROTATE", sample_rotate, .dim = {{1, 1, 7, 14}}},
     {"CE", sample_ce, .dim = {{1, 1, 4, 5}}, .training = true},
     {0},
 };

@@ -141,13 +141,6 @@ score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result)
 
 /* ---- the operation ---- */
 
-static dtype sum_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; }
-static void shape_part(ab_ctx *c, ab_t of, int k, dtype type, const int64_t dim[4])
-{
-    node *p = tape_at(c, tape_part(c, of, k));
-    memcpy(p->dim, dim, sizeof p->dim);
-    p->type = type;
-}
 static const int64_t nothing[4];
 
 ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s, int64_t place,
