@@ -65,9 +65,9 @@ static int shut_files(const char *const *writable, size_t n, bool devices, err *
 /* ---- the network and other processes: seccomp ---- */
 
 #if defined __x86_64__
-enum { ARCH = AUDIT_ARCH_X86_64 };
+#define ARCH AUDIT_ARCH_X86_64
 #elif defined __aarch64__
-enum { ARCH = AUDIT_ARCH_AARCH64 };
+#define ARCH AUDIT_ARCH_AARCH64
 #endif
 enum { IO_URING_SETUP = 425, X32 = 0x40000000 };
 

@@ -8,13 +8,9 @@
 enum { BINARY_VERSION = 6, REVISION = 7 };
 enum { ACT_RELU = 0, ACT_GELU_TANH = 1, ACT_SWISH = 2 };
 
-static const setting_rule rules[] = {{"attention", "scaled_dot|dot"},
-                                     {"position", "sinusoid|learned"},
-                                     {"feed_forward", "relu|gelu|swiglu|geglu"},
-                                     {"norm", "layer_norm|rms_norm"},
-                                     {"block", "post_norm|pre_norm"},
-                                     {"head", "softmax"},
-                                     {0}};
+static const setting_rule rules[] = {
+    {"attention", "scaled_dot|dot"}, {"position", "sinusoid|learned"}, {"feed_forward", "relu|gelu|swiglu|geglu"},
+    {"norm", "layer_norm|rms_norm"}, {"block", "post_norm|pre_norm"},  {0}};
 
 static const weight_row rows[] = {
     {ROW_TABLE, "tgt.embed|embed", "decoder/embeddings/weight", 0},

@@ -34,11 +34,7 @@ static const plugin *plugin_of(const model *m, const char *key)
     const struct {
         const char *key;
         const plugin *p;
-    } all[] = {{"position", m->position},
-               {"feed_forward", m->feed_forward},
-               {"norm", m->norm},
-               {"block", m->block},
-               {"head", m->head}};
+    } all[] = {{"position", m->position}, {"feed_forward", m->feed_forward}, {"norm", m->norm}, {"block", m->block}};
     for (size_t i = 0; i < LENGTH(all); i++)
         if (same(all[i].key, key)) return all[i].p;
     broken("network/formats: a rule for the key %s", key);
@@ -75,6 +71,7 @@ static void check_rules(exporting *x)
         const char *name = plugin_of(x->m, r->key)->desc.name;
         if (!listed(r->values, name)) format_refuse(x, r->key, name, NULL);
     }
+    if (x->m->head->iface.head.logits) format_refuse(x, "head", x->m->head->desc.name, NULL);
     if (x->m->cfg.char_ngrams) format_refuse_real(x, "char_ngrams", (double)x->m->cfg.char_ngrams, NULL);
 }
 

@@ -13,7 +13,6 @@ static const setting_rule rules[] = {{"attention", "scaled_dot|dot|grouped_query
                                      {"feed_forward", "swiglu"},
                                      {"norm", "rms_norm"},
                                      {"block", "pre_norm"},
-                                     {"head", "softmax"},
                                      {0}};
 
 static const weight_row rows[] = {{ROW_TABLE, "tgt.embed|embed", "token_embd.weight", ROW_SCALED},

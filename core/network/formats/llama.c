@@ -6,7 +6,6 @@ static const setting_rule rules[] = {{"attention", "scaled_dot|dot|grouped_query
                                      {"feed_forward", "swiglu|geglu"},
                                      {"norm", "rms_norm"},
                                      {"block", "pre_norm"},
-                                     {"head", "softmax"},
                                      {0}};
 
 static const weight_row rows[] = {{ROW_TABLE, "tgt.embed|embed", "model.embed_tokens.weight", ROW_SCALED},

@@ -7,13 +7,9 @@
  * the fifth digit. */
 static const double norm_eps = 1e-5;
 
-static const setting_rule rules[] = {{"attention", "scaled_dot|dot"},
-                                     {"position", "sinusoid"},
-                                     {"feed_forward", "relu|gelu|squared_relu"},
-                                     {"norm", "layer_norm"},
-                                     {"block", "post_norm"},
-                                     {"head", "softmax"},
-                                     {0}};
+static const setting_rule rules[] = {
+    {"attention", "scaled_dot|dot"}, {"position", "sinusoid"}, {"feed_forward", "relu|gelu|squared_relu"},
+    {"norm", "layer_norm"},          {"block", "post_norm"},   {0}};
 
 static const weight_row rows[] = {
     {ROW_TABLE, "embed", "model.shared.weight", 0},

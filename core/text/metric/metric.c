@@ -7,10 +7,10 @@
 
 /* ab_sum (ab_task.h) says what the statistics of each kind are. */
 static const aggregation aggregations[] = {
-    [AB_SUM_RATIO] = {"ratio", 2, stats_ratio, influence_ratio},
-    [AB_SUM_BLEU] = {"BLEU", BLEU_STATS, stats_bleu, influence_bleu},
-    [AB_SUM_F1] = {"F1", 3, stats_f1, influence_f1},
-    [AB_SUM_PERPLEXITY] = {"perplexity", 2, stats_perplexity, influence_log_ratio, .log_scale = true},
+    [AB_SUM_RATIO] = {"ratio", 2, stats_ratio, influence_ratio, false},
+    [AB_SUM_BLEU] = {"BLEU", BLEU_STATS, stats_bleu, influence_bleu, false},
+    [AB_SUM_F1] = {"F1", 3, stats_f1, influence_f1, false},
+    [AB_SUM_PERPLEXITY] = {"perplexity", 2, stats_perplexity, influence_log_ratio, true},
 };
 
 const metric metric_perplexity = {"PPL", "", -1, &aggregations[AB_SUM_PERPLEXITY]};
