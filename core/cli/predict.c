@@ -10,23 +10,8 @@
 
 char *run_model_path(const char *name, const places *p, err *e)
 {
-    arena a = {0};
-    read_detail run;
-    char *path = NULL;
     reader *r = reader_open(&p->db, e);
-    int64_t id = r ? reader_find_run(r, name, e) : -1;
-    if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
-        for (size_t i = 0; i < run.n_artifacts; i++)
-            if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);
-        if (path && read_run_file(&run, path, e)) free(path), path = NULL;
-        if (!path) fail(e, "run %s has no model: it was not trained to the end here", name);
-    }
-    if (path && !file_exists(path)) {
-        fail(e, "the model of run %s is missing: expected it at %s", name, path);
-        free(path);
-        path = NULL;
-    }
-    arena_free(&a);
+    char *path = r ? reader_model(r, name, e) : NULL;
     reader_close(r);
     return path;
 }

@@ -27,6 +27,19 @@ has <(said wider) "of $n parameters from first.safetensors; new: enc.0.ffn"
 exits 0 ablate run words.ini "${fast[@]}"
 has <(said words) "from first.safetensors, whose vocabulary is another; new: "
 
+echo "a run of the database by its name is its model"
+{ tiny named 1 | sed 's/^lr = .*/lr = 0/'; printf 'start_from = first/base@1\n[variant fresh]\nstart_from = \n'; } >named.ini
+exits 0 ablate run named.ini --dry-run
+exits 0 ablate run named.ini "${fast[@]}"
+equal "$(ppl named)" "$(ppl first)" "perplexity"
+has <(said named) "/$model"
+attempts=$(sql 'SELECT count(*) FROM attempt')
+exits 0 ablate run named.ini "${fast[@]}"
+equal "$(sql 'SELECT count(*) FROM attempt')" "$attempts" "attempts of the same command again"
+{ tiny unnamed 1; echo 'start_from = first/bas@1'; } >unnamed.ini
+exits 2 ablate run unnamed.ini "${fast[@]}"
+has err "row base: start_from = first/bas@1: found no such file, nor such a run: "
+
 echo "a resumed run goes on from its own checkpoint, and has the bits of one that was not stopped"
 for name in whole parts; do { tiny $name 3000; echo 'start_from = first.safetensors'; } >$name.ini; done
 exits 0 ablate run whole.ini "${fast[@]}"
@@ -45,7 +58,7 @@ equal "$(ppl parts)" "$(ppl whole)" "perplexity of the run that was stopped"
 echo "what is wrong is said"
 { tiny nofile 1; echo 'start_from = nowhere.safetensors'; } >nofile.ini
 exits 2 ablate run nofile.ini "${fast[@]}"
-has err "row base: start_from = nowhere.safetensors: found no such file"
+has err "row base: start_from = nowhere.safetensors: found no such file, nor such a run"
 { tiny other 1 | sed 's/^d_model = .*/d_model = 24/; s/^d_ff = .*/d_ff = 24/; s/^sequence.alphabet = .*/sequence.alphabet = 5/'
     echo 'start_from = first.safetensors'; } >other.ini
 ablate run other.ini "${fast[@]}" >out 2>err

@@ -172,6 +172,8 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
 /* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed); row alone if one experiment has
  * it. Returns its id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);
+/* The model's file of a run by its name, which the caller frees; NULL and e: no such run, or it has none. */
+char *reader_model(reader *r, const char *name, err *e);
 /* Finds all such runs: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and
  * a message. */
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);

@@ -104,3 +104,24 @@ int64_t reader_version(reader *r, err *e)
     int64_t version = -1;
     return sql_int(r->q, e, &version, "PRAGMA data_version", "") == 1 ? version : -1;
 }
+
+char *reader_model(reader *r, const char *name, err *e)
+{
+    arena a = {0};
+    read_detail run;
+    char *path = NULL;
+    int64_t id = reader_find_run(r, name, e);
+    if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
+        for (size_t i = 0; i < run.n_artifacts; i++)
+            if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);
+        if (path && read_run_file(&run, path, e)) free(path), path = NULL;
+        if (!path) fail(e, "run %s has no model: it was not trained to the end here", name);
+    }
+    if (path && !file_exists(path)) {
+        fail(e, "the model of run %s is missing: expected it at %s", name, path);
+        free(path);
+        path = NULL;
+    }
+    arena_free(&a);
+    return path;
+}

@@ -41,16 +41,6 @@ int take_machine(const spec *s, sweep_options *o, err *e)
     return 0;
 }
 
-int check_files(const spec *s, err *e)
-{
-    for (size_t i = 0; i < s->n_rows; i++) {
-        const char *path = settings_get(&s->rows[i].settings, "start_from");
-        if (s->rows[i].run && path && *path && !file_exists(path))
-            return fail(e, "row %s: start_from = %s: found no such file", s->rows[i].name, path);
-    }
-    return 0;
-}
-
 int check_data(const sweep_costs *x, const sweep_call *c, err *e)
 {
     if (!x->missing) return 0;

@@ -125,7 +125,7 @@ static int expand(sweep *s, err *e)
     int bad = spec_read(&s->spec, s->c->ini, &s->wanted, schemas_for(s->c->ini, &s->wanted), &errors);
     fprintf(stderr, "%s", bad ? str_text(&errors) : str_text(&s->spec.warnings));
     str_free(&errors);
-    if (bad || take_machine(&s->spec, s->o, e) || check_files(&s->spec, e)) return 2;
+    if (bad || take_machine(&s->spec, s->o, e) || check_origins(&s->spec, &s->c->p->db, NULL, e)) return 2;
     s->experiment = xstrdup(s->spec.name); /* the spec is read again */
     return 0;
 }
@@ -191,6 +191,7 @@ static int prepare(sweep *s, const trainer *t, err *e)
         fail(e, "%s: searches, matched budgets and seeds = until ... must wait for runs; remove --detach", x->name);
         return 2;
     }
+    if (check_origins(x, t->db, found, e)) return 1;
     if (*x->match) code = match_rows(x, t, found, e);
     for (int round = 0; round < 2 && !code; round++) { /* first matching, then searches with the matched values */
         if (round) {

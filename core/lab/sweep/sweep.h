@@ -11,8 +11,6 @@ int most_ranks(const spec *s);
 /* Takes `device` and `threads` from the INI's [base] unless they are asked for. They apply to the whole sweep: a row
  * with other values is an error. */
 int take_machine(const spec *s, sweep_options *o, err *e);
-/* Are the files there that rows start from? */
-int check_files(const spec *s, err *e);
 /* at_a_time = auto: sets o->workers from the estimated memory of the rows. */
 void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk);
 /* Fails if data are missing. */
@@ -57,6 +55,9 @@ typedef struct {
 void prepared_free(prepared *p);
 void prepared_choose(prepared *p, const char *row, const char *key, const char *value);
 
+/* Are the files or runs there that rows start from? out: gets the file of each that is a run; NULL: only asks.
+ * (origin.c) */
+int check_origins(const spec *s, const db_options *where, prepared *out, err *e);
 /* Solves `match` of the spec: sets each row's free key so that its budget is closest to base's. For `match = time` rows
  * are trained for a few steps in the experiment NAME.time. Returns 0, or an exit code. */
 int match_rows(const spec *s, const trainer *t, prepared *out, err *e);

@@ -117,7 +117,8 @@ const ab_option config_params[] = {
     INT(gradient_accumulation, 1, 1, 65536, NULL, "batches whose gradients are summed into one update [batches]"),
     REAL(clip_norm, 0, 0, 1e9, "maximum norm of the whole gradient; 0 = no clipping, as in the paper"),
     TEXT(start_from, "",
-         "model file (.safetensors) that training starts from: parameters of the same name and shape take its values; "
+         "model file (.safetensors), or run (quick/base@1) of the database, that training starts from: parameters of "
+         "the same name and shape take its values; "
          "with another vocabulary embeddings stay new. Steps and optimizer begin anew; the run's tag start_from says "
          "what was taken"),
     TEXT(parameter_groups, "", "optimizer settings for groups of parameters, such as norm bias: decay=0 (above)"),
