@@ -128,18 +128,6 @@ static series profile(const across_task *t, size_t n, const char *name, size_t c
                     .high = v + 3 * POINTS};
 }
 
-static void widen(const across_task *t, size_t n, double *from, double *to)
-{
-    for (size_t i = 0; i < n; i++) {
-        double base = 0;
-        for (size_t k = 0; k < t[i].n_base; k++) base += t[i].base[k] / (double)t[i].n_base;
-        for (size_t k = 0; k < t[i].n_row; k++) {
-            double x = t[i].lower ? base / t[i].row[k] : t[i].row[k] / base;
-            *from = fmin(*from, x), *to = fmax(*to, x);
-        }
-    }
-}
-
 static int report(tasks *all, const across_options *o, err *e)
 {
     static const char *const headings[] = {"row", "runs", "IQM", "95 % interval", "better", "95 % interval"};
@@ -152,7 +140,7 @@ static int report(tasks *all, const across_options *o, err *e)
     size_t left_out = 0, n = 0;
     for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&g, headings[i], i > 0);
     for (size_t i = 0; i < x->n_rows && o->to; i++)
-        if (!x->rows[i].same_as && tasks_of(all, x->rows[i].name, t)) widen(t, all->n, &from, &to);
+        if (!x->rows[i].same_as && tasks_of(all, x->rows[i].name, t)) across_range(t, all->n, &from, &to);
     for (size_t i = 0; i < x->n_rows; i++) {
         if (x->rows[i].same_as) continue;
         if (!tasks_of(all, x->rows[i].name, t)) {

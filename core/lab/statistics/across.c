@@ -24,16 +24,35 @@ static int by_score(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
+static double mean(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++) sum += x[k] / (double)n;
+    return sum;
+}
+
+static double score_of(const across_task *t, double base, size_t run)
+{
+    return t->lower ? base / t->row[run] : t->row[run] / base;
+}
+
 static void score(sample *s)
 {
     scored *at = s->scores;
     for (size_t i = 0; i < s->n; i++) {
         const across_task *t = &s->task[i];
-        double base = 0;
-        for (size_t k = 0; k < t->n_base; k++) base += t->base[k] / (double)t->n_base;
-        for (size_t k = 0; k < t->n_row; k++, at++)
-            *at = (scored){t->lower ? base / t->row[k] : t->row[k] / base, 1 / (double)(s->n * t->n_row)};
+        double base = mean(t->base, t->n_base);
+        for (size_t k = 0; k < t->n_row; k++, at++) *at = (scored){score_of(t, base, k), 1 / (double)(s->n * t->n_row)};
     }
+}
+
+void across_range(const across_task *t, size_t n, double *from, double *to)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < t[i].n_row; k++) {
+            double x = score_of(&t[i], mean(t[i].base, t[i].n_base), k);
+            *from = fmin(*from, x), *to = fmax(*to, x);
+        }
 }
 
 static double iqm_of(sample *s, const void *unused)
@@ -82,12 +101,11 @@ static double above(sample *s, const void *at)
  * n is too small by that factor's square. */
 static const double *drawn(const double *from, size_t n, rng *r, double **to)
 {
-    double *out = *to, mean = 0, wider = n > 1 ? sqrt((double)n / (double)(n - 1)) : 1;
-    for (size_t k = 0; k < n; k++) mean += from[k] / (double)n;
+    double *out = *to, middle = mean(from, n), wider = n > 1 ? sqrt((double)n / (double)(n - 1)) : 1;
     for (size_t k = 0; k < n; k++) {
         double x = from[rng_below(r, n)];
-        out[k] = fmax(mean + wider * (x - mean), 1e-9 * mean);
-        if (x == mean) out[k] = x; /* equal values stay equal, to the bit */
+        out[k] = fmax(middle + wider * (x - middle), 1e-9 * middle);
+        if (x == middle) out[k] = x; /* equal values stay equal, to the bit */
     }
     *to += n;
     return out;

@@ -4,8 +4,7 @@
  * A run's score on a task is its value over base's mean there, or base's mean over its value where less is better: 1 is
  * base's quality, more is better. Every task weighs the same. Intervals: percentile bootstrap over the runs of each
  * task, of the row and of base, which counts base's noise too; resampled values lie sqrt(n / (n - 1)) times as far from
- * their mean, without which 2 tasks of 3 seeds were covered 86 % of the time instead of 92 %, and 5 of 5 92 instead of
- * 95 %. */
+ * their mean, because the variance of n values drawn from n is too small (test_across simulates the coverage). */
 #ifndef ABLATE_STATISTICS_ACROSS_H
 #define ABLATE_STATISTICS_ACROSS_H
 #include "base/base.h"
@@ -24,6 +23,8 @@ typedef struct {
 across_figure across_iqm(const across_task *t, size_t n, double level);
 /* Probability that a run of the row is better than one of base on the same task, ties half; mean over tasks. */
 across_figure across_better(const across_task *t, size_t n, double level);
+/* Widens [from, to] to the row's scores. */
+void across_range(const across_task *t, size_t n, double *from, double *to);
 /* share[i]: of runs with a score above at[i], mean over tasks, with its limits for each point alone; [n_at] each. */
 void across_profile(const across_task *t, size_t n, double level, const double *at, size_t n_at, across_figure *share);
 #endif

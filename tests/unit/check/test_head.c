@@ -1,40 +1,18 @@
 /* Heads: their logits and losses against those computed here from the usual head's logits of the same model. */
-#include "network/check/internal.h"
-#include "services.h"
+#include "passes.h"
 #include <string.h>
-
-static const model_kind exact = {.compute = F64};
 
 static void open_both(model *m, pass *p, const char *head, const char *key, const char *value, bool training)
 {
     err e = {0};
-    static sentences s;
-    check_sentences(&s);
-    pairing w = {.head = head, .key = key, .value = value};
-    CHECK_INT(check_model_open(m, &w, &exact, &e), 0);
-    CHECK_TEXT(e.text, "");
-    if (e.text[0]) exit(test_end());
-    double *values = params_host(&m->params, 0,
-                                 &e); /* on the CPU; what multi_token adds is then 0, so its rows are the usual ones */
+    open_model(m, &(pairing){.head = head, .key = key, .value = value});
+    double *values =
+        params_host(&m->params, 0, &e); /* what multi_token adds is then 0, so its rows are the usual ones */
     for (size_t i = 0; i < m->params.n; i++)
         if (has_prefix(m->params.p[i].name, "head."))
             memset(values + m->params.p[i].at, 0, m->params.p[i].count * sizeof *values);
     params_host_done(&m->params, 0, values, true);
-    CHECK_INT(pass_open(p, m, &s, training, 2, 0, &e), 0);
-    CHECK_INT(pass_run(p, 1, &e), 0);
-    CHECK_TEXT(e.text, "");
-}
-
-static void close_both(model *m, pass *p)
-{
-    pass_close(p);
-    model_free(m);
-}
-
-static double kept(const pass *p, const char *name)
-{
-    ab_t x = tape_find(p->c, name);
-    return x.id ? *(const double *)p->c->v[x.id].data : NAN;
+    open_pass(m, p, training);
 }
 
 static double log_z(const double *row)

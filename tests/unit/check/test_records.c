@@ -1,39 +1,15 @@
 /* What plugins leave beside their results: recorded numbers and losses against the values they are made of; and the
  * mixture of experts: training without a full expert is evaluation, a full one drops rows, and only the experts that a
  * row goes to are counted. */
-#include "network/check/internal.h"
-#include "services.h"
+#include "passes.h"
 #include "network/model/costs.h"
 #include <string.h>
-
-static const model_kind exact = {.compute = F64};
 
 /* Opens a small model and runs one pass over the four sentences. */
 static void open_both(model *m, pass *p, const char *feed_forward, const char *key, const char *value, bool training)
 {
-    err e = {0};
-    sentences s;
-    check_sentences(&s);
-    pairing w = {.feed_forward = feed_forward, .key = key, .value = value};
-    CHECK_INT(check_model_open(m, &w, &exact, &e), 0);
-    CHECK_TEXT(e.text, "");
-    if (e.text[0]) exit(test_end());
-    CHECK_INT(pass_open(p, m, &s, training, 2, 0, &e), 0);
-    CHECK_INT(pass_run(p, 1, &e), 0);
-    CHECK_TEXT(e.text, "");
-}
-
-static void close_both(model *m, pass *p)
-{
-    pass_close(p);
-    model_free(m);
-}
-
-/* A kept value of one element; NaN: there is none. */
-static double kept(const pass *p, const char *name)
-{
-    ab_t x = tape_find(p->c, name);
-    return x.id ? *(const double *)p->c->v[x.id].data : NAN;
+    open_model(m, &(pairing){.feed_forward = feed_forward, .key = key, .value = value});
+    open_pass(m, p, training);
 }
 
 static double sum_of_rows(const pass *p)

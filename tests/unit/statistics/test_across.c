@@ -33,29 +33,34 @@ static void check_figures(void)
     CHECK(none.low == none.value && none.high == none.value);
 }
 
-/* Two tasks, three seeds, row and base alike: the interval of the IQM holds 1 in 92 % of experiments; without the
- * factor for few runs in 86 %. */
-static void check_calibration(void)
+/* Row and base alike: how often does the interval of the IQM hold 1? */
+static void check_calibration(int tasks, int seeds, double least, double most)
 {
-    enum { TIMES = 1500, SEEDS = 3 };
+    enum { TIMES = 1500, TASKS = 5, SEEDS = 5 };
     rng r = rng_seed(11, 0);
     int held = 0;
     for (int i = 0; i < TIMES; i++) {
-        double v[2][2][SEEDS];
-        for (int t = 0; t < 2; t++)
-            for (int k = 0; k < 2 * SEEDS; k++)
-                v[t][k / SEEDS][k % SEEDS] = (t ? 60 : 25) * (1 + 0.02 * rng_normal(&r));
-        across_task t[] = {{v[0][0], v[0][1], SEEDS, SEEDS, false}, {v[1][0], v[1][1], SEEDS, SEEDS, true}};
-        across_figure f = across_iqm(t, 2, 0.05);
+        double v[TASKS][2][SEEDS];
+        across_task t[TASKS];
+        for (int k = 0; k < tasks; k++) {
+            for (int j = 0; j < 2 * seeds; j++)
+                v[k][j / seeds][j % seeds] = (k % 2 ? 60 : 25) * (1 + 0.02 * rng_normal(&r));
+            t[k] = (across_task){v[k][0], v[k][1], (size_t)seeds, (size_t)seeds, k % 2};
+        }
+        across_figure f = across_iqm(t, (size_t)tasks, 0.05);
         held += f.low <= 1 && f.high >= 1;
     }
-    printf("the interval held the truth in %.1f %% of %d experiments\n", 100.0 * held / TIMES, TIMES);
-    CHECK(held > 0.895 * TIMES && held < 0.965 * TIMES);
+    double share = (double)held / TIMES;
+    printf("%d tasks, %d seeds: the interval held the truth in %.1f %% of %d\n", tasks, seeds, 100 * share, TIMES);
+    CHECK(share > least && share < most);
 }
 
 int main(void)
 {
     check_figures();
-    if (test_long()) check_calibration();
+    if (test_long()) {
+        check_calibration(2, 3, 0.895, 0.965);
+        check_calibration(5, 5, 0.93, 0.97);
+    }
     return test_end();
 }
