@@ -34,19 +34,27 @@ typedef struct ab_host ab_host;
 
 /* ---- kinds of plugins: loading, folders, INI keys, reference, `ablate check` and the build are derived from this
  * list */
-/* AB_NAME; name of the folder and INI key, and in KIND/NAME (the interface is ab_NAME_plugin); description. */
+/* AB_NAME; name of the folder and INI key, and in KIND/NAME (the interface is ab_NAME_plugin); number; the plugin
+ * used where an INI names none; the minor version of the ABI since when it exists; description. */
+#define AB_MODEL_KINDS(X) /* one plugin for a model (layers may have another position, feed-forward and norm) */       \
+    X(POSITION, position, 2, "sinusoid", 0,                                                                            \
+      "positional encoding by embeddings, rotations, score biases (section 3.5)")                                      \
+    X(FEED_FORWARD, feed_forward, 3, "relu", 0,                                                                        \
+      "the part of a layer that is applied to each position separately (section 3.3)")                                 \
+    X(NORM, norm, 4, "layer_norm", 0, "normalisation of each position's values (section 3.1)")                         \
+    X(BLOCK, block, 5, "post_norm", 0,                                                                                 \
+      "the order of a layer's sublayers, norms and residual connections (section 3.1)")                                \
+    X(HEAD, head, 9, "softmax", 5, "the end of the decoder: logits, and losses besides (section 3.4)")                 \
+    X(OPTIMIZER, optimizer, 6, "adam", 0, "the update of the parameters (section 5.3)")                                \
+    X(SCHEDULE, schedule, 7, "noam", 0, "the learning rate of each update (section 5.3)")
 #define AB_KINDS(X)                                                                                                    \
-    X(ATTENTION, attention, "a layer's token mixer: how positions exchange information")                               \
-    X(POSITION, position, "positional encoding: embeddings, rotations, score biases")                                  \
-    X(FEED_FORWARD, feed_forward, "a layer's feed-forward, applied to each position separately")                       \
-    X(NORM, norm, "normalisation of each position's values")                                                           \
-    X(BLOCK, block, "the order of a layer: its sublayers, norms and residual connections")                             \
-    X(OPTIMIZER, optimizer, "the update of the parameters")                                                            \
-    X(SCHEDULE, schedule, "the learning rate of each update")                                                          \
-    X(TASK, task, "data, vocabularies and the score")                                                                  \
-    X(HEAD, head, "the end of the decoder: logits, and losses besides")
-#define AB_KIND_ENUM_(NAME, name, doc) AB_##NAME,
-typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
+    X(TASK, task, 8, "translation", 0, "data, vocabularies and the score")                                             \
+    X(ATTENTION, attention, 1, "scaled_dot", 0,                                                                        \
+      "a layer's token mixer: how positions exchange information (section 3.2)")                                       \
+    AB_MODEL_KINDS(X)
+#define AB_KIND_ENUM_(NAME, name, number, ...) AB_##NAME = number,
+#define AB_KIND_ONE_(...)                      +1
+typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT = 1 AB_KINDS(AB_KIND_ONE_) } ab_kind;
 
 /* ---- hooks: the plugin functions that the host calls ------------------------------------------------------------- */
 /* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that
@@ -54,25 +62,25 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
  * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [sentence] the same, and FEED_FORWARD and BLOCK of a plugin that
  * claims AB_MIXES_TOKENS; [block] BLOCK and FINISH; [head] LOGITS and LOSSES; [update] UPDATE; [task] a task's
  * functions, which get no ab_ctx. */
-#define AB_HOOKS(X)                                                                                                    \
-    X(FORWARD, "an attention's forward")                                                                               \
-    X(STEP, "a step of ab_scan")                                                                                       \
-    X(EMBED, "a position's embed")                                                                                     \
-    X(ROTATE, "a position's rotate")                                                                                   \
-    X(BIAS, "a position's bias")                                                                                       \
-    X(SCORES, "a position's scores")                                                                                   \
-    X(VALUES, "a position's values")                                                                                   \
-    X(FEED_FORWARD, "a feed-forward's forward")                                                                        \
-    X(NORM, "a norm's forward")                                                                                        \
-    X(ADD_NORM, "a norm's add")                                                                                        \
-    X(BLOCK, "a block's forward")                                                                                      \
-    X(FINISH, "a block's finish")                                                                                      \
-    X(REFERENCE, "an operation's reference")                                                                           \
-    X(GRAD, "an operation's grad")                                                                                     \
-    X(UPDATE, "an optimizer's update")                                                                                 \
-    X(LOGITS, "a head's logits")                                                                                       \
-    X(LOSSES, "a head's losses")
-#define AB_HOOK_ENUM_(NAME, doc) AB_IN_##NAME,
+#define AB_HOOKS(X) /* whose it is: the kind, or NO_KIND */                                                            \
+    X(FORWARD, ATTENTION, "an attention's forward")                                                                    \
+    X(STEP, ATTENTION, "a step of ab_scan")                                                                            \
+    X(EMBED, POSITION, "a position's embed")                                                                           \
+    X(ROTATE, POSITION, "a position's rotate")                                                                         \
+    X(BIAS, POSITION, "a position's bias")                                                                             \
+    X(SCORES, POSITION, "a position's scores")                                                                         \
+    X(VALUES, POSITION, "a position's values")                                                                         \
+    X(FEED_FORWARD, FEED_FORWARD, "a feed-forward's forward")                                                          \
+    X(NORM, NORM, "a norm's forward")                                                                                  \
+    X(ADD_NORM, NORM, "a norm's add")                                                                                  \
+    X(BLOCK, BLOCK, "a block's forward")                                                                               \
+    X(FINISH, BLOCK, "a block's finish")                                                                               \
+    X(REFERENCE, NO_KIND, "an operation's reference")                                                                  \
+    X(GRAD, NO_KIND, "an operation's grad")                                                                            \
+    X(UPDATE, OPTIMIZER, "an optimizer's update")                                                                      \
+    X(LOGITS, HEAD, "a head's logits")                                                                                 \
+    X(LOSSES, HEAD, "a head's losses")
+#define AB_HOOK_ENUM_(NAME, ...) AB_IN_##NAME,
 typedef enum { AB_IN_HOST, AB_HOOKS(AB_HOOK_ENUM_) AB_HOOK_COUNT } ab_hook;
 
 /* ---- parameters: one table gives INI schema, defaults, ranges and help -------------------------------------- */
@@ -644,7 +652,7 @@ extern const ab_host *ab_host_;
 #define ab_ahead(c, ids, by)                ab_host_->ahead(AB_AT_(c), ids, by)
 #endif
 
-#define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin * : AB_##NAME,
+#define AB_KIND_CASE_(NAME, name, ...) const ab_##name##_plugin * : AB_##NAME,
 #define AB_KIND_(x)                    _Generic((x), AB_KINDS(AB_KIND_CASE_) default : AB_NO_KIND)
 /* AB_PLUGIN(config, params, &self, .name = "mine", .doc = "what it does", .paper = "who, when"); */
 #define AB_PLUGIN(cfg_t, table, iface_, ...)                                                                           \

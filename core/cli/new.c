@@ -212,15 +212,15 @@ static int new_plugin(const invocation *c, void *options)
     return e.text[0] ? call_failed(c, &e) : 0;
 }
 
-const command new_command = {.name = "new",
-                             .part = FOR_PLUGINS,
-                             .does = "write the skeleton of a plugin, or of an experiment's INI",
-                             .about =
-                                 "KIND: attention, position, feed_forward, norm, block, optimizer, schedule or task: "
-                                 "NAME.c, which builds and passes the checks unchanged. Or experiment: NAME.ini, "
-                                 "which trains a small sweep by the protocol of docs/statistics.md.",
-                             .arguments = "KIND NAME",
-                             .least = 2,
-                             .most = 2,
-                             .run = new_plugin,
-                             .example = "ablate new attention mine"};
+const command new_command = {
+    .name = "new",
+    .part = FOR_PLUGINS,
+    .does = "write the skeleton of a plugin, or of an experiment's INI",
+    .about = "KIND: attention, position, feed_forward, norm, block, optimizer, schedule, task or head: NAME.c, which "
+             "builds and passes the checks unchanged. Or experiment: NAME.ini, which trains a small sweep by the "
+             "protocol of docs/statistics.md.",
+    .arguments = "KIND NAME",
+    .least = 2,
+    .most = 2,
+    .run = new_plugin,
+    .example = "ablate new attention mine"};

@@ -199,7 +199,7 @@ static const char table_head[] = "| key | default | value | meaning |\n|---|---|
 
 void config_reference(FILE *f, const plugin_schemas *plugins)
 {
-#define KIND(NAME, name, doc) {#name, doc},
+#define KIND(NAME, name, number, usual, since, doc) [number - 1] = {#name, doc},
     static const char *const kinds[][2] = {AB_KINDS(KIND)};
     arena a = {0};
     fprintf(f,

@@ -13,8 +13,7 @@ enum {
     OPT = 1 << AB_OPTIMIZER,
     SCHED = 1 << AB_SCHEDULE,
     TASK = 1 << AB_TASK,
-    HEAD = 1 << AB_HEAD,
-    LAYER = ATT | POS | FFN | NORM | BLOCK | HEAD /* what is traced into a model */
+    LAYER = CHECK_TRACED
 };
 
 typedef struct {

@@ -172,8 +172,8 @@ static void other_life(const plugin *p, const pairing *w, const char *copy, int 
     if (again) {
         check_disguise(again);
         check_disguise_as(200LL * DAY + 12345, 1);
-        const char **at[] = {&mine.attention[0], &mine.attention[1], &mine.attention[2], &mine.position,
-                             &mine.feed_forward, &mine.norm,         &mine.block,        &mine.head};
+#define KIND(NAME, name, ...) &mine.name,
+        const char **at[] = {&mine.attention[0], &mine.attention[1], &mine.attention[2], AB_MODEL_KINDS(KIND)};
         for (size_t i = 0; i < LENGTH(at); i++)
             if (same(*at[i], p->path)) *at[i] = again->path;
         if (!chdir("/")) b = bits_of(&mine);

@@ -36,7 +36,7 @@ void check_begins(const char *name, size_t n_done)
 /* Where the plugin was, told from the dying process; then the signal does what it does. */
 static void note_hook(void)
 {
-#define HOOK_DOC(NAME, doc) doc,
+#define HOOK_DOC(NAME, owner, doc) doc,
     static const char *const names[AB_HOOK_COUNT] = {NULL, AB_HOOKS(HOOK_DOC)};
     page->hook = tape_latest ? names[tape_latest->hook] : NULL;
 }

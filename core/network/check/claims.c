@@ -83,7 +83,7 @@ static int trace_attention(const plugin *a, const plugin *pos, const void *a_cfg
     return 0;
 }
 
-/* A feed-forward, norm or block in a small model. */
+/* A plugin in a small model. */
 static int trace_model(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
     model m;
@@ -105,7 +105,7 @@ static int trace_with(const plugin *p, const char *key, const char *value, err *
     const plugin *usual = p->desc.kind == AB_POSITION ? plugin_find(AB_ATTENTION, "scaled_dot", e) : NULL;
     if (cfg && p->desc.kind == AB_OPTIMIZER) rc = check_trace_update(p, cfg, e);
     if (cfg && p->desc.kind == AB_ATTENTION) rc = trace_attention(p, NULL, cfg, NULL, e);
-    if (cfg && ((p->desc.kind >= AB_FEED_FORWARD && p->desc.kind <= AB_BLOCK) || p->desc.kind == AB_HEAD))
+    if (cfg && CHECK_TRACED & ~(1u << AB_ATTENTION | 1u << AB_POSITION) & 1u << p->desc.kind)
         rc = trace_model(p, key, value, &a, e);
     if (cfg && p->desc.kind == AB_SCHEDULE) rc = check_some_rates(p, cfg, e);
     if (cfg && usual) {

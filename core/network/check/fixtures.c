@@ -35,22 +35,22 @@ static void fill_places(pairing *w, const plugin *attention, const plugin *usual
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     for (int r = 0; r < ROLES; r++)
         w->attention[r] = attention->iface.attention.roles & bits[r] ? attention->path : usual->path;
+#define USUAL(NAME, name, number, usual, ...) w->name = usual;
+    AB_MODEL_KINDS(USUAL)
     w->position = position->path;
-    w->feed_forward = "relu", w->norm = "layer_norm", w->block = "post_norm", w->head = "softmax";
     w->key = w->value = NULL;
     snprintf(w->name, sizeof w->name, "%s with %s", attention->desc.name, position->desc.name);
 }
 
-/* A feed-forward, norm, block or head among the usual others; blocks also without a feed-forward. */
+/* A plugin of another kind among the usual others; blocks also without a feed-forward. */
 static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, const plugin *position)
 {
     fill_places(&w[0], usual, usual, position);
     snprintf(w[0].name, sizeof w[0].name, "%s", p->desc.name);
-    if (p->desc.kind == AB_FEED_FORWARD) w[0].feed_forward = p->path;
-    if (p->desc.kind == AB_NORM) w[0].norm = p->path;
-    if (p->desc.kind == AB_HEAD) w[0].head = p->path;
+#define PUT(NAME, name, ...)                                                                                           \
+    if (p->desc.kind == AB_##NAME) w[0].name = p->path;
+    AB_MODEL_KINDS(PUT)
     if (p->desc.kind != AB_BLOCK) return 1;
-    w[0].block = p->path;
     w[1] = w[0];
     w[1].feed_forward = "none";
     snprintf(w[1].name, sizeof w[1].name, "%s without a feed-forward", p->desc.name);
@@ -148,14 +148,11 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     char drop[32];
     format_real(k->dropout, drop);
     char *layers = k->layers ? arena_printf(&a, "%d", k->layers) : NULL;
+#define KIND(NAME, name, ...) {#name, w->name},
     const char *const pairs[][2] = {{"attention_encoder", w->attention[ROLE_ENCODER]},
                                     {"attention_decoder", w->attention[ROLE_DECODER]},
                                     {"attention_cross", w->attention[ROLE_CROSS]},
-                                    {"position", w->position},
-                                    {"feed_forward", w->feed_forward},
-                                    {"norm", w->norm},
-                                    {"block", w->block},
-                                    {"head", w->head},
+                                    AB_MODEL_KINDS(KIND) /* the kinds by name */
                                     {"layers_encoder", layers ? layers : "1"},
                                     {"layers_decoder", layers ? layers : "2"},
                                     {"d_model", k->width ? arena_printf(&a, "%d", k->width) : "12"},

@@ -26,9 +26,16 @@ void check_begins(const char *name, size_t n_done);                   /* child.c
 
 /* ---- a plugin among others ---- */
 
-typedef struct { /* the plugins of a model */
-    const char *attention[ROLES], *position, *feed_forward, *norm, *block,
-        *head;               /* paths or names; NULL: the default */
+/* What is traced into a model: the kinds that own hooks other than an optimizer's update. */
+#define KIND_BIT_(NAME, owner, doc) | 1u << AB_##owner
+enum { CHECK_TRACED = (0 AB_HOOKS(KIND_BIT_)) & ~(1u << AB_NO_KIND | 1u << AB_OPTIMIZER) };
+#undef KIND_BIT_
+
+typedef struct { /* the plugins of a model: paths or names; NULL: the default */
+    const char *attention[ROLES];
+#define PAIRING_KIND(NAME, name, ...) const char *name;
+    AB_MODEL_KINDS(PAIRING_KIND)
+#undef PAIRING_KIND
     const char *key, *value; /* one more setting; key NULL: none */
     uint32_t claims;         /* of the checked plugin */
     char name[96];           /* "dot with alibi": for messages */

@@ -31,13 +31,30 @@ static bool listed(const char *values, const char *word)
 
 static const plugin *plugin_of(const model *m, const char *key)
 {
+#define KIND(NAME, name, ...) {#name, m->name},
     const struct {
         const char *key;
         const plugin *p;
-    } all[] = {{"position", m->position}, {"feed_forward", m->feed_forward}, {"norm", m->norm}, {"block", m->block}};
+    } all[] = {AB_MODEL_KINDS(KIND)};
     for (size_t i = 0; i < LENGTH(all); i++)
         if (same(all[i].key, key)) return all[i].p;
     broken("network/formats: a rule for the key %s", key);
+}
+
+/* Kinds newer than the formats, for which they have no rules; heads may add to the loss. */
+static void check_newer_kinds(exporting *x)
+{
+#define SINCE(NAME, name, number, usual, since, doc) {#name, usual, since},
+    static const struct {
+        const char *key, *usual;
+        int since;
+    } all[] = {AB_MODEL_KINDS(SINCE)};
+    for (size_t i = 0; i < LENGTH(all); i++) {
+        const char *used = plugin_of(x->m, all[i].key)->desc.name;
+        if (all[i].since && !same(all[i].key, "head") && !same(used, all[i].usual))
+            format_refuse(x, all[i].key, used, NULL);
+    }
+    if (x->m->head->iface.head.logits) format_refuse(x, "head", x->m->head->desc.name, NULL);
 }
 
 /* One attention in all places is one refusal. */
@@ -71,7 +88,7 @@ static void check_rules(exporting *x)
         const char *name = plugin_of(x->m, r->key)->desc.name;
         if (!listed(r->values, name)) format_refuse(x, r->key, name, NULL);
     }
-    if (x->m->head->iface.head.logits) format_refuse(x, "head", x->m->head->desc.name, NULL);
+    check_newer_kinds(x);
     if (x->m->cfg.char_ngrams) format_refuse_real(x, "char_ngrams", (double)x->m->cfg.char_ngrams, NULL);
 }
 

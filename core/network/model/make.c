@@ -173,6 +173,7 @@ static int make_parts(model *m, int role, err *e)
 
 static int find_plugins(model *m, err *e)
 {
+#define KIND(NAME, name, ...) {AB_##NAME, c->name, &m->name, &m->name##_cfg},
     const config *c = &m->cfg;
     const char *names[ROLES] = {c->attention_encoder, c->attention_decoder, c->attention_cross};
     struct {
@@ -180,13 +181,7 @@ static int find_plugins(model *m, err *e)
         const char *name;
         const plugin **p;
         void **cfg;
-    } one[] = {{AB_POSITION, c->position, &m->position, &m->position_cfg},
-               {AB_FEED_FORWARD, c->feed_forward, &m->feed_forward, &m->feed_forward_cfg},
-               {AB_NORM, c->norm, &m->norm, &m->norm_cfg},
-               {AB_BLOCK, c->block, &m->block, &m->block_cfg},
-               {AB_HEAD, c->head, &m->head, &m->head_cfg},
-               {AB_OPTIMIZER, c->optimizer, &m->optimizer, &m->optimizer_cfg},
-               {AB_SCHEDULE, c->schedule, &m->schedule, &m->schedule_cfg}};
+    } one[] = {AB_MODEL_KINDS(KIND)};
     for (size_t i = 0; i < LENGTH(one); i++) {
         if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e))) return -1;
         *one[i].cfg = model_bind_plugin(&m->memory, &m->set, *one[i].p, e);

@@ -26,9 +26,12 @@ typedef struct model {
     config cfg;                     /* resolved */
     settings set;                   /* the settings as texts, including plugins' parameters */
     const plugin *attention[ROLES]; /* NULL: no such role in a decoder-only model */
-    const plugin *position, *feed_forward, *norm, *block, *head, *optimizer, *schedule;
-    void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *head_cfg, *optimizer_cfg,
-        *schedule_cfg;
+    void *attention_cfg[ROLES];
+#define MODEL_KIND(NAME, name, ...)                                                                                    \
+    const plugin *name;                                                                                                \
+    void *name##_cfg; /* position, position_cfg, feed_forward, ... */
+    AB_MODEL_KINDS(MODEL_KIND)
+#undef MODEL_KIND
     model_part *parts[ROLES];     /* [layers] each, ROLE_CROSS as ROLE_DECODER; NULL: no such role */
     config widest;                /* cfg with the most heads and the widest layer of all: what no layer exceeds */
     int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */

@@ -5,6 +5,7 @@
  * and padded sentences.
  */
 #include "network/plugin/attention_context.h"
+#include "network/plugin/plugin.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,31 +30,20 @@ ab_hook enter_hook(ab_ctx *c, ab_hook next)
 
 ab_kind hook_owner(ab_hook h)
 {
-    switch (h) {
-    case AB_IN_FORWARD:
-    case AB_IN_STEP: return AB_ATTENTION;
-    case AB_IN_FEED_FORWARD: return AB_FEED_FORWARD;
-    case AB_IN_NORM:
-    case AB_IN_ADD_NORM: return AB_NORM;
-    case AB_IN_BLOCK:
-    case AB_IN_FINISH: return AB_BLOCK;
-    case AB_IN_LOGITS:
-    case AB_IN_LOSSES: return AB_HEAD;
-    default: return h >= AB_IN_EMBED && h <= AB_IN_VALUES ? AB_POSITION : AB_NO_KIND;
-    }
+#define OWNER(NAME, owner, doc) AB_##owner,
+    static const ab_kind owners[AB_HOOK_COUNT] = {AB_NO_KIND, AB_HOOKS(OWNER)};
+    return owners[h];
 }
 
 bool attn_claim(ab_ctx *c, const char *name)
 {
-#define KIND_NAME(NAME, name, doc) #name,
-    static const char *const owners[AB_KIND_COUNT] = {"host", AB_KINDS(KIND_NAME)};
     const char *full = attn_full_name(c, name);
     ab_kind now = hook_owner(c->hook);
     owned_name **at = &c->names;
     while (*at && !same((*at)->name, full)) at = &(*at)->next;
     if (*at && (*at)->by != now) {
-        tape_fail(c, "two owners, the %s and the %s, name a parameter '%s'; rename it in the plugin", owners[(*at)->by],
-                  owners[now], full);
+        tape_fail(c, "two owners, the %s and the %s, name a parameter '%s'; rename it in the plugin",
+                  plugin_kind_name((*at)->by), plugin_kind_name(now), full);
         return false;
     }
     if (*at) return true;

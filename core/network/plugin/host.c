@@ -44,7 +44,7 @@ static int64_t h_dim(ab_ctx *c, ab_t x, int axis)
 
 bool host_may_call(ab_ctx *c, const char *function, unsigned hooks)
 {
-#define HOOK_DOC(NAME, doc) doc,
+#define HOOK_DOC(NAME, owner, doc) doc,
     static const char *const names[AB_HOOK_COUNT] = {"no plugin's function", AB_HOOKS(HOOK_DOC)};
     if (hooks & BIT(c->hook)) return true;
     char list[512] = "";

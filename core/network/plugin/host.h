@@ -23,10 +23,9 @@ enum {
                       BIT(AB_IN_VALUES),
     BLOCK_HOOKS = BIT(AB_IN_BLOCK) | BIT(AB_IN_FINISH),
     HEAD_HOOKS = BIT(AB_IN_LOGITS) | BIT(AB_IN_LOSSES),
-    MODEL_HOOKS = ATTENTION_HOOKS | BLOCK_HOOKS | BIT(AB_IN_EMBED) | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_NORM) |
-                  BIT(AB_IN_ADD_NORM) | HEAD_HOOKS,
     SENTENCE_HOOKS = ATTENTION_HOOKS | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_BLOCK),
     UPDATE_HOOKS = BIT(AB_IN_UPDATE),
+    MODEL_HOOKS = (BIT(AB_HOOK_COUNT) - 1) & ~(BIT(AB_IN_HOST) | BIT(AB_IN_REFERENCE) | BIT(AB_IN_GRAD) | UPDATE_HOOKS),
 };
 /* Checks that the current hook may call `function`; else false and an error that lists the hooks that may. */
 bool host_may_call(ab_ctx *c, const char *function, unsigned hooks);

@@ -20,8 +20,8 @@ static size_t n_folders, cap_folders;
 
 const char *plugin_kind_name(ab_kind kind)
 {
-#define KIND_NAME(NAME, name, doc) #name,
-    static const char *const names[AB_KIND_COUNT] = {"?", AB_KINDS(KIND_NAME)};
+#define KIND_NAME(NAME, name, ...) [AB_##NAME] = #name,
+    static const char *const names[AB_KIND_COUNT] = {"host", AB_KINDS(KIND_NAME)};
     return names[kind < AB_KIND_COUNT ? kind : 0];
 }
 
@@ -29,7 +29,7 @@ const char *plugin_kind_name(ab_kind kind)
 
 static size_t iface_size(ab_kind kind)
 {
-#define KIND_SIZE(NAME, name, doc) sizeof(ab_##name##_plugin),
+#define KIND_SIZE(NAME, name, ...) [AB_##NAME] = sizeof(ab_##name##_plugin),
     static const size_t sizes[AB_KIND_COUNT] = {0, AB_KINDS(KIND_SIZE)};
     return kind < AB_KIND_COUNT ? sizes[kind] : 0;
 }
@@ -91,7 +91,13 @@ static int check_slots(const ab_optimizer_plugin *o, const char *name, const cha
 
 static int check_iface(const plugin *p, const char *path, err *e)
 {
+#define KIND_SINCE(NAME, name, number, usual, since, doc) [AB_##NAME] = since,
+    static const uint32_t minors[AB_KIND_COUNT] = {AB_KINDS(KIND_SINCE)};
     const char *name = p->desc.name;
+    uint32_t since = minors[p->desc.kind];
+    if (p->desc.minor < since)
+        return fail(e, "%s: %s '%s' needs ABI 2.%u; build it with its header", path, plugin_kind_name(p->desc.kind),
+                    name, since);
     switch (p->desc.kind) {
     case AB_ATTENTION:
         if (!p->iface.attention.forward) return fail(e, "%s: attention '%s' has no forward", path, name);
@@ -103,8 +109,6 @@ static int check_iface(const plugin *p, const char *path, err *e)
         return check_slots(&p->iface.optimizer, name, path, e);
     case AB_NORM: return p->iface.norm.forward ? 0 : fail(e, "%s: norm '%s' has no forward", path, name);
     case AB_BLOCK: return p->iface.block.forward ? 0 : fail(e, "%s: block '%s' has no forward", path, name);
-    case AB_HEAD:
-        return p->desc.minor >= 5 ? 0 : fail(e, "%s: head '%s' needs ABI 2.5; build it with its header", path, name);
     case AB_SCHEDULE: return p->iface.schedule.lr ? 0 : fail(e, "%s: schedule '%s' has no lr", path, name);
     case AB_TASK: {
         bool alone = p->iface.task.flags & AB_DECODER_ONLY,

@@ -11,7 +11,7 @@
 typedef struct plugin {
     ab_plugin desc; /* widened to this host's struct */
     union {
-#define MEMBER(NAME, name, doc) ab_##name##_plugin name;
+#define MEMBER(NAME, name, ...) ab_##name##_plugin name;
         AB_KINDS(MEMBER)
 #undef MEMBER
     } iface;

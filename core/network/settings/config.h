@@ -2,7 +2,7 @@
  * structs.
  *
  * A new core key needs one line in `config` here and one in config_params (keys.c). The INI schema, the
- * defaults, the ranges, the reference and the hash are derived from them.
+ * defaults, the ranges, the reference and the hash are derived from them. Kinds of plugins have theirs by AB_KINDS.
  *
  * Ownership: texts and arrays live in the arena passed to the function (or in the spec's, see spec.h).
  * Source of the defaults: "the paper" is Vaswani et al. 2017, Attention Is All You Need.
@@ -28,7 +28,9 @@ typedef struct config {
     /* plugins: a name, or the path of a shared object */
     const char *task, *attention;
     const char *attention_encoder, *attention_decoder, *attention_cross; /* never "same" once resolved */
-    const char *position, *feed_forward, *norm, *block, *head, *optimizer, *schedule;
+#define CONFIG_KIND(NAME, name, ...) const char *name;
+    AB_MODEL_KINDS(CONFIG_KIND)
+#undef CONFIG_KIND
     const char *plugin_path; /* additional plugin folders, separated by colons; "" = none */
     /* model (recipe of the paper, sections 3 and 5.4) */
     int64_t layers, layers_encoder, layers_decoder; /* the last two never CONFIG_AUTO once resolved */

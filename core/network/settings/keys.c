@@ -25,6 +25,8 @@
 #field, AB_TEXT, AT(field), 0, 0, 0, def, doc                                                                  \
     }
 
+#define KIND(NAME, name, number, usual, since, doc) TEXT(name, usual, #name " plugin: " doc),
+
 enum { MOST_STEPS = 1000000000 };
 
 const ab_option config_params[] = {
@@ -36,16 +38,7 @@ const ab_option config_params[] = {
     TEXT(attention_decoder, "same",
          "attention plugin of the decoder's masked self-attention; same = the value of attention"),
     TEXT(attention_cross, "same", "attention plugin of the cross-attention; same = the value of attention"),
-    TEXT(position, "sinusoid", "positional encoding plugin, in both stacks (section 3.5)"),
-    TEXT(feed_forward, "relu", "feed-forward plugin of each layer (section 3.3)"),
-    TEXT(norm, "layer_norm", "normalisation plugin (section 3.1)"),
-    TEXT(block, "post_norm",
-         "block plugin, the order of a layer: post_norm = norm(x + sublayer(x)) (section 3.1); pre_norm = x + "
-         "sublayer(norm(x))"),
-    TEXT(head, "softmax", "head plugin: logits from the decoder's last rows, and losses besides (section 3.4)"),
-    TEXT(optimizer, "adam", "optimizer plugin (section 5.3)"),
-    TEXT(schedule, "noam", "schedule plugin: the learning rate of each update (section 5.3)"),
-    TEXT(plugin_path, "", "additional plugin folders [folders, separated by colons]"),
+    AB_MODEL_KINDS(KIND) TEXT(plugin_path, "", "additional plugin folders [folders, separated by colons]"),
     /* model */
     INT(layers, 6, 1, 256, NULL, "layers of each stack [layers] (N in Table 3, section 3.1)"),
     INT(layers_encoder, -1, 1, 256, "same", "layers of the encoder [layers]; same = the value of layers"),
@@ -156,7 +149,7 @@ const ab_option config_params[] = {
     {0}};
 
 /* A key with a kind's name names a plugin of it, and so do the three places of attention. */
-#define KIND_NAME(NAME, name, doc) #name,
+#define KIND_NAME(NAME, name, ...) #name,
 static const char *const kinds[] = {AB_KINDS(KIND_NAME)};
 static const char *const attention_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
 /* Keys that cannot change a result. */
@@ -201,7 +194,6 @@ bool config_came_later(const char *key, const char *value)
     static const struct {
         const char *key, *value;
     } later[] = {{"ranks", "1"},
-                 {"head", "softmax"},
                  {"parameter_groups", ""},
                  {"start_from", ""},
                  {"translation.first_pairs", "0"},
@@ -215,6 +207,13 @@ bool config_came_later(const char *key, const char *value)
                  {"base_layers", "0"},
                  {"gaussian_window.most", "0"},
                  {"gaussian_window.offset", "false"}};
+#define KIND_SINCE(NAME, name, number, usual, since, doc) {#name, usual, since},
+    static const struct {
+        const char *key, *usual;
+        int since;
+    } kind[] = {AB_MODEL_KINDS(KIND_SINCE)};
+    for (size_t i = 0; i < LENGTH(kind); i++)
+        if (kind[i].since && same(kind[i].key, key)) return same(kind[i].usual, value);
     for (size_t i = 0; i < LENGTH(later); i++)
         if (same(later[i].key, key) && same(later[i].value, value)) return true;
     return false;

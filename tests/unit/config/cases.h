@@ -151,7 +151,6 @@ static const plugin_schema case_schemas[] = {
     {"norm", "layer_norm", NULL, NULL},
     {"block", "post_norm", NULL, NULL},
     {"block", "pre_norm", NULL, NULL},
-    {"head", "softmax", NULL, NULL},
     {"optimizer", "adam", adam_params, NULL},
     {"optimizer", "adamw", adamw_params, NULL},
     {"schedule", "noam", NULL, NULL},
@@ -159,6 +158,8 @@ static const plugin_schema case_schemas[] = {
     {"schedule", "linear", NULL, NULL},
     {"schedule", "cosine", NULL, NULL},
     {"position", "restricted", rotary_params, NULL},
+#define NEWER(NAME, name, number, usual, since, doc) {since ? #name : "", usual, NULL, NULL},
+    AB_MODEL_KINDS(NEWER) /* kinds that came later */
 };
 static const plugin_schema mine = {"attention", "mine", restricted_params, NULL};
 
