@@ -276,6 +276,11 @@ static int check_lengths(const run *r, err *e)
                 (long long)r->cfg.max_extra_tokens, worker_split_names[s], (long long)p->src_longest);
         }
     }
+    int64_t contrast = contrast_longest(r);
+    if (contrast > needed) {
+        needed = contrast;
+        snprintf(why, sizeof why, "the longest contrastive pair has this many tokens, including EOS");
+    }
     return model_check_reach(&r->model, needed, why, e);
 }
 
@@ -363,7 +368,7 @@ static train_outcome do_run(run *r, err *e)
     event_phase("data");
     if (join_ranks(r, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e)) return TRAIN_FAILED;
     event_phase("model");
-    if (open_model(r, e) || check_lengths(r, e)) return TRAIN_FAILED;
+    if (contrast_open(r, e) || open_model(r, e) || check_lengths(r, e)) return TRAIN_FAILED;
     event_phase("train");
     train_job t = {.m = &r->model,
                    .data = &r->data,
@@ -387,6 +392,7 @@ static train_outcome do_run(run *r, err *e)
     if (!worker_decoder_only(r)) event_phase("decode");
     if (worker_decoder_only(r) ? score_likelihoods(r, e) : score_decoded(r, e)) return TRAIN_FAILED;
     score_token_accuracy(r);
+    if (contrast_score(r, e)) return TRAIN_FAILED;
     recorded_results(r);
     char message[128];
     if (r->on->stats) r->on->stats(message, sizeof message), event_fact("products", message);
@@ -402,6 +408,7 @@ static void close_run(run *r)
     free(r->nll);
     free(r->hits);
     if (r->model_open) model_free(&r->model);
+    contrast_close(r);
     dataset_free(&r->data);
     if (r->tgt != r->src) vocab_free(r->tgt);
     vocab_free(r->src);

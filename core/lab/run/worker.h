@@ -1,7 +1,8 @@
-/* worker.h - a run in its worker process: worker.c opens and trains it, score.c scores it. */
+/* worker.h - a run in its worker process: worker.c opens and trains it, score.c and contrast.c score it. */
 #ifndef ABLATE_WORKER_H
 #define ABLATE_WORKER_H
 #include "tensor/comm/comm.h"
+#include "text/data/contrasts.h"
 #include "text/data/dataset.h"
 #include "network/decode/constrain.h"
 #include "network/plugin/plugin.h"
@@ -28,6 +29,8 @@ typedef struct {
     vocab *src, *tgt;
     task_rules rules;
     dataset data;
+    contrasts contrasts; /* of the key `contrast`; n 0: none */
+    pairs contrast_right, contrast_wrong;
     const backend *on;
     model model;
     bool model_open;
@@ -53,5 +56,10 @@ int score_perplexity(worker_run *r, err *e); /* of dev; keeps r->nll and r->hits
 int score_decoded(worker_run *r, err *e);    /* the task scores decoded outputs; outputs are kept as files */
 int score_likelihoods(worker_run *r,
                       err *e); /* for decoder-only tasks: test, and dev if there is no test or both are requested */
+/* Reads and encodes the contrastive pairs, if there are any; contrast_score sends the model's choices. */
+int contrast_open(worker_run *r, err *e);
+int64_t contrast_longest(const worker_run *r); /* tokens of their longest side, EOS counted; 0: there are none */
+int contrast_score(worker_run *r, err *e);
+void contrast_close(worker_run *r);
 void score_token_accuracy(const worker_run *r); /* call after the task's own scores, which come first in tables */
 #endif

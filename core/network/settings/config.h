@@ -73,6 +73,7 @@ typedef struct config {
     double length_penalty;
     int64_t max_extra_tokens; /* tokens beyond the source's length */
     int64_t decode_batch;     /* sentences */
+    const char *contrast;     /* a file (text/data/contrasts.h); "": none */
     /* machine */
     const char *device; /* auto, cpu, cuda, cuda:N */
     int64_t threads;    /* 0: all */

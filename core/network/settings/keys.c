@@ -140,6 +140,10 @@ const ab_option config_params[] = {
     INT(decode_batch, 0, 0, 65536, NULL,
         "sentences decoded at once [sentences], fewer if memory is short; "
         "0: 64 on the CPU, 512 on a GPU; does not affect the output"),
+    TEXT(contrast, "",
+         "file of contrastive pairs, in the data folder or a path: lines of source, right target, wrong target and, if "
+         "wanted, a group's name, between tabs. Metrics contrast and contrast_GROUP: the share of pairs whose right "
+         "target the model finds likelier [%] (Sennrich 2017)"),
     /* machine */
     TEXT(device, "auto", "device to compute on: auto, cpu, cuda or cuda:N"),
     INT(threads, 0, 0, 4096, NULL, "CPU threads of a run, or of each of its ranks [threads]; 0 = all available"),
@@ -200,6 +204,7 @@ bool config_came_later(const char *key, const char *value)
                  {"learned.std", "0"},
                  {"lm.test_part", "0"},
                  {"char_ngrams", "0"},
+                 {"contrast", ""},
                  {"max_time", "0"},
                  {"parametrization", "standard"},
                  {"base_d_model", "0"},

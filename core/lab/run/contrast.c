@@ -1,0 +1,97 @@
+/* contrast.c - contrastive pairs (key `contrast`): the share whose right target a trained model finds likelier than the
+ * wrong one, of all pairs and of each group. */
+#include "lab/run/worker.h"
+#include "lab/launch/event.h"
+#include <stdlib.h>
+#include <string.h>
+
+static char *path_of(const worker_run *r)
+{
+    char *path = *r->cfg.contrast == '/' ? xstrdup(r->cfg.contrast) : path_join(r->job.data_dir, r->cfg.contrast);
+    if (file_exists(path)) return path;
+    free(path);
+    return xstrdup(r->cfg.contrast);
+}
+
+/* Words that the vocabulary lacks can make both targets the same tokens: there is nothing to choose. */
+static void warn_of_equal(const worker_run *r, const char *path)
+{
+    const pairs *p = &r->contrast_right, *q = &r->contrast_wrong;
+    int64_t equal = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t n = p->tgt_at[i + 1] - p->tgt_at[i];
+        equal += q->tgt_at[i + 1] - q->tgt_at[i] == n &&
+                 !memcmp(p->tgt + p->tgt_at[i], q->tgt + q->tgt_at[i], (size_t)n * sizeof *p->tgt);
+    }
+    if (!equal) return;
+    char message[192];
+    snprintf(message, sizeof message,
+             "%.80s: both targets of %lld of %lld pairs are the same tokens, and count as wrong", path,
+             (long long)equal, (long long)p->n);
+    log_line(LOG_WARN, "contrast: %s", message);
+    event_fact("contrast", message);
+}
+
+int contrast_open(worker_run *r, err *e)
+{
+    if (!*r->cfg.contrast) return 0;
+    char *path = path_of(r);
+    contrasts *x = &r->contrasts;
+    int bad = worker_decoder_only(r)
+                  ? fail(e, "task '%s' has no source, which contrastive pairs begin with", r->task_plugin->desc.name)
+                  : contrasts_read(path, x, e);
+    if (!bad && (pairs_encode(&r->contrast_right, x->source, x->right, x->n, r->src, r->tgt, e) ||
+                 pairs_encode(&r->contrast_wrong, x->source, x->wrong, x->n, r->src, r->tgt, e)))
+        bad = fail_in(e, "%s: ", path);
+    if (!bad) warn_of_equal(r, path);
+    free(path);
+    return bad ? fail_in(e, "contrast: ") : 0;
+}
+
+int64_t contrast_longest(const worker_run *r)
+{
+    const pairs *p = &r->contrast_right, *q = &r->contrast_wrong;
+    int64_t target = p->tgt_longest > q->tgt_longest ? p->tgt_longest : q->tgt_longest;
+    return p->src_longest > target ? p->src_longest : target;
+}
+
+void contrast_close(worker_run *r)
+{
+    pairs_free(&r->contrast_right);
+    pairs_free(&r->contrast_wrong);
+    contrasts_free(&r->contrasts);
+}
+
+/* rows [n][2]: 1 if the right target is likelier, and 1. group -1: all pairs. */
+static void tell(const worker_run *r, const double *rows, int64_t group)
+{
+    const contrasts *x = &r->contrasts;
+    double *own = xcalloc((size_t)x->n * 2, sizeof *own), right = 0;
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->n; i++)
+        if (group < 0 || x->group[i] == group) {
+            memcpy(own + 2 * n++, rows + 2 * i, 2 * sizeof *own);
+            right += rows[2 * i];
+        }
+    char *name = group < 0 ? xstrdup("contrast") : xprintf("contrast_%s", x->name[group]);
+    char *signature = xprintf("right target likelier than the wrong one|pairs:%lld", (long long)n);
+    metric m = {.name = name, .unit = "%", .direction = 1, .sum = aggregation_of(AB_SUM_RATIO)};
+    event_result(&m, signature, 100 * right / (double)n, r->trained.step, r->trained.how, (size_t)n, own);
+    free(signature);
+    free(name);
+    free(own);
+}
+
+int contrast_score(worker_run *r, err *e)
+{
+    int64_t n = r->contrasts.n;
+    err why = {0};
+    if (!n) return 0;
+    double *right = xcalloc((size_t)n * 4, sizeof *right), *wrong = right + 2 * n;
+    train_score(&r->model, &r->contrast_right, right, NULL, &why);
+    if (!why.text[0]) train_score(&r->model, &r->contrast_wrong, wrong, NULL, &why);
+    for (int64_t i = 0; i < n; i++) right[2 * i] = right[2 * i] < wrong[2 * i], right[2 * i + 1] = 1;
+    for (int64_t g = -1; g < r->contrasts.n_groups && !why.text[0]; g++) tell(r, right, g);
+    free(right);
+    return why.text[0] ? fail(e, "contrast: %s", why.text) : 0;
+}
