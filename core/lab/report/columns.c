@@ -1,7 +1,6 @@
 /* columns.c - the list of columns of a table, at the end, and how each is computed and printed. A new one is a row. */
 #include "lab/report/columns.h"
 #include "lab/report/cost.h"
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,72 +38,6 @@ static double seeds_number(const place *p)
 static double failed_number(const place *p) { return (double)p->row->failed; }
 static double open_number(const place *p) { return (double)p->row->open; }
 static double changed_number(const place *p) { return p->row->changed ? (double)p->row->changed : NAN; }
-
-/* ---- settings, next to the paper's Table 3 ---- */
-
-/* Those that it has a column for. */
-static const struct {
-    const char *heading, *key;
-} settings[] = {
-    {"N", "layers"},    {"d_model", "d_model"}, {"d_ff", "d_ff"},      {"h", "heads"},
-    {"d_k", "d_k"},     {"d_v", "d_v"},         {"P_drop", "dropout"}, {"ε_ls", "label_smoothing"},
-    {"steps", "steps"},
-};
-
-/* Is `key` among the words of "heads=1 d_k=512"? */
-static bool changes(const char *change, const char *key)
-{
-    size_t n = strlen(key);
-    for (const char *p = change; *p; p += strspn(p, " ")) {
-        if (!strncmp(p, key, n) && p[n] == '=') return true;
-        p += strcspn(p, " ");
-    }
-    return false;
-}
-
-/* Blank if a row does not differ from base; as the paper writes it: 100k, 0.1. */
-static const char *setting_text(const place *p, arena *a)
-{
-    const read_row *row = p->row->row;
-    const gathered_row *base = gathered_base(p->g);
-    const char *key = settings[p->i].key, *text = NULL;
-    char real[32];
-    cJSON *config = cJSON_Parse(row->config_json), *of_base = base ? cJSON_Parse(base->row->config_json) : NULL;
-    const cJSON *v = cJSON_GetObjectItemCaseSensitive(config, key);
-    const cJSON *b = cJSON_GetObjectItemCaseSensitive(of_base, key);
-    if (!v || !(row->is_base || !cJSON_Compare(v, b, true) || changes(row->change, key)))
-        text = NULL;
-    else if (cJSON_IsString(v))
-        text = arena_strdup(a, v->valuestring);
-    else if (cJSON_IsNumber(v) && v->valuedouble >= 10000 && fmod(v->valuedouble, 1000) == 0)
-        text = arena_printf(a, "%.0fk", v->valuedouble / 1000);
-    else if (cJSON_IsNumber(v))
-        text = arena_strdup(a, format_real(v->valuedouble, real));
-    cJSON_Delete(config);
-    cJSON_Delete(of_base);
-    return text;
-}
-
-/* The parts of "heads=1 position=learned" whose key has no column. */
-static const char *other_text(const place *p, arena *a)
-{
-    str other = {0};
-    for (const char *at = p->row->row->change; *at;) {
-        size_t n = strcspn(at, " "), key = strcspn(at, "=");
-        bool known = false;
-        for (size_t i = 0; i < LENGTH(settings); i++)
-            known = known || (strlen(settings[i].key) == key && !strncmp(settings[i].key, at, key));
-        if (!known) {
-            if (other.n) str_addc(&other, ' ');
-            str_addn(&other, at, n);
-        }
-        at += n;
-        at += strspn(at, " ");
-    }
-    const char *text = arena_strdup(a, str_text(&other));
-    str_free(&other);
-    return text;
-}
 
 /* ---- a metric ---- */
 
@@ -322,43 +255,8 @@ static const char *print_flops(const place *p, double v, int digits, arena *a)
     return arena_printf(a, "%.*se%ld", (int)mantissa, text, strtol(text + mantissa + 1, NULL, 10));
 }
 
-/* ---- the published row ---- */
-
-static const char *published_text_of(const place *p, arena *a)
-{
-    (void)a;
-    return p->row->paper == NO_ROW ? NULL : p->g->paper.cells[p->row->paper * p->g->paper.n_columns + p->i];
-}
-
-void json_published(const read_published *p, size_t row, str *out)
-{
-    str_addc(out, '{');
-    for (size_t k = 0; k < p->n_columns; k++) {
-        const char *text = p->cells[row * p->n_columns + k];
-        double v;
-        json_key(out, p->columns[k]);
-        if (!*text)
-            str_add(out, "null");
-        else if (k && parse_real(text, &v))
-            json_number(out, v);
-        else
-            json_string(out, text);
-    }
-    str_addc(out, '}');
-}
-
-static void published_json(const place *p, str *out)
-{
-    if (!p->g->has_paper) return;
-    if (p->row->paper == NO_ROW)
-        str_add(out, "null");
-    else
-        json_published(&p->g->paper, p->row->paper, out);
-}
-
 /* ---- when a column is shown ---- */
 
-bool published_comes_first(const gathered *g) { return !same(g->paper.table, "table3"); }
 static bool has_settings(const gathered *g) { return g->has_paper && !published_comes_first(g); }
 static bool no_settings(const gathered *g) { return !has_settings(g); }
 
@@ -405,7 +303,7 @@ static bool has_flops(const gathered *g) { return has_costs(g) || (g->full && an
 /* ---- the list ---- */
 
 /* clang-format off: a table. Name in CSV and JSON, heading for readers, unit, where it stands, ... */
-static const column columns[] = {
+const column columns[] = {
     /* the row */
     {"row", "row", "", OWN | CSV, ONCE, "the row's group in parentheses, or its name", .text = label_text,
      .left = true},
@@ -508,128 +406,8 @@ static const column columns[] = {
      .number = paper_flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
     {"recorded", "recorded %s", NULL, READERS, EACH_RECORDED, "mean over the recorded runs of the row",
      .text = recorded_text},
-    {"paper_%s", "paper %s", "", READERS | CSV, EACH_PUBLISHED, "the paper's figure", .text = published_text_of},
+    {"paper_%s", "paper %s", "", READERS | CSV, EACH_PUBLISHED, "the paper's figure", .text = published_cell},
     {"published", NULL, "", JSON | IF_ANY, ONCE, "the paper's row, an object, or null", .json = published_json},
+    {0},
 };
 /* clang-format on */
-
-/* ---- loops over it ---- */
-
-/* How often a column stands, and the name of the i-th. NULL: not here. */
-static size_t items_of(const gathered *g, column_each each)
-{
-    switch (each) {
-    case ONCE: return 1;
-    case EACH_SETTING: return LENGTH(settings);
-    case EACH_METRIC: return g->n_metrics;
-    case EACH_RECORDED: return g->has_recorded ? g->n_metrics : 0;
-    default: return g->has_paper ? g->paper.n_columns : 0;
-    }
-}
-
-static const char *item_name(const gathered *g, column_each each, size_t i, bool readers)
-{
-    switch (each) {
-    case ONCE: return "";
-    case EACH_SETTING: return settings[i].heading;
-    case EACH_METRIC:
-    case EACH_RECORDED: return g->metrics[i];
-    default: break;
-    }
-    if (i < 2 || (readers && (!g->paper.is_result[i] || published_comes_first(g)))) return NULL; /* key and label */
-    return readers && same(g->paper.columns[i], "params_M") ? "params (M)" : g->paper.columns[i];
-}
-
-static const char *heading_of(const column *c, const char *item, bool readers, arena *a)
-{
-    const char *pattern = readers ? c->heading : c->name, *at = strstr(pattern, "%s");
-    if (!readers && c->each == EACH_METRIC) /* BLEU is its mean, BLEU_sd its deviation */
-        return same(c->name, "mean") ? item : arena_printf(a, "%s_%s", item, c->name);
-    return at ? arena_printf(a, "%.*s%s%s", (int)(at - pattern), pattern, item, at + 2) : pattern;
-}
-
-const table_column *columns_of(const gathered *g, enum column_in in, size_t *n, arena *a)
-{
-    bool readers = in & READERS;
-    size_t most = 0, end;
-    for (size_t k = 0; k < LENGTH(columns); k++) most += items_of(g, columns[k].each);
-    table_column *out = arena_alloc(a, (most + 1) * sizeof *out);
-    *n = 0;
-    for (size_t k = 0; k < LENGTH(columns); k = end) { /* columns of each metric follow one another for each */
-        column_each each = columns[k].each;
-        end = k + 1;
-        while (each != ONCE && end < LENGTH(columns) && columns[end].each == each) end++;
-        for (size_t i = 0; i < items_of(g, each); i++)
-            for (size_t j = k; j < end; j++) {
-                const column *c = &columns[j];
-                const char *item = item_name(g, each, i, readers);
-                if (!(c->in & in) || !item || (readers && c->shown && !c->shown(g))) continue;
-                out[(*n)++] = (table_column){c, i, heading_of(c, item, readers, a)};
-            }
-    }
-    return out;
-}
-
-const char *column_cell(const table_column *c, const gathered *g, const gathered_row *row, enum column_in in, arena *a)
-{
-    place p = {g, row, c->i, g->headline < 0 ? &comparison_none : &row->against[g->headline]};
-    bool readers = in & READERS;
-    const char *text = NULL;
-    char real[32];
-    if (c->of->text && (readers || !c->of->number)) {
-        text = c->of->text(&p, a);
-    } else {
-        double v = c->of->number(&p);
-        if (readers && !isnan(v)) text = c->of->print(&p, v, c->of->digits, a);
-        if (!readers && isfinite(v)) text = arena_strdup(a, format_real(v, real));
-    }
-    return text ? text : "";
-}
-
-/* The value of a column in JSON; empty: nothing. */
-static void json_value(const column *c, const place *p, str *out)
-{
-    arena a = {0};
-    const char *text = c->text && !c->number ? c->text(p, &a) : NULL;
-    double v = c->number ? c->number(p) : NAN;
-    if (c->json)
-        c->json(p, out);
-    else if (text)
-        json_string(out, text);
-    else if (c->number && (!isnan(v) || !(c->in & IF_ANY)))
-        json_number(out, v);
-    else if (!(c->in & IF_ANY))
-        str_add(out, "null");
-    arena_free(&a);
-}
-
-void columns_json(const place *p, column_each each, enum column_in in, str *out)
-{
-    str_addc(out, '{');
-    for (size_t k = 0; k < LENGTH(columns); k++) {
-        str value = {0};
-        if (columns[k].each == each && columns[k].in & in) json_value(&columns[k], p, &value);
-        if (value.n) json_key(out, columns[k].name), str_add(out, str_text(&value));
-        str_free(&value);
-    }
-    str_addc(out, '}');
-}
-
-void columns_describe(grid *t)
-{
-    static const char *const once[] = {"row", "setting", "metric", "metric, recorded", "published column"};
-    static const char *const headings[] = {"heading", "CSV", "JSON", "for each", "unit", "meaning"};
-    for (size_t k = 0; k < LENGTH(headings); k++) grid_column(t, headings[k], false);
-    for (size_t k = 0; k < LENGTH(columns); k++) {
-        const column *c = &columns[k];
-        bool against = !(c->in & JSON) && c->in & AGAINST;
-        const char *item = c->each == EACH_METRIC ? "METRIC" : "COLUMN";
-        grid_row(t, false);
-        if (c->in & READERS) grid_put(t, 0, "%s", heading_of(c, item, true, &t->mem));
-        if (c->in & CSV) grid_put(t, 1, "%s", heading_of(c, item, false, &t->mem));
-        if (c->in & (JSON | AGAINST)) grid_put(t, 2, "%s%s", against ? "against_base." : "", c->name);
-        grid_put(t, 3, "%s", against ? once[EACH_METRIC] : once[c->each]);
-        grid_put(t, 4, "%s", c->unit ? c->unit : "the metric's");
-        grid_put(t, 5, "%s", c->meaning);
-    }
-}

@@ -1,5 +1,5 @@
-/* columns.h - the columns of an experiment's table, one row each (columns.c). Text, Markdown, LaTeX, HTML, CSV and JSON
- * are loops over them (layout.c, machine.c). */
+/* columns.h - the columns of an experiment's table, one row each: columns.c, and columns_paper.c for those beside a
+ * published table. Text, Markdown, LaTeX, HTML, CSV and JSON are loops over them (cells.c, layout.c, machine.c). */
 #ifndef ABLATE_REPORT_COLUMNS_H
 #define ABLATE_REPORT_COLUMNS_H
 #include "lab/report/gather.h"
@@ -44,6 +44,8 @@ typedef struct column {
     bool left;                        /* flush left */
 } column;
 
+extern const column columns[]; /* ends with {0} */
+
 /* One column of one table. */
 typedef struct {
     const column *of;
@@ -60,6 +62,17 @@ void columns_json(const place *p, column_each each, enum column_in in, str *out)
 /* The list itself: headings and names, units, meanings. */
 void columns_describe(grid *t);
 
+/* ---- beside a published table (columns_paper.c) ---- */
+
+/* Settings that have a column next to Table 3. */
+size_t setting_columns(void);
+const char *setting_heading(size_t i);
+/* The value of setting p->i, blank if the row does not differ from base; as the paper writes it: 100k, 0.1. */
+const char *setting_text(const place *p, arena *a);
+/* The parts of "heads=1 position=learned" whose key has no column. */
+const char *other_text(const place *p, arena *a);
+const char *published_cell(const place *p, arena *a); /* of the paper's column p->i; NULL: the row is not the paper's */
+void published_json(const place *p, str *out);        /* the paper's row as an object, or null */
 void json_published(const read_published *p, size_t row, str *out);
 bool published_comes_first(const gathered *g); /* tables 1, 2 and 4 of the paper: other systems, ours beside them */
 #endif
