@@ -57,7 +57,10 @@ static bool diverged(training *t, err *e)
     if (isfinite(t->plain) && !(t->known > 100 && recent_loss(t) > uniform + 2)) return false;
     char loss[32] = "not a number";
     if (!isnan(t->plain)) snprintf(loss, sizeof loss, "%.3g", t->plain);
-    fail(e, "diverged at step %lld: loss %s per token, a uniform guess has %.3g", (long long)t->known, loss, uniform);
+    char first[400];
+    bool found = !isfinite(t->plain) && train_step_not_finite(t->s, first, sizeof first);
+    fail(e, "diverged at step %lld: loss %s per token, a uniform guess has %.3g%s%s", (long long)t->known, loss,
+         uniform, found ? "; " : "", found ? first : "");
     return true;
 }
 

@@ -89,6 +89,9 @@ int train_step_losses(train_step *s, const double (**sums)[2], err *e);
 /* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch; waits for them. Returns 0,
  * or -1 and e. */
 int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e);
+/* Says what made the last batch's numbers infinite or NaN, by running it again (tape_find_not_finite). The gradient
+ * is lost. */
+bool train_step_not_finite(train_step *s, char *out, size_t n);
 /* Like train_perplexity; on a device it keeps tapes and their graphs for the next call. */
 double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, err *e);
 /* Updates the parameters with the gradients summed by train_step_gradient, over `tokens` target tokens. */

@@ -137,8 +137,9 @@ struct train_step {
     int batches;             /* since the last update */
     const comm *comm;        /* the other ranks; NULL: none */
     buckets *buckets;
-    bool reducing;      /* the buckets are under way */
-    const ab_ctx *last; /* the tape of the last batch; s->tapes' own, until the next batch */
+    bool reducing; /* the buckets are under way */
+    ab_ctx *last;  /* the tape of the last batch; s->tapes' own, until the next batch */
+    run_options last_run;
     double losses[STEPPER_PENDING][2];
     double *device_losses; /* the same in a device's memory, until train_step_losses fetches them */
     int pending;
@@ -268,6 +269,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
         s->reducing = true;
     }
     if (tape_run(c, &o)) return fail(e, "%s", c->error.text);
+    s->last_run = (run_options){.seed = o.seed, .step = o.step, .from = PHASE_CONST};
     if (s->batches) on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
     s->batches++;
     s->last = c;
@@ -305,6 +307,11 @@ int train_step_recorded(const train_step *s, void (*f)(void *self, const char *n
         f(self, v->name + strlen(RECORDED), v->type == F64 ? wide : (double)narrow);
     }
     return 0;
+}
+
+bool train_step_not_finite(train_step *s, char *out, size_t n)
+{
+    return s->last && tape_find_not_finite(s->last, &s->last_run, out, n);
 }
 
 int train_step_update(train_step *s, double tokens, int64_t step, err *e)

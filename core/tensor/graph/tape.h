@@ -242,6 +242,9 @@ int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->fr
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only);
 void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* node i as a kernel call */
 bool tape_is_call(const node *v);                                          /* does this node call a kernel? */
+/* Runs a planned tape on the CPU again, with the inputs it has, up to the first operation whose result has NaN or
+ * +infinity. True and a sentence that names it, its place and the plugin's line; false: none, or not on the CPU. */
+bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n);
 /* Runs one node. wait (may be NULL) returns when all kernels are done; for the profile. */
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));
 #ifdef __cplusplus

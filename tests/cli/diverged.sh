@@ -1,0 +1,44 @@
+# A run whose loss is not a number names what made the first number that is not finite: the operation, its place in the
+# model, the plugin's line; or the parameter that an update spoilt.
+source "$(dirname "$0")/common.bash" "$1" "$2"
+part() { # NAME EXPRESSION
+    cat >"$1.c" <<C
+#include "ab_plugin.h"
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
+{
+    (void)cfg;
+    ab_t y = ab_linear(c, x, "1", ab_info(c)->d_model, 1);
+    return $2;
+}
+static const ab_option params[] = {{0}};
+static const ab_feed_forward_plugin self = {.forward = forward};
+AB_PLUGIN(char, params, &self, .name = "$1", .doc = "not finite");
+C
+}
+told() { sql "SELECT value FROM tag JOIN run r ON r.id = run_id WHERE tag = 'diverged'" | tr -d '"'; }
+
+part forward 'ab_map(c, ab_add_scalar(c, ab_mul_scalar(c, y, 0), -1), AB_LOG)'
+{ tiny forward 20; echo 'feed_forward = ./forward.c'; } >forward.ini
+exits 0 ablate run forward.ini --threads 1 --progress none
+said=$(told)
+for text in "diverged at step 1: loss not a number per token" "; in the forward pass, MAP of enc.0.ffn, " "forward.c:6 makes"; do
+    checks=$((checks + 1))
+    [[ $said == *"$text"* ]] || wrong "no '$text' in '$said'"
+done
+
+# a derivative of 1/0 times 0: the loss is right once more, and the weights are not
+part gradient 'ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, y, 0), AB_SQRT), 1)'
+{ tiny gradient 20; echo 'feed_forward = ./gradient.c'; } >gradient.ini
+exits 0 ablate run gradient.ini --threads 1 --progress none --db other.db
+said=$(sql "SELECT value FROM tag WHERE tag = 'diverged'" other.db | tr -d '"')
+for text in "diverged at step 2" "; the update before made parameter dec.0.ffn.1."; do
+    checks=$((checks + 1))
+    [[ $said == *"$text"* ]] || wrong "no '$text' in '$said'"
+done
+
+{ tiny large 200 | sed 's/^lr = .*/lr = 1000/'; } >large.ini
+exits 0 ablate run large.ini --threads 1 --progress none --db large.db
+said=$(sql "SELECT value FROM tag WHERE tag = 'diverged'" large.db | tr -d '"')
+checks=$((checks + 1))
+[[ $said == *"a uniform guess has"* ]] || wrong "a loss that is only too large: '$said'"
+finish
