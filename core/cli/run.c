@@ -84,6 +84,7 @@ static const option table[] = {
     {"--workers", "N|auto",
      "runs at a time; auto: as many as fit cores (--threads, or 1, per run) and memory [one per device]", OPTION_TEXT,
      AT(at_a_time), .choices = CHOICES_OWN},
+    {"--no-mps", NULL, "runs that share a GPU take turns: start no MPS daemon (docs/gpu.md)", OPTION_FLAG, AT(no_mps)},
     {"--nice", NULL, "run at the lowest priority", OPTION_FLAG, AT(nice)},
     {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1,
      MOST_THREADS},

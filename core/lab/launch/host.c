@@ -1,5 +1,6 @@
 /* host.c - the host's loop: claim, start, listen, record, finish. */
 #include "lab/launch/away.h"
+#include "lab/launch/mps.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -355,6 +356,13 @@ static int loop(launcher *l, err *e)
     return 0;
 }
 
+/* Processes that will share the GPUs. */
+static int at_once(const launch_options *o)
+{
+    size_t over = o->done + o->failed + o->skipped, left = o->n > over ? o->n - over : 0, n = (size_t)workers_of(o);
+    return (int)(n < left ? n : left) * (o->ranks > 1 ? o->ranks : 1);
+}
+
 int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
 {
     launcher *l = xcalloc(1, sizeof *l);
@@ -370,14 +378,17 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     l->p.workers = l->n_workers;
     l->p.total = o->n;
     l->p.done = o->done, l->p.failed = o->failed, l->p.skipped = o->skipped;
+    mps shared = {0};
+    int bad = away ? 0 : mps_begin(&shared, o, at_once(o), &l->p, e); /* a signal ends it, and the keeper cleans up */
     launch_catch_signals();
-    int bad = make_folders(o->folder, e);
+    if (!bad) bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
     if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || launch_clean(d, o, e);
     if (!bad) bad = away ? away_runs(l, o->slurm ? &slurm_engine : &command_engine, e) : loop(l, e);
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);
     launch_let_signals_go();
+    mps_end(&shared, out->failed > 0, &l->p);
     out->left = l->p.total - l->p.done - l->p.failed - l->p.skipped;
     progress_end(&l->p, out->interrupted ? o->resume_command : NULL);
     provenance_free(&l->from);

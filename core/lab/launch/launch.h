@@ -30,6 +30,7 @@ typedef struct {
     int threads; /* per worker; 0: all cores, divided by the workers */
     /* seconds without a step or other event in training after which a worker is ended with TERM, then KILL; 0: never */
     int step_limit;
+    bool no_mps;                   /* workers that share a GPU take turns: no daemon is started (mps.h) */
     double disk_each, memory_each; /* bytes that a run needs; 0: not known. Without room no run starts */
     const char *notify; /* a line for the shell, started at the first run that fails or goes wrong; or NULL */
     enum progress_mode progress;

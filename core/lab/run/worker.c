@@ -447,9 +447,12 @@ static void give_up(const run *r, const err *e)
 
 static int shut_in(const job *j, err *e)
 {
-    const char *const writable[] = {j->folder, j->cache_dir};
-    bool cached = j->cache_dir && !make_folders(j->cache_dir, e);
-    return e->text[0] ? -1 : sandbox_enter(writable, cached ? 2 : 1, !same(j->device, "cpu"), e);
+    const char *writable[3] = {j->folder}, *mps = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    bool device = !same(j->device, "cpu");
+    size_t n = 1;
+    if (j->cache_dir && !make_folders(j->cache_dir, e)) writable[n++] = j->cache_dir;
+    if (device && mps && is_folder(mps)) writable[n++] = mps; /* its daemon's pipes */
+    return e->text[0] ? -1 : sandbox_enter(writable, n, device, e);
 }
 
 int worker_run_job(worker_job *j, err *e)

@@ -9,7 +9,7 @@ typedef struct { /* what is asked for */
     text_list set, only;
     const char *seeds, *device;
     const char *at_a_time; /* workers: a number, or "auto"; NULL: one per device */
-    bool no_check, nice, ignore_room, sandbox;
+    bool no_check, nice, ignore_room, sandbox, no_mps;
     const char *notify;  /* a line for the shell */
     char own_device[64]; /* the INI's */
     int64_t workers, threads, ranks, step_limit;

@@ -244,6 +244,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .threads = (int)o->threads,
                             .ranks = most_ranks(x),
                             .step_limit = (int)o->step_limit,
+                            .no_mps = o->no_mps,
                             .progress = hushed ? PROGRESS_NONE : (enum progress_mode)o->progress,
                             .resume_command = str_text(resume),
                             .slurm = slurm ? str_text(sbatch) : NULL,

@@ -1,0 +1,223 @@
+/* mps.c - finds, starts and ends the daemon of NVIDIA's Multi-Process Service. */
+#include "base/shell.h"
+#include "lab/launch/mps.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CONTROL "nvidia-cuda-mps-control"
+static const char pipes[] = "CUDA_MPS_PIPE_DIRECTORY", logs[] = "CUDA_MPS_LOG_DIRECTORY",
+                  visible[] = "CUDA_VISIBLE_DEVICES", usual[] = "/tmp/nvidia-mps";
+
+/* The daemon's sockets lie in the folder, and the path of a socket has at most 107 bytes. */
+enum { LONGEST_PLACE = 60, PATIENCE = 5 /* seconds until a daemon that was started answers */ };
+#define ASK_AGAIN 100000 /* microseconds */
+
+static bool on_path(const char *program)
+{
+    char *path = xstrdup(getenv("PATH") ? getenv("PATH") : ""), *rest = NULL;
+    bool found = false;
+    for (char *at = strtok_r(path, ":", &rest); at && !found; at = strtok_r(NULL, ":", &rest)) {
+        char *file = path_join(at, program);
+        found = access(file, X_OK) == 0 && !is_folder(file);
+        free(file);
+    }
+    free(path);
+    return found;
+}
+
+static int status_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128; }
+
+/* Is there a daemon where the environment says, or by default? It exits with 1 if it finds none. */
+static bool answers(void)
+{
+    static const char question[] = "get_server_list\n";
+    str said = {0};
+    bool yes = shell_run("exec " CONTROL " 2>&1", question, sizeof question - 1, &said, true) == 0 &&
+               !strstr(str_text(&said), "Cannot find MPS");
+    str_free(&said);
+    return yes;
+}
+
+/* Where the program is missing (in a container, say), only the daemon's socket can tell. */
+static bool has_socket(const char *folder)
+{
+    char *path = path_join(folder, "control");
+    struct stat s;
+    bool yes = !stat(path, &s) && S_ISSOCK(s.st_mode);
+    free(path);
+    return yes;
+}
+
+/* ---- the keeper ---- */
+
+static void wake(int signal_number) { (void)signal_number; }
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+    (void)s, (void)type, (void)at;
+    remove(path);
+    return 0;
+}
+static void remove_all(const char *folder) { nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+
+/* Waits until the other end of `life` is closed, which the death of the host does too. Workers of a host that was
+ * killed write a checkpoint and exit: the daemon waits for them, but not for ever. A byte before the end: logs stay. */
+static void keep(const char *folder, int life)
+{
+    static const char quit[] = "quit -t 120\n";
+    struct sigaction a = {.sa_handler = wake}; /* a handler, because what it starts would inherit SIG_IGN */
+    sigaction(SIGINT, &a, NULL), sigaction(SIGTERM, &a, NULL), sigaction(SIGHUP, &a, NULL);
+    int nothing = open("/dev/null", O_RDWR);
+    dup2(nothing, 0), dup2(nothing, 1), dup2(nothing, 2);
+    if (life != 3) dup2(life, 3);
+    for (int fd = 4; fd < 1024; fd++) close(fd); /* above all the database's, and the host's end of the pipe */
+    char byte;
+    bool stay = false;
+    ssize_t n;
+    while ((n = read(3, &byte, 1)) > 0 || (n < 0 && errno == EINTR)) stay = stay || n > 0;
+    shell_run("exec " CONTROL, quit, sizeof quit - 1, NULL, true);
+    char *sockets = path_join(folder, "pipe");
+    remove_all(stay ? sockets : folder);
+    _exit(0);
+}
+
+static int start_keeper(mps *m, err *e)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return fail(e, "cannot create sockets: %s", strerror(errno));
+    fflush(NULL); /* not twice */
+    m->keeper = fork();
+    if (m->keeper == 0) {
+        setsid();
+        keep(m->folder, ends[0]);
+    }
+    close(ends[0]);
+    m->life = ends[1];
+    if (m->keeper > 0) return 0;
+    m->keeper = 0;
+    close(ends[1]);
+    return fail(e, "cannot start a process: %s", strerror(errno));
+}
+
+/* ---- the daemon ---- */
+
+static int make_place(mps *m, err *e)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (!temporary || !*temporary || strlen(temporary) > LONGEST_PLACE) temporary = "/tmp";
+    snprintf(m->folder, sizeof m->folder, "%s/ablate-mps-XXXXXX", temporary);
+    if (!mkdtemp(m->folder)) /* 0700 */
+        return fail(e, "cannot create a folder in %s: %s", temporary, strerror(errno));
+    char *pipe = path_join(m->folder, "pipe"), *log = path_join(m->folder, "log");
+    int bad = mkdir(pipe, 0700) || mkdir(log, 0700)
+                  ? fail(e, "cannot create a folder in %s: %s", m->folder, strerror(errno))
+                  : 0;
+    if (!bad) setenv(pipes, pipe, 1), setenv(logs, log, 1);
+    free(pipe);
+    free(log);
+    return bad;
+}
+
+/* The last line of the daemon's log, or "". The caller frees it. */
+static char *last_words(void)
+{
+    str text = {0};
+    char *path = path_join(getenv(logs), "control.log"), **lines = NULL, *words = NULL;
+    size_t n = 0;
+    err none = {0};
+    if (!file_lines(path, &text, &lines, &n, &none) && n) words = xstrdup(lines[n - 1]);
+    free(path);
+    free(lines);
+    str_free(&text);
+    return words ? words : xstrdup("");
+}
+
+/* The daemon numbers the GPUs of its own CUDA_VISIBLE_DEVICES anew, and a client's numbers then mean those. So it gets
+ * the variable only if that has names (GPU-..., MIG-...); numbers are for the workers alone. */
+static int start_daemon(err *e)
+{
+    const char *given = getenv(visible);
+    bool named = given && (strstr(given, "GPU-") || strstr(given, "MIG-"));
+    str said = {0};
+    int status = shell_run(named ? "exec " CONTROL " -d 2>&1" : "unset CUDA_VISIBLE_DEVICES; exec " CONTROL " -d 2>&1",
+                           "", 0, &said, true);
+    bool there = false;
+    double start = ticks();
+    while (!status && !(there = answers()) && ticks() - start < PATIENCE) usleep(ASK_AGAIN);
+    char *words = said.n ? trim(said.s) : NULL, *log = last_words(), why[80];
+    int bad = 0;
+    snprintf(why, sizeof why, "started no daemon that answers");
+    if (status) snprintf(why, sizeof why, "ended with status %d", status_of(status));
+    if (status || !there)
+        bad = fail(e, "%s -d %s%s%s%s%s", CONTROL, why, words && *words ? ": " : "", words ? words : "",
+                   *log ? "; its log: " : "", log);
+    free(log);
+    str_free(&said);
+    return bad;
+}
+
+static int start(mps *m, err *e)
+{
+    int bad = make_place(m, e) || start_keeper(m, e) || start_daemon(e) ? -1 : 0;
+    if (bad && !m->keeper && *m->folder) remove_all(m->folder);
+    return bad;
+}
+
+/* ---- for the host ---- */
+
+static int gpus_of(const launch_options *o)
+{
+    return o->gpus > 0 ? o->gpus : o->device && has_prefix(o->device, "cuda:") ? 1 : 0;
+}
+
+int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
+{
+    int gpus = gpus_of(o);
+    const char *given = getenv(pipes), *place = given && *given ? given : usual, *s = gpus == 1 ? "" : "s";
+    if (o->no_mps || gpus <= 0 || at_once <= gpus) return 0;
+    if (!on_path(CONTROL)) {
+        if (has_socket(place))
+            progress_line(p, "mps     %d workers share %d GPU%s by the daemon of %s", at_once, gpus, s, place);
+        else
+            progress_line(p,
+                          "mps     %d workers take turns on %d GPU%s (time slices): their kernels overlap only where "
+                          "%s, which comes with NVIDIA's driver, is on PATH",
+                          at_once, gpus, s, CONTROL);
+        return 0;
+    }
+    if (answers()) {
+        progress_line(p, "mps     %d workers share %d GPU%s by the daemon of %s", at_once, gpus, s, place);
+        return 0;
+    }
+    if (given && *given)
+        return fail(e,
+                    "%s is %s, where no MPS daemon answers; start it (%s -d), unset the variable, or let the %d "
+                    "workers take turns (--no-mps)",
+                    pipes, given, CONTROL, at_once);
+    if (start(m, e)) {
+        mps_end(m, false, p);
+        return fail_in(e, "MPS (with --no-mps the %d workers take turns on %d GPU%s instead): ", at_once, gpus, s);
+    }
+    progress_line(p, "mps     %d workers share %d GPU%s by a daemon of their own", at_once, gpus, s);
+    return 0;
+}
+
+void mps_end(mps *m, bool keep, progress *p)
+{
+    if (*m->folder) unsetenv(pipes), unsetenv(logs);
+    if (m->keeper > 0) {
+        if (keep && send(m->life, "k", 1, MSG_NOSIGNAL) == 1)
+            progress_line(p, "mps     logs of the daemon: %s/log", m->folder);
+        close(m->life);
+        while (waitpid(m->keeper, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    *m = (mps){0};
+}
