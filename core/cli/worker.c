@@ -19,6 +19,7 @@ static const option options[] = {
     {"--ranks", "N", "processes that train this run together", OPTION_COUNT, AT(ranks), 1, COMM_MOST_RANKS},
     {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
     {"--sandbox", NULL, "write below the folder and the cache only, no network", OPTION_FLAG, AT(sandbox)},
+    {"--stay", NULL, "on a GPU: take more runs from standard input", OPTION_FLAG, AT(stay)},
     {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
     {0}};
 

@@ -9,27 +9,7 @@ unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY CUDA_VISIBLE_DEVICES
 mkdir places tools default
 export TMPDIR=$work/places MPS_CALLS=$work/calls MPS_DEFAULT=$work/default
 
-# The stand-in: -d starts a daemon in a session of its own; else it passes on the command of its standard input.
-cat >tools/nvidia-cuda-mps-control <<'SH'
-#!/usr/bin/env bash
-place=${CUDA_MPS_PIPE_DIRECTORY:-$MPS_DEFAULT} mark=$place/nvidia-cuda-mps-control.pid
-lives() { [ -e "$mark" ] && kill -0 "$(cat "$mark")" 2>/dev/null; }
-if [ "${1-}" = -d ]; then
-    echo "start $place $(stat -c %a "$place/..") visible ${CUDA_VISIBLE_DEVICES-none}" >>"$MPS_CALLS"
-    [ -n "${CUDA_MPS_LOG_DIRECTORY-}" ] && echo "stand-in: starting" >"$CUDA_MPS_LOG_DIRECTORY/control.log"
-    [ "${MPS_FAULT-}" != refuses ] || { echo "An instance of this daemon is already running" >&2; exit 1; }
-    [ "${MPS_FAULT-}" != silent ] || exit 0
-    setsid sleep 1000 <&- >&- 2>&- &
-    echo $! >"$mark"
-    exit 0
-fi
-read -r command
-[ "$command" = get_server_list ] || echo "$command $place" >>"$MPS_CALLS"
-lives || { echo "Cannot find MPS control daemon process"; exit 1; }
-[[ $command != quit* ]] || { kill "$(cat "$mark")" && rm "$mark"; }
-exit 0
-SH
-chmod +x tools/nvidia-cuda-mps-control
+cp "$source/tests/shim/nvidia-cuda-mps-control" tools/
 with_tool() { PATH=$work/tools:$PATH "$@"; }
 calls() { cut -d' ' -f1 calls 2>/dev/null | tr '\n' ' '; }
 daemons() { pgrep -fx 'sleep 1000' | while read -r p; do grep -qz "^MPS_CALLS=$work/calls$" "/proc/$p/environ" && echo "$p"; done; }

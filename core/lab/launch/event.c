@@ -128,6 +128,27 @@ static void only(const char *kind)
 }
 void event_stopped(void) { only("stopped"); }
 void event_end(void) { only("end"); }
+void event_idle(void) { only("idle"); }
+
+void event_run_line(str *out, const char *folder, int64_t seed, bool fresh)
+{
+    str_add(out, "run");
+    add_text(out, folder);
+    str_addf(out, "\t%lld\t%d\n", (long long)seed, fresh);
+}
+
+int event_next(FILE *from, char **folder, int64_t *seed, bool *fresh)
+{
+    char *line = NULL, *f[4];
+    size_t cap = 0;
+    int got = getline(&line, &cap, from) > 0;
+    if (got && event_split(line, f, 4) == 4 && same(f[0], "run") && parse_int(f[2], seed))
+        *folder = xstrdup(f[1]), *fresh = same(f[3], "1");
+    else if (got)
+        got = -1;
+    free(line);
+    return got;
+}
 
 int event_split(char *line, char **field, int max)
 {

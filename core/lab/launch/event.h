@@ -16,6 +16,9 @@
  *                                             the last line of a worker that finished: without it, exit status 0 means
  *   that a
  *                                                        plugin or library called exit
+ *   idle                                                 after `end`: the process takes another run
+ *
+ * A worker that stays gets each further run as a line on its standard input: FOLDER SEED FRESH.
  */
 #ifndef ABLATE_EVENT_H
 #define ABLATE_EVENT_H
@@ -42,8 +45,13 @@ void event_error(const char *message);
 void event_diverged(const char *message);
 void event_stopped(void);
 void event_end(void);
+void event_idle(void);
+/* The next run from `from`: 1, 0 at the end, -1: no such line. *folder is the caller's to free. */
+int event_next(FILE *from, char **folder, int64_t *seed, bool *fresh);
 
 /* ---- host's side ---- */
+/* The line that event_next reads. */
+void event_run_line(str *out, const char *folder, int64_t seed, bool fresh);
 /* Splits a line (changed in place) into fields, unescaped; returns their number (at most max; the last takes the
  * rest). */
 int event_split(char *line, char **field, int max);

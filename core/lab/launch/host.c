@@ -151,6 +151,20 @@ static int finish(launcher *l, worker *w, err *e)
     return launch_end(l, w, s, code, sig, what, e);
 }
 
+/* The run is done, and its process waits for another. */
+static int finish_idle(launcher *l, worker *w, err *e)
+{
+    const char *what;
+    resting process = worker_take_process(w);
+    enum db_status s = launch_outcome(l, w, WORKER_DONE, -1, &what);
+    int bad = launch_end(l, w, s, WORKER_DONE, -1, what, e);
+    if (!bad)
+        l->rest[w - l->w] = process;
+    else
+        worker_dismiss(&process), w->gone = true;
+    return bad;
+}
+
 /* A write for this worker failed. If another process took over the run meanwhile (this process slept longer than its
  * lease), kills the worker, because it must not write a checkpoint over the new one's, and continues. Otherwise the
  * database itself fails: -1. */
@@ -184,7 +198,7 @@ static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing t
     if (got <= 0) return got;
     w->facts = DB_PROVENANCE_UNKNOWN;
     err why = {0};
-    if (worker_start(w, (int)(w - l->w), l->o, l->threads, &why)) {
+    if (worker_start(w, &l->rest[w - l->w], (int)(w - l->w), l->o, l->threads, &why)) {
         int bad = db_finish(l->d, &w->claim, DB_FAILED, -1, -1, why.text, e);
         l->p.failed++, l->out->failed++;
         snprintf(w->error, sizeof w->error, "%s", why.text);
@@ -328,7 +342,12 @@ static int listen_once(launcher *l, err *e)
         worker *w = &l->w[who[k]];
         bool ended = false;
         if (!(fds[k].revents & (POLLIN | POLLHUP | POLLERR))) continue;
-        if ((listen_to(l, w, &ended, e) || (ended && finish(l, w, e))) && release_params(l, w, e)) return -1;
+        int bad = listen_to(l, w, &ended, e);
+        if (!bad && w->idle)
+            bad = finish_idle(l, w, e);
+        else if (!bad && ended)
+            bad = finish(l, w, e);
+        if (bad && release_params(l, w, e)) return -1;
     }
     return 0;
 }
@@ -350,6 +369,7 @@ static int loop(launcher *l, err *e)
             if (wait) break;
             more = got > 0 && !launch_interrupts;
         }
+        for (int i = 0; i < l->n_workers && !more; i++) worker_dismiss(&l->rest[i]);
         if (active(l) && listen_once(l, e)) return -1;
         progress_draw(&l->p, l->w, (size_t)l->n_workers, false);
     }
@@ -387,6 +407,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     if (!bad) bad = away ? away_runs(l, o->slurm ? &slurm_engine : &command_engine, e) : loop(l, e);
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);
+    for (int i = 0; i < l->n_workers; i++) worker_dismiss(&l->rest[i]);
     launch_let_signals_go();
     mps_end(&shared, out->failed > 0, &l->p);
     out->left = l->p.total - l->p.done - l->p.failed - l->p.skipped;

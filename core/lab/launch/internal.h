@@ -13,6 +13,8 @@ typedef struct {
     pid_t pid; /* 0: no process */
     int fd;    /* its events; -1: closed */
     bool gone; /* its process has ended and was reaped */
+    int jobs;  /* > 0: where its process is told to train another run */
+    bool idle; /* its process waits for one */
     char *folder, *log, *argv_json;
     int ranks;        /* processes of the run; more than one: pid is mpirun's */
     char *events;     /* with ranks: the file for their events */
@@ -42,8 +44,18 @@ int worker_folder(worker *w, const launch_options *o, err *e);
 /* The command line of its process, NULL-terminated, in w->texts; events go to file descriptor 3. Sets w->device and
  * w->argv_json. */
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads);
-/* Starts the process with its events on fd 3 and its output in FOLDER/log.txt. */
-int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e);
+/* A process that has trained a run and waits for another (worker --stay). pid 0: none. */
+typedef struct {
+    pid_t pid;
+    int fd, jobs;
+} resting;
+/* Gives the run to the process that rests, if there is one and it can take it, or starts one with its events on fd 3
+ * and its output in FOLDER/log.txt. *r is empty afterwards. */
+int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e);
+/* Takes the process of an idle worker, which is then without one. */
+resting worker_take_process(worker *w);
+void worker_dismiss(resting *r);          /* ends it, and waits for that */
+int launch_gpus(const launch_options *o); /* that its runs may get; 0: they use the CPU */
 void worker_clear(worker *w);
 /* Asks for a checkpoint and exit: SIGTERM; with ranks SIGUSR1, which mpirun forwards to all. */
 void worker_ask_stop(worker *w);
@@ -106,6 +118,7 @@ typedef struct {
     const launch_options *o;
     progress p;
     worker w[LAUNCH_MAX];
+    resting rest[LAUNCH_MAX]; /* of the same places */
     int n_workers, threads;
     char owner[128];
     provenance from;

@@ -173,14 +173,14 @@ static int start(mps *m, err *e)
 
 /* ---- for the host ---- */
 
-static int gpus_of(const launch_options *o)
+int launch_gpus(const launch_options *o)
 {
     return o->gpus > 0 ? o->gpus : o->device && has_prefix(o->device, "cuda:") ? 1 : 0;
 }
 
 int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
 {
-    int gpus = gpus_of(o);
+    int gpus = launch_gpus(o);
     const char *given = getenv(pipes), *place = given && *given ? given : usual, *s = gpus == 1 ? "" : "s";
     if (o->no_mps || gpus <= 0 || at_once <= gpus) return 0;
     if (!on_path(CONTROL)) {

@@ -132,6 +132,8 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
         snprintf(w->error, sizeof w->error, "%s", f[1]);
     else if (same(f[0], "end"))
         w->ended = true, w->reported = ticks();
+    else if (same(f[0], "idle"))
+        w->idle = true;
     else if (same(f[0], "stopped"))
         w->reported = ticks();
     else if (same(f[0], "diverged") && n > 1) {

@@ -2,10 +2,13 @@
 #include "lab/launch/internal.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { EVENT_FD = 3, MAX_ARGS = 64 };
@@ -27,7 +30,7 @@ int worker_folder(worker *w, const launch_options *o, err *e)
     return bad;
 }
 
-static void child(char *const *args, const char *program, bool ranked, int events, int log, pid_t host)
+static void child(char *const *args, const char *program, bool ranked, int events, int jobs, int log, pid_t host)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -38,7 +41,7 @@ static void child(char *const *args, const char *program, bool ranked, int event
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != host) _exit(WORKER_STOPPED);
     int nothing = open("/dev/null", O_RDONLY);
-    dup2(nothing, 0);
+    dup2(jobs < 0 ? nothing : jobs, 0);
     dup2(log, 1);
     dup2(log, 2);
     if (events == EVENT_FD)
@@ -65,6 +68,12 @@ static void put_argv(worker *w, char *const *args)
     }
     str_addc(&json, ']');
     w->argv_json = json.s;
+}
+
+/* Where a start takes long, a process trains run after run. */
+static bool stays(const worker *w, const launch_options *o)
+{
+    return launch_gpus(o) > 0 && w->ranks < 2 && !o->slurm && !o->command;
 }
 
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads)
@@ -100,38 +109,90 @@ char **worker_arguments(worker *w, int slot, const launch_options *o, int thread
     for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
         args[n++] = arena_strdup(&w->texts, o->worker_args[i]);
     if (w->claim.anew) args[n++] = arena_strdup(&w->texts, "--fresh");
+    if (stays(w, o)) args[n++] = arena_strdup(&w->texts, "--stay");
     args[n] = NULL;
     put_argv(w, args);
     return args;
 }
 
-int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e)
+static int begun(worker *w, pid_t pid, int fd, int jobs)
 {
-    int ends[2];
+    w->pid = pid, w->fd = fd, w->jobs = jobs;
+    w->started = w->news = ticks();
+    snprintf(w->phase, sizeof w->phase, "starting");
+    return 0;
+}
+
+resting worker_take_process(worker *w)
+{
+    resting r = {w->pid, w->fd, w->jobs};
+    w->fd = -1, w->jobs = 0;
+    return r;
+}
+
+void worker_dismiss(resting *r)
+{
+    enum { PATIENCE = 10 }; /* seconds */
+    if (!r->pid) return;
+    close(r->jobs);
+    close(r->fd);
+    double since = ticks();
+    pid_t gone;
+    while ((gone = waitpid(r->pid, NULL, WNOHANG)) == 0 || (gone < 0 && errno == EINTR)) {
+        if (ticks() - since > PATIENCE) kill(r->pid, SIGKILL);
+        usleep(5000);
+    }
+    *r = (resting){0};
+}
+
+/* false: it rests no more. */
+static bool hand_over(const worker *w, const resting *r)
+{
+    str line = {0};
+    event_run_line(&line, w->folder, w->claim.seed, w->claim.anew);
+    struct pollfd ended = {.fd = r->fd, .events = POLLIN};
+    bool given = poll(&ended, 1, 0) == 0 && send(r->jobs, line.s, line.n, MSG_NOSIGNAL) == (ssize_t)line.n;
+    str_free(&line);
+    return given;
+}
+
+int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e)
+{
+    int ends[2], jobs[2] = {-1, -1};
     if (worker_folder(w, o, e)) return -1;
+    if (r->pid && w->ranks < 2 && hand_over(w, r)) {
+        worker_arguments(w, slot, o, threads);
+        begun(w, r->pid, r->fd, r->jobs);
+        *r = (resting){0};
+        return 0;
+    }
+    worker_dismiss(r);
     int log = open(w->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (log < 0) return fail(e, "%s: cannot write: %s", w->log, strerror(errno));
     if (w->ranks > 1 ? ranks_pipe(w, ends, e) : pipe2(ends, O_CLOEXEC)) {
         close(log);
         return fail(e, "cannot create a pipe for a worker: %s", strerror(errno));
     }
+    if (stays(w, o) && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, jobs)) {
+        close(log), close(ends[0]), close(ends[1]);
+        return fail(e, "cannot create sockets for a worker: %s", strerror(errno));
+    }
     char **args = worker_arguments(w, slot, o, threads);
     pid_t host = getpid();
     w->pid = fork();
-    if (w->pid == 0) child(args, o->program, w->ranks > 1, ends[1], log, host);
+    if (w->pid == 0) child(args, o->program, w->ranks > 1, ends[1], jobs[1], log, host);
     close(ends[1]);
     close(log);
+    if (jobs[1] >= 0) close(jobs[1]);
     if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* whichever of both comes first */
     if (w->pid < 0) {
         close(ends[0]);
+        if (jobs[0] >= 0) close(jobs[0]);
         w->pid = 0;
         return fail(e, "cannot start a worker: %s", strerror(errno));
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    w->fd = ends[0];
-    w->started = w->news = ticks();
-    snprintf(w->phase, sizeof w->phase, "starting");
-    return 0;
+    return begun(w, w->pid, ends[0], jobs[0] > 0 ? jobs[0] : 0);
 }
 
 void worker_clear(worker *w)
@@ -143,6 +204,7 @@ void worker_clear(worker *w)
     if (w->events && w->fd >= 0) unlink(w->events);
     free(w->events);
     if (w->fd >= 0) close(w->fd);
+    if (w->jobs > 0) close(w->jobs);
     str_free(&w->buffer);
     free(w->points);
     arena_free(&w->texts);

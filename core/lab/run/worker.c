@@ -1,7 +1,6 @@
-/* worker.c - one run from its settings to its results; read do_run from top to bottom. score.c computes its scores. */
-#include "base/sandbox.h"
+/* worker.c - one run from its settings to its results; read worker_do from top to bottom. score.c computes its scores,
+ * process.c is the process around it. */
 #include "lab/run/worker.h"
-#include "tensor/cpu/floor.h"
 #include "network/check/known.h"
 #include "tensor/comm/comm.h"
 #include "text/data/dataset.h"
@@ -9,7 +8,6 @@
 #include "network/decode/constrain.h"
 #include "tensor/device/device.h"
 #include "lab/launch/event.h"
-#include "tensor/graph/profile.h"
 #include "network/model/costs.h"
 #include "network/model/fusion.h"
 #include "network/model/groups.h"
@@ -22,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -35,7 +32,7 @@ typedef worker_run run;
  * written atomically, and the last checkpoint stands. */
 enum { STOP_PATIENCE = 5 }; /* seconds */
 static volatile sig_atomic_t stop_asked, training;
-static volatile double longest_step; /* seconds */
+static volatile double longest_step, last_step; /* seconds; ticks() */
 static void ask_stop(int signal_number)
 {
     (void)signal_number;
@@ -53,6 +50,14 @@ static void step_too_long(int signal_number)
     (void)signal_number;
     _exit(WORKER_STOPPED);
 }
+void worker_obey(bool rank)
+{
+    signal(SIGTERM, ask_stop);
+    signal(SIGALRM, step_too_long);
+    if (rank) signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards this signal, and leaves time for a checkpoint */
+    longest_step = last_step = 0;
+}
+bool worker_asked_to_stop(void) { return stop_asked; }
 static bool should_stop(void *self)
 {
     (void)self;
@@ -92,10 +97,9 @@ static void recorded_results(const run *r)
 static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
 {
     (void)self;
-    static double last;
     double t = ticks();
-    if (last > 0 && t - last > longest_step) longest_step = t - last;
-    last = t;
+    if (last_step > 0 && t - last_step > longest_step) longest_step = t - last_step;
+    last_step = t;
     event_progress(step, total, ppl, tokens_per_second);
 }
 
@@ -115,11 +119,12 @@ static void clear_folder(const char *folder, bool all) /* half-written files; or
 
 /* One process at a time works in a run's folder: that of a host that was killed may still be writing its
  * checkpoint. The lock goes with the process. Where a file system knows no locks there is none. */
-static int take_folder(const job *j, err *e)
+static int take_folder(run *r, err *e)
 {
     enum { PATIENCE = 120 }; /* seconds: one step and one checkpoint of the other process */
+    const job *j = &r->job;
     char *path = path_join(j->folder, "lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), bad = 0;
+    int fd = r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), bad = 0;
     double start = ticks();
     bool told = false;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && (errno == EWOULDBLOCK || errno == EINTR) && !bad) {
@@ -131,7 +136,7 @@ static int take_folder(const job *j, err *e)
     }
     free(path);
     if (!bad) clear_folder(j->folder, j->fresh);
-    return bad; /* fd stays open: it is the lock */
+    return bad; /* it stays open: it is the lock */
 }
 
 /* ---- the steps of a run ---- */
@@ -331,26 +336,33 @@ static void report_costs(run *r)
 
 static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 
-static void report_process(void)
+double worker_core_seconds(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return seconds_of(use.ru_utime) + seconds_of(use.ru_stime);
+}
+
+static void report_process(const run *r)
 {
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
-    event_fact_number("core_seconds", seconds_of(use.ru_utime) + seconds_of(use.ru_stime));
+    event_fact_number("core_seconds", worker_core_seconds() - r->core_seconds);
 }
 
 /* Joins the other ranks, if any; only rank 0 reports to the host and writes in the folder. */
 static int join_ranks(run *r, err *e)
 {
     int rank = 0, ranks = 1, here = 0;
-    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? take_folder(&r->job, e) : -1;
+    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? take_folder(r, e) : -1;
     comm_place(&rank, &ranks, &here);
     if (!(r->on = device_open_rank(r->job.device, here, e)) ||
         !(r->comm = comm_open(r->on, r->job.folder, (int)r->job.ranks, e)))
         return -1;
     r->leads = comm_leads(r->comm);
     if (!r->leads) events_open(-1);
-    return (r->leads && take_folder(&r->job, e)) || comm_barrier(r->comm, e) ? -1 : 0;
+    return (r->leads && take_folder(r, e)) || comm_barrier(r->comm, e) ? -1 : 0;
 }
 
 /* After the last update rank 0 continues alone, on the cores of its machine's other ranks. */
@@ -363,7 +375,7 @@ static void leave_ranks(run *r)
 }
 
 /* The way of the data, once. */
-static train_outcome do_run(run *r, err *e)
+train_outcome worker_do(run *r, err *e)
 {
     event_phase("data");
     if (join_ranks(r, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e)) return TRAIN_FAILED;
@@ -384,7 +396,7 @@ static train_outcome do_run(run *r, err *e)
     if (!r->leads) return outcome;
     if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* asked after the last step */
     report_costs(r);
-    report_process();
+    report_process(r);
     if (outcome != TRAIN_DONE) return outcome;
     event_phase("score");
     if (score_perplexity(r, e)) return TRAIN_FAILED;
@@ -399,11 +411,11 @@ static train_outcome do_run(run *r, err *e)
     char *path = path_join(r->job.folder, "model.safetensors");
     if (file_exists(path)) event_artifact("model", path);
     free(path);
-    report_process(); /* again, with scores and decoding */
+    report_process(r); /* again, with scores and decoding */
     return TRAIN_DONE;
 }
 
-static void close_run(run *r)
+void worker_close(run *r)
 {
     free(r->nll);
     free(r->hits);
@@ -414,72 +426,5 @@ static void close_run(run *r)
     vocab_free(r->src);
     if (r->task && r->task_self) r->task->close(r->task_self);
     arena_free(&r->memory);
-}
-
-/* Events go to a descriptor opened by the host, or to a named file. */
-static int open_events(job *j, err *e)
-{
-    if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
-        return fail(e, "%s: %s", j->events, strerror(errno));
-    if (j->ranks > 1) {
-        signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards this signal, and leaves time for a checkpoint */
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-    }
-    events_open((int)j->fd);
-    return 0;
-}
-
-/* A failing rank reports its error and ends the others. The rank that reports to the host goes first, because all often
- * fail alike. */
-static void give_up(const run *r, const err *e)
-{
-    enum { OTHERS = 2 }; /* seconds */
-    const comm *c = r->comm;
-    if (!r->leads) sleep(OTHERS);
-    events_open((int)r->job.fd);
-    str message = {0};
-    str_addf(&message, "rank %d: %s", c->rank, e->text);
-    event_error(str_text(&message));
-    fprintf(stderr, "error: %s\n", str_text(&message));
-    fflush(stderr);
-    c->m->abort(WORKER_FAILED);
-}
-
-static int shut_in(const job *j, err *e)
-{
-    const char *writable[3] = {j->folder}, *mps = getenv("CUDA_MPS_PIPE_DIRECTORY");
-    bool device = !same(j->device, "cpu");
-    size_t n = 1;
-    if (j->cache_dir && !make_folders(j->cache_dir, e)) writable[n++] = j->cache_dir;
-    if (device && mps && is_folder(mps)) writable[n++] = mps; /* its daemon's pipes */
-    return e->text[0] ? -1 : sandbox_enter(writable, n, device, e);
-}
-
-int worker_run_job(worker_job *j, err *e)
-{
-    run r = {.leads = true};
-    signal(SIGTERM, ask_stop);
-    signal(SIGALRM, step_too_long);
-    r.job = *j;
-    if (open_events(j, e)) return -1;
-    if (j->sandbox && shut_in(j, e)) return event_error(e->text), WORKER_FAILED;
-    cpu_threads((int)r.job.threads);
-    profile_enable(r.job.profile);
-    train_outcome outcome = do_run(&r, e);
-    if (r.job.profile) {
-        double flops = 0, bytes = 0;
-        if (!on_device(r.on)) cpu_floors(&flops, &bytes);
-        profile_print(stderr, flops, bytes);
-    }
-    close_run(&r);
-    if (r.comm) give_up(&r, e);
-    if (outcome == TRAIN_FAILED) event_error(e->text), fprintf(stderr, "error: %s\n", e->text);
-    if (outcome == TRAIN_DIVERGED) event_diverged(e->text), fprintf(stderr, "%s\n", e->text);
-    if (outcome == TRAIN_STOPPED) event_stopped();
-    if (outcome == TRAIN_DONE) event_end();
-    if (!r.leads && outcome != TRAIN_FAILED) return WORKER_DONE; /* rank 0's status is the run's */
-    return outcome == TRAIN_DONE       ? WORKER_DONE
-           : outcome == TRAIN_STOPPED  ? WORKER_STOPPED
-           : outcome == TRAIN_DIVERGED ? WORKER_DIVERGED
-                                       : WORKER_FAILED;
+    if (r->lock >= 0) close(r->lock);
 }

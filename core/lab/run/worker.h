@@ -1,4 +1,4 @@
-/* worker.h - a run in its worker process: worker.c opens and trains it, score.c and contrast.c score it. */
+/* worker.h - a run in its worker process (process.c): worker.c opens and trains it, score.c and contrast.c score it. */
 #ifndef ABLATE_WORKER_H
 #define ABLATE_WORKER_H
 #include "tensor/comm/comm.h"
@@ -16,6 +16,7 @@ typedef struct {
     const char *events;    /* file or pipe for events of ranks, whose launcher passes on no descriptors */
     bool profile, sandbox; /* sandbox: writes below folder and cache_dir only, no network (base/sandbox.h) */
     bool fresh;            /* ignore files already in the folder */
+    bool stay;             /* take more runs from standard input (lab/launch/event.h) */
 } worker_job;
 
 typedef struct {
@@ -34,7 +35,9 @@ typedef struct {
     const backend *on;
     model model;
     bool model_open;
-    bool check_failed; /* told already */
+    int lock;            /* of the folder; -1: none */
+    double core_seconds; /* of this process before the run */
+    bool check_failed;   /* told already */
     train_result trained;
     const comm *comm;               /* the other ranks; NULL: none */
     bool leads;                     /* this is rank 0, or the only process */
@@ -43,9 +46,15 @@ typedef struct {
         *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
 } worker_run;
 
-/* Trains and scores one run; its events go to the host. Returns a worker's exit code (lab/launch/event.h), or -1 and
- * sets *e if it cannot reach the host. */
+/* Trains and scores one run, or one after another if it may stay; its events go to the host. Returns a worker's exit
+ * code (lab/launch/event.h), or -1 and sets *e if it cannot reach the host. */
 int worker_run_job(worker_job *j, err *e);
+
+train_outcome worker_do(worker_run *r, err *e);
+void worker_close(worker_run *r);
+void worker_obey(bool rank); /* takes the signals that ask to stop; before each run */
+bool worker_asked_to_stop(void);
+double worker_core_seconds(void); /* of this process so far */
 
 extern const char *const worker_split_names[AB_SPLITS];
 bool worker_decoder_only(const worker_run *r);

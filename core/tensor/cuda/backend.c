@@ -54,7 +54,7 @@ typedef struct {
     piece *piece;
     int n_pieces;
 } range;
-static int64_t graphs_written; /* since the program began */
+static int64_t graphs_written; /* since the GPU was opened */
 typedef struct {
     range at[PHASES][PHASES];
     int64_t calls; /* of all phases */
@@ -304,6 +304,7 @@ static void close_device(void)
     dnn_close();
     product_close();
     gpu_close();
+    graphs_written = 0;
 }
 
 static const char *libraries(void)

@@ -92,7 +92,7 @@ void lt_close(void)
     for (size_t i = 0; i < table_size; i++) free_plan(&table[i]);
     free(table);
     table = NULL;
-    table_size = table_used = 0;
+    table_size = table_used = 0, failures = 0;
     lt_forget_choices();
     if (handle) lt.cublasLtDestroy(handle);
     handle = NULL;

@@ -21,7 +21,11 @@ int product_open(err *e)
     (void)e;
     return 0;
 }
-void product_close(void) { forget_bits(); }
+void product_close(void)
+{
+    forget_bits();
+    counts = (product_count){0};
+}
 static bool library_wanted(void) { return false; }
 const char *product_library(void) { return "own kernels"; }
 static int by_library(const product *p)
@@ -57,6 +61,7 @@ int product_open(err *e)
 void product_close(void)
 {
     forget_bits();
+    counts = (product_count){0};
     lt_close();
 }
 const char *product_library(void)

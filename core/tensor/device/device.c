@@ -125,6 +125,12 @@ const backend *device_open(const char *name, err *e)
     return b;
 }
 
+void device_close(const backend *b)
+{
+    const char *why = NULL;
+    if (b && on_device(b)) cuda(&why)->close();
+}
+
 const backend *device_open_rank(const char *name, int here, err *e)
 {
     const char *why = NULL;

@@ -231,6 +231,7 @@ void dnn_attend_close(void)
     free(plans);
     plans = NULL;
     n_plans = plans_cap = 0;
+    count = (dnn_attend_count){0};
 }
 
 /* ---- running ---- */
@@ -327,7 +328,7 @@ int dnn_attend_supported(const gpu_attention *a, const attend_extent *x, bool ba
     return rc;
 }
 #else
-void dnn_attend_close(void) {}
+void dnn_attend_close(void) { count = (dnn_attend_count){0}; }
 int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
 {
     (void)a, (void)x, (void)backward, (void)e;

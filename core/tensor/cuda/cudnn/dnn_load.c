@@ -85,5 +85,5 @@ void dnn_close(void)
 #else
 #include "tensor/cuda/cudnn/dnn_attend.h"
 const char *dnn_library(void) { return "cuDNN: this was built without its header, cudnn.h"; }
-void dnn_close(void) {}
+void dnn_close(void) { dnn_attend_close(); }
 #endif
