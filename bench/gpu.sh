@@ -5,16 +5,19 @@
 # usage: bench/gpu.sh first|rival|table3|again PACK [--only REGEX] [--seeds LIST]
 #   PACK    the folder or archive that bench/pack.sh made
 #   first   correctness and speed: the GPU tests (failed ones again with each fallback), `ablate check`, the sanitizers,
-#   a row of Table 3
-#           twice, training, decoding, cuBLASLt's algorithms, Nsight Compute's counters of one step
+#           a row of Table 3 twice, training, decoding, cuBLASLt's algorithms, runs that share the GPU, Nsight Compute's
+#           counters of one step
 #   rival   PyTorch on the same work; ablate then uses cuBLASLt from PyTorch's packages
 #   table3  Table 3 on Multi30k, all rows with --seeds (1..3): its JSON for experiments/recorded
 #   again   after a repair: the tests, `ablate check`, the row of Table 3, training and decoding
 #   --only  run the gate and only parts whose names match; with `again` any part of `first`
 # Results: $OUT (./gpu-results), written as each part ends: parts.tsv, parts/N.out and .err, log.txt. At the end, if
 # there is a Python: results.json and table.txt (or later elsewhere: bench/gpu_table.py OUT LENGTHS OUT/results.json).
-#   LIMIT    seconds in total (570); parts that no longer fit are skipped and listed in the report
-#   PYTHON   an interpreter; for rival with PyTorch for CUDA (python3)
+# All that is left after that is at most eight files: report.txt, parts.tsv, log.txt, table.txt, results.json, the
+# record of Table 3, and the others in rest.tar.gz.
+#   LIMIT    seconds in total (530); parts that no longer fit are skipped and listed in the report
+#   PYTHON   an interpreter; for rival with PyTorch for CUDA (python3, else any that has PyTorch)
+#   SEARCH   folder in which NVIDIA's tools, libraries and PyTorch are searched where they are at no usual place (/)
 #   BEFORE   results.json of an earlier call, for comparison in the table
 #   WORKERS  simultaneous runs of Table 3 (4)
 #   MINI     not empty: smallest sizes, to test this script on the emulated GPU (tests/cli/gpu_script.sh)
@@ -40,7 +43,17 @@ what=${arguments[0]} pack=${arguments[1]}
 work=$(mktemp -d)
 pids=()
 sampler=
-trap 'kill "${pids[@]}" $sampler 2>/dev/null; rm -rf "$work"' EXIT
+out=
+trap 'kill "${pids[@]}" $sampler 2>/dev/null; [ -z "$out" ] || few_files; rm -rf "$work"' EXIT
+# Leaves few files: what is not among these goes into an archive.
+few_files() {
+    local rest
+    cd "$out" || return
+    mapfile -t rest < <(find . -mindepth 1 -maxdepth 1 ! -name log.txt ! -name parts.tsv ! -name report.txt \
+        ! -name table.txt ! -name '*.json' ! -name rest.tar.gz)
+    tar -czf "$work/rest.tar.gz" "${rest[@]}" && cp "$work/rest.tar.gz" . && rm -rf "${rest[@]}"
+    cd - >/dev/null || return
+}
 if [ -f "$pack" ]; then
     tar -C "$work" -xf "$pack" 2>/dev/null || "${PYTHON:-python3}" -m tarfile -e "$pack" "$work" || exit 1 # without xz
     pack=$work/ablate-gpu
@@ -49,10 +62,10 @@ pack=$(cd -- "$pack" && pwd) || exit 1
 lengths=$pack/lengths
 [ -x "$pack/ablate" ] && [ -f "$lengths/wmt-like-25k.txt" ] || { echo "gpu.sh: no ablate or no lengths in $pack" >&2
 exit 1; }
-out=${OUT:-./gpu-results}
-rm -rf "$out/parts"
-mkdir -p "$out/parts" && out=$(cd -- "$out" && pwd)
-python=${PYTHON:-python3} limit=${LIMIT:-570} mini=${MINI:-} number=0
+mkdir -p "${OUT:=./gpu-results}" && out=$(cd -- "$OUT" && pwd) || exit 1
+rm -rf "$out/parts" "$out/rest.tar.gz"
+mkdir "$out/parts" || exit 1
+python=${PYTHON:-python3} limit=${LIMIT:-530} mini=${MINI:-} number=0
 ablate=$pack/ablate with=$pack/with table3=${TABLE3:-$pack/experiments/table3-multi30k.ini}
 small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt long=$lengths/long-25k.txt
 export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor \
@@ -156,26 +169,67 @@ sample() { # clocks, power and memory every second: the table says what they wer
         --format=csv,noheader,nounits -l 1 >"$out/samples.csv" 2>/dev/null &
     sampler=$!
 }
-# Where cuBLASLt is in none of the places that ablate knows, any place will do; without it our own kernels can still be
-# tested.
-find_cublaslt() {
-    local file
-    [ -z "${ABLATE_CUBLASLT:-}${ABLATE_PRODUCT:-}" ] && "$ablate" devices 2>&1 | grep -q 'cuBLASLt.*was not found' ||
-        return 0
-    file=$(timeout 20 find / -xdev -name 'libcublasLt.so.1[23]*' -not -path '/proc/*' 2>/dev/null | sort | head -1)
-    if [ -n "$file" ]; then export ABLATE_CUBLASLT=$file; else export ABLATE_PRODUCT=own; fi
-    echo "cuBLASLt: ${file:-none, our own kernels multiply}" | tee -a "$out/log.txt"
+# What is not where programs look for it may be anywhere: one pass over the file system, when it is first needed.
+everywhere() { # REGEX of paths: the shortest that matches, or nothing
+    local names=(-name nvcc -o -name ncu -o -name compute-sanitizer -o -name nvidia-smi -o -name nvidia-cuda-mps-control
+        -o -name 'libcublasLt.so.1[23]*' -o -name 'libcudnn.so.9*' -o -path '*/torch/version.py')
+    [ -e "$work/everywhere" ] || timeout 30 find "${SEARCH:-/}" \( -path /proc -o -path /sys -o -path /dev -o \
+        -path "$work" -o -path "$pack" \) -prune -o \( -type f -o -type l \) \( "${names[@]}" \) -print \
+        2>/dev/null >"$work/everywhere"
+    grep -E -- "$1" "$work/everywhere" | awk '{print length, $0}' | sort -n | head -n 1 | cut -d' ' -f2-
+}
+say() { echo "$*" | tee -a "$out/log.txt"; }
+find_tools() {
+    local tool file
+    for tool in nvidia-smi nvcc compute-sanitizer ncu nvidia-cuda-mps-control; do
+        command -v $tool >/dev/null && continue
+        file=$(everywhere "/$tool\$")
+        [ -n "$file" ] && [ -x "$file" ] && PATH=$PATH:${file%/*}
+        say "$tool: ${file:-nowhere}"
+    done
+    file=$(command -v nvcc) && [ -z "${CUDA_HOME:-}" ] && export CUDA_HOME=${file%/bin/nvcc}
+}
+has_torch() { "$1" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null; }
+# An interpreter with PyTorch; its environment also has NVIDIA's libraries, which ablate then finds.
+find_torch() {
+    local file root each
+    [ -z "${PYTHON:-}" ] && ! has_torch "$python" && [ -z "${torch_sought:-}" ] || return 0
+    torch_sought=1
+    file=$(everywhere '/python3[^/]*/(site|dist)-packages/torch/version.py$')
+    root=${file%/lib*/python3*}
+    for each in "$root/bin/python3" "$root/bin/python"; do
+        [ -n "$file" ] && has_torch "$each" || continue
+        python=$each
+        [ -n "${VIRTUAL_ENV:-}" ] || export VIRTUAL_ENV=$root
+        say "PyTorch: $python" && return
+    done
+    say "PyTorch: ${file:-nowhere}"
+}
+# Without cuBLASLt our own kernels can still be tested.
+find_libraries() {
+    local file name
+    [ -z "${ABLATE_CUBLASLT:-}${ABLATE_PRODUCT:-}" ] || return 0
+    missing() { "$ablate" devices 2>&1 | grep -qi "$1.*was not found"; }
+    missing cublasLt && find_torch
+    for name in cublasLt cudnn; do
+        missing $name || continue
+        file=$(everywhere "/lib$name\.so[^/]*\$")
+        [ -n "$file" ] && export "ABLATE_${name^^}=$file"
+        [ -z "$file" ] && [ $name = cublasLt ] && export ABLATE_PRODUCT=own
+        say "$name: ${file:-nowhere}"
+    done
 }
 gate() {
     local keep=$only rc=0
     local steps=("$ablate" bench train --config "$(size_of small)" --device cuda --lengths "$small" --steps 5 --warmup \
         1)
     only=
+    find_tools
     part 30 "facts" bash -c \
         'nvidia-smi --format=csv --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,clocks.mem,power.limit
         nvidia-smi | tail -15; nvcc --version | tail -2; uname -a; nproc; cat "$0/version.txt"; true' "$pack"
     sample
-    find_cublaslt
+    find_libraries
     part 30 "devices" "$ablate" devices
     if ! grep -q '^cuda:0 .*compute capability' "$out/parts/$number.out"; then
         echo "gpu.sh: no GPU can be opened, or there was no time to:" &&
@@ -220,23 +274,25 @@ sanitizers() {
 }
 
 # Table 3's base row twice: against each other bit by bit, and dev perplexity against the CPU's record.
-base_row() { # NAME DATABASE
-    part 100 "$1" "$ablate" run "$table3" --only base --seeds 1 --device cuda --workers 1 --no-check --progress plain \
-        --db "$2"
+base_row() { # NAME DATABASE SEEDS WORKERS
+    part 100 "$1" "$ablate" run "$table3" --only base --seeds "$3" --device cuda --workers "$4" --no-check --progress \
+        plain --db "$2"
 }
 bits() {
-    local a=$out/base-1.db b=$out/base-2.db
+    local a=$out/base-1.db b=$out/base-2.db c=$out/base-3.db
     if [ ! -f "$table3" ] || { [ -z "${TABLE3:-}" ] && [ ! -d "$ABLATE_DATA/multi30k" ]; }; then
         echo "      no row of Table 3: no $table3, or no Multi30k in $ABLATE_DATA" | tee -a "$out/log.txt"
         return
     fi
     rm -rf "$out"/base-*.db*
-    base_row "table 3 base" "$a" || return
+    base_row "table 3 base" "$a" 1 1 || return
     part 20 "table 3 base, dev PPL" bash "$here/gpu_compare.sh" ppl "$ablate" "$a" \
         "${RECORD:-$pack/experiments/recorded/table3-multi30k.json}"
     if [ $what = first ]; then
-        base_row "table 3 base, once more" "$b"
+        base_row "table 3 base, once more" "$b" 1 1
         part 20 "table 3 base, the same bits" bash "$here/gpu_compare.sh" models "$a" "$b"
+        base_row "table 3 base, beside another run" "$c" 1,2 2 # under MPS, where that is
+        part 20 "table 3 base, the same bits beside another run" bash "$here/gpu_compare.sh" models "$a" "$c"
     fi
     find "$out" -name '*.safetensors' -delete
 }
@@ -289,12 +345,24 @@ attention() { # sentences of 512 tokens: our kernels and cuDNN
 # Runs of the small model at once, each its own process; all measure over the same seconds.
 together_script='at=$(date +%s.%N -d "+$6 seconds"); for i in $(seq $1); do "$2" bench train --lengths "$3" --config "$5" --device cuda \
     --seconds "$4" --start-at "$at" & pids+=($!); done; for p in "${pids[@]}"; do wait $p || bad=1; done; exit ${bad:-0}'
+# The same under MPS, whose daemon lets their kernels overlap.
+mps_script='command -v nvidia-cuda-mps-control >/dev/null || { echo "nvidia-cuda-mps-control is not here"; exit 77; }
+place=$(mktemp -d) && mkdir "$place/pipe" "$place/log" || exit 1
+export CUDA_MPS_PIPE_DIRECTORY=$place/pipe CUDA_MPS_LOG_DIRECTORY=$place/log
+(unset CUDA_VISIBLE_DEVICES && nvidia-cuda-mps-control -d) ||
+    { cat "$place"/log/* 2>/dev/null; rm -rf "$place"; echo "no MPS daemon starts" >&2; exit 1; }
+bash -c "$@" || rc=$?
+echo quit -t 5 | nvidia-cuda-mps-control
+[ -z "${rc-}" ] || tail -n 20 "$place"/log/* >&2
+rm -rf "$place" && exit "${rc-0}"'
 together() {
-    local n early
+    local n early arguments
     for n in 1 4 8; do
         early=$((5 + n)) # seconds until all measure
         [ -n "$mini" ] && early=1
-        part 50 "together $n" bash -c "$together_script" _ $n "$ablate" "$small" "$(brief 4)" "$(size_of small)" $early
+        arguments=("$together_script" _ $n "$ablate" "$small" "$(brief 4)" "$(size_of small)" $early)
+        part 50 "together $n" bash -c "${arguments[@]}"
+        [ $n = 1 ] || part 60 "together $n, MPS" bash -c "$mps_script" _ "${arguments[@]}"
     done
 }
 # cuBLASLt's algorithms: the eight that its heuristic puts first are timed for every shape; choices-CONFIG.tsv has them
@@ -420,7 +488,7 @@ report() {
     "$python" "$here/gpu_table.py" "$out" "$lengths" "$out/results.json" ${BEFORE:+"$BEFORE"} | tee "$out/table.txt"
 }
 
-[ $what = rival ] && torch_cublaslt
+[ $what = rival ] && find_torch && torch_cublaslt
 gate
 case $what in
 first) tests; plugins; bits; timings; decoding; sanitizers; choices; together; counters; attention ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Comparisons for bench/gpu.sh; each prints what it compares and fails if there is a difference.
 #
-# usage: gpu_compare.sh models A.db B.db                 compares the models of the two databases' runs byte by byte
+# usage: gpu_compare.sh models A.db B.db                 compares the models of A's runs with those of B's byte by byte
 #        gpu_compare.sh ppl ABLATE RUN.db RECORD.json    base's dev perplexity differs from a recorded experiment's by
 #        at most 5 %
 #        gpu_compare.sh outputs FILE...                  outputs of `ablate bench decode`: equal in all files
@@ -12,8 +12,12 @@ ppl_of() { # ABLATE DATABASE
 }
 case ${1-} in
 models)
-    cmp "$2".runs/*/*/model.safetensors "$3".runs/*/*/model.safetensors &&
-        echo "every byte of the two models is the same"
+    n=0
+    for model in "$2".runs/*/*/model.safetensors; do
+        cmp "$model" "$3.runs/${model#"$2".runs/}" || exit 1
+        n=$((n + 1))
+    done
+    echo "every byte of the two models is the same ($n compared)"
     ;;
 ppl)
     folder=$(mktemp -d)

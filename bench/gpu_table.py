@@ -227,8 +227,8 @@ def training_rows(found, files, ceilings):
             batches = files["small" if config == "small" else "wmt"]
             floor = 1e3 * sum(step_floor(config, b, ceilings, precision) for b in batches) / len(batches)
             modes = [(v, m) for v, m in found.rivals("ms_per_step", what="train", config=config) if m.startswith("fp32") == (precision == "fp32")]
-            for how in ("graph", "stream", "graph, weight gradients on a branch", "graph, algorithms chosen by time", "graph, odd vocabulary",
-                        "graph, with a batch of pairs", "graph, optimizer compiled"):
+            for how in ("graph", "stream", "graph, plain products", "graph, algorithms chosen by time", "graph, odd vocabulary",
+                        "graph, with a batch of pairs"):
                 ours = found.ours(f"train {config} {precision} {how}", "ms_per_step")
                 if ours is not None or (how == "graph" and modes):
                     yield line(f"train {config} {precision}, {how}", floor, ours, modes[0] if modes else None, "ms/step")
@@ -265,15 +265,15 @@ def decode_rows(found, files, ceilings):
 
 def together_rows(found):
     one = found.ours("together 1", "target_tokens_per_s")
-    for n in (1, 4, 8):
-        rows = found.parts.get(f"together {n}", {}).get("rows", [])
+    for n, how in ((1, ""), (4, ""), (4, ", MPS"), (8, ""), (8, ", MPS")):
+        rows = found.parts.get(f"together {n}{how}", {}).get("rows", [])
         if len(rows) == n:
             total, late = sum(r["target_tokens_per_s"] for r in rows), max(r["late_s"] for r in rows)
             words = f"{number(total / one)} of one run" if one else "-"
             if late:
                 words += f", but {late:.1f} s late: not all at once"
-            yield dict(what=f"{n} small runs at once", unit="tok/s", ours=total, text=f"{f'{n} small runs at once':40}{'tok/s':>8}{'-':>12}"
-                       f"{number(total, 0):>12}{'-':>12}{'-':>8}{'-':>9}  {words}")
+            what = f"{n} small runs at once{how}"
+            yield dict(what=what, unit="tok/s", ours=total, text=f"{what:40}{'tok/s':>8}{'-':>12}{number(total, 0):>12}{'-':>12}{'-':>8}{'-':>9}  {words}")
 
 
 def complaint(part):

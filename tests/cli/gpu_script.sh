@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh completely on the emulated GPU in the
 # smallest sizes, so that no line of them runs for the first time on a borrowed GPU. Stand-ins replace NVIDIA's tools
-# and PyTorch: they record their arguments and print plausible output. TORCH: an interpreter with PyTorch, to run its
-# programs too, on the CPU.
+# and PyTorch: they record their arguments and print plausible output. They lie where no program looks for them, there
+# is no network where the system lets a user do without, and each stage is broken once. TORCH: an interpreter with
+# PyTorch, to run its programs too, on the CPU.
 set -u
 program=$1 sources=$2
 build=$(dirname -- "$program")
@@ -17,26 +18,35 @@ has() { grep -qE -- "$2" "$1" || { wrong "${1##*/} has no line like '$2':" && ta
 } # FILE PATTERN
 
 # ---- stand-ins -------------------------------------------------------------------------------------------------------
-mkdir "$folder/tools" "$folder/log"
-export PATH=$folder/tools:$PATH STAND_IN_LOG=$folder/log/tools.txt REAL_PYTHON=${TORCH:-$(command -v python3)}
-stand_in() { cat >"$folder/tools/$1" && chmod +x "$folder/tools/$1"; }
-stand_in nvidia-smi <<'SH'
-#!/usr/bin/env bash
+# BROKEN: a regular expression; the stand-ins whose names match fail.
+mkdir "$folder/log" "$folder/tmp"
+machine=$folder/machine kit=machine/opt/kit-13/bin env=machine/srv/deep/.venv
+export SEARCH=$machine STAND_IN_LOG=$folder/log/tools.txt REAL_PYTHON=${TORCH:-$(command -v python3)} TMPDIR=$folder/tmp
+export MPS_CALLS=$folder/log/mps.txt MPS_DEFAULT=$folder/no-daemon
+unset VIRTUAL_ENV CONDA_PREFIX CUDA_HOME CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY PYTHON
+stand_in() { # FOLDER NAME: the script on standard input, after a line that may let it fail
+    mkdir -p "$folder/$1"
+    {
+        echo '#!/usr/bin/env bash'
+        echo '[[ ${0##*/} =~ ^(${BROKEN:-none})$ ]] && { echo "${0##*/} is broken" >&2; exit 9; }'
+        cat
+    } >"$folder/$1/$2"
+    chmod +x "$folder/$1/$2"
+}
+stand_in machine/usr/bin nvidia-smi <<'SH'
 echo "nvidia-smi $*" >>"$STAND_IN_LOG"
 case $* in
 *timestamp*) while :; do printf '%s, 1234, 1980, 345.6, 55, 0x0000000000000004\n' "$(date '+%Y/%m/%d %H:%M:%S.%3N')"; sleep 0.2; done ;;
 *) echo "NVIDIA stand-in, 580.00, 143771 MiB" ;;
 esac
 SH
-stand_in nvcc <<<'#!/bin/sh
-echo "Cuda compilation tools, release 13.0"'
-stand_in compute-sanitizer <<'SH'
-#!/usr/bin/env bash
+stand_in "$kit" nvcc <<<'echo "Cuda compilation tools, release 13.0"'
+stand_in "$kit" nvidia-cuda-mps-control <"$sources/tests/shim/nvidia-cuda-mps-control"
+stand_in "$kit" compute-sanitizer <<'SH'
 echo "compute-sanitizer $*" >>"$STAND_IN_LOG"
 echo "========= ERROR SUMMARY: 0 errors"
 SH
-stand_in ncu <<'SH'
-#!/usr/bin/env bash
+stand_in machine/opt/nsight/2025.3 ncu <<'SH'
 echo "ncu $*" >>"$STAND_IN_LOG"
 while [[ $1 == -* ]]; do
     case $1 in
@@ -57,12 +67,14 @@ units=() && for name in "${names[@]}"; do case $name in *time*) units+=(us) ;; *
     for id in 0 1 2; do row $id "void kernel_$((id / 2))<float>(int)" "${names[@]/*/1,20$id.5}"; done
 } >"$file"
 SH
-# A Python without PyTorch: bench/*_gpu.py are answered with what they print.
-stand_in python <<'SH'
-#!/usr/bin/env bash
+# An environment of Python with PyTorch: bench/*_gpu.py are answered with what they print.
+mkdir -p "$folder/$env/lib/python3.12/site-packages/torch"
+touch "$folder/$env/lib/python3.12/site-packages/torch/version.py"
+stand_in "$env/bin" python3 <<'SH'
 echo "python $*" >>"$STAND_IN_LOG"
 case $* in
 *gpu_table.py* | *gpu_counters.py* | '-c ') exec "$REAL_PYTHON" "$@" ;;
+*find_spec*) ;;
 *import\ torch*) echo "${ABLATE_CUBLASLT-}" ;;
 *ceilings*) echo '{"what":"ceilings","bf16_tflops":700,"fp32_tflops":50,"copy_tb_s":4,"tf32_tflops":300}' ;;
 *warm-only* | *--check*) ;;
@@ -72,7 +84,7 @@ case $* in
 *) echo "python: what is $*?" && exit 1 ;;
 esac
 SH
-export PYTHON=${TORCH:-$folder/tools/python}
+[ -z "${TORCH:-}" ] || export PYTHON=$TORCH
 
 # ---- the pack --------------------------------------------------------------------------------------------------------
 BUILD=$build XZ_OPT=-0 ABLATE_DATA=$folder/no-data bash "$sources/bench/pack.sh" "$folder/packed" --emulated \
@@ -118,17 +130,25 @@ unset ABLATE_DATA ABLATE_DB
     wrong "the row of the table on the CPU failed: $(tail -3 "$folder/log/cpu.txt")"
 
 echo "PS4='+\${BASH_SOURCE##*/}:\$LINENO:'" >"$folder/trace.env"
+offline=()
+unshare -rn true 2>/dev/null && offline=(unshare -rn)
 # call NAME EXPECTED ARGUMENTS...: gpu.sh in the folder, results in $folder/NAME, its words in log/NAME.txt. Traced:
-# which of its lines were run?
+# which of its lines were run? What it leaves is what a borrowed machine gives back: at most eight files, none large,
+# with plain names. The archive is then unpacked.
 call() {
-    local name=$1 expected=$2 rc=0
+    local name=$1 expected=$2 rc=0 odd
     shift 2
     (cd "$folder" && exec 9>>log/trace.txt &&
         BASH_XTRACEFD=9 BASH_ENV=$folder/trace.env MINI=1 OUT=$folder/$name TABLE3=$folder/table.ini \
         RECORD=$folder/cpu.json \
-        bash -x "$pack/bench/gpu.sh" "$@" >"log/$name.txt" 2>&1) || rc=$?
+        "${offline[@]}" bash -x "${SCRIPT:-$pack/bench/gpu.sh}" "$@" >"log/$name.txt" 2>&1) || rc=$?
     [ $rc = "$expected" ] || { wrong "gpu.sh $*: exit code $rc, expected $expected:" && tail -40 "$folder/log/$name.txt"
     }
+    [ -d "$folder/$name" ] || return
+    odd=$(find "$folder/$name" -mindepth 1 \( -type d -o -size +15M -o -name '*[^A-Za-z0-9._-]*' \))
+    [ -z "$odd" ] && [ "$(find "$folder/$name" -type f | wc -l)" -le 8 ] ||
+        wrong "gpu.sh $* left: $(cd "$folder/$name" && find . -size +0 | tr '\n' ' ')"
+    tar -C "$folder/$name" -xzf "$folder/$name/rest.tar.gz" || wrong "gpu.sh $* left no archive"
 }
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -148,7 +168,8 @@ for part in 'gate: five steps of small' 'test select' 'test planted, ABLATE_PROD
     'train base bf16 graph, odd vocabulary' 'train base bf16 graph, plain products' \
     'train base bf16 graph, with a batch of pairs' \
     'decode base, the same outputs' 'sanitizer racecheck attend' 'sanitizer synccheck optim' \
-    'train big bf16 graph, algorithms chosen by time' 'together 8' 'ncu small' \
+    'table 3 base, the same bits beside another run' 'train big bf16 graph, algorithms chosen by time' \
+    'together 8' 'together 8, MPS' 'ncu small' \
     'attention long cross cudnn'; do
     has "$folder/log/first.txt" "rc 0 +$part\$" 5
 done
@@ -157,13 +178,22 @@ has "$folder/log/first.txt" 'rc 0 +test planted, memcheck'
 others=$(grep -E ' rc ([1-9]|skipped)' "$folder/log/first.txt" | grep -v planted)
 [ -z "$others" ] || { wrong "parts of first failed: $others" && tail -60 "$folder/first/log.txt"; }
 has "$folder/first/log.txt" 'every byte of the two models is the same'
+has "$folder/first/log.txt" '^mps +2 workers share 1 GPU by a daemon of their own'
+has "$folder/first/log.txt" "^compute-sanitizer: $folder/$kit/compute-sanitizer"
+has "$folder/first/log.txt" "^ncu: $machine/opt/nsight/2025.3/ncu"
+has "$folder/first/table.txt" '^8 small runs at once, MPS .* of one run'
+[ "$(cut -d' ' -f1 "$MPS_CALLS" | tr '\n' ' ')" = "start quit start quit start quit " ] ||
+    wrong "MPS daemons of first: $(cat "$MPS_CALLS")"
+[ -z "$(ls "$TMPDIR")" ] || wrong "left in the folder for temporary files: $(ls "$TMPDIR")"
 has "$folder/first/table.txt" '^train base bf16, graph .* ms/step'
 has "$folder/first/results.json" '"clock_least": 1980'
 has "$folder/first/ncu-base.txt" '^3 launches, .* ms of kernels'
 [ -z "${ABLATE_CUBLASLT-}" ] || has "$folder/first/choices-base.tsv" '	m=[0-9]* n=[0-9]* k=[0-9]* .*	id='
 
-tar -C "$folder/packed" -cf "$folder/pack.tar" ablate-gpu # an archive, as it travels
-call table3 0 table3 "$folder/pack.tar" --seeds 1..2
+# An archive, as it travels, and the script of a bare checkout.
+tar -C "$folder/packed" -cf "$folder/pack.tar" ablate-gpu
+mkdir "$folder/checkout" && cp -r "$sources/bench" "$folder/checkout/"
+SCRIPT=$folder/checkout/bench/gpu.sh call table3 0 table3 "$folder/pack.tar" --seeds 1..2
 has "$folder/log/table3.txt" 'rc 0 +table 3, seeds 1..2'
 has "$folder/table3/tiny.json" '"ablate_export"'
 
@@ -172,9 +202,49 @@ BEFORE=$folder/first/results.json call again 0 again "$pack"
 has "$folder/again/table.txt" '^ .*before +now'
 call only 0 again "$pack" --only 'ncu|synccheck optim|together 1|small bf16 graph, algo'
 has "$folder/log/only.txt" 'rc 0 +ncu base'
+# Each stage broken once: the others run on, and what is right is in the table.
+BROKEN='ncu|compute-sanitizer|nvidia-cuda-mps-control|nvidia-smi|nvcc' call broken 1 again "$pack" --only \
+    'test select|ncu base|synccheck optim|together|base bf16 64'
+for part in 'rc 0 +test select' 'rc 9 +sanitizer synccheck optim' 'rc 0 +together 4' 'rc 1 +together 4, MPS' 'rc 9 +ncu base' \
+    'rc 0 +decode base bf16 64' '^failed:$'; do has "$folder/log/broken.txt" "$part"; done
+has "$folder/broken/table.txt" '^decode base, beam 4, batch 64'
+PYTHON=$folder/no-python call snakeless 0 again "$pack" --only 'test select'
+has "$folder/log/snakeless.txt" 'no Python here: bench/gpu_table.py makes the table'
+"$REAL_PYTHON" "$sources/bench/gpu_table.py" "$folder/snakeless" "$pack/lengths" "$folder/snakeless/results.json" |
+    grep 'checks: 1 of 1 passed' >/dev/null || wrong "no table of a call without Python"
+SEARCH=$folder/log call bare 1 again "$pack" --only 'test select|ncu base|together 8'
+has "$folder/log/bare.txt" '^ncu: nowhere'
+has "$folder/log/bare.txt" 'rc 127 +ncu base'
+has "$folder/log/bare.txt" 'rc 77 +together 8, MPS'
+
+# Libraries at no place where ablate looks.
+mkdir -p "$machine/opt/kit-13/odd" && touch "$machine/opt/kit-13/odd/libcublasLt.so.13.1"
+mv "$pack/ablate" "$pack/real"
+cat >"$pack/ablate" <<'SH'
+#!/bin/sh
+[ "$1" = devices ] && [ -z "${ABLATE_CUBLASLT-}" ] && echo "        cuBLASLt (libcublasLt.so.13) was not found; cuDNN"
+exec "$(dirname "$0")/real" "$@"
+SH
+chmod +x "$pack/ablate"
+ABLATE_CUBLASLT='' ABLATE_PRODUCT='' call lost 0 again "$pack" --only 'test select'
+has "$folder/log/lost.txt" "^cublasLt: $machine/opt/kit-13/odd/libcublasLt.so.13.1"
+rm "$machine/opt/kit-13/odd/libcublasLt.so.13.1"
+ABLATE_CUBLASLT='' ABLATE_PRODUCT='' call lost_for_good 0 again "$pack" --only 'test select'
+has "$folder/log/lost_for_good.txt" '^cublasLt: nowhere'
+mv "$pack/real" "$pack/ablate"
+
 call rival 0 rival "$pack"
+has "$folder/log/rival.txt" "^PyTorch: $folder/$env/bin/python3"
 has "$folder/log/rival.txt" 'rc 0 +torch decode'
 has "$folder/rival/table.txt" 'torch|bf16-'
+# A test that hangs takes no more than is left of the time.
+printf '#!/bin/sh\nsleep 1000\n' >"$pack/bin/gpu_test_hangs" && chmod +x "$pack/bin/gpu_test_hangs"
+began=$SECONDS
+LIMIT=20 call hangs 1 again "$pack" --only 'test (hangs|select)'
+rm "$pack/bin/gpu_test_hangs"
+has "$folder/log/hangs.txt" 'rc 124 +test hangs'
+has "$folder/log/hangs.txt" 'rc skipped +test select'
+((SECONDS - began < 35)) || wrong "LIMIT=20: the call took $((SECONDS - began)) s"
 LIMIT=1 call short 3 rival "$pack"
 has "$folder/log/short.txt" 'no time was left for:'
 grep -q 'ncu --csv .*--clock-control none' "$STAND_IN_LOG" ||
