@@ -3,7 +3,7 @@
 # that fails or is killed ends its process, and the next one gets a new process. The GPU is emulated.
 source "$(dirname "$0")/common.bash" "$@"
 build=$(dirname "$program")
-export ABLATE_CUDA_MODULE=$build/tests/emulated_cuda.so
+export ABLATE_CUDA_MODULE=$build/tests/emulated_cuda.so ABLATE_TEST_LEAKS=1
 [ -e "$ABLATE_CUDA_MODULE" ] || { echo "skipped: the tests were not built (ninja unit_tests)"; exit 77; }
 if [ -e "$build/fake_cublaslt.so" ]; then export ABLATE_PRODUCT=library ABLATE_CUBLASLT=$build/fake_cublaslt.so; fi
 
@@ -38,8 +38,8 @@ for model in apart.db.runs/rows/*/model.safetensors; do
     checks=$((checks + 1))
     cmp "$model" "home/runs/${model#apart.db.runs/}" || wrong "a model differs"
 done
-logs=$(grep -L 'params\|parameters\|step' home/runs/rows/*/log.txt)
-equal "$logs" "" "logs without their run's words"
+equal "$(grep -ch '^closed with 0 blocks of memory in use$' home/runs/rows/*/log.txt | tr '\n' ' ')" "1 1 1 1 1 " \
+    "logs of runs that gave back all memory"
 equal "$(leftovers)" "" "processes that are left"
 
 echo "a run that fails in the middle, and one that needs a process of its own"

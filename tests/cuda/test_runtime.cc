@@ -35,20 +35,54 @@ cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute what, int bytes
     if (what == cudaFuncAttributeMaxDynamicSharedMemorySize) fake.allowed = bytes;
     return cudaSuccess;
 }
+/* what opening and closing makes and unmakes: each in a place of its own */
+static char places[256];
+static int next_place, living;
+static cudaError_t made(void **p)
+{
+    *p = &places[next_place++ % 255 + 1], living++;
+    return cudaSuccess;
+}
+static cudaError_t unmade(void *p)
+{
+    living -= p != NULL;
+    return p ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaEventCreate(cudaEvent_t *e) { return made((void **)e); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return made((void **)e); }
+cudaError_t cudaEventDestroy(cudaEvent_t e) { return unmade((void *)e); }
+cudaError_t cudaFree(void *p) { return unmade(p); }
+cudaError_t cudaFreeHost(void *p) { return unmade(p); }
+cudaError_t cudaMalloc(void **p, size_t) { return made(p); }
+cudaError_t cudaMallocHost(void **p, size_t) { return made(p); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { return made((void **)s); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned, int) { return made((void **)s); }
+cudaError_t cudaStreamDestroy(cudaStream_t s) { return unmade((void *)s); }
+cudaError_t cudaDeviceGetStreamPriorityRange(int *low, int *high)
+{
+    *low = *high = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceCount(int *n)
+{
+    *n = 2;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
+{
+    memset(p, 0, sizeof *p);
+    p->major = 9, p->multiProcessorCount = 132 + device;
+    return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void *, int, size_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 /* the rest is not called */
 #define NEVER(name, ...)                                                                                               \
     cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
-NEVER(cudaDeviceGetStreamPriorityRange, int *, int *)
-NEVER(cudaEventCreate, cudaEvent_t *)
-NEVER(cudaEventCreateWithFlags, cudaEvent_t *, unsigned)
-NEVER(cudaEventDestroy, cudaEvent_t)
 NEVER(cudaEventElapsedTime, float *, cudaEvent_t, cudaEvent_t)
-NEVER(cudaEventRecord, cudaEvent_t, cudaStream_t)
 NEVER(cudaEventSynchronize, cudaEvent_t)
-NEVER(cudaFree, void *)
-NEVER(cudaFreeHost, void *)
-NEVER(cudaGetDeviceCount, int *)
-NEVER(cudaGetDeviceProperties, cudaDeviceProp *, int)
 NEVER(cudaGraphDestroy, cudaGraph_t)
 NEVER(cudaGraphExecDestroy, cudaGraphExec_t)
 NEVER(cudaGraphInstantiate, cudaGraphExec_t *, cudaGraph_t, unsigned long long)
@@ -57,18 +91,10 @@ NEVER(cudaLaunchKernel, const void *, dim3, dim3, void **, size_t, cudaStream_t)
 NEVER(cudaLibraryGetKernel, cudaKernel_t *, cudaLibrary_t, const char *)
 NEVER(cudaLibraryLoadData, cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned, cudaLibraryOption *,
       void **, unsigned)
-NEVER(cudaMalloc, void **, size_t)
-NEVER(cudaMallocHost, void **, size_t)
 NEVER(cudaMemGetInfo, size_t *, size_t *)
 NEVER(cudaMemcpyAsync, void *, const void *, size_t, cudaMemcpyKind, cudaStream_t)
-NEVER(cudaMemsetAsync, void *, int, size_t, cudaStream_t)
-NEVER(cudaSetDevice, int)
 NEVER(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode)
-NEVER(cudaStreamCreateWithFlags, cudaStream_t *, unsigned)
-NEVER(cudaStreamCreateWithPriority, cudaStream_t *, unsigned, int)
-NEVER(cudaStreamDestroy, cudaStream_t)
 NEVER(cudaStreamEndCapture, cudaStream_t, cudaGraph_t *)
-NEVER(cudaStreamWaitEvent, cudaStream_t, cudaEvent_t, unsigned)
 }
 
 static int checks, failed;
@@ -124,8 +150,29 @@ static void check_errors(void)
           "a fault is cleared: \"%s\"", gpu_error() ? gpu_error() : "");
 }
 
+/* A process that trains run after run opens the GPU anew for each: nothing of the run before is left. */
+static void check_reopening(void)
+{
+    const char *why = NULL;
+    fake = {};
+    for (int run = 0; run < 3; run++) {
+        int device = run % 2;
+        CHECK(!gpu_open(device, &why), "open %d: %s", run, why ? why : "");
+        CHECK(gpu_multiprocessors() == 132 + device, "open %d: another GPU's properties", run);
+        void *small = gpu_scratch(0, 100), *large = gpu_scratch(0, 1000); /* the small one may be named by a graph */
+        CHECK(small && large && small != large, "scratch memory did not grow");
+        CHECK(!gpu_side_begin(GPU_RANKS), "open %d: no side stream", run);
+        gpu_side_end();
+        if (run == 1) gpu_refuse("too wide");
+        gpu_close();
+        CHECK(living == 0, "close %d left %d things", run, living);
+        CHECK(!gpu_error(), "close %d left an error: %s", run, gpu_error());
+    }
+}
+
 int main(void)
 {
+    check_reopening();
     check_shared_memory();
     check_errors();
     printf("%d checks, %d failed\n", checks, failed);

@@ -181,6 +181,7 @@ void gpu_close(void)
     for (void *p : outgrown) gpu_release(p);
     outgrown.clear();
     has_error = refused = false, error.clear();
+    if (getenv("ABLATE_TEST_LEAKS")) fprintf(stderr, "closed with %zu blocks of memory in use\n", blocks.size());
 }
 int gpu_launched(void) { return has_error ? -1 : 0; }
 const char *gpu_error(void) { return has_error ? error.c_str() : NULL; }
