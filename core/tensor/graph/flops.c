@@ -13,6 +13,16 @@ static double gru_flops(const op_inputs *i)
     return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
 }
 
+/* Of each position: products with the state, k S, q S and k' u, and with the positions of its chunk; fewer without
+ * beta. */
+static double delta_flops(const attr *a, const op_inputs *i)
+{
+    const view *q = &i->DELTA_SCAN.q, *v = &i->DELTA_SCAN.v;
+    double d_k = (double)q->dim[3], d_v = (double)v->dim[3], chunk = (double)a->DELTA_SCAN.chunk;
+    double products = i->DELTA_SCAN.beta.data ? 2 : 1;
+    return 2 * (elements(q) / d_k) * ((products + 1) * d_k * d_v + products * chunk / 2 * (d_k + d_v));
+}
+
 /* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of windows
  * (score.h) those inside count, where the numbers are at hand (call_flops). */
 static double op_flops(op o, const attr *a, const op_inputs *i, const view *out, double pairs)
@@ -30,6 +40,8 @@ static double op_flops(op o, const attr *a, const op_inputs *i, const view *out,
     case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(a->ATTEND.d_k + a->ATTEND.d_v);
     case OP_GRU: return gru_flops(i);
     case OP_GRU_BACK: return 2 * gru_flops(i);
+    case OP_DELTA_SCAN: return delta_flops(a, i);
+    case OP_DELTA_SCAN_BACK: return 2 * delta_flops(a, i);
     case OP_CONV: return 2 * y * (double)i->CONV.w.dim[2];
     case OP_CONV_BACK: return 4 * (double)i->CONV_BACK.x.dim[2] * elements(&i->CONV_BACK.w);
     case OP_RESHAPE: return 0;

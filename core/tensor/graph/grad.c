@@ -75,6 +75,7 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
         if (!rule) rule = shape_rules[y.op];
         if (!rule) rule = rows_rules[y.op];
         if (!rule) rule = sentence_rules[y.op];
+        if (!rule) rule = delta_rules[y.op];
         if (!rule) {
             tape_fail(c, "%s has no gradient", op_names[y.op]);
             return;

@@ -2,8 +2,8 @@
  *
  * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_give. Several
  * gradients of one value are added. Rules of the generic operations are in ops_generic.c and ops_shape.c, those of the
- * rows operations in ops_rows.c and ops_sentences.c, each directly below the function that builds the operation. The
- * same files have a sample of each operation or more, which the tests walk.
+ * rows operations in ops_rows.c, ops_sentences.c and ops_delta.c, each directly below the function that builds the
+ * operation. The same files have a sample of each operation or more, which the tests walk.
  */
 #ifndef ABLATE_GRAD_H
 #define ABLATE_GRAD_H
@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 typedef void (*grad_rule)(ab_ctx *c, ab_t y, ab_t dy);
-extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rules[OP_COUNT], sentence_rules[OP_COUNT];
+extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rules[OP_COUNT], sentence_rules[OP_COUNT],
+    delta_rules[OP_COUNT];
 
 /* A value made by an operation. tests/unit/graph/test_gradients.c compares its gradient with central differences, and
  * its fp32 and bf16 with double precision; tests/shim/test_operations.c compares a GPU with the CPU. The first names an
@@ -24,7 +25,8 @@ typedef struct {
     int64_t dim[4][4];       /* of the inputs; {0} ends */
     bool training, positive; /* positive: the inputs are at least 0.3 */
 } op_sample;
-extern const op_sample generic_samples[], shape_samples[], rows_samples[], sentence_samples[]; /* {0} ends */
+/* {0} ends */
+extern const op_sample generic_samples[], shape_samples[], rows_samples[], sentence_samples[], delta_samples[];
 #define SAMPLE(name, ...)                                                                                              \
     static ab_t sample_##name(ab_ctx *c, const ab_t *in) { return __VA_ARGS__; }
 #define SAMPLE_IDS(...)                                                                                                \

@@ -170,6 +170,13 @@ enum { WORKS_IN_PLACE = 1 };
       "without a sentence: 0")                                                                                         \
     X(CONV_BACK, IN(x, w, offsets, dy), OUT(dx, dw), NO_KERNEL, 0, ATTR_OF(CONV),                                      \
       "dx [R,n] (0 in rows without a sentence), dw (F32)")                                                             \
+    X(DELTA_SCAN, IN(q, k, v, beta, decay), OUT(y, w, states), ON_CPU, 0, ATTR(int64_t chunk, backwards;),             \
+      "q, k [B,H,T,d_k], v [B,H,T,d_v], beta and decay [B,H,T,1] or none: y_t = q_t S_t, S_t = exp(decay_t) S + "      \
+      "k_t' beta_t w_t, w_t = v_t - exp(decay_t) k_t S, S = S_{t-1} [d_k,d_v], at first 0 (without decay exp is 1, "   \
+      "without beta S_t = exp(decay_t) S + k_t' v_t); backwards: from T - 1 down. -> y [B,H,T,d_v], w likewise (data " \
+      "NULL without beta), states [B,H,chunks d_k,d_v] = S before each `chunk` positions (counted from 0)")            \
+    X(DELTA_SCAN_BACK, IN(q, k, v, beta, decay, w, states, dy), OUT(dq, dk, dv, dbeta, ddecay), ON_CPU, 0,             \
+      ATTR_OF(DELTA_SCAN), "the gradient of y, as the inputs (dbeta, ddecay: data NULL where there is none)")          \
     X(CE, IN(logits, targets, norm), OUT(losses, d_logits), ON_BOTH, 0,                                                \
       ATTR(double smoothing; int64_t others, gradient, padding;),                                                      \
       "label-smoothed cross-entropy: logits [R,V], targets [1,1,1,R], norm [1] -> losses [R,2] (smoothed, "            \

@@ -198,6 +198,11 @@ typedef struct {
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
 ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);
 ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest);
+/* y_t = q_t S_t of a state that is a matrix (op.h, DELTA_SCAN): q, k [B,H,T,d_k], v [B,H,T,d_v]; beta, decay [B,H,T,1]
+ * or id 0. As an operation of its own, or composed from others, which also run where that has no kernel. ops_delta.c */
+enum { DELTA_CHUNK = 32 };
+ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
+ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
 ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s);
 ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen);
 ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents);

@@ -8,7 +8,11 @@ enum { MOST_INPUTS = 4 };
 static const struct {
     const op_sample *list;
     bool casts; /* values are numbers of the tape's type: the builders cast rows, but not learned values */
-} all_samples[] = {{generic_samples, true}, {shape_samples, true}, {rows_samples, false}, {sentence_samples, false}};
+} all_samples[] = {{generic_samples, true},
+                   {shape_samples, true},
+                   {rows_samples, false},
+                   {sentence_samples, false},
+                   {delta_samples, true}};
 
 static inline int sample_inputs(const op_sample *o)
 {

@@ -1,0 +1,79 @@
+/* delta_scan.c - DELTA_SCAN: a recurrence whose state is a matrix, by chunks of positions, one thread to a head. */
+#include "tensor/cpu/generic.h"
+#include "tensor/cpu/vectors.h"
+
+enum { TILE_VECTORS = 2 };
+
+typedef struct {
+    const void *q, *k, *v, *beta, *decay, *dy; /* beta, decay: or NULL */
+    void *y, *w, *states;                      /* states [heads, chunks, d_k, d_v]: at the beginning of each chunk */
+    void *dq, *dk, *dv, *dbeta, *ddecay;
+    int64_t heads, time, d_k, d_v; /* heads: of all sentences */
+    int64_t chunk, chunks;         /* positions of a chunk; number of them */
+    int64_t C, K, V;               /* chunk, d_k and d_v in whole vectors */
+    bool backwards;
+} delta_job;
+
+#if WIDTH == 64
+#define TILE_ROWS 8
+#else
+#define TILE_ROWS 4
+#endif
+#define S f32
+#include "tensor/cpu/delta_scan.inc"
+#undef S
+#undef TILE_ROWS
+#define TILE_ROWS 4
+#define S         f64
+#include "tensor/cpu/delta_scan.inc"
+#undef S
+#undef TILE_ROWS
+
+static int64_t whole(int64_t n, dtype type)
+{
+    int64_t lanes = type == F64 ? lanes_f64 : lanes_f32, least = lanes > 8 ? lanes : 8;
+    return (n + least - 1) / least * least;
+}
+
+static int job_of(const call *k, delta_job *d, err *e)
+{
+    const view *q = &k->i.DELTA_SCAN.q, *v = &k->i.DELTA_SCAN.v;
+    if (!is_real(q)) return wrong_type(k, e);
+    for (int i = 0; i < k->n_in; i++)
+        if (k->in[i].data && k->in[i].type != q->type) return wrong_type(k, e);
+    *d = (delta_job){.q = q->data,
+                     .k = k->i.DELTA_SCAN.k.data,
+                     .v = v->data,
+                     .beta = k->i.DELTA_SCAN.beta.data,
+                     .decay = k->i.DELTA_SCAN.decay.data,
+                     .heads = q->dim[0] * q->dim[1],
+                     .time = q->dim[2],
+                     .d_k = q->dim[3],
+                     .d_v = v->dim[3],
+                     .chunk = k->a.DELTA_SCAN.chunk,
+                     .backwards = k->a.DELTA_SCAN.backwards != 0};
+    d->chunks = (d->time + d->chunk - 1) / d->chunk;
+    d->C = whole(d->chunk, q->type), d->K = whole(d->d_k, q->type), d->V = whole(d->d_v, q->type);
+    return 0;
+}
+static int64_t work_of(const delta_job *d) { return d->heads * d->time * (d->chunk + d->d_k) * d->d_v / 8; }
+
+int cpu_DELTA_SCAN(const call *k, err *e)
+{
+    delta_job d;
+    if (job_of(k, &d, e)) return -1;
+    d.y = k->o.DELTA_SCAN.y.data, d.w = k->o.DELTA_SCAN.w.data, d.states = k->o.DELTA_SCAN.states.data;
+    over_range(d.heads, 1, work_of(&d), k->i.DELTA_SCAN.q.type == F64 ? delta_forward_f64 : delta_forward_f32, &d);
+    return 0;
+}
+
+int cpu_DELTA_SCAN_BACK(const call *k, err *e)
+{
+    delta_job d;
+    if (job_of(k, &d, e)) return -1;
+    d.dy = k->i.DELTA_SCAN_BACK.dy.data, d.w = k->i.DELTA_SCAN_BACK.w.data, d.states = k->i.DELTA_SCAN_BACK.states.data;
+    d.dq = k->o.DELTA_SCAN_BACK.dq.data, d.dk = k->o.DELTA_SCAN_BACK.dk.data, d.dv = k->o.DELTA_SCAN_BACK.dv.data;
+    d.dbeta = k->o.DELTA_SCAN_BACK.dbeta.data, d.ddecay = k->o.DELTA_SCAN_BACK.ddecay.data;
+    over_range(d.heads, 1, 3 * work_of(&d), k->i.DELTA_SCAN.q.type == F64 ? delta_back_f64 : delta_back_f32, &d);
+    return 0;
+}

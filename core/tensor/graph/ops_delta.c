@@ -1,0 +1,237 @@
+/* ops_delta.c - DELTA_SCAN, a recurrence along each sentence whose state is a matrix: linear attention with decay, and
+ * with the correction of the delta rule; and the same composed from other operations.
+ *
+ * Schlag et al. 2021 (the delta rule); Yang et al. 2024, "Parallelizing linear transformers with the delta rule", arXiv
+ * 2406.06484; with decay "Gated delta networks", arXiv 2412.06464, eq. 10, here with S transposed. */
+#include "tensor/graph/grad.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the operation ---- */
+
+static bool fits(ab_ctx *c, ab_t q, ab_t x, int64_t width, const char *name)
+{
+    const int64_t *d = tape_at(c, q)->dim, *e = tape_at(c, x)->dim;
+    char sq[64], sx[64];
+    if (d[0] == e[0] && d[1] == e[1] && d[2] == e[2] && (!width || e[3] == width)) return true;
+    tape_fail(c, "delta_scan: %s %s beside queries %s", name, shape_text(e, sx), shape_text(d, sq));
+    return false;
+}
+
+/* Numbers of the tape's type, checked; false after an error. */
+static bool accepted(ab_ctx *c, ab_t *q, ab_t *k, ab_t *v, ab_t *beta, ab_t *decay, int64_t chunk)
+{
+    if (!q->id || !k->id || !v->id) return false;
+    *q = number(c, *q), *k = number(c, *k), *v = number(c, *v), *beta = number(c, *beta), *decay = number(c, *decay);
+    if (c->error.text[0]) return false;
+    if (chunk < 1) tape_fail(c, "delta_scan: chunks of %lld positions", (long long)chunk);
+    return chunk >= 1 && fits(c, *q, *k, tape_at(c, *q)->dim[3], "keys") && fits(c, *q, *v, 0, "values") &&
+           (!beta->id || fits(c, *q, *beta, 1, "beta")) && (!decay->id || fits(c, *q, *decay, 1, "decay"));
+}
+
+ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk)
+{
+    if (!accepted(c, &q, &k, &v, &beta, &decay, chunk)) return (ab_t){0};
+    int64_t d[4], d_k = tape_at(c, q)->dim[3];
+    memcpy(d, tape_at(c, v)->dim, sizeof d);
+    ab_t y = tape_push(c, OP_DELTA_SCAN, generic_type(c), d, 5, (ab_t[]){q, k, v, beta, decay},
+                       &(attr){.DELTA_SCAN = {.chunk = chunk, .backwards = backwards}});
+    if (beta.id)
+        shape_part(c, y, OUTPUT(DELTA_SCAN, w), generic_type(c), d);
+    else
+        drop_part(c, y, OUTPUT(DELTA_SCAN, w));
+    d[2] = (d[2] + chunk - 1) / chunk * d_k;
+    shape_part(c, y, OUTPUT(DELTA_SCAN, states), generic_type(c), d);
+    return y;
+}
+static void delta_scan_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t w = v.i.DELTA_SCAN.beta ? tape_part(c, y, OUTPUT(DELTA_SCAN, w)) : (ab_t){0};
+    ab_t in[8] = {{v.in[0]}, {v.in[1]}, {v.in[2]}, {v.in[3]}, {v.in[4]}, w, tape_part(c, y, OUTPUT(DELTA_SCAN, states)),
+                  dy};
+    ab_t g = tape_push(c, OP_DELTA_SCAN_BACK, v.type, c->v[v.in[0]].dim, 8, in, &v.a);
+    for (int k = 1; k < 5; k++) {
+        int64_t d[4];
+        memcpy(d, c->v[v.in[k]].dim, sizeof d);
+        if (v.in[k])
+            shape_part(c, g, k, v.type, d);
+        else
+            drop_part(c, g, k);
+    }
+    for (int k = 0; k < 5; k++) grad_give(c, v.in[k], tape_part(c, g, k));
+}
+
+const grad_rule delta_rules[OP_COUNT] = {[OP_DELTA_SCAN] = delta_scan_rule};
+
+/* ---- composed, by chunks of C positions: the formulas of cpu/delta_scan.inc, with each state from all chunks before
+ * it, which takes log2(chunks) rounds ---- */
+
+typedef struct {
+    ab_ctx *c;
+    int64_t C;
+    bool backwards;
+} chunked;
+
+/* [C,C]: 1 where `one` says so, of row and column in the order in which the recurrence meets them */
+static ab_t where_in_chunk(const chunked *s, bool (*one)(int64_t i, int64_t j, int64_t by), int64_t by)
+{
+    double *v = xcalloc((size_t)(s->C * s->C), sizeof *v);
+    for (int64_t i = 0; i < s->C; i++)
+        for (int64_t j = 0; j < s->C; j++)
+            v[s->backwards ? (s->C - 1 - i) * s->C + s->C - 1 - j : i * s->C + j] = one(i, j, by);
+    ab_t y = t_const(s->c, (int64_t[4]){1, 1, s->C, s->C}, v);
+    free(v);
+    return y;
+}
+static bool not_behind(int64_t i, int64_t j, int64_t by) { return j + by <= i; } /* by 1: before */
+/* in the block of `by` rows beside the one that the column is in, of two that belong together */
+static bool pair_of(int64_t i, int64_t j, int64_t by) { return i / by % 2 && j / by == i / by - 1; }
+
+/* 1 on the diagonal: [n,n] */
+static ab_t unit(ab_ctx *c, int64_t n)
+{
+    double *v = xcalloc((size_t)(n * n), sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i * n + i] = 1;
+    ab_t y = t_const(c, (int64_t[4]){1, 1, n, n}, v);
+    free(v);
+    return y;
+}
+
+static ab_t zeros_like(ab_ctx *c, ab_t x, int axis, int64_t n)
+{
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    d[4 + axis] = n;
+    double *v = xcalloc((size_t)(d[0] * d[1] * d[2] * d[3]), sizeof *v);
+    ab_t z = t_const(c, d, v);
+    free(v);
+    return z;
+}
+
+/* [B,H,T,d] -> [B H, chunks, C, d], with zeros behind the end; id 0 stays so */
+static ab_t in_chunks(const chunked *s, ab_t x)
+{
+    if (!x.id) return x;
+    int64_t d[4];
+    memcpy(d, tape_at(s->c, x)->dim, sizeof d);
+    int64_t n = (d[2] + s->C - 1) / s->C, rest = n * s->C - d[2];
+    if (rest) x = t_concat(s->c, x, zeros_like(s->c, x, -2, rest), -2);
+    return t_reshape(s->c, x, (int64_t[4]){d[0] * d[1], n, s->C, d[3]});
+}
+
+/* Each chunk gets the value of the chunk `by` before it in the order of the recurrence, the first ones zeros. */
+static ab_t shift_chunks(const chunked *s, ab_t x, int64_t by)
+{
+    int64_t n = tape_at(s->c, x)->dim[1], away = by < n ? by : n;
+    ab_t none = zeros_like(s->c, x, -3, away);
+    if (away == n) return none;
+    ab_t kept = t_slice(s->c, x, -3, s->backwards ? away : 0, n - away);
+    return s->backwards ? t_concat(s->c, kept, none, -3) : t_concat(s->c, none, kept, -3);
+}
+
+/* The inverse of 1 + a, a [..,C,C] zero except before the diagonal: blocks of twice the size in each round, of the
+ * inverses x, z of two blocks and what lies between them -z a x. */
+static ab_t inverse(const chunked *s, ab_t a)
+{
+    ab_t x = unit(s->c, s->C);
+    for (int64_t n = 1; n < s->C; n *= 2) {
+        ab_t between = t_binary(s->c, OP_MUL, a, where_in_chunk(s, pair_of, n));
+        x = t_binary(s->c, OP_SUB, x, t_matmul(s->c, x, t_matmul(s->c, between, x, 0, 0), 0, 0));
+    }
+    return x;
+}
+
+/* The state before each chunk, from what a chunk adds to it [N,n,d_k,d_v] and makes of the one before: a factor
+ * [..,1,1] or a matrix [..,d_k,d_k]; id 0: nothing. */
+static ab_t states_before(const chunked *s, ab_t own, ab_t factor, ab_t matrix)
+{
+    ab_ctx *c = s->c;
+    int64_t n = tape_at(c, own)->dim[1];
+    for (int64_t by = 1; by < n; by *= 2) {
+        ab_t from = shift_chunks(s, own, by);
+        if (factor.id) from = t_binary(c, OP_MUL, factor, from);
+        if (matrix.id) from = t_matmul(c, matrix, from, 0, 0);
+        own = t_binary(c, OP_ADD, own, from);
+        if (factor.id) factor = t_binary(c, OP_MUL, factor, shift_chunks(s, factor, by));
+        if (matrix.id) matrix = t_matmul(c, matrix, shift_chunks(s, matrix, by), 0, 0);
+    }
+    return shift_chunks(s, own, 1);
+}
+
+static ab_t times(ab_ctx *c, ab_t by, ab_t x) { return by.id ? t_binary(c, OP_MUL, by, x) : x; }
+
+ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk)
+{
+    if (!accepted(c, &q, &k, &v, &beta, &decay, chunk)) return (ab_t){0};
+    int64_t d[4], d_k = tape_at(c, q)->dim[3];
+    memcpy(d, tape_at(c, v)->dim, sizeof d);
+    const chunked s = {c, chunk < d[2] ? chunk : d[2], backwards != 0};
+    ab_t seen = where_in_chunk(&s, not_behind, 0), before = where_in_chunk(&s, not_behind, 1);
+    ab_t start = {0}, end = {0}, all = {0}, between = seen;
+    q = in_chunks(&s, q), k = in_chunks(&s, k), v = in_chunks(&s, v);
+    beta = in_chunks(&s, beta), decay = in_chunks(&s, decay);
+    if (decay.id) { /* start, end [N,n,C,1]: decay from the chunk's begin and to its end; all [N,n,1,1]: through it */
+        ab_t b = t_matmul(c, seen, decay, 0, 0), last = t_slice(c, b, -2, backwards ? 0 : s.C - 1, 1);
+        ab_t apart = t_binary(c, OP_SUB, b, t_transpose(c, b, -1, -2));
+        between = t_binary(c, OP_MUL, seen, t_map(c, t_binary(c, OP_MUL, seen, apart), AB_EXP));
+        start = t_map(c, b, AB_EXP), end = t_map(c, t_binary(c, OP_SUB, last, b), AB_EXP), all = t_map(c, last, AB_EXP);
+    }
+    ab_t u = v, k_end = times(c, end, k), matrix = {0}, k_start = {0};
+    if (beta.id) { /* u = u - k_start S */
+        ab_t a = t_binary(c, OP_MUL, t_matmul(c, k, k, 0, 1), t_binary(c, OP_MUL, before, between));
+        ab_t solved = inverse(&s, t_binary(c, OP_MUL, beta, a));
+        u = t_matmul(c, solved, t_binary(c, OP_MUL, beta, v), 0, 0);
+        k_start = t_matmul(c, solved, t_binary(c, OP_MUL, beta, times(c, start, k)), 0, 0);
+        ab_t kept = unit(c, d_k), lost = t_matmul(c, k_end, k_start, 1, 0);
+        matrix = t_binary(c, OP_SUB, times(c, all, kept), lost);
+    }
+    ab_t scores = t_binary(c, OP_MUL, t_matmul(c, q, k, 0, 1), between), y;
+    if (!u.id || !scores.id) return (ab_t){0};
+    if (tape_at(c, u)->dim[1] == 1) {
+        y = t_matmul(c, scores, u, 0, 0);
+    } else {
+        ab_t state = states_before(&s, t_matmul(c, k_end, u, 1, 0), beta.id ? (ab_t){0} : all, matrix);
+        if (beta.id) u = t_binary(c, OP_SUB, u, t_matmul(c, k_start, state, 0, 0));
+        y = t_binary(c, OP_ADD, t_matmul(c, times(c, start, q), state, 0, 0), t_matmul(c, scores, u, 0, 0));
+    }
+    if (!y.id) return y;
+    int64_t time = d[2];
+    d[2] = tape_at(c, y)->dim[1] * s.C;
+    y = t_reshape(c, y, d);
+    return d[2] == time ? y : t_slice(c, y, -2, 0, time);
+}
+
+/* ---- samples: in[3] makes beta, and with it a decay that is not below -1 ---- */
+
+typedef ab_t (*builder)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
+static ab_t sampled(ab_ctx *c, const ab_t *in, builder f, bool beta, bool decay, int backwards)
+{
+    ab_t none = {0}, b = t_map(c, in[3], AB_SIGMOID);
+    return f(c, in[0], in[1], in[2], beta ? b : none, decay ? t_mul_scalar(c, t_map(c, in[3], AB_SQUARE), -1) : none,
+             backwards, 2);
+}
+SAMPLE(gated, sampled(c, in, t_delta_scan, true, true, 0))
+SAMPLE(gated_back, sampled(c, in, t_delta_scan, true, true, 1))
+SAMPLE(delta, sampled(c, in, t_delta_scan, true, false, 0))
+SAMPLE(decay, sampled(c, in, t_delta_scan, false, true, 0))
+SAMPLE(composed, sampled(c, in, t_delta_scan_composed, true, true, 0))
+SAMPLE(composed_back, sampled(c, in, t_delta_scan_composed, true, true, 1))
+SAMPLE(composed_delta, sampled(c, in, t_delta_scan_composed, true, false, 0))
+SAMPLE(composed_decay, sampled(c, in, t_delta_scan_composed, false, true, 0))
+
+#define SAMPLE_DIM                                                                                                     \
+    {                                                                                                                  \
+        {2, 2, 5, 3}, {2, 2, 5, 3}, {2, 2, 5, 2}, { 2, 2, 5, 1 }                                                       \
+    }
+const op_sample delta_samples[] = {
+    {"DELTA_SCAN", sample_gated, .dim = SAMPLE_DIM},
+    {"DELTA_SCAN, backwards", sample_gated_back, .dim = SAMPLE_DIM},
+    {"DELTA_SCAN without decay", sample_delta, .dim = SAMPLE_DIM},
+    {"DELTA_SCAN without beta", sample_decay, .dim = SAMPLE_DIM},
+    {"DELTA_SCAN composed", sample_composed, .dim = SAMPLE_DIM},
+    {"DELTA_SCAN composed, backwards", sample_composed_back, .dim = SAMPLE_DIM},
+    {"DELTA_SCAN composed, without decay", sample_composed_delta, .dim = SAMPLE_DIM},
+    {"DELTA_SCAN composed, without beta", sample_composed_decay, .dim = SAMPLE_DIM},
+    {0},
+};
