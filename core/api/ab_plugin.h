@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 2u
-#define AB_ABI_MINOR 5u
+#define AB_ABI_MINOR 6u
 #ifndef AB_TARGET_MINOR /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -531,6 +531,13 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*cross_entropy)(ab_ctx *c, ab_t logits, ab_t target);
     /* ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where there is none [LOSSES] */
     ab_t (*ahead)(ab_ctx *c, ab_t ids, int64_t by);
+    /* 2.6 [attention] y_t = q_t S_t -> [B,H,T,d_v], of a state S [d_k,d_v] for each sentence and head that begins with
+     * 0: S_t = a S + beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule).
+     * log_decay id 0: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v],
+     * beta, log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees the
+     * positions up to t, and decoding carries S. In the encoder a second recurrence runs from the end of each sentence
+     * and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice */
+    ab_t (*delta_scan)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay);
 };
 
 /* Plugins call the host through these macros. */
@@ -650,6 +657,9 @@ extern const ab_host *ab_host_;
 #define ab_token_vectors(c)                 ab_host_->token_vectors(AB_AT_(c))
 #define ab_cross_entropy(c, logits, target) ab_host_->cross_entropy(AB_AT_(c), logits, target)
 #define ab_ahead(c, ids, by)                ab_host_->ahead(AB_AT_(c), ids, by)
+#endif
+#if AB_TARGET_MINOR >= 6
+#define ab_delta_scan(c, q, k, v, beta, log_decay) ab_host_->delta_scan(AB_AT_(c), q, k, v, beta, log_decay)
 #endif
 
 #define AB_KIND_CASE_(NAME, name, ...) const ab_##name##_plugin * : AB_##NAME,

@@ -20,7 +20,8 @@ const backend *check_the_devices_cpu(void)
     static backend cpu;
     cpu = cpu_backend;
     cpu.takes_tables = device->takes_tables;
-    if (!device->kernels[OP_ROTATE]) cpu.kernels[OP_ROTATE] = NULL;
+    for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN: composed on both */
+        if (!device->kernels[o]) cpu.kernels[o] = NULL;
     return &cpu;
 }
 

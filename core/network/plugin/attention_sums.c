@@ -55,8 +55,7 @@ static ab_t kv_sum_before(ab_ctx *c, ab_t q, ab_t k, ab_t v)
     return t_slice(c, y, -2, 0, y_dim[2]);
 }
 
-/* [B,1,Tk,1]: 1 where the sentence has a key. */
-static ab_t has_key(ab_ctx *c)
+ab_t attn_has_key(ab_ctx *c)
 {
     const attn_context *t = c->attn;
     double *place = xcalloc((size_t)t->k_time, sizeof *place);
@@ -69,7 +68,7 @@ static ab_t has_key(ab_ctx *c)
 /* All keys are visible: q (k' v). */
 static ab_t kv_sum_all(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
-    return t_matmul(c, q, t_matmul(c, t_binary(c, OP_MUL, k, has_key(c)), v, 1, 0), 0, 0);
+    return t_matmul(c, q, t_matmul(c, t_binary(c, OP_MUL, k, attn_has_key(c)), v, 1, 0), 0, 0);
 }
 
 ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)

@@ -184,6 +184,7 @@ ab_host host_table = {
     .token_vectors = host_token_vectors,
     .cross_entropy = host_cross_entropy,
     .ahead = host_ahead,
+    .delta_scan = host_delta_scan,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -205,6 +205,12 @@ ab_t host_running_sum(ab_ctx *c, ab_t a)
     IN_SENTENCES(c, "ab_running_sum");
     return attn_running_sum(c, a);
 }
+ab_t host_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay)
+{
+    OWN(q, k, v, beta, log_decay);
+    ONLY_IN(c, "ab_delta_scan", ATTENTION_HOOKS);
+    return attn_delta_scan(c, q, k, v, beta, log_decay);
+}
 ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
 {
     OWN(x);

@@ -83,6 +83,7 @@ static const struct {
     {"cross_scan", NULL, {0}},
     {"cross_layers", NULL, {0}},
     {"own_scan", NULL, {0}},
+    {"own_delta_scan", NULL, {0}},
     {"one_key_prefix", NULL, {0}},
     {"embed_info", NULL, {0}},
     {"own_dropout", NULL, {0}},

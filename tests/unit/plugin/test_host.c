@@ -74,6 +74,30 @@ static void test_nowhere(void)
     refused(d.c, h->conv(d.c, d.stacked, "w", 2, 1, 1), "ab_conv was called in");
 }
 
+/* A recurrence runs along one sentence: over queries and keys of the same places, in self-attention only. */
+static void test_delta_scan(void)
+{
+    attn_context self = {.x = {1}, .mem = {1}, .info = {.role = AB_CAUSAL}}, cross = {.x = {1}, .mem = {2}};
+    ab_t none = {0};
+    desk d = open_desk();
+    refused(d.c, h->delta_scan(d.c, d.stacked, d.stacked, d.stacked, none, none), "ab_delta_scan was called in");
+    const struct {
+        attn_context *where;
+        int64_t keys, beta[2];
+        const char *words;
+    } cases[] = {{&cross, 3, {3, 1}, "ab_delta_scan: in cross-attention a query has no place among the keys"},
+                 {&self, 4, {3, 1}, "delta_scan: keys [2,4,4] beside queries [2,3,4]"},
+                 {&self, 3, {3, 4}, "delta_scan: beta [2,3,4] beside queries [2,3,4]"}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        d = open_desk();
+        d.c->attn = cases[i].where;
+        d.c->hook = AB_IN_FORWARD;
+        ab_t k = h->full(d.c, 3, (int64_t[]){2, cases[i].keys, 4}, 1);
+        ab_t beta = h->full(d.c, 3, (int64_t[]){2, cases[i].beta[0], cases[i].beta[1]}, 1);
+        refused(d.c, h->delta_scan(d.c, d.stacked, k, d.stacked, beta, none), cases[i].words);
+    }
+}
+
 /* An embedding knows the model, but no queries and keys. */
 static void test_embedding(void)
 {
@@ -115,6 +139,7 @@ int main(void)
     test_shapes();
     test_add_dropout();
     test_nowhere();
+    test_delta_scan();
     test_embedding();
     test_owners();
     return test_end();

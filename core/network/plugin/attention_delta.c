@@ -1,0 +1,57 @@
+/* attention_delta.c - ab_delta_scan: a recurrence whose state is a matrix for each sentence and head.
+ *
+ * One operation where the backend has it, otherwise and under `generic` composed (graph/ops_delta.c); in a step of
+ * decoding the state of each hypothesis is carried and takes one step. */
+#include "network/plugin/attention_context.h"
+#include <string.h>
+
+/* One step from the state that each hypothesis' parent carried. */
+static ab_t one_step(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
+{
+    const int64_t *d = tape_at(c, k)->dim;
+    if (d[2] != 1)
+        return tape_fail(c,
+                         "ab_delta_scan: keys and values must be of this step (ab_key_step, ab_value_step, ab_heads)");
+    ab_t state = attn_carried(c, d[0], d[1], d[3], tape_at(c, v)->dim[3]);
+    ab_t kept = t_cache_reorder(c, state, c->attn->parents);
+    if (decay.id) kept = t_binary(c, OP_MUL, t_map(c, decay, AB_EXP), kept);
+    if (beta.id) v = t_binary(c, OP_MUL, beta, t_binary(c, OP_SUB, v, t_matmul(c, k, kept, 0, 0)));
+    ab_t next = t_binary(c, OP_ADD, kept, t_matmul(c, k, v, 1, 0));
+    t_state_write(c, state, next);
+    return t_matmul(c, q, next, 0, 0);
+}
+
+static ab_t scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards)
+{
+    const backend *b = c->backend;
+    bool one = !c->attn->generic && b && b->kernels[OP_DELTA_SCAN];
+    return (one ? t_delta_scan : t_delta_scan_composed)(c, q, k, v, beta, decay, backwards, DELTA_CHUNK);
+}
+
+ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
+{
+    ab_t *all[] = {&q, &k, &v, &beta, &decay};
+    int64_t batch = 1, heads = 1;
+    if (!q.id || !k.id || !v.id || c->error.text[0]) return (ab_t){0};
+    if (!attn_is_self(c))
+        return tape_fail(c,
+                         "ab_delta_scan: in cross-attention a query has no place among the keys; self-attention only");
+    for (int i = 0; i < 5; i++)
+        if (all[i]->id) {
+            const int64_t *d = tape_at(c, *all[i])->dim;
+            batch = d[0] > batch ? d[0] : batch, heads = d[1] > heads ? d[1] : heads;
+        }
+    for (int i = 0; i < 5; i++)
+        if (all[i]->id) {
+            const int64_t *d = tape_at(c, *all[i])->dim;
+            *all[i] = t_broadcast_to(c, *all[i], (int64_t[4]){batch, heads, d[2], d[3]});
+        }
+    if (!q.id || !k.id || !v.id || c->error.text[0]) return (ab_t){0};
+    if (attn_steps(c)) return one_step(c, q, k, v, beta, decay);
+    ab_t y = scan(c, q, k, v, beta, decay, 0);
+    if (c->attn->info.role == AB_CAUSAL) return y;
+    ab_t real = attn_has_key(c); /* a recurrence from the end meets the padding first: no values there, no decay */
+    v = t_binary(c, OP_MUL, v, real);
+    if (decay.id) decay = t_binary(c, OP_MUL, decay, real);
+    return t_binary(c, OP_ADD, y, scan(c, q, k, v, beta, decay, 1));
+}
