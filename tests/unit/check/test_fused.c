@@ -1,5 +1,6 @@
 /* Fused attention against composed, in fp64 and fp32, at every instruction set of this machine: what the kernels make
- * of rotations, windows, tables of vectors by id and score programs. `ablate check` does the same at the set in use. */
+ * of rotations, windows, tables of vectors by id, score programs and recurrences. `ablate check` does the same at the
+ * set in use. */
 #include "network/check/internal.h"
 #include "tensor/cpu/cpu.h"
 #include "services.h"
@@ -8,7 +9,8 @@
 static const struct {
     ab_kind kind;
     const char *name;
-} parts[] = {{AB_POSITION, "rotary"}, {AB_POSITION, "shaw"}, {AB_ATTENTION, "restricted"}};
+} parts[] = {
+    {AB_POSITION, "rotary"}, {AB_POSITION, "shaw"}, {AB_ATTENTION, "restricted"}, {AB_ATTENTION, "gated_delta_net"}};
 
 int main(void)
 {

@@ -86,6 +86,97 @@ static void decayed_row(mixer *m, bool gated, int64_t i, double *out)
 static void retention(mixer *m, int64_t i, double *out) { decayed_row(m, false, i, out); }
 static void gated_linear(mixer *m, int64_t i, double *out) { decayed_row(m, true, i, out); }
 
+/* ---- states that are corrected: one token after another ---- */
+
+typedef enum { DELTA_NET, GATED_DELTA_NET, MAMBA2 } delta_kind;
+static double swish(double a) { return a * sigmoid(a); }
+static double softplus(double a) { return log1p(exp(a)); }
+
+/* Head h of a token's projection `name`, after the convolution of four tokens; of length 1, if asked. */
+static void mixed(mixer *m, int64_t t, const char *name, int64_t columns, int64_t h, bool unit, double out[D])
+{
+    char conv[16];
+    double sum = 1e-6;
+    snprintf(conv, sizeof conv, "%s.conv", name);
+    for (int64_t d = 0; d < D; d++) {
+        double y = 0;
+        for (int64_t i = 0; i < 4; i++) {
+            int64_t at = t + i - (m->role == AB_CAUSAL ? 3 : 2), j = h * D + d;
+            if (at < 0 || at >= m->n) continue;
+            y += values(m, conv)[i * columns + j] * product(m, row_of(m, at), WIDTH, name, columns, j, false);
+        }
+        out[d] = swish(y), sum += out[d] * out[d];
+    }
+    for (int64_t d = 0; d < D && unit; d++) out[d] /= sqrt(sum);
+}
+
+typedef struct {
+    double q[D], k[D], v[D], x[D], beta, kept; /* x: v before its factor */
+} delta_token;
+static delta_token token_at(mixer *m, delta_kind kind, int64_t t, int64_t h)
+{
+    delta_token s = {.beta = 1, .kept = 1};
+    double dt = kind == DELTA_NET ? 0
+                                  : softplus(product(m, row_of(m, t), WIDTH, "dt", H, h, false) +
+                                             values(m, "dt_bias")[h] + log(expm1(h ? 0.1 : 0.001)));
+    if (kind != DELTA_NET) s.kept = exp(-exp(values(m, "A")[h] + (double)h * log(16)) * dt);
+    if (kind == MAMBA2) {
+        mixed(m, t, "x", H * D, h, false, s.x);
+        mixed(m, t, "B", D, 0, false, s.k);
+        mixed(m, t, "C", D, 0, false, s.q);
+        for (int64_t d = 0; d < D; d++) s.v[d] = dt * s.x[d];
+    } else {
+        mixed(m, t, "q", H * D, h, true, s.q);
+        mixed(m, t, "k", H * D, h, true, s.k);
+        mixed(m, t, "v", H * D, h, false, s.v);
+        s.beta = sigmoid(product(m, row_of(m, t), WIDTH, "beta", H, h, false));
+    }
+    return s;
+}
+
+/* Adds what token i reads from the state of the tokens from one end up to itself. */
+static void read_state(mixer *m, delta_kind kind, int64_t h, int64_t i, bool backwards, double y[D])
+{
+    double S[D][D] = {{0}};
+    for (int64_t done = 0; done <= (backwards ? m->n - 1 - i : i); done++) {
+        delta_token s = token_at(m, kind, backwards ? m->n - 1 - done : done, h);
+        for (int64_t j = 0; j < D; j++) {
+            double stored = 0;
+            for (int64_t d = 0; d < D; d++) S[d][j] *= s.kept, stored += s.k[d] * S[d][j];
+            for (int64_t d = 0; d < D; d++) S[d][j] += s.k[d] * s.beta * (s.v[j] - (kind == MAMBA2 ? 0 : stored));
+        }
+    }
+    delta_token s = token_at(m, kind, i, h);
+    for (int64_t d = 0; d < D; d++)
+        for (int64_t j = 0; j < D; j++) y[j] += s.q[d] * S[d][j];
+}
+
+static void normalise(mixer *m, double *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t d = 0; d < n; d++) sum += y[d] * y[d] / (double)n;
+    for (int64_t d = 0; d < n; d++) y[d] *= values(m, "gain")[d] / sqrt(sum + 1e-5);
+}
+
+static void delta_row(mixer *m, delta_kind kind, int64_t i, double *out)
+{
+    double y[H * D] = {0};
+    for (int64_t h = 0; h < H; h++) {
+        double *v = y + h * D;
+        read_state(m, kind, h, i, false, v);
+        if (m->role != AB_CAUSAL) read_state(m, kind, h, i, true, v);
+        if (kind != MAMBA2) normalise(m, v, D);
+        for (int64_t d = 0; d < D && kind == MAMBA2; d++) v[d] += values(m, "D")[h] * token_at(m, kind, i, h).x[d];
+    }
+    for (int64_t d = 0; d < H * D && kind != DELTA_NET; d++)
+        y[d] *= swish(product(m, row_of(m, i), WIDTH, "gate", H * D, d, false));
+    if (kind == MAMBA2) normalise(m, y, H * D);
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, H * D, "out", WIDTH, d, false);
+}
+static void delta_net(mixer *m, int64_t i, double *out) { delta_row(m, DELTA_NET, i, out); }
+static void gated_delta_net(mixer *m, int64_t i, double *out) { delta_row(m, GATED_DELTA_NET, i, out); }
+static void mamba2(mixer *m, int64_t i, double *out) { delta_row(m, MAMBA2, i, out); }
+
 /* ---- running sums: phi(q) phi(k), phi = elu + 1 ---- */
 
 static double phi(double a) { return a > 0 ? a + 1 : exp(a); }
@@ -244,6 +335,9 @@ int main(void)
         {"retention", "retention", NULL, {{"retention.chunk", "2"}}, retention, NULL},
         {"retention, one chunk", "retention", NULL, {{0}}, retention, NULL},
         {"gated_linear", "gated_linear", NULL, {{"gated_linear.chunk", "2"}}, gated_linear, NULL},
+        {"delta_net", "delta_net", NULL, {{0}}, delta_net, NULL},
+        {"gated_delta_net", "gated_delta_net", NULL, {{0}}, gated_delta_net, NULL},
+        {"mamba2", "mamba2", NULL, {{0}}, mamba2, NULL},
         {"linear", "linear", NULL, {{0}}, linear, NULL},
         {"linear, two chunks", "linear", NULL, {{0}}, linear, over_chunks},
         {"dilated", "convolutional", NULL, {{"convolutional.dilation", "2"}}, dilated, NULL},
