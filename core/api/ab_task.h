@@ -59,6 +59,9 @@ typedef struct {    /* the vocabularies and batches that an opened task requests
      * windows of this many tokens: at random places in train, consecutively in dev and test, where the windows are then
      * the examples */
     int64_t window;
+    /* 2.6 For a decoder-only task with src NULL and no window. given: tokens at the start of each line that are not
+     * predicted: no loss, no score. endless 1: no end is predicted, for all lines have the same number of tokens */
+    int64_t given, endless;
 } ab_vocabs;
 typedef struct {           /* a model's prediction of one example, given the true previous tokens */
     double log_likelihood; /* natural logarithm, summed over its target tokens (labels) */

@@ -14,8 +14,8 @@ typedef struct {
     double temperature;
 } generate_options;
 
-/* The window that the model's task trains on; the task is opened without its data. */
-static int window_of(const model *m, const places *p, int64_t *window, err *e)
+/* How the model's task reads a text: its window and ends; the task is opened without its data. */
+static int text_of(const model *m, const places *p, sample_options *how, err *e)
 {
     char message[1024] = "";
     arena a = {0};
@@ -31,9 +31,9 @@ static int window_of(const model *m, const places *p, int64_t *window, err *e)
         bad = fail(e, "task '%s': %s", x->desc.name, message);
     if (!bad && task->vocabs) task->vocabs(self, &asked);
     if (self) task->close(self);
-    if (!bad && asked.tgt == AB_VOCAB_SYMBOLS)
+    if (!bad && asked.tgt == AB_VOCAB_SYMBOLS && !asked.endless)
         bad = fail(e, "task %s labels its inputs; its model cannot continue a text", x->desc.name);
-    *window = asked.window;
+    how->window = asked.window, how->endless = asked.endless;
     arena_free(&a);
     return bad;
 }
@@ -129,7 +129,7 @@ static int write_all(const generate_options *o, model *m, const vocab *v, const 
                              .seed = (uint64_t)o->seed,
                              .ended = print_ended,
                              .self = &w};
-    int bad = window_of(m, p, &w.how.window, e);
+    int bad = text_of(m, p, &w.how, e);
     if (!bad && same(o->prompt, "-"))
         bad = write_lines(&w, e);
     else if (!bad && write_on(&w, o->prompt, e))
@@ -190,7 +190,7 @@ static const option options[] = {
 const command generate_command = {
     .name = "generate",
     .part = FOR_MODELS,
-    .does = "generate text with a trained language model (task lm)",
+    .does = "generate text with a trained language model (task lm), or images (task image)",
     .about = "Prints the prompt and its continuation on standard output. "
              "When the model's window is full, continues from its last half.",
     .options = options,

@@ -31,7 +31,8 @@ static int32_t draw(const void *logits, dtype type, int64_t v, const sample_opti
     int64_t n = 0;
     for (int32_t i = 0; i < v; i++) {
         double x = logit_at(logits, type, i);
-        if (i != VOCAB_PAD && i != VOCAB_UNK && i != VOCAB_BOS && x > -INFINITY) all[n++] = (candidate){x, i};
+        bool never = i == VOCAB_PAD || i == VOCAB_UNK || i == VOCAB_BOS || (o->endless && i == VOCAB_EOS);
+        if (!never && x > -INFINITY) all[n++] = (candidate){x, i};
     }
     qsort(all, (size_t)n, sizeof *all, likelier_first);
     if (!n || !(o->temperature > 0)) return n ? all[0].id : VOCAB_EOS;
@@ -82,7 +83,7 @@ int sample_text(model *m, const sample_options *o, id_list *text, double *second
 {
     if (model_has_encoder(m)) return fail(e, "sampling needs a decoder-only model; this one has an encoder");
     double start = ticks();
-    int64_t capacity = o->window ? o->window : text->n + o->tokens + 1, keep = o->window / 2;
+    int64_t capacity = o->window ? o->window : text->n + o->tokens, keep = o->window / 2;
     if (!o->window && model_check_reach(m, capacity, "prompt and sampled tokens together may have that length", e))
         return -1;
     rng r = rng_seed(o->seed, o->stream);

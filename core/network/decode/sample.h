@@ -12,6 +12,7 @@ typedef struct {
     /* the model was trained on windows of this many tokens of a text, in which VOCAB_EOS is a line end; 0: on lines
      * that end with VOCAB_EOS */
     int64_t window;
+    bool endless;                                          /* was trained without ends: VOCAB_EOS is never sampled */
     bool one_line;                                         /* ends at the first VOCAB_EOS in a window, too */
     int (*ended)(void *self, const id_list *text, err *e); /* if not NULL: called after each VOCAB_EOS */
     void *self;

@@ -129,6 +129,16 @@ static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt
     return 0;
 }
 
+/* The last n tokens and their inputs are example i. */
+static void end_labels(gathering *g, int64_t i, int64_t n)
+{
+    pairs *p = &g->p;
+    g->labels = true;
+    g->example[p->n++] = i;
+    g->tgt_at[p->n] = g->tgt.n;
+    if (n > p->tgt_longest) p->tgt_longest = n;
+}
+
 /* Add example i of a task with labels. */
 static int gather_labels(gathering *g, int64_t i, const ab_example *x, const vocab *v, err *e)
 {
@@ -145,11 +155,28 @@ static int gather_labels(gathering *g, int64_t i, const ab_example *x, const voc
                         (long long)(k - from) + 1);
         if (g->tgt.id[k] == VOCAB_UNK) g->tgt.id[k] = -1;
     }
-    g->labels = true;
-    pairs *p = &g->p;
-    g->example[p->n++] = i;
-    g->tgt_at[p->n] = g->tgt.n;
-    if (n > p->tgt_longest) p->tgt_longest = n;
+    end_labels(g, i, n);
+    return 0;
+}
+
+/* Add line i, whose first `given` tokens are not predicted, nor is its end if `endless`: inputs with labels too. */
+static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v, const ab_vocabs *asked, err *e)
+{
+    int64_t from = g->tgt.n;
+    if (encode_side(v, line, &g->tgt, e)) return fail_in(e, "line %lld: ", (long long)i + 1);
+    if (asked->endless) g->tgt.n--;
+    int64_t n = g->tgt.n - from;
+    if (n <= asked->given)
+        return fail(e, "line %lld has %lld tokens, of which %lld are given; expected more", (long long)i + 1,
+                    (long long)n, (long long)asked->given);
+    if (g->p.n && asked->endless && n != g->p.tgt_longest)
+        return fail(e, "line %lld has %lld tokens, expected %lld as line 1 has, for no end is predicted",
+                    (long long)i + 1, (long long)n, (long long)g->p.tgt_longest);
+    g->src.id = grow(g->src.id, &g->src.cap, (size_t)g->tgt.n, sizeof *g->src.id);
+    for (int64_t k = from; k < g->tgt.n; k++) g->src.id[k] = k == from ? VOCAB_BOS : g->tgt.id[k - 1];
+    for (int64_t k = from; k < from + asked->given; k++) g->tgt.id[k] = -1;
+    g->src.n = g->tgt.n;
+    end_labels(g, i, n);
     return 0;
 }
 
@@ -195,7 +222,8 @@ static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_spli
                        const vocab *tgt, int64_t max_length, err *e)
 {
     gathering g = {0};
-    int64_t n = task->count(self, split), window = task->flags & AB_DECODER_ONLY ? wishes(task, self, false).window : 0;
+    ab_vocabs asked = task->flags & AB_DECODER_ONLY ? wishes(task, self, false) : (ab_vocabs){0};
+    int64_t n = task->count(self, split), window = asked.window;
     int rc = 0;
     gather_start(&g, n);
     for (int64_t i = 0; i < n && !rc; i++) {
@@ -203,6 +231,8 @@ static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_spli
         task->get(self, split, i, &x);
         if (!src && x.src)
             rc = gather_labels(&g, i, &x, tgt, e);
+        else if (!window && (asked.given || asked.endless))
+            rc = gather_line(&g, i, x.tgt, tgt, &asked, e);
         else
             rc = gather(&g, i, x.src, x.tgt, src, tgt, split == AB_TRAIN && !window, max_length, e);
     }

@@ -1,11 +1,11 @@
 /* Decoder-only data: a text in windows, drawn at random in training and one after the other elsewhere; inputs with
- * labels. */
+ * labels; lines whose first tokens are given or whose end is not predicted. */
 #include "text/data/batch.h"
 #include "test.h"
 
 typedef struct {
     const char *const *src, *const *tgt;
-    int64_t n, window;
+    int64_t n, window, given, endless;
     ab_vocab kind;
 } world;
 
@@ -22,6 +22,7 @@ static void vocabs(void *self, ab_vocabs *v)
 {
     world *w = self;
     v->tgt = w->kind, v->window = w->window;
+    v->given = w->given, v->endless = w->endless;
     if (w->kind == AB_VOCAB_SYMBOLS) v->symbols = symbols, v->n_symbols = LENGTH(symbols);
 }
 static const ab_task_plugin iface = {.flags = AB_DECODER_ONLY, .count = count, .get = get, .vocabs = vocabs};
@@ -142,9 +143,59 @@ static void test_labels(void)
     vocab_free(v);
 }
 
+/* Two lines of equal length, the second one first, as the decoder reads and predicts them. */
+static void expect_batch(world *w, int64_t rows, int64_t predicted, const int32_t *in, const int32_t *out)
+{
+    dataset d;
+    vocab *v;
+    err e = {0};
+    batch b;
+    CHECK_INT(build(w, &d, &v, &e), 0);
+    batcher *all = batcher_new(&d.split[AB_DEV], &(batch_options){.batch_tokens = 16}, &e);
+    CHECK(batcher_next(all, &b));
+    CHECK_INT(b.n_sentences, 2);
+    CHECK_INT(b.tgt_rows, rows);
+    CHECK_INT(b.predicted, predicted);
+    for (int64_t i = 0; i < rows; i++) {
+        CHECK_INT(b.tgt_in[i], in[i]);
+        CHECK_INT(b.tgt_out[i], out[i]);
+        CHECK_INT(b.tgt_pos[i], i % (rows / 2));
+    }
+    batcher_free(all);
+    dataset_free(&d);
+    vocab_free(v);
+}
+
+static void test_lines(void)
+{
+    enum { BOS = VOCAB_BOS, EOS = VOCAB_EOS, A = VOCAB_SPECIALS, B, C, D };
+    static const char *const lines[] = {"a b c", "d d a"}, *const unequal[] = {"a b c", "d d"};
+    world w = {.tgt = lines, .n = 2, .kind = AB_VOCAB_SYMBOLS};
+    expect_batch(&w, 8, 8, (int32_t[]){BOS, D, D, A, BOS, A, B, C}, (int32_t[]){D, D, A, EOS, A, B, C, EOS});
+    w.given = 1;
+    expect_batch(&w, 8, 6, (int32_t[]){BOS, D, D, A, BOS, A, B, C}, (int32_t[]){-1, D, A, EOS, -1, B, C, EOS});
+    w.endless = 1;
+    expect_batch(&w, 6, 4, (int32_t[]){BOS, D, D, BOS, A, B}, (int32_t[]){-1, D, A, -1, B, C});
+    w.given = 0;
+    expect_batch(&w, 6, 6, (int32_t[]){BOS, D, D, BOS, A, B}, (int32_t[]){D, D, A, A, B, C});
+    dataset d;
+    vocab *v;
+    err e = {0};
+    w.tgt = unequal;
+    CHECK_INT(build(&w, &d, &v, &e), -1);
+    CHECK_TEXT(e.text, "train split, line 2 has 2 tokens, expected 3 as line 1 has, for no end is predicted");
+    vocab_free(v);
+    e = (err){0};
+    w.tgt = lines, w.given = 3;
+    CHECK_INT(build(&w, &d, &v, &e), -1);
+    CHECK_TEXT(e.text, "train split, line 1 has 3 tokens, of which 3 are given; expected more");
+    vocab_free(v);
+}
+
 int main(void)
 {
     test_windows();
     test_labels();
+    test_lines();
     return test_end();
 }

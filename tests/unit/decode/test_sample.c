@@ -89,6 +89,28 @@ static void test_draws(model *m)
     }
 }
 
+/* A model of lines without ends samples all the tokens it is asked for, as many as it has positions. */
+static void test_endless(model *m)
+{
+    enum { DRAWS = 12 };
+    err e = {0};
+    int ends = 0;
+    for (uint64_t seed = 0; seed < DRAWS; seed++)
+        for (int endless = 0; endless < 2; endless++) {
+            id_list text = {0};
+            sample_options o = {.tokens = WINDOW, .temperature = 100, .seed = seed, .endless = endless};
+            CHECK_INT(sample_text(m, &o, &text, NULL, &e), 0);
+            if (endless) CHECK_INT(text.n, WINDOW);
+            ends += !endless && text.n < WINDOW;
+            id_list_free(&text);
+        }
+    CHECK_THAT(ends > 0, "with ends, %d of %d samples ended, expected some", ends, DRAWS);
+    id_list text = {0};
+    CHECK_INT(sample_text(m, &(sample_options){.tokens = WINDOW + 1}, &text, NULL, &e), -1);
+    CHECK_HAS(e.text, "learned.max_len = 8: expected at least 9");
+    id_list_free(&text);
+}
+
 int main(void)
 {
     model m;
@@ -97,6 +119,7 @@ int main(void)
     test_greedy(&m, 3);
     test_greedy(&m, 12);
     test_draws(&m);
+    test_endless(&m);
     model_free(&m);
     return test_end();
 }
