@@ -79,20 +79,20 @@ static void put_bins(grid *t, const char *side, const data_report *r, bool sourc
 
 #define AT(field) offsetof(split_report, field)
 static const struct {
-    const char *what;
+    const char *what, *alone; /* of pairs; of examples without a source, NULL: not for them */
     size_t field;
     bool fault;
-} rows[] = {{"pairs", AT(pairs), false},
-            {"words, source", AT(src_words), false},
-            {"words, target", AT(tgt_words), false},
-            {"a side is empty", AT(empty), true},
-            {"not UTF-8", AT(not_utf8), true},
-            {"pair also in train", AT(in_train), true},
-            {"source also in train", AT(src_in_train), true},
-            {"repeated pairs", AT(twice), true},
-            {"sides identical", AT(identical), true},
-            {"sides swapped, as another pair has them", AT(swapped), true},
-            {"lengths differ over 3 times", AT(ratio), true}};
+} rows[] = {{"pairs", "examples", AT(pairs), false},
+            {"words, source", NULL, AT(src_words), false},
+            {"words, target", "words", AT(tgt_words), false},
+            {"a side is empty", "empty", AT(empty), true},
+            {"not UTF-8", "not UTF-8", AT(not_utf8), true},
+            {"pair also in train", "also in train", AT(in_train), true},
+            {"source also in train", NULL, AT(src_in_train), true},
+            {"repeated pairs", "repeated", AT(twice), true},
+            {"sides identical", NULL, AT(identical), true},
+            {"sides swapped, as another pair has them", NULL, AT(swapped), true},
+            {"lengths differ over 3 times", NULL, AT(ratio), true}};
 #undef AT
 
 static bool print_report(const data_report *r, const char *place, const char *crlf, const char *note)
@@ -104,16 +104,24 @@ static bool print_report(const data_report *r, const char *place, const char *cr
     static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
     for (int s = 0; s < AB_SPLITS; s++) grid_column(&t, names[s], true);
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        bool some = put_row(&t, rows[i].what, r, rows[i].field);
+        const char *what = r->alone ? rows[i].alone : rows[i].what;
+        bool some = what && put_row(&t, what, r, rows[i].field);
         faults = faults || (some && rows[i].fault);
     }
-    put_bins(&t, "source", r, true);
-    put_bins(&t, "target", r, false);
+    if (!r->alone) put_bins(&t, "source", r, true);
+    put_bins(&t, r->alone ? "length" : "target", r, false);
     if (*note) grid_note(&t, "%s", note);
     if (*crlf) grid_note(&t, "lines end in CR LF (read without the CR): %s", crlf);
     print_grid(&t);
     grid_free(&t);
     return faults;
+}
+
+static bool has_data(const plugin *task)
+{
+    for (const ab_option *p = task->desc.params; p && p->name; p++)
+        if (same(p->name, "data")) return true;
+    return false;
 }
 
 static int check(const invocation *c, void *options)
@@ -138,14 +146,15 @@ static int check(const invocation *c, void *options)
     }
     void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
     ab_env env = {.data_dir = c->p.data_dir, .seed = 1};
-    int bad = x->desc.params && config_bind(&given, o->task, x->desc.params, cfg, &a, &e);
-    if (!bad && (x->iface.task.flags & AB_DECODER_ONLY)) bad = fail(&e, "--task %s: has no pairs to check", o->task);
+    int bad = 0;
+    if (!has_data(x)) bad = fail(&e, "--task %s: has no %s.data to check", o->task, o->task);
+    if (!bad && x->desc.params) bad = config_bind(&given, o->task, x->desc.params, cfg, &a, &e);
     if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, message, sizeof message))
         bad = fail(&e, "%s", message);
     if (!bad) {
         data_inspect(&x->iface.task, self, &r);
         x->iface.task.close(self);
-        find_all_crlf(c->word[0], c->p.data_dir, &crlf);
+        if (!r.alone) find_all_crlf(c->word[0], c->p.data_dir, &crlf);
         faults = print_report(&r, c->word[0], str_text(&crlf), message);
     }
     str_free(&crlf);
@@ -158,7 +167,7 @@ static const check_options defaults = {.src = "en", .tgt = "auto", .task = "tran
 static const option options[] = {
     {"--src", "LANGUAGE", "source language: the extension of its files [en]", OPTION_TEXT, AT(src)},
     {"--tgt", "LANGUAGE", "target language [fr for names that end in -fr, else de]", OPTION_TEXT, AT(tgt)},
-    {"--task", "NAME", "task that reads the data: translation or parsing [translation]", OPTION_TEXT, AT(task)},
+    {"--task", "NAME", "task that reads the data: translation, parsing or image [translation]", OPTION_TEXT, AT(task)},
     {"--strict", NULL, "exit with 1 if anything is found", OPTION_FLAG, AT(strict)},
     {0}};
 const command data_check_command = {
@@ -166,7 +175,9 @@ const command data_check_command = {
     .part = FOR_DATA,
     .does = "report pairs, lengths and faults of a corpus",
     .about =
-        "PLACE: as translation.data takes it: a folder, a table of two columns, two files joined by +. Faults: empty "
+        "PLACE: as translation.data takes it: a folder, a table of two columns, two files joined by +; or as the data "
+        "of "
+        "another task. Faults: empty "
         "sides, CR LF, text that is not UTF-8, repeated pairs, pairs of dev or test that are in train, sides that are "
         "identical or swapped, lengths that differ by more than three times.",
     .arguments = "PLACE",

@@ -169,7 +169,7 @@ static int open_task(run *r, err *e)
         return fail(e, "task '%s': %s", d->name, message);
     if (*message) event_fact("data", message), log_line(LOG_INFO, "%s", message);
     char *key = xprintf("%s.data", d->name);
-    if (data_inspectable(r->task, settings_get(&r->set, key))) {
+    if (data_inspectable(settings_get(&r->set, key))) {
         data_report found;
         str dangers = {0};
         data_inspect(r->task, r->task_self, &found);

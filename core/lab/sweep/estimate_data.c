@@ -126,7 +126,7 @@ static void print_dangers(const ab_task_plugin *task, void *self, const char *na
     const char *data = settings_get(&row->placed, key);
     data_report found;
     str dangers = {0};
-    if (data_inspectable(task, data)) {
+    if (data_inspectable(data)) {
         data_inspect(task, self, &found);
         data_dangers(&found, &dangers);
     }

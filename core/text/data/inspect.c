@@ -51,28 +51,31 @@ static int64_t repeated(uint64_t *h, int64_t n)
     return twice;
 }
 
-static void look_at(split_report *r, const ab_example *x)
+static void look_at(split_report *r, const ab_example *x, bool alone)
 {
     int64_t src = words_of(x->src), tgt = words_of(x->tgt), most = src > tgt ? src : tgt, least = src + tgt - most;
     r->pairs++;
     r->src_words += src, r->tgt_words += tgt;
     add_length(r->src_bins, src), add_length(r->tgt_bins, tgt);
-    r->empty += !src || !tgt;
+    r->empty += (!src && !alone) || !tgt;
     r->not_utf8 += utf8_bad(x->src, strlen(x->src)) >= 0 || utf8_bad(x->tgt, strlen(x->tgt)) >= 0;
     r->identical += src && !strcmp(x->src, x->tgt);
     r->ratio += least && most >= 10 && most > 3 * least;
 }
 
 /* Reads a split; train's hashes go to `all`, others are compared with them. */
-static void inspect_split(const ab_task_plugin *task, void *self, ab_split which, seen *all, split_report *r)
+static void inspect_split(const ab_task_plugin *task, void *self, ab_split which, seen *all, data_report *to)
 {
+    split_report *r = &to->split[which];
     int64_t n = task->count(self, which);
     uint64_t *pair = xcalloc((size_t)n + 1, sizeof *pair), *src = xcalloc((size_t)n + 1, sizeof *src), *turned = NULL;
     if (which == AB_TRAIN) turned = xcalloc((size_t)n + 1, sizeof *turned);
     for (int64_t i = 0; i < n; i++) {
         ab_example x;
         task->get(self, which, i, &x);
-        look_at(r, &x);
+        to->alone = !x.src;
+        if (!x.src) x.src = "";
+        look_at(r, &x, to->alone);
         uint64_t s = hash_of(x.src), t = hash_of(x.tgt);
         src[i] = s, pair[i] = pair_of(s, t);
         if (turned) turned[i] = s == t ? 0 : pair_of(t, s);
@@ -97,25 +100,23 @@ void data_inspect(const ab_task_plugin *task, void *self, data_report *out)
 {
     seen train = {0};
     *out = (data_report){0};
-    for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) inspect_split(task, self, s, &train, &out->split[s]);
+    for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) inspect_split(task, self, s, &train, out);
     free(train.pair);
     free(train.src);
 }
 
-bool data_inspectable(const ab_task_plugin *task, const char *data)
-{
-    return !(task->flags & AB_DECODER_ONLY) && data && !same(data, "synthetic");
-}
+bool data_inspectable(const char *data) { return data && !same(data, "synthetic"); }
 
 void data_dangers(const data_report *r, str *out)
 {
+    const char *what = r->alone ? "examples" : "pairs";
     for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
         const split_report *x = &r->split[s];
         if (x->in_train)
-            str_addf(out, "%s%lld of %lld %s pairs are training pairs too", out->n ? "; " : "", (long long)x->in_train,
-                     (long long)x->pairs, names[s]);
+            str_addf(out, "%s%lld of %lld %s %s are training %s too", out->n ? "; " : "", (long long)x->in_train,
+                     (long long)x->pairs, names[s], what, what);
         if (x->empty)
-            str_addf(out, "%s%lld of %lld %s pairs have an empty side", out->n ? "; " : "", (long long)x->empty,
-                     (long long)x->pairs, names[s]);
+            str_addf(out, "%s%lld of %lld %s %s %s", out->n ? "; " : "", (long long)x->empty, (long long)x->pairs,
+                     names[s], what, r->alone ? "are empty" : "have an empty side");
     }
 }

@@ -1,5 +1,5 @@
-/* inspect.h - what is wrong with a task's pairs: empty sides, pairs of train that are in dev or test too, and the like.
- * */
+/* inspect.h - what is wrong with a task's pairs, or with the lines of one that has no source: empty sides, pairs of
+ * train that are in dev or test too, and the like. */
 #ifndef ABLATE_DATA_INSPECT_H
 #define ABLATE_DATA_INSPECT_H
 #include "api/ab_plugin.h"
@@ -23,13 +23,14 @@ typedef struct { /* one split; words are separated by blanks */
 
 typedef struct {
     split_report split[AB_SPLITS];
+    bool alone; /* lines without a source: a pair is a line, the figures about sources and both sides mean nothing */
 } data_report;
 
-/* Looks at every pair of a task with sources, whose data are open. */
+/* Looks at every pair of a task whose data are open. */
 void data_inspect(const ab_task_plugin *task, void *self, data_report *out);
-/* Does a task with these settings read a corpus with two sides, which data_inspect can look at? data: the value of its
- * key `data`, or NULL. */
-bool data_inspectable(const ab_task_plugin *task, const char *data);
+/* Does a task with these settings read a corpus, which data_inspect can look at? data: the value of its key `data`, or
+ * NULL. */
+bool data_inspectable(const char *data);
 /* Appends what endangers results, as clauses joined by "; ": pairs of dev or test in train, empty sides. Nothing if all
  * is well. */
 void data_dangers(const data_report *r, str *out);
