@@ -35,6 +35,9 @@ target_sources(data_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/translation/c
   ${CMAKE_SOURCE_DIR}/plugins/tasks/translation/table.c ${CMAKE_SOURCE_DIR}/core/network/plugin/lines.c)
 target_include_directories(data_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/translation ${CMAKE_SOURCE_DIR}/core/api
   ${CMAKE_SOURCE_DIR}/plugins)
+ab_fuzz(image)
+target_sources(image_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/image/read.c)
+target_include_directories(image_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/plugins/tasks/image ${CMAKE_SOURCE_DIR}/plugins)
 ab_fuzz(event ab_metric)
 target_sources(event_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/core/lab/launch/event.c)
 ab_fuzz(model ab_graph ${CJSON_LIB})

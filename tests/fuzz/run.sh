@@ -34,6 +34,7 @@ evalb 200000
 model 200000
 vocab 150000
 config 150000
+image 50000
 tree 70000
 ini 20000
 import 10000

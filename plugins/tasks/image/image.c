@@ -1,0 +1,324 @@
+/* image.c - grey images as sequences of pixels for decoder-only models: each pixel is predicted from those before it in
+ * row-major order (van den Oord et al. 2016, "Pixel recurrent neural networks"; Parmar et al. 2018, "Image
+ * Transformer").
+ *
+ * A line is an image: its class, if there are labels, which is given, then a word for each pixel, its grey level. All
+ * images have the same size, so no end is predicted, and bits per dimension is the perplexity's logarithm. */
+#include "ab_plugin.h"
+#include "read.h"
+#include "tasks/memory.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALL = -1, SYMBOL = 8 /* bytes of a word */ };
+
+typedef struct {
+    const char *file[AB_SPLITS], *labels[AB_SPLITS];
+    double dev_part, test_part;
+    int64_t data_seed, levels, max;
+} config;
+
+#define AT(field) offsetof(config, field)
+static const ab_option params[] = {
+    {"data", AB_TEXT, AT(file[AB_TRAIN]), 0, 0, 0, "digits/images.idx",
+     "images to train on: IDX (MNIST's format) or PGM files joined by +, or a folder of PGM files, in the data folder "
+     "unless they begin with / or ."},
+    {"dev", AB_TEXT, AT(file[AB_DEV]), 0, 0, 0, "", "images to validate on, as for data; empty: `dev_part` of data"},
+    {"test", AB_TEXT, AT(file[AB_TEST]), 0, 0, 0, "",
+     "images to test on, as for data; empty: `test_part` of data, or dev is scored instead"},
+    {"labels", AB_TEXT, AT(labels[AB_TRAIN]), 0, 0, 0, "",
+     "classes of the images of data: IDX files of one dimension, joined by +; each image then begins with its class "
+     "(=0, =1, ...), which is given, not predicted"},
+    {"dev_labels", AB_TEXT, AT(labels[AB_DEV]), 0, 0, 0, "", "classes of the images of dev"},
+    {"test_labels", AB_TEXT, AT(labels[AB_TEST]), 0, 0, 0, "", "classes of the images of test"},
+    {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL, "share of data drawn for validation [part]"},
+    {"test_part", AB_REAL, AT(test_part), 0.1, 0, 0.9, NULL, "share of data drawn for the test; 0: none [part]"},
+    {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of these draws; run = the run's own seed"},
+    {"levels", AB_INT, AT(levels), ALL, 2, 65536, "all",
+     "grey levels after quantisation: value v becomes v levels / (white + 1), rounded down [levels]; all = white + 1"},
+    {"max", AB_INT, AT(max), 0, 0, 65535, NULL,
+     "the value of white; 0: 255 for IDX, what its head says for PGM [grey value]"},
+    {0}};
+
+typedef struct {
+    char **line; /* [n] */
+    int64_t n;
+} split;
+typedef struct {
+    config c;
+    split split[AB_SPLITS];
+    char (*symbol)[SYMBOL]; /* [levels + classes]: "0", "1", ..., then "=0", "=1", ... */
+    const char **symbols;
+    int64_t n_symbols, height, width;
+    double *stats;
+} task;
+typedef struct { /* what was read for a split */
+    images x;
+    classes y;
+} part;
+
+static const char *const split_names[AB_SPLITS] = {"data", "dev", "test"}, *const label_names[AB_SPLITS] = {
+                                                                               "labels", "dev_labels", "test_labels"};
+
+static void *need(void *p)
+{
+    if (!p) out_of_memory();
+    return p;
+}
+
+/* ---- reading ---- */
+
+/* Reads the files that `names` lists, images or (y) their classes. */
+static int read_files(const char *key, const char *names, const ab_env *env, images *x, classes *y, char *err,
+                      size_t n_err)
+{
+    for (const char *name = names;; name++) {
+        int length = (int)strcspn(name, "+"), own = *name == '/' || *name == '.';
+        char path[4096];
+        snprintf(path, sizeof path, "%s%s%.*s", own ? "" : env->data_dir, own ? "" : "/", length, name);
+        if (!length || access(path, F_OK)) {
+            snprintf(err, n_err, "no file %s (image.%s = %s; data folder %s)%s", path, key, names, env->data_dir,
+                     strcmp(names, "digits/images.idx") ? "" : "; experiments/digits.py writes it");
+            return -1;
+        }
+        if (y ? classes_read(y, path, err, n_err) : images_read(x, path, err, n_err)) return -1;
+        name += length;
+        if (!*name) return 0;
+    }
+}
+
+static int read_part(const config *c, ab_split s, const ab_env *env, part *to, char *err, size_t n_err)
+{
+    if (read_files(split_names[s], c->file[s], env, &to->x, NULL, err, n_err)) return -1;
+    if (!*c->labels[AB_TRAIN] != !*c->labels[s]) {
+        snprintf(err, n_err, "image.%s = %s, but image.%s = %s: expected classes for both or for neither",
+                 label_names[AB_TRAIN], c->labels[AB_TRAIN], label_names[s], c->labels[s]);
+        return -1;
+    }
+    if (!*c->labels[s]) return 0;
+    if (read_files(label_names[s], c->labels[s], env, NULL, &to->y, err, n_err)) return -1;
+    if (to->x.n == to->y.n) return 0;
+    snprintf(err, n_err, "image.%s = %s: found %lld labels, expected %lld as %s has images", label_names[s],
+             c->labels[s], (long long)to->y.n, (long long)to->x.n, c->file[s]);
+    return -1;
+}
+
+/* Reads data, and dev and test if they have files of their own. */
+static int read_parts(const config *c, const ab_env *env, part p[AB_SPLITS], char *err, size_t n_err)
+{
+    for (int s = 0; s < AB_SPLITS; s++) {
+        const images *train = &p[AB_TRAIN].x;
+        if (!*c->file[s] && s) {
+            if (!*c->labels[s]) continue;
+            snprintf(err, n_err, "image.%s = %s, but image.%s is empty", label_names[s], c->labels[s], split_names[s]);
+            return -1;
+        }
+        p[s].x = (images){.levels = s ? train->levels : c->levels == ALL ? 0 : c->levels, .max = c->max};
+        if (read_part(c, (ab_split)s, env, &p[s], err, n_err)) return -1;
+        if (p[s].x.height == train->height && p[s].x.width == train->width) continue;
+        snprintf(err, n_err, "%s: found images of %lld rows of %lld pixels, expected %lld of %lld as in %s",
+                 p[s].x.first, (long long)p[s].x.height, (long long)p[s].x.width, (long long)train->height,
+                 (long long)train->width, train->first);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- lines ---- */
+
+static void add_line(const task *t, split *to, const part *p, int64_t i)
+{
+    enum { WIDEST = SYMBOL + 1 };
+    int64_t pixels = p->x.height * p->x.width;
+    const uint16_t *level = p->x.level + i * pixels;
+    char *line = need(malloc((size_t)(pixels + 1) * WIDEST)), *at = line;
+    if (p->y.n) at += sprintf(at, "%s ", t->symbol[t->c.levels + p->y.class[i]]);
+    for (int64_t k = 0; k < pixels; k++) at += sprintf(at, "%s ", t->symbol[level[k]]);
+    at[-1] = 0;
+    to->line[to->n++] = need(realloc(line, (size_t)(at - line)));
+}
+
+static uint64_t next(uint64_t *state) /* splitmix64, Steele et al. 2014 */
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* Where each image of data goes, [n] of ab_split: shares of them, drawn without replacement, to dev and test if these
+ * have no files. */
+static uint8_t *draw_splits(const config *c, int64_t n, uint64_t seed, int64_t size[AB_SPLITS])
+{
+    uint8_t *to = need(calloc((size_t)n + 1, 1));
+    int64_t *order = need(malloc((size_t)(n + 1) * sizeof *order)), used = 0;
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = (int64_t)(next(&seed) % (uint64_t)(i + 1)), kept = order[i];
+        order[i] = order[j], order[j] = kept;
+    }
+    size[AB_TEST] = *c->file[AB_TEST] ? 0 : (int64_t)llround((double)n * c->test_part);
+    size[AB_DEV] = *c->file[AB_DEV] ? 0 : (int64_t)llround((double)n * c->dev_part);
+    size[AB_TRAIN] = n - size[AB_TEST] - size[AB_DEV];
+    for (int s = AB_TEST; s > AB_TRAIN; s--)
+        for (int64_t i = 0; i < size[s] && used < n; i++) to[order[used++]] = (uint8_t)s;
+    free(order);
+    return to;
+}
+
+static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *err, size_t n_err)
+{
+    const config *c = &t->c;
+    int64_t n = p[AB_TRAIN].x.n, size[AB_SPLITS];
+    uint8_t *to = draw_splits(c, n, seed, size);
+    if (size[AB_TRAIN] < 1 || (!*c->file[AB_DEV] && !size[AB_DEV]) ||
+        (!*c->file[AB_TEST] && c->test_part > 0 && !size[AB_TEST])) {
+        free(to);
+        snprintf(err, n_err,
+                 "image.data = %s: %lld images leave %lld to train on, %lld for dev and %lld for the test "
+                 "(image.dev_part = %g, test_part = %g); expected some of each",
+                 c->file[AB_TRAIN], (long long)n, (long long)size[AB_TRAIN], (long long)size[AB_DEV],
+                 (long long)size[AB_TEST], c->dev_part, c->test_part);
+        return -1;
+    }
+    for (int s = 0; s < AB_SPLITS; s++)
+        t->split[s].line = need(calloc((size_t)(s && *c->file[s] ? p[s].x.n : size[s]) + 1, sizeof(char *)));
+    for (int64_t i = 0; i < n; i++) add_line(t, &t->split[to[i]], &p[AB_TRAIN], i);
+    for (int s = AB_DEV; s < AB_SPLITS; s++)
+        for (int64_t i = 0; i < p[s].x.n; i++) add_line(t, &t->split[s], &p[s], i);
+    free(to);
+    return 0;
+}
+
+/* What was read and which parts were drawn, as a line about the data. */
+static void say_splits(const task *t, char *line, size_t n_line)
+{
+    static const char drawn[] = " (drawn from it)";
+    const config *c = &t->c;
+    snprintf(line, n_line, "%s: images of %lld rows of %lld pixels: train %lld, dev %lld%s, test %lld%s",
+             c->file[AB_TRAIN], (long long)t->height, (long long)t->width, (long long)t->split[AB_TRAIN].n,
+             (long long)t->split[AB_DEV].n, *c->file[AB_DEV] ? "" : drawn, (long long)t->split[AB_TEST].n,
+             *c->file[AB_TEST] || !t->split[AB_TEST].n ? "" : drawn);
+}
+
+/* The words of all lines; classes follow the levels. */
+static void make_symbols(task *t, int64_t n_classes)
+{
+    int64_t n = t->n_symbols = t->c.levels + n_classes;
+    t->symbol = need(calloc((size_t)n, sizeof *t->symbol));
+    t->symbols = need(calloc((size_t)n, sizeof *t->symbols));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t number = i < t->c.levels ? i : i - t->c.levels;
+        snprintf(t->symbol[i], SYMBOL, "%s%d", i < t->c.levels ? "" : "=", (int)(number & UINT16_MAX));
+        t->symbols[i] = t->symbol[i];
+    }
+}
+
+/* ---- the task ---- */
+
+static void close_task(void *self)
+{
+    task *t = self;
+    for (int k = 0; k < AB_SPLITS; k++) {
+        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].line[i]);
+        free(t->split[k].line);
+    }
+    free(t->symbol);
+    free(t->symbols);
+    free(t->stats);
+    free(t);
+}
+
+static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
+{
+    part p[AB_SPLITS] = {0};
+    int64_t n_classes = 0;
+    int bad = read_parts(&t->c, env, p, err, n_err);
+    for (int s = 0; s < AB_SPLITS; s++)
+        for (int64_t i = 0; i < p[s].y.n; i++)
+            if (p[s].y.class[i] >= n_classes) n_classes = p[s].y.class[i] + 1;
+    t->c.levels = p[AB_TRAIN].x.levels;
+    make_symbols(t, n_classes);
+    t->height = p[AB_TRAIN].x.height, t->width = p[AB_TRAIN].x.width;
+    uint64_t seed = (uint64_t)(t->c.data_seed < 0 ? env->seed : t->c.data_seed) * 1000;
+    bad = bad || make_splits(t, p, seed, err, n_err);
+    for (int s = 0; s < AB_SPLITS; s++) images_free(&p[s].x), classes_free(&p[s].y);
+    if (!bad) say_splits(t, err, n_err);
+    return bad ? -1 : 0;
+}
+
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
+{
+    (void)host;
+    task *t = need(calloc(1, sizeof *t));
+    t->c = *(const config *)cfg;
+    if (!env->no_data && read_all(t, env, err, n_err)) {
+        close_task(t);
+        return -1;
+    }
+    *self = t;
+    return 0;
+}
+
+static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    *out = (ab_example){NULL, ((task *)self)->split[s].line[i]};
+}
+static void vocabs(void *self, ab_vocabs *v)
+{
+    const task *t = self;
+    v->tgt = AB_VOCAB_SYMBOLS;
+    v->symbols = t->symbols, v->n_symbols = t->n_symbols;
+    v->given = *t->c.labels[AB_TRAIN] != 0;
+    v->endless = 1;
+}
+
+/* stats [n][2]: bits and pixels of each image; a ratio's value is in hundredths. */
+static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
+{
+    static const double bits = 1.4426950408889634; /* 1 / ln 2 */
+    task *t = self;
+    double part = 0, pixels = 0;
+    t->stats = need(realloc(t->stats, (size_t)n * 2 * sizeof *t->stats + 1));
+    for (int64_t i = 0; i < n; i++) {
+        part += t->stats[2 * i] = -x[i].log_likelihood * bits / 100;
+        pixels += t->stats[2 * i + 1] = (double)x[i].tokens;
+    }
+    if (!(pixels > 0)) {
+        snprintf(err, n_err, "no pixel of %s to score", split_names[s]);
+        return -1;
+    }
+    if (max < 1) return 0;
+    out[0] = (ab_metric){.name = "bits_per_dim",
+                         .unit = "bits/dim",
+                         .better = AB_LOWER,
+                         .sum = AB_SUM_RATIO,
+                         .n_stats = 2,
+                         .stats = t->stats,
+                         .value = 100 * part / pixels};
+    snprintf(out[0].signature, sizeof out[0].signature,
+             "-log2 p of each pixel, row-major, %lld x %lld, %lld levels%s; %s", (long long)t->height,
+             (long long)t->width, (long long)t->c.levels, *t->c.labels[AB_TRAIN] ? ", given the class" : "",
+             s == AB_TRAIN ? "train" : split_names[s]);
+    return 1;
+}
+
+static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
+                                    .tgt_vocab = AB_VOCAB_SYMBOLS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .close = close_task,
+                                    .vocabs = vocabs,
+                                    .score_likelihoods = score};
+
+AB_PLUGIN(config, params, &self, .name = "image",
+          .doc =
+              "grey images from IDX or PGM files, pixel by pixel in row-major order, for decoder-only models; scored "
+              "by bits per dimension",
+          .paper = "van den Oord et al. 2016; Parmar et al. 2018", .version = "1.0");
