@@ -185,6 +185,7 @@ static int read_pgm(images *to, reading *r)
         if (put(to, r, at, i, value, max)) return -1;
     }
     to->n++;
+    while (!text && r->at < r->n && is_blank(r->byte[r->at])) r->at++; /* as netpbm reads a sequence */
     if (text) skip_blanks(r);
     if (text && r->at < r->n)
         return wrong(r, r->at, "found the byte 0x%02x, expected the end of the file: P2 has one image", r->byte[r->at]);

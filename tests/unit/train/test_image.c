@@ -45,6 +45,12 @@ static int open_image(opened *o, const char *settings, char *message, size_t n)
     return rc;
 }
 
+/* Opens what must be readable; message [512]. */
+static void must_open(opened *o, const char *settings, char *message)
+{
+    if (open_image(o, settings, message, 512)) broken("%s: %s", settings, message);
+}
+
 static const char *line_of(const opened *o, ab_split s, int64_t i)
 {
     ab_example x = {"", NULL};
@@ -68,10 +74,9 @@ static void expect_lines(const char *settings, int n, const char *const *line)
 {
     opened o;
     char message[512];
-    CHECK_INT(open_image(&o, settings, message, sizeof message), 0);
-    if (!o.self) printf("%s: %s\n", settings, message);
-    CHECK_INT(o.self ? o.t->count(o.self, AB_DEV) : -1, n);
-    for (int i = 0; i < n && o.self; i++) CHECK_TEXT(line_of(&o, AB_DEV, i), line[i]);
+    must_open(&o, settings, message);
+    CHECK_INT(o.t->count(o.self, AB_DEV), n);
+    for (int i = 0; i < n; i++) CHECK_TEXT(line_of(&o, AB_DEV, i), line[i]);
     close_opened(&o);
 }
 
@@ -85,7 +90,7 @@ static void test_idx(void)
         static const char *const asked[] = {"", " levels=16", " levels=2", " max=250 levels=251"};
         static const int n_levels[] = {256, 16, 2, 251};
         char *text = xprintf("data=@/many.idx dev=@/many.idx test=@/many.idx%s", asked[levels]);
-        CHECK_INT(open_image(&o, text, message, sizeof message), 0);
+        must_open(&o, text, message);
         CHECK_HAS(message, "many.idx: images of 3 rows of 5 pixels: train 40, dev 40, test 40");
         for (int i = 0; i < 40; i++) {
             CHECK_INT(numbers(line_of(&o, AB_TEST, i), level), 15);
@@ -123,7 +128,10 @@ static void test_pgm(void)
     expect_lines("data=@/two.pgm test_part=0 dev=@/two.pgm", 2, two);
     static const char *const both[] = {"127 128", "10 35", "127 128", "10 35"};
     expect_lines("data=@/two.pgm test_part=0 dev=@/two.pgm+@/two.pgm", 4, both);
-    WRITE("wide.pgm", "P5 2 1 1000 \1\0\3\xe8"); /* two bytes a pixel, big-endian: 256 and 1000 */
+    WRITE("wide.pgm", "P5 2 1 1000 \1\0\3\xe8");       /* two bytes a pixel, big-endian: 256 and 1000 */
+    WRITE("ends.pgm", "P5 1 1 9 \1\n\nP5 1 1 9 \2\n"); /* blanks between and behind */
+    static const char *const ends[] = {"1", "2"};
+    expect_lines("data=@/ends.pgm test_part=0 dev=@/ends.pgm", 2, ends);
     static const char *const wide[] = {"256 1000"}, *const ten[] = {"2 9"};
     expect_lines("data=@/wide.pgm+@/wide.pgm dev=@/wide.pgm test_part=0", 1, wide);
     expect_lines("data=@/wide.pgm+@/wide.pgm dev=@/wide.pgm test_part=0 levels=10", 1, ten);
@@ -136,7 +144,7 @@ static void read_parts(const char *settings, int part_of[200], int64_t size[AB_S
 {
     opened o;
     char message[512];
-    CHECK_INT(open_image(&o, settings, message, sizeof message), 0);
+    must_open(&o, settings, message);
     for (int i = 0; i < 200; i++) part_of[i] = -1;
     for (int s = 0; s < AB_SPLITS; s++) {
         size[s] = o.t->count(o.self, (ab_split)s);
@@ -178,7 +186,7 @@ static void test_classes(void)
     opened o;
     char message[512];
     write_idx("classes.idx", 200, 0, 0, class_of);
-    CHECK_INT(open_image(&o, "data=@/numbered.idx labels=@/classes.idx", message, sizeof message), 0);
+    must_open(&o, "data=@/numbered.idx labels=@/classes.idx", message);
     for (int s = 0; s < AB_SPLITS; s++)
         for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s); i++) {
             const char *line = line_of(&o, (ab_split)s, i);
@@ -274,7 +282,7 @@ static void test_score(void)
     opened o;
     char message[512];
     ab_metric m[2];
-    CHECK_INT(open_image(&o, "data=@/numbered.idx levels=4", message, sizeof message), 0);
+    must_open(&o, "data=@/numbered.idx levels=4", message);
     ab_likelihood x[] = {{.log_likelihood = -4 * log(2), .tokens = 4}, {.log_likelihood = -12 * log(2), .tokens = 4}};
     CHECK_INT(o.t->score_likelihoods(o.self, AB_DEV, x, 2, m, 2, message, sizeof message), 1);
     CHECK_TEXT(m[0].name, "bits_per_dim");
