@@ -172,6 +172,11 @@ typedef struct {
     /* In training, losses besides the cross entropy, by ab_add_loss. target: ids [rows], the tokens that rows are to
      * predict, -1 for none. NULL: none */
     void (*losses)(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target);
+    /* 2.6 Blockwise decoding (Stern et al. 2018): how many tokens after the next one this head can propose, and logits
+     * [rows,vocabulary] of the one that follows `by` tokens after the next, by = 1 .. ahead, with learned values of
+     * `losses`. NULL: none */
+    int64_t (*ahead)(const void *cfg);
+    ab_t (*propose)(ab_ctx *c, const void *cfg, ab_t x, int64_t by);
 } ab_head_plugin;
 
 /* ---- optimizers -------------------------------------------------------------------------------------------------- */

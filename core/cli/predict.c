@@ -140,6 +140,8 @@ static int predict(const invocation *c, predict_options *o, enum work work)
         if (!trees && o->set.n) fail(&e, "-s is only for tasks that format their outputs; %s does not", x->m.cfg.task);
         if (o->alignment && (trees || all->n > 1 || o->nbest > 1))
             fail(&e, "--alignment is for translations of one model, without --nbest");
+        if (o->blockwise && (trees || all->n > 1 || o->nbest > 1 || o->beam_size > 1))
+            fail(&e, "--blockwise is greedy: for translations of one model, without --beam-size and --nbest");
         bad = e.text[0] || (trees ? predict_parse(o, x->path, &x->m, x->src, x->tgt, &c->p, &e)
                                   : predict_translate(o, &x->m, x->src, x->tgt, &e));
     }
@@ -165,6 +167,10 @@ static const option options[] = {
      AT(nbest), 1, MOST_BEAM},
     {"--alignment", NULL, "also print each output's word alignment, as `ablate align` does: OUTPUT ||| 0-0 2-1",
      OPTION_FLAG, AT(alignment)},
+    {"--blockwise", "K",
+     "decode greedily in blocks of K tokens, with the same outputs; for models trained with head = multi_token and "
+     "multi_token.ahead of K - 1 or more",
+     OPTION_COUNT, AT(blockwise), 2, MOST_BLOCK},
     {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device),

@@ -9,6 +9,7 @@ typedef struct {
     text_list model, run; /* several: an ensemble */
     const char *device;
     int64_t beam_size, nbest, batch, threads; /* 0: from the model's settings */
+    int64_t blockwise;                        /* tokens of a block; 0: one after the other */
     double length_penalty;                    /* below 0: likewise */
     int precision;                            /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
     text_list set;                            /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */

@@ -57,6 +57,7 @@ static int translate_part(model *m, const vocab *src, const vocab *tgt, const be
             printf("%s\n", out[i]);
     }
     all->sentences += (int64_t)in->n, all->tokens += stats.tokens, all->seconds += stats.seconds;
+    all->blocks += stats.blocks, all->accepted += stats.accepted;
     if (out) decoded_free(out, (int64_t)n);
     free(scores);
     return bad || output_flush(e) ? -1 : 0;
@@ -69,6 +70,7 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     if (t->beam_size) o.beam_size = t->beam_size;
     if (t->length_penalty >= 0) o.length_penalty = t->length_penalty;
     if (t->batch) o.batch = t->batch;
+    if (t->blockwise) o.block = t->blockwise, o.beam_size = 1;
     o.others = t->others, o.n_others = t->n_others;
     o.nbest = t->nbest ? t->nbest : 1;
     if (o.nbest > o.beam_size)
@@ -87,5 +89,8 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     if (!rc && stats.sentences && !t->quiet)
         fprintf(stderr, "%lld sentences, %lld tokens in %.2f s: %.0f tokens/s, %s\n", (long long)stats.sentences,
                 (long long)stats.tokens, stats.seconds, (double)stats.tokens / stats.seconds, model_precision(m));
+    if (!rc && stats.blocks && !t->quiet)
+        fprintf(stderr, "%.2f tokens accepted per step and sentence, in blocks of %lld\n",
+                (double)stats.accepted / (double)stats.blocks, (long long)o.block);
     return rc || left ? -1 : 0;
 }

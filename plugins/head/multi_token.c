@@ -8,6 +8,17 @@ typedef struct {
     double weight;
 } config;
 
+/* Logits of the token `by` tokens after the next one, [rows,vocabulary]. */
+static ab_t propose(ab_ctx *c, const void *cfg, ab_t x, int64_t by)
+{
+    char name[32];
+    (void)cfg;
+    snprintf(name, sizeof name, "ahead_%d", (int)by);
+    return ab_logits(c, ab_add(c, x, ab_silu(c, ab_linear(c, x, name, ab_dim(c, x, -1), 1))));
+}
+
+static int64_t ahead(const void *cfg) { return ((const config *)cfg)->ahead; }
+
 static void losses(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target)
 {
     const config *o = cfg;
@@ -16,16 +27,15 @@ static void losses(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target)
     for (int64_t k = 1; k <= o->ahead; k++) {
         char name[32];
         snprintf(name, sizeof name, "ahead_%d", (int)k);
-        ab_t later = ab_ahead(c, target, k);                                           /* ids [rows] */
-        ab_t h = ab_add(c, x, ab_silu(c, ab_linear(c, x, name, ab_dim(c, x, -1), 1))); /* [rows,d_model] */
-        ab_t loss = ab_cross_entropy(c, ab_logits(c, h), later);                       /* [rows,1] */
-        ab_t found = ab_less_than(c, ab_const(c, &none, 1), ab_to_float(c, later));    /* [rows] as [1,rows] */
+        ab_t later = ab_ahead(c, target, k);                                        /* ids [rows] */
+        ab_t loss = ab_cross_entropy(c, propose(c, cfg, x, k), later);              /* [rows,1] */
+        ab_t found = ab_less_than(c, ab_const(c, &none, 1), ab_to_float(c, later)); /* [rows] as [1,rows] */
         ab_t n = ab_add_scalar(c, ab_sum_axis(c, found, -1), 1e-6);
         ab_add_loss(c, name, ab_div(c, ab_sum_axis(c, loss, -2), n), o->weight);
     }
 }
 
-static const ab_head_plugin self = {.losses = losses};
+static const ab_head_plugin self = {.losses = losses, .ahead = ahead, .propose = propose};
 static const ab_option options[] = {
     {"ahead", AB_INT, offsetof(config, ahead), 1, 1, 16, NULL, "tokens predicted after the next one [tokens]"},
     {"weight", AB_REAL, offsetof(config, weight), 1, 0, 100, NULL, "factor of each of their losses"},

@@ -23,7 +23,7 @@ typedef struct {
     void (*release)(void *self, void *state);
 } decode_mask;
 
-enum { MOST_OTHERS = 31 };
+enum { MOST_OTHERS = 31, MOST_BLOCK = 17 };
 typedef struct {
     int64_t beam_size;        /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
     double length_penalty;    /* length penalty, >= 0; 0: none */
@@ -33,6 +33,9 @@ typedef struct {
     int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
     model *const *others;     /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
     int64_t n_others;
+    /* above 1: greedily in blocks of so many tokens (blocks.c), with the same outputs; needs beam_size 1, neither others
+     * nor mask, the CPU, and a head that proposes block - 1 tokens after the next one */
+    int64_t block;
     const decode_mask *mask;                                   /* NULL: every token is allowed. Borrowed */
     void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */
     void *progress_self;
@@ -52,6 +55,7 @@ typedef struct {
     int64_t sentences, tokens; /* tokens of the best hypotheses, EOS counted */
     int64_t steps, rows;       /* decoder steps, and hypotheses computed in them */
     int64_t traces;            /* step tapes made */
+    int64_t blocks, accepted;  /* in blocks: those computed, and the tokens that they gave, EOS counted */
 } beam_stats;
 
 beam_options beam_options_of(const config *c);     /* the run's keys; nbest 1 */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->length_penalty); }
+double search_penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->length_penalty); }
 
 /* ---- one sentence ---- */
 
@@ -50,7 +50,7 @@ static void sentence_free(search *s, sentence *x)
 static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, double log_prob, bool complete)
 {
     int64_t length = n + complete, at = x->n_best;
-    double score = log_prob / penalty(s, length ? length : 1);
+    double score = log_prob / search_penalty(s, length ? length : 1);
     while (at > 0 && complete && score > x->best[at - 1].score) at--;
     if (at == s->o->nbest) return;
     if (x->n_best == s->o->nbest) free(x->best[--x->n_best].ids);
@@ -63,7 +63,8 @@ static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, 
 static bool can_win(const search *s, const sentence *x, int64_t t)
 {
     if (x->n_best < s->o->nbest) return true;
-    return x->next[0].log_prob / fmax(penalty(s, t + 1), penalty(s, x->limit + 1)) > x->best[s->o->nbest - 1].score;
+    return x->next[0].log_prob / fmax(search_penalty(s, t + 1), search_penalty(s, x->limit + 1)) >
+           x->best[s->o->nbest - 1].score;
 }
 
 /* The next most likely of all rows' choices, merging sorted rows unless a device has done so; false: none left. */
@@ -287,6 +288,8 @@ void search_open(search *s)
     s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
     if (on_device(s->m->backend)) device_open_search(s);
     steps_open(&s->steps, s->m);
+    s->steps.block = s->o->block > 1;
+    s->steps.ahead = s->steps.block ? s->o->block - 1 : 0;
     if (!s->o->n_others) return;
     s->others = xcalloc((size_t)s->o->n_others, sizeof *s->others);
     s->mean = xmalloc(rows * v * sizeof *s->mean);

@@ -57,6 +57,10 @@ void search_open(search *s);
 void search_close(search *s);
 /* Decodes sentences which[n] of p into `out`. */
 int search_batch(search *s, const int64_t *which, int64_t n, err *e);
+/* The same greedily, in blocks of o->block tokens. */
+int blocks_batch(search *s, const int64_t *which, int64_t n, err *e);
+/* What log P is divided by for the score of an output of `length` tokens, EOS counted. */
+double search_penalty(const search *s, int64_t length);
 /* A device selects from its logits itself: allocate memory, send its input before a step, get the result. */
 void device_open_search(search *s);
 int device_put(search *s, err *e);

@@ -189,10 +189,10 @@ static void *find_state(void *self, const char *name, size_t bytes)
 
 /* ---- the step tape ---- */
 
-static bool looks_at_the_past(const ab_ctx *c)
+static bool has_op(const ab_ctx *c, op what)
 {
     for (int32_t i = 1; i < c->n; i++)
-        if (c->v[i].live && c->v[i].op == OP_KV_CACHE_APPEND) return true;
+        if (c->v[i].live && c->v[i].op == what) return true;
     return false;
 }
 
@@ -233,7 +233,12 @@ static int trace(steps *s, err *e)
     leave_tape(s, NULL);
     s->seen = wanted_seen(s);
     model_shape shape = shape_of(s);
-    model_step step = {.beam = s->beam, .capacity = s->capacity, .cache_rows = s->cache_rows, .seen = s->seen};
+    model_step step = {.beam = s->beam,
+                       .capacity = s->capacity,
+                       .cache_rows = s->cache_rows,
+                       .seen = s->seen,
+                       .block = s->block,
+                       .ahead = s->ahead};
     pthread_mutex_lock(&tracing);
     s->tape = model_step_tape(s->m, &shape, &step, e);
     pthread_mutex_unlock(&tracing);
@@ -244,7 +249,7 @@ static int trace(steps *s, err *e)
         return fail(e, "decoder step: %s", s->refused.text[0] ? s->refused.text : s->tape->error.text);
     s->traces++;
     if (s->grows < 0) { /* the first tape tells; without such attention the next ones serve all steps */
-        s->grows = looks_at_the_past(s->tape);
+        s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* looks at the past */;
         if (!s->grows) return trace(s, e);
     }
     setup_inputs(s);
@@ -325,6 +330,62 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     s->rows_run += s->batch * s->beam;
     s->step_seconds += ticks() - start;
     return tape_at(c, tape_find(c, "logits"))->data;
+}
+
+/* ---- a block of tokens in one step ---- */
+
+/* Does an operation read it? A mask of cross-attention that looks at lengths alone does not count. */
+static bool is_read(const ab_ctx *c, const char *input)
+{
+    int32_t x = tape_find(c, input).id;
+    for (int32_t i = 1; i < c->n && x; i++)
+        for (int k = 0; k < c->v[i].n_in; k++)
+            if (c->v[i].live && c->v[i].in[k] == x && (c->v[i].op != OP_MASK || c->v[i].a.MASK.causal)) return true;
+    return false;
+}
+
+/* A row's past must be its ancestors' keys and values, and its time nobody else's. */
+static int check_block(const ab_ctx *c, err *e)
+{
+    const char *why = has_op(c, OP_KV_CACHE_APPEND) ? "looks at all keys as one tensor"
+                      : is_read(c, "parents")       ? "carries sums from step to step"
+                      : has_op(c, OP_ATTEND_PROGRAM_STEP) || is_read(c, "one.time")
+                          ? "reads positions in self-attention"
+                      : is_read(c, "beam.pos") ? "reads positions in cross-attention"
+                                               : NULL;
+    if (!why) return 0;
+    return fail(e,
+                "blockwise decoding: this decoder %s; expected attention such as scaled_dot, with position sinusoid, "
+                "learned or none",
+                why);
+}
+
+const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *times, err *e)
+{
+    double start = ticks();
+    bool fresh = !s->tape;
+    if (fresh && (trace(s, e) || check_block(s->tape, e))) return NULL;
+    ab_ctx *c = s->tape;
+    tape_put(c, "tgt.ids", tokens);
+    tape_put(c, "time", times);
+    tape_put(c, "pos", times);
+    tape_put(c, "ancestors", s->ancestors);
+    if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP})) {
+        fail(e, "decoder step: %s", c->error.text);
+        return NULL;
+    }
+    s->ran = true;
+    s->rows_run += s->batch * s->beam;
+    s->step_seconds += ticks() - start;
+    return tape_at(c, tape_find(c, "logits"))->data;
+}
+
+const void *steps_proposal(const steps *s, int64_t by)
+{
+    char name[32];
+    snprintf(name, sizeof name, "proposal.%d", (int)by);
+    const ab_ctx *c = s->tape;
+    return c->v[tape_find(c, name).id].data;
 }
 
 /* ---- rows that move ---- */

@@ -41,9 +41,13 @@ typedef struct {
     ab_ctx *tape;   /* NULL: to be traced before the next step */
     bool ran;       /* the tape, so it has the values of the sources */
     workspace work; /* of the current tape */
-    int64_t seen;   /* `seen` that the tape was traced for */
-    int grows;      /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
-    err refused;    /* why a tape got no memory for a state; "": it did */
+    /* Set between steps_open and steps_start, for steps_run_block: a sentence's rows are tokens that follow one another,
+     * and the head proposes this many after the next one. */
+    bool block;
+    int64_t ahead;
+    int64_t seen; /* `seen` that the tape was traced for */
+    int grows;    /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
+    err refused;  /* why a tape got no memory for a state; "": it did */
     step_state *state;
     size_t n_states, states_cap;
     int64_t n_batches;
@@ -59,6 +63,14 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
 /* One step: tokens [R] are the rows' previous tokens. Returns the logits [R, V] in the model's compute type, in the
  * backend's memory, valid until the next call with s. NULL and e on failure. */
 const void *steps_run(steps *s, const int32_t *tokens, err *e);
+/* A step in which each row has a time of its own: times [R], the number of tokens before it in its sentence. Row r of
+ * `ancestors`, which the caller keeps, names the row that had each earlier token in its step: a step before, or this
+ * one, for all rows are written before any attends. Rows that nobody needs have time 0, which is nobody's ancestor but
+ * the first row's. Not on a device. NULL and e if the decoder's attention reads positions or carries more than keys and
+ * values. */
+const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *times, err *e);
+/* The logits [R, V] that the head proposed in the last such step for the token `by` after the next one. */
+const void *steps_proposal(const steps *s, int64_t by);
 /* Before their first token all hypotheses of a sentence are equal. Called before the first step, this computes it with
  * one row per sentence (not on a device, where a graph reads rows at fixed addresses); steps_follow then returns to all
  * rows, each a continuation of row b * beam. */

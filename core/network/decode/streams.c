@@ -96,6 +96,8 @@ static double bytes_of_sentence(const streams *s, int64_t length)
     return encoded + beam * hypothesis;
 }
 
+static int64_t rows_of_sentence(const streams *s) { return s->o.block > 1 ? s->o.block : s->o.beam_size; }
+
 /* Sentences that fit a batch with one of the given length as its longest. */
 static int64_t batch_size(const streams *s, int64_t length)
 {
@@ -105,11 +107,11 @@ static int64_t batch_size(const streams *s, int64_t length)
     }
     const config *c = &s->m->widest;
     double width = (double)(c->layers_decoder * c->heads * (c->d_k + c->d_v)) * (double)dtype_size(s->m->compute);
-    double caches = (double)s->o.beam_size * (double)(length + s->o.max_extra_tokens + 1) * width;
+    double caches = (double)rows_of_sentence(s) * (double)(length + s->o.max_extra_tokens + 1) * width;
     int64_t n = s->o.batch, by_rows = MOST_SOURCE_ROWS / (length + 1),
             by_bytes = (int64_t)(MOST_CACHE_BYTES / s->n_streams / caches);
     if (!s->o.mask && s->m->params.total <= STAY_IN_CACHE) {
-        int64_t enough = ENOUGH_ROWS * s->threads / s->n_streams / s->o.beam_size;
+        int64_t enough = ENOUGH_ROWS * s->threads / s->n_streams / rows_of_sentence(s);
         n = n < enough ? n : enough;
     }
     n = n < by_rows ? n : by_rows;
@@ -138,6 +140,8 @@ static void add_stats(beam_stats *to, const beam_stats *x)
     to->steps += x->steps;
     to->rows += x->rows;
     to->traces += x->traces;
+    to->blocks += x->blocks;
+    to->accepted += x->accepted;
 }
 
 static void *run_stream(void *self)
@@ -150,7 +154,7 @@ static void *run_stream(void *self)
     int bad = 0;
     if (all->n_streams > 1) omp_set_num_threads(me->threads);
     search_open(&s);
-    while (!bad && (n = take(all, which))) bad = search_batch(&s, which, n, &e);
+    while (!bad && (n = take(all, which))) bad = (s.o->block > 1 ? blocks_batch : search_batch)(&s, which, n, &e);
     search_close(&s);
     free(which);
     pthread_mutex_lock(&all->lock);
@@ -220,10 +224,30 @@ static int check_options(const beam_options *o, err *e)
     return 0;
 }
 
+static int check_block(const model *m, const beam_options *o, err *e)
+{
+    const ab_head_plugin *h = &m->head->iface.head;
+    int64_t ahead = h->ahead && h->propose ? h->ahead(m->head_cfg) : 0;
+    if (o->block < 2)
+        return o->block < 0 ? fail(e, "blocks of %lld tokens: expected at least 0", (long long)o->block) : 0;
+    if (o->block > MOST_BLOCK)
+        return fail(e, "blocks of %lld tokens: expected at most %d", (long long)o->block, MOST_BLOCK);
+    if (o->beam_size != 1 || o->n_others || o->mask)
+        return fail(e, "blockwise decoding is greedy: expected a beam of 1, one model and no constraints");
+    if (on_device(m->backend)) return fail(e, "blockwise decoding: expected the CPU");
+    if (o->block - 1 > ahead)
+        return fail(
+            e,
+            "blocks of %lld tokens: head %s proposes %lld after the next one, expected %lld (head = multi_token, "
+            "multi_token.ahead)",
+            (long long)o->block, m->head->desc.name, (long long)ahead, (long long)o->block - 1);
+    return 0;
+}
+
 int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats, err *e)
 {
     double start = ticks();
-    if (check_options(o, e)) return -1;
+    if (check_options(o, e) || check_block(m, o, e)) return -1;
     if (!model_has_encoder(m)) return fail(e, "beam search over sources with a model without an encoder");
     memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
     if (!sources->n) return 0;

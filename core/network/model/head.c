@@ -30,24 +30,35 @@ static attn_context context(tracer *t, head_place *at, ab_t x)
     return k;
 }
 
-ab_t trace_logits(tracer *t, ab_t x, int64_t padding)
+/* What one of the head's functions makes of the decoder's last rows: logits of the next token, or of the one `by` tokens
+ * after it. */
+static ab_t call_head(tracer *t, ab_t x, int64_t by)
 {
     ab_ctx *c = t->c;
     const model *m = t->m;
     const ab_head_plugin *h = &m->head->iface.head;
-    if (!x.id) return x;
-    if (!h->logits) return t_linear_padded(c, x, trace_softmax_table(t), (ab_t){0}, 1, 0, h->losses ? 0 : padding);
     head_place at;
     attn_context k = context(t, &at, x);
     owned_name *outside = c->names;
     int64_t rows = tape_at(c, x)->dim[2];
     c->names = NULL;
     trace_caller before = trace_begin(c, &k, AB_IN_LOGITS, "head");
-    ab_t y = tape_given(c, h->logits(c, m->head_cfg, x), "head", m->head->desc.name);
+    ab_t y = by ? h->propose(c, m->head_cfg, x, by) : h->logits(c, m->head_cfg, x);
+    y = tape_given(c, y, "head", m->head->desc.name);
     trace_end(c, before);
     c->names = outside;
     return trace_expect_rows(c, m->head, y, rows, m->tgt_vocab);
 }
+
+ab_t trace_logits(tracer *t, ab_t x, int64_t padding)
+{
+    const ab_head_plugin *h = &t->m->head->iface.head;
+    if (!x.id) return x;
+    if (h->logits) return call_head(t, x, 0);
+    return t_linear_padded(t->c, x, trace_softmax_table(t), (ab_t){0}, 1, 0, h->losses ? 0 : padding);
+}
+
+ab_t trace_proposal(tracer *t, ab_t x, int64_t by) { return x.id ? call_head(t, x, by) : x; }
 
 ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target)
 {

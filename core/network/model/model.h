@@ -125,6 +125,10 @@ typedef struct {
     int64_t beam;                 /* hypotheses per sentence */
     int64_t capacity, cache_rows; /* steps and rows that a cache can hold */
     int64_t seen;                 /* > time: number of past steps that composed attention covers */
+    /* The hypotheses of a sentence are tokens that follow one another, each row at its own time [R]; the head proposes
+     * this many tokens after the next one. */
+    bool block;
+    int64_t ahead;
 } model_step;
 
 /* One decoding step of `batch` sentences with `beam` hypotheses each, R = batch * beam rows, hypothesis h of
@@ -132,7 +136,9 @@ typedef struct {
  * src.offset [B+1], src.len [B]; of phase STEP: tgt.ids [R] (the tokens before), time [1], pos [R] (= time),
  * ancestors [R,capacity]: the row, in each earlier step, of this hypothesis, parents [R]: the row it continues. Caches
  * may have more rows than the step: what was kept of hypotheses that are gone.
- * Result: "logits" [R, tgt_vocab]. States (caches) are requested by name. */
+ * Result: "logits" [R, tgt_vocab]; with `ahead` also "proposal.1" and so on. States (caches) are requested by name.
+ * With `block`, time is [R], and what reads a time common to all rows finds an input "one.time" instead, which nobody
+ * sets. */
 ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, err *e);
 
 /* Like model_open, without memory for the learned values: the model can be traced and counted (costs.h), not run. */

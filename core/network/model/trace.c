@@ -235,8 +235,8 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
     ab_t ids = t_input(c, "tgt.ids", I32, PHASE_STEP, 1, 1, 1, rows),
          pos = t_input(c, "pos", I32, PHASE_STEP, 1, 1, 1, rows);
     t.tgt_ids = ids;
-    t.time = t_input(c, "time", I32, PHASE_STEP, 1, 1, 1, 1);
-    t.one_pos = t.time;
+    t.time = t_input(c, "time", I32, PHASE_STEP, 1, 1, 1, step->block ? rows : 1);
+    t.one_pos = step->block ? t_input(c, "one.time", I32, PHASE_STEP, 1, 1, 1, 1) : t.time;
     t.ancestors = t_input(c, "ancestors", I32, PHASE_STEP, 1, 1, rows, step->capacity);
     t.parents = t_input(c, "parents", I32, PHASE_STEP, 1, 1, 1, rows);
     t.beam_pos = t_input(c, "beam.pos", I32, PHASE_STEP, 1, 1, 1, step->beam);
@@ -244,7 +244,10 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
     t.row_off = counting(c, rows + 1, 1);
     t.row_len = repeated(c, rows, (int32_t)step->seen);
     t.past_pos = counting(c, step->seen, 1);
-    t_keep(c, trace_logits(&t, decoder(&t, ids, pos, memory), 0), "logits");
+    ab_t last = decoder(&t, ids, pos, memory);
+    t_keep(c, trace_logits(&t, last, 0), "logits");
+    for (int64_t by = 1; by <= step->ahead; by++)
+        t_keep(c, trace_proposal(&t, last, by), arena_printf(&c->memory, "proposal.%lld", (long long)by));
     return finish(&t, e);
 }
 

@@ -31,6 +31,8 @@ ab_t trace_finish(tracer *t, int role, ab_t x);
 ab_t trace_softmax_table(tracer *t);
 /* The head's logits of the decoder's last rows; padding: as t_linear_padded has it, for the usual head. */
 ab_t trace_logits(tracer *t, ab_t x, int64_t padding);
+/* The head's logits of the token `by` tokens after the next one; the head must propose as many. */
+ab_t trace_proposal(tracer *t, ab_t x, int64_t by);
 /* What the head adds to the loss; in evaluation only its learned values are found. Returns the logits whose storage
  * the gradient may take. */
 ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target);

@@ -5,13 +5,17 @@
 #include "tensor/cpu/vectors.h"
 
 typedef struct {
-    int64_t rows, cap, heads, d_k, d_v, t; /* t: position of the new tokens; caches hold cap positions */
-    const void *qkv;                       /* [rows, heads (2 d_k + d_v)] */
-    void *cache, *y;                       /* [rows, cap, heads (d_k + d_v)], [rows, heads d_v] */
-    const int32_t *ancestor;               /* [rows, cap]: the row whose cache holds position j of this row's past */
+    int64_t rows, cap, heads, d_k, d_v, last; /* caches hold cap positions; last: the last new token's */
+    const int32_t *time;                      /* [rows], or one for all: positions of the new tokens */
+    bool each;                                /* there is one for each row, which may be ancestors of one another */
+    const void *qkv;                          /* [rows, heads (2 d_k + d_v)] */
+    void *cache, *y;                          /* [rows, cap, heads (d_k + d_v)], [rows, heads d_v] */
+    const int32_t *ancestor;                  /* [rows, cap]: the row whose cache holds position j of this row's past */
     double scale;
     const score_args *score; /* NULL: none */
 } step_args;
+
+static inline int64_t step_time(const step_args *a, int64_t r) { return a->time[a->each ? r : 0]; }
 
 /* Lines of a program's values: one a leaf and a step. */
 static inline int64_t program_lines(const step_args *a)
@@ -38,14 +42,19 @@ static int run_step(const call *k, const score_args *score, err *e)
                    .heads = t->ATTEND.heads,
                    .d_k = t->ATTEND.d_k,
                    .d_v = t->ATTEND.d_v,
-                   .t = *(const int32_t *)k->i.ATTEND_STEP.time.data,
+                   .time = k->i.ATTEND_STEP.time.data,
+                   .each = k->i.ATTEND_STEP.time.dim[3] > 1,
                    .qkv = k->i.ATTEND_STEP.qkv.data,
                    .cache = k->i.ATTEND_STEP.cache.data,
                    .y = k->o.ATTEND_STEP.y.data,
                    .ancestor = k->i.ATTEND_STEP.ancestors.data,
                    .scale = t->ATTEND.scale};
-    if (a.t < 0 || a.t >= a.cap)
-        return fail(e, "decoding step %lld, but the cache has %lld positions", (long long)a.t, (long long)a.cap);
+    for (int64_t i = 0; i < (a.each ? a.rows : 1); i++) {
+        int64_t t = a.time[i];
+        if (t < 0 || t >= a.cap)
+            return fail(e, "decoding step %lld, but the cache has %lld positions", (long long)t, (long long)a.cap);
+        a.last = t > a.last ? t : a.last;
+    }
     BY_TYPE(k->i.ATTEND_STEP.qkv.type, attend_step, &a);
     return 0;
 }

@@ -109,6 +109,7 @@ int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)
     const attr *t = &k->a;
     int64_t rows = rows_of(&k->i.ATTEND_STEP.qkv);
     if (check_shape(k, rows * t->ATTEND.heads, e)) return -1;
+    if (k->i.ATTEND_STEP.time.dim[3] != 1) return no_kernel(k, e);
     *a = (gpu_attention_step){.type = (int)k->i.ATTEND_STEP.qkv.type,
                               .rows = (int)rows,
                               .heads = (int)t->ATTEND.heads,

@@ -147,7 +147,8 @@ enum { WORKS_IN_PLACE = 1 };
     X(ATTEND_STEP, IN(qkv, cache, ancestors, time), OUT(y), ON_BOTH, 0, ATTR_OF(ATTEND),                               \
       "one decoding step of causal attention: qkv rows [R, H (2 d_k + d_v)] (columns q, k, v), cache [1,R,cap,H "      \
       "(d_k + d_v)] of the compute type, ancestors [1,1,R,cap], time [1,1,1,1]: writes k and v of row r to "           \
-      "cache[r][t]; y[r] attends over cache[ancestors[r][j]][j], j < t, and its own -> [R, H d_v]")                    \
+      "cache[r][t]; y[r] attends over cache[ancestors[r][j]][j], j < t, and its own -> [R, H d_v]. On the CPU time "   \
+      "may be [1,1,1,R], one for each row: all are written before any attends, so rows may be ancestors of others")    \
     X(ATTEND_PROGRAM_STEP, IN(qkv, cache, ancestors, time, none, ids, leaf[4]), OUT(y, none, z), ON_BOTH, 0,           \
       ATTR_OF(ATTEND),                                                                                                 \
       "the same with a score program: ids [1,1,1,T] or none, leaves of R sentences of one query and T >= t + 1 "       \

@@ -278,6 +278,43 @@ static void check_steps(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
     free_views((view[]){whole, y, lse, off, cache, now, out, ancestor, t, found, want}, 11);
 }
 
+/* Rows with times of their own, a whole sentence in one step in any order: each attends over those before it. */
+static void check_block(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
+{
+    enum { T = 9, CAP = 12 };
+    int64_t width = heads * (2 * d_k + d_v), kv = heads * (d_k + d_v), wide = heads * d_v;
+    view one = new_view(type, 1, width), out = new_view(type, 1, wide), all = random_view(type, T, width, 8),
+         found = new_view(type, T, wide), cache = random_view(type, CAP, kv, 9), t = new_view(I32, 1, 1),
+         ancestor = new_view(I32, 1, CAP), block_cache = random_view(type, T * CAP, kv, 10),
+         times = new_view(I32, 1, T), ancestors = new_view(I32, T, CAP), want = new_view(type, T, wide);
+    attr a = {.ATTEND = {.scale = 0.3, .heads = heads, .d_k = d_k, .d_v = d_v, .causal = 1}};
+    cache.dim[1] = 1, cache.dim[2] = CAP;
+    block_cache.dim[1] = T, block_cache.dim[2] = CAP;
+    call single = {.op = OP_ATTEND_STEP, .n_in = 4, .n_out = 1, .in = {one, cache, ancestor, t}, .out = {out}, .a = a},
+         block = {.op = OP_ATTEND_STEP,
+                  .n_in = 4,
+                  .n_out = 1,
+                  .in = {all, block_cache, ancestors, times},
+                  .out = {found},
+                  .a = a};
+    size_t row = (size_t)width * dtype_size(type), of = (size_t)wide * dtype_size(type);
+    for (int64_t i = 0; i < T; i++) { /* token i is row T - 1 - i of the block */
+        memcpy(one.data, (char *)all.data + (size_t)(T - 1 - i) * row, row);
+        set(&t, 0, (double)i);
+        set(&times, T - 1 - i, (double)i);
+        RUN(ATTEND_STEP, single);
+        memcpy((char *)want.data + (size_t)(T - 1 - i) * of, out.data, of);
+        for (int64_t j = 0; j < T; j++) set(&ancestors, i * CAP + j, (double)(T - 1 - j));
+    }
+    RUN(ATTEND_STEP, block);
+    CHECK(!memcmp(found.data, want.data, (size_t)T * of));
+    set(&times, 3, CAP);
+    err e = {""};
+    CHECK_INT(cpu_ATTEND_STEP(&block, &e), -1);
+    CHECK_HAS(e.text, "decoding step 12, but the cache has 12 positions");
+    free_views((view[]){one, out, all, found, cache, t, ancestor, block_cache, times, ancestors, want}, 11);
+}
+
 int main(void)
 {
     const shape shapes[] = {
@@ -308,8 +345,11 @@ int main(void)
             times = scales[i];
             for (size_t s = 0; s < LENGTH(shapes); s++) check_attend(row_types[t], &shapes[s]);
             check_steps(row_types[t], 2, 8, 8);
+            check_block(row_types[t], 2, 8, 8);
             check_steps(row_types[t], 3, 20, 12);
+            check_block(row_types[t], 3, 20, 12);
             check_steps(row_types[t], 1, 64, 64);
+            check_block(row_types[t], 1, 64, 64);
         }
         times = 1;
         check_company(row_types[t]);
