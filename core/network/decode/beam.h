@@ -33,8 +33,8 @@ typedef struct {
     int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
     model *const *others;     /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
     int64_t n_others;
-    /* above 1: greedily in blocks of so many tokens (blocks.c), with the same outputs; needs beam_size 1, neither others
-     * nor mask, the CPU, and a head that proposes block - 1 tokens after the next one */
+    /* above 1: greedily in blocks of so many tokens (blocks.c), with the same outputs; needs beam_size 1, neither
+     * others nor mask, the CPU, and a head that proposes block - 1 tokens after the next one */
     int64_t block;
     const decode_mask *mask;                                   /* NULL: every token is allowed. Borrowed */
     void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */

@@ -25,8 +25,8 @@ typedef struct {
     int32_t *tokens, *times; /* [n k] of the next step */
 } blocks;
 
-/* The rows of sentence b: time and ancestors of a block that begins at its n-th token, the accepted ones before it being
- * rows 0, 1, ... of theirs. */
+/* The rows of sentence b: time and ancestors of a block that begins at its n-th token, the accepted ones before it
+ * being rows 0, 1, ... of theirs. */
 static void place_rows(blocks *x, int64_t b)
 {
     const line *l = &x->at[b];

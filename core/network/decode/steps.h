@@ -41,8 +41,8 @@ typedef struct {
     ab_ctx *tape;   /* NULL: to be traced before the next step */
     bool ran;       /* the tape, so it has the values of the sources */
     workspace work; /* of the current tape */
-    /* Set between steps_open and steps_start, for steps_run_block: a sentence's rows are tokens that follow one another,
-     * and the head proposes this many after the next one. */
+    /* Set between steps_open and steps_start, for steps_run_block: a sentence's rows are tokens that follow one
+     * another, and the head proposes this many after the next one. */
     bool block;
     int64_t ahead;
     int64_t seen; /* `seen` that the tape was traced for */

@@ -30,8 +30,8 @@ static attn_context context(tracer *t, head_place *at, ab_t x)
     return k;
 }
 
-/* What one of the head's functions makes of the decoder's last rows: logits of the next token, or of the one `by` tokens
- * after it. */
+/* What one of the head's functions makes of the decoder's last rows: logits of the next token, or of the one `by`
+ * tokens after it. */
 static ab_t call_head(tracer *t, ab_t x, int64_t by)
 {
     ab_ctx *c = t->c;

@@ -49,6 +49,14 @@ ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
     return t_binary(c, OP_MUL, t_binary(c, OP_SUB, all, own), t_binary(c, OP_LESS_THAN, none, at));
 }
 
+/* x [1,1,n,1], whole numbers: x less the nearest multiple of 128, and how many of these; a bf16 holds each exactly. */
+static ab_t split_digit(ab_ctx *c, ab_t x, ab_t *rest)
+{
+    enum { BASE = 128 };
+    *rest = t_to_float(c, t_to_ids(c, t_mul_scalar(c, x, 1.0 / BASE)));
+    return t_binary(c, OP_SUB, x, t_mul_scalar(c, *rest, BASE));
+}
+
 ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by)
 {
     OWN(ids);
@@ -56,6 +64,13 @@ ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by)
     if (!ids.id || !are_ids_of(c, "ab_ahead", ids, c->attn->q_rows)) return (ab_t){0};
     if (by < 0) return tape_fail(c, "ab_ahead: %lld rows, expected 0 or more", (long long)by);
     int64_t n = c->attn->q_rows;
-    ab_t y = attn_ahead(c, t_add_scalar(c, column(c, ids), 1), by);
+    /* rows are moved in the model's type, where an id need not be exact: as digits */
+    ab_t high, low = split_digit(c, t_add_scalar(c, column(c, ids), 1), &high), middle = split_digit(c, high, &high);
+    ab_t y = attn_ahead(c, t_concat(c, t_concat(c, low, middle, -1), high, -1), by);
+    if (!y.id) return y;
+    ab_t digit[3];
+    for (int i = 0; i < 3; i++) digit[i] = t_cast(c, t_slice(c, y, -1, i, 1), c->compute == F64 ? F64 : F32);
+    y = t_binary(c, OP_ADD, t_mul_scalar(c, digit[2], 128), digit[1]);
+    y = t_binary(c, OP_ADD, t_mul_scalar(c, y, 128), digit[0]);
     return host_to_ids(c, t_reshape(c, t_add_scalar(c, y, -1), (int64_t[4]){1, 1, 1, n}));
 }
