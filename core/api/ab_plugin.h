@@ -77,7 +77,7 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT = 1 AB_KINDS(AB
     X(FINISH, BLOCK, "a block's finish")                                                                               \
     X(REFERENCE, NO_KIND, "an operation's reference")                                                                  \
     X(GRAD, NO_KIND, "an operation's grad")                                                                            \
-    X(UPDATE, OPTIMIZER, "an optimizer's update")                                                                      \
+    X(UPDATE, OPTIMIZER, "an optimizer's update, refresh or measure")                                                  \
     X(LOGITS, HEAD, "a head's logits")                                                                                 \
     X(LOSSES, HEAD, "a head's losses")
 #define AB_HOOK_ENUM_(NAME, ...) AB_IN_##NAME,
@@ -200,9 +200,10 @@ typedef struct {      /* one parameter, as an update sees it */
  * update is called for each parameter with its shape, and may use all [any] functions without randomness: matmul, sums
  * over axes, norms. */
 enum { AB_ELEMENTWISE = 1 };
+enum { AB_MEASURED = 8 }; /* most numbers of measure */
 typedef struct {
     uint32_t flags;
-    uint32_t n_slots;         /* state vectors per parameter, initially 0; at most 4 */
+    uint32_t n_slots;         /* state vectors per parameter, initially 0; at most 8, before 2.6 4 */
     const char *const *slots; /* their names in checkpoints, all different ("m", "v") */
     /* p, g, slot[i]: parameter, gradient, state, all of one shape; lr, step (1, 2, ...): one element each.
      * Return new values with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
@@ -214,6 +215,14 @@ typedef struct {
     /* 2.4: 1 + the slot that holds the values for evaluation, decoding and checkpoints; training goes on from the
      * parameters. 0: the parameters are evaluated themselves. Not together with slot_shape */
     uint32_t evaluated;
+    /* 2.6: `refresh` runs before `update` in steps 1, 1 + n, 1 + 2 n, ..., n = period(cfg) >= 1, and costs nothing in
+     * others. It gets what update gets, and assigns likewise; measure and update see what it assigned. Both or NULL */
+    int64_t (*period)(const void *cfg);
+    void (*refresh)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
+    /* 2.6: numbers [1,n], at most AB_MEASURED of them, the same n for every parameter. In every step, before the first
+     * update, the host sums them over all parameters; update has the sums by ab_measured. It is called for each
+     * parameter with its shape, with AB_ELEMENTWISE too, and assigns nothing. NULL: none */
+    ab_t (*measure)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
 } ab_optimizer_plugin;
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */
@@ -543,6 +552,19 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * positions up to t, and decoding carries S. In the encoder a second recurrence runs from the end of each sentence
      * and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice */
     ab_t (*delta_scan)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay);
+    /* 2.6 [model] state without gradient, named below the calling layer as ab_weight's values are; initially `value`.
+     * Returns what it has in this step. It is in checkpoints and model files, is averaged with them, and is no
+     * parameter: it is not counted and no optimizer sees it */
+    ab_t (*buffer)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
+    /* 2.6 [model] in training the buffer has this value, of its shape, after the step: once a step; no gradient. Each
+     * rank and each batch of gradient_accumulation computes it from the value before the step, the buffer takes the
+     * mean; one without sentences counts with the value before */
+    void (*set_buffer)(ab_ctx *c, ab_t buffer, ab_t value);
+    /* 2.6 [update] Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0.
+     * Columns that depend on those before them complete a basis; zeros give the identity. No gradient; on CPUs only */
+    ab_t (*qr)(ab_ctx *c, ab_t a);
+    /* 2.6 [update] number i of the sums over all parameters of what `measure` returned: one element. In update only */
+    ab_t (*measured)(ab_ctx *c, int64_t i);
 };
 
 /* Plugins call the host through these macros. */
@@ -665,6 +687,10 @@ extern const ab_host *ab_host_;
 #endif
 #if AB_TARGET_MINOR >= 6
 #define ab_delta_scan(c, q, k, v, beta, log_decay) ab_host_->delta_scan(AB_AT_(c), q, k, v, beta, log_decay)
+#define ab_buffer(c, name, value, ...)             ab_host_->buffer(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), value)
+#define ab_set_buffer(c, buffer, value_)           ab_host_->set_buffer(AB_AT_(c), buffer, value_)
+#define ab_qr(c, a)                                ab_host_->qr(AB_AT_(c), a)
+#define ab_measured(c, i)                          ab_host_->measured(AB_AT_(c), i)
 #endif
 
 #define AB_KIND_CASE_(NAME, name, ...) const ab_##name##_plugin * : AB_##NAME,

@@ -1,6 +1,8 @@
 /* Mixture of experts: a gate sends each row to its `top_k` experts, ReLU feed-forwards of width d_ff, and weights their
  * outputs (Shazeer et al. 2017, section 2). The load-balancing loss is that of Fedus et al. 2022 (Switch Transformer),
- * section 2.2.
+ * section 2.2. With balancing = bias there is none: a bias of each expert, added where experts are chosen and not to
+ * their weights, moves by bias_rate after every update, up for those with fewer rows than the mean (Wang et al. 2024,
+ * algorithm 1).
  *
  * In training an expert takes at most `capacity` times its even share of rows, those with the largest gate weights
  * (Riquelme et al. 2021, section 4); a row that no expert takes skips the sublayer through the residual connection. So
@@ -14,7 +16,10 @@
 typedef struct {
     int64_t experts, top_k;
     double capacity, balance, noise;
+    int64_t balancing;
+    double bias_rate;
 } config;
+enum { LOSS, BIAS }; /* balancing */
 
 typedef struct {
     ab_t p;      /* [rows,experts] softmax of the gate */
@@ -24,12 +29,20 @@ typedef struct {
 
 static int64_t choices(const config *o) { return o->top_k < o->experts ? o->top_k : o->experts; }
 
+static ab_t load_bias(ab_ctx *c, const config *o) { return ab_buffer(c, "load_bias", 0, 1, o->experts); }
+
 static gating gate(ab_ctx *c, const config *o, ab_t x)
 {
     int64_t rows = ab_dim(c, x, -2), k = choices(o);
     ab_t logits = ab_linear(c, x, "gate", o->experts, 0), ids;
     if (o->noise > 0) logits = ab_add(c, logits, ab_mul_scalar(c, ab_normal(c, rows, o->experts), o->noise));
-    ab_t p = ab_softmax(c, logits), best = ab_top_k(c, p, k, &ids);
+    ab_t p = ab_softmax(c, logits), best;
+    if (o->balancing == BIAS) {
+        ab_top_k(c, ab_detach(c, ab_add(c, p, load_bias(c, o))), k, &ids);
+        best = ab_gather(c, p, ids);
+    } else {
+        best = ab_top_k(c, p, k, &ids);
+    }
     /* for k = 1 keep p itself, or the gate gets no gradient */
     if (k > 1) best = ab_div(c, best, ab_sum_axis(c, best, -1));
     return (gating){p, ab_scatter_add(c, ab_full(c, 1, rows, k), ids, o->experts),
@@ -75,6 +88,17 @@ static ab_t imbalance(ab_ctx *c, const config *o, const gating *g, ab_t mask)
     return ab_mul_scalar(c, sum(c, share), (double)o->experts / (double)choices(o));
 }
 
+/* The biases after this step, from how many rows the gate sends to each expert. */
+static void move_bias(ab_ctx *c, const config *o, const gating *g, ab_t mask)
+{
+    ab_t rows = ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2), bias = load_bias(c, o);
+    ab_t mean = ab_mul_scalar(c, ab_sum_axis(c, rows, -1), 1 / (double)o->experts);
+    ab_t missing = ab_map(c, ab_sub(c, mean, rows), AB_SIGN);
+    ab_set_buffer(c, bias, ab_add(c, bias, ab_mul_scalar(c, missing, o->bias_rate)));
+    ab_t most = ab_max_axis(c, rows, -1); /* MaxVio, section 4.1 */
+    ab_log(c, "violation", ab_add_scalar(c, ab_div(c, most, mean), -1));
+}
+
 static ab_t taken_rows(ab_ctx *c, const config *o, ab_t x, const gating *g)
 {
     int64_t rows = ab_dim(c, x, -2), n = (int64_t)ceil(o->capacity * (double)(choices(o) * rows) / (double)o->experts);
@@ -84,7 +108,10 @@ static ab_t taken_rows(ab_ctx *c, const config *o, ab_t x, const gating *g)
     ids = ab_reshape(c, ids, o->experts * n);
     ab_t y = ab_mul(c, experts(c, ab_embedding(c, x, ids), 0, o->experts), ab_reshape(c, mine, o->experts * n, 1));
     ab_t kept = sum(c, ab_less_than(c, ab_full(c, 0, 1), mine)), wanted = sum(c, ab_mul(c, g->chosen, mask));
-    ab_add_loss(c, "balance", imbalance(c, o, g, mask), o->balance);
+    if (o->balancing == BIAS)
+        move_bias(c, o, g, mask);
+    else
+        ab_add_loss(c, "balance", imbalance(c, o, g, mask), o->balance);
     ab_log(c, "dropped", ab_sub(c, ab_full(c, 1, 1), ab_div(c, kept, wanted)));
     return ab_scatter_rows(c, y, ids, rows);
 }
@@ -104,10 +131,14 @@ static const ab_option params[] = {
     {"balance", AB_REAL, offsetof(config, balance), 0.01, 0, 100, 0, "weight of the load-balancing loss [none]"},
     {"noise", AB_REAL, offsetof(config, noise), 0, 0, 10, 0,
      "standard deviation of normal noise on the gate's logits in training [none]"},
+    {"balancing", AB_CHOICE, offsetof(config, balancing), LOSS, 0, 0, "loss|bias",
+     "what evens out the experts' rows: a loss, or a bias of each expert in the choice [word]"},
+    {"bias_rate", AB_REAL, offsetof(config, bias_rate), 0.001, 0, 1, 0,
+     "balancing = bias: how far a bias moves in an update, u [probability]"},
     {0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
-AB_PLUGIN(
-    config, params, &self, .claims = AB_TRAINS_ON_BATCH, .name = "moe",
-    .doc = "mixture of experts: a gate chooses the experts for each row",
-    .paper =
-        "Shazeer et al. 2017, Outrageously Large Neural Networks; Fedus et al. 2022, Switch Transformers, section 2.2");
+AB_PLUGIN(config, params, &self, .claims = AB_TRAINS_ON_BATCH, .name = "moe",
+          .doc = "mixture of experts: a gate chooses the experts for each row",
+          .paper = "Shazeer et al. 2017, Outrageously Large Neural Networks; Fedus et al. 2022, Switch Transformers, "
+                   "section 2.2; Wang "
+                   "et al. 2024, Auxiliary-Loss-Free Load Balancing");

@@ -70,6 +70,7 @@ static const check checks[] = {
     {"zero", OPT, 0, " parameters elementwise ", check_zero},
     {"minimises", OPT, 0.01, " parameters elementwise ", check_minimises},
     {"resumes", OPT, 0, " parameters elementwise apart ", check_resumes},
+    {"updates", OPT, 0, " resumes ", check_updates},
     {"device", OPT, 1e-5, " elementwise ", check_device_update},
     {"rate", SCHED, 0, " parameters ", check_rate},
     {"stateless", SCHED, 0, " rate ", check_stateless},

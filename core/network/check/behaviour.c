@@ -215,7 +215,7 @@ bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k,
     void *grad = xmalloc(bytes + 1);
     if (backend_read(m.backend, grad, m.params.grad, bytes, &e)) check_fail(r, "%s: %s", w->name, e.text);
     for (size_t i = 0; i < m.params.n && !e.text[0]; i++)
-        for (size_t j = 0; j < m.params.p[i].count; j++) {
+        for (size_t j = 0; j < m.params.p[i].count && !m.params.p[i].buffer; j++) {
             size_t at = m.params.p[i].at + j;
             o->grad[at] = check_number(grad, m.params.type, at);
             o->size += o->grad[at] * o->grad[at];

@@ -43,7 +43,7 @@ static uint64_t hash_of(const node *v)
     return h;
 }
 
-static void hash_tape(const ab_ctx *c, uint64_t *out, int32_t n)
+void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n)
 {
     for (int32_t i = 1; i < c->n && i < n; i++) out[i] = hash_of(&c->v[i]);
     for (const op_use *k = c->calls; k; k = k->next)
@@ -94,7 +94,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
             nodes = c->n;
             first = xcalloc((size_t)nodes, sizeof *first), now = xcalloc((size_t)nodes, sizeof *now);
         }
-        hash_tape(c, i ? now : first, nodes);
+        check_hash_tape(c, i ? now : first, nodes);
         int32_t k = 1;
         while (k < nodes && k < c->n && (!i || now[k] == first[k])) k++;
         if (k < nodes || c->n != nodes) tell_difference(c, k, i, w, r);

@@ -121,14 +121,15 @@ double check_hashed(uint64_t place, uint64_t i)
     return (double)((z ^ z >> 31) >> 40) / 8388608.0 - 1;
 }
 
-/* The first values, but no bias at zero and no gain at one, all of them numbers of fp32. */
+/* The first values, but no bias at zero and no gain at one, all of them numbers of fp32. Buffers stay: what they may be
+ * only their plugin knows. */
 static void stir(params *s, double spread)
 {
     err e = {0};
     void *values = params_host(s, 0, &e);
     if (!values) broken("%s", e.text);
     for (size_t k = 0; k < s->n; k++)
-        for (size_t j = 0; j < s->p[k].count; j++) {
+        for (size_t j = 0; j < s->p[k].count && !s->p[k].buffer; j++) {
             size_t at = s->p[k].at + j;
             double x = check_number(values, s->type, at);
             if (s->p[k].scale == 0) x += 0.3 * check_hashed(k + 1, j);

@@ -115,6 +115,8 @@ double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row 
 /* Checks a schedule's rates over several run lengths: finite, >= 0 and not all 0. Returns 0, or -1 and e. */
 int check_some_rates(const plugin *p, const void *cfg, err *e);
 
+/* A number for each of the first n nodes, of what they compute. */
+void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n);
 /* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
 int check_trace_update(const plugin *p, const void *cfg, err *e);
 
@@ -164,6 +166,7 @@ void check_apart(const plugin *p, check_result *r);
 void check_zero(const plugin *p, check_result *r);
 void check_minimises(const plugin *p, check_result *r);
 void check_resumes(const plugin *p, check_result *r);
+void check_updates(const plugin *p, check_result *r);
 void check_open(const plugin *p, check_result *r);
 void check_examples(const plugin *p, check_result *r);
 void check_repeatable(const plugin *p, check_result *r);

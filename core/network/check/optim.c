@@ -1,5 +1,5 @@
 /* optim.c - an optimizer's update: in tiles and as a whole, element by element, each parameter separately, at zero, on
- * a quadratic, after a restart. */
+ * a quadratic, after a restart, after thousands of calls. */
 #include "network/check/internal.h"
 #include "network/model/groups.h"
 #include "network/train/optim.h"
@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 2 * 4096 + 48, FEW = 64, STEPS = 3 }; /* MANY: no multiple of the tile, but of PARAM_ALIGN */
+enum {
+    MANY = 2 * 4096 + 48,
+    FEW = 64,
+    STEPS = 3,
+    OFTEN = 4000,
+    SETTLED = 100,
+    KEPT = 16
+}; /* MANY: no multiple of the tile, but of PARAM_ALIGN */
 
 /* What a rule that sees shapes is tried on. */
 static const param shapes[] = {
@@ -105,8 +112,14 @@ static void some_gradient(double *g, size_t n, int64_t step)
 
 typedef struct { /* the update as one tape over whole vectors */
     ab_ctx *c;
-    ab_t p, g, slot[4], lr, step, new_p, new_slot[4];
+    ab_t p, g, slot[MOST_SLOTS], lr, step, new_p, new_slot[MOST_SLOTS];
 } whole;
+
+static void *find_sum(void *self, const char *name, size_t bytes)
+{
+    (void)bytes;
+    return (double *)optim_sums(((bench *)self)->o) + (name[strlen("measured")] - '0');
+}
 
 /* The values assigned to each place are kept and read; nothing is overwritten while the tape runs. */
 static int whole_open(whole *t, bench *b, err *e)
@@ -121,6 +134,7 @@ static int whole_open(whole *t, bench *b, err *e)
     t->lr = t_input(c, "lr", F64, PHASE_STEP, 1, 1, 1, 1);
     t->step = t_input(c, "step", F64, PHASE_STEP, 1, 1, 1, 1);
     c->hook = AB_IN_UPDATE;
+    c->sums = rule->measure ? SUMS_READ : NO_SUMS, c->n_sums = AB_MEASURED;
     rule->update(c, b->m.optimizer_cfg, t->p, t->g, t->slot, t->lr, t->step);
     int32_t end = c->n;
     for (int32_t i = 1; i < end; i++) {
@@ -136,7 +150,7 @@ static int whole_open(whole *t, bench *b, err *e)
     if (!t->new_p.id) tape_fail(c, "update never assigns p");
     for (uint32_t k = 0; k < rule->n_slots; k++)
         if (!t->new_slot[k].id) tape_fail(c, "update never assigns slot %u", k);
-    return tape_plan(c, NULL, NULL) ? fail(e, "%s", c->error.text) : 0;
+    return tape_plan(c, find_sum, b) ? fail(e, "%s", c->error.text) : 0;
 }
 
 static void put(ab_ctx *c, ab_t x, const double *v)
@@ -145,8 +159,8 @@ static void put(ab_ctx *c, ab_t x, const double *v)
     if (n->data) memcpy(n->data, v, (size_t)node_count(n) * sizeof *v);
 }
 
-/* One update of p and slots by the whole tape. */
-static int whole_step(whole *t, double *p, const double *g, double *const slot[4], uint32_t n_slots, double lr,
+/* One update of p and slots by the whole tape, with the sums over all parameters that the last one by tiles had. */
+static int whole_step(whole *t, double *p, const double *g, double *const *slot, uint32_t n_slots, double lr,
                       double step, err *e)
 {
     ab_ctx *c = t->c;
@@ -174,11 +188,15 @@ void check_tiles(const plugin *p, check_result *r)
         check_none(r, "it is called per parameter");
         return;
     }
+    if (p->iface.optimizer.refresh) {
+        check_none(r, "it has refresh, which whole vectors do not run");
+        return;
+    }
     bench b;
     whole t = {0};
     err e = {0};
     uint32_t n_slots = p->iface.optimizer.n_slots;
-    double *mine = xcalloc(MANY, sizeof *mine), *slot[4] = {0};
+    double *mine = xcalloc(MANY, sizeof *mine), *slot[MOST_SLOTS] = {0};
     for (uint32_t i = 0; i < n_slots; i++) slot[i] = xcalloc(MANY, sizeof *slot[i]);
     if (!bench_open(&b, p, MANY, &e) && !whole_open(&t, &b, &e)) {
         memcpy(mine, values(&b), MANY * sizeof *mine);
@@ -195,7 +213,7 @@ void check_tiles(const plugin *p, check_result *r)
     tape_free(t.c);
     bench_close(&b);
     free(mine);
-    for (int i = 0; i < 4; i++) free(slot[i]);
+    for (int i = 0; i < MOST_SLOTS; i++) free(slot[i]);
 }
 
 /* ---- element by element ---- */
@@ -230,6 +248,15 @@ void check_elementwise(const plugin *p, check_result *r)
 
 /* ---- each parameter by itself ---- */
 
+/* A few steps, or as many as show the second refresh at work. */
+static int64_t last_step(const bench *b)
+{
+    enum { MOST = 200 };
+    const ab_optimizer_plugin *rule = &b->m.optimizer->iface.optimizer;
+    int64_t n = rule->period ? rule->period(b->m.optimizer_cfg) + 2 : 0;
+    return n < STEPS ? STEPS : n < MOST ? n : MOST;
+}
+
 /* The same parameter alone in a model; its values go the same way. */
 static void compare_alone(const bench *all, const plugin *p, size_t k, const double *first, check_result *r)
 {
@@ -237,9 +264,10 @@ static void compare_alone(const bench *all, const plugin *p, size_t k, const dou
     param one = shapes[k];
     bench b;
     err e = {0};
+    int64_t last = last_step(all);
     if (!bench_open_with(&b, p, &one, 1, F64, NULL, &e)) {
         memcpy(values(&b), first + q->at, q->count * sizeof *first);
-        for (int64_t step = 1; step <= STEPS && !e.text[0]; step++) {
+        for (int64_t step = 1; step <= last && !e.text[0]; step++) {
             double *g = xcalloc(all->n, sizeof *g);
             some_gradient(g, all->n, step);
             memcpy(b.grad, g + q->at, q->count * sizeof *g);
@@ -251,7 +279,7 @@ static void compare_alone(const bench *all, const plugin *p, size_t k, const dou
                 check_fail(r,
                            "after step %d element %zu of '%s' is %.17g among other parameters and %.17g "
                            "alone: state is carried from one parameter to the next",
-                           (int)STEPS, i, q->name, values(all)[q->at + i], values(&b)[i]);
+                           (int)last, i, q->name, values(all)[q->at + i], values(&b)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     bench_close(&b);
@@ -265,10 +293,14 @@ void check_apart(const plugin *p, check_result *r)
         check_none(r, "it works element by element");
         return;
     }
+    if (p->iface.optimizer.measure) {
+        check_none(r, "it measures all parameters");
+        return;
+    }
     double *first = NULL;
     if (!bench_open(&b, p, FEW, &e)) {
         memcpy(first = xmalloc(b.n * sizeof *first), values(&b), b.n * sizeof *first);
-        for (int64_t step = 1; step <= STEPS && !e.text[0]; step++) {
+        for (int64_t step = 1; step <= last_step(&b) && !e.text[0]; step++) {
             some_gradient(gradient(&b), b.n, step);
             optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e);
         }
@@ -369,21 +401,123 @@ void check_resumes(const plugin *p, check_result *r)
     int bad = bench_open(&through, p, FEW, &e);
     bad |= bench_open(&again, p, FEW, &e);
     if (!bad) {
-        steps_from(&through, 1, 3, &e);
+        int64_t cut = last_step(&through);
+        steps_from(&through, 1, cut, &e);
         memcpy(values(&again), values(&through), params_bytes(&through.m.params, 0, F64));
         for (uint32_t i = 0; i < n_slots; i++)
             memcpy(again.m.params.slot[i], through.m.params.slot[i], params_bytes(&through.m.params, i + 1, F64));
-        steps_from(&through, 4, 6, &e);
-        steps_from(&again, 4, 6, &e);
+        steps_from(&through, cut + 1, 2 * cut, &e);
+        steps_from(&again, cut + 1, 2 * cut, &e);
         for (size_t i = 0; i < through.n && !e.text[0]; i++)
             if (check_beyond(r, fabs(values(&through)[i] - values(&again)[i])))
                 check_fail(r,
-                           "from the same parameters and slots after step 3, step 6 gives %.17g and %.17g: "
+                           "from the same parameters and slots after step %d, step %d gives %.17g and %.17g: "
                            "there is state outside the slots, so a "
                            "resumed run would differ",
-                           values(&through)[i], values(&again)[i]);
+                           (int)cut, (int)(2 * cut), values(&through)[i], values(&again)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     bench_close(&through);
     bench_close(&again);
+}
+
+/* ---- thousands of calls ---- */
+
+static uint64_t traced(const optimizer *o, bool *kernels)
+{
+    uint64_t h = 0;
+    const ab_ctx *c;
+    for (size_t i = 0; (c = optim_tape(o, i)); i++) {
+        uint64_t *each = xcalloc((size_t)c->n + 1, sizeof *each);
+        check_hash_tape(c, each, c->n);
+        each[0] = h;
+        h = hash64(each, (size_t)c->n * sizeof *each);
+        for (int32_t k = 1; k < c->n; k++) *kernels |= c->v[k].op == OP_CALL;
+        free(each);
+    }
+    return h;
+}
+
+static void check_kept(size_t settled, size_t used, int n, const char *what, check_result *r)
+{
+    if (used > settled && used - settled > (size_t)n * KEPT)
+        check_fail(r, "%d %s keep %.3g bytes each: a plugin frees what it allocates, and needs to allocate nothing", n,
+                   what, (double)(used - settled) / n);
+}
+
+/* The same graph from thousands of calls, on as many days and in other environments. */
+static void trace_often(bench *b, bool *kernels, check_result *r)
+{
+    enum { DAY = 86400 };
+    uint64_t first = 0;
+    size_t settled = 0;
+    err e = {0};
+    int calls = 0, opened = 0;
+    for (; calls < OFTEN && r->outcome != CHECK_FAIL; opened++) {
+        check_disguise_as((int64_t)opened * (DAY + 3671), opened % 4);
+        optim_close(b->o);
+        if (!(b->o = optim_open(&b->m, &e))) {
+            check_fail(r, "%s", e.text);
+            break;
+        }
+        uint64_t now = traced(b->o, kernels);
+        if (opened && now != first)
+            check_fail(
+                r,
+                "after %d calls update (or refresh, measure) builds another graph than at first: it may depend on "
+                "arguments and settings only: is there an uninitialised array, a counter, the time, the environment?",
+                calls);
+        if (!opened) first = now;
+        for (size_t i = 0; optim_tape(b->o, i); i++) calls++;
+        if (opened == SETTLED) settled = check_memory_in_use();
+    }
+    check_disguise_as(0, 0);
+    if (r->outcome != CHECK_FAIL && opened > 2 * SETTLED)
+        check_kept(settled, check_memory_in_use(), opened - SETTLED, "traces of all parameters", r);
+}
+
+/* Thousands of updates, then the first ones again, from the first values: the same bits. Only a plugin's kernels can
+ * keep something between updates, but in slots. */
+static void update_often(bench *b, check_result *r)
+{
+    size_t bytes = params_bytes(&b->m.params, 0, F64), settled = 0;
+    double *first = xmalloc(bytes), *after = xmalloc(bytes);
+    err e = {0};
+    memcpy(first, values(b), bytes);
+    steps_from(b, 1, STEPS, &e);
+    memcpy(after, values(b), bytes);
+    steps_from(b, STEPS + 1, SETTLED, &e);
+    settled = check_memory_in_use();
+    steps_from(b, SETTLED + 1, OFTEN, &e);
+    check_kept(settled, check_memory_in_use(), OFTEN - SETTLED, "updates", r);
+    memcpy(values(b), first, bytes);
+    for (uint32_t i = 0; i < b->m.params.n_slots; i++)
+        memset(b->m.params.slot[i], 0, params_bytes(&b->m.params, i + 1, F64));
+    steps_from(b, 1, STEPS, &e);
+    if (e.text[0])
+        check_fail(r, "%s", e.text);
+    else if (memcmp(after, values(b), bytes))
+        check_fail(
+            r,
+            "after %d updates the first %d give other bits than before, from the same values: a kernel keeps state "
+            "between calls, or depends on time or addresses",
+            (int)OFTEN, (int)STEPS);
+    free(first);
+    free(after);
+}
+
+void check_updates(const plugin *p, check_result *r)
+{
+    bench b;
+    err e = {0};
+    bool kernels = false;
+    check_disguise(p);
+    if (bench_open(&b, p, FEW, &e)) {
+        check_fail(r, "%s", e.text);
+    } else {
+        trace_often(&b, &kernels, r);
+        if (kernels && r->outcome != CHECK_FAIL) update_often(&b, r);
+    }
+    bench_close(&b);
+    check_note(r, "%d calls%s", (int)OFTEN, kernels ? ", and as many updates by its kernels" : "");
 }

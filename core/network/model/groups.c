@@ -38,7 +38,7 @@ static int choose(const reading *r, const char *word)
     params *s = &r->m->params;
     size_t matched = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (kind ? s->p[i].kind != kind : fnmatch(word, s->p[i].name, 0) != 0) continue;
+        if (s->p[i].buffer || (kind ? s->p[i].kind != kind : fnmatch(word, s->p[i].name, 0) != 0)) continue;
         matched++;
         if (!s->p[i].group) s->p[i].group = r->number;
     }
@@ -164,10 +164,11 @@ int groups_make(model *m, err *e)
     m->n_groups = 1;
     if (read_groups(m, e) || parametrization_check(m, e) || split_matrices(m, width_ratio(&m->cfg), e)) return -1;
     for (size_t i = 0; i < m->params.n; i++) {
+        if (m->params.p[i].buffer) continue;
         param_group *g = &m->groups[m->params.p[i].group];
         g->parameters++, g->numbers += (int64_t)m->params.p[i].count;
     }
-    if (m->n_groups > 1) params_order(&m->params, m->n_groups);
+    params_order(&m->params, m->n_groups);
     params_shape_slots(&m->params, rule->n_slots, rule->slot_shape ? shape_slot : NULL, m);
     return 0;
 }

@@ -43,6 +43,7 @@ static int check_parameters(const model *m, err *e)
 {
     for (size_t i = 0; i < m->params.n; i++) {
         const param *p = &m->params.p[i];
+        if (p->buffer) continue;
         bool weight = p->kind == AB_WEIGHT && !p->fan_in, table = p->kind == AB_TABLE && p->dim[3] == m->cfg.d_model;
         if (weight || table)
             return fail(

@@ -72,7 +72,29 @@ static ab_t h_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_
 }
 static void h_assign(ab_ctx *c, ab_t to, ab_t value)
 {
-    if (tape_owns(c, to) && tape_owns(c, value) && host_may_call(c, "ab_assign", UPDATE_HOOKS)) t_assign(c, to, value);
+    if (!tape_owns(c, to) || !tape_owns(c, value) || !host_may_call(c, "ab_assign", UPDATE_HOOKS)) return;
+    if (c->sums == SUMS_MADE)
+        tape_fail(c, "ab_assign: measure sets no values; update does");
+    else
+        t_assign(c, to, value);
+}
+static ab_t h_qr(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    ONLY_IN(c, "ab_qr", UPDATE_HOOKS);
+    return t_qr(c, a);
+}
+static ab_t h_measured(ab_ctx *c, int64_t i)
+{
+    ONLY_IN(c, "ab_measured", UPDATE_HOOKS);
+    if (c->sums != SUMS_READ)
+        return tape_fail(c, "ab_measured: there are sums in update only, and only if the optimizer has measure");
+    if (i < 0 || i >= c->n_sums)
+        return tape_fail(c, "ab_measured: number %lld, but measure returns %d", (long long)i, c->n_sums);
+    ab_t x =
+        t_state(c, arena_printf(&c->memory, "measured%lld", (long long)i), c->compute == F64 ? F64 : F32, 1, 1, 1, 1);
+    tape_at(c, x)->phase = PHASE_SETUP;
+    return x;
 }
 
 static const ab_parameter *h_parameter(ab_ctx *c)
@@ -185,6 +207,10 @@ ab_host host_table = {
     .cross_entropy = host_cross_entropy,
     .ahead = host_ahead,
     .delta_scan = host_delta_scan,
+    .buffer = host_buffer,
+    .set_buffer = host_set_buffer,
+    .qr = h_qr,
+    .measured = h_measured,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -75,6 +75,8 @@ ab_t host_relative_position(ab_ctx *c, ab_t q, ab_t k);
 ab_t host_gather(ab_ctx *c, ab_t x, ab_t ids);
 /* The functions of host_layer.c. */
 ab_t host_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
+ab_t host_buffer(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
+void host_set_buffer(ab_ctx *c, ab_t buffer, ab_t value);
 ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
 ab_t host_param_full(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
 ab_t host_linear_relu(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);

@@ -3,7 +3,7 @@
 #include "network/plugin/attention_context.h"
 #include "network/plugin/host.h"
 
-/* ---- learned values, norms ---- */
+/* ---- learned values, buffers, norms ---- */
 
 ab_t host_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale)
 {
@@ -23,6 +23,18 @@ ab_t host_param_full(ab_ctx *c, const char *name, int rank, const int64_t *dims,
     int64_t d[4];
     ONLY_IN(c, "ab_weight_full", MODEL_HOOKS);
     return host_dims4(c, "ab_weight_full", rank, dims, d) ? attn_param(c, name, d, 0, value) : (ab_t){0};
+}
+ab_t host_buffer(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value)
+{
+    int64_t d[4];
+    ONLY_IN(c, "ab_buffer", MODEL_HOOKS);
+    if (!host_dims4(c, "ab_buffer", rank, dims, d) || (c->attn && !attn_claim(c, name))) return (ab_t){0};
+    return t_buffer(c, attn_full_name(c, name), d, value);
+}
+void host_set_buffer(ab_ctx *c, ab_t buffer, ab_t value)
+{
+    if (host_owns_all(c, (ab_t[]){buffer, value}, 2) && host_may_call(c, "ab_set_buffer", MODEL_HOOKS))
+        t_set_buffer(c, buffer, value);
 }
 ab_t host_linear_relu(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {

@@ -1,5 +1,6 @@
 /* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
 #include "network/plugin/plugin.h"
+#include "tensor/graph/params.h"
 #include <dirent.h>
 #include <errno.h>
 #include <dlfcn.h>
@@ -70,7 +71,9 @@ static int check_param(const ab_plugin *p, const ab_option *q, const char *path,
 
 static int check_slots(const ab_optimizer_plugin *o, const char *name, const char *path, err *e)
 {
-    if (o->n_slots > 4) return fail(e, "%s: optimizer '%s' has %u slots, expected at most 4", path, name, o->n_slots);
+    if (o->n_slots > MOST_SLOTS)
+        return fail(e, "%s: optimizer '%s' has %u slots, expected at most %d", path, name, o->n_slots, MOST_SLOTS);
+    if (!o->period != !o->refresh) return fail(e, "%s: optimizer '%s' has only one of period and refresh", path, name);
     if (o->slot_shape && o->flags & AB_ELEMENTWISE)
         return fail(e,
                     "%s: optimizer '%s' has slot_shape, but is elementwise (AB_ELEMENTWISE), which gives slots the "

@@ -211,7 +211,9 @@ bool config_came_later(const char *key, const char *value)
                  {"base_d_k", "0"},
                  {"base_layers", "0"},
                  {"gaussian_window.most", "0"},
-                 {"gaussian_window.offset", "false"}};
+                 {"gaussian_window.offset", "false"},
+                 {"moe.balancing", "loss"},
+                 {"moe.bias_rate", "0.001"}};
 #define KIND_SINCE(NAME, name, number, usual, since, doc) {#name, usual, since},
     static const struct {
         const char *key, *usual;

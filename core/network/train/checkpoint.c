@@ -386,7 +386,7 @@ int checkpoint_read_matching(const char *path, params *p, bool embeddings, size_
         bool wanted = embeddings || p->p[i].kind != AB_EMBEDDING;
         const void *from = wanted && x.count ? find_tensor(&o, "", &p->p[i], 0, p->type, &ignored) : NULL;
         if (from)
-            memcpy(to + x.at * dtype_size(p->type), from, x.count * dtype_size(p->type)), ++*taken;
+            memcpy(to + x.at * dtype_size(p->type), from, x.count * dtype_size(p->type)), *taken += !p->p[i].buffer;
         else if (x.count)
             str_addf(left, "%s%s", left->n ? ", " : "", p->p[i].name);
     }

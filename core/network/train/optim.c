@@ -8,14 +8,20 @@
 
 enum { TILE = 4096 }; /* elements; a dozen tiles of fp32 fit into the first-level cache's neighbour */
 
+/* What is done in a step, in this order, each for all parameters. */
+typedef enum { REFRESH, MEASURE, UPDATE, DEEDS } deed;
+static const char *const deed_names[DEEDS] = {"refresh", "measure", "update"};
+
 typedef struct {
     ab_ctx *tape;
     const model *m;
+    deed what;
     int group;
-    size_t from, count;    /* tiles: elements of the flat vectors */
-    int32_t p, g, slot[4]; /* tiles: the inputs that stand for them */
-    const param *whole;    /* the one parameter of this tape; NULL: tiles */
-    char *scalars;         /* step, scale, learning rates of the groups; in the backend's memory */
+    int64_t period;                 /* REFRESH: every so many steps */
+    size_t from, count;             /* tiles: elements of the flat vectors */
+    int32_t p, g, slot[MOST_SLOTS]; /* tiles: the inputs that stand for them */
+    const param *whole;             /* the one parameter of this tape; NULL: tiles */
+    char *scalars;                  /* step, scale, sums, learning rates of the groups; in the backend's memory */
     const void *grad;
 } update;
 struct optimizer {
@@ -25,11 +31,12 @@ struct optimizer {
     workspace space; /* of whichever tape runs */
     char *scalars;
     char *grad; /* where the tapes of whole parameters read: params.grad */
+    int n_sums; /* numbers that `measure` returns for each parameter */
 };
 
 /* ---- tapes ---- */
 
-enum { STEP, SCALE, RATES };
+enum { STEP, SCALE, SUMS, RATES = SUMS + AB_MEASURED };
 static size_t width(const model *m) { return dtype_size(m->params.type); }
 
 /* The addresses of what an update reads and writes, by name. */
@@ -42,6 +49,7 @@ static void *find(void *self, const char *name, size_t bytes)
     if (same(name, "step")) return u->scalars + STEP * size;
     if (same(name, "scale")) return u->scalars + SCALE * size;
     if (same(name, "lr")) return u->scalars + (size_t)(RATES + u->group) * size;
+    if (has_prefix(name, "measured")) return u->scalars + (size_t)(SUMS + name[8] - '0') * size;
     if (same(name, "p")) return (char *)s->value + u->whole->at * size;
     if (same(name, "g")) return (char *)u->grad + u->whole->at * size;
     int k = name[4] - '0'; /* slot0 .. */
@@ -76,12 +84,37 @@ static void assign_last(ab_ctx *c)
     }
 }
 
+/* Calls the plugin's function. */
+static void perform(optimizer *o, update *u, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
+{
+    static const sums_use uses[DEEDS] = {[REFRESH] = NO_SUMS, [MEASURE] = SUMS_MADE, [UPDATE] = SUMS_READ};
+    const plugin *by = o->m->optimizer;
+    const ab_optimizer_plugin *rule = &by->iface.optimizer;
+    const void *cfg = o->m->groups[u->group].cfg;
+    ab_ctx *c = u->tape;
+    c->sums = rule->measure ? uses[u->what] : NO_SUMS;
+    c->n_sums = o->n_sums;
+    if (u->what == UPDATE) rule->update(c, cfg, p, g, slot, lr, step);
+    if (u->what == REFRESH) rule->refresh(c, cfg, p, g, slot, lr, step);
+    if (u->what != MEASURE) return;
+    char shape[64];
+    ab_t sums = tape_given(c, rule->measure(c, cfg, p, g, slot, lr, step), "optimizer", by->desc.name);
+    if (!sums.id) return;
+    const int64_t *d = tape_at(c, sums)->dim;
+    if (d[0] * d[1] * d[2] != 1 || d[3] < 1 || d[3] > AB_MEASURED || (o->n_sums && d[3] != o->n_sums))
+        tape_fail(c, "measure returned %s, expected the same [1,n] for every parameter, n from 1 to %d",
+                  shape_text(d, shape), o->n_sums ? o->n_sums : AB_MEASURED);
+    else
+        o->n_sums = (int)d[3];
+    t_keep(c, t_reshape(c, t_add_scalar(c, sums, 0), (int64_t[4]){1, 1, 1, d[3]}), "sums");
+}
+
 static int trace(optimizer *o, update *u, err *e)
 {
     const ab_optimizer_plugin *rule = &o->m->optimizer->iface.optimizer;
     dtype type = o->m->params.type;
     ab_ctx *c = u->tape = tape_new(&o->m->params, o->m->backend, type, false);
-    ab_t p, g, slot[4] = {{0}};
+    ab_t p, g, slot[MOST_SLOTS] = {{0}};
     ab_parameter of = {0};
     if (u->whole) {
         of = model_parameter(u->whole);
@@ -100,14 +133,16 @@ static int trace(optimizer *o, update *u, err *e)
     ab_t lr = scalar(c, "lr", type), step = scalar(c, "step", type);
     g = t_binary(c, OP_MUL, g, scalar(c, "scale", type));
     c->hook = AB_IN_UPDATE;
-    rule->update(c, o->m->groups[u->group].cfg, p, g, slot, lr, step);
+    perform(o, u, p, g, slot, lr, step);
     c->hook = AB_IN_HOST;
     c->updated = NULL;
     if (u->whole) assign_last(c);
     if (!tape_plan(c, find, u)) return 0;
+    const char *name = o->m->optimizer->desc.name, *what = u->what == UPDATE ? "" : deed_names[u->what];
     if (u->whole)
-        return fail(e, "optimizer '%s', parameter '%s': %s", o->m->optimizer->desc.name, u->whole->name, c->error.text);
-    return fail(e, "optimizer '%s': %s", o->m->optimizer->desc.name, c->error.text);
+        return fail(e, "optimizer '%s', %s%sparameter '%s': %s", name, what, *what ? " of " : "", u->whole->name,
+                    c->error.text);
+    return fail(e, "optimizer '%s'%s%s: %s", name, *what ? ", " : "", what, c->error.text);
 }
 
 static void add(optimizer *o, update u)
@@ -118,20 +153,20 @@ static void add(optimizer *o, update u)
 
 static size_t behind(const param *p) { return p->at + (p->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
 
-/* The parameters of a group lie one behind the other. */
-static void list_updates(optimizer *o)
+/* The parameters of a group lie one behind the other. Sums are of whole parameters, without the gaps between them. */
+static void list_updates(optimizer *o, deed what)
 {
     const model *m = o->m;
-    bool tiles = m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE;
-    o->at = xcalloc(m->params.n + MOST_GROUPS, sizeof *o->at);
+    bool tiles = what != MEASURE && m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE;
     for (size_t i = 0; i < m->params.n && !tiles; i++)
-        if (m->params.p[i].count) add(o, (update){.whole = &m->params.p[i], .group = m->params.p[i].group});
+        if (m->params.p[i].count && !m->params.p[i].buffer)
+            add(o, (update){.what = what, .whole = &m->params.p[i], .group = m->params.p[i].group});
     for (int g = 0; g < m->n_groups && tiles; g++) {
-        update u = {.from = m->params.total, .group = g};
+        update u = {.what = what, .from = m->params.total, .group = g};
         size_t end = 0;
         for (size_t i = 0; i < m->params.n; i++) {
             const param *p = &m->params.p[i];
-            if (p->group != g) continue;
+            if (p->group != g || p->buffer) continue;
             if (p->at < u.from) u.from = p->at;
             if (behind(p) > end) end = behind(p);
         }
@@ -155,14 +190,35 @@ static int trace_all(optimizer *o, err *e)
     return 0;
 }
 
+static bool does(const optimizer *o, deed d)
+{
+    const ab_optimizer_plugin *rule = &o->m->optimizer->iface.optimizer;
+    return d == UPDATE || (d == REFRESH && rule->refresh) || (d == MEASURE && rule->measure);
+}
+
+static int find_periods(optimizer *o, err *e)
+{
+    const plugin *by = o->m->optimizer;
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->at[i].what != REFRESH) continue;
+        int64_t n = o->at[i].period = by->iface.optimizer.period(o->m->groups[o->at[i].group].cfg);
+        if (n < 1)
+            return fail(e, "optimizer '%s': its period is %lld, expected 1 or more updates", by->desc.name,
+                        (long long)n);
+    }
+    return 0;
+}
+
 optimizer *optim_open(model *m, err *e)
 {
     optimizer *o = xcalloc(1, sizeof *o);
     o->m = m;
     o->scalars = m->backend->alloc((size_t)(RATES + m->n_groups) * width(m));
     o->grad = m->params.grad;
-    list_updates(o);
-    if (!trace_all(o, e)) return o;
+    o->at = xcalloc(DEEDS * (m->params.n + MOST_GROUPS), sizeof *o->at);
+    for (deed d = 0; d < DEEDS; d++)
+        if (does(o, d)) list_updates(o, d);
+    if (!find_periods(o, e) && !trace_all(o, e)) return o;
     optim_close(o);
     return NULL;
 }
@@ -176,6 +232,10 @@ void optim_close(optimizer *o)
     free(o->at);
     free(o);
 }
+
+const void *optim_sums(const optimizer *o) { return o->scalars + SUMS * width(o->m); }
+
+ab_ctx *optim_tape(const optimizer *o, size_t i) { return i < o->n ? o->at[i].tape : NULL; }
 
 /* ---- one update ---- */
 
@@ -192,7 +252,7 @@ static void set_scale(optimizer *o, const void *grad, double scale, double *norm
 {
     const model *m = o->m;
     const backend *b = m->backend;
-    int64_t n = (int64_t)m->params.total;
+    int64_t n = (int64_t)m->params.learned;
     double clip = m->cfg.clip_norm, length = 0;
     if (norm || (clip > 0 && !b->clip)) length = scale * sqrt(b->sum_squares(grad, n, m->params.type));
     if (norm) *norm = length;
@@ -228,12 +288,17 @@ int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_
     set_scale(o, grad, scale, norm);
     set(o, STEP, (double)step);
     for (int g = 0; g < m->n_groups; g++) set(o, RATES + g, lr * m->groups[g].lr);
-    bool tiles = m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE;
-    if (!tiles && grad != o->grad) backend_move(m->backend, o->grad, grad, params_bytes(&m->params, 0, m->params.type));
+    bool tiles = m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE && !does(o, MEASURE);
+    if (!tiles && grad != o->grad) backend_move(m->backend, o->grad, grad, m->params.learned * width(m));
+    backend_zero(m->backend, o->scalars + SUMS * width(m), AB_MEASURED * width(m));
     for (size_t i = 0; i < o->n; i++) {
         update *u = &o->at[i];
+        if (u->what == REFRESH && (step - 1) % u->period) continue;
         if (u->whole ? tape_run(u->tape, &(run_options){.from = PHASE_CONST}) : run_tiles(u, grad))
             return fail(e, "optimizer '%s': %s", m->optimizer->desc.name, u->tape->error.text);
+        if (u->what == MEASURE)
+            m->backend->accumulate(o->scalars + SUMS * width(m), tape_at(u->tape, tape_find(u->tape, "sums"))->data,
+                                   o->n_sums, m->params.type);
     }
     m->params.version++;
     return 0;
@@ -245,7 +310,7 @@ int optim_exchange(model *m, err *e)
 {
     uint32_t which = m->optimizer->iface.optimizer.evaluated;
     if (!which) return 0;
-    size_t bytes = params_bytes(&m->params, 0, m->params.type);
+    size_t bytes = m->params.learned * width(m);
     char *value = params_host(&m->params, 0, e), *slot = value ? params_host(&m->params, which, e) : NULL;
     for (size_t i = 0; slot && i < bytes; i++) {
         char x = value[i];

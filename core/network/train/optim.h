@@ -5,14 +5,18 @@
 
 typedef struct optimizer optimizer;
 
-/* Traces the plugin's rule, once per group of parameters if it is elementwise, else once per parameter. NULL and e on
- * failure. The model must outlive the optimizer. */
+/* Traces the plugin's rule (update and, where it has them, refresh and measure), once per group of parameters if it is
+ * elementwise, else once per parameter. NULL and e on failure. The model must outlive the optimizer. */
 optimizer *optim_open(model *m, err *e);
 void optim_close(optimizer *o);
-/* One update from the gradients in `grad` [params.total], first multiplied by `scale`, then clipped to cfg.clip_norm if
- * that is set. step counts from 1. A rule that is not elementwise overwrites params.grad with `grad`. *norm (may be
+/* One update from the gradients in `grad` [params.learned], first multiplied by `scale`, then clipped to cfg.clip_norm
+ * if that is set. step counts from 1. A rule that is not elementwise overwrites params.grad with `grad`. *norm (may be
  * NULL): the gradient's norm after scaling. */
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
+
+/* For checks: the sums of the last update, [AB_MEASURED] in the backend's memory; tape i, NULL: there are fewer. */
+const void *optim_sums(const optimizer *o);
+ab_ctx *optim_tape(const optimizer *o, size_t i);
 
 /* Exchanges the parameters with the slot that holds their values for evaluation (ab_optimizer_plugin.evaluated), after
  * the first update; again: back. Nothing if the parameters are evaluated themselves. -1 and e if a device failed. */

@@ -183,7 +183,7 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     if (!bad) bad = checkpoint_read_matching(path, &t->m->params, words, &taken, &left, e);
     if (!bad && !taken) bad = fail(e, "start_from = %s: found no parameter of this model's name and shape in it", path);
     if (!bad)
-        snprintf(said, most, "%zu of %zu parameters from %s%s%s%s", taken, t->m->params.n, path,
+        snprintf(said, most, "%zu of %zu parameters from %s%s%s%s", taken, params_learned(&t->m->params), path,
                  words ? "" : ", whose vocabulary is another", left.n ? "; new: " : "", str_text(&left));
     if (!bad) log_line(LOG_INFO, "started with %s", said);
     meta_free(&theirs);

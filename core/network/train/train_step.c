@@ -134,7 +134,8 @@ struct train_step {
     optimizer *optim;
     tapes tapes, evaluation; /* evaluation: of train_step_perplexity, on a device */
     void *sum;               /* gradients of several batches, [params.total]; NULL until a second one comes */
-    int batches;             /* since the last update */
+    int batches;             /* whose gradients are in the sum, since the last update */
+    int64_t parts;           /* of the batch that this rank had, empty ones too: each has a value of every buffer */
     const comm *comm;        /* the other ranks; NULL: none */
     buckets *buckets;
     bool reducing; /* the buckets are under way */
@@ -230,12 +231,16 @@ static uint64_t dropout_seed(const train_step *s)
     return (uint64_t)s->m->cfg.seed + (s->comm ? (uint64_t)s->comm->rank * UINT64_C(0x9e3779b97f4a7c15) : 0);
 }
 
-/* This rank's slice of the batch has no pair: its gradient and its losses are zero. */
+/* This rank's slice of the batch has no pair: its gradient and its losses are zero, its buffers as before. */
 static int empty_gradient(train_step *s)
 {
     const params *p = &s->m->params;
-    if (!s->batches) backend_zero(s->m->backend, p->grad, p->total * dtype_size(p->type));
+    size_t size = dtype_size(p->type), from = p->learned * size;
+    if (!s->batches) backend_zero(s->m->backend, p->grad, p->total * size);
     s->batches += !s->batches;
+    char *sum = s->batches > 1 ? s->sum : p->grad;
+    if (p->total > p->learned)
+        s->m->backend->accumulate(sum + from, (char *)p->value + from, (int64_t)(p->total - p->learned), p->type);
     if (s->device_losses) backend_zero(s->m->backend, s->device_losses + 2 * s->pending, sizeof *s->losses);
     s->losses[s->pending][0] = s->losses[s->pending][1] = 0;
     s->pending++;
@@ -249,6 +254,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     model_batch view = view_of_batch(b);
     if (s->pending == STEPPER_PENDING)
         return fail(e, "train_step_losses was not called for %d batches", STEPPER_PENDING);
+    s->parts++;
     if (!b->n_sentences) return empty_gradient(s);
     ab_ctx *c = tapes_get(&s->tapes, b, e);
     if (!c) return -1;
@@ -317,9 +323,11 @@ bool train_step_not_finite(train_step *s, char *out, size_t n)
 int train_step_update(train_step *s, double tokens, int64_t step, err *e)
 {
     const void *grad = s->batches > 1 ? s->sum : s->m->params.grad;
-    s->batches = 0;
+    int64_t parts = s->parts * (s->comm ? s->comm->size : 1);
+    s->batches = 0, s->parts = 0;
     if (s->comm && sum_over_ranks(s, (void *)grad, e)) return -1;
-    return optim_update(s->optim, grad, 1 / tokens, schedule_lr(s->m, step), step, NULL, e);
+    if (optim_update(s->optim, grad, 1 / tokens, schedule_lr(s->m, step), step, NULL, e)) return -1;
+    return params_set_buffers(&s->m->params, grad, parts, e);
 }
 
 /* ---- perplexity ---- */

@@ -68,7 +68,7 @@ typedef struct {
     struct {
         int32_t id;
         void *data;
-    } vector[8];         /* the INPUT node that stands for a tile of `data` */
+    } vector[10];        /* the INPUT node that stands for a tile of `data` */
     int64_t count, tile; /* elements of each vector; of the INPUT nodes */
     dtype type;          /* of the vectors */
 } tiling;

@@ -94,6 +94,20 @@ static ab_t recorded_loss_weight(ab_ctx *c, const noted *r)
     return t_const(c, (int64_t[4]){1, 1, 1, 1}, &r->weight);
 }
 
+/* The next value of each buffer on the tape, its own where it is not set, as a copy: nothing shares its storage. */
+static void keep_buffers(ab_ctx *c)
+{
+    for (int32_t i = 1; i < c->forward_n; i++) {
+        if (c->v[i].op != OP_PARAM || !c->params->p[c->v[i].param].buffer) continue;
+        ab_t value = {i};
+        for (const buffer_value *n = c->sets; n; n = n->next)
+            if (n->param == c->v[i].param) value = n->value;
+        ab_t copy = tape_push(c, OP_CAST, c->v[i].type, c->v[i].dim, 1, &value, NULL);
+        tape_at(c, copy)->live = true;
+        grad_replace(c, i, copy);
+    }
+}
+
 int tape_backward(ab_ctx *c, ab_t root)
 {
     if (c->error.text[0]) return -1;
@@ -110,6 +124,7 @@ int tape_backward(ab_ctx *c, ab_t root)
     for (const noted *r = c->recorded; r; r = r->next)
         if (r->weight) grad_give(c, r->value.id, recorded_loss_weight(c, r));
     grad_sweep(c, 1, c->forward_n);
+    keep_buffers(c);
     for (int32_t i = 1; i < c->forward_n; i++) {
         if (c->v[i].op != OP_PARAM && c->v[i].op != OP_INPUT) continue;
         if (c->grad[i]) c->v[c->grad[i]].live = true;

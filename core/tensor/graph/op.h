@@ -86,6 +86,9 @@ enum { WORKS_IN_PLACE = 1 };
       "numbers by index; NaN comes before all numbers")                                                                \
     X(TO_IDS, IN(x), OUT(y), ON_BOTH, 0,                                                                               \
       NO_ATTR, "the nearest whole number, ties to even; -1 if it does not fit an int32")                               \
+    X(QR, IN(a), OUT(y), ON_CPU, 0, NO_ATTR,                                                                           \
+      "Q of a = Q R: [..,m,n], m >= n, by Householder's reflections in double precision; R's diagonal >= 0; a column " \
+      "that depends on those before it has no reflection, so that zeros give the identity")                           \
     X(RANDOM, NO_IN, OUT(y), ON_BOTH, 0, ATTR(int64_t place, normal;),                                                 \
       "element i comes from the words w of philox({i / 4, place, step}, seed), counted as in DROPOUT; u[j] = "         \
       "(w[j] / 512 + 1/2) / 2^23; uniform: u[i % 4]; normal, Box-Muller from the pair of i: sqrt(-2 ln u[0]) "         \

@@ -233,7 +233,7 @@ static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, v.i.SCATTER_ADD.p, t_gather(c, dy, (ab_t){v.i.SCATTER_ADD.ids}));
 }
 
-/* ---- ids that are computed, and noise ---- */
+/* ---- ids that are computed, orthogonal factors, and noise ---- */
 
 ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest)
 {
@@ -258,6 +258,20 @@ ab_t t_to_ids(ab_ctx *c, ab_t x)
     dims_of(c, x, d);
     ab_t y = push1(c, OP_TO_IDS, x, d, NULL);
     tape_at(c, y)->type = I32;
+    tape_at(c, y)->needs = false;
+    return y;
+}
+
+ab_t t_qr(ab_ctx *c, ab_t a)
+{
+    a = number(c, a);
+    GIVEN1(a);
+    int64_t d[4];
+    char shape[64];
+    dims_of(c, a, d);
+    if (d[2] < d[3])
+        return tape_fail(c, "qr: found shape %s, expected at least as many rows as columns", shape_text(d, shape));
+    ab_t y = push1(c, OP_QR, a, d, NULL);
     tape_at(c, y)->needs = false;
     return y;
 }
@@ -348,6 +362,8 @@ SAMPLE(scatter_add, t_scatter_add(c, in[0], DISTANCES, 5))
 SAMPLE(top_k, t_map(c, t_gather(c, in[0], t_top_k(c, in[0], 3, false)), AB_SIN))
 SAMPLE(relative_position, t_binary(c, OP_MUL, in[0], t_relative_position(c, SAMPLE_IDS(4, 1, 2), SAMPLE_IDS(0, 5, 2))))
 SAMPLE(to_ids, t_binary(c, OP_MUL, in[0], t_to_float(c, t_to_ids(c, t_to_float(c, SAMPLE_IDS(4, -1, 0, 7, 2))))))
+SAMPLE(qr, t_binary(c, OP_MUL, in[0],
+                    t_qr(c, t_reshape(c, t_to_float(c, SAMPLE_IDS(4, 1, 2, 0, 3, 5)), (int64_t[4]){1, 1, 3, 2}))))
 SAMPLE(random, t_map(c, t_binary(c, OP_MUL, in[0], t_random(c, (int64_t[4]){2, 3, 2, 4}, true)), AB_SIN))
 SAMPLE(mask, t_softmax(c, t_mask(c, in[0], SAMPLE_IDS(0, 1, 2), SAMPLE_IDS(0, 1, 2), SAMPLE_IDS(3, 2), 1)))
 SAMPLE(heads, t_heads(c, in[0], SAMPLE_IDS(0, 3, 5), 1, 2, 3, 4))
@@ -365,6 +381,7 @@ const op_sample shape_samples[] = {
     {"SCATTER_ADD", sample_scatter_add, .dim = {{2, 2, 3, 4}}},
     {"TOP_K", sample_top_k, .dim = {{2, 2, 3, 5}}},
     {"TO_IDS, TO_FLOAT", sample_to_ids, .dim = {{2, 2, 3, 5}}},
+    {"QR", sample_qr, .dim = {{2, 1, 3, 2}}},
     {"RELATIVE_POSITION", sample_relative_position, .dim = {{2, 1, 3, 3}}},
     {"RANDOM", sample_random, .dim = {{2, 3, 2, 4}}, .training = true},
     {"MASK", sample_mask, .dim = {{2, 2, 3, 3}}},

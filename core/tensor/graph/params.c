@@ -1,4 +1,4 @@
-/* params.c - learned values: names, places in the flat buffers, initial values. */
+/* params.c - learned values and buffers: names, places in the flat vectors, initial values. */
 #include "tensor/graph/params.h"
 #include "tensor/graph/backend.h"
 #include <stdlib.h>
@@ -31,29 +31,34 @@ param *params_add(params *s, const char *name, const int64_t dim[4], double scal
     p->count = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]);
     p->kind = kind_of(asked_in, p);
     s->total += aligned(p->count);
+    s->learned = s->total;
     return p;
 }
 
-/* ---- places in the flat buffers ---- */
+/* ---- places in the flat vectors ---- */
 
 void params_order(params *s, int n_groups)
 {
     s->total = 0;
-    for (int g = 0; g < n_groups; g++)
+    for (int g = 0; g <= n_groups; g++) { /* the last time: buffers */
+        if (g == n_groups) s->learned = s->total;
         for (size_t i = 0; i < s->n; i++) {
-            if (s->p[i].group != g) continue;
+            if (s->p[i].buffer ? g < n_groups : s->p[i].group != g) continue;
             s->p[i].at = s->total;
             s->total += aligned(s->p[i].count);
         }
+    }
 }
 
 void params_shape_slots(params *s, uint32_t n_slots, slot_shape shape, void *self)
 {
     s->n_slots = n_slots;
     for (uint32_t k = 0; k < n_slots; k++) {
-        s->slot_total[k] = shape ? 0 : s->total;
+        s->slot_total[k] = shape ? 0 : s->learned;
         for (size_t i = 0; i < s->n; i++) {
             param *p = &s->p[i];
+            p->slot[k] = (extent){0};
+            if (p->buffer) continue;
             p->slot[k] = (extent){.at = p->at, .count = p->count};
             memcpy(p->slot[k].dim, p->dim, sizeof p->dim);
             if (!shape) continue;
@@ -146,10 +151,49 @@ void params_host_done(params *s, uint32_t which, void *v, bool changed)
     if (copy && s->backend->sync_bf16) s->backend->sync_bf16(s);
 }
 
+int params_set_buffers(params *s, const void *from, int64_t of, err *e)
+{
+    size_t size = dtype_size(s->type);
+    bool any = false;
+    for (size_t i = 0; i < s->n; i++) {
+        const param *p = &s->p[i];
+        if (!p->buffer || !p->sets) continue;
+        char *to = (char *)s->value + p->at * size;
+        const char *sum = (const char *)from + p->at * size;
+        any = true;
+        if (of == 1) {
+            backend_move(s->backend, to, sum, p->count * size);
+            continue;
+        }
+        void *v = xmalloc(p->count * size + 1);
+        int bad = backend_read(s->backend, v, sum, p->count * size, e);
+        for (size_t k = 0; k < p->count && !bad; k++) {
+            if (s->type == F64)
+                ((double *)v)[k] /= (double)of;
+            else
+                ((float *)v)[k] /= (float)of;
+        }
+        if (!bad) backend_write(s->backend, to, v, p->count * size);
+        free(v);
+        if (bad) return -1;
+    }
+    if (!any) return 0;
+    s->version++;
+    if (on_device(s->backend) && s->backend->sync_bf16) s->backend->sync_bf16(s);
+    return 0;
+}
+
 int64_t params_count(const params *s)
 {
     int64_t n = 0;
-    for (size_t i = 0; i < s->n; i++) n += (int64_t)s->p[i].count;
+    for (size_t i = 0; i < s->n; i++) n += s->p[i].buffer ? 0 : (int64_t)s->p[i].count;
+    return n;
+}
+
+size_t params_learned(const params *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) n += !s->p[i].buffer;
     return n;
 }
 

@@ -1,4 +1,5 @@
-/* params.h - learned values: three flat buffers (values, gradients, optimizer slots) with one table of names.
+/* params.h - learned values: three flat vectors (values, gradients, optimizer slots) with one table of names; behind
+ * the learned values those that plugins keep without gradient (ab_buffer), which have no slots.
  *
  * Ownership: a `params` owns its names and buffers; all tapes of a model share it, and it outlives them. */
 #ifndef ABLATE_PARAMS_H
@@ -12,7 +13,7 @@ extern "C" {
 typedef struct backend backend;
 
 enum { PARAM_ALIGN = 16 }; /* elements; every parameter starts at a multiple of it */
-enum { MOST_SLOTS = 4 };
+enum { MOST_SLOTS = 8 };
 typedef struct { /* a parameter's part of one flat buffer */
     int64_t dim[4];
     size_t at, count; /* first element, number of elements */
@@ -29,11 +30,14 @@ typedef struct {
     extent slot[MOST_SLOTS]; /* count 0: no such slot */
     double scale;            /* > 0: uniform in [-scale, scale]; < 0: normal, sd -scale; 0: `fill` */
     double fill;             /* value if scale is 0 (1 for layer-norm gains) */
+    bool buffer;             /* kept without gradient; its part of the gradients has the next value */
+    bool sets;               /* a buffer that a step of training sets */
 } param;
 typedef struct params {
     param *p;
     size_t n, cap;
-    size_t total;           /* elements of a flat buffer, including alignment gaps */
+    size_t total;           /* elements of a flat vector, including alignment gaps */
+    size_t learned;         /* of these before the first buffer: what the optimizer has; known after params_order */
     dtype type;             /* F32, or F64 in conformance checks */
     void *value, *grad;     /* [total]; NULL until params_alloc */
     void *slot[MOST_SLOTS]; /* [slot_total] each; NULL if the optimizer has fewer */
@@ -47,9 +51,10 @@ typedef struct params {
     uint64_t shadow_version;       /* version of the values in `shadow` */
 } params;
 param *params_find(const params *s, const char *name);
-/* A new one, at the end. asked_in: the plugin function that asks, which tells its kind. */
+/* A new one, at the end. asked_in: the plugin function that asks, which tells its kind. After the last one params_order
+ * puts buffers behind the others. */
 param *params_add(params *s, const char *name, const int64_t dim[4], double scale, double fill, ab_hook asked_in);
-/* Assigns places in the flat buffers by group, starting with group 0; before memory is allocated. */
+/* Assigns places in the flat vectors by group, starting with group 0, then to buffers; before memory is allocated. */
 void params_order(params *s, int n_groups);
 /* Sets the slots' extents: `shape` changes dim from the parameter's shape to the slot's (an axis of 0: no slot). NULL:
  * same shapes. */
@@ -64,7 +69,11 @@ void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const 
  * returns it and writes it back if changed. NULL and e if the device failed. */
 void *params_host(params *s, uint32_t which, err *e);
 void params_host_done(params *s, uint32_t which, void *v, bool changed);
-int64_t params_count(const params *s); /* learned numbers, without alignment gaps */
+/* Buffers that training sets take the mean of the values in `from` [total], the sum of `of` of them; the host's or the
+ * device's memory, as the values. -1 and e if a device failed. */
+int params_set_buffers(params *s, const void *from, int64_t of, err *e);
+int64_t params_count(const params *s);  /* learned numbers, without alignment gaps and buffers */
+size_t params_learned(const params *s); /* how many are no buffers */
 void params_free(params *s);
 #ifdef __cplusplus
 }

@@ -183,13 +183,17 @@ ab_t t_input(ab_ctx *c, const char *name, dtype type, phase ph, int64_t a, int64
     return named(c, OP_INPUT, name, type, ph, (int64_t[4]){a, b, d, e});
 }
 
-ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
+static ab_t kept_value(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill, bool buffer)
 {
     params *s = c->params;
     param *p = params_find(s, name);
     char found[64], wanted[64];
     if (!p && s->frozen) return tape_fail(c, "parameter '%s' did not exist when the model was made", name);
-    if (!p) p = params_add(s, name, dim, scale, fill, c->hook);
+    if (!p) {
+        p = params_add(s, name, dim, scale, fill, c->hook);
+        p->buffer = buffer;
+    }
+    if (p->buffer != buffer) return tape_fail(c, "'%s' is requested both as a learned value and as a buffer", name);
     if (memcmp(p->dim, dim, sizeof p->dim))
         return tape_fail(c, "parameter '%s' is requested with shape %s but was created with %s", name,
                          shape_text(dim, wanted), shape_text(p->dim, found));
@@ -199,9 +203,47 @@ ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, do
     ab_t y = tape_push(c, OP_PARAM, c->compute == F64 ? F64 : F32, dim, 0, NULL, NULL);
     node *v = tape_at(c, y);
     v->param = index;
-    v->needs = true;
+    v->needs = !buffer;
     v->phase = PHASE_SETUP;
     return y;
+}
+
+ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
+{
+    return kept_value(c, name, dim, scale, fill, false);
+}
+
+/* ---- buffers ---- */
+
+ab_t t_buffer(ab_ctx *c, const char *name, const int64_t dim[4], double fill)
+{
+    return kept_value(c, name, dim, 0, fill, true);
+}
+
+void t_set_buffer(ab_ctx *c, ab_t buffer, ab_t value)
+{
+    char wanted[64], found[64];
+    if (!buffer.id || !value.id) return;
+    node to = *tape_at(c, buffer);
+    param *p = to.param >= 0 ? &c->params->p[to.param] : NULL;
+    if (!p || !p->buffer) {
+        tape_fail(c, "ab_set_buffer: the first tensor is not one that ab_buffer returned");
+        return;
+    }
+    if (memcmp(to.dim, tape_at(c, value)->dim, sizeof to.dim)) {
+        tape_fail(c, "ab_set_buffer: '%s' has shape %s, its next value %s", p->name, shape_text(to.dim, wanted),
+                  shape_text(tape_at(c, value)->dim, found));
+        return;
+    }
+    for (const buffer_value *n = c->sets; n; n = n->next)
+        if (n->param == to.param) {
+            tape_fail(c, "ab_set_buffer: '%s' is set twice in one step", p->name);
+            return;
+        }
+    buffer_value *n = arena_alloc(&c->memory, sizeof *n);
+    *n = (buffer_value){to.param, value, c->sets};
+    c->sets = n;
+    if (c->training) p->sets = true;
 }
 
 ab_t t_state(ab_ctx *c, const char *name, dtype type, int64_t a, int64_t b, int64_t d, int64_t e)

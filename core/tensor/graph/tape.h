@@ -67,6 +67,13 @@ typedef struct noted {
     struct noted *next;
 } noted;
 
+/* What a buffer has after this step of training. */
+typedef struct buffer_value {
+    int32_t param;
+    ab_t value;
+    struct buffer_value *next;
+} buffer_value;
+
 /* A plugin's own operation where it was called, whether it became a CALL or its reference. */
 typedef struct op_use {
     const ab_op *op;
@@ -75,6 +82,9 @@ typedef struct op_use {
     size_t attr_size;
     struct op_use *next;
 } op_use;
+
+/* What an optimizer's function has to do with sums over all parameters (ab_optimizer_plugin.measure). */
+typedef enum { NO_SUMS, SUMS_MADE, SUMS_READ } sums_use;
 
 typedef struct attn_context attn_context; /* where in the model a plugin is called: plugin/attention_context.h */
 
@@ -96,9 +106,12 @@ struct ab_ctx {
     attn_context *attn;
     ab_hook hook;                /* the plugin function being run; AB_IN_HOST: none */
     const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
+    sums_use sums;               /* of the function that is traced */
+    int n_sums;                  /* SUMS_READ: how many there are */
     struct owned_name *names;    /* names of learned values used so far in this layer: plugin/attention_context.h */
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
+    buffer_value *sets;          /* of buffers */
     op_use *calls, *last_call;   /* of plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
@@ -144,6 +157,10 @@ char *shape_text(const int64_t dim[4], char out[64]);
 ab_t t_input(ab_ctx *c, const char *name, dtype type, phase ph, int64_t a, int64_t b, int64_t d, int64_t e);
 ab_t t_state(ab_ctx *c, const char *name, dtype type, int64_t a, int64_t b, int64_t d, int64_t e);
 ab_t t_param(ab_ctx *c, const char *full_name, const int64_t dim[4], double scale, double fill);
+/* A value without gradient, kept with the learned ones (ab_buffer). t_set_buffer: in training it has this value after
+ * the step, which tape_backward writes to its part of the gradients. */
+ab_t t_buffer(ab_ctx *c, const char *full_name, const int64_t dim[4], double fill);
+void t_set_buffer(ab_ctx *c, ab_t buffer, ab_t value);
 ab_t t_const(ab_ctx *c, const int64_t dim[4], const double *v); /* copies v, in the generic type */
 ab_t t_const_at(ab_ctx *c, const int64_t dim[4], void *data);   /* data has the generic type and outlives the tape */
 ab_t t_ids(ab_ctx *c, int64_t n, const int32_t *v);             /* constant ids [1,1,1,n] */
@@ -173,6 +190,7 @@ ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids);
 ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest); /* ids [..,k] */
 ab_t t_to_ids(ab_ctx *c, ab_t x);
+ab_t t_qr(ab_ctx *c, ab_t a); /* no gradient */
 ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal);
 ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n); /* [T,d],[T] -> [n,d]: EMBEDDING's adjoint */
 ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal);

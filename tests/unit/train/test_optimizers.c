@@ -1,5 +1,5 @@
-/* Optimizers that see matrices, against PyTorch's and timm's (tests/oracle/optimizers.py), in fp64 and fp32; and a
- * group of parameters with settings of its own. */
+/* Optimizers that see matrices, against PyTorch's and timm's (tests/oracle/optimizers.py) and against plain ones
+ * (optimizers_plain.py), in fp64 and fp32; and a group of parameters with settings of its own. */
 #include "golden.h"
 #include "network/model/groups.h"
 #include "network/train/optim.h"
@@ -111,6 +111,41 @@ static void check_case(const golden *g, size_t from, dtype type, double allowed)
     model_free(&m);
 }
 
+/* A sum over all parameters and work of every fourth step: the gradient of the whole model has length 1; slot 0 has the
+ * parameters of steps 1 and 5, slot 1 how many elements have left it. */
+static void check_sums(const char *file, dtype type, double allowed)
+{
+    model m;
+    enum { LAST = 6 };
+    double numbers = 0, kept[LENGTH(shapes)][64] = {{0}};
+    optimizer *o = open_rule(&m, file, NULL, 0, "embed: lr=0.5", type);
+    for (size_t k = 0; k < LENGTH(shapes); k++) numbers += (double)params_find(&m.params, shapes[k].name)->count;
+    for (int t = 1; t <= LAST && o; t++) {
+        double square = 0, before[LENGTH(shapes)][64];
+        for (size_t k = 0; k < LENGTH(shapes); k++) {
+            const param *p = params_find(&m.params, shapes[k].name);
+            for (size_t i = 0; i < p->count; i++) {
+                before[k][i] = element(&m, m.params.value, p->at + i);
+                square += pow(cos(0.3 * (double)(i * i) + t + 2 * (double)k), 2);
+                if (t % 4 == 1) kept[k][i] = before[k][i];
+            }
+        }
+        update_once(o, &m, t, 0.1);
+        for (size_t k = 0; k < LENGTH(shapes); k++) {
+            const param *p = params_find(&m.params, shapes[k].name);
+            double lr = same(p->name, "embed") ? 0.05 : 0.1;
+            for (size_t i = 0; i < p->count; i++) {
+                double g = cos(0.3 * (double)(i * i) + t + 2 * (double)k) / sqrt(square);
+                CHECK_NEAR(element(&m, m.params.value, p->at + i), before[k][i] - lr * g, allowed);
+                CHECK_NEAR(element(&m, m.params.slot[0], p->slot[0].at + i), kept[k][i], allowed);
+                CHECK_NEAR(element(&m, m.params.slot[1], p->slot[1].at + i), t % 4 == 1 ? 0 : numbers, 0);
+            }
+        }
+    }
+    optim_close(o);
+    model_free(&m);
+}
+
 /* Adafactor keeps rows and columns alone; Muon keeps no squares of matrices. */
 static void check_slots(const char *name, const int64_t (*count)[LENGTH(shapes)])
 {
@@ -174,11 +209,10 @@ static void check_refused(const char *groups, const char *words)
     arena_free(&a);
 }
 
-int main(void)
+static void check_cases(const char *file, int expected)
 {
     golden g;
-    plugin_add_folder(BUILD_DIR "/plugins");
-    golden_read(&g, SOURCE_DIR "/tests/oracle/golden/optimizers.txt");
+    golden_read(&g, file);
     int cases = 0;
     for (size_t i = 0; i < g.n; i++) {
         if (!g.line[i].n || !same(g.line[i].word[0], "case")) continue;
@@ -188,10 +222,26 @@ int main(void)
         check_case(&g, i, F32, 1e-5);
         cases++;
     }
-    CHECK_INT(cases, 5);
+    CHECK_INT(cases, expected);
+    golden_free(&g);
+}
+
+int main(void)
+{
+    plugin_add_folder(BUILD_DIR "/plugins");
+    check_cases(SOURCE_DIR "/tests/oracle/golden/optimizers.txt", 5);
+    check_cases(SOURCE_DIR "/tests/oracle/golden/optimizers_plain.txt", 4);
     check_slots("adafactor",
                 (const int64_t[][LENGTH(shapes)]){{6, 4, 0, 7}, {4, 10, 0, 3}, {0, 0, 5, 0}, {0, 0, 0, 0}});
     check_slots("muon", (const int64_t[][LENGTH(shapes)]){{24, 40, 5, 21}, {0, 0, 5, 21}});
+    check_slots(
+        "soap",
+        (const int64_t[][LENGTH(shapes)]){
+            {24, 40, 5, 21}, {24, 40, 5, 21}, {36, 48, 0, 49}, {16, 40, 0, 9}, {36, 48, 0, 49}, {16, 40, 0, 9}});
+    for (int t = 0; t < 2; t++) {
+        check_sums(BUILD_DIR "/sabotage/norm_tiles.so", t ? F32 : F64, t ? 1e-6 : 1e-14);
+        check_sums(BUILD_DIR "/sabotage/norm_shapes.so", t ? F32 : F64, t ? 1e-6 : 1e-14);
+    }
     check_groups("adamw", "decay", "0.5");
     check_groups("lamb", "beta1", "0.5");
     check_refused("norm bias: decay=0 | enc.* : lr=2", "");
@@ -202,6 +252,5 @@ int main(void)
     check_refused("norm: dcay=0", "optimizer adamw has no parameter 'dcay'; expected lr, beta1, beta2, eps, decay");
     check_refused("norm: decay=2", "parameter_groups: 'norm: decay=2': ");
     check_refused("norm: lr=-1", "lr=-1, expected a factor on the learning rate, from 0 to 1e6");
-    golden_free(&g);
     return test_end();
 }

@@ -1,0 +1,79 @@
+/* qr.c - QR: the orthogonal factor of matrices, by Householder's reflections (Golub and Van Loan, section 5.2), in
+ * double precision whatever the type. Each sum has a fixed order; rows are the inner loops. */
+#include "tensor/cpu/generic.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+    const view *a, *y;
+    int64_t m, n;
+} factoring;
+
+static const double LEFT_OVER = 1e-14; /* of a column's length */
+
+/* Rows [from, m) of columns [first, n) of x [m,n], reflected: x -= tau v (v' x), v = column `from` of a. w: [n]. */
+static void reflect(double *x, const double *a, double *w, double tau, int64_t m, int64_t n, int64_t from,
+                    int64_t first)
+{
+    for (int64_t k = first; k < n; k++) w[k] = 0;
+    for (int64_t i = from; i < m; i++)
+        for (int64_t k = first; k < n; k++) w[k] += a[i * n + from] * x[i * n + k];
+    for (int64_t i = from; i < m; i++) {
+        double by = tau * a[i * n + from];
+        for (int64_t k = first; k < n; k++) x[i * n + k] -= by * w[k];
+    }
+}
+
+/* a [m,n] -> q [m,n]; a is overwritten by the reflections' vectors. work: [3 n]. What rounding has left of a column
+ * that depends on those before it is not reflected: its direction means nothing, its square may be too small. */
+static void orthogonal_factor(double *a, double *q, double *work, int64_t m, int64_t n)
+{
+    double *w = work, *tau = work + n, *sign = work + 2 * n;
+    for (int64_t j = 0; j < n; j++) {
+        double squares = 0, above = 0, *top = &a[j * n + j];
+        for (int64_t i = 0; i < j; i++) above += a[i * n + j] * a[i * n + j];
+        for (int64_t i = j; i < m; i++) squares += a[i * n + j] * a[i * n + j];
+        double length = sqrt(squares),
+               end = *top > 0 ? -length : length; /* R's diagonal: no difference of like numbers */
+        tau[j] = 0, sign[j] = 1;
+        if (length <= LEFT_OVER * sqrt(above)) continue;
+        sign[j] = end < 0 ? -1 : 1;
+        tau[j] = 1 / (squares + fabs(*top) * length);
+        *top -= end;
+        reflect(a, a, w, tau[j], m, n, j, j + 1);
+    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t k = 0; k < n; k++) q[i * n + k] = i == k;
+    for (int64_t j = n - 1; j >= 0; j--) reflect(q, a, w, tau[j], m, n, j, j);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t k = 0; k < n; k++) q[i * n + k] *= sign[k];
+}
+
+static void factors(const void *job, int64_t from, int64_t to)
+{
+    const factoring *f = job;
+    size_t each = (size_t)(f->m * f->n), size = dtype_size(f->a->type);
+    double *a = xmalloc((2 * each + 3 * (size_t)f->n) * sizeof *a), *q = a + each;
+    for (int64_t i = from; i < to; i++) {
+        const char *x = (const char *)f->a->data + (size_t)i * each * size;
+        char *y = (char *)f->y->data + (size_t)i * each * size;
+        for (size_t k = 0; k < each; k++) a[k] = size == 8 ? ((const double *)x)[k] : (double)((const float *)x)[k];
+        orthogonal_factor(a, q, q + each, f->m, f->n);
+        for (size_t k = 0; k < each; k++) {
+            if (size == 8)
+                ((double *)y)[k] = q[k];
+            else
+                ((float *)y)[k] = (float)q[k];
+        }
+    }
+    free(a);
+}
+
+int cpu_QR(const call *k, err *e)
+{
+    const view *a = &k->i.QR.a, *y = &k->o.QR.y;
+    if (!is_real(a) || y->type != a->type) return wrong_type(k, e);
+    factoring f = {a, y, a->dim[2], a->dim[3]};
+    over_range(a->dim[0] * a->dim[1], 1, 4 * count_of(a) * f.n, factors, &f);
+    return 0;
+}
