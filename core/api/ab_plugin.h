@@ -334,23 +334,6 @@ typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_proje
 
 typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
 
-typedef struct { /* a corpus score, for tasks */
-    double value;
-    char signature[160];
-    const double *stats; /* [n][10], owned by the host until the next call */
-} ab_bleu;
-
-typedef struct {
-    /* bracketing F1 as EVALB computes it with COLLINS.prm (PTB brackets, one tree per line) */
-    double f1, strict_f1;    /* strict: gold brackets of errors and skips count as missed */
-    int64_t errors, skipped; /* sentences: no tree, or words differ from the gold tree; no words that count */
-    /* The arrays are owned by the host until the next call. */
-    const double *stats;  /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
-    const double *strict; /* [n][3] the same, but gold is always counted */
-    /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
-    const double *complete;
-} ab_f1;
-
 /* One step of ab_scan: returns the state after time t, from x_t [B,n] and the previous state [B,d]. */
 typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
 

@@ -116,4 +116,23 @@ typedef struct {
     int (*score_likelihoods)(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max,
                              char *err, size_t n_err);
 } ab_task_plugin;
+
+/* ---- corpus scores that the host computes for tasks ---- */
+
+typedef struct { /* a corpus score, for tasks */
+    double value;
+    char signature[160];
+    const double *stats; /* [n][10], owned by the host until the next call */
+} ab_bleu;
+
+typedef struct {
+    /* bracketing F1 as EVALB computes it with COLLINS.prm (PTB brackets, one tree per line) */
+    double f1, strict_f1;    /* strict: gold brackets of errors and skips count as missed */
+    int64_t errors, skipped; /* sentences: no tree, or words differ from the gold tree; no words that count */
+    /* The arrays are owned by the host until the next call. */
+    const double *stats;  /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
+    const double *strict; /* [n][3] the same, but gold is always counted */
+    /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
+    const double *complete;
+} ab_f1;
 #endif
