@@ -62,6 +62,9 @@ has out "p models"
 exits 0 ablate run sizes.ini --threads 1 --progress none
 has out "Scale: loss (log PPL) = a parameters^-exponent over 4 sizes"
 has out "  base: exponent "
+{ tiny apart 6 && printf '[scale]\nd_model/d_ff = 4/8, 8/16, 12/24, 20/40\n'; } >apart.ini
+exits 0 ablate run apart.ini --threads 1 --progress none
+has out "a parameters^-exponent over 5 sizes" # the row's own is one of them
 
 echo "one experiment on two machines, merged"
 { tiny shared 6 && printf '[variant wide]\nd_k = 6\n'; } >shared.ini

@@ -14,6 +14,8 @@ printed() {
         IFS=' ' read -ra words <<<"$one"
         exits 0 "${words[@]}" --format md --db none.db
         sed -En 's/\\|\*\*//g; s/ \.\. /, /g; /^\| /p
+                 # differences by size
+                 /^ +([^|]+ against base, loss by parameters|for each doubling|check):? /{ s/^/| /; s/([ (])-/\1−/g; p }
                  /^  [^|]+: .* p /{ s/([ (])-/\1−/g; s/ \(|\), p / | /g; s/^  ([^:]*): (.*)/| \1 | | \2 |/p }' out
     done | awk -F'|' '{ key = $2 "|" $3; if (!(key in of)) order[++n] = key; of[key] = of[key] $0 }
                       END { for (i = 1; i <= n; i++) print of[order[i]] }' >printed

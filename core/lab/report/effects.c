@@ -215,22 +215,32 @@ static const gathered_row *row_named(const gathered *g, const char *name)
     return NULL;
 }
 
+/* The row at size k: its own size is one behind the list, unless that has it. NULL: no such row, or not trained. */
+static const gathered_row *row_at(const gathered *g, const cJSON *row, size_t k, size_t ppl)
+{
+    const cJSON *name = cJSON_GetArrayItem(item(row, "sizes"), (int)k);
+    const gathered_row *at = row_named(g, cJSON_IsString(name) ? name->valuestring : text_of(row, "row"));
+    if (!at || !at->of[ppl].n || isnan(at->parameters)) return NULL;
+    for (size_t i = 0; !name && i < k; i++) {
+        const gathered_row *other = row_at(g, row, i, ppl);
+        if (other && other->parameters == at->parameters) return NULL;
+    }
+    return at;
+}
+
 /* The runs of one row over its sizes: parameters, and loss in nats per token. */
 static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, arena *a)
 {
-    const cJSON *names = item(row, "sizes"), *name;
-    size_t most = (size_t)cJSON_GetArraySize(names), n = 0;
+    size_t most = (size_t)cJSON_GetArraySize(item(row, "sizes")) + 1, n = 0;
     double *sizes = arena_alloc(a, (most + 1) * sizeof *sizes), **losses = arena_alloc(a, (most + 1) * sizeof *losses);
-    size_t *runs = arena_alloc(a, (most + 1) * sizeof *runs), *step = arena_alloc(a, (most + 1) * sizeof *step), k = 0;
-    cJSON_ArrayForEach(name, names)
-    {
-        step[n] = k++;
-        const gathered_row *at = cJSON_IsString(name) ? row_named(g, name->valuestring) : NULL;
-        if (!at || !at->of[ppl].n || isnan(at->parameters)) continue;
+    size_t *runs = arena_alloc(a, (most + 1) * sizeof *runs), *step = arena_alloc(a, (most + 1) * sizeof *step);
+    for (size_t k = 0; k < most; k++) {
+        const gathered_row *at = row_at(g, row, k, ppl);
+        if (!at) continue;
         losses[n] = arena_alloc(a, at->of[ppl].n * sizeof **losses);
         for (size_t i = 0; i < at->of[ppl].n; i++)
             if (at->of[ppl].values[i] > 1) losses[n][runs[n]++] = log(at->of[ppl].values[i]);
-        sizes[n] = at->parameters;
+        sizes[n] = at->parameters, step[n] = k;
         n += runs[n] > 0;
     }
     return (scale_points){n, sizes, runs, (const double *const *)losses, step};
@@ -301,10 +311,10 @@ void note_scale(const gathered *g, grid *t)
     arena a = {0};
     scale_points base = points_of(g, ppl, cJSON_GetArrayItem(rows, 0), &a);
     grid_note(t,
-              "Scale: loss (log PPL) = a parameters^-exponent over %d sizes, 95 %% intervals by a bootstrap of %d "
+              "Scale: loss (log PPL) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
               "draws; speed-up: parameters of base over parameters "
               "of the row, at the loss of base's largest size.",
-              cJSON_GetArraySize(item(cJSON_GetArrayItem(rows, 0), "sizes")), SCALE_DRAWS);
+              base.n_sizes, SCALE_DRAWS);
     cJSON_ArrayForEach(row, rows)
     {
         scale_points p = points_of(g, ppl, row, &a);
