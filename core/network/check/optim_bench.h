@@ -1,0 +1,31 @@
+/* optim_bench.h - an optimizer on parameters alone, for its checks. */
+#ifndef ABLATE_CHECK_OPTIM_BENCH_H
+#define ABLATE_CHECK_OPTIM_BENCH_H
+#include "network/check/internal.h"
+#include "network/train/optim.h"
+
+enum { OPTIM_FEW = 64, OPTIM_STEPS = 3, OPTIM_SHAPES = 8 };
+extern const param optim_shapes[OPTIM_SHAPES]; /* what a rule that sees shapes is tried on */
+
+typedef struct { /* a model that is nothing but parameters */
+    model m;
+    optimizer *o;
+    void *grad; /* [n] */
+    size_t n;   /* elements of a flat vector */
+} optim_bench;
+
+bool optim_elementwise(const plugin *p);
+/* The parameters `list`; the settings, or where that is NULL the defaults and -s. Returns 0, or -1 and e; close it in
+ * either case. */
+int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg, err *e);
+/* One vector of n elements for a rule that works element by element, else parameters of all shapes. */
+int optim_bench_open(optim_bench *b, const plugin *p, size_t n, err *e);
+void optim_bench_close(optim_bench *b);
+static inline double *optim_values(const optim_bench *b) { return b->m.params.value; }
+static inline double *optim_gradient(const optim_bench *b) { return b->grad; }
+/* Is element i one of a parameter, not of a gap between two? */
+bool optim_learned(const optim_bench *b, size_t i);
+void optim_some_gradient(double *g, size_t n, int64_t step); /* the same for the same step */
+/* Updates first .. last with these gradients. */
+void optim_steps(optim_bench *b, int64_t first, int64_t last, err *e);
+#endif
