@@ -53,7 +53,10 @@ static void check_every_plugin(void)
             continue;
         }
         checked++;
-        check_rows(p, CHECK_OK, p->desc.kind == AB_OPTIMIZER ? "" : "calls of");
+        if (same(p->desc.name, "soap")) /* its ab_qr has a kernel for CPUs only, and a GPU says so */
+            check_rows(p, CHECK_FAIL, "the cuda backend has no kernel for QR");
+        else
+            check_rows(p, CHECK_OK, p->desc.kind == AB_OPTIMIZER ? "" : "calls of");
     }
     printf("%zu plugins checked, %zu left to `ablate test --all`\n", checked, left);
     CHECK(checked > 0 && (left > 0) != test_long());
