@@ -2,6 +2,7 @@
  * al. 2022, "Grokking"; Nanda et al. 2023). addition: two numbers of many digits, written out digit by digit. */
 #include "ab_plugin.h"
 #include "tasks/memory.h"
+#include "tasks/random.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,24 +50,10 @@ typedef struct {
     double *stats;
 } task;
 
-static void *need(void *p)
-{
-    if (!p) out_of_memory();
-    return p;
-}
-
 /* ---- random numbers ---- */
 
-static uint64_t next(uint64_t *state) /* splitmix64, Steele et al. 2014 */
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static double uniform(uint64_t *state) { return (double)(next(state) >> 11) * 0x1p-53; }
-static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(next(state) % (uint64_t)n); }
+static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
+static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(splitmix(state) % (uint64_t)n); }
 
 /* ---- lines ---- */
 

@@ -10,4 +10,9 @@ _Noreturn static inline void out_of_memory(void)
     fputs("out of memory\n", stderr);
     _exit(1); /* what runs at a normal end may want memory too */
 }
+static inline void *need(void *p) /* what malloc and the like gave */
+{
+    if (!p) out_of_memory();
+    return p;
+}
 #endif

@@ -15,12 +15,12 @@ static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(char, params, &self, .name = "$1", .doc = "not finite");
 C
 }
-told() { sql "SELECT value FROM tag JOIN run r ON r.id = run_id WHERE tag = 'diverged'" | tr -d '"'; }
+told() { sql "SELECT value FROM tag WHERE tag = 'diverged'" "$1" | tr -d '"'; } # DATABASE
 
 part forward 'ab_map(c, ab_add_scalar(c, ab_mul_scalar(c, y, 0), -1), AB_LOG)'
 { tiny forward 20; echo 'feed_forward = ./forward.c'; } >forward.ini
 exits 0 ablate run forward.ini --threads 1 --progress none
-said=$(told)
+said=$(told results.db)
 for text in "diverged at step 1: loss not a number per token" "; in the forward pass, MAP of enc.0.ffn, " "forward.c:6 makes"; do
     checks=$((checks + 1))
     [[ $said == *"$text"* ]] || wrong "no '$text' in '$said'"
@@ -30,7 +30,7 @@ done
 part gradient 'ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, y, 0), AB_SQRT), 1)'
 { tiny gradient 20; echo 'feed_forward = ./gradient.c'; } >gradient.ini
 exits 0 ablate run gradient.ini --threads 1 --progress none --db other.db
-said=$(sql "SELECT value FROM tag WHERE tag = 'diverged'" other.db | tr -d '"')
+said=$(told other.db)
 for text in "diverged at step 2" "; the update before made parameter dec.0.ffn.1."; do
     checks=$((checks + 1))
     [[ $said == *"$text"* ]] || wrong "no '$text' in '$said'"
@@ -38,7 +38,7 @@ done
 
 { tiny large 200 | sed 's/^lr = .*/lr = 1000/'; } >large.ini
 exits 0 ablate run large.ini --threads 1 --progress none --db large.db
-said=$(sql "SELECT value FROM tag WHERE tag = 'diverged'" large.db | tr -d '"')
+said=$(told large.db)
 checks=$((checks + 1))
 [[ $said == *"a uniform guess has"* ]] || wrong "a loss that is only too large: '$said'"
 finish

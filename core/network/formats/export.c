@@ -29,32 +29,38 @@ static bool listed(const char *values, const char *word)
     return false;
 }
 
+typedef struct {
+    ab_kind kind;
+    const plugin *used;
+} model_kind;
+enum { MODEL_KINDS = 0 AB_MODEL_KINDS(AB_KIND_ONE_) };
+static void kinds_of(const model *m, model_kind out[MODEL_KINDS])
+{
+#define KIND(NAME, name, ...) {AB_##NAME, m->name},
+    const model_kind all[MODEL_KINDS] = {AB_MODEL_KINDS(KIND)};
+    memcpy(out, all, sizeof all);
+}
+
 static const plugin *plugin_of(const model *m, const char *key)
 {
-#define KIND(NAME, name, ...) {#name, m->name},
-    const struct {
-        const char *key;
-        const plugin *p;
-    } all[] = {AB_MODEL_KINDS(KIND)};
-    for (size_t i = 0; i < LENGTH(all); i++)
-        if (same(all[i].key, key)) return all[i].p;
+    model_kind all[MODEL_KINDS];
+    kinds_of(m, all);
+    for (size_t i = 0; i < MODEL_KINDS; i++)
+        if (same(config_kinds[all[i].kind].name, key)) return all[i].used;
     broken("network/formats: a rule for the key %s", key);
 }
 
 /* Kinds newer than the formats, for which they have no rules; heads may add to the loss. */
 static void check_newer_kinds(exporting *x)
 {
-#define SINCE(NAME, name, number, usual, since, doc) {#name, usual, since},
-    static const struct {
-        const char *key, *usual;
-        int since;
-    } all[] = {AB_MODEL_KINDS(SINCE)};
-    for (size_t i = 0; i < LENGTH(all); i++) {
-        const char *used = plugin_of(x->m, all[i].key)->desc.name;
-        if (all[i].since && !same(all[i].key, "head") && !same(used, all[i].usual))
-            format_refuse(x, all[i].key, used, NULL);
+    model_kind all[MODEL_KINDS];
+    kinds_of(x->m, all);
+    for (size_t i = 0; i < MODEL_KINDS; i++) {
+        const kind_facts *k = &config_kinds[all[i].kind];
+        const plugin *used = all[i].used;
+        bool fits = all[i].kind == AB_HEAD ? !used->iface.head.logits : !k->since || same(used->desc.name, k->usual);
+        if (!fits) format_refuse(x, k->name, used->desc.name, NULL);
     }
-    if (x->m->head->iface.head.logits) format_refuse(x, "head", x->m->head->desc.name, NULL);
 }
 
 /* One attention in all places is one refusal. */

@@ -1,5 +1,6 @@
 /* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
 #include "network/plugin/plugin.h"
+#include "network/settings/config.h"
 #include "tensor/graph/params.h"
 #include <dirent.h>
 #include <errno.h>
@@ -19,12 +20,7 @@ static size_t n_loaded, cap_loaded;
 static char **folders;
 static size_t n_folders, cap_folders;
 
-const char *plugin_kind_name(ab_kind kind)
-{
-#define KIND_NAME(NAME, name, ...) [AB_##NAME] = #name,
-    static const char *const names[AB_KIND_COUNT] = {"host", AB_KINDS(KIND_NAME)};
-    return names[kind < AB_KIND_COUNT ? kind : 0];
-}
+const char *plugin_kind_name(ab_kind kind) { return config_kinds[kind < AB_KIND_COUNT ? kind : 0].name; }
 
 /* ---- checking the description ---- */
 
@@ -94,10 +90,8 @@ static int check_slots(const ab_optimizer_plugin *o, const char *name, const cha
 
 static int check_iface(const plugin *p, const char *path, err *e)
 {
-#define KIND_SINCE(NAME, name, number, usual, since, doc) [AB_##NAME] = since,
-    static const uint32_t minors[AB_KIND_COUNT] = {AB_KINDS(KIND_SINCE)};
     const char *name = p->desc.name;
-    uint32_t since = minors[p->desc.kind];
+    uint32_t since = config_kinds[p->desc.kind].since;
     if (p->desc.minor < since)
         return fail(e, "%s: %s '%s' needs ABI 2.%u; build it with its header", path, plugin_kind_name(p->desc.kind),
                     name, since);

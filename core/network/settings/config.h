@@ -82,6 +82,14 @@ typedef struct config {
 
 extern const ab_option config_params[]; /* ends with {0} */
 
+/* What AB_KINDS says of a kind: name and key, the plugin where an INI names none, since which minor ABI. By its number;
+ * [AB_NO_KIND] is the host. */
+typedef struct {
+    const char *name, *usual;
+    uint32_t since;
+} kind_facts;
+extern const kind_facts config_kinds[AB_KIND_COUNT];
+
 /* The kind of plugin that a key selects ("attention" for attention, attention_cross, layers.decoder.1.attention, ...),
  * or NULL for other keys. */
 const char *config_plugin_kind(const char *key);

@@ -153,8 +153,8 @@ const ab_option config_params[] = {
     {0}};
 
 /* A key with a kind's name names a plugin of it, and so do the three places of attention. */
-#define KIND_NAME(NAME, name, ...) #name,
-static const char *const kinds[] = {AB_KINDS(KIND_NAME)};
+#define FACTS(NAME, name, number, usual, since, doc) [AB_##NAME] = {#name, usual, since},
+const kind_facts config_kinds[AB_KIND_COUNT] = {{"host", "", 0}, AB_KINDS(FACTS)};
 static const char *const attention_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
 /* Keys that cannot change a result. */
 static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "device", "threads"};
@@ -162,8 +162,8 @@ static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "d
 const char *config_plugin_kind(const char *key)
 {
     key = place_inner(key);
-    for (size_t i = 0; i < LENGTH(kinds); i++)
-        if (same(kinds[i], key)) return kinds[i];
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++)
+        if (same(config_kinds[k].name, key)) return config_kinds[k].name;
     for (size_t i = 0; i < LENGTH(attention_keys); i++)
         if (same(attention_keys[i], key)) return "attention";
     return NULL;
@@ -214,13 +214,8 @@ bool config_came_later(const char *key, const char *value)
                  {"gaussian_window.offset", "false"},
                  {"moe.balancing", "loss"},
                  {"moe.bias_rate", "0.001"}};
-#define KIND_SINCE(NAME, name, number, usual, since, doc) {#name, usual, since},
-    static const struct {
-        const char *key, *usual;
-        int since;
-    } kind[] = {AB_MODEL_KINDS(KIND_SINCE)};
-    for (size_t i = 0; i < LENGTH(kind); i++)
-        if (kind[i].since && same(kind[i].key, key)) return same(kind[i].usual, value);
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++)
+        if (config_kinds[k].since && same(config_kinds[k].name, key)) return same(config_kinds[k].usual, value);
     for (size_t i = 0; i < LENGTH(later); i++)
         if (same(later[i].key, key) && same(later[i].value, value)) return true;
     return false;

@@ -14,20 +14,12 @@ typedef struct {
     bool backwards;
 } delta_job;
 
-#if WIDTH == 64
-#define TILE_ROWS 8
-#else
-#define TILE_ROWS 4
-#endif
 #define S f32
 #include "tensor/cpu/delta_scan.inc"
 #undef S
-#undef TILE_ROWS
-#define TILE_ROWS 4
-#define S         f64
+#define S f64
 #include "tensor/cpu/delta_scan.inc"
 #undef S
-#undef TILE_ROWS
 
 static int64_t whole(int64_t n, dtype type)
 {

@@ -31,20 +31,12 @@ typedef struct {
     int64_t block_i, block_j, blocks_i, blocks_j;
 } product;
 
-#if WIDTH == 64
-#define TILE_ROWS 8
-#else
-#define TILE_ROWS 4
-#endif
 #define S f32
 #include "tensor/cpu/matmul_tiles.h"
 #undef S
-#undef TILE_ROWS
-#define TILE_ROWS 4
-#define S         f64
+#define S f64
 #include "tensor/cpu/matmul_tiles.h"
 #undef S
-#undef TILE_ROWS
 
 /* ---- the call ---- */
 

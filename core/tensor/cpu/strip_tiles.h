@@ -1,9 +1,13 @@
 /* strip_tiles.h - template (vectors.h; S: f32 or f64): tiles of a product that stay in registers while the inner axis
- * passes by. The file that includes it sets TILE_ROWS (4 or 8) and TILE_VECTORS (2).
+ * passes by. The file that includes it sets TILE_VECTORS (2).
  *
  * Every element of the product is one chain acc += a[k] b[k] in the order of k from 0, independent of the shapes, the
  * element's position and the number of threads. Zeros appended to the inner axis change no bit.
  */
+
+#define STRIP_ROWS_f32 (WIDTH == 64 ? 8 : 4)
+#define STRIP_ROWS_f64 4
+#define TILE_ROWS      TYPED(STRIP_ROWS)
 
 /* c [rows, LANES vectors] += a b over n indices of the inner axis. The last vector has `last` numbers in c.
  * `packed`: rows of b are padded to whole vectors. */

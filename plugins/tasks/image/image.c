@@ -7,6 +7,7 @@
 #include "ab_plugin.h"
 #include "read.h"
 #include "tasks/memory.h"
+#include "tasks/random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,12 +63,6 @@ typedef struct { /* what was read for a split */
 
 static const char *const split_names[AB_SPLITS] = {"data", "dev", "test"}, *const label_names[AB_SPLITS] = {
                                                                                "labels", "dev_labels", "test_labels"};
-
-static void *need(void *p)
-{
-    if (!p) out_of_memory();
-    return p;
-}
 
 /* ---- reading ---- */
 
@@ -141,14 +136,6 @@ static void add_line(const task *t, split *to, const part *p, int64_t i)
     to->line[to->n++] = need(realloc(line, (size_t)(at - line)));
 }
 
-static uint64_t next(uint64_t *state) /* splitmix64, Steele et al. 2014 */
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* Where each image of data goes, [n] of ab_split: shares of them, drawn without replacement, to dev and test if these
  * have no files. */
 static uint8_t *draw_splits(const config *c, int64_t n, uint64_t seed, int64_t size[AB_SPLITS])
@@ -157,7 +144,7 @@ static uint8_t *draw_splits(const config *c, int64_t n, uint64_t seed, int64_t s
     int64_t *order = need(malloc((size_t)(n + 1) * sizeof *order)), used = 0;
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t i = n - 1; i > 0; i--) {
-        int64_t j = (int64_t)(next(&seed) % (uint64_t)(i + 1)), kept = order[i];
+        int64_t j = (int64_t)(splitmix(&seed) % (uint64_t)(i + 1)), kept = order[i];
         order[i] = order[j], order[j] = kept;
     }
     size[AB_TEST] = *c->file[AB_TEST] ? 0 : (int64_t)llround((double)n * c->test_part);

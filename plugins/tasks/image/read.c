@@ -19,12 +19,6 @@ typedef struct { /* a file being read */
     size_t n_why;
 } reading;
 
-static void *need(void *p)
-{
-    if (!p) out_of_memory();
-    return p;
-}
-
 /* "FILE: byte AT: found ..., expected ..." */
 __attribute__((format(printf, 3, 4))) static int wrong(const reading *r, size_t at, const char *format, ...)
 {

@@ -1,6 +1,7 @@
 /* synthetic.c - a probabilistic grammar with agreement, in which words determine where phrases attach. */
 #include "synthetic.h"
 #include "tasks/memory.h"
+#include "tasks/random.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,13 +64,7 @@ typedef struct {
     buffer *out;
 } maker;
 
-static int below(maker *m, int n)
-{
-    uint64_t z = m->rng += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (int)(((z ^ z >> 31) >> 33) * (uint64_t)n >> 31);
-}
+static int below(maker *m, int n) { return (int)((splitmix(&m->rng) >> 33) * (uint64_t)n >> 31); }
 static int chance(maker *m, int percent) { return below(m, 100) < percent; }
 
 /* ---- writing ---- */

@@ -3,6 +3,7 @@
  * ("MAD", section 3); induction after Dao et al. 2022 (H3). */
 #include "kinds.h"
 #include "tasks/memory.h"
+#include "tasks/random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +19,8 @@ struct recall {
 
 /* ---- random numbers ---- */
 
-uint64_t recall_next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((recall_next(state) >> 11) % (uint64_t)n); }
-static double uniform(uint64_t *state) { return (double)(recall_next(state) >> 11) * 0x1p-53; }
+int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((splitmix(state) >> 11) % (uint64_t)n); }
+static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
 
 /* n different numbers of from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are drawn
  * again. */

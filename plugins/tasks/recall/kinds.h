@@ -19,7 +19,6 @@ void recall_free(recall *r);
 /* Fills input and label [length]; label -1: no label. testing: all fuzzy keys have the longest length. */
 void recall_make(const recall *r, uint64_t *random, int testing, int32_t *input, int32_t *label);
 
-/* splitmix64 (Steele et al. 2014), and a number below n. */
-uint64_t recall_next(uint64_t *state);
+/* A random number below n (tasks/random.h). */
 int64_t recall_below(uint64_t *state, int64_t n);
 #endif

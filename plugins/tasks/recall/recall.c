@@ -54,12 +54,6 @@ typedef struct {
 
 /* ---- making ---- */
 
-static void *need(void *p)
-{
-    if (!p) out_of_memory();
-    return p;
-}
-
 /* Numbers as words; -1 is AB_NO_LABEL. */
 static char *to_line(const int32_t *x, int64_t n)
 {
