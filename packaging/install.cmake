@@ -1,6 +1,6 @@
 # What an installation holds: `cmake --install build --prefix DIR`, and a Debian package by `cpack` in the build folder.
 # The program and its plugins say themselves what they install (CMakeLists.txt, core/tensor/cuda/cuda.cmake).
-install(FILES core/api/ab_plugin.h core/api/ab_task.h DESTINATION include)
+install(FILES core/api/ab_plugin.h core/api/ab_host.h core/api/ab_task.h DESTINATION include)
 configure_file(packaging/ablate.pc.in ${CMAKE_BINARY_DIR}/ablate.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/ablate.pc DESTINATION share/pkgconfig)
 install(DIRECTORY experiments DESTINATION share/ablate)

@@ -5,7 +5,8 @@ source "$(dirname "$0")/common.bash" "$@"
 build=$(dirname "$program")
 at=$work/usr
 exits 0 cmake --install "$build" --prefix "$at"
-for file in bin/ablate include/ab_plugin.h include/ab_task.h lib/ablate/plugins/attention/scaled_dot.so \
+for file in bin/ablate include/ab_plugin.h include/ab_host.h include/ab_task.h \
+    lib/ablate/plugins/attention/scaled_dot.so \
     share/ablate/experiments/quick.ini \
     share/ablate/experiments/published/table3.tsv share/doc/ablate/README.md share/doc/ablate/LICENSE \
     share/doc/ablate/plugins.md \

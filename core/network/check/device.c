@@ -19,7 +19,7 @@ const backend *check_the_devices_cpu(void)
 {
     static backend cpu;
     cpu = cpu_backend;
-    cpu.takes_tables = device->takes_tables;
+    cpu.takes_tables = device->takes_tables, cpu.takes_weights = device->takes_weights;
     for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN: composed on both */
         if (!device->kernels[o]) cpu.kernels[o] = NULL;
     return &cpu;

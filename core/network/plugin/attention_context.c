@@ -237,17 +237,6 @@ ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
     return attn_mask(c, attn_position(c, t_mul_scalar(c, t_matmul(c, q, k, 0, 1), scale), q, k));
 }
 
-ab_t attn_softmax(ab_ctx *c, ab_t s)
-{
-    const attn_context *t = c->attn;
-    ab_t p = t_softmax(c, s);
-    if (!p.id || !t || !t->keep_weights) return p;
-    const int64_t *d = tape_at(c, p)->dim;
-    if (d[0] == t->batch && d[1] == t->info.heads && d[2] == t->q_time && d[3] == t->k_time)
-        t_keep(c, p, attn_full_name(c, "weights"));
-    return p;
-}
-
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
 {
     attn_context *t = c->attn;

@@ -26,6 +26,13 @@ typedef struct windowed {
     ab_t bounds;            /* [B or 1,1,Tq,2] */
     struct windowed *next;
 } windowed;
+/* Weights that no single operation makes, traced by ab_softmax_sink and ab_entmax. */
+typedef struct traced_weights {
+    int32_t result, scores; /* nodes: weights and what they are made of */
+    int kind;               /* a weights_kind (graph/score.h) */
+    ab_t sink;              /* id 0: none */
+    struct traced_weights *next;
+} traced_weights;
 typedef struct key_value { /* a pair used by fused attention: nodes before caching */
     int32_t k, v;
     struct key_value *next;
@@ -62,20 +69,21 @@ struct attn_context {
     /* a decoding step; in self-attention each hypothesis is a sentence of one query, in cross-attention each
      * source sentence has its `beam` hypotheses as queries, all at the same position */
     bool decode;
-    int64_t capacity, cache_rows;  /* steps and rows that a cache can hold */
-    int64_t seen;                  /* T of cached tensors: at least the steps so far, including this one */
-    ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
-    int64_t n_remembered;          /* tensors cached by this call so far, which numbers their names */
-    ab_t weights, summed;          /* weights and result of the last fused attention: attn_fused_sum */
-    int64_t n_carried;             /* states made by this call so far, which numbers their names */
-    ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
-    windowed *windows;             /* of this call so far */
-    key_value *attended;           /* pairs of this call so far: each has its cache */
-    double residual_dropout;       /* dropout before adding to the residual stream */
-    const layer_calls *layer;      /* in a block's functions: its sublayers; in an attention: what it calls */
-    const char *const *calls;      /* names of the attentions that this one may call, or NULL */
-    int depth;                     /* of attentions that call each other */
-    const char *called[8];         /* scopes of the attentions that it has called so far */
+    int64_t capacity, cache_rows;   /* steps and rows that a cache can hold */
+    int64_t seen;                   /* T of cached tensors: at least the steps so far, including this one */
+    ab_t ancestors, parents, time;  /* ids [R,capacity], [R], [1] */
+    int64_t n_remembered;           /* tensors cached by this call so far, which numbers their names */
+    ab_t weights, summed;           /* weights and result of the last fused attention: attn_fused_sum */
+    int64_t n_carried;              /* states made by this call so far, which numbers their names */
+    ab_t joined;                    /* the fused projection made so far: q,k,v of x, or k,v of mem */
+    windowed *windows;              /* of this call so far */
+    traced_weights *weights_traced; /* likewise */
+    key_value *attended;            /* pairs of this call so far: each has its cache */
+    double residual_dropout;        /* dropout before adding to the residual stream */
+    const layer_calls *layer;       /* in a block's functions: its sublayers; in an attention: what it calls */
+    const char *const *calls;       /* names of the attentions that this one may call, or NULL */
+    int depth;                      /* of attentions that call each other */
+    const char *called[8];          /* scopes of the attentions that it has called so far */
 };
 
 ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
@@ -83,6 +91,8 @@ ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
 ab_t attn_mask(ab_ctx *c, ab_t s);
 ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to);
 ab_t attn_softmax(ab_ctx *c, ab_t s);
+ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink); /* attention_weights.c */
+ab_t attn_entmax(ab_ctx *c, ab_t s, double alpha);
 ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
 ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);

@@ -50,7 +50,7 @@ static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
 static ab_t rotated_rows(ab_ctx *c, ab_t q, ab_t k)
 {
     const attn_context *t = c->attn;
-    int64_t K = t->info.heads * t->info.d_k;
+    int64_t K = t->info.heads * tape_at(c, q)->dim[3];
     rotation turn_q = rotation_of(c, q), turn_k = rotation_of(c, k);
     if (!turn_q.of.rows.id || turn_q.of.rows.id != turn_k.of.rows.id || overlap(turn_q.of, K, turn_k.of, K))
         return (ab_t){0};
@@ -90,12 +90,15 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
     return t_state(c, attn_full_name(c, name), c->compute, 1, c->attn->cache_rows, c->attn->capacity, width);
 }
 
+/* Is nothing done but the softmax? */
+static bool softmax_only(const score_program *f) { return !f->n_steps && f->weights == WEIGHTS_SOFTMAX && f->sink < 0; }
+
 /* f: NULL, or what is done to the scores. */
 static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const attn_program *f)
 {
     attn_context *t = c->attn;
     bool self = attn_is_self(c);
-    int64_t K = t->info.heads * t->info.d_k, U = t->info.heads * t->info.d_v;
+    int64_t d_k = tape_at(c, q)->dim[3], d_v = tape_at(c, v)->dim[3], K = t->info.heads * d_k, U = t->info.heads * d_v;
     columns at_q, at_k, at_v = columns_of(c, v, self);
     ab_t rotated = rotated_rows(c, q, k);
     if (rotated.id) {
@@ -122,29 +125,23 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const 
             at_q = (columns){alone(c, at_q, K), 0};
         }
     }
-    attend_spec s = {{at_q.col, at_k.col, at_v.col},
-                     t->info.heads,
-                     t->info.d_k,
-                     t->info.d_v,
-                     scale,
-                     f ? f->dropout : t->info.dropout,
-                     f ? f->causal : attn_is_causal(c),
-                     t->k_time,
-                     t->q_time};
+    attend_spec s = {
+        {at_q.col, at_k.col, at_v.col},    t->info.heads, d_k,      d_v, scale, f ? f->dropout : t->info.dropout,
+        f ? f->causal : attn_is_causal(c), t->k_time,     t->q_time};
     ab_t y;
     if (attn_steps(c)) {
         if (!at_q.rows.id) return (ab_t){0};
         ab_t cache = cache_of(c, k, v, K + U);
-        y = f &&f->f->n_steps ? t->summed = t_attend_program_step(c, at_q.rows, cache, t->ancestors, t->time, &s, f->f,
-                                                                  f->ids, f->leaf)
-                              : t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
-    } else if (f && (f->f->n_steps || f->f->window >= 0)) {
+        y = f && !softmax_only(f->f) ? t->summed = t_attend_program_step(c, at_q.rows, cache, t->ancestors, t->time, &s,
+                                                                         f->f, f->ids, f->leaf)
+                                     : t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
+    } else if (f && !(softmax_only(f->f) && f->f->window < 0)) {
         y = t->summed = t_attend_program(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s, f->place, f->f,
                                          f->ids, f->leaf);
     } else {
         y = t_attend(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s);
     }
-    return t_heads(c, y, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);
+    return t_heads(c, y, t->q_off, 0, t->info.heads, d_v, t->q_time);
 }
 
 static bool has_shape(const ab_ctx *c, ab_t x, int64_t time, int64_t width)

@@ -1,9 +1,11 @@
 /* attention_scores.c - recognises attention whose scores go through elementwise operations, and fuses it.
  *
- * A plugin ends an attention with ab_weighted_sum(dropout(softmax(t)), v). From there the tape is followed backwards:
- * if t is f(q k') with f elementwise over [B,H,Tq,Tk], followed by the mask, all of it becomes one ATTEND_PROGRAM
- * (graph/score.h). The planner then drops the traced nodes, except those that the plugin reads elsewhere. Any other
- * attention runs as composed.
+ * A plugin ends an attention with ab_weighted_sum(dropout(weights(t)), v), weights being a softmax, with a sink or
+ * without, or an entmax. From there the tape is followed backwards: if t is f(q k') with f elementwise over
+ * [B,H,Tq,Tk], followed by the mask, all of it becomes one ATTEND_PROGRAM (graph/score.h). Weights may also be
+ * elementwise of the masked scores themselves, if these operations make 0 of what is masked (sigmoid, ReLU), or a sum
+ * or difference of weights, each times a number per query, head or sentence: then each is an operation of its own. The
+ * planner drops the traced nodes, except those that the plugin reads elsewhere. Any other attention runs as composed.
  */
 #include "tensor/graph/score.h"
 #include "network/plugin/attention_context.h"
@@ -17,12 +19,15 @@ typedef struct {
     double scale;
     ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
     bool gathered[SCORE_LEAVES];
-    int n, window, keys; /* window, keys: which leaf, or -1 */
+    int n, window, keys, sink; /* which leaf, or -1 */
     double keys_scale;
-    signed char *below; /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
-    int32_t *twin;      /* [nodes] the draft's value of a node */
-    bool masked, causal, failed;
+    signed char *below;                 /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
+    int32_t *twin;                      /* [nodes] the draft's value of a node */
+    bool plain, masked, causal, failed; /* plain: no softmax or the like */
 } walk;
+
+/* What must come of masked keys where a value is read: nothing is known, -inf, 0. */
+typedef enum { WANTS_NONE, WANTS_HIDDEN, WANTS_ZERO } wanted;
 
 static bool has_dims(const node *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
@@ -40,6 +45,9 @@ static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
  * instead. */
 static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
 
+/* May queries and keys be of another width than d_k, values of another than d_v? */
+static bool any_width(const ab_ctx *c) { return !on_device(c->backend); }
+
 static const windowed *window_at(const walk *w, int32_t x)
 {
     if (!takes_tables(w->c)) return NULL;
@@ -54,12 +62,14 @@ static int32_t find_product(walk *w, int32_t x, int depth)
     const node *v = &w->c->v[x];
     const attn_context *t = w->c->attn;
     if (!of_scores(w, x) || depth > SCORE_STEPS) return 0;
-    if (v->op == OP_MATMUL)
+    if (v->op == OP_MATMUL) {
+        int64_t d_k = any_width(w->c) ? w->c->v[v->i.MATMUL.a].dim[3] : t->info.d_k;
         return !v->a.MATMUL.transpose_a && v->a.MATMUL.transpose_b &&
-                       has_dims(&w->c->v[v->i.MATMUL.a], t->batch, t->info.heads, t->q_time, t->info.d_k) &&
-                       has_dims(&w->c->v[v->i.MATMUL.b], t->batch, t->info.heads, keys_of(w->c), t->info.d_k)
+                       has_dims(&w->c->v[v->i.MATMUL.a], t->batch, t->info.heads, t->q_time, d_k) &&
+                       has_dims(&w->c->v[v->i.MATMUL.b], t->batch, t->info.heads, keys_of(w->c), d_k)
                    ? x
                    : 0;
+    }
     const windowed *window = window_at(w, x);
     if (window) return find_product(w, window->scores, depth + 1);
     int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
@@ -166,6 +176,31 @@ static bool keeps_masked(walk *w, const node *v, int k)
     return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.MUL_SCALAR.by > 0);
 }
 
+/* What input k must make of masked keys, so that the operation makes 0 of them. */
+static wanted zero_wants(walk *w, const node *v, int k)
+{
+    bool other = v->n_in > 1 && v->in[1 - k] != v->in[k] && depends(w, v->in[1 - k]);
+    if (!depends(w, v->in[k]) || other) return WANTS_NONE;
+    if (v->op == OP_MUL || v->op == OP_MUL_SCALAR || (v->op == OP_DIV && k == INPUT(DIV, a))) return WANTS_ZERO;
+    if (v->op != OP_MAP) return WANTS_NONE;
+    switch ((int)v->a.MAP.function) {
+    case AB_EXP:
+    case AB_SIGMOID:
+    case AB_RELU: return WANTS_HIDDEN;
+    case AB_SQUARE:
+    case AB_ABS:
+    case AB_SQRT:
+    case AB_TANH: return WANTS_ZERO;
+    default: return WANTS_NONE;
+    }
+}
+static wanted wants_below(walk *w, const node *v, int k, wanted above)
+{
+    return above == WANTS_ZERO                              ? zero_wants(w, v, k)
+           : above == WANTS_HIDDEN && keeps_masked(w, v, k) ? WANTS_HIDDEN
+                                                            : WANTS_NONE;
+}
+
 /* What is looked at of keys outside has no weight whatever is added to it. */
 static ab_t take_window(walk *w, const windowed *x)
 {
@@ -176,8 +211,8 @@ static ab_t take_window(walk *w, const windowed *x)
     return w->draft.score;
 }
 
-/* The draft's value of x; above: nothing but keeps_masked stands between x and the softmax. */
-static ab_t emit(walk *w, int32_t x, bool above)
+/* The draft's value of x, from which so much is wanted. */
+static ab_t emit(walk *w, int32_t x, wanted above)
 {
     node v = w->c->v[x];
     if (w->failed) return (ab_t){0};
@@ -185,13 +220,15 @@ static ab_t emit(walk *w, int32_t x, bool above)
     if (w->twin[x]) return (ab_t){w->twin[x]};
     bool some = depends(w, x);
     if (v.op == OP_MASK && some) {
-        if (!above || w->masked || !right_mask(w, &v)) return give_up(w);
+        if (above != WANTS_HIDDEN || w->masked || !right_mask(w, &v)) return give_up(w);
         w->masked = true;
         w->causal = v.a.MASK.causal != 0;
-        return emit(w, v.i.MASK.s, true);
+        return emit(w, v.i.MASK.s, WANTS_HIDDEN);
     }
     const windowed *window = window_at(w, x);
-    if (window) return above && take_window(w, window).id ? emit(w, window->scores, true) : give_up(w);
+    if (window)
+        return above == WANTS_HIDDEN && !w->plain && take_window(w, window).id ? emit(w, window->scores, WANTS_HIDDEN)
+                                                                               : give_up(w);
     const attn_context *t = w->c->attn;
     bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* better computed in the block than read */
     if (!some && !(large && score_op(v.op))) {
@@ -202,7 +239,7 @@ static ab_t emit(walk *w, int32_t x, bool above)
     if (!score_op(v.op)) return give_up(w);
     ab_t in[3] = {{0}};
     for (int k = 0; k < v.n_in; k++) {
-        in[k] = emit(w, v.in[k], above && keeps_masked(w, &v, k));
+        in[k] = emit(w, v.in[k], wants_below(w, &v, k, above));
         if (!in[k].id) return (ab_t){0};
     }
     ab_t y = tape_push(w->draft.tape, v.op, tape_at(w->draft.tape, w->draft.score)->type, (int64_t[4]){1, 1, 1, 1},
@@ -214,23 +251,60 @@ static ab_t emit(walk *w, int32_t x, bool above)
     return y;
 }
 
-/* The program between the softmax and the product; NULL: none. */
-static score_program *program_of(walk *w, int32_t t)
+/* Weights as they were made of scores. */
+typedef struct {
+    int32_t scores;
+    weights_kind kind;
+    ab_t sink; /* id 0: none */
+} weights;
+
+static weights weights_at(const ab_ctx *c, int32_t p)
 {
+    if (c->v[p].op == OP_SOFTMAX) return (weights){c->v[p].i.SOFTMAX.x, WEIGHTS_SOFTMAX, {0}};
+    for (const traced_weights *x = c->attn->weights_traced; x; x = x->next)
+        if (x->result == p) return (weights){x->scores, (weights_kind)x->kind, x->sink};
+    return (weights){p, WEIGHTS_PLAIN, {0}};
+}
+
+/* A number for each query, or for several of them. */
+static void take_sink(walk *w, ab_t sink)
+{
+    const attn_context *t = w->c->attn;
+    const int64_t most[4] = {t->batch, t->info.heads, t->q_time, 1};
+    const node *v = tape_at(w->c, sink);
+    bool fits = (v->type == F32 || v->type == F64) && w->n < SCORE_LEAVES;
+    for (int i = 0; i < 4; i++) fits &= v->dim[i] == 1 || v->dim[i] == most[i];
+    if (!fits) {
+        w->failed = true;
+        return;
+    }
+    w->sink = w->n;
+    w->leaf[w->n++] = sink;
+    score_draft_leaf(&w->draft, false); /* leaves are counted */
+}
+
+/* The program between the weights and the product; NULL: none. */
+static score_program *program_of(walk *w, const weights *of)
+{
+    int32_t t = of->scores;
     w->scale = 1;
-    w->window = w->keys = -1;
+    w->window = w->keys = w->sink = -1;
+    w->plain = of->kind == WEIGHTS_PLAIN;
     w->product = find_product(w, t, 0);
     if (!w->product) return NULL;
     if (!w->scored) w->scored = w->product;
     w->below = xcalloc((size_t)w->c->n, 1);
     w->twin = xcalloc((size_t)w->c->n, sizeof *w->twin);
     score_draft_open(&w->draft, w->c);
-    ab_t result = emit(w, t, true);
+    ab_t result = emit(w, t, w->plain ? WANTS_ZERO : WANTS_HIDDEN);
+    if (of->sink.id) take_sink(w, of->sink);
     if (w->failed || !w->masked) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);
     if (f) {
         memcpy(f->gathered, w->gathered, sizeof f->gathered);
         f->window = w->window, f->keys = w->keys, f->keys_scale = w->keys_scale;
+        f->weights = of->kind, f->sink = w->sink;
+        if (w->plain) f->hiding = -1;
     }
     free(w->below);
     free(w->twin);
@@ -239,33 +313,81 @@ static score_program *program_of(walk *w, int32_t t)
 
 static bool is_cached(const ab_ctx *c, ab_t x) { return c->v[x.id].op == OP_KV_CACHE_APPEND; }
 
-ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
+typedef struct {
+    double p;
+    int64_t place;
+} dropped; /* dropout of weights */
+
+/* The weighted sum of v as one operation; id 0: p cannot be fused. */
+static ab_t fused_alone(ab_ctx *c, int32_t p, ab_t v, const dropped *d)
 {
-    attn_context *t = c->attn;
+    const weights of = weights_at(c, p);
     walk w = {.c = c};
-    double dropout = 0;
-    int64_t place = 0;
-    bool step = attn_steps(c);
-    if (!p.id || !v.id || t->generic || !c->backend->kernels[step ? OP_ATTEND_PROGRAM_STEP : OP_ATTEND_PROGRAM])
-        return (ab_t){0};
-    int32_t x = p.id;
-    if (c->v[x].op == OP_DROPOUT) {
-        dropout = c->v[x].a.DROPOUT.p;
-        place = c->v[x].a.DROPOUT.place;
-        x = c->v[x].i.DROPOUT.x;
-    }
-    if (c->v[x].op != OP_SOFTMAX || !of_scores(&w, x)) return (ab_t){0};
-    if (!has_dims(&c->v[v.id], t->batch, t->info.heads, keys_of(c), t->info.d_v)) return (ab_t){0};
-    const score_program *f = program_of(&w, c->v[x].i.SOFTMAX.x);
+    if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !c->backend->takes_weights) return (ab_t){0};
+    const score_program *f = of_scores(&w, p) ? program_of(&w, &of) : NULL;
     if (!f) return (ab_t){0};
     const node *product = &c->v[w.product];
     ab_t q = {product->i.MATMUL.a}, k = {product->i.MATMUL.b};
-    if (step && !(is_cached(c, k) && is_cached(c, v))) return (ab_t){0}; /* made of what was cached: that is not kept */
+    /* made of what was cached: that is not kept */
+    if (attn_steps(c) && !(is_cached(c, k) && is_cached(c, v))) return (ab_t){0};
     attn_program program = {
-        .f = f, .ids = w.ids, .scale = w.scale, .dropout = dropout, .place = place, .causal = w.causal};
+        .f = f, .ids = w.ids, .scale = w.scale, .dropout = d->p, .place = d->place, .causal = w.causal};
     memcpy(program.leaf, w.leaf, sizeof program.leaf);
-    t->summed = (ab_t){0};
+    c->attn->summed = (ab_t){0};
     return attn_attend_program(c, q, k, v, &program);
+}
+
+static ab_t fused(ab_ctx *c, int32_t p, ab_t v, const dropped *d, int depth);
+
+/* Sums and differences of weights, and weights times numbers that are the same for all keys: of v's sums likewise.
+ * Under dropout, terms of one sum keep the same keys. */
+static ab_t fused_terms(ab_ctx *c, int32_t p, ab_t v, const dropped *d, int depth)
+{
+    enum { DEEPEST = 4 };
+    const node x = c->v[p];
+    if (depth == DEEPEST || attn_steps(c)) return (ab_t){0};
+    if (x.op == OP_ADD || x.op == OP_SUB) {
+        ab_t a = fused(c, x.in[0], v, d, depth + 1), b = a.id ? fused(c, x.in[1], v, d, depth + 1) : a;
+        c->attn->summed = (ab_t){0};
+        return b.id ? t_binary(c, x.op, a, b) : b;
+    }
+    if (x.op == OP_MUL_SCALAR) {
+        ab_t y = fused(c, x.i.MUL_SCALAR.a, v, d, depth + 1);
+        c->attn->summed = (ab_t){0};
+        return y.id ? t_mul_scalar(c, y, x.a.MUL_SCALAR.by) : y;
+    }
+    for (int k = 0; k < 2 && x.op == OP_MUL; k++) {
+        int32_t number = c->v[x.in[k]].op == OP_BROADCAST_TO ? c->v[x.in[k]].i.BROADCAST_TO.x : x.in[k];
+        if (c->v[number].dim[3] != 1) continue;
+        ab_t y = fused(c, x.in[1 - k], v, d, depth + 1);
+        c->attn->summed = (ab_t){0};
+        return y.id ? t_binary(c, OP_MUL, y, (ab_t){number}) : y;
+    }
+    return (ab_t){0};
+}
+
+static ab_t fused(ab_ctx *c, int32_t p, ab_t v, const dropped *d, int depth)
+{
+    ab_t y = {0};
+    if (weights_at(c, p).kind == WEIGHTS_PLAIN) y = fused_terms(c, p, v, d, depth);
+    return y.id ? y : fused_alone(c, p, v, d);
+}
+
+ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
+{
+    attn_context *t = c->attn;
+    dropped d = {0};
+    if (!p.id || !v.id || t->generic ||
+        !c->backend->kernels[attn_steps(c) ? OP_ATTEND_PROGRAM_STEP : OP_ATTEND_PROGRAM])
+        return (ab_t){0};
+    int32_t x = p.id;
+    if (c->v[x].op == OP_DROPOUT) {
+        d = (dropped){c->v[x].a.DROPOUT.p, c->v[x].a.DROPOUT.place};
+        x = c->v[x].i.DROPOUT.x;
+    }
+    if (!has_dims(&c->v[v.id], t->batch, t->info.heads, keys_of(c), any_width(c) ? c->v[v.id].dim[3] : t->info.d_v))
+        return (ab_t){0};
+    return fused(c, x, v, &d, 0);
 }
 
 ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
@@ -293,5 +415,5 @@ ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum)
     ab_t again = t_attend_values(c, t->summed, (ab_t){m->i.MATMUL.b});
     if (!again.id) return sum;
     t->summed = again;
-    return t_heads(c, again, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);
+    return t_heads(c, again, t->q_off, 0, t->info.heads, tape_at(c, again)->a.ATTEND.d_v, t->q_time);
 }

@@ -211,6 +211,8 @@ ab_host host_table = {
     .set_buffer = host_set_buffer,
     .qr = h_qr,
     .measured = h_measured,
+    .softmax_sink = host_softmax_sink,
+    .entmax = host_entmax,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -68,6 +68,8 @@ ab_t host_add_scalar(ab_ctx *c, ab_t a, double x);
 ab_t host_map(ab_ctx *c, ab_t a, ab_fn f);
 ab_t host_dropout(ab_ctx *c, ab_t a, double p);
 ab_t host_softmax(ab_ctx *c, ab_t s);
+ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink);
+ab_t host_entmax(ab_ctx *c, ab_t s, double alpha);
 ab_t host_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);
 ab_t host_rotate_half(ab_ctx *c, ab_t a);
 ab_t host_to_float(ab_ctx *c, ab_t ids);

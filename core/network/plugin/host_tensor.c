@@ -244,6 +244,16 @@ ab_t host_softmax(ab_ctx *c, ab_t s)
     OWN(s);
     return attn_softmax(c, s);
 }
+ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
+{
+    OWN(s, sink);
+    return attn_softmax_sink(c, s, sink);
+}
+ab_t host_entmax(ab_ctx *c, ab_t s, double alpha)
+{
+    OWN(s);
+    return attn_entmax(c, s, alpha);
+}
 ab_t host_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
 {
     OWN(a, b);

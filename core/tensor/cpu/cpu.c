@@ -18,6 +18,7 @@ static void *cpu_alloc(size_t bytes)
 const backend cpu_backend = {.name = "cpu",
                              .kernels = {OPS(CPU_ENTRY)},
                              .takes_tables = true,
+                             .takes_weights = true,
                              .alloc = cpu_alloc,
                              .release = free,
                              .run_tiled = cpu_run_tiled,

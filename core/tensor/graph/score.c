@@ -116,7 +116,7 @@ static bool take(score_draft *d, ab_t result, score_program *f)
     }
     bool all = take_steps(d, wanted, value, f);
     f->result = value[result.id];
-    f->window = f->keys = f->values = -1;
+    f->window = f->keys = f->values = f->sink = -1;
     f->hiding = hiding ? value[hiding] : -1;
     f->back_reads_score = wanted[PASS_BACKWARD][d->score.id];
     f->d_score = gradient_of(d, d->score) ? value[gradient_of(d, d->score)] : -1;
@@ -255,7 +255,8 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
     shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv), v.type, q.id == k.id ? nothing : d);
     for (int i = 0; i < SCORE_LEAVES; i++) {
         ab_t leaf = {v.i.ATTEND_PROGRAM.leaf[i]};
-        bool wanted = i < f->n_leaves && (f->d_leaf[i] >= 0 || i == f->values) && grad_wanted(c, leaf.id);
+        bool wanted =
+            i < f->n_leaves && (f->d_leaf[i] >= 0 || i == f->values || i == f->sink) && grad_wanted(c, leaf.id);
         memcpy(d, tape_at(c, leaf)->dim, sizeof d);
         shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i, sum_type(c), wanted ? d : nothing);
     }

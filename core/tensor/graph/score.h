@@ -1,7 +1,10 @@
 /* score.h - score programs: an attention's operations on its scores between q k' and the softmax, as straight-line
  * code. The kernel of ATTEND_PROGRAM runs it on the block of one sentence and head in the first-level cache.
  *
- *     t = f(scale q k', leaves)        p = dropout(softmax(t))        y = p v
+ *     t = f(scale q k', leaves)        p = dropout(weights(t))        y = p v
+ *
+ * weights: softmax, or what weights_kind says. A leaf that the program does not read may be a sink [.,.,Tq or 1,1]: a
+ * logit in the softmax's sum whose key has no value, so the weights' sum is below 1.
  *
  * f is elementwise over [B,H,Tq,Tk]. A leaf is a value of the tape that does not depend on the scores. Its axes are 1
  * or those of the scores (a slope per head [1,H,1,1], a bias by distance [1,H,Tq,Tk] or [1,1,Tq,Tk], a length [B,1,1,1]
@@ -31,6 +34,14 @@ enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALU
 /* PASS_HIDING computes only the value that hides keys. */
 enum { PASS_FORWARD, PASS_BACKWARD, PASS_HIDING, PASSES };
 
+/* How a query's weights come from its numbers t, of the keys that it sees. */
+typedef enum {
+    WEIGHTS_SOFTMAX,
+    WEIGHTS_PLAIN,    /* t itself; 0 for keys that it does not see */
+    WEIGHTS_ENTMAX15, /* max(0, t/2 - tau)^2, tau such that their sum is 1 (Peters et al. 2019) */
+    WEIGHTS_SPARSEMAX /* max(0, t - tau), likewise (Martins and Astudillo 2016) */
+} weights_kind;
+
 typedef struct {
     op op; /* ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK WHERE */
     int n_in, in[3];
@@ -44,7 +55,9 @@ typedef struct score_program {
     bool gathered[SCORE_LEAVES];
     bool reads[PASSES][SCORE_LEAVES], back_reads_score;
     score_step step[SCORE_STEPS];
-    int result;       /* value: t */
+    int result; /* value: t */
+    weights_kind weights;
+    int sink;         /* leaf, with WEIGHTS_SOFTMAX; -1: none */
     int window;       /* leaf; -1: none */
     int keys, values; /* leaves that are tables of vectors (keys: gathered); -1: none */
     double keys_scale;

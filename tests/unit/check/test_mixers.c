@@ -264,6 +264,83 @@ static void dense(mixer *m, int64_t i, double *out) { weighted(m, i, out, dense_
 static void random_table(mixer *m, int64_t i, double *out) { weighted(m, i, out, random_score, true); }
 static void kerple(mixer *m, int64_t i, double *out) { weighted(m, i, out, kerple_score, false); }
 
+/* ---- weights that are no softmax over the keys ---- */
+
+static double dot_score(mixer *m, int64_t h, int64_t i, int64_t j)
+{
+    double s = 0;
+    for (int64_t d = 0; d < D; d++) s += projected(m, i, 0, h, d) * projected(m, j, 1, h, d) / sqrt(D);
+    return s;
+}
+
+static void with_weights(mixer *m, int64_t i, double *out, double (*weight)(mixer *m, int64_t h, int64_t i, int64_t j))
+{
+    double y[H * D] = {0};
+    for (int64_t h = 0; h < H; h++)
+        for (int64_t j = 0; j < m->n; j++)
+            for (int64_t d = 0; d < D && visible(m, i, j); d++)
+                y[h * D + d] += weight(m, h, i, j) * projected(m, j, 2, h, d);
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, H * D, "o", WIDTH, d, true);
+}
+
+static double sigmoid_weight(mixer *m, int64_t h, int64_t i, int64_t j)
+{
+    return sigmoid(dot_score(m, h, i, j) - log((double)(m->role == AB_CAUSAL ? i + 1 : m->n)));
+}
+static double unbiased_weight(mixer *m, int64_t h, int64_t i, int64_t j) { return sigmoid(dot_score(m, h, i, j)); }
+static double with_sink(mixer *m, int64_t h, int64_t i, int64_t j, double sink)
+{
+    double sum = exp(sink);
+    for (int64_t k = 0; k < m->n; k++) sum += visible(m, i, k) ? exp(dot_score(m, h, i, k)) : 0;
+    return exp(dot_score(m, h, i, j)) / sum;
+}
+static double sink_weight(mixer *m, int64_t h, int64_t i, int64_t j)
+{
+    return with_sink(m, h, i, j, values(m, "sink")[h]);
+}
+static double zero_weight(mixer *m, int64_t h, int64_t i, int64_t j) { return with_sink(m, h, i, j, 0); }
+static void sigmoid_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, sigmoid_weight); }
+static void unbiased_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, unbiased_weight); }
+static void sink_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, sink_weight); }
+static void zero_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, zero_weight); }
+
+enum { HALF = 2 }; /* of D, made even */
+static double map_score(mixer *m, int64_t which, int64_t h, int64_t i, int64_t j)
+{
+    double s = 0;
+    for (int64_t d = 0; d < HALF; d++) {
+        int64_t column = (which * H + h) * HALF + d;
+        s += product(m, row_of(m, i), WIDTH, "q", 2 * H * HALF, column, true) *
+             product(m, row_of(m, j), WIDTH, "k", 2 * H * HALF, column, true) / sqrt(HALF);
+    }
+    return s;
+}
+static double map_weight(mixer *m, int64_t which, int64_t h, int64_t i, int64_t j)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < m->n; k++) sum += visible(m, i, k) ? exp(map_score(m, which, h, i, k)) : 0;
+    return exp(map_score(m, which, h, i, j)) / sum;
+}
+static void differential(mixer *m, int64_t i, double *out)
+{
+    double y[H * D] = {0}, a = 0, b = 0, initial = 0.8 - 0.6;
+    for (int64_t d = 0; d < HALF; d++) {
+        a += values(m, "lambda_q1")[d] * values(m, "lambda_k1")[d];
+        b += values(m, "lambda_q2")[d] * values(m, "lambda_k2")[d];
+    }
+    double lambda = exp(a) - exp(b) + initial;
+    for (int64_t h = 0; h < H; h++) {
+        double squares = 0, *v = y + h * D;
+        for (int64_t j = 0; j < m->n; j++)
+            for (int64_t d = 0; d < D && visible(m, i, j); d++)
+                v[d] += (map_weight(m, 0, h, i, j) - lambda * map_weight(m, 1, h, i, j)) *
+                        product(m, row_of(m, j), WIDTH, "v", H * D, h * D + d, true);
+        for (int64_t d = 0; d < D; d++) squares += v[d] * v[d] / D;
+        for (int64_t d = 0; d < D; d++) v[d] *= values(m, "norm")[d] * (1 - initial) / sqrt(squares + 1e-5);
+    }
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, H * D, "o", WIDTH, d, true);
+}
+
 /* ---- all of them ---- */
 
 typedef struct {
@@ -355,6 +432,11 @@ int main(void)
          random_table,
          NULL},
         {"kerple", "scaled_dot", "kerple", {{0}}, kerple, NULL},
+        {"sigmoid", "sigmoid", NULL, {{0}}, sigmoid_row, NULL},
+        {"sigmoid, no bias", "sigmoid", NULL, {{"sigmoid.bias", "none"}}, unbiased_row, NULL},
+        {"sink", "sink", NULL, {{0}}, sink_row, NULL},
+        {"sink at 0", "sink", NULL, {{"sink.logit", "zero"}}, zero_row, NULL},
+        {"differential", "differential", NULL, {{0}}, differential, NULL},
     };
     use_plugins();
     for (size_t i = 0; i < LENGTH(forms); i++) check_form(&forms[i], AB_CAUSAL), check_form(&forms[i], AB_SELF);

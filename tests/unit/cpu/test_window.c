@@ -15,6 +15,7 @@ static score_program program(bool windows)
                        .window = windows ? 0 : -1,
                        .keys = -1,
                        .values = -1,
+                       .sink = -1,
                        .hiding = -1,
                        .d_score = VALUE_GRADIENT,
                        .d_leaf = {-1, -1, -1, -1}};

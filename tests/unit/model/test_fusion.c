@@ -20,6 +20,10 @@ static const struct {
     {"t5", "fused with a score program"},
     {"kerple", "fused with a score program"},
     {"shaw", "fused with a score program"},
+    {"sink", "fused with a score program"},
+    {"sigmoid", "fused with a score program"},
+    {"entmax", "fused with a score program"},
+    {"differential", "fused"},
     {"additive", "composed"},
     {"talking_heads", "composed"},
 };

@@ -1,0 +1,375 @@
+/* ab_host.h - the part of ab_plugin.h that says what a plugin may call: the host's functions, by macros. A plugin
+ * includes ab_plugin.h, which includes this and explains tensors and the tags in brackets (which hooks may call it). */
+#ifndef AB_HOST_H
+#define AB_HOST_H
+
+typedef enum { /* ab_map: one input, elementwise */
+               AB_EXP = 1,
+               AB_LOG,
+               AB_TANH,
+               AB_SIGMOID,
+               AB_RELU,
+               AB_SQRT,
+               AB_SQUARE,
+               AB_ABS,
+               AB_SIGN,
+               AB_COS,
+               AB_SIN,
+               AB_ELU1,
+               AB_RECIP
+} ab_fn; /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x */
+
+/* *_STEP: in decoding, this step only */
+typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;
+
+typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
+
+/* One step of ab_scan: returns the state after time t, from x_t [B,n] and the previous state [B,d]. */
+typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
+
+struct ab_host { /* append only: add new functions at the end and raise AB_ABI_MINOR */
+    uint32_t size, minor;
+    ab_ctx *(*at)(ab_ctx *c, const char *file, int line);
+    int64_t (*dim)(ab_ctx *c, ab_t x, int axis); /* axis -1 is the last */
+    const ab_info *(*info)(ab_ctx *c);           /* [model] */
+    /* [any] reports an error; returns the failed tensor */
+    ab_t (*fail)(ab_ctx *c, const char *message);
+    /* elementwise, with broadcasting over axes of length 1 [any] */
+    ab_t (*add)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*sub)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*mul)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*div)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*minimum)(ab_ctx *c, ab_t a, ab_t b); /* the smaller; ties give the gradient to a */
+    ab_t (*maximum)(ab_ctx *c, ab_t a, ab_t b); /* the larger; ties give the gradient to a */
+    /* a where condition (0 or 1) is 1, else b; the other one has no influence, even if it is not finite */
+    ab_t (*where)(ab_ctx *c, ab_t condition, ab_t a, ab_t b);
+    ab_t (*less_than)(ab_ctx *c, ab_t a, ab_t b); /* a < b as 0 or 1; no gradient */
+    ab_t (*mul_scalar)(ab_ctx *c, ab_t a, double by);
+    ab_t (*add_scalar)(ab_ctx *c, ab_t a, double by);
+    ab_t (*map)(ab_ctx *c, ab_t a, ab_fn f);
+    ab_t (*gelu)(ab_ctx *c, ab_t a);              /* a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) */
+    ab_t (*silu)(ab_ctx *c, ab_t a);              /* a sigmoid(a) */
+    ab_t (*softplus)(ab_ctx *c, ab_t a);          /* log(1 + exp(a)) */
+    ab_t (*dropout)(ab_ctx *c, ab_t a, double p); /* identity when not training */
+    /* over an axis [any] */
+    ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                  /* the axis remains, with length 1 */
+    ab_t (*cumsum)(ab_ctx *c, ab_t a);                         /* running sums along axis -2 */
+    ab_t (*softmax)(ab_ctx *c, ab_t s);                        /* over the last axis; -inf has weight 0 */
+    ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb); /* the last two axes; the others broadcast */
+    /* shapes [any] */
+    ab_t (*reshape)(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
+    ab_t (*transpose)(ab_ctx *c, ab_t a, int axis1, int axis2);
+    ab_t (*slice)(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
+    ab_t (*concat)(ab_ctx *c, ab_t a, ab_t b, int axis);
+    ab_t (*detach)(ab_ctx *c, ab_t a);                                    /* the same values, no gradient */
+    ab_t (*full)(ab_ctx *c, int rank, const int64_t *dims, double value); /* a constant */
+    /* (x1,x2) -> (-x2,x1), halves of the last axis */
+    ab_t (*rotate_half)(ab_ctx *c, ab_t a);
+    /* ids and tables [any] */
+    ab_t (*embedding)(ab_ctx *c, ab_t table, ab_t ids);         /* [n,d],[T] -> [T,d] */
+    ab_t (*to_float)(ab_ctx *c, ab_t ids);                      /* ids as numbers */
+    ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                   /* [T],[n] -> [T,n] */
+    ab_t (*relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos); /* k - q as numbers [Tq,Tk] */
+    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
+    ab_t (*clipped_relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);
+    /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk] */
+    ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);
+    /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */
+    ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
+    ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
+    ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i),
+                  const void *cfg,
+                  /* f depends on *cfg and i only: tables are cached */
+                  size_t cfg_size);
+    /* [model] learned values, named below the calling layer. The same name gives the same value; a name already used in
+     * this layer by the host or the other plugin (attention, position) is an error. Initially uniform in [-scale,
+     * scale]; 0: zeros; < 0: normal, deviation -scale */
+    ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
+    /* initially `value` everywhere */
+    ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
+    /* [..,n] -> [..,width], Glorot uniform */
+    ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
+    /* max(0, linear) in one operation */
+    ab_t (*linear_relu)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
+    /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x +
+     * dropout(s) */
+    ab_t (*layer_norm)(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps);
+    ab_t (*add_layer_norm)(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps);
+    /* [block] the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with
+     * one name share them */
+    ab_t (*self_attention)(ab_ctx *c, ab_t x); /* values below "self" */
+    /* to the encoder's output, if info.cross; below "cross" */
+    ab_t (*cross_attention)(ab_ctx *c, ab_t x);
+    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name); /* if info.feed_forward */
+    ab_t (*normalize)(ab_ctx *c, ab_t x, const char *name);    /* the run's norm */
+    /* norm(x + dropout(s)), one operation if the norm has `add` */
+    ab_t (*add_normalize)(ab_ctx *c, ab_t x, ab_t s, const char *name);
+    ab_t (*add_dropout)(ab_ctx *c, ab_t x, ab_t s); /* x + dropout(s) */
+    /* [any] */
+    ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
+    /* [update] sets p or slot to this value after the update */
+    void (*assign)(ab_ctx *c, ab_t to, ab_t value);
+    /* the attention context, through which a plugin's forward also serves decoding [attention] */
+    ab_t (*project)(ab_ctx *c, ab_t x, ab_projection what);  /* linear, split heads, rotate, cache in decoding */
+    ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale); /* scale q.k + position + mask: [B,H,Tq,Tk] */
+    ab_t (*mask)(ab_ctx *c, ab_t s);                         /* -inf for invisible keys (future, padding) */
+    /* only the position hooks bias and scores, no mask */
+    ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);
+    /* p.v, with the position's contribution to values */
+    ab_t (*weighted_sum)(ab_ctx *c, ab_t p, ab_t v);
+    /* softmax(scores).v, as one fused operation if possible */
+    ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
+    /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv], from ab_key_step, ab_value_step: decoding carries the sum */
+    ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);
+    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
+    ab_t (*output)(ab_ctx *c, ab_t y);
+    /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */
+    /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */
+    ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);
+    /* the position's rotation of queries or keys (self-attention) */
+    ab_t (*rotate)(ab_ctx *c, ab_t x);
+    /* keys, values or similar [B,n,T,d], n and d the same in every step: returns x. In decoding x is this step's
+     * [B,n,1,d], and the result [B,n,Tk,d], as long as ab_kpos: all steps so far, then zeros, which ab_mask hides.
+     * Call order identifies a cache */
+    ab_t (*remember)(ab_ctx *c, ab_t x);
+    /* [B,n,Tq,d] -> rows [rows, n d] of the query side */
+    ab_t (*merge)(ab_ctx *c, ab_t y);
+    /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made from x or from mem, not from both */
+    ab_t (*pad)(ab_ctx *c, ab_t rows);
+    ab_t (*pack)(ab_ctx *c, ab_t x); /* [1,B,T,n] -> rows [rows,n] of the query side */
+    /* [1,B,T,n] -> [1,B,T,d]; padding passes the state on; decoding carries it. In cross-attention only over values
+     * made from mem */
+    ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
+    ab_t (*qpos)(ab_ctx *c); /* positions of the queries: ids [Tq] */
+    ab_t (*kpos)(ab_ctx *c); /* positions of the keys: ids [Tk] */
+    /* visible keys per sentence, as numbers [B,1,1,1] */
+    ab_t (*klen)(ab_ctx *c);
+    /* [task] */
+    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out,
+                char *err, size_t n_err);
+    /* one block; free with free_lines */
+    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
+    void (*free_lines)(char **lines);
+    int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
+    /* [attention] layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation
+     * if the device has it. Restricted like ab_scan */
+    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + z
+     * h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u` and
+     * uniform in 1/sqrt(d) */
+    ab_t (*gru)(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
+    /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the
+     * sentence. W and b are the linear named `name` with (before + 1 + behind) n inputs, oldest position first */
+    ab_t (*conv)(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+    /* [any] order along an axis. NaN counts as largest. Among equal values the first comes first and takes the gradient
+     * of max. ids, unless NULL, receives the original indices of the values, as ids of the same shape */
+    ab_t (*max)(ab_ctx *c, ab_t a, int axis); /* the axis remains, with length 1 */
+    /* the k largest of the last axis, largest first: [..,k] */
+    ab_t (*top_k)(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);
+    ab_t (*sort)(ab_ctx *c, ab_t a, int descending, ab_t *ids); /* sorts the last axis */
+    /* [any] computed ids. gather and scatter_add also take ids for each batch and head, [B or 1,H or 1,Tq,Tk] */
+    ab_t (*to_ids)(ab_ctx *c, ab_t a);               /* the nearest integers as ids; no gradient */
+    ab_t (*one_hot)(ab_ctx *c, ab_t ids, int64_t n); /* [..,T] -> [..,T,n]: 1 at the id, else 0 */
+    /* adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id */
+    ab_t (*scatter_rows)(ab_ctx *c, ab_t rows, ab_t ids, int64_t n);
+    /* [model] noise, different in every call and reproducible from the run's seed and step, as dropout is. Outside
+     * training every number is the mean, so that results repeat: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in
+     * (0,1)) */
+    ab_t (*noise)(ab_ctx *c, ab_noise what, int rank, const int64_t *dims);
+    /* [model] the tokens of x's rows */
+    /* ids [rows]; in a decoder, the token before each target */
+    ab_t (*tokens)(ab_ctx *c);
+    /* [rows,1]: 1 for a row with a token, 0 for a padding row */
+    ab_t (*row_mask)(ab_ctx *c);
+    /* [model] values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged
+     * over calls (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss.
+     * No effect outside training */
+    void (*add_loss)(ab_ctx *c, const char *name, ab_t value, double weight);
+    void (*log)(ab_ctx *c, const char *name, ab_t value);
+    /* [model] values across layers: `shared` returns the last value that the same plugin in the same place (self,
+     * cross, ffn) of an earlier layer of this stack shared under this name */
+    void (*share)(ab_ctx *c, const char *name, ab_t x);
+    ab_t (*shared)(ab_ctx *c, const char *name);
+    /* [update] the parameter being updated; not with AB_ELEMENTWISE */
+    const ab_parameter *(*parameter)(ab_ctx *c);
+    /* 2.1 [attention] restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1,
+     * which are numbers [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a
+     * key visible to its query */
+    ab_t (*window)(ab_ctx *c, ab_t s, ab_t from, ab_t to);
+    /* 2.2 [attention] sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape;
+     * decoding carries them. d may be Tk */
+    ab_t (*running_sum)(ab_ctx *c, ab_t a);
+    /* 2.3 [any] x for products that must not be rounded to bf16: ab_linear of the result runs in fp32 there, and
+     * returns fp32 */
+    ab_t (*fp32)(ab_ctx *c, ab_t x);
+    /* 2.4 [sentence] rows [rows,n], each the row `by` tokens before it in its sentence (by < 0: after it, not in a
+     * decoder); zeros where there is none; decoding carries them */
+    ab_t (*shift)(ab_ctx *c, ab_t rows, int64_t by);
+    /* 2.4 [sentence] a convolution of each column by itself: rows [rows,n] -> [rows,n]; learns `name`, [before + 1 +
+     * behind, n], oldest first */
+    ab_t (*depthwise_conv)(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
+    /* 2.4 [FORWARD] the rows that another attention, named in `calls`, makes of x and mem in this place: rows as this
+     * plugin got them or computed from them (in self-attention the same ab_t twice). Its learned values are below its
+     * name; a second call has its own, below NAME.2 */
+    ab_t (*call_attention)(ab_ctx *c, const char *name, ab_t x, ab_t mem);
+    /* 2.5 [head] */
+    ab_t (*logits)(ab_ctx *c, ab_t x); /* x [rows,d_model] times the softmax's table: [rows,vocabulary] */
+    ab_t (*token_vectors)(ab_ctx *c);  /* that table [vocabulary,d_model], a vector for each token */
+    /* [rows,vocabulary], ids [rows] -> -log softmax(logits)[target], [rows,1]; 0 for target -1 */
+    ab_t (*cross_entropy)(ab_ctx *c, ab_t logits, ab_t target);
+    /* ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where there is none [LOSSES] */
+    ab_t (*ahead)(ab_ctx *c, ab_t ids, int64_t by);
+    /* 2.6 [attention] y_t = q_t S_t -> [B,H,T,d_v], of a state S [d_k,d_v] for each sentence and head that begins with
+     * 0: S_t = a S + beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule).
+     * log_decay id 0: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v],
+     * beta, log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees the
+     * positions up to t, and decoding carries S. In the encoder a second recurrence runs from the end of each sentence
+     * and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice */
+    ab_t (*delta_scan)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay);
+    /* 2.6 [model] state without gradient, named below the calling layer as ab_weight's values are; initially `value`.
+     * Returns what it has in this step. It is in checkpoints and model files, is averaged with them, and is no
+     * parameter: it is not counted and no optimizer sees it */
+    ab_t (*buffer)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
+    /* 2.6 [model] in training the buffer has this value, of its shape, after the step: once a step; no gradient. Each
+     * rank and each batch of gradient_accumulation computes it from the value before the step, the buffer takes the
+     * mean; one without sentences counts with the value before */
+    void (*set_buffer)(ab_ctx *c, ab_t buffer, ab_t value);
+    /* 2.6 [update] Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0.
+     * Columns that depend on those before them complete a basis; zeros give the identity. No gradient; on CPUs only */
+    ab_t (*qr)(ab_ctx *c, ab_t a);
+    /* 2.6 [update] number i of the sums over all parameters of what `measure` returned: one element. In update only */
+    ab_t (*measured)(ab_ctx *c, int64_t i);
+    /* 2.6 [any] weights over the last axis, which ab_weighted_sum fuses as it does ab_softmax's. softmax_sink: softmax
+     * with one more logit in its sum, whose key has no value: sink has the shape of s with 1 as its last axis, or 1
+     * along others too. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */
+    ab_t (*softmax_sink)(ab_ctx *c, ab_t s, ab_t sink);
+    ab_t (*entmax)(ab_ctx *c, ab_t s, double alpha);
+};
+
+/* Plugins call the host through these macros. */
+extern const ab_host *ab_host_;
+#define AB_AT_(c) ab_host_->at(c, __FILE__, __LINE__)
+#define AB_DIMS_(...)                                                                                                  \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
+#define ab_dim(c, x, i)                          ab_host_->dim(AB_AT_(c), x, i)
+#define ab_info(c)                               ab_host_->info(AB_AT_(c))
+#define ab_fail(c, message)                      ab_host_->fail(AB_AT_(c), message)
+#define ab_add(c, a, b)                          ab_host_->add(AB_AT_(c), a, b)
+#define ab_sub(c, a, b)                          ab_host_->sub(AB_AT_(c), a, b)
+#define ab_mul(c, a, b)                          ab_host_->mul(AB_AT_(c), a, b)
+#define ab_div(c, a, b)                          ab_host_->div(AB_AT_(c), a, b)
+#define ab_minimum(c, a, b)                      ab_host_->minimum(AB_AT_(c), a, b)
+#define ab_maximum(c, a, b)                      ab_host_->maximum(AB_AT_(c), a, b)
+#define ab_where(c, condition, a, b)             ab_host_->where(AB_AT_(c), condition, a, b)
+#define ab_cumsum(c, a)                          ab_host_->cumsum(AB_AT_(c), a)
+#define ab_detach(c, a)                          ab_host_->detach(AB_AT_(c), a)
+#define ab_full(c, value, ...)                   ab_host_->full(AB_AT_(c), AB_DIMS_(__VA_ARGS__), value)
+#define ab_heads(c, rows, n)                     ab_host_->heads(AB_AT_(c), rows, n)
+#define ab_rotate(c, x)                          ab_host_->rotate(AB_AT_(c), x)
+#define ab_remember(c, x)                        ab_host_->remember(AB_AT_(c), x)
+#define ab_merge(c, y)                           ab_host_->merge(AB_AT_(c), y)
+#define ab_less_than(c, a, b)                    ab_host_->less_than(AB_AT_(c), a, b)
+#define ab_mul_scalar(c, a, k)                   ab_host_->mul_scalar(AB_AT_(c), a, k)
+#define ab_add_scalar(c, a, k)                   ab_host_->add_scalar(AB_AT_(c), a, k)
+#define ab_map(c, a, f)                          ab_host_->map(AB_AT_(c), a, f)
+#define ab_gelu(c, a)                            ab_host_->gelu(AB_AT_(c), a)
+#define ab_silu(c, a)                            ab_host_->silu(AB_AT_(c), a)
+#define ab_softplus(c, a)                        ab_host_->softplus(AB_AT_(c), a)
+#define ab_dropout(c, a, p)                      ab_host_->dropout(AB_AT_(c), a, p)
+#define ab_sum_axis(c, a, axis)                  ab_host_->sum(AB_AT_(c), a, axis)
+#define ab_softmax(c, s)                         ab_host_->softmax(AB_AT_(c), s)
+#define ab_matmul(c, a, b, ta, tb)               ab_host_->matmul(AB_AT_(c), a, b, ta, tb)
+#define ab_reshape(c, a, ...)                    ab_host_->reshape(AB_AT_(c), a, AB_DIMS_(__VA_ARGS__))
+#define ab_transpose(c, a, i, j)                 ab_host_->transpose(AB_AT_(c), a, i, j)
+#define ab_slice(c, a, axis, i, n)               ab_host_->slice(AB_AT_(c), a, axis, i, n)
+#define ab_concat(c, a, b, axis)                 ab_host_->concat(AB_AT_(c), a, b, axis)
+#define ab_rotate_half(c, a)                     ab_host_->rotate_half(AB_AT_(c), a)
+#define ab_embedding(c, t, i)                    ab_host_->embedding(AB_AT_(c), t, i)
+#define ab_to_float(c, i)                        ab_host_->to_float(AB_AT_(c), i)
+#define ab_outer(c, a, b)                        ab_host_->outer(AB_AT_(c), a, b)
+#define ab_relative_position(c, q, k)            ab_host_->relative_position(AB_AT_(c), q, k)
+#define ab_clipped_relative_position(c, q, k, n) ab_host_->clipped_relative_position(AB_AT_(c), q, k, n)
+#define ab_gather(c, x, i)                       ab_host_->gather(AB_AT_(c), x, i)
+#define ab_scatter_add(c, p, i, n)               ab_host_->scatter_add(AB_AT_(c), p, i, n)
+#define ab_const(c, v, ...)                      ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
+/* cfg: a typed pointer; f may depend on sizeof *cfg bytes. */
+#define ab_table(c, f, cfg, ...) ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
+
+#define ab_weight(c, name, s, ...)                  ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
+#define ab_weight_full(c, name, v, ...)             ab_host_->param_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
+#define ab_linear_relu(c, x, name, n, bias)         ab_host_->linear_relu(AB_AT_(c), x, name, n, bias)
+#define ab_layer_norm(c, x, gain, bias, eps)        ab_host_->layer_norm(AB_AT_(c), x, gain, bias, eps)
+#define ab_add_layer_norm(c, x, s, gain, bias, eps) ab_host_->add_layer_norm(AB_AT_(c), x, s, gain, bias, eps)
+#define ab_self_attention(c, x)                     ab_host_->self_attention(AB_AT_(c), x)
+#define ab_cross_attention(c, x)                    ab_host_->cross_attention(AB_AT_(c), x)
+#define ab_feed_forward(c, x, name)                 ab_host_->feed_forward(AB_AT_(c), x, name)
+#define ab_normalize(c, x, name)                    ab_host_->normalize(AB_AT_(c), x, name)
+#define ab_add_normalize(c, x, s, name)             ab_host_->add_normalize(AB_AT_(c), x, s, name)
+#define ab_add_dropout(c, x, s)                     ab_host_->add_dropout(AB_AT_(c), x, s)
+#define ab_linear(c, x, name, n, bias)              ab_host_->linear(AB_AT_(c), x, name, n, bias)
+#define ab_call(c, op, attr, n, ...)                ab_host_->call(AB_AT_(c), op, (const ab_t[]){__VA_ARGS__}, attr, n)
+#define ab_assign(c, to, value)                     ab_host_->assign(AB_AT_(c), to, value)
+#define ab_query(c, x)                              ab_host_->project(AB_AT_(c), x, AB_QUERY)
+#define ab_key(c, x)                                ab_host_->project(AB_AT_(c), x, AB_KEY)
+#define ab_value(c, x)                              ab_host_->project(AB_AT_(c), x, AB_VALUE)
+#define ab_key_step(c, x)                           ab_host_->project(AB_AT_(c), x, AB_KEY_STEP)
+#define ab_value_step(c, x)                         ab_host_->project(AB_AT_(c), x, AB_VALUE_STEP)
+#define ab_scores(c, q, k, s)                       ab_host_->scores(AB_AT_(c), q, k, s)
+#define ab_mask(c, s)                               ab_host_->mask(AB_AT_(c), s)
+#define ab_position(c, s, q, k)                     ab_host_->position(AB_AT_(c), s, q, k)
+#define ab_weighted_sum(c, p, v)                    ab_host_->weighted_sum(AB_AT_(c), p, v)
+#define ab_attend(c, q, k, v, s)                    ab_host_->attend(AB_AT_(c), q, k, v, s)
+#define ab_causal_kv_sum(c, q, k, v)                ab_host_->causal_kv_sum(AB_AT_(c), q, k, v)
+#define ab_output(c, y)                             ab_host_->output(AB_AT_(c), y)
+#define ab_pad(c, x)                                ab_host_->pad(AB_AT_(c), x)
+#define ab_pack(c, x)                               ab_host_->pack(AB_AT_(c), x)
+#define ab_scan(c, f, cfg, x, d, back)              ab_host_->scan(AB_AT_(c), f, cfg, x, d, back)
+#define ab_qpos(c)                                  ab_host_->qpos(AB_AT_(c))
+#define ab_kpos(c)                                  ab_host_->kpos(AB_AT_(c))
+#define ab_klen(c)                                  ab_host_->klen(AB_AT_(c))
+#define ab_gru(c, x, in, u, d, back)                ab_host_->gru(AB_AT_(c), x, in, u, d, back)
+#define ab_this_parameter(c)                        ab_host_->parameter(AB_AT_(c))
+#define ab_conv(c, x, name, n, before, behind)      ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
+#define ab_max_axis(c, a, axis)                     ab_host_->max(AB_AT_(c), a, axis)
+#define ab_top_k(c, a, k, ids)                      ab_host_->top_k(AB_AT_(c), a, k, ids)
+#define ab_sort(c, a, descending, ids)              ab_host_->sort(AB_AT_(c), a, descending, ids)
+#define ab_to_ids(c, a)                             ab_host_->to_ids(AB_AT_(c), a)
+#define ab_one_hot(c, ids, n)                       ab_host_->one_hot(AB_AT_(c), ids, n)
+#define ab_scatter_rows(c, rows, ids, n)            ab_host_->scatter_rows(AB_AT_(c), rows, ids, n)
+#define ab_uniform(c, ...)                          ab_host_->noise(AB_AT_(c), AB_UNIFORM, AB_DIMS_(__VA_ARGS__))
+#define ab_normal(c, ...)                           ab_host_->noise(AB_AT_(c), AB_NORMAL, AB_DIMS_(__VA_ARGS__))
+#define ab_tokens(c)                                ab_host_->tokens(AB_AT_(c))
+#define ab_row_mask(c)                              ab_host_->row_mask(AB_AT_(c))
+#define ab_add_loss(c, name, value, weight)         ab_host_->add_loss(AB_AT_(c), name, value, weight)
+#define ab_log(c, name, value)                      ab_host_->log(AB_AT_(c), name, value)
+#define ab_share(c, name, x)                        ab_host_->share(AB_AT_(c), name, x)
+#define ab_shared(c, name)                          ab_host_->shared(AB_AT_(c), name)
+#if AB_TARGET_MINOR >= 1
+#define ab_window(c, s, from, to) ab_host_->window(AB_AT_(c), s, from, to)
+#endif
+#if AB_TARGET_MINOR >= 2
+#define ab_running_sum(c, a) ab_host_->running_sum(AB_AT_(c), a)
+#endif
+#if AB_TARGET_MINOR >= 3
+#define ab_fp32(c, x) ab_host_->fp32(AB_AT_(c), x)
+#endif
+#if AB_TARGET_MINOR >= 4
+#define ab_shift(c, rows, by)                            ab_host_->shift(AB_AT_(c), rows, by)
+#define ab_call_attention(c, name, x, mem)               ab_host_->call_attention(AB_AT_(c), name, x, mem)
+#define ab_depthwise_conv(c, rows, name, before, behind) ab_host_->depthwise_conv(AB_AT_(c), rows, name, before, behind)
+#endif
+#if AB_TARGET_MINOR >= 5
+#define ab_logits(c, x)                     ab_host_->logits(AB_AT_(c), x)
+#define ab_token_vectors(c)                 ab_host_->token_vectors(AB_AT_(c))
+#define ab_cross_entropy(c, logits, target) ab_host_->cross_entropy(AB_AT_(c), logits, target)
+#define ab_ahead(c, ids, by)                ab_host_->ahead(AB_AT_(c), ids, by)
+#endif
+#if AB_TARGET_MINOR >= 6
+#define ab_delta_scan(c, q, k, v, beta, log_decay) ab_host_->delta_scan(AB_AT_(c), q, k, v, beta, log_decay)
+#define ab_buffer(c, name, value, ...)             ab_host_->buffer(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), value)
+#define ab_set_buffer(c, buffer, value_)           ab_host_->set_buffer(AB_AT_(c), buffer, value_)
+#define ab_qr(c, a)                                ab_host_->qr(AB_AT_(c), a)
+#define ab_measured(c, i)                          ab_host_->measured(AB_AT_(c), i)
+#define ab_softmax_sink(c, s, sink)                ab_host_->softmax_sink(AB_AT_(c), s, sink)
+#define ab_entmax(c, s, alpha)                     ab_host_->entmax(AB_AT_(c), s, alpha)
+#endif
+#endif

@@ -1,0 +1,98 @@
+/* attention_weights.c - weights of scores over the last axis: softmax, with a sink or without, and entmax, composed of
+ * operations. Fused attention takes them as kinds of weights (attention_scores.c), from what is recorded here.
+ */
+#include "network/plugin/attention_context.h"
+#include "network/plugin/host.h"
+#include "tensor/graph/score.h"
+#include <string.h>
+
+/* The weights p under the name that pictures of heads look for, if they are an attention's. */
+static ab_t named(ab_ctx *c, ab_t p)
+{
+    const attn_context *t = c->attn;
+    if (!p.id || !t || !t->keep_weights) return p;
+    const int64_t *d = tape_at(c, p)->dim;
+    if (d[0] == t->batch && d[1] == t->info.heads && d[2] == t->q_time && d[3] == t->k_time)
+        t_keep(c, p, attn_full_name(c, "weights"));
+    return p;
+}
+
+static ab_t record(ab_ctx *c, ab_t p, ab_t s, weights_kind kind, ab_t sink)
+{
+    if (!p.id || !c->attn) return p;
+    traced_weights *w = arena_alloc(&c->memory, sizeof *w);
+    *w = (traced_weights){p.id, s.id, kind, sink, c->attn->weights_traced};
+    c->attn->weights_traced = w;
+    return named(c, p);
+}
+
+ab_t attn_softmax(ab_ctx *c, ab_t s) { return named(c, t_softmax(c, s)); }
+
+/* A softmax over one more key, whose weight is left out. */
+ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
+{
+    if (!s.id || !sink.id) return (ab_t){0};
+    int64_t d[4], keys = tape_at(c, s)->dim[3];
+    char is[64], wanted[64];
+    memcpy(d, tape_at(c, s)->dim, sizeof d);
+    d[3] = 1;
+    for (int i = 0; i < 4; i++)
+        if (tape_at(c, sink)->dim[i] != 1 && tape_at(c, sink)->dim[i] != d[i])
+            return tape_fail(c, "ab_softmax_sink: a sink %s, expected %s, or 1 along an axis",
+                             shape_text(tape_at(c, sink)->dim, is), shape_text(d, wanted));
+    ab_t all = t_softmax(c, t_concat(c, s, t_broadcast_to(c, sink, d), -1));
+    return record(c, t_slice(c, all, -1, 0, keys), s, WEIGHTS_SOFTMAX, sink);
+}
+
+/* ---- entmax: p = max(0, z - tau)^(1 / (alpha - 1)), z = (alpha - 1) s, tau such that the weights' sum is 1. The
+ * sorted scores tell which keys are above tau, without a gradient; tau is then computed from those. alpha 1.5: Peters
+ * et al. 2019, section 3.2 and appendix C.1; 2, sparsemax: Martins and Astudillo 2016, algorithm 1. ---- */
+
+static double not_after(const void *unused, const int64_t *i) { return (void)unused, i[0] <= i[1]; }
+static double place(const void *unused, const int64_t *i) { return (void)unused, (double)(i[0] + 1); }
+
+static ab_t number(ab_ctx *c, double x) { return t_const(c, (int64_t[4]){1, 1, 1, 1}, &x); }
+
+/* tau, if exactly these `n` numbers with this sum and sum of squares are above it. */
+static ab_t threshold(ab_ctx *c, bool sparsemax, ab_t n, ab_t sum, ab_t squares)
+{
+    if (sparsemax) return t_binary(c, OP_DIV, t_add_scalar(c, sum, -1), n);
+    ab_t mean = t_binary(c, OP_DIV, sum, n);
+    ab_t spread = t_binary(c, OP_SUB, squares, t_binary(c, OP_MUL, sum, mean)); /* sum of (z - mean)^2 */
+    ab_t rest = t_map(c, t_add_scalar(c, t_mul_scalar(c, spread, -1), 1), AB_RELU);
+    return t_binary(c, OP_SUB, mean, t_map(c, t_binary(c, OP_DIV, rest, n), AB_SQRT));
+}
+
+/* 1 where z [..,T] is above its row's threshold, else 0. */
+static ab_t support(ab_ctx *c, bool sparsemax, ab_t z)
+{
+    ab_t first = host_detach(c, host_sort(c, z, 1, NULL));
+    int64_t t = tape_at(c, z)->dim[3];
+    /* a product with `before` gives prefix sums */
+    ab_t before = host_computed_table(c, 2, (int64_t[]){t, t}, not_after, NULL, 0),
+         n = host_computed_table(c, 1, (int64_t[]){t}, place, NULL, 0);
+    ab_t tau = threshold(c, sparsemax, n, t_matmul(c, first, before, 0, 0),
+                         t_matmul(c, t_map(c, first, AB_SQUARE), before, 0, 0));
+    /* all numbers of the prefix are above its tau */
+    ab_t fits = t_binary(c, OP_SUB, number(c, 1), t_binary(c, OP_LESS_THAN, first, tau));
+    ab_t last = t_to_ids(c, t_add_scalar(c, host_sum(c, fits, -1), -1));
+    return host_detach(c, t_binary(c, OP_LESS_THAN, t_gather(c, tau, last), z));
+}
+
+/* A number more than 1 below the largest cannot be above tau, so z is shifted to a maximum of 0 and clamped at -2,
+ * masked keys (-inf) too. */
+ab_t attn_entmax(ab_ctx *c, ab_t s, double alpha)
+{
+    if (alpha != 1.5 && alpha != 2) return tape_fail(c, "ab_entmax: alpha %g, expected 1.5 or 2", alpha);
+    if (!s.id) return s;
+    bool sparsemax = alpha == 2;
+    ab_t z = t_mul_scalar(c, s, alpha - 1);
+    ab_t top = host_maximum(c, host_detach(c, host_max(c, z, -1)), number(c, -1e30));
+    z = host_maximum(c, t_binary(c, OP_SUB, z, top), number(c, -2));
+    ab_t in = support(c, sparsemax, z), kept = t_binary(c, OP_MUL, z, in);
+    ab_t tau = threshold(c, sparsemax, host_sum(c, in, -1), host_sum(c, kept, -1),
+                         host_sum(c, t_binary(c, OP_MUL, kept, kept), -1));
+    ab_t above = t_binary(c, OP_MUL, in, t_binary(c, OP_SUB, z, tau));
+    return record(c, sparsemax ? above : t_map(c, above, AB_SQUARE), s,
+                  sparsemax ? WEIGHTS_SPARSEMAX : WEIGHTS_ENTMAX15, (ab_t){0});
+}
