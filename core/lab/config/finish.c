@@ -221,14 +221,14 @@ static void select_rows(build *b)
         const char *several = strchr(s->only[k], ',') ? " (several rows: --only once for each)" : "";
         enum { MOST_NAMED = 8 };
         bool found = near && *near;
-        str words = {0};
+        str list = {0};
         for (size_t i = 0; i < s->n_rows && i < MOST_NAMED && !found; i++)
-            str_addf(&words, "%s%s", i ? ", " : "", s->rows[i].name);
-        if (!found && s->n_rows > MOST_NAMED) str_addf(&words, " and %zu more", s->n_rows - MOST_NAMED);
+            str_addf(&list, "%s%s", i ? ", " : "", s->rows[i].name);
+        if (!found && s->n_rows > MOST_NAMED) str_addf(&list, " and %zu more", s->n_rows - MOST_NAMED);
         complain(b, b->only_where, "only",
                  "found \"%s\", which no row matches, expected a row, a group or a pattern%s; %s%s%s", s->only[k],
-                 several, found ? "did you mean " : "rows: ", found ? near : str_text(&words), found ? "?" : "");
-        str_free(&words);
+                 several, found ? "did you mean " : "rows: ", found ? near : str_text(&list), found ? "?" : "");
+        str_free(&list);
     }
     for (size_t i = 0; i < s->n_rows; i++) {
         const spec_row *row = &s->rows[i];

@@ -130,14 +130,14 @@ static int make_place(mps *m, err *e)
 static char *last_words(void)
 {
     str text = {0};
-    char *path = path_join(getenv(logs), "control.log"), **lines = NULL, *words = NULL;
+    char *path = path_join(getenv(logs), "control.log"), **lines = NULL, *last = NULL;
     size_t n = 0;
     err none = {0};
-    if (!file_lines(path, &text, &lines, &n, &none) && n) words = xstrdup(lines[n - 1]);
+    if (!file_lines(path, &text, &lines, &n, &none) && n) last = xstrdup(lines[n - 1]);
     free(path);
     free(lines);
     str_free(&text);
-    return words ? words : xstrdup("");
+    return last ? last : xstrdup("");
 }
 
 /* The daemon numbers the GPUs of its own CUDA_VISIBLE_DEVICES anew, and a client's numbers then mean those. So it gets
@@ -152,12 +152,12 @@ static int start_daemon(err *e)
     bool there = false;
     double start = ticks();
     while (!status && !(there = answers()) && ticks() - start < PATIENCE) usleep(ASK_AGAIN);
-    char *words = said.n ? trim(said.s) : NULL, *log = last_words(), why[80];
+    char *last = said.n ? trim(said.s) : NULL, *log = last_words(), why[80];
     int bad = 0;
     snprintf(why, sizeof why, "started no daemon that answers");
     if (status) snprintf(why, sizeof why, "ended with status %d", status_of(status));
     if (status || !there)
-        bad = fail(e, "%s -d %s%s%s%s%s", CONTROL, why, words && *words ? ": " : "", words ? words : "",
+        bad = fail(e, "%s -d %s%s%s%s%s", CONTROL, why, last && *last ? ": " : "", last ? last : "",
                    *log ? "; its log: " : "", log);
     free(log);
     str_free(&said);

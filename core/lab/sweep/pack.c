@@ -28,12 +28,12 @@ static void fit(int64_t *n, double each, double room, const char *of, str *why)
 static int64_t on_gpus(const pack_needs *x, str *why)
 {
     int64_t each = INT32_MAX;
-    str words = {0};
-    fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &words);
+    str text = {0};
+    fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &text);
     if (each == INT32_MAX) each = 1; /* one on each, where nothing is known */
     int64_t n = x->gpus * each / x->ranks;
-    str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&words));
-    str_free(&words);
+    str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&text));
+    str_free(&text);
     return n > 0 ? n : 1;
 }
 

@@ -35,9 +35,9 @@ enum { MOST_WORDS = 8, NOT_THERE = 127 };
  * status, or -1. */
 static int compile_with(const char *command, const char *include, const char *source, const char *to)
 {
-    char *words = xstrdup(command), *line[MOST_WORDS + 7];
+    char *copy = xstrdup(command), *line[MOST_WORDS + 7];
     int n = 0, status = -1;
-    for (char *w = strtok(words, " "); w && n < MOST_WORDS; w = strtok(NULL, " ")) line[n++] = w;
+    for (char *w = strtok(copy, " "); w && n < MOST_WORDS; w = strtok(NULL, " ")) line[n++] = w;
     char *const rest[] = {"-shared", "-fPIC", (char *)include, (char *)source, "-o", (char *)to, NULL};
     memcpy(line + n, rest, sizeof rest);
     fflush(NULL);
@@ -47,7 +47,7 @@ static int compile_with(const char *command, const char *include, const char *so
         _exit(NOT_THERE);
     }
     if (pid < 0 || waitpid(pid, &status, 0) < 0) status = -1;
-    free(words);
+    free(copy);
     return status;
 }
 

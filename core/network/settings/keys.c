@@ -4,9 +4,9 @@
 #include <string.h>
 
 #define AT(field) offsetof(config, field)
-#define INT(field, def, min, max, words, doc)                                                                          \
+#define INT(field, def, min, max, choices, doc)                                                                        \
     {                                                                                                                  \
-#field, AB_INT, AT(field), def, min, max, words, doc                                                           \
+#field, AB_INT, AT(field), def, min, max, choices, doc                                                         \
     }
 #define REAL(field, def, min, max, doc)                                                                                \
     {                                                                                                                  \
@@ -16,9 +16,9 @@
     {                                                                                                                  \
 #field, AB_BOOL, AT(field), def, 0, 0, NULL, doc                                                               \
     }
-#define CHOICE(field, def, words, doc)                                                                                 \
+#define CHOICE(field, def, choices, doc)                                                                               \
     {                                                                                                                  \
-#field, AB_CHOICE, AT(field), def, 0, 0, words, doc                                                            \
+#field, AB_CHOICE, AT(field), def, 0, 0, choices, doc                                                          \
     }
 #define TEXT(field, def, doc)                                                                                          \
     {                                                                                                                  \

@@ -26,11 +26,11 @@ static int n_sums;
 
 static int said(int code, const char *what, err *e)
 {
-    char words[MPI_MAX_ERROR_STRING] = "";
+    char text[MPI_MAX_ERROR_STRING] = "";
     int n = 0;
     if (code == MPI_SUCCESS) return 0;
-    MPI_Error_string(code, words, &n);
-    return fail(e, "%s: %s", what, words);
+    MPI_Error_string(code, text, &n);
+    return fail(e, "%s: %s", what, text);
 }
 
 static int mpi_open(const backend *on, const char *folder, int *rank, int *ranks, err *e)
@@ -59,11 +59,11 @@ static void mpi_abort(int code)
 
 static const char *mpi_description(void)
 {
-    static char words[MPI_MAX_LIBRARY_VERSION_STRING];
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int n = 0;
-    if (!words[0]) MPI_Get_library_version(words, &n);
-    words[strcspn(words, ",\n")] = 0; /* "Open MPI v4.1.4" */
-    return words;
+    if (!text[0]) MPI_Get_library_version(text, &n);
+    text[strcspn(text, ",\n")] = 0; /* "Open MPI v4.1.4" */
+    return text;
 }
 
 static int mpi_gather(const void *mine, void *all, size_t bytes, err *e)

@@ -31,13 +31,13 @@ static void read_model(char *out, size_t n)
 
 const char *cpu_description(void)
 {
-    static char words[256];
+    static char text[256];
     char model[128];
     read_model(model, sizeof model);
     int threads = omp_get_max_threads();
-    snprintf(words, sizeof words, "%s, %d thread%s, %s", model, threads, threads == 1 ? "" : "s",
+    snprintf(text, sizeof text, "%s, %d thread%s, %s", model, threads, threads == 1 ? "" : "s",
              cpu_isa_name(cpu_isa()));
-    return words;
+    return text;
 }
 
 /* Each thread's memory to work in goes with the thread. */

@@ -28,12 +28,12 @@ int cpu_RELU_BACK(const call *k, err *e)
     return 0;
 }
 
-static int check_ids(const char *what, const int32_t *id, int64_t n, int64_t words, err *e)
+static int check_ids(const char *what, const int32_t *id, int64_t n, int64_t vocab, err *e)
 {
     for (int64_t r = 0; r < n; r++)
-        if (id[r] >= words)
+        if (id[r] >= vocab)
             return fail(e, "%s: id %d in row %lld, but the table has %lld rows", what, id[r], (long long)r,
-                        (long long)words);
+                        (long long)vocab);
     return 0;
 }
 
@@ -48,10 +48,10 @@ int cpu_EMBED_TOKENS(const call *k, err *e)
 
 int cpu_EMBED_TOKENS_BACK(const call *k, err *e)
 {
-    int64_t rows = rows_of(&k->i.EMBED_TOKENS_BACK.dy), words = rows_of(&k->o.EMBED_TOKENS_BACK.y),
+    int64_t rows = rows_of(&k->i.EMBED_TOKENS_BACK.dy), vocab = rows_of(&k->o.EMBED_TOKENS_BACK.y),
             d = width_of(&k->o.EMBED_TOKENS_BACK.y);
-    if (check_ids("gradient of embedding", k->i.EMBED_TOKENS_BACK.ids.data, rows, words, e)) return -1;
-    BY_TYPE(k->i.EMBED_TOKENS_BACK.dy.type, embed_back, rows, words, d, k->i.EMBED_TOKENS_BACK.base.data,
+    if (check_ids("gradient of embedding", k->i.EMBED_TOKENS_BACK.ids.data, rows, vocab, e)) return -1;
+    BY_TYPE(k->i.EMBED_TOKENS_BACK.dy.type, embed_back, rows, vocab, d, k->i.EMBED_TOKENS_BACK.base.data,
             k->i.EMBED_TOKENS_BACK.dy.data, k->i.EMBED_TOKENS_BACK.ids.data, k->a.EMBED_TOKENS.scale,
             k->o.EMBED_TOKENS_BACK.y.data);
     return 0;

@@ -37,20 +37,20 @@ static void *open_file(char *tried, size_t n)
 static const cuda_module *cuda(const char **why)
 {
     static const cuda_module *module;
-    static char words[1024];
+    static char text[1024];
     static bool asked;
     if (!asked) {
         asked = true;
-        void *h = open_file(words, sizeof words);
+        void *h = open_file(text, sizeof text);
         ablate_cuda_fn *entry = NULL;
         if (h) *(void **)&entry = dlsym(h, "ablate_cuda");
         const cuda_module *m = entry ? entry() : NULL;
         if (m && m->version == CUDA_MODULE && m->layout == CUDA_MODULE_LAYOUT)
             module = m;
         else if (h)
-            snprintf(words, sizeof words, "the CUDA module was built from another version of ablate; rebuild it");
+            snprintf(text, sizeof text, "the CUDA module was built from another version of ablate; rebuild it");
     }
-    *why = words;
+    *why = text;
     return module;
 }
 

@@ -69,15 +69,15 @@ void tape_free(ab_ctx *c)
 ab_t tape_fail(ab_ctx *c, const char *fmt, ...)
 {
     if (!c->error.text[0]) {
-        char words[1024];
+        char text[1024];
         va_list ap;
         va_start(ap, fmt);
-        vsnprintf(words, sizeof words, fmt, ap);
+        vsnprintf(text, sizeof text, fmt, ap);
         va_end(ap);
         if (c->file)
-            fail(&c->error, "%s:%d: %s", c->file, c->line, words);
+            fail(&c->error, "%s:%d: %s", c->file, c->line, text);
         else
-            fail(&c->error, "%s", words);
+            fail(&c->error, "%s", text);
     }
     return (ab_t){0};
 }

@@ -18,12 +18,12 @@ typedef struct {
     int in, out;             /* descriptors for the child, or -1: /dev/null */
 } program;
 
-static void become(const program *p, int words)
+static void become(const program *p, int message)
 {
     int null = open("/dev/null", O_RDWR);
     dup2(p->in < 0 ? null : p->in, 0);
     dup2(p->out < 0 ? null : p->out, 1);
-    dup2(words, 2);
+    dup2(message, 2);
     execvp(p->argv[0], (char *const *)p->argv);
     _exit(NOT_FOUND);
 }
@@ -59,11 +59,11 @@ static int wait_for(pid_t child, const download *d, const char *path)
     }
 }
 
-/* Run to the end; what it wrote to standard error goes to `words` (its last line, at most). Its exit status;
+/* Run to the end; what it wrote to standard error goes to `message` (its last line, at most). Its exit status;
  * -1: a signal, or it could not be started. */
-static int run(const program *p, char words[256], const download *d, const char *path)
+static int run(const program *p, char message[256], const download *d, const char *path)
 {
-    words[0] = 0;
+    message[0] = 0;
     FILE *errors = tmpfile();
     fflush(stderr);
     pid_t child = errors ? fork() : -1;
@@ -71,8 +71,8 @@ static int run(const program *p, char words[256], const download *d, const char 
     int status = child < 0 ? -1 : wait_for(child, d, path);
     if (errors) {
         rewind(errors);
-        while (fgets(words, 256, errors)) {}
-        words[strcspn(words, "\n")] = 0;
+        while (fgets(message, 256, errors)) {}
+        message[strcspn(message, "\n")] = 0;
         fclose(errors);
     }
     return status;
@@ -89,7 +89,7 @@ static char *address(const char *url)
 }
 
 /* One try by curl, or by wget where there is no curl. */
-static int transfer(const download *d, const char *url, const char *part, char words[256])
+static int transfer(const download *d, const char *url, const char *part, char message[256])
 {
     const char *const curl[] = {
         "curl", "--fail",        "--location", "--silent",     "--show-error", "--connect-timeout",
@@ -98,9 +98,9 @@ static int transfer(const download *d, const char *url, const char *part, char w
         NULL};
     const char *const wget[] = {
         "wget", "--continue", "--no-verbose", "--tries=3", "--timeout=60", "--output-document", part, url, NULL};
-    int status = run(&(program){curl, -1, -1}, words, d, part);
-    if (status == NOT_FOUND) status = run(&(program){wget, -1, -1}, words, d, part);
-    if (status == NOT_FOUND) snprintf(words, 256, "needs curl or wget, but neither is installed");
+    int status = run(&(program){curl, -1, -1}, message, d, part);
+    if (status == NOT_FOUND) status = run(&(program){wget, -1, -1}, message, d, part);
+    if (status == NOT_FOUND) snprintf(message, 256, "needs curl or wget, but neither is installed");
     return status;
 }
 
@@ -127,7 +127,7 @@ int fetch_download(const download *d, const char *path, err *e)
         if (same(sum, d->sha256)) return 0;
         log_line(LOG_WARN, "%s: sha256 %s, expected %s; downloading it again", path, sum, d->sha256);
     }
-    char *part = xprintf("%s.part", path), *url = address(d->url), words[256] = "";
+    char *part = xprintf("%s.part", path), *url = address(d->url), message[256] = "";
     int64_t have = size_of(part);
     if (have > d->bytes) unlink(part);
     int status = 0;
@@ -136,18 +136,18 @@ int fetch_download(const download *d, const char *path, err *e)
             log_line(LOG_INFO, "%s: resuming after %.1f MB", url, (double)have / 1e6);
         else /* a treebank is hundreds of small files */
             log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url, (double)d->bytes / 1e6);
-        status = transfer(d, url, part, words);
+        status = transfer(d, url, part, message);
         if (status && status != NOT_FOUND && have > 0 &&
             size_of(part) == have) { /* perhaps the server cannot resume: start over */
             unlink(part);
-            status = transfer(d, url, part, words);
+            status = transfer(d, url, part, message);
         }
     }
     int rc = 0;
     if (status && !size_of(part)) unlink(part); /* wget leaves an empty file */
     if (status)
         rc = fail(e, "cannot get %s: %s; is there a network? $ABLATE_DATA_MIRROR sets another source", url,
-                  *words ? words : "broken off");
+                  *message ? message : "broken off");
     else
         rc = verify(d, url, part, e);
     if (!rc && rename(part, path)) rc = fail(e, "%s: cannot be renamed to %s: %s", part, path, strerror(errno));
@@ -161,18 +161,18 @@ int fetch_download(const download *d, const char *path, err *e)
 /* argv with standard input from a file (or NULL) and standard output appended to (or in place of) a file. */
 static int filter(const char *const *argv, const char *in, const char *out, bool append, err *e)
 {
-    char words[256];
+    char message[256];
     int from = in ? open(in, O_RDONLY | O_CLOEXEC) : -1;
     int to = open(out, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
     int rc = 0;
     if ((in && from < 0) || to < 0) {
         rc = fail(e, "%s: cannot be opened: %s", to < 0 ? out : in, strerror(errno));
     } else {
-        int status = run(&(program){argv, from, to}, words, NULL, NULL);
+        int status = run(&(program){argv, from, to}, message, NULL, NULL);
         if (status == NOT_FOUND)
             rc = fail(e, "%s is not installed", argv[0]);
         else if (status)
-            rc = fail(e, "%s failed (status %d): %s", argv[0], status, words);
+            rc = fail(e, "%s failed (status %d): %s", argv[0], status, message);
     }
     if (from >= 0) close(from);
     if (to >= 0 && close(to) && !rc) rc = fail(e, "%s: cannot be written: %s", out, strerror(errno));
