@@ -1,5 +1,4 @@
 /* test_optim.c - optimizers' updates and sums over flat vectors: the CUDA backend against the CPU's. */
-#include "tensor/cuda/generic.h"
 #include "tensor/cuda/optim.h"
 #include "shim_test.h"
 

@@ -1,6 +1,5 @@
 /* test_rows.c - NORM, NORM_BACK, DROPOUT_ADD, COLUMN_SUM, EMBED_TOKENS, EMBED_TOKENS_BACK and CE of the CUDA backend
  * against the CPU's. */
-#include "tensor/cuda/rows.h"
 #include "shim_test.h"
 
 static const dtype types[] = {F32, BF16};
@@ -282,6 +281,16 @@ static void test_losses(void)
 
 /* ---- what the CPU's kernels do not have ---- */
 
+static view at_device(dtype type, int64_t rows, int64_t width, void *at)
+{
+    return (view){.data = at, .dim = {1, 1, rows, width}, .type = type, .param = -1};
+}
+static void run(const char *what, kernel gpu, const call *k)
+{
+    err e = {{0}};
+    CHECK_THAT(!gpu(k, &e), "%s: %s", what, e.text);
+}
+
 /* Ids that the table does not have are seen on the device only: NaN. */
 static void test_strange_ids(void)
 {
@@ -291,8 +300,13 @@ static void test_strange_ids(void)
     for (int i = 0; i < 4 * WIDTH; i++) table[i] = (float)i;
     void *d_id = gpu_copy_of(id, sizeof id), *d_table = gpu_copy_of(table, sizeof table), *d_y = gpu_alloc(sizeof y);
     void *d_loss = gpu_alloc(sizeof loss), *d_norm = gpu_copy_of(&one, sizeof one);
-    gpu_EMBED_TOKENS(&(gpu_embedding){
-        .type = F32, .rows = 3, .words = 4, .width = WIDTH, .table = d_table, .id = d_id, .by = 2, .y = d_y});
+    call embed = {.op = OP_EMBED_TOKENS,
+                  .n_in = 5,
+                  .n_out = 1,
+                  .in = {at_device(F32, 4, WIDTH, d_table), at_device(I32, 1, 3, d_id)},
+                  .out = {at_device(F32, 3, WIDTH, d_y)},
+                  .a = {.EMBED_TOKENS = {.scale = 2}}};
+    run("EMBED_TOKENS", cuda_EMBED_TOKENS, &embed);
     gpu_copy_out(y, d_y, sizeof y);
     for (int i = 0; i < WIDTH; i++) {
         CHECK_THAT(y[i] == 2 * table[WIDTH + i], "embed, id 1, column %d: found %g, expected %g", i, (double)y[i],
@@ -301,7 +315,12 @@ static void test_strange_ids(void)
                    (double)y[WIDTH + i]);
         CHECK_THAT(y[2 * WIDTH + i] == 0, "embed, no id, column %d: found %g, expected 0", i, (double)y[2 * WIDTH + i]);
     }
-    gpu_CE(F32, 3, 4, 4, d_table, d_id, d_norm, d_loss, NULL, 1, 0);
+    call ce = {.op = OP_CE,
+               .n_in = 3,
+               .n_out = 2,
+               .in = {at_device(F32, 3, 4, d_table), at_device(I32, 1, 3, d_id), at_device(F32, 1, 1, d_norm)},
+               .out = {at_device(F32, 3, 2, d_loss), none}};
+    run("CE", cuda_CE, &ce);
     gpu_copy_out(loss, d_loss, sizeof loss);
     CHECK_THAT(isfinite(loss[0]) && loss[1] > 0, "ce, target 1: found %g and %g, expected numbers", (double)loss[0],
                (double)loss[1]);
@@ -318,25 +337,54 @@ static void test_unaligned(void)
     enum { ROWS = 11, WIDTH = 40, N = ROWS * WIDTH };
     view x = random_rows(BF16, 1, N + 8), s = random_rows(BF16, 1, N + 8), g = random_rows(F32, 1, WIDTH),
          id = some_ids(ROWS, WIDTH);
-    gpu_dropping drop = {.place = 3, .least = 20000, .scale = 1.4f};
     char *dx = gpu_alloc(2 * N + 16), *ds = gpu_alloc(2 * N + 16), *y = gpu_alloc(2 * N + 16),
          *z = gpu_alloc(2 * N + 16);
     float *gain = gpu_copy_of(g.data, bytes_of_view(&g)), *stats = gpu_alloc(ROWS * 8), *losses = gpu_alloc(ROWS * 8);
-    float *dgain = gpu_alloc(4 * WIDTH), *dbias = gpu_alloc(4 * WIDTH), *sums = gpu_alloc(gpu_norm_sums(ROWS, WIDTH));
+    float *dgain = gpu_alloc(4 * WIDTH), *dbias = gpu_alloc(4 * WIDTH);
     void *target = gpu_copy_of(id.data, bytes_of_view(&id));
     uint16_t back[2][5][N];
     for (int off = 0; off < 2; off++) { /* bytes: 0 and 6 */
         char *at[4] = {dx + 6 * off, ds + 6 * off, y + 6 * off, z + 6 * off};
         gpu_copy_in(at[0], x.data, 2 * N);
         gpu_copy_in(at[1], s.data, 2 * N);
-        gpu_NORM(BF16, ROWS, WIDTH, at[0], at[1], gain, gain, at[2], at[3], stats, 1e-6f, drop);
+        view v[4], by = at_device(F32, 1, WIDTH, gain), two = at_device(F32, ROWS, 2, stats);
+        for (int i = 0; i < 4; i++) v[i] = at_device(BF16, ROWS, WIDTH, at[i]);
+        attr a = {.NORM = {.p = 0.3, .place = 3, .eps = 1e-6, .has_sublayer = 1}};
+        call k = {.op = OP_NORM,
+                  .n_in = 4,
+                  .n_out = 3,
+                  .in = {v[0], v[1], by, by},
+                  .out = {v[2], v[3], two},
+                  .a = a,
+                  .training = true};
+        run("NORM", cuda_NORM, &k);
         gpu_copy_out(back[off][0], at[2], 2 * N);
         gpu_copy_out(back[off][1], at[3], 2 * N);
-        gpu_NORM_BACK(BF16, ROWS, WIDTH, at[0], stats, gain, at[1], at[2], at[3], dgain, dbias, NULL, drop, sums);
+        k = (call){.op = OP_NORM_BACK,
+                   .n_in = 4,
+                   .n_out = 5,
+                   .in = {v[0], two, by, v[1]},
+                   .out = {v[2], v[3], at_device(F32, 1, WIDTH, dgain), at_device(F32, 1, WIDTH, dbias), none},
+                   .a = a,
+                   .training = true};
+        run("NORM_BACK", cuda_NORM_BACK, &k);
         gpu_copy_out(back[off][2], at[3], 2 * N);
-        gpu_DROPOUT_ADD(BF16, N, at[0], at[1], at[2], drop);
+        k = (call){.op = OP_DROPOUT_ADD,
+                   .n_in = 2,
+                   .n_out = 1,
+                   .in = {v[0], v[1]},
+                   .out = {v[2]},
+                   .a = {.DROPOUT = {.p = 0.3, .place = 3}},
+                   .training = true};
+        run("DROPOUT_ADD", cuda_DROPOUT_ADD, &k);
         gpu_copy_out(back[off][3], at[2], 2 * N);
-        gpu_CE(BF16, ROWS, WIDTH, WIDTH, at[0], target, gain, losses, at[0], 0.9f, 0.1f / WIDTH);
+        k = (call){.op = OP_CE,
+                   .n_in = 3,
+                   .n_out = 2,
+                   .in = {v[0], at_device(I32, 1, ROWS, target), at_device(F32, 1, 1, gain)},
+                   .out = {at_device(F32, ROWS, 2, losses), v[0]},
+                   .a = {.CE = {.smoothing = 0.1, .gradient = 1}}};
+        run("CE", cuda_CE, &k);
         gpu_copy_out(back[off][4], at[0], 2 * N);
     }
     static const char *const names[] = {"norm", "norm's z", "gradient of norm", "dropadd", "ce"};
@@ -346,7 +394,7 @@ static void test_unaligned(void)
         CHECK_THAT(back[0][i][at] == back[1][i][at], "%s, unaligned: element %d: found %04x, expected %04x", names[i],
                    at, back[1][i][at], back[0][i][at]);
     }
-    void *all[] = {dx, ds, y, z, gain, stats, losses, dgain, dbias, sums, target};
+    void *all[] = {dx, ds, y, z, gain, stats, losses, dgain, dbias, target};
     for (size_t i = 0; i < LENGTH(all); i++) gpu_release(all[i]);
     free(x.data), free(s.data), free(g.data), free(id.data);
 }

@@ -1,8 +1,13 @@
 /* test_shape.c - axes, ids and tables, heads and decoding's states of the CUDA backend against the CPU's. */
 #include "shim_test.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/cuda/rows_by_id.h"
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
+static view at(view v, void *device) /* the same in device memory */
+{
+    v.data = device;
+    return v;
+}
 static view any(view v) { return v.type == I32 ? ids_below(v, 1000) : randoms(v); }
 
 static void check(const char *what, op o, kernel cpu, kernel gpu, attr a, int n_in, const view *in, view out,
@@ -168,7 +173,11 @@ static void test_sum_onto(void)
         }
     void *g_dy = gpu_copy_of(dy.data, bytes_of_view(&dy)), *g_table = gpu_copy_of(table.data, bytes_of_view(&table)),
          *g_ids = gpu_copy_of(ids.data, T * 4);
-    CHECK_THAT(!gpu_sum_rows_by_id(g_table, 1, g_dy, BF16, g_ids, NULL, T, ROWS, D, 3), "%s", gpu_error());
+    call k = {.op = OP_EMBED_TOKENS_BACK, .n_in = 4, .n_out = 1, .a = {.EMBED_TOKENS = {.scale = 3}}};
+    k.i.EMBED_TOKENS_BACK.base = k.o.EMBED_TOKENS_BACK.y = at(table, g_table);
+    k.i.EMBED_TOKENS_BACK.dy = at(dy, g_dy), k.i.EMBED_TOKENS_BACK.ids = at(ids, g_ids);
+    err e = {{0}};
+    CHECK_THAT(!cuda_EMBED_TOKENS_BACK(&k, &e), "%s", e.text);
     gpu_copy_out(table.data, g_table, bytes_of_view(&table));
     check_views("sum of rows onto a table", &table, &expected, 1e-6);
     gpu_release(g_dy), gpu_release(g_table), gpu_release(g_ids);
@@ -270,11 +279,16 @@ static void test_ids(void)
             check_mask(0, 3, 2, 3, causal);
     float found[4]; /* ids out of range are loud */
     void *x = gpu_copy_of((float[]){1, 2}, 8), *ids = gpu_copy_of((int32_t[]){1, -1, 2, 0}, 16), *y = gpu_alloc(16);
-    gpu_GATHER(y, x, 1, (gpu_chosen){.ids = ids, .n_q = 1, .n_k = 4, .heads = 1, .n = 2});
+    view numbers = {.data = x, .dim = {1, 1, 1, 2}, .type = F32, .param = -1}, four = {ids, {1, 1, 1, 4}, I32, -1},
+         chosen = {y, {1, 1, 1, 4}, F32, -1}, rows = {x, {1, 1, 2, 1}, F32, -1};
+    call gather = {.op = OP_GATHER, .n_in = 2, .n_out = 1, .in = {numbers, four}, .out = {chosen}},
+         embed = {.op = OP_EMBEDDING, .n_in = 2, .n_out = 1, .in = {rows, four}, .out = {chosen}};
+    err e = {{0}};
+    CHECK_THAT(!cuda_GATHER(&gather, &e), "%s", e.text);
     gpu_copy_out(found, y, 16);
     CHECK_THAT(found[0] == 2 && isnan(found[1]) && isnan(found[2]) && found[3] == 1,
                "GATHER: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);
-    gpu_rows(y, x, ids, 4, 2, 4);
+    CHECK_THAT(!cuda_EMBEDDING(&embed, &e), "%s", e.text);
     gpu_copy_out(found, y, 16);
     CHECK_THAT(found[0] == 2 && isnan(found[1]) && isnan(found[2]) && found[3] == 1,
                "EMBEDDING: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);

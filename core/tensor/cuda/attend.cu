@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(PLAIN_THREADS) attend_f32(gpu_attention a, con
 extern "C" int gpu_ATTEND(const gpu_attention *a)
 {
     if (!a->rows || !a->heads) return 0;
-    if (a->type == 0) {
+    if (a->type == F32) {
         int chunks = (a->d_v + CHUNK - 1) / CHUNK;
         return LAUNCH(attend_f32, tile_grid(a->heads * chunks, side_at_once(a, a->rows, PLAIN)), dim3(PLAIN_THREADS), 0,
                       *a, gpu_counters());

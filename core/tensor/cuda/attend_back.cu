@@ -268,7 +268,7 @@ __device__ __forceinline__ void back_sentence(const gpu_attention &a, philox_key
 /* The bounds are as many warps a multiprocessor as fit without spilled registers. */
 template <int D, int W>
 __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), W > 1 ? 8 / W : 12 / WARPS)
-    back_bf16(gpu_attention a, const gpu_counter *counter)
+    attend_back_bf16(gpu_attention a, const gpu_counter *counter)
 {
     int warp = threadIdx.x >> 5, head = (int)blockIdx.x, from = W > 1 ? warp * D : 0;
     philox_key dice = {};
@@ -300,8 +300,8 @@ static int64_t blocks_of(const gpu_attention *a, int tile)
 
 template <int D, int W> static int run_bf16(const gpu_attention *a)
 {
-    return LAUNCH((back_bf16<D, W>), tile_grid(a->heads, blocks_of(a, OWN)), dim3(32 * (W > 1 ? W : WARPS)), 0, *a,
-                  gpu_counters());
+    return LAUNCH((attend_back_bf16<D, W>), tile_grid(a->heads, blocks_of(a, OWN)), dim3(32 * (W > 1 ? W : WARPS)), 0,
+                  *a, gpu_counters());
 }
 
 /* ---- F32: a block's tile and CHUNK columns ---- */
@@ -446,7 +446,7 @@ __device__ __forceinline__ void plain_sentence(const gpu_attention &a, philox_ke
     }
 }
 
-__global__ void __launch_bounds__(PLAIN_THREADS, 2) back_f32(gpu_attention a, const gpu_counter *counter)
+__global__ void __launch_bounds__(PLAIN_THREADS, 2) attend_back_f32(gpu_attention a, const gpu_counter *counter)
 {
     __shared__ plain_memory m;
     int head = (int)blockIdx.x % a.heads, from = (int)blockIdx.x / a.heads * CHUNK;
@@ -471,9 +471,9 @@ extern "C" int gpu_ATTEND_BACK(const gpu_attention *a)
 {
     if ((!a->rows && !a->keys) || !a->heads) return 0;
     int width = a->d_k > a->d_v ? a->d_k : a->d_v;
-    if (a->type == 0) {
+    if (a->type == F32) {
         int chunks = (width + CHUNK - 1) / CHUNK;
-        return LAUNCH(back_f32, tile_grid(a->heads * chunks, blocks_of(a, PLAIN)), dim3(PLAIN_THREADS), 0, *a,
+        return LAUNCH(attend_back_f32, tile_grid(a->heads * chunks, blocks_of(a, PLAIN)), dim3(PLAIN_THREADS), 0, *a,
                       gpu_counters());
     }
     if (!rows_fit(a)) return gpu_attend_packed(a, 1, NULL);

@@ -29,8 +29,8 @@ template <int PASS, class T, int D, int W> static int score_launch(const gpu_att
     static const char *const names[] = {"score_forward", "score_back_q", "score_back_k"};
     char expression[80];
     void *written = NULL;
-    snprintf(expression, sizeof expression, "%s<%s, %d, %d, written_program>", names[PASS], a->type ? "bf16" : "float",
-             D, W);
+    snprintf(expression, sizeof expression, "%s<%s, %d, %d, written_program>", names[PASS],
+             a->type == BF16 ? "bf16" : "float", D, W);
     if (gpu_written_kernel(expression, f, &written)) return -1;
     if (written) {
         const gpu_counter *counter = gpu_counters();
@@ -58,23 +58,23 @@ template <int PASS, class T> static int score_width(const gpu_attention *a, cons
 }
 template <int PASS> static int score_run(const gpu_attention *a, const gpu_score *f)
 {
-    return a->type == 0 ? score_width<PASS, float>(a, f) : score_width<PASS, bf16>(a, f);
+    return a->type == F32 ? score_width<PASS, float>(a, f) : score_width<PASS, bf16>(a, f);
 }
 } // namespace
 
 extern "C" int gpu_ATTEND_PROGRAM(const gpu_attention *a, const gpu_score *f)
 {
     if (!a->rows || !a->heads) return 0;
-    if (a->type && !rows_fit(a)) return gpu_attend_packed(a, 0, f);
+    if (a->type == BF16 && !rows_fit(a)) return gpu_attend_packed(a, 0, f);
     return score_run<SCORE_FORWARD>(a, f);
 }
 
 extern "C" int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *f)
 {
     if ((!a->rows && !a->keys) || !a->heads) return 0;
-    if (a->type && !rows_fit(a)) return gpu_attend_packed(a, 1, f);
+    if (a->type == BF16 && !rows_fit(a)) return gpu_attend_packed(a, 1, f);
     int64_t blocks = (side_at_once(a, a->rows, GPU_SCORE_TILE) + SCORE_WARPS - 1) / SCORE_WARPS * a->heads;
-    int bad = a->type == 0 ? LAUNCH(score_delta<float>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f)
-                           : LAUNCH(score_delta<bf16>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f);
+    int bad = a->type == F32 ? LAUNCH(score_delta<float>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f)
+                             : LAUNCH(score_delta<bf16>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f);
     return bad || score_run<SCORE_BACK_QUERIES>(a, f) || score_run<SCORE_BACK_KEYS>(a, f) ? -1 : 0;
 }

@@ -110,5 +110,5 @@ template <class T> static int run(const gpu_attention_step *a, const gpu_score *
 extern "C" int gpu_ATTEND_PROGRAM_STEP(const gpu_attention_step *a, const gpu_score *f, float *scores)
 {
     if (!a->rows || !a->heads) return 0;
-    return a->type == 0 ? run<float>(a, f, scores) : run<bf16>(a, f, scores);
+    return a->type == F32 ? run<float>(a, f, scores) : run<bf16>(a, f, scores);
 }

@@ -141,5 +141,5 @@ template <class T> static int run_type(const gpu_attention_step *a)
 extern "C" int gpu_ATTEND_STEP(const gpu_attention_step *a)
 {
     if (!a->rows || !a->heads) return 0;
-    return a->type == 0 ? run_type<float>(a) : run_type<bf16>(a);
+    return a->type == F32 ? run_type<float>(a) : run_type<bf16>(a);
 }

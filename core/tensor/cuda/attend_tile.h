@@ -99,7 +99,7 @@ __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k,
     FRESH(key);
     /* rows times heads fit in 31 bits (ops_attention.c) */
     uint64_t first =
-        (uint64_t)((unsigned)row * (unsigned)a.heads + (unsigned)head) * (ATTEND_STRIDE / 8) + (unsigned)key / 8;
+        (uint64_t)((unsigned)row * (unsigned)a.heads + (unsigned)head) * (ATTEND_KEYS / 8) + (unsigned)key / 8;
     unsigned bits = 0;
     for (int i = (int)threadIdx.x % LANES; 8 * i < n; i += LANES)
         bits |= keep_words(first + (unsigned)i, k, a.drop.least) << 8 * i;

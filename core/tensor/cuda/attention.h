@@ -1,5 +1,5 @@
 /* attention.h - launchers of attention on packed rows (attend.cu, attend_back.cu, attend_step.cu, attend_tiles.cu):
- * ATTEND, ATTEND_BACK and ATTEND_STEP of op.h, for rows of type F32 (0) or BF16 (2).
+ * ATTEND, ATTEND_BACK and ATTEND_STEP of op.h, for rows of type F32 or BF16.
  *
  * Every pointer is device memory; a launcher returns 0, or -1 (message: gpu_error). Sentences may have any length,
  * heads any width up to ATTEND_WIDEST, rows any address and stride: bf16 rows not aligned for 16-byte loads are copied
@@ -7,15 +7,14 @@
  */
 #ifndef ABLATE_CUDA_ATTENTION_H
 #define ABLATE_CUDA_ATTENTION_H
-#include "tensor/cuda/rows.h"
+#include "tensor/cuda/runtime.h"
+#include "tensor/graph/op.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
     ATTEND_WIDEST = 512, /* columns of a head */
-    /* ATTEND_KEYS of op.h (ops_attention.c): dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
-    ATTEND_STRIDE = 1 << 20,
     ATTEND_TILE = 16,
     ATTEND_TILE_F32 = 32,
     ATTEND_WHOLE = 64, /* most queries and keys of a sentence whose backward pass is one block's, per head */
@@ -42,8 +41,11 @@ typedef struct { /* head 0's first column in row 0, `width` columns per head; ro
     int64_t stride;
 } gpu_columns;
 
+/* A struct beside the call: it is the kernels' parameter, those compiled at run time too; cuDNN's graphs take it; and
+ * attend_pack.cu gives the kernels copies of its columns. */
 typedef struct {
-    int type, heads, d_k, d_v;
+    dtype type;
+    int heads, d_k, d_v;
     int sentences, rows, keys; /* rows of q's and of k's tensor, including the dummies past the last offset */
     int causal;                /* query t of a sentence sees keys 0 .. t */
     float scale;               /* on the scores */
@@ -66,8 +68,9 @@ int gpu_ATTEND_BACK(const gpu_attention *a);
 struct gpu_score;
 int gpu_attend_packed(const gpu_attention *a, int backward, const struct gpu_score *f);
 
-typedef struct {
-    int type, rows, heads, d_k, d_v;
+typedef struct { /* the parameter of the kernels of ATTEND_STEP and ATTEND_PROGRAM_STEP */
+    dtype type;
+    int rows, heads, d_k, d_v;
     int64_t capacity; /* positions in a row's cache */
     float scale;
     const void *qkv;          /* [rows, heads (2 d_k + d_v)] columns q, k, v */

@@ -12,11 +12,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
+
 /* ---- memory ---- */
 
 static int copy_out(void *to, const void *from, size_t bytes, err *e)
 {
     return launched(gpu_copy_out(to, from, bytes), e);
+}
+
+/* ---- a plugin's fused operation ---- */
+
+static ab_view plugin_view(const view *v)
+{
+    ab_view w = {.data = v->data, .dtype = (int32_t)v->type};
+    memcpy(w.dim, v->dim, sizeof w.dim);
+    return w;
+}
+
+/* Operations without a CUDA kernel are traced as their reference; this one is for those that have one. */
+int cuda_CALL(const call *k, err *e)
+{
+    ab_view in[MAX_IN];
+    if (!k->call->cuda) return fail(e, "operation '%s' has no CUDA kernel", k->call->name);
+    for (int i = 0; i < k->n_in; i++) in[i] = plugin_view(&k->in[i]);
+    ab_run r = {
+        .in = in, .n_in = k->n_in, .out = plugin_view(&k->o.CALL.y), .attr = k->call_attr, .stream = gpu_stream()};
+    if (k->call->cuda(&r))
+        return fail(e, "the CUDA kernel of '%s' declines %s", k->call->name, dtype_name(k->o.CALL.y.type));
+    return launched(gpu_launched(), e);
 }
 
 /* ---- the bf16 copy of the parameters ---- */

@@ -6,9 +6,8 @@
  * all but a row's ends are 16-byte moves for every vocabulary, an odd one too; a thread sees the same eights in both
  * passes.
  */
-#include "tensor/cuda/gpu.h"
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/rows.h"
 
 enum { MOST_THREADS = 512, STAGED_BYTES = 96 << 10 };
 
@@ -20,8 +19,8 @@ template <class T> struct ce_call {
     const float *norm;
     float *losses;
     T *grad;
-    float on, others;
-    bool vector; /* tensors begin at multiples of 16 bytes */
+    float on, others; /* probability that is added at the target, and of every word */
+    bool vector;      /* tensors begin at multiples of 16 bytes */
 };
 
 __device__ __forceinline__ float power_of(float x, float) { return expf(x); }
@@ -145,28 +144,39 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 
     }
 }
 
-template <class T> static int ce_of(int64_t rows, ce_call<T> a)
+template <class T> static int ce_typed(const call *k)
 {
-    int64_t eights = a.width / 8 + 2;
+    const view *x = &k->i.CE.logits;
+    int64_t words = width_of(x) - k->a.CE.padding, eights = words / 8 + 2;
+    double eps = k->a.CE.smoothing,
+           others = k->a.CE.others ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
+    ce_call<T> a = {words,
+                    width_of(x),
+                    (const T *)x->data,
+                    (const int32_t *)k->i.CE.targets.data,
+                    (const float *)k->i.CE.norm.data,
+                    (float *)k->o.CE.losses.data,
+                    k->a.CE.gradient ? (T *)k->o.CE.d_logits.data : nullptr,
+                    (float)(1 - eps - (k->a.CE.others ? others : 0)),
+                    (float)others,
+                    false};
     size_t bytes = (size_t)eights * 8 * sizeof(T);
-    dim3 grid((unsigned)rows), block(eights >= 1024 ? MOST_THREADS : eights >= 256 ? 256 : 128);
+    dim3 grid((unsigned)rows_of(x)), block(eights >= 1024 ? MOST_THREADS : eights >= 256 ? 256 : 128);
     a.vector = aligned16(a.logits, a.grad);
     return a.grad && bytes <= STAGED_BYTES ? LAUNCH((ce_rows<T, true>), grid, block, bytes, a)
                                            : LAUNCH((ce_rows<T, false>), grid, block, 0, a);
 }
 
-template <class T>
-static int ce_typed(int64_t rows, int64_t width, int64_t row, const void *logits, const int32_t *target,
-                    const float *norm, float *losses, void *grad, float on, float others)
+/* A target past the vocabulary has a loss of NaN. */
+int cuda_CE(const call *k, err *e)
 {
-    ce_call<T> a = {width, row, (const T *)logits, target, norm, losses, (T *)grad, on, others, false};
-    return ce_of(rows, a);
-}
-
-extern "C" int gpu_CE(int type, int64_t rows, int64_t width, int64_t row, const void *logits, const int32_t *target,
-                      const float *norm, float *losses, void *grad, float on, float others)
-{
-    if (!rows || !width) return gpu_launched();
-    return type == 2 ? ce_typed<bf16>(rows, width, row, logits, target, norm, losses, grad, on, others)
-                     : ce_typed<float>(rows, width, row, logits, target, norm, losses, grad, on, others);
+    const view *x = &k->i.CE.logits, *d_logits = &k->o.CE.d_logits;
+    if (want_rows("cross-entropy", x, e) || want_type("cross-entropy: targets", &k->i.CE.targets, I32, e) ||
+        want_type("cross-entropy: norm", &k->i.CE.norm, F32, e) ||
+        want_type("cross-entropy: losses", &k->o.CE.losses, F32, e) ||
+        want_type("cross-entropy: the gradient", d_logits, k->a.CE.gradient ? x->type : d_logits->type, e) ||
+        want_count("cross-entropy", rows_of(x), e))
+        return -1;
+    if (!rows_of(x) || width_of(x) <= k->a.CE.padding) return launched(gpu_launched(), e);
+    return launched(x->type == BF16 ? ce_typed<bf16>(k) : ce_typed<float>(k), e);
 }

@@ -6,9 +6,9 @@
  * of the GPU's compute capability.
  */
 #include "tensor/cuda/compiled.h"
-#include "tensor/cuda/generic.h"
 #include "tensor/cuda/library.h"
 #include "tensor/cuda/runtime.h"
+#include "tensor/graph/op.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,10 +32,12 @@ const char *source_number(float x, char out[32])
 
 void source_step(int what, int function, const char *to, const char *a, const char *b, const char *c, str *text)
 {
-    if (what == GPU_MAP)
+    if (what == OP_MAP)
         str_addf(text, "        %s = function_of(%d, %s);\n", to, function, a);
-    else if (what == GPU_MAP_BACK)
+    else if (what == OP_MAP_BACK)
         str_addf(text, "        %s = gradient_of(%d, %s, %s, %s);\n", to, function, a, b, c);
+    else if (what == OP_WHERE)
+        str_addf(text, "        %s = where_of(%s, %s, %s);\n", to, a, b, c);
     else
         str_addf(text, "        %s = arithmetic(%d, %s, %s);\n", to, what, a, b);
 }
@@ -116,9 +118,9 @@ static int compile(nvrtc_program p, const char *expression, int capability, str 
 int kernel_compile(const char *source, const char *expression, int capability, str *image, str *name, err *e)
 {
     enum { MOST_HEADERS = 32 };
-    const char *names[MOST_HEADERS] = {"stdint.h", "stddef.h"}, *texts[MOST_HEADERS] = {integers, ""};
+    const char *names[MOST_HEADERS] = {"stdint.h", "stddef.h", "stdbool.h"}, *texts[MOST_HEADERS] = {integers, "", ""};
     nvrtc_program p = NULL;
-    int n = 2;
+    int n = 3;
     if (!kernel_compiler_found(e)) return -1;
     for (const kernel_header *h = kernel_headers; h->name && n < MOST_HEADERS; h++, n++)
         names[n] = h->name, texts[n] = h->text;

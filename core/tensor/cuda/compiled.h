@@ -13,8 +13,8 @@ int compiled_wanted(void);
  * message, or says where NVRTC was searched for. */
 int compiled_kernel(const char *source, const char *expression, void **kernel);
 
-/* What generators of sources share. A float of any digits, as an expression; a step of a program of generic.h, as a
- * statement that gives `to` what functions.h computes from the operands a, b and c. */
+/* What generators of sources share. A float of any digits, as an expression; a step of a program (`what`: an operation
+ * of op.h), as a statement that gives `to` what functions.h computes from the operands a, b and c. */
 const char *source_number(float x, char out[32]);
 void source_step(int what, int function, const char *to, const char *a, const char *b, const char *c, str *text);
 

@@ -145,7 +145,7 @@ typedef struct {
 /* Row i is row i % PROOF_KINDS. */
 static void *rows_that_repeat(const product *p)
 {
-    size_t one = dtype_size((dtype)p->type), row = (size_t)p->row_a * one, all = PROOF_ROWS * row;
+    size_t one = dtype_size(p->type), row = (size_t)p->row_a * one, all = PROOF_ROWS * row;
     char *host = xcalloc(all, 1);
     rng r = rng_seed(1, 0);
     for (int64_t i = 0; i < PROOF_KINDS * p->row_a; i++) {
@@ -169,7 +169,7 @@ static trial trial_of(const product *p, lt_plan *x)
     int64_t rows = p->exact ? PROOF_ROWS : p->m;
     if (p->exact) t.p.a = t.a = rows_that_repeat(p), t.p.m = LT_EXACT_ROWS;
     if (p->exact || p->beta != 0) { /* else c is written again by the product itself */
-        size_t bytes = (size_t)((p->batch - 1) * p->step_c + rows * p->row_c) * dtype_size((dtype)p->type_c);
+        size_t bytes = (size_t)((p->batch - 1) * p->step_c + rows * p->row_c) * dtype_size(p->type_c);
         t.p.c = t.c = gpu_alloc(bytes);
         gpu_zero(t.c, bytes);
     }
@@ -192,8 +192,7 @@ static int run_trial(void *arg)
 static bool same_bits(trial *t)
 {
     static const int64_t some[] = {PROOF_ROWS, 1, PROOF_KINDS, LT_EXACT_ROWS};
-    size_t row = (size_t)t->p.row_c * dtype_size((dtype)t->p.type_c),
-           used = (size_t)t->p.n * dtype_size((dtype)t->p.type_c);
+    size_t row = (size_t)t->p.row_c * dtype_size(t->p.type_c), used = (size_t)t->p.n * dtype_size(t->p.type_c);
     size_t bytes = PROOF_KINDS * row;
     char *expected = xmalloc(bytes), *found = xmalloc(bytes);
     bool same = true;

@@ -141,10 +141,10 @@ void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char
 }
 #define SET(kind, at, attribute, value) TRY(lt.cublasLt##kind##SetAttribute((at), (attribute), &(value), sizeof(value)))
 
-static cudaDataType_t number_of(int type) { return type == 2 ? CUDA_R_16BF : CUDA_R_32F; }
+static cudaDataType_t number_of(dtype type) { return type == BF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
 /* A stored matrix of so many rows: the library's columns. */
-static cublasStatus_t layout(const product *p, cublasLtMatrixLayout_t *at, int type, int64_t rows, int64_t width,
+static cublasStatus_t layout(const product *p, cublasLtMatrixLayout_t *at, dtype type, int64_t rows, int64_t width,
                              int64_t row, int64_t step)
 {
     TRY(lt.cublasLtMatrixLayoutCreate(at, number_of(type), (uint64_t)width, (uint64_t)rows, row));

@@ -1,9 +1,10 @@
-/* elementwise.cu - ADD .. MAP_BACK with broadcasting, CAST, DROPOUT.
+/* elementwise.cu - ADD to WHERE and RELU_BACK with broadcasting, BROADCAST_TO, CAST, ASSIGN, STATE_WRITE, DROPOUT.
  *
  * All are bound by memory: a thread moves 16 bytes at a time where the last axis and the addresses allow it.
  */
 #include "tensor/cuda/vec8.h"
 #include "tensor/cuda/functions.h"
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/threads.h"
 
 namespace
@@ -31,11 +32,22 @@ template <class T, int V> __device__ __forceinline__ void write(T *p, const floa
     *(pack<T, V> *)p = x;
 }
 
+/* y = what(x[0], x[1], x[2]) with broadcasting, `what` an operation of op.h. y is contiguous with axes `dim`;
+ * step[i][a] is the stride of input i along axis a [elements], 0 if it repeats; the last step may be 0, 1, or any
+ * number. MUL_SCALAR and ADD_SCALAR take `by`, MAP and MAP_BACK `function`. y may be x[0] if both have the same layout.
+ */
+struct elements {
+    void *y;
+    const void *x[3];
+    int64_t dim[4], step[3][4];
+    int what, function, n_in;
+    float by;
+};
+
 /* ---- arithmetic ---- */
 
 template <class T, int V>
-__device__ __forceinline__ void combine(const gpu_elementwise &e, T *y, const T *a, const T *b, int64_t a_step,
-                                        int64_t b_step)
+__device__ __forceinline__ void combine(const elements &e, T *y, const T *a, const T *b, int64_t a_step, int64_t b_step)
 {
     float u[V], v[V];
     read<T, V>(a, a_step, u);
@@ -48,7 +60,7 @@ __device__ __forceinline__ void combine(const gpu_elementwise &e, T *y, const T 
 }
 
 /* One line of n numbers; what is left after groups of V is done one by one. */
-template <class T, int V> __global__ void flat(gpu_elementwise e, int64_t n)
+template <class T, int V> __global__ void elementwise_line(elements e, int64_t n)
 {
     T *y = (T *)e.y;
     const T *a = (const T *)e.x[0], *b = (const T *)e.x[1];
@@ -61,7 +73,7 @@ template <class T, int V> __global__ void flat(gpu_elementwise e, int64_t n)
 }
 
 /* Several axes, the last a multiple of V. */
-template <class T, int V, class Index> __global__ void along_axes(gpu_elementwise e, int64_t n)
+template <class T, int V, class Index> __global__ void elementwise_axes(elements e, int64_t n)
 {
     Index d1 = (Index)e.dim[1], d2 = (Index)e.dim[2], d3 = (Index)(e.dim[3] / V);
     const int64_t *s = e.step[0], *t = e.step[1];
@@ -76,12 +88,12 @@ template <class T, int V, class Index> __global__ void along_axes(gpu_elementwis
 
 /* ---- functions ---- */
 
-template <int V> __device__ __forceinline__ void apply(const gpu_elementwise &e, int64_t at)
+template <int V> __device__ __forceinline__ void apply(const elements &e, int64_t at)
 {
     const float *x = (const float *)e.x[0], *y = (const float *)e.x[1], *d = (const float *)e.x[2];
     float u[V], v[V], w[V];
     read<float, V>(x + at, 1, u);
-    if (e.what == GPU_MAP) {
+    if (e.what == OP_MAP) {
         UNROLL for (int j = 0; j < V; j++) u[j] = function_of(e.function, u[j]);
     } else {
         read<float, V>(y + at, 1, v);
@@ -90,7 +102,7 @@ template <int V> __device__ __forceinline__ void apply(const gpu_elementwise &e,
     }
     write<float, V>((float *)e.y + at, u);
 }
-template <int V> __global__ void functions(gpu_elementwise e, int64_t n)
+template <int V> __global__ void map(elements e, int64_t n)
 {
     int64_t whole = n / V, rest = whole * V + my_thread();
     for (int64_t i = my_thread(); i < whole; i += all_threads()) apply<V>(e, i * V);
@@ -98,7 +110,7 @@ template <int V> __global__ void functions(gpu_elementwise e, int64_t n)
 }
 
 /* Three inputs of any strides. */
-template <class Index> __global__ void where(gpu_elementwise e, int64_t n)
+template <class Index> __global__ void where(elements e, int64_t n)
 {
     Index d1 = (Index)e.dim[1], d2 = (Index)e.dim[2], d3 = (Index)e.dim[3];
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
@@ -111,24 +123,60 @@ template <class Index> __global__ void where(gpu_elementwise e, int64_t n)
                 ((const float *)
                      e.x[k])[(int64_t)p.i3 * s[0] + (int64_t)p.i2 * s[1] + (int64_t)p.i1 * s[2] + (int64_t)p.i0 * s[3]];
         }
-        ((float *)e.y)[i] = gradient_of(GPU_WHERE, x[0], x[1], x[2]);
+        ((float *)e.y)[i] = where_of(x[0], x[1], x[2]);
     }
 }
 
 /* ---- which kernel ---- */
 
-template <class T, int V> int run(const gpu_elementwise &e, int64_t n)
+template <class T, int V> int run(const elements &e, int64_t n)
 {
     bool one_line = e.dim[0] * e.dim[1] * e.dim[2] == 1, wide = aligned16(e.y);
     for (int i = 0; i < e.n_in; i++) wide = wide && (e.step[i][3] == 0 || (e.step[i][3] == 1 && aligned16(e.x[i])));
-    if (one_line && wide && n >= V) return LAUNCH((flat<T, V>), blocks_for(n / V), THREADS, 0, e, n);
-    if (one_line) return LAUNCH((flat<T, 1>), blocks_for(n), THREADS, 0, e, n);
+    if (one_line && wide && n >= V) return LAUNCH((elementwise_line<T, V>), blocks_for(n / V), THREADS, 0, e, n);
+    if (one_line) return LAUNCH((elementwise_line<T, 1>), blocks_for(n), THREADS, 0, e, n);
     bool small = COUNTS_IN_32(n);
     if (wide && e.dim[3] % V == 0)
-        return small ? LAUNCH((along_axes<T, V, unsigned>), blocks_for(n / V), THREADS, 0, e, n)
-                     : LAUNCH((along_axes<T, V, uint64_t>), blocks_for(n / V), THREADS, 0, e, n);
-    return small ? LAUNCH((along_axes<T, 1, unsigned>), blocks_for(n), THREADS, 0, e, n)
-                 : LAUNCH((along_axes<T, 1, uint64_t>), blocks_for(n), THREADS, 0, e, n);
+        return small ? LAUNCH((elementwise_axes<T, V, unsigned>), blocks_for(n / V), THREADS, 0, e, n)
+                     : LAUNCH((elementwise_axes<T, V, uint64_t>), blocks_for(n / V), THREADS, 0, e, n);
+    return small ? LAUNCH((elementwise_axes<T, 1, unsigned>), blocks_for(n), THREADS, 0, e, n)
+                 : LAUNCH((elementwise_axes<T, 1, uint64_t>), blocks_for(n), THREADS, 0, e, n);
+}
+
+int run_elementwise(const elements &e, dtype type, int64_t n)
+{
+    if (e.what == OP_WHERE)
+        return COUNTS_IN_32(n) ? LAUNCH(where<unsigned>, blocks_for(n), THREADS, 0, e, n)
+                               : LAUNCH(where<uint64_t>, blocks_for(n), THREADS, 0, e, n);
+    if (e.what == OP_MAP || e.what == OP_MAP_BACK) {
+        bool wide = n >= 4 && (e.what == OP_MAP ? aligned16(e.y, e.x[0]) : aligned16(e.y, e.x[0], e.x[1], e.x[2]));
+        return wide ? LAUNCH(map<4>, blocks_for(n / 4), THREADS, 0, e, n)
+                    : LAUNCH(map<1>, blocks_for(n), THREADS, 0, e, n);
+    }
+    return type == BF16 ? run<bf16, 8>(e, n) : run<float, 4>(e, n);
+}
+
+/* Joins adjacent axes that are contiguous in every input. */
+void join_axes(elements *g)
+{
+    elements j = *g;
+    int at = 4;
+    for (int a = 3; a >= 0; a--) {
+        if (g->dim[a] == 1) continue;
+        bool goes_on = at < 4;
+        for (int i = 0; i < g->n_in && goes_on; i++) goes_on = g->step[i][a] == j.step[i][at] * j.dim[at];
+        if (goes_on) {
+            j.dim[at] *= g->dim[a];
+            continue;
+        }
+        j.dim[--at] = g->dim[a];
+        for (int i = 0; i < g->n_in; i++) j.step[i][at] = g->step[i][a];
+    }
+    while (--at >= 0) {
+        j.dim[at] = 1;
+        for (int i = 0; i < g->n_in; i++) j.step[i][at] = 0;
+    }
+    *g = j;
 }
 
 /* ---- CAST, DROPOUT: eight at a time ---- */
@@ -173,45 +221,90 @@ __global__ void dropout(T *y, const T *x, int64_t n, unsigned place, unsigned le
             put8<false>(y + i, n - i, v);
     }
 }
-template <class T> int run_dropout(void *y, const void *x, int64_t n, unsigned place, unsigned least, float scale)
+template <class T> int run_dropout(const view *y, const view *x, gpu_dropping d)
 {
+    int64_t n = count_of(y);
     dim3 grid = blocks_for((n + 7) / 8);
-    return aligned16(x, y) ? LAUNCH((dropout<true, T>), grid, THREADS, 0, (T *)y, (const T *)x, n, place, least, scale,
-                                    gpu_counters())
-                           : LAUNCH((dropout<false, T>), grid, THREADS, 0, (T *)y, (const T *)x, n, place, least, scale,
-                                    gpu_counters());
+    T *to = (T *)y->data;
+    const T *from = (const T *)x->data;
+    return aligned16(to, from)
+               ? LAUNCH((dropout<true, T>), grid, THREADS, 0, to, from, n, d.place, d.least, d.scale, gpu_counters())
+               : LAUNCH((dropout<false, T>), grid, THREADS, 0, to, from, n, d.place, d.least, d.scale, gpu_counters());
 }
 } // namespace
 
-extern "C" int gpu_run_elementwise(const gpu_elementwise *given)
+static int elementwise(const call *k, err *e)
 {
-    gpu_elementwise e = *given;
-    int64_t n = e.dim[0] * e.dim[1] * e.dim[2] * e.dim[3];
-    if (n <= 0) return gpu_launched();
-    if (e.what == GPU_MAP_BACK && e.function == GPU_WHERE)
-        return COUNTS_IN_32(n) ? LAUNCH(where<unsigned>, blocks_for(n), THREADS, 0, e, n)
-                               : LAUNCH(where<uint64_t>, blocks_for(n), THREADS, 0, e, n);
-    if (e.what == GPU_MAP || e.what == GPU_MAP_BACK) {
-        bool wide = n >= 4 && (e.what == GPU_MAP ? aligned16(e.y, e.x[0]) : aligned16(e.y, e.x[0], e.x[1], e.x[2]));
-        return wide ? LAUNCH(functions<4>, blocks_for(n / 4), THREADS, 0, e, n)
-                    : LAUNCH(functions<1>, blocks_for(n), THREADS, 0, e, n);
+    const view *y = &k->out[0];
+    elements g = {};
+    g.y = y->data, g.what = k->op, g.n_in = k->n_in;
+    if (k->op == OP_MUL_SCALAR || k->op == OP_ADD_SCALAR) g.by = (float)k->a.MUL_SCALAR.by;
+    if (k->op == OP_MAP || k->op == OP_MAP_BACK) g.function = (int)k->a.MAP.function;
+    bool known =
+        y->type == F32 || (y->type == BF16 && (k->op == OP_ADD || k->op == OP_RELU_BACK || k->op == OP_BROADCAST_TO));
+    memcpy(g.dim, y->dim, sizeof g.dim);
+    for (int i = 0; i < k->n_in; i++) {
+        if (!known || k->in[i].type != y->type) return no_kernel(k, e);
+        g.x[i] = k->in[i].data;
+        strides_of(&k->in[i], g.step[i]);
     }
-    return e.type == 2 ? run<bf16, 8>(e, n) : run<float, 4>(e, n);
+    if (!count_of(y)) return launched(gpu_launched(), e);
+    join_axes(&g);
+    return launched(run_elementwise(g, y->type, count_of(y)), e);
 }
+#define ELEMENTWISE(NAME)                                                                                              \
+    int cuda_##NAME(const call *k, err *e) { return elementwise(k, e); }
+ELEMENTWISE(ADD)
+ELEMENTWISE(SUB)
+ELEMENTWISE(MUL)
+ELEMENTWISE(DIV)
+ELEMENTWISE(MINIMUM)
+ELEMENTWISE(LESS_THAN)
+ELEMENTWISE(MUL_SCALAR)
+ELEMENTWISE(ADD_SCALAR)
+ELEMENTWISE(WHERE)
+ELEMENTWISE(RELU_BACK)
+ELEMENTWISE(BROADCAST_TO)
 
-extern "C" int gpu_CAST(void *y, int y_type, const void *x, int x_type, int64_t n)
+static int apply_map(const call *k, err *e)
 {
-    if (n <= 0 || (x == y && x_type == y_type)) return gpu_launched();
-    if (x_type == y_type) {
-        gpu_copy(y, x, (size_t)n * (y_type == 2 ? 2 : 4));
-        return gpu_launched();
-    }
-    return y_type == 2 ? run_cast<bf16, float>(y, x, n) : run_cast<float, bf16>(y, x, n);
+    if (k->a.MAP.function < AB_EXP || k->a.MAP.function > AB_RECIP)
+        return fail(e, "unknown function number %lld", (long long)k->a.MAP.function);
+    for (int i = 0; i < k->n_in; i++)
+        if (memcmp(k->in[i].dim, k->out[0].dim, sizeof k->out[0].dim))
+            return fail(e, "the shapes of input %d and the output differ", i);
+    return elementwise(k, e);
 }
+int cuda_MAP(const call *k, err *e) { return apply_map(k, e); }
+int cuda_MAP_BACK(const call *k, err *e) { return apply_map(k, e); }
 
-extern "C" int gpu_DROPOUT(void *y, const void *x, int type, int64_t n, unsigned place, unsigned least, float scale)
+/* ---- CAST, ASSIGN, STATE_WRITE: the same numbers in another place ---- */
+
+static int copy(const call *k, const view *to, const view *from, err *e)
 {
-    if (n <= 0) return gpu_launched();
-    return type == 2 ? run_dropout<bf16>(y, x, n, place, least, scale)
-                     : run_dropout<float>(y, x, n, place, least, scale);
+    bool known = to->type == from->type ? to->type != F64 : is_row_type(to->type) && is_row_type(from->type);
+    if (!known) return fail(e, "the GPU has no copy from %s to %s", dtype_name(from->type), dtype_name(to->type));
+    if (count_of(to) != count_of(from))
+        return fail(e, "%s: %lld numbers do not fit into %lld", op_names[k->op], (long long)count_of(from),
+                    (long long)count_of(to));
+    int64_t n = count_of(to);
+    if (n && to->type != from->type)
+        return launched(to->type == BF16 ? run_cast<bf16, float>(to->data, from->data, n)
+                                         : run_cast<float, bf16>(to->data, from->data, n),
+                        e);
+    if (n && to->data != from->data) gpu_copy(to->data, from->data, bytes_of(to));
+    return launched(gpu_launched(), e);
+}
+int cuda_CAST(const call *k, err *e) { return copy(k, &k->o.CAST.y, &k->i.CAST.x, e); }
+int cuda_ASSIGN(const call *k, err *e) { return copy(k, &k->i.ASSIGN.to, &k->i.ASSIGN.value, e); }
+int cuda_STATE_WRITE(const call *k, err *e) { return copy(k, &k->i.STATE_WRITE.state, &k->i.STATE_WRITE.value, e); }
+
+int cuda_DROPOUT(const call *k, err *e)
+{
+    const view *x = &k->i.DROPOUT.x, *y = &k->o.DROPOUT.y;
+    gpu_dropping d = dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place);
+    if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
+    if (!d.least) return copy(k, y, x, e);
+    if (!count_of(y)) return launched(gpu_launched(), e);
+    return launched(y->type == BF16 ? run_dropout<bf16>(y, x, d) : run_dropout<float>(y, x, d), e);
 }

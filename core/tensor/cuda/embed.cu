@@ -1,8 +1,17 @@
-/* embed.cu - rows of a table by id, positions, dropout (EMBED_TOKENS); its gradient is gpu_sum_rows_by_id of
- * generic.h. */
-#include "tensor/cuda/gpu.h"
+/* embed.cu - EMBED_TOKENS: rows of a table by id, positions, dropout; its gradient is in embedding_back.cu. */
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/rows.h"
+
+/* y [rows,width] = dropout(by * table[id] + positions[place]); zeros for id < 0, NaN for an id past the table's `words`
+ * rows (which the host cannot check). positions [n,width] with place [rows] may be NULL; NaN for an invalid place. */
+struct embed_call {
+    int64_t rows, words, width, n;
+    const float *table, *positions;
+    const int32_t *id, *place;
+    float by;
+    void *y;
+    gpu_dropping drop;
+};
 
 /* Eight columns of row `row` of a table; zeros for a row below 0, NaN for one past the end. */
 template <bool VECTOR>
@@ -17,7 +26,7 @@ __device__ __forceinline__ void take_row(const float *table, int64_t rows, int64
 
 /* A thread has eight columns of a row; eights: of a row. */
 template <class T, bool VECTOR>
-__global__ void __launch_bounds__(256) embed_rows(gpu_embedding e, int64_t eights, const gpu_counter *counter)
+__global__ void __launch_bounds__(256) embed_tokens(embed_call e, int64_t eights, const gpu_counter *counter)
 {
     philox_key key = key_of(counter, e.drop.place);
     for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < e.rows * eights; i += (int64_t)gridDim.x * 256) {
@@ -37,18 +46,36 @@ __global__ void __launch_bounds__(256) embed_rows(gpu_embedding e, int64_t eight
     }
 }
 
-template <class T> static int embed_of(const gpu_embedding &e)
+template <class T> static int embed_of(const embed_call &e)
 {
     int64_t eights = (e.width + 7) / 8, blocks = (e.rows * eights + 255) / 256,
             most = 16 * (int64_t)gpu_multiprocessors();
     dim3 grid((unsigned)(blocks < most ? blocks : most));
     return e.width % 8 == 0 && aligned16(e.table, e.positions, e.y)
-               ? LAUNCH((embed_rows<T, true>), grid, 256, 0, e, eights, gpu_counters())
-               : LAUNCH((embed_rows<T, false>), grid, 256, 0, e, eights, gpu_counters());
+               ? LAUNCH((embed_tokens<T, true>), grid, 256, 0, e, eights, gpu_counters())
+               : LAUNCH((embed_tokens<T, false>), grid, 256, 0, e, eights, gpu_counters());
 }
 
-extern "C" int gpu_EMBED_TOKENS(const gpu_embedding *e)
+int cuda_EMBED_TOKENS(const call *k, err *e)
 {
-    if (!e->rows || !e->width) return gpu_launched();
-    return e->type == 2 ? embed_of<bf16>(*e) : embed_of<float>(*e);
+    const view *table = &k->i.EMBED_TOKENS.table, *id = &k->i.EMBED_TOKENS.ids,
+               *positions = &k->i.EMBED_TOKENS.positions, *place = &k->i.EMBED_TOKENS.position_ids,
+               *y = &k->o.EMBED_TOKENS.y;
+    if (want_rows("embedding", y, e) || want_type("embedding: the table", table, F32, e) ||
+        want_type("embedding: ids", id, I32, e) || want_type("embedding: positions", positions, F32, e) ||
+        want_type("embedding: places", place, I32, e))
+        return -1;
+    embed_call g = {rows_of(y),
+                    rows_of(table),
+                    width_of(y),
+                    rows_of(positions),
+                    (const float *)table->data,
+                    (const float *)positions->data,
+                    (const int32_t *)id->data,
+                    (const int32_t *)place->data,
+                    (float)k->a.EMBED_TOKENS.scale,
+                    y->data,
+                    dropping_of(k, k->a.EMBED_TOKENS.p, k->a.EMBED_TOKENS.place)};
+    if (!count_of(y)) return launched(gpu_launched(), e);
+    return launched(y->type == BF16 ? embed_of<bf16>(g) : embed_of<float>(g), e);
 }

@@ -1,6 +1,7 @@
 /* embedding_back.cu - gradients of tables whose rows were chosen by ids: EMBEDDING_BACK and EMBED_TOKENS_BACK. */
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/rows_by_id.h"
 #include "tensor/cuda/threads.h"
 
 namespace
@@ -131,7 +132,7 @@ __device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t 
     float *y = r.table + id * r.d + column;
     UNROLL for (int j = 0; j < V; j++) y[j] = (r.onto ? y[j] : 0.f) + r.by * sum[j];
 }
-template <class T, int V> __global__ void sum_chunks(runs r)
+template <class T, int V> __global__ void embedding_back(runs r)
 {
     __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with a neighbour on each side */
     int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
@@ -178,7 +179,7 @@ __device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, 
     }
     return low;
 }
-template <int V> __global__ void sum_parts(runs r)
+template <int V> __global__ void embedding_back_parts(runs r)
 {
     int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
     int64_t end = (chunk + 1) * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
@@ -200,8 +201,8 @@ template <class T, int V> int sum_runs(const runs &r)
     int64_t threads = (r.d / V + 31) / 32 * 32;
     if (threads > MOST) threads = MOST;
     int64_t tiles = (r.d + threads * V - 1) / (threads * V), blocks = (r.T + CHUNK - 1) / CHUNK * tiles;
-    if (LAUNCH((sum_chunks<T, V>), dim3((unsigned)blocks), dim3((unsigned)threads), 0, r)) return -1;
-    return LAUNCH(sum_parts<V>, dim3((unsigned)blocks), dim3((unsigned)threads), 0, r);
+    if (LAUNCH((embedding_back<T, V>), dim3((unsigned)blocks), dim3((unsigned)threads), 0, r)) return -1;
+    return LAUNCH(embedding_back_parts<V>, dim3((unsigned)blocks), dim3((unsigned)threads), 0, r);
 }
 } // namespace
 
@@ -227,17 +228,41 @@ extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gp
     return LAUNCH(find_starts, blocks_for(n_table + 1), THREADS, 0, from_key, T, start, n_table + 1);
 }
 
-extern "C" int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids,
-                                  const int32_t *sorted, int64_t T, int64_t n_table, int64_t d, float by)
+/* table[v] = (onto ? table[v] : 0) + by * sum of the rows i of dy with ids[i] == v, in a fixed order; ids out of range
+ * are ignored. sorted (data NULL: the ids are sorted here): rows in the order of their ids, then these ids. */
+static int sum_rows_by_id(const view *table, bool onto, const view *dy, const view *ids, const view *sorted, double by)
 {
+    int64_t T = rows_of(dy), n_table = rows_of(table), d = width_of(table);
+    float *y = (float *)table->data;
     if (n_table <= 0 || d <= 0) return gpu_launched();
-    if (!onto) gpu_zero(table, (size_t)(n_table * d) * sizeof *table);
+    if (!onto) gpu_zero(y, bytes_of(table));
     if (T <= 0) return gpu_launched();
-    gpu_order o = {sorted, nullptr, sorted + T};
-    if (!sorted && gpu_rows_by_id(ids, T, n_table, &o)) return -1;
+    const int32_t *given = sorted ? (const int32_t *)sorted->data : nullptr;
+    gpu_order o = {given, nullptr, given ? given + T : nullptr};
+    if (!given && gpu_rows_by_id((const int32_t *)ids->data, T, n_table, &o)) return -1;
     float *part = (float *)gpu_scratch(SCRATCH_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
-    runs r = {table, part, dy, o.order, o.key, T, n_table, d, by, onto != 0};
-    bool fours = d % 4 == 0 && aligned16(table, dy);
-    if (dy_type == 2) return fours ? sum_runs<bf16, 4>(r) : sum_runs<bf16, 1>(r);
+    runs r = {y, part, dy->data, o.order, o.key, T, n_table, d, (float)by, onto};
+    bool fours = d % 4 == 0 && aligned16(y, dy->data);
+    if (dy->type == BF16) return fours ? sum_runs<bf16, 4>(r) : sum_runs<bf16, 1>(r);
     return fours ? sum_runs<float, 4>(r) : sum_runs<float, 1>(r);
+}
+
+int cuda_EMBEDDING_BACK(const call *k, err *e)
+{
+    const view *dy = &k->i.EMBEDDING_BACK.dy, *ids = &k->i.EMBEDDING_BACK.ids, *y = &k->o.EMBEDDING_BACK.y;
+    if (y->type != F32 || dy->type != F32 || ids->type != I32) return no_kernel(k, e);
+    return launched(sum_rows_by_id(y, false, dy, ids, nullptr, 1), e);
+}
+
+int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
+{
+    const view *base = &k->i.EMBED_TOKENS_BACK.base, *dy = &k->i.EMBED_TOKENS_BACK.dy,
+               *ids = &k->i.EMBED_TOKENS_BACK.ids, *sorted = &k->i.EMBED_TOKENS_BACK.sorted,
+               *y = &k->o.EMBED_TOKENS_BACK.y;
+    if (want_type("gradient of embedding: sorted ids", sorted, I32, e) || want_rows("gradient of embedding", dy, e) ||
+        want_type("gradient of embedding: the base", base, F32, e) ||
+        want_type("gradient of embedding: the sums", y, F32, e) || want_type("gradient of embedding: ids", ids, I32, e))
+        return -1;
+    if (base->data && base->data != y->data) gpu_copy(y->data, base->data, bytes_of(y));
+    return launched(sum_rows_by_id(y, base->data != nullptr, dy, ids, sorted, k->a.EMBED_TOKENS.scale), e);
 }

@@ -5,40 +5,40 @@
 #ifndef ABLATE_CUDA_FUNCTIONS_H
 #define ABLATE_CUDA_FUNCTIONS_H
 #include "tensor/cuda/gpu.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/graph/op.h"
 
-/* MUL_SCALAR and ADD_SCALAR take their constant as b. */
+/* Operations of op.h with one or two operands; MUL_SCALAR and ADD_SCALAR take their constant as b. */
 __device__ __forceinline__ float arithmetic(int what, float a, float b)
 {
     switch (what) {
-    case GPU_ADD:
-    case GPU_ADD_SCALAR: return a + b;
-    case GPU_SUB: return a - b;
-    case GPU_MUL:
-    case GPU_MUL_SCALAR: return __fmul_rn(a, b);
-    case GPU_DIV: return a / b;
-    case GPU_MINIMUM: return b < a ? b : a;
-    case GPU_LESS_THAN: return a < b ? 1.f : 0.f;
-    case GPU_RELU_BACK: return a > 0 ? b : 0.f;
-    default: return a; /* COPY */
+    case OP_ADD:
+    case OP_ADD_SCALAR: return a + b;
+    case OP_SUB: return a - b;
+    case OP_MUL:
+    case OP_MUL_SCALAR: return __fmul_rn(a, b);
+    case OP_DIV: return a / b;
+    case OP_MINIMUM: return b < a ? b : a;
+    case OP_LESS_THAN: return a < b ? 1.f : 0.f;
+    case OP_RELU_BACK: return a > 0 ? b : 0.f;
+    default: return a; /* BROADCAST_TO */
     }
 }
 
 __device__ __forceinline__ float function_of(int function, float x)
 {
     switch (function) {
-    case GPU_EXP: return expf(x);
-    case GPU_LOG: return logf(x);
-    case GPU_TANH: return tanhf(x);
-    case GPU_SIGMOID: return 1 / (1 + expf(-x));
-    case GPU_RELU: return x < 0 ? 0 : x;
-    case GPU_SQRT: return sqrtf(x);
-    case GPU_SQUARE: return __fmul_rn(x, x);
-    case GPU_ABS: return x < 0 ? -x : x + 0;
-    case GPU_SIGN: return (float)((x > 0) - (x < 0));
-    case GPU_COS: return cosf(x);
-    case GPU_SIN: return sinf(x);
-    case GPU_ELU1: return x > 0 ? x + 1 : expf(x);
+    case AB_EXP: return expf(x);
+    case AB_LOG: return logf(x);
+    case AB_TANH: return tanhf(x);
+    case AB_SIGMOID: return 1 / (1 + expf(-x));
+    case AB_RELU: return x < 0 ? 0 : x;
+    case AB_SQRT: return sqrtf(x);
+    case AB_SQUARE: return __fmul_rn(x, x);
+    case AB_ABS: return x < 0 ? -x : x + 0;
+    case AB_SIGN: return (float)((x > 0) - (x < 0));
+    case AB_COS: return cosf(x);
+    case AB_SIN: return sinf(x);
+    case AB_ELU1: return x > 0 ? x + 1 : expf(x);
     default: return 1 / x;
     }
 }
@@ -47,20 +47,33 @@ __device__ __forceinline__ float function_of(int function, float x)
 __device__ __forceinline__ float gradient_of(int function, float x, float y, float d)
 {
     switch (function) {
-    case GPU_EXP: return __fmul_rn(d, y);
-    case GPU_LOG: return d / x;
-    case GPU_TANH: return __fmul_rn(d, 1 - __fmul_rn(y, y));
-    case GPU_SIGMOID: return __fmul_rn(d, __fmul_rn(y, 1 - y));
-    case GPU_RELU: return x > 0 ? d : 0;
-    case GPU_SQRT: return d / __fmul_rn(2, y);
-    case GPU_SQUARE: return __fmul_rn(__fmul_rn(d, 2), x);
-    case GPU_ABS: return x > 0 ? d : x < 0 ? -d : 0;
-    case GPU_SIGN: return __fmul_rn(0, d);
-    case GPU_COS: return __fmul_rn(-d, sinf(x));
-    case GPU_SIN: return __fmul_rn(d, cosf(x));
-    case GPU_ELU1: return x > 0 ? d : __fmul_rn(d, y);
-    case GPU_WHERE: return x != 0 ? y : d;
+    case AB_EXP: return __fmul_rn(d, y);
+    case AB_LOG: return d / x;
+    case AB_TANH: return __fmul_rn(d, 1 - __fmul_rn(y, y));
+    case AB_SIGMOID: return __fmul_rn(d, __fmul_rn(y, 1 - y));
+    case AB_RELU: return x > 0 ? d : 0;
+    case AB_SQRT: return d / __fmul_rn(2, y);
+    case AB_SQUARE: return __fmul_rn(__fmul_rn(d, 2), x);
+    case AB_ABS: return x > 0 ? d : x < 0 ? -d : 0;
+    case AB_SIGN: return __fmul_rn(0, d);
+    case AB_COS: return __fmul_rn(-d, sinf(x));
+    case AB_SIN: return __fmul_rn(d, cosf(x));
+    case AB_ELU1: return x > 0 ? d : __fmul_rn(d, y);
     default: return __fmul_rn(__fmul_rn(-d, y), y);
     }
+}
+
+__device__ __forceinline__ float where_of(float condition, float a, float b) { return condition != 0 ? a : b; }
+
+/* The others: MAP of x, MAP_BACK and WHERE of all three. */
+__device__ __forceinline__ bool applies_function(int what)
+{
+    return what == OP_MAP || what == OP_MAP_BACK || what == OP_WHERE;
+}
+__device__ __forceinline__ float apply_function(int what, int function, float x, float y, float d)
+{
+    return what == OP_MAP     ? function_of(function, x)
+           : what == OP_WHERE ? where_of(x, y, d)
+                              : gradient_of(function, x, y, d);
 }
 #endif

@@ -1,12 +1,19 @@
 /* gather.cu - GATHER and SCATTER_ADD: numbers chosen by ids, and added by ids. */
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/threads.h"
 
 namespace
 {
+/* Ids [..,n_q,n_k] for rows [a,heads,n_q]: step[i] is the stride of axis i in rows of ids (0: shared). n: ids are in 0
+ * .. n - 1. */
+struct chosen {
+    const int32_t *ids;
+    int64_t n_q, n_k, heads, step[2], n;
+};
+
 /* The ids of row r. */
-template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(const gpu_chosen &by, Index r)
+template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(const chosen &by, Index r)
 {
     Index plane = r / (Index)by.n_q, a = plane / (Index)by.heads;
     int64_t row = (int64_t)(r - plane * (Index)by.n_q) + (int64_t)a * by.step[0] +
@@ -15,7 +22,7 @@ template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(cons
 }
 
 template <class T, class Index> /* T: float */
-__global__ void gather(T *y, const T *x, gpu_chosen by, int64_t n)
+__global__ void gather(T *y, const T *x, chosen by, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         Index r = (Index)i / (Index)by.n_k;
@@ -24,7 +31,7 @@ __global__ void gather(T *y, const T *x, gpu_chosen by, int64_t n)
     }
 }
 /* A warp a row: its keys pass by, 32 at a time, and every lane takes those of its EACH buckets. */
-template <int EACH> __global__ void scatter_add(float *y, const float *x, int64_t rows, gpu_chosen by)
+template <int EACH> __global__ void scatter_add(float *y, const float *x, int64_t rows, chosen by)
 {
     const int64_t n_k = by.n_k, n = by.n;
     __shared__ float value[WARPS][32];
@@ -46,18 +53,41 @@ template <int EACH> __global__ void scatter_add(float *y, const float *x, int64_
                 sum[j];
         }
 }
+
+chosen chosen_by(const view *x, const view *ids, int64_t n)
+{
+    chosen by = {(const int32_t *)ids->data, ids->dim[2], ids->dim[3], x->dim[1], {}, n};
+    int64_t step[4];
+    strides_of(ids, step);
+    for (int i = 0; i < 2; i++) by.step[i] = by.n_k ? step[i] / by.n_k : 0;
+    return by;
+}
 } // namespace
 
-extern "C" int gpu_GATHER(float *y, const float *x, int64_t rows, gpu_chosen by)
+/* NaN for an invalid id. */
+int cuda_GATHER(const call *k, err *e)
 {
-    int64_t n = rows * by.n_k;
-    return n > 0 ? LAUNCH_INDEX(gather, float, n, y, x, by, n) : gpu_launched();
+    const view *x = &k->i.GATHER.x, *ids = &k->i.GATHER.ids, *y = &k->o.GATHER.y;
+    if (y->type != F32 || x->type != F32 || ids->type != I32) return no_kernel(k, e);
+    chosen by = chosen_by(x, ids, width_of(x));
+    int64_t n = rows_of(y) * by.n_k;
+    if (n <= 0) return launched(gpu_launched(), e);
+    return launched(LAUNCH_INDEX(gather, float, n, (float *)y->data, (const float *)x->data, by, n), e);
 }
-extern "C" int gpu_SCATTER_ADD(float *y, const float *x, int64_t rows, gpu_chosen by)
+
+/* Each sum by rising key. */
+int cuda_SCATTER_ADD(const call *k, err *e)
 {
-    if (rows * by.n <= 0) return gpu_launched();
+    const view *p = &k->i.SCATTER_ADD.p, *ids = &k->i.SCATTER_ADD.ids, *out = &k->o.SCATTER_ADD.y;
+    if (out->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
+    chosen by = chosen_by(p, ids, width_of(out));
+    int64_t rows = rows_of(out);
+    float *y = (float *)out->data;
+    const float *x = (const float *)p->data;
+    if (!count_of(out)) return launched(gpu_launched(), e);
     dim3 grid = blocks_for_warps(rows);
-    return by.n <= 32   ? LAUNCH(scatter_add<1>, grid, THREADS, 0, y, x, rows, by)
-           : by.n <= 64 ? LAUNCH(scatter_add<2>, grid, THREADS, 0, y, x, rows, by)
-                        : LAUNCH(scatter_add<4>, grid, THREADS, 0, y, x, rows, by);
+    return launched(by.n <= 32   ? LAUNCH(scatter_add<1>, grid, THREADS, 0, y, x, rows, by)
+                    : by.n <= 64 ? LAUNCH(scatter_add<2>, grid, THREADS, 0, y, x, rows, by)
+                                 : LAUNCH(scatter_add<4>, grid, THREADS, 0, y, x, rows, by),
+                    e);
 }

@@ -1,4 +1,4 @@
-/* norm.cu - layer normalisation of a residual sum with its dropout, its gradient, DROPOUT_ADD, and sums over rows.
+/* norm.cu - NORM (layer normalisation of a residual sum with its dropout), NORM_BACK, DROPOUT_ADD and COLUMN_SUM.
  *
  * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. WHOLE:
  * rows have exactly 256 PER columns, and none is compared with the width. Wider rows take a block each and are read
@@ -6,7 +6,7 @@
  */
 #include "tensor/cuda/parts.h"
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/rows.h"
+#include "tensor/cuda/ops.h"
 
 enum {
     WARPS = 4,
@@ -237,7 +237,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) 
 /* ---- sums over rows ---- */
 
 /* Part blockIdx.y of the sums of 256 columns over rows; of two sums (d gain, d bias) when there are statistics. */
-template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 * BACK_WARPS) sum_rows(norm_call<T> a)
+template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 * BACK_WARPS) column_sum(norm_call<T> a)
 {
     __align__(16) __shared__ float shared[BACK_WARPS][8 * 32];
     int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
@@ -281,7 +281,7 @@ template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 
 
 /* ---- DROPOUT_ADD ---- */
 
-template <class T, bool VECTOR> __global__ void __launch_bounds__(256) drop_add(int64_t n, norm_call<T> a)
+template <class T, bool VECTOR> __global__ void __launch_bounds__(256) dropout_add(int64_t n, norm_call<T> a)
 {
     int64_t step = 8 * (int64_t)gridDim.x * 256;
     for (int64_t at = 8 * ((int64_t)blockIdx.x * 256 + threadIdx.x); at < n; at += step) {
@@ -342,14 +342,14 @@ template <class T> static int norm_of(norm_call<T> a)
                   : LAUNCH((norm_wide<T, false>), grid, WIDE_THREADS, 0, a);
 }
 
-template <class T> static int colsum_of(norm_call<T> a)
+template <class T> static int column_sum_of(norm_call<T> a)
 {
     int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
     dim3 grid((unsigned)strips, (unsigned)parts);
     if (strips * parts_tickets(parts) > GPU_TICKETS)
         return gpu_refuse("sums over rows: too many columns for the available tickets");
-    return a.width % 8 == 0 && aligned16(a.x) ? LAUNCH((sum_rows<T, true, false>), grid, 32 * BACK_WARPS, 0, a)
-                                              : LAUNCH((sum_rows<T, false, false>), grid, 32 * BACK_WARPS, 0, a);
+    return a.width % 8 == 0 && aligned16(a.x) ? LAUNCH((column_sum<T, true, false>), grid, 32 * BACK_WARPS, 0, a)
+                                              : LAUNCH((column_sum<T, false, false>), grid, 32 * BACK_WARPS, 0, a);
 }
 
 template <class T> static int norm_back_wide_of(norm_call<T> a, bool vector)
@@ -361,11 +361,11 @@ template <class T> static int norm_back_wide_of(norm_call<T> a, bool vector)
     int rc = vector ? LAUNCH((norm_back_wide<T, true>), grid, WIDE_THREADS, 0, a)
                     : LAUNCH((norm_back_wide<T, false>), grid, WIDE_THREADS, 0, a);
     if (rc) return rc;
-    rc = vector ? LAUNCH((sum_rows<T, true, true>), columns, 32 * BACK_WARPS, 0, a)
-                : LAUNCH((sum_rows<T, false, true>), columns, 32 * BACK_WARPS, 0, a);
+    rc = vector ? LAUNCH((column_sum<T, true, true>), columns, 32 * BACK_WARPS, 0, a)
+                : LAUNCH((column_sum<T, false, true>), columns, 32 * BACK_WARPS, 0, a);
     if (rc || !a.total[2]) return rc;
     a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
-    return colsum_of(a);
+    return column_sum_of(a);
 }
 
 template <class T> static int norm_back_of(norm_call<T> a)
@@ -378,17 +378,10 @@ template <class T> static int norm_back_of(norm_call<T> a)
                               : OF_ROWS(norm_back_rows, 2, BACK_WARPS, grid, WITH 3);
     if (BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2) || !a.total[2]) return gpu_launched();
     a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
-    return colsum_of(a);
+    return column_sum_of(a);
 }
 
-template <class T> static int dropadd_of(int64_t n, norm_call<T> a)
-{
-    dim3 grid((unsigned)least_of(up(n, 8 * 256), 8 * (int64_t)gpu_multiprocessors()));
-    return aligned16(a.x, a.s, a.y) ? LAUNCH((drop_add<T, true>), grid, 256, 0, n, a)
-                                    : LAUNCH((drop_add<T, false>), grid, 256, 0, n, a);
-}
-
-template <class T> static norm_call<T> norm_call_of(int64_t rows, int64_t width, const void *x, gpu_dropping drop)
+template <class T> static norm_call<T> norm_call_of(const void *x, int64_t rows, int64_t width, gpu_dropping drop)
 {
     norm_call<T> a = norm_call<T>();
     a.rows = rows, a.width = width, a.x = (const T *)x, a.drop = drop, a.counter = gpu_counters(),
@@ -396,87 +389,99 @@ template <class T> static norm_call<T> norm_call_of(int64_t rows, int64_t width,
     return a;
 }
 
-template <class T>
-static int norm_typed(int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias,
-                      void *y, void *z, float *stats, float eps, gpu_dropping drop)
+/* KERNEL<T>(...) for rows of that type. */
+#define BY_TYPE(type, name, ...) ((type) == BF16 ? name<bf16>(__VA_ARGS__) : name<float>(__VA_ARGS__))
+
+template <class T> static int norm_typed(const call *k)
 {
-    norm_call<T> a = norm_call_of<T>(rows, width, x, drop);
-    a.s = (const T *)s, a.gain = gain, a.bias = bias, a.y = (T *)y, a.z = s ? (T *)z : nullptr, a.stats = stats,
-    a.eps = eps;
+    const view *x = &k->i.NORM.x;
+    norm_call<T> a = norm_call_of<T>(x->data, rows_of(x), width_of(x), dropping_of(k, k->a.NORM.p, k->a.NORM.place));
+    a.s = (const T *)k->i.NORM.s.data, a.y = (T *)k->o.NORM.y.data, a.z = a.s ? (T *)k->o.NORM.z.data : nullptr;
+    a.gain = (const float *)k->i.NORM.gain.data, a.bias = (const float *)k->i.NORM.bias.data;
+    a.stats = (float *)k->o.NORM.stats.data, a.eps = (float)k->a.NORM.eps;
     return norm_of(a);
 }
 
-template <class T>
-static int norm_back_typed(int64_t rows, int64_t width, const void *z, const float *stats, const float *gain,
-                           const void *dy, void *dz, void *ds, float *dgain, float *dbias, float *ds_sums,
-                           gpu_dropping drop, float *sums)
+int cuda_NORM(const call *k, err *e)
 {
-    norm_call<T> a = norm_call_of<T>(rows, width, z, drop);
-    a.dy = (const T *)dy, a.gain = gain, a.stats = (float *)stats, a.y = (T *)dz, a.z = (T *)ds, a.sums = sums;
-    a.total[0] = dgain, a.total[1] = dbias, a.total[2] = ds_sums;
-    return norm_back_of(a);
+    const view *x = &k->i.NORM.x;
+    if (want_rows("norm", x, e) || want_type("norm: the sublayer's result", &k->i.NORM.s, x->type, e) ||
+        want_type("norm: the gain", &k->i.NORM.gain, F32, e) || want_type("norm: the bias", &k->i.NORM.bias, F32, e) ||
+        want_type("norm: the statistics", &k->o.NORM.stats, F32, e) || want_count("norm", rows_of(x), e))
+        return -1;
+    return launched(count_of(x) ? BY_TYPE(x->type, norm_typed, k) : gpu_launched(), e);
 }
 
-template <class T> static int colsum_typed(int64_t rows, int64_t width, const void *x, float *y, float *sums)
-{
-    norm_call<T> a = norm_call_of<T>(rows, width, x, gpu_dropping());
-    a.sums = sums, a.total[0] = y;
-    return colsum_of(a);
-}
-
-template <class T> static int dropadd_typed(int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)
-{
-    norm_call<T> a = norm_call_of<T>(0, 0, x, drop);
-    a.s = (const T *)s, a.y = (T *)y;
-    return dropadd_of(n, a);
-}
-
-enum { TYPE_BF16 = 2 };
-#define BY_TYPE(name, ...) (type == TYPE_BF16 ? name<bf16>(__VA_ARGS__) : name<float>(__VA_ARGS__))
-
-extern "C" {
-
-int gpu_NORM(int type, int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias,
-             void *y, void *z, float *stats, float eps, gpu_dropping drop)
-{
-    if (!rows || !width) return gpu_launched();
-    return BY_TYPE(norm_typed, rows, width, x, s, gain, bias, y, z, stats, eps, drop);
-}
-
-int gpu_NORM_BACK(int type, int64_t rows, int64_t width, const void *z, const float *stats, const float *gain,
-                  const void *dy, void *dz, void *ds, float *dgain, float *dbias, float *ds_sums, gpu_dropping drop,
-                  float *sums)
-{
-    if (!rows || !width) {
-        gpu_zero(dgain, (size_t)width * sizeof *dgain);
-        gpu_zero(dbias, (size_t)width * sizeof *dbias);
-        if (ds_sums) gpu_zero(ds_sums, (size_t)width * sizeof *ds_sums);
-        return gpu_launched();
-    }
-    return BY_TYPE(norm_back_typed, rows, width, z, stats, gain, dy, dz, ds, dgain, dbias, ds_sums, drop, sums);
-}
-size_t gpu_norm_sums(int64_t rows, int64_t width)
+/* Bytes of the parts of three sums over rows. */
+static size_t norm_sums(int64_t rows, int64_t width)
 {
     int64_t parts = width <= IN_REGISTERS ? norm_parts(rows, width) : column_parts(rows, width);
     return (size_t)(parts * 3 * width) * sizeof(float);
 }
 
-int gpu_DROPOUT_ADD(int type, int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)
+template <class T> static int norm_back_typed(const call *k)
 {
-    if (!n) return gpu_launched();
-    return BY_TYPE(dropadd_typed, n, x, s, y, drop);
+    const view *z = &k->i.NORM_BACK.z;
+    int64_t rows = rows_of(z), width = width_of(z);
+    norm_call<T> a = norm_call_of<T>(z->data, rows, width, dropping_of(k, k->a.NORM.p, k->a.NORM.place));
+    a.dy = (const T *)k->i.NORM_BACK.dy.data, a.gain = (const float *)k->i.NORM_BACK.gain.data;
+    a.stats = (float *)k->i.NORM_BACK.stats.data, a.y = (T *)k->o.NORM_BACK.dz.data;
+    a.z = k->a.NORM.has_sublayer ? (T *)k->o.NORM_BACK.ds.data : nullptr;
+    a.sums = (float *)gpu_scratch(SCRATCH_SUMS, norm_sums(rows, width));
+    a.total[0] = (float *)k->o.NORM_BACK.d_gain.data, a.total[1] = (float *)k->o.NORM_BACK.d_bias.data,
+    a.total[2] = (float *)k->o.NORM_BACK.sums.data;
+    return norm_back_of(a);
 }
 
-int gpu_COLUMN_SUM(int type, int64_t rows, int64_t width, const void *x, float *y, float *sums)
+int cuda_NORM_BACK(const call *k, err *e)
 {
-    if (!rows || !width) {
-        gpu_zero(y, (size_t)width * sizeof *y);
-        return gpu_launched();
-    }
-    return BY_TYPE(colsum_typed, rows, width, x, y, sums);
+    const view *z = &k->i.NORM_BACK.z, *sums[] = {&k->o.NORM_BACK.d_gain, &k->o.NORM_BACK.d_bias, &k->o.NORM_BACK.sums};
+    if (want_rows("gradient of norm", z, e) || want_type("gradient of norm: dy", &k->i.NORM_BACK.dy, z->type, e) ||
+        want_type("gradient of norm: the gain", &k->i.NORM_BACK.gain, F32, e) ||
+        want_type("gradient of norm: the statistics", &k->i.NORM_BACK.stats, F32, e) ||
+        want_type("gradient of norm: d gain", sums[0], F32, e) ||
+        want_type("gradient of norm: d bias", sums[1], F32, e) ||
+        want_type("gradient of norm: sums of ds", sums[2], F32, e) || want_count("gradient of norm", rows_of(z), e))
+        return -1;
+    if (count_of(z)) return launched(BY_TYPE(z->type, norm_back_typed, k), e);
+    for (const view *v : sums)
+        if (v->data) gpu_zero(v->data, bytes_of(v));
+    return launched(gpu_launched(), e);
 }
-size_t gpu_column_sums(int64_t rows, int64_t width)
+
+template <class T> static int dropout_add_typed(const call *k)
 {
-    return (size_t)(column_parts(rows, width) * width) * sizeof(float);
+    const view *x = &k->i.DROPOUT_ADD.x;
+    int64_t n = count_of(x);
+    norm_call<T> a = norm_call_of<T>(x->data, 0, 0, dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place));
+    a.s = (const T *)k->i.DROPOUT_ADD.s.data, a.y = (T *)k->o.DROPOUT_ADD.y.data;
+    dim3 grid((unsigned)least_of(up(n, 8 * 256), 8 * (int64_t)gpu_multiprocessors()));
+    return aligned16(a.x, a.s, a.y) ? LAUNCH((dropout_add<T, true>), grid, 256, 0, n, a)
+                                    : LAUNCH((dropout_add<T, false>), grid, 256, 0, n, a);
 }
+
+int cuda_DROPOUT_ADD(const call *k, err *e)
+{
+    const view *x = &k->i.DROPOUT_ADD.x;
+    if (want_rows("dropadd", x, e) || want_type("dropadd: the sublayer's result", &k->i.DROPOUT_ADD.s, x->type, e))
+        return -1;
+    return launched(count_of(x) ? BY_TYPE(x->type, dropout_add_typed, k) : gpu_launched(), e);
+}
+
+template <class T> static int column_sum_typed(const view *x, float *y)
+{
+    int64_t rows = rows_of(x), width = width_of(x);
+    norm_call<T> a = norm_call_of<T>(x->data, rows, width, gpu_dropping());
+    a.sums = (float *)gpu_scratch(SCRATCH_SUMS, (size_t)(column_parts(rows, width) * width) * sizeof(float));
+    a.total[0] = y;
+    return column_sum_of(a);
+}
+
+int cuda_COLUMN_SUM(const call *k, err *e)
+{
+    const view *x = &k->i.COLUMN_SUM.x, *y = &k->o.COLUMN_SUM.y;
+    if (want_rows("colsum", x, e) || want_type("colsum: the sums", y, F32, e)) return -1;
+    if (count_of(x)) return launched(BY_TYPE(x->type, column_sum_typed, x, (float *)y->data), e);
+    gpu_zero(y->data, bytes_of(y));
+    return launched(gpu_launched(), e);
 }

@@ -1,17 +1,15 @@
-/* ops.h - the CUDA backend's implementation of graph/op.h: one function per operation, cuda_NAME, which unpacks a
- * `call` and launches.
+/* ops.h - the CUDA backend's implementation of graph/op.h: one function per operation, cuda_NAME, which takes a `call`
+ * and launches.
  *
- * Some stand beside their kernel in a .cu file (choose.cu, positions.cu, SOFTMAX in reduce.cu), as new ones should.
- * The others are in ops_*.c and call launchers with plain arguments in the .cu files (C linkage, declared in generic.h,
- * rows.h, attention.h); a launcher returns gpu_launched(). Rows are F32 or BF16, everything else F32 or I32; this
- * backend does not support F64. Pointers in a view are device memory. No function here waits for the GPU, and each can
- * be captured in a graph: it may depend on addresses and shapes, not on data; dropout's seed and step come from
- * gpu_counters(). A graph's shapes are capacities: rows past the last offset are dummies, sentences past the last real
- * one are empty (offset[i] == offset[i + 1]).
+ * Most stand beside their kernel in a .cu file. Those in ops_*.c choose between kernels or libraries first (products,
+ * attention), for which they fill a struct that several kernels take (product.h, attention.h). Rows are F32 or BF16,
+ * everything else F32 or I32; this backend does not support F64. Pointers in a view are device memory. With nothing to
+ * write, nothing is launched. No function here waits for the GPU, and each can be captured in a graph: it may depend on
+ * addresses and shapes, not on data; dropout's seed and step come from gpu_counters(). A graph's shapes are capacities:
+ * rows past the last offset are dummies, sentences past the last real one are empty (offset[i] == offset[i + 1]).
  */
 #ifndef ABLATE_CUDA_OPS_H
 #define ABLATE_CUDA_OPS_H
-#include "tensor/cuda/generic.h"
 #include "tensor/cuda/runtime.h"
 #include "tensor/graph/tape.h"
 #include "tensor/graph/views.h"
@@ -23,14 +21,6 @@ extern "C" {
 OPS(CUDA_DECLARE)
 #define CUDA_ENTRY(name, in, out, where, place, attributes, doc) CUDA_##where([OP_##name] = cuda_##name, )
 
-/* The numbers of generic.h for the operations that its programs compute. */
-static inline bool gpu_computes(op o) { return (o >= OP_ADD && o <= OP_MAP_BACK) || o == OP_WHERE; }
-static inline uint8_t gpu_what(op o) { return (uint8_t)(o == OP_WHERE ? GPU_MAP_BACK : o - OP_ADD); }
-static inline uint8_t gpu_function(op o, int64_t function)
-{
-    return (uint8_t)(o == OP_WHERE ? (int64_t)GPU_WHERE : function);
-}
-
 static inline bool is_row_type(dtype t) { return t == F32 || t == BF16; }
 static inline int no_kernel(const call *k, err *e) { return no_kernel_on("the GPU", k, e); }
 
@@ -38,6 +28,31 @@ static inline int no_kernel(const call *k, err *e) { return no_kernel_on("the GP
 static inline int launched(int rc, err *e)
 {
     return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0;
+}
+
+/* Rows must be F32 or BF16, and the views named beside them of the type expected. */
+static inline int want_rows(const char *what, const view *rows, err *e)
+{
+    if (is_row_type(rows->type)) return 0;
+    return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
+}
+static inline int want_type(const char *what, const view *v, dtype type, err *e)
+{
+    if (!v->data || v->type == type) return 0;
+    return fail(e, "%s is %s, expected %s", what, dtype_name(v->type), dtype_name(type));
+}
+/* Kernels have a block a row or so: a grid has less than 2^31. */
+static inline int want_count(const char *what, int64_t rows, err *e)
+{
+    return rows <= INT32_MAX ? 0 : fail(e, "%s: %lld rows, expected at most 2147483647", what, (long long)rows);
+}
+
+/* What a call with this probability and place drops. */
+static inline gpu_dropping dropping_of(const call *k, double p, int64_t place)
+{
+    unsigned least = k->training ? (unsigned)(p * 65536) : 0;
+    gpu_dropping d = {(unsigned)place, least, least ? (float)(1 / (1 - p)) : 1};
+    return d;
 }
 
 /* Input i of a product in bf16: the kept copy of a parameter's values (params.shadow), the data itself if it is bf16,

@@ -4,14 +4,12 @@
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops.h"
 
-_Static_assert((int)ATTEND_STRIDE == (int)ATTEND_KEYS, "attention.h and op.h number dropout's elements differently");
-
 /* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
 static int check_shape(const call *k, int64_t blocks, err *e)
 {
     dtype t = k->i.ATTEND.q.type;
     int64_t heads = k->a.ATTEND.heads, d_k = k->a.ATTEND.d_k, d_v = k->a.ATTEND.d_v;
-    if (t != F32 && t != BF16) return fail(e, "attention on the GPU: rows are %s, expected f32 or bf16", dtype_name(t));
+    if (!is_row_type(t)) return fail(e, "attention on the GPU: rows are %s, expected f32 or bf16", dtype_name(t));
     if (d_k < 1 || d_v < 1 || d_k > ATTEND_WIDEST || d_v > ATTEND_WIDEST)
         return fail(e, "attention on the GPU: heads of width d_k %lld and d_v %lld, expected 1 to %d", (long long)d_k,
                     (long long)d_v, ATTEND_WIDEST);
@@ -30,9 +28,7 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
     if (check_shape(k, 2 * ((rows > keys ? rows : keys) / 16 + sentences + 2) * t->ATTEND.heads * (ATTEND_WIDEST / 64),
                     e))
         return -1;
-    double p = k->training ? t->ATTEND.p : 0;
-    unsigned least = (unsigned)(p * 65536);
-    *a = (gpu_attention){.type = (int)k->i.ATTEND.q.type,
+    *a = (gpu_attention){.type = k->i.ATTEND.q.type,
                          .heads = (int)t->ATTEND.heads,
                          .d_k = (int)t->ATTEND.d_k,
                          .d_v = (int)t->ATTEND.d_v,
@@ -41,7 +37,7 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
                          .keys = (int)keys,
                          .causal = t->ATTEND.causal != 0,
                          .scale = (float)t->ATTEND.scale,
-                         .drop = {(unsigned)t->ATTEND.place, least, least ? (float)(1 / (1 - p)) : 1},
+                         .drop = dropping_of(k, t->ATTEND.p, t->ATTEND.place),
                          .q_off = k->i.ATTEND.q_offsets.data,
                          .k_off = k->i.ATTEND.k_offsets.data,
                          .q = columns_of(&k->i.ATTEND.q, t->ATTEND.q_column),
@@ -110,7 +106,7 @@ int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)
     int64_t rows = rows_of(&k->i.ATTEND_STEP.qkv);
     if (check_shape(k, rows * t->ATTEND.heads, e)) return -1;
     if (k->i.ATTEND_STEP.time.dim[3] != 1) return no_kernel(k, e);
-    *a = (gpu_attention_step){.type = (int)k->i.ATTEND_STEP.qkv.type,
+    *a = (gpu_attention_step){.type = k->i.ATTEND_STEP.qkv.type,
                               .rows = (int)rows,
                               .heads = (int)t->ATTEND.heads,
                               .d_k = (int)t->ATTEND.d_k,

@@ -1,9 +1,7 @@
 /* ops_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and who multiplies (product.h). */
 #include "tensor/cuda/product.h"
-#include "tensor/cuda/generic.h"
 #include "tensor/cuda/cublaslt.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/rows.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,19 +119,20 @@ static void forget_bits(void)
     n_relus = 0;
 }
 
+static view rows_at(const void *at, dtype type, int64_t rows, int64_t width)
+{
+    return (view){.data = (void *)(uintptr_t)at, .dim = {1, 1, rows, width}, .type = type, .param = -1};
+}
+
 /* The parts of the operation that the library did not fuse. */
 static int finish_product(const product *p)
 {
-    gpu_elementwise back = {.y = p->c,
-                            .x = {p->positive, p->c},
-                            .dim = {1, 1, p->m, p->n},
-                            .what = GPU_RELU_BACK,
-                            .n_in = 2,
-                            .type = p->type_c};
-    for (int i = 0; i < 2; i++) back.step[i][2] = p->row_c, back.step[i][3] = 1;
-    if (p->positive && gpu_run_elementwise(&back)) return -1;
-    if (!p->sums) return 0;
-    return gpu_COLUMN_SUM(p->type, p->k, p->n, p->b, p->sums, gpu_scratch(SCRATCH_SUMS, gpu_column_sums(p->k, p->n)));
+    view y = rows_at(p->positive, p->type_c, p->m, p->n), c = rows_at(p->c, p->type_c, p->m, p->n),
+         b = rows_at(p->b, p->type, p->k, p->n), sums = rows_at(p->sums, F32, 1, p->n);
+    err e = {{0}};
+    call back = {.op = OP_RELU_BACK, .n_in = 2, .n_out = 1, .in = {y, c}, .out = {c}};
+    call sum = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {b}, .out = {sums}};
+    return (p->positive && cuda_RELU_BACK(&back, &e)) || (p->sums && cuda_COLUMN_SUM(&sum, &e)) ? -1 : 0;
 }
 
 /* Does a product ask for more than the product? The library may do with it what it cannot do with the rest. */
@@ -162,9 +161,9 @@ static int multiply(const product *p)
     return rc;
 }
 
-static const void *moved(const void *p, int64_t elements, int type)
+static const void *moved(const void *p, int64_t elements, dtype type)
 {
-    return (const char *)p + (size_t)elements * dtype_size((dtype)type);
+    return (const char *)p + (size_t)elements * dtype_size(type);
 }
 
 int gpu_product(const product *p)
@@ -205,18 +204,15 @@ const void *cuda_as_bf16(const call *k, int i, err *e)
         all += cast_bytes(&k->in[j]);
     }
     char *to = (char *)gpu_scratch(SCRATCH_WEIGHTS, all) + before;
-    if (gpu_CAST(to, BF16, v->data, F32, count_of(v))) {
-        launched(-1, e);
-        return NULL;
-    }
-    return to;
+    call cast = {.op = OP_CAST, .n_in = 1, .n_out = 1, .in = {*v}, .out = {rows_at(to, BF16, rows_of(v), width_of(v))}};
+    return cuda_CAST(&cast, e) ? NULL : to;
 }
 
 /* ---- rows times a learned matrix ---- */
 
-static int check_rows(const char *what, const view *rows, const view *other, err *e)
+static int want_alike(const char *what, const view *rows, const view *other, err *e)
 {
-    if (!is_row_type(rows->type)) return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
+    if (want_rows(what, rows, e)) return -1;
     if (!other->data || other->type == rows->type) return 0;
     return fail(e, "%s: rows of %s with rows of %s", what, dtype_name(rows->type), dtype_name(other->type));
 }
@@ -234,7 +230,7 @@ static const void *as_rows(const call *k, int i, dtype type, err *e)
 int cuda_LINEAR(const call *k, err *e)
 {
     const view *x = &k->i.LINEAR.x, *w = &k->i.LINEAR.w, *y = &k->o.LINEAR.y;
-    if (check_rows("linear", x, y, e)) return -1;
+    if (want_alike("linear", x, y, e)) return -1;
     product p = {.m = rows_of(x),
                  .n = y->dim[3] - k->a.LINEAR.padding,
                  .k = x->dim[3],
@@ -245,8 +241,8 @@ int cuda_LINEAR(const call *k, err *e)
                  .row_c = y->dim[3],
                  .turn_b = k->a.LINEAR.transposed != 0,
                  .batch = 1,
-                 .type = (int)x->type,
-                 .type_c = (int)x->type,
+                 .type = x->type,
+                 .type_c = x->type,
                  .alpha = 1,
                  .relu = k->a.LINEAR.relu != 0,
                  .exact = k->batch_invariant};
@@ -261,8 +257,8 @@ int cuda_LINEAR_DX(const call *k, err *e)
 {
     const view *dy = &k->i.LINEAR_DX.dy, *w = &k->i.LINEAR_DX.w, *base = &k->i.LINEAR_DX.base, *y = &k->i.LINEAR_DX.y,
                *dx = &k->o.LINEAR_DX.y;
-    if (check_rows("gradient of linear", dy, dx, e) || check_rows("gradient of linear", dy, base, e) ||
-        check_rows("gradient of linear", dy, y, e))
+    if (want_alike("gradient of linear", dy, dx, e) || want_alike("gradient of linear", dy, base, e) ||
+        want_alike("gradient of linear", dy, y, e))
         return -1;
     product p = {.m = rows_of(dy),
                  .n = dx->dim[3],
@@ -274,8 +270,8 @@ int cuda_LINEAR_DX(const call *k, err *e)
                  .row_c = dx->dim[3],
                  .turn_b = k->a.LINEAR.transposed == 0,
                  .batch = 1,
-                 .type = (int)dy->type,
-                 .type_c = (int)dy->type,
+                 .type = dy->type,
+                 .type_c = dy->type,
                  .alpha = 1,
                  .beta = base->data ? 1 : 0,
                  .positive = y->data,
@@ -290,7 +286,7 @@ int cuda_LINEAR_DX(const call *k, err *e)
 int cuda_LINEAR_DW(const call *k, err *e)
 {
     const view *x = &k->i.LINEAR_DW.x, *dy = &k->i.LINEAR_DW.dy, *dw = &k->o.LINEAR_DW.dw;
-    if (check_rows("gradient of weights", x, dy, e)) return -1;
+    if (want_alike("gradient of weights", x, dy, e)) return -1;
     if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
     const view *a = k->a.LINEAR.transposed ? dy : x, *b = k->a.LINEAR.transposed ? x : dy, *sums = &k->o.LINEAR_DW.db;
     if (sums->data && sums->type != F32)
@@ -308,14 +304,12 @@ int cuda_LINEAR_DW(const call *k, err *e)
                  .row_c = b->dim[3],
                  .turn_a = 1,
                  .batch = 1,
-                 .type = (int)x->type,
+                 .type = x->type,
                  .type_c = F32,
                  .alpha = 1};
-    int64_t rows = rows_of(dy), width = dy->dim[3];
     bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */
-    if (own && gpu_COLUMN_SUM((int)dy->type, rows, width, dy->data, sums->data,
-                              gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows, width))))
-        return launched(-1, e);
+    if (own && cuda_COLUMN_SUM(&(call){.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*dy}, .out = {*sums}}, e))
+        return -1;
     if (!own) p.sums = sums->data;
     return launched(gpu_product(&p), e);
 }

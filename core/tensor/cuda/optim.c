@@ -4,7 +4,6 @@
  * microseconds) and goes with the launch as its argument, so that nothing is kept that could be out of date.
  */
 #include "tensor/cuda/optim.h"
-#include "tensor/cuda/generic.h"
 #include "tensor/cuda/ops.h"
 #include <math.h>
 #include <stdlib.h>
@@ -71,6 +70,7 @@ static int locate(program *p, int32_t id, err *e)
 
 /* ---- what follows from scalars alone ---- */
 
+static bool gpu_computes(op o) { return o >= OP_ADD && o <= OP_WHERE; }
 static bool one_number(const ab_ctx *c, int32_t id) { return c->v[id].type == F32 && node_count(&c->v[id]) == 1; }
 static bool is_constant_step(const node *n) { return n->op == OP_MUL_SCALAR || n->op == OP_ADD_SCALAR; }
 
@@ -81,8 +81,8 @@ static int add_setup(program *p, int32_t id, err *e)
     update_program *u = p->u;
     if (source_of(p->c, id) != id) return 0;
     if (!gpu_computes(n->op) || !one_number(p->c, id) || u->n_setup == UPDATE_SETUP) return 1;
-    update_step s = {.what = gpu_what(n->op),
-                     .function = gpu_function(n->op, node_function(n)),
+    update_step s = {.what = (uint8_t)n->op,
+                     .function = (uint8_t)node_function(n),
                      .by = (float)node_by(n),
                      .vector = UPDATE_NOWHERE};
     for (int k = 0; k < 3; k++) {
@@ -146,8 +146,7 @@ static int add_node(program *p, int32_t id, err *e)
         return fail(e, "%s gives %s %s, expected fp32, one number or %lld", op_names[n->op], dtype_name(n->type),
                     shape_text(n->dim, shape), (long long)p->t->tile);
     for (int k = 0; k < n->n_in; k++) in[k] = source_of(p->c, n->in[k]);
-    update_step s = {
-        .what = gpu_what(n->op), .function = gpu_function(n->op, node_function(n)), .by = (float)node_by(n)};
+    update_step s = {.what = (uint8_t)n->op, .function = (uint8_t)node_function(n), .by = (float)node_by(n)};
     return add_step(p, s, in, n->n_in, id, e);
 }
 
@@ -173,7 +172,7 @@ static int add_stores(program *p, err *e)
     for (int k = 0; k < p->t->n_vectors; k++) {
         int32_t id = p->assigned[k];
         if (!id || (p->v[id].where == RESULT && p->u->step[p->v[id].index].vector == k)) continue;
-        if (add_step(p, (update_step){.what = GPU_COPY}, &id, 1, 0, e)) return -1;
+        if (add_step(p, (update_step){.what = OP_BROADCAST_TO}, &id, 1, 0, e)) return -1;
         p->u->step[p->u->n_steps - 1].vector = (uint8_t)k;
     }
     return 0;
@@ -202,7 +201,7 @@ static int give_registers(program *p, err *e)
     }
     for (int i = 0; i < u->n_steps; i++) {
         update_step *s = &u->step[i];
-        bool has_constant = s->what == GPU_MUL_SCALAR || s->what == GPU_ADD_SCALAR;
+        bool has_constant = s->what == OP_MUL_SCALAR || s->what == OP_ADD_SCALAR;
         for (int k = 0; k < 3; k++)
             s->in[k] = p->in[i][k] ? operand(p, i, p->in[i][k]) : k == 1 && has_constant ? UPDATE_BY : UPDATE_NOWHERE;
         for (int r = 0; r < UPDATE_REGISTERS; r++)
@@ -276,7 +275,8 @@ double cuda_sum_squares(const void *v, int64_t n, dtype type)
 
 void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type)
 {
-    gpu_elementwise g = {
-        .y = sum, .x = {sum, v}, .dim = {1, 1, 1, n}, .step = {{0, 0, 0, 1}, {0, 0, 0, 1}}, .what = GPU_ADD, .n_in = 2};
-    if (!want_f32(type)) gpu_run_elementwise(&g);
+    view y = {.data = sum, .dim = {1, 1, 1, n}, .type = type, .param = -1}, x = y;
+    err e = {{0}};
+    x.data = (void *)(uintptr_t)v;
+    if (!want_f32(type)) cuda_ADD(&(call){.op = OP_ADD, .n_in = 2, .n_out = 1, .in = {y, x}, .out = {y}}, &e);
 }

@@ -63,21 +63,21 @@ __device__ __forceinline__ void fetch(int from, const float4 *own, const float *
 __device__ __forceinline__ void arithmetic_of(int what, const float a[N], const float b[N], float r[N])
 {
     switch (what) {
-    case GPU_ADD:
-    case GPU_ADD_SCALAR: EACH(a[j] + b[j]); break;
-    case GPU_SUB: EACH(a[j] - b[j]); break;
-    case GPU_MUL:
-    case GPU_MUL_SCALAR: EACH(a[j] * b[j]); break;
-    case GPU_DIV: EACH(a[j] / b[j]); break;
+    case OP_ADD:
+    case OP_ADD_SCALAR: EACH(a[j] + b[j]); break;
+    case OP_SUB: EACH(a[j] - b[j]); break;
+    case OP_MUL:
+    case OP_MUL_SCALAR: EACH(a[j] * b[j]); break;
+    case OP_DIV: EACH(a[j] / b[j]); break;
     default: EACH(arithmetic(what, a[j], b[j]));
     }
 }
 __device__ __forceinline__ void map_of(int function, const float a[N], float r[N])
 {
     switch (function) { /* the usual ones are looked up once for all elements */
-    case GPU_SQUARE: EACH(a[j] * a[j]); break;
-    case GPU_SQRT: EACH(sqrtf(a[j])); break;
-    case GPU_SIGN: EACH(function_of(GPU_SIGN, a[j])); break;
+    case AB_SQUARE: EACH(a[j] * a[j]); break;
+    case AB_SQRT: EACH(sqrtf(a[j])); break;
+    case AB_SIGN: EACH(function_of(AB_SIGN, a[j])); break;
     default: EACH(function_of(function, a[j]));
     }
 }
@@ -88,8 +88,7 @@ __device__ __forceinline__ float scalar_step(const update_step &s, const float *
     UNROLL for (int k = 0; k < 3; k++) in[k] = s.in[k] == UPDATE_BY       ? s.by
                                                : s.in[k] < UPDATE_SCALARS ? scalar[s.in[k]]
                                                                           : 0;
-    return s.what == GPU_MAP        ? function_of(s.function, in[0])
-           : s.what == GPU_MAP_BACK ? gradient_of(s.function, in[0], in[1], in[2])
+    return applies_function(s.what) ? apply_function(s.what, s.function, in[0], in[1], in[2])
                                     : arithmetic(s.what, in[0], in[1]);
 }
 
@@ -120,13 +119,13 @@ __global__ void __launch_bounds__(UPDATE_THREADS) update(update_program u, bool 
             update_step s = u.step[i];
             float a[N], b[N];
             fetch(s.in[0], own, scalar, r, s.by, a);
-            if (s.what == GPU_MAP) {
+            if (s.what == OP_MAP) {
                 map_of(s.function, a, r);
-            } else if (s.what == GPU_MAP_BACK) {
+            } else if (applies_function(s.what)) {
                 float c[N];
                 fetch(s.in[1], own, scalar, r, s.by, b);
                 fetch(s.in[2], own, scalar, r, s.by, c);
-                EACH(gradient_of(s.function, a[j], b[j], c[j]));
+                EACH(apply_function(s.what, s.function, a[j], b[j], c[j]));
             } else {
                 fetch(s.in[1], own, scalar, r, s.by, b);
                 arithmetic_of(s.what, a, b, r);

@@ -13,7 +13,7 @@ enum { UPDATE_STEPS = 128, UPDATE_SETUP = 24, UPDATE_REGISTERS = 32, UPDATE_SCAL
 /* Source of an operand: register 0 .. 31; scalar 32 + i; the previous step; the step's constant. */
 enum { UPDATE_SCALAR = 32, UPDATE_LAST = 64, UPDATE_BY, UPDATE_NOWHERE = 255 };
 typedef struct {
-    uint8_t what, function; /* GPU_ADD .. GPU_COPY, and ab_fn for MAP and MAP_BACK (generic.h) */
+    uint8_t what, function; /* OP_ADD .. OP_WHERE or OP_BROADCAST_TO, and ab_fn for MAP and MAP_BACK */
     uint8_t in[3];          /* operands */
     uint8_t out, vector;    /* register and vector of the result, or UPDATE_NOWHERE */
     float by;

@@ -74,12 +74,25 @@ int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
     return relative(k, I32, k->a.CLIPPED_RELATIVE_POSITION.clip, e);
 }
 
-extern "C" int gpu_MASK(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len,
-                        int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, int causal)
+/* s, y [B,H,n_q,n_k]; y may be s. */
+int cuda_MASK(const call *k, err *e)
 {
-    int64_t n = batch * heads * n_q * n_k;
-    masking m = {y, s, q, k, k_len, heads, n_q, n_k, causal};
-    if (n <= 0) return gpu_launched();
-    if (n_k % 4 == 0 && aligned16(y, s)) return LAUNCH_INDEX(mask, float4, n / 4, m, n / 4);
-    return LAUNCH_INDEX(mask, float, n, m, n);
+    const view *s = &k->i.MASK.s, *q = &k->i.MASK.q_positions, *keys = &k->i.MASK.k_positions,
+               *lengths = &k->i.MASK.k_lengths, *y = &k->o.MASK.y;
+    if (y->type != F32 || s->type != F32 || q->type != I32 || keys->type != I32 || lengths->type != I32)
+        return no_kernel(k, e);
+    int64_t n = count_of(y);
+    masking m = {(float *)y->data,
+                 (const float *)s->data,
+                 (const int32_t *)q->data,
+                 (const int32_t *)keys->data,
+                 (const int32_t *)lengths->data,
+                 y->dim[1],
+                 y->dim[2],
+                 y->dim[3],
+                 k->a.MASK.causal != 0};
+    if (n <= 0) return launched(gpu_launched(), e);
+    return launched(m.n_k % 4 == 0 && aligned16(m.y, m.s) ? LAUNCH_INDEX(mask, float4, n / 4, m, n / 4)
+                                                          : LAUNCH_INDEX(mask, float, n, m, n),
+                    e);
 }

@@ -65,7 +65,7 @@ __device__ __forceinline__ void place_f32(bool along, int t, int *line, int *dep
     *depth = along ? t % 4 * 4 : t / 16;
 }
 
-__global__ void __launch_bounds__(F32_THREADS) own_f32(own_call q)
+__global__ void __launch_bounds__(F32_THREADS) product_f32(own_call q)
 {
     __align__(16) __shared__ float as[F32_DEPTH][TILE + 4], bs[F32_DEPTH][TILE + 4];
     int t = (int)threadIdx.x, x = t % 16, y = t / 16, line_a, depth_a, line_b, depth_b;
@@ -142,7 +142,7 @@ __device__ __forceinline__ void put_bf16(bool along, two_bf16 tile[TILE][BF16_WO
     }
 }
 
-template <class O> __global__ void __launch_bounds__(BF16_THREADS) own_bf16(own_call q)
+template <class O> __global__ void __launch_bounds__(BF16_THREADS) product_bf16(own_call q)
 {
     __align__(16) __shared__ two_bf16 as[TILE][BF16_WORDS];
     __align__(16) __shared__ two_bf16 bs[TILE][BF16_WORDS];
@@ -195,12 +195,12 @@ static operand operand_of(const void *at, int64_t row, int64_t lines, int64_t st
 
 extern "C" int gpu_own_product(const product *p)
 {
-    int64_t eight = p->type == 2 ? 8 : 4, rows = (p->m + TILE - 1) / TILE, columns = (p->n + TILE - 1) / TILE;
+    int64_t eight = p->type == BF16 ? 8 : 4, rows = (p->m + TILE - 1) / TILE, columns = (p->n + TILE - 1) / TILE;
     if (!p->m || !p->n || !p->batch) return gpu_launched();
     if (rows > INT32_MAX || columns > 65535 || p->batch > 65535)
         return gpu_refuse(
             "a product too large for our own kernel: at most 65535 tiles of 64 columns, a batch of 65535");
-    if (!(p->type == 0 && p->type_c == 0) && !(p->type == 2 && (p->type_c == 0 || p->type_c == 2)))
+    if (!(p->type == F32 && p->type_c == F32) && !(p->type == BF16 && (p->type_c == F32 || p->type_c == BF16)))
         return gpu_refuse("a product of types that our own kernels do not support");
     own_call q = {p->k,
                   p->step_c,
@@ -215,7 +215,7 @@ extern "C" int gpu_own_product(const product *p)
                   p->relu != 0,
                   p->sums};
     dim3 grid((unsigned)rows, (unsigned)columns, (unsigned)p->batch);
-    if (p->type == 0) return LAUNCH(own_f32, grid, F32_THREADS, 0, q);
-    return p->type_c == 0 ? LAUNCH(own_bf16<float>, grid, BF16_THREADS, 0, q)
-                          : LAUNCH(own_bf16<bf16>, grid, BF16_THREADS, 0, q);
+    if (p->type == F32) return LAUNCH(product_f32, grid, F32_THREADS, 0, q);
+    return p->type_c == F32 ? LAUNCH(product_bf16<float>, grid, BF16_THREADS, 0, q)
+                            : LAUNCH(product_bf16<bf16>, grid, BF16_THREADS, 0, q);
 }

@@ -7,13 +7,15 @@
  */
 #ifndef ABLATE_CUDA_PRODUCT_H
 #define ABLATE_CUDA_PRODUCT_H
-#include <stddef.h>
-#include <stdint.h>
+#include "tensor/graph/op.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* c [m,n] = alpha a b + beta c (+ bias) (then max(0, .)), a [m,k], b [k,n], row-major. Sums are F32,
+/* A struct beside the call: LINEAR, LINEAR_DX, LINEAR_DW, MATMUL and parts of its batch are one to the library and to
+ * our own kernels, and tests of both give other products.
+ *
+ * c [m,n] = alpha a b + beta c (+ bias) (then max(0, .)), a [m,k], b [k,n], row-major. Sums are F32,
  * and F32 numbers are multiplied in F32. `a` and `b` do not overlap c. */
 typedef struct {
     int64_t m, n, k;
@@ -23,8 +25,7 @@ typedef struct {
     int turn_a, turn_b;          /* a is stored [k,m]; b is stored [n,k] */
     /* number of products; strides between them in elements, 0: the same matrix */
     int64_t batch, step_a, step_b, step_c;
-    /* dtype numbers, 0 F32, 2 BF16: of a and b; of c, which may be F32 with BF16 factors */
-    int type, type_c;
+    dtype type, type_c; /* F32 or BF16, of a and b; of c, which may be F32 with BF16 factors */
     float alpha, beta;
     const void *bias; /* [n] of type_c, or NULL */
     int relu;

@@ -5,12 +5,21 @@
 
 namespace
 {
+/* y = sums of x over up to two groups of axes; y is contiguous with lengths keep[0], keep[1]. Element (a, b) sums, over
+ * i < sum[0] and j < sum[1], x[a keep_step[0] + b keep_step[1] + i sum_step[0] + j sum_step[1]]. Of the steps of index
+ * 1 one is 1 (or its length 1). */
+struct sums {
+    float *y;
+    const float *x;
+    int64_t keep[2], keep_step[2], sum[2], sum_step[2];
+};
+
 /* ---- SUM_TO: the last axis is summed ---- */
 
 enum { PIECE = 4096 }; /* elements of a line that one warp sums, or more when there would be more pieces than that */
 
 /* Sum s of a grid: piece s % pieces of output s / pieces, by LANES threads. */
-template <int LANES> __global__ void sum_lines(gpu_sums g, float *to, int64_t piece, int64_t pieces, int64_t n)
+template <int LANES> __global__ void sum_to_lines(sums g, float *to, int64_t piece, int64_t pieces, int64_t n)
 {
     int lane = LANES == 1 ? 0 : my_lane();
     int64_t first = LANES == 1 ? my_thread() : my_warp(), all = LANES == 1 ? all_threads() : all_warps();
@@ -31,25 +40,25 @@ template <int LANES> __global__ void sum_lines(gpu_sums g, float *to, int64_t pi
     }
 }
 
-int run_lines(const gpu_sums &g)
+int run_lines(const sums &g)
 {
     enum { SHORT = 16 }; /* a warp would be mostly idle */
     int64_t outputs = g.keep[0] * g.keep[1], length = g.sum[0] * g.sum[1];
     if (length <= SHORT)
-        return LAUNCH(sum_lines<1>, blocks_for(outputs), THREADS, 0, g, g.y, length, (int64_t)1, outputs);
+        return LAUNCH(sum_to_lines<1>, blocks_for(outputs), THREADS, 0, g, g.y, length, (int64_t)1, outputs);
     int64_t piece = length <= (int64_t)PIECE * PIECE ? (int64_t)PIECE : (length + PIECE - 1) / PIECE;
     int64_t pieces = (length + piece - 1) / piece, n = outputs * pieces;
     float *to = pieces == 1 ? g.y : (float *)gpu_scratch(SCRATCH_SUMS, (size_t)n * sizeof(float));
-    int rc = LAUNCH(sum_lines<32>, blocks_for_warps(n), THREADS, 0, g, to, piece, pieces, n);
+    int rc = LAUNCH(sum_to_lines<32>, blocks_for_warps(n), THREADS, 0, g, to, piece, pieces, n);
     if (rc || pieces == 1) return rc;
-    gpu_sums rest = {g.y, to, {1, outputs}, {0, pieces}, {1, pieces}, {0, 1}, 1, 0};
-    return LAUNCH(sum_lines<32>, blocks_for_warps(outputs), THREADS, 0, rest, g.y, pieces, (int64_t)1, outputs);
+    sums rest = {g.y, to, {1, outputs}, {0, pieces}, {1, pieces}, {0, 1}};
+    return LAUNCH(sum_to_lines<32>, blocks_for_warps(outputs), THREADS, 0, rest, g.y, pieces, (int64_t)1, outputs);
 }
 
 /* ---- SUM_TO: the last axis is kept ---- */
 
 /* A block sums `rows` rows of a strip of COLUMNS outputs side by side into to[chunk][outputs]. */
-template <int COLUMNS> __global__ void sum_columns(gpu_sums g, float *to, int64_t rows)
+template <int COLUMNS> __global__ void sum_to_columns(sums g, float *to, int64_t rows)
 {
     enum { STEP = THREADS / COLUMNS };
     __shared__ float part[THREADS];
@@ -76,7 +85,7 @@ template <int COLUMNS> __global__ void sum_columns(gpu_sums g, float *to, int64_
         to[(chunk * g.keep[0] + a) * g.keep[1] + column] = part[threadIdx.x];
 }
 
-template <int COLUMNS> int run_columns(const gpu_sums &g, bool whole)
+template <int COLUMNS> int run_columns(const sums &g, bool whole)
 {
     enum { ENOUGH = 1024, MINIMUM = 4 * THREADS / COLUMNS }; /* blocks to keep a GPU busy; rows that are worth one */
     int64_t outputs = g.keep[0] * g.keep[1], all = g.sum[0] * g.sum[1];
@@ -86,9 +95,9 @@ template <int COLUMNS> int run_columns(const gpu_sums &g, bool whole)
     int64_t rows = (all + chunks - 1) / chunks;
     chunks = (all + rows - 1) / rows;
     float *to = chunks == 1 ? g.y : (float *)gpu_scratch(SCRATCH_SUMS, (size_t)(chunks * outputs) * sizeof(float));
-    int rc = LAUNCH(sum_columns<COLUMNS>, dim3((unsigned)(blocks * chunks)), THREADS, 0, g, to, rows);
+    int rc = LAUNCH(sum_to_columns<COLUMNS>, dim3((unsigned)(blocks * chunks)), THREADS, 0, g, to, rows);
     if (rc || chunks == 1) return rc;
-    gpu_sums rest = {g.y, to, {1, outputs}, {0, 1}, {1, chunks}, {0, outputs}, 0, 0};
+    sums rest = {g.y, to, {1, outputs}, {0, 1}, {1, chunks}, {0, outputs}};
     return outputs > 8 ? run_columns<32>(rest, true) : run_columns<8>(rest, true);
 }
 
@@ -210,16 +219,39 @@ int run_softmax(float *out, const float *x, const float *dy, int64_t rows, int64
 }
 } // namespace
 
-extern "C" int gpu_SUM_TO(const gpu_sums *s)
+/* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain. The order
+ * of a sum depends only on the lengths, with batch_invariant only on those of the summed axes. */
+int cuda_SUM_TO(const call *k, err *e)
 {
-    if (s->keep[0] * s->keep[1] <= 0) return gpu_launched();
-    if (s->sum[0] * s->sum[1] <= 0) {
-        gpu_zero(s->y, (size_t)(s->keep[0] * s->keep[1]) * sizeof(float));
-        return gpu_launched();
+    const view *x = &k->i.SUM_TO.x, *y = &k->o.SUM_TO.y;
+    if (x->type != F32 || y->type != F32) return no_kernel(k, e);
+    sums s = {(float *)y->data, (const float *)x->data, {1, 1}, {}, {1, 1}, {}};
+    int64_t step = 1;
+    bool lines = true;                     /* the last axis is summed */
+    int before = -1, kept = 2, summed = 2; /* the kind of the axis behind; places still free in keep and sum */
+    for (int i = 3; i >= 0; i--) {
+        int64_t n = x->dim[i];
+        if (n == 1) continue;
+        int now = y->dim[i] == 1;
+        int64_t *length = now ? s.sum : s.keep, *steps = now ? s.sum_step : s.keep_step;
+        int *at = now ? &summed : &kept;
+        if (before < 0) lines = now;
+        if (now == before)
+            length[*at] *= n;
+        else
+            length[--*at] = n, steps[*at] = step;
+        before = now;
+        step *= n;
     }
-    if (s->lines) return run_lines(*s);
-    if (s->exact) return run_columns<32>(*s, true);
-    return s->keep[1] > 8 ? run_columns<32>(*s, false) : run_columns<8>(*s, false);
+    if (s.keep[0] * s.keep[1] <= 0) return launched(gpu_launched(), e);
+    if (s.sum[0] * s.sum[1] <= 0) {
+        gpu_zero(y->data, bytes_of(y));
+        return launched(gpu_launched(), e);
+    }
+    return launched(lines                                 ? run_lines(s)
+                    : k->batch_invariant || s.keep[1] > 8 ? run_columns<32>(s, k->batch_invariant)
+                                                          : run_columns<8>(s, false),
+                    e);
 }
 
 /* A row of only -inf (no visible key) gives zeros, and a row of zeros y gives zeros for dx. */

@@ -12,7 +12,12 @@ extern "C" {
 enum { GPU_PHILOX_ROUNDS = 7 };
 typedef struct {
     uint64_t seed, step;
-} gpu_counter; /* dropout's key, in device memory */
+} gpu_counter;   /* dropout's key, in device memory */
+typedef struct { /* the elements dropped at a place (op.h, DROPOUT family); the key comes from gpu_counters() */
+    unsigned place;
+    unsigned least; /* smallest 16-bit word that is kept; 0: keep everything */
+    float scale;    /* factor on kept values */
+} gpu_dropping;
 
 /* ---- devices ---- */
 typedef struct {

@@ -32,7 +32,7 @@ enum {
     SCORE_NOWHERE = 255
 };
 typedef struct {
-    uint8_t what, function; /* GPU_ADD .. GPU_MAP_BACK, and ab_fn (generic.h) */
+    uint8_t what, function; /* OP_ADD .. OP_WHERE, and ab_fn for MAP and MAP_BACK */
     uint8_t in[3], out;     /* operands; the register of the result, or SCORE_NOWHERE */
     float by;
 } gpu_score_step;

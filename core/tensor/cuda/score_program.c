@@ -5,15 +5,12 @@
  * (three at most each), so that 48 steps keep 32 alive at the most.
  */
 #include "tensor/cuda/score_program.h"
-#include "tensor/cuda/generic.h"
 #include "tensor/cuda/ops.h"
 #include <assert.h>
 #include <string.h>
 
 _Static_assert((int)GPU_SCORE_LEAVES == (int)SCORE_LEAVES && (int)GPU_SCORE_STEPS == (int)SCORE_STEPS,
                "score.h of cuda/ and graph/ name other limits");
-_Static_assert(OP_MAP_BACK - OP_ADD == GPU_MAP_BACK && OP_LESS_THAN - OP_ADD == GPU_LESS_THAN,
-               "generic.h has other numbers for operations");
 
 /* Where value v of the program is found by the step after `last`. home: of each step's result, its register or
  * SCORE_NOWHERE. */
@@ -54,7 +51,7 @@ static void build(const score_program *f, int pass, gpu_score_pass *to, int *n_r
         if (!s->runs[pass]) continue;
         gpu_score_step *t = &to->step[to->n++];
         *t = (gpu_score_step){
-            .what = gpu_what(s->op), .function = gpu_function(s->op, s->fn), .out = SCORE_NOWHERE, .by = (float)s->by};
+            .what = (uint8_t)s->op, .function = (uint8_t)s->fn, .out = SCORE_NOWHERE, .by = (float)s->by};
         bool constant = s->op == OP_MUL_SCALAR || s->op == OP_ADD_SCALAR;
         for (int k = 0; k < 3; k++)
             t->in[k] = k < s->n_in ? operand(s->in[k], last, home) : constant && k == 1 ? SCORE_BY : SCORE_NOWHERE;

@@ -65,16 +65,15 @@ struct score_interpreter {
                                                                                            : one;
         }
     }
-    /* MAP or MAP_BACK on registers r .. r + 2, the result in r: number by number, for the code of all functions is
-     * long. */
+    /* MAP, MAP_BACK or WHERE on registers r .. r + 2, the result in r: number by number, for the code of all functions
+     * is long. */
     GPU_MEMBER void map(int r, const gpu_score_step &s) const
     {
         int next = 8 * (int)blockDim.x; /* register, in numbers */
         ONE_BY_ONE for (int e = 0; e < SCORE_AT_ONCE; e++)
         {
             float *x = (float *)(own + (2 * r + e / 4) * (int)blockDim.x) + e % 4;
-            *x =
-                s.what == GPU_MAP ? function_of(s.function, x[0]) : gradient_of(s.function, x[0], x[next], x[2 * next]);
+            *x = apply_function(s.what, s.function, x[0], x[next], x[2 * next]);
         }
     }
     GPU_CALLED void run(int pass, const gpu_score &f, const score_pairs &p, const float (&product)[SCORE_AT_ONCE],
@@ -84,8 +83,8 @@ struct score_interpreter {
         for (int i = 0; i < list.n; i++) {
             gpu_score_step s = list.step[i];
             float a[SCORE_AT_ONCE], b[SCORE_AT_ONCE];
-            bool mapped = s.what == GPU_MAP || s.what == GPU_MAP_BACK;
-            for (int k = 0; mapped && k < (s.what == GPU_MAP ? 1 : 3); k++) {
+            bool mapped = applies_function(s.what);
+            for (int k = 0; mapped && k < (s.what == OP_MAP ? 1 : 3); k++) {
                 fetch(s.in[k], s.by, f, p, product, gradient, last, a);
                 keep(f.n_registers + k, a);
             }

@@ -4,7 +4,7 @@
  * allow.
  */
 #include "tensor/cuda/vec8.h"
-#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
 #include "tensor/cuda/threads.h"
 
 namespace
@@ -17,9 +17,6 @@ int unit_of(int64_t all_together) { return all_together & 3 ? 2 : all_together &
 int64_t bits_of(const void *p) { return (int64_t)(uintptr_t)p; }
 
 /* kernel<unit, index> over n units. */
-#define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
-    (COUNTS_IN_32(n) ? LAUNCH((kernel<T, unsigned>), blocks_for(n), THREADS, 0, __VA_ARGS__)                           \
-                     : LAUNCH((kernel<T, uint64_t>), blocks_for(n), THREADS, 0, __VA_ARGS__))
 #define LAUNCH_UNITS(kernel, unit, n, ...)                                                                             \
     ((unit) == 16  ? LAUNCH_INDEX(kernel, bytes16, n, __VA_ARGS__)                                                     \
      : (unit) == 4 ? LAUNCH_INDEX(kernel, unsigned, n, __VA_ARGS__)                                                    \
@@ -31,8 +28,10 @@ struct axes { /* lengths of y's axes, steps of x; both in units */
     int64_t dim[4], step[4];
 };
 
-template <class T, class Index> __global__ void transpose_axes(T *y, const T *x, axes a, int64_t n)
+template <class T, class Index> __global__ void transpose_axes(void *to, const void *from, axes a, int64_t n)
 {
+    T *y = (T *)to;
+    const T *x = (const T *)from;
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         place<Index> p = place_of((Index)i, (Index)a.dim[1], (Index)a.dim[2], (Index)a.dim[3]);
         y[i] = x[(int64_t)p.i3 * a.step[0] + (int64_t)p.i2 * a.step[1] + (int64_t)p.i1 * a.step[2] +
@@ -79,7 +78,7 @@ int join(axes *a)
     return 4 - at;
 }
 
-int run_transpose(void *y, const void *x, const axes &a, int with, int element_bytes)
+int run_transpose(void *y, const void *x, const axes &a, int with, int64_t element_bytes)
 {
     int64_t y_step[4] = {a.dim[1] * a.dim[2] * a.dim[3], a.dim[2] * a.dim[3], a.dim[3], 1};
     exchange e = {{a.dim[with], a.dim[3]}, a.step[3], y_step[with], {1, 1}, {0, 0}, {0, 0}};
@@ -93,7 +92,14 @@ int run_transpose(void *y, const void *x, const axes &a, int with, int element_b
 
 /* ---- pieces ---- */
 
-template <class T, class Index> __global__ void pieces(gpu_pieces p, int64_t n) /* p in units */
+/* y is pieces of y_size bytes. Of each, bytes at[i] .. at[i] + size[i] are copied from x[i] + (piece) * from[i], i < 2;
+ * the rest is 0. Multiples of 2 bytes, in the kernel units. */
+struct pieces {
+    void *y;
+    const void *x[2];
+    int64_t y_size, at[2], size[2], from[2];
+};
+template <class T, class Index> __global__ void slice_pad_concat(pieces p, int64_t n)
 {
     const T *a = (const T *)p.x[0], *b = (const T *)p.x[1];
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
@@ -121,8 +127,11 @@ __device__ __forceinline__ bytes16 turned(bytes16 x, unsigned sign)
     return x;
 }
 /* half: in units; sign: the sign bits of the one or two numbers of a word. */
-template <class T, class Index> __global__ void rotate_half(T *y, const T *x, int64_t half, unsigned sign, int64_t n)
+template <class T, class Index>
+__global__ void rotate_half(void *to, const void *from, int64_t half, unsigned sign, int64_t n)
 {
+    T *y = (T *)to;
+    const T *x = (const T *)from;
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         Index row = (Index)i / (Index)(2 * half);
         bool first = (int64_t)((Index)i - row * (Index)(2 * half)) < half;
@@ -133,8 +142,10 @@ template <class T, class Index> __global__ void rotate_half(T *y, const T *x, in
 /* ---- rows by id ---- */
 
 template <class T, class Index>
-__global__ void rows(T *y, const T *x, const int32_t *ids, int64_t n_rows, int64_t width, int64_t n)
+__global__ void embedding(void *to, const void *from, const int32_t *ids, int64_t n_rows, int64_t width, int64_t n)
 {
+    T *y = (T *)to;
+    const T *x = (const T *)from;
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         Index r = (Index)i / (Index)width;
         int64_t j = (int64_t)((Index)i - r * (Index)width), id = ids[r];
@@ -176,7 +187,12 @@ template <int V, class T> __device__ __forceinline__ void clear(T *to)
     *(out *)to = y;
 }
 
-template <class R, int V, class Index> __global__ void heads(gpu_heads h, int64_t n)
+struct heads_call {
+    void *rows, *heads; /* the one read is not written */
+    const int32_t *offset;
+    int64_t n_rows, cols, col, batch, n_heads, time, width;
+};
+template <class R, int V, class Index> __global__ void heads(heads_call h, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         place<Index> p = place_of((Index)i, (Index)h.n_heads, (Index)h.time, (Index)(h.width / V));
@@ -190,7 +206,7 @@ template <class R, int V, class Index> __global__ void heads(gpu_heads h, int64_
 }
 
 /* A warp writes a row: the sentence it is in is the last that begins at it or before. */
-template <class R, int V> __global__ void merge(gpu_heads h)
+template <class R, int V> __global__ void merge(heads_call h)
 {
     for (int64_t row = my_warp(); row < h.n_rows; row += all_warps()) {
         /* offset[low] <= row < offset[high], were there -infinity and infinity at the ends */
@@ -218,11 +234,11 @@ template <class R, int V> __global__ void merge(gpu_heads h)
     }
 }
 
-bool fours(const gpu_heads *h)
+bool fours(const heads_call &h)
 {
-    return ((h->cols | h->col | h->width) & 3) == 0 && ((bits_of(h->heads) | bits_of(h->rows)) & 15) == 0;
+    return ((h.cols | h.col | h.width) & 3) == 0 && ((bits_of(h.heads) | bits_of(h.rows)) & 15) == 0;
 }
-template <class R, int V> int run_heads(const gpu_heads &h)
+template <class R, int V> int run_heads(const heads_call &h)
 {
     int64_t n = h.batch * h.n_heads * h.time * h.width / V;
     return COUNTS_IN_32(n) ? LAUNCH((heads<R, V, unsigned>), blocks_for(n), THREADS, 0, h, n)
@@ -231,7 +247,15 @@ template <class R, int V> int run_heads(const gpu_heads &h)
 
 /* ---- KV_CACHE_APPEND ---- */
 
-template <class C, class Index> __global__ void kv_cache_append(gpu_memory m, int64_t n)
+struct cache_call {
+    float *y;
+    void *cache;
+    const float *x;
+    const int32_t *ancestors, *time;
+    int64_t cached, cap, n_ancestors, heads, seen, width;
+};
+/* y[r,h,t] is cache[ancestors[r][t]][t] before `time` (NaN where there is no such ancestor), x at it, 0 after it. */
+template <class C, class Index> __global__ void kv_cache_append(cache_call m, int64_t n)
 {
     int64_t now = m.time[0], line = m.heads * m.width;
     C *cache = (C *)m.cache;
@@ -252,91 +276,183 @@ template <class C, class Index> __global__ void kv_cache_append(gpu_memory m, in
 }
 } // namespace
 
-extern "C" int gpu_TRANSPOSE(void *y, const void *x, const int64_t dim[4], const int64_t step[4], int element_bytes)
+/* ---- axes ---- */
+
+int cuda_TRANSPOSE(const call *k, err *e)
 {
-    axes a = {{dim[0], dim[1], dim[2], dim[3]}, {step[0], step[1], step[2], step[3]}};
-    int64_t n = dim[0] * dim[1] * dim[2] * dim[3];
-    if (n <= 0) return gpu_launched();
+    const view *x = &k->i.TRANSPOSE.x, *y = &k->o.TRANSPOSE.y;
+    if (x->type != y->type || x->type == F64) return no_kernel(k, e);
+    int from = 4 + (int)k->a.TRANSPOSE.axis1, to = 4 + (int)k->a.TRANSPOSE.axis2;
+    int64_t n = count_of(y), element_bytes = (int64_t)dtype_size(y->type), unit = element_bytes;
+    axes a = {{y->dim[0], y->dim[1], y->dim[2], y->dim[3]}, {}};
+    if (n <= 0) return launched(gpu_launched(), e);
+    strides_of(x, a.step);
+    int64_t step = a.step[from];
+    a.step[from] = a.step[to], a.step[to] = step;
     int left = join(&a);
     if (!left || (left == 1 && a.step[3] == 1)) {
-        gpu_copy(y, x, (size_t)(n * element_bytes));
-        return gpu_launched();
+        gpu_copy(y->data, x->data, bytes_of(y));
+        return launched(gpu_launched(), e);
     }
-    int unit = element_bytes;
     if (a.step[3] == 1) { /* whole lines */
         int64_t all = (a.dim[3] | a.step[0] | a.step[1] | a.step[2]) * element_bytes;
-        unit = unit_of(all | bits_of(x) | bits_of(y));
+        unit = unit_of(all | bits_of(x->data) | bits_of(y->data));
         for (int i = 0; i < 3; i++) a.step[i] = a.step[i] * element_bytes / unit;
         a.dim[3] = a.dim[3] * element_bytes / unit;
     } else {
         enum { WORTH = 8 }; /* a shorter side leaves most of the squares empty */
         for (int i = 0; i < 3; i++)
             if (a.step[i] == 1 && a.dim[i] >= WORTH && a.dim[3] >= WORTH)
-                return run_transpose(y, x, a, i, element_bytes);
+                return launched(run_transpose(y->data, x->data, a, i, element_bytes), e);
     }
     n = n * element_bytes / unit;
-    if (unit == 16) return LAUNCH_INDEX(transpose_axes, bytes16, n, (bytes16 *)y, (const bytes16 *)x, a, n);
-    if (unit == 4) return LAUNCH_INDEX(transpose_axes, unsigned, n, (unsigned *)y, (const unsigned *)x, a, n);
-    return LAUNCH_INDEX(transpose_axes, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, a, n);
+    return launched(LAUNCH_UNITS(transpose_axes, unit, n, y->data, x->data, a, n), e);
 }
 
-extern "C" int gpu_copy_pieces(const gpu_pieces *given)
+/* Bytes of the axes behind `axis`, -1 .. -4. */
+static int64_t inner_of(const view *v, int axis)
 {
-    gpu_pieces p = *given;
-    int64_t all = p.y_size | bits_of(p.y);
-    if (p.outer <= 0 || p.y_size <= 0) return gpu_launched();
-    for (int i = 0; i < 2; i++)
+    int64_t n = (int64_t)dtype_size(v->type);
+    for (int i = 5 + axis; i < 4; i++) n *= v->dim[i];
+    return n;
+}
+/* Along the axis, inputs from index `from` on to the output from index `at` on, one behind the other. */
+static int copy_along(const call *k, int axis, int64_t from, int64_t at, err *e)
+{
+    const view *y = &k->out[0];
+    if (y->type == F64) return no_kernel(k, e);
+    int64_t inner = inner_of(y, axis);
+    pieces p = {y->data, {}, inner * y->dim[4 + axis], {}, {}, {}};
+    int64_t all = p.y_size | bits_of(p.y), next = inner * at;
+    for (int i = 0; i < k->n_in; i++) {
+        const view *x = &k->in[i];
+        if (x->type != y->type) return no_kernel(k, e);
+        p.x[i] = (const char *)x->data + inner * from;
+        p.from[i] = inner * x->dim[4 + axis], p.at[i] = next;
+        p.size[i] = p.from[i] < p.y_size ? p.from[i] : p.y_size;
+        next += p.size[i];
         if (p.size[i]) all |= p.at[i] | p.size[i] | p.from[i] | bits_of(p.x[i]);
+    }
+    if (!count_of(y)) return launched(gpu_launched(), e);
     int unit = unit_of(all);
     p.y_size /= unit;
     for (int i = 0; i < 2; i++) p.at[i] /= unit, p.size[i] /= unit, p.from[i] /= unit;
-    int64_t n = p.outer * p.y_size;
-    return LAUNCH_UNITS(pieces, unit, n, p, n);
+    int64_t n = (int64_t)bytes_of(y) / unit;
+    return launched(LAUNCH_UNITS(slice_pad_concat, unit, n, p, n), e);
+}
+int cuda_SLICE(const call *k, err *e) { return copy_along(k, (int)k->a.SLICE.axis, k->a.SLICE.from, 0, e); }
+int cuda_PAD(const call *k, err *e) { return copy_along(k, (int)k->a.SLICE.axis, 0, k->a.SLICE.from, e); }
+int cuda_CONCAT(const call *k, err *e) { return copy_along(k, (int)k->a.CONCAT.axis, 0, 0, e); }
+
+int cuda_ROTATE_HALF(const call *k, err *e)
+{
+    const view *x = &k->i.ROTATE_HALF.x, *y = &k->o.ROTATE_HALF.y;
+    if (x->type != y->type || !is_row_type(y->type)) return no_kernel(k, e);
+    int64_t half = width_of(y) / 2 * (int64_t)dtype_size(y->type), n = rows_of(y) * 2 * half;
+    if (n <= 0) return launched(gpu_launched(), e);
+    int unit = unit_of(half | bits_of(x->data) | bits_of(y->data));
+    unsigned sign = y->type == BF16 ? 0x80008000u : 0x80000000u;
+    n /= unit, half /= unit;
+    return launched(LAUNCH_UNITS(rotate_half, unit, n, y->data, x->data, half, sign, n), e);
 }
 
-extern "C" int gpu_ROTATE_HALF(void *y, const void *x, int type, int64_t n_rows, int64_t half)
+/* ---- rows of a table ---- */
+
+/* y[i] = row ids[i] of x, which has `rows` rows; NaN (all bits set) for an id that is not in 0 .. rows - 1. */
+static int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, err *e)
 {
-    int64_t size = type == 2 ? 2 : 4, n = 2 * half * n_rows * size;
-    if (n <= 0) return gpu_launched();
-    int unit = unit_of(half * size | bits_of(x) | bits_of(y));
-    unsigned sign = type == 2 ? 0x80008000u : 0x80000000u;
-    n /= unit, half = half * size / unit;
-    if (unit == 16) return LAUNCH_INDEX(rotate_half, bytes16, n, (bytes16 *)y, (const bytes16 *)x, half, sign, n);
-    if (unit == 4) return LAUNCH_INDEX(rotate_half, unsigned, n, (unsigned *)y, (const unsigned *)x, half, sign, n);
-    return LAUNCH_INDEX(rotate_half, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, half, sign, n);
+    const view *y = &k->out[0];
+    if (x->type != y->type || x->type == F64 || ids->type != I32) return no_kernel(k, e);
+    if (!rows || !count_of(y)) return launched(gpu_launched(), e);
+    int64_t bytes = (int64_t)bytes_of(x) / rows;
+    int unit = unit_of(bytes | bits_of(x->data) | bits_of(y->data));
+    int64_t width = bytes / unit, n = count_of(ids) * width;
+    if (n <= 0) return launched(gpu_launched(), e);
+    return launched(LAUNCH_UNITS(embedding, unit, n, y->data, x->data, (const int32_t *)ids->data, rows, width, n), e);
+}
+int cuda_EMBEDDING(const call *k, err *e)
+{
+    return rows_by_id(k, &k->i.EMBEDDING.table, &k->i.EMBEDDING.ids, rows_of(&k->i.EMBEDDING.table), e);
 }
 
-extern "C" int gpu_rows(void *y, const void *x, const int32_t *ids, int64_t n_ids, int64_t n_rows, int64_t bytes)
+int cuda_CACHE_REORDER(const call *k, err *e)
 {
-    int unit = unit_of(bytes | bits_of(x) | bits_of(y));
-    int64_t width = bytes / unit, n = n_ids * width;
-    if (n <= 0) return gpu_launched();
-    if (unit == 16) return LAUNCH_INDEX(rows, bytes16, n, (bytes16 *)y, (const bytes16 *)x, ids, n_rows, width, n);
-    if (unit == 4) return LAUNCH_INDEX(rows, unsigned, n, (unsigned *)y, (const unsigned *)x, ids, n_rows, width, n);
-    return LAUNCH_INDEX(rows, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, ids, n_rows, width, n);
+    const view *state = &k->i.CACHE_REORDER.state, *parents = &k->i.CACHE_REORDER.parents, *y = &k->o.CACHE_REORDER.y;
+    int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
+    if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
+        return fail(e, "%lld parents for a state of %lld numbers", (long long)rows, (long long)count_of(state));
+    return rows_by_id(k, state, parents, rows, e);
 }
 
-extern "C" int gpu_HEADS(const gpu_heads *h)
+/* ---- HEADS, MERGE ---- */
+
+static int heads_of(const call *k, const view *rows, const view *heads, const view *offset, heads_call *h, err *e)
 {
-    if (h->batch * h->n_heads * h->time * h->width <= 0) return gpu_launched();
-    if (h->row_type == 2) return fours(h) ? run_heads<bf16, 4>(*h) : run_heads<bf16, 1>(*h);
-    return fours(h) ? run_heads<float, 4>(*h) : run_heads<float, 1>(*h);
+    if (offset->type != I32 || heads->type != F32 || !is_row_type(rows->type)) return no_kernel(k, e);
+    *h = {rows->data,     heads->data,       (const int32_t *)offset->data, rows_of(rows),
+          width_of(rows), k->a.HEADS.column, count_of(offset) - 1,          heads->dim[1],
+          heads->dim[2],  heads->dim[3]};
+    if (h->batch != heads->dim[0])
+        return fail(e, "offsets of %lld sentences in a batch of %lld", (long long)h->batch, (long long)heads->dim[0]);
+    if (h->col < 0 || h->col + h->n_heads * h->width > h->cols)
+        return fail(e, "columns %lld to %lld of rows with %lld columns", (long long)h->col,
+                    (long long)(h->col + h->n_heads * h->width), (long long)h->cols);
+    return 0;
 }
 
-extern "C" int gpu_MERGE(const gpu_heads *h)
+int cuda_HEADS(const call *k, err *e)
 {
-    if (h->n_rows * h->cols <= 0) return gpu_launched();
-    dim3 grid = blocks_for_warps(h->n_rows);
-    if (h->row_type == 2)
-        return fours(h) ? LAUNCH((merge<bf16, 4>), grid, THREADS, 0, *h)
-                        : LAUNCH((merge<bf16, 1>), grid, THREADS, 0, *h);
-    return fours(h) ? LAUNCH((merge<float, 4>), grid, THREADS, 0, *h) : LAUNCH((merge<float, 1>), grid, THREADS, 0, *h);
+    const view *rows = &k->i.HEADS.rows, *y = &k->o.HEADS.y;
+    heads_call h;
+    if (heads_of(k, rows, y, &k->i.HEADS.offsets, &h, e)) return -1;
+    if (!count_of(y)) return launched(gpu_launched(), e);
+    return launched(rows->type == BF16 ? fours(h) ? run_heads<bf16, 4>(h) : run_heads<bf16, 1>(h)
+                    : fours(h) ? run_heads<float, 4>(h)
+                                       : run_heads<float, 1>(h),
+                    e);
 }
 
-extern "C" int gpu_KV_CACHE_APPEND(const gpu_memory *m)
+int cuda_MERGE(const call *k, err *e)
 {
-    int64_t n = m->rows * m->heads * m->seen * m->width;
-    if (n <= 0) return gpu_launched();
-    return m->cache_type == 2 ? LAUNCH_INDEX(kv_cache_append, bf16, n, *m, n)
-                              : LAUNCH_INDEX(kv_cache_append, float, n, *m, n);
+    const view *rows = &k->o.MERGE.y;
+    heads_call h;
+    if (heads_of(k, rows, &k->i.MERGE.x, &k->i.MERGE.offsets, &h, e)) return -1;
+    if (!count_of(rows)) return launched(gpu_launched(), e);
+    dim3 grid = blocks_for_warps(h.n_rows);
+    return launched(rows->type == BF16 ? fours(h) ? LAUNCH((merge<bf16, 4>), grid, THREADS, 0, h)
+                                                  : LAUNCH((merge<bf16, 1>), grid, THREADS, 0, h)
+                    : fours(h) ? LAUNCH((merge<float, 4>), grid, THREADS, 0, h)
+                                       : LAUNCH((merge<float, 1>), grid, THREADS, 0, h),
+                    e);
+}
+
+/* ---- decoding ---- */
+
+int cuda_KV_CACHE_APPEND(const call *k, err *e)
+{
+    const view *x = &k->i.KV_CACHE_APPEND.x, *cache = &k->i.KV_CACHE_APPEND.cache,
+               *ancestors = &k->i.KV_CACHE_APPEND.ancestors, *time = &k->i.KV_CACHE_APPEND.time,
+               *y = &k->o.KV_CACHE_APPEND.y;
+    if (ancestors->type != I32 || time->type != I32 || x->type != F32 || y->type != F32 || !is_row_type(cache->type))
+        return no_kernel(k, e);
+    int64_t rows = y->dim[0], cap = cache->dim[2], n = count_of(y);
+    cache_call m = {(float *)y->data,
+                    cache->data,
+                    (const float *)x->data,
+                    (const int32_t *)ancestors->data,
+                    (const int32_t *)time->data,
+                    cap ? rows_of(cache) / cap : 0,
+                    cap,
+                    width_of(ancestors),
+                    y->dim[1],
+                    y->dim[2],
+                    y->dim[3]};
+    if (width_of(cache) != m.heads * m.width || m.cached < rows || rows_of(ancestors) < rows)
+        return fail(e, "%lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld", (long long)rows,
+                    (long long)m.heads, (long long)m.width, (long long)m.cached, (long long)width_of(cache));
+    if (m.seen > cap) return fail(e, "%lld steps are read, but the cache has %lld", (long long)m.seen, (long long)cap);
+    if (n <= 0) return launched(gpu_launched(), e);
+    return launched(cache->type == BF16 ? LAUNCH_INDEX(kv_cache_append, bf16, n, m, n)
+                                        : LAUNCH_INDEX(kv_cache_append, float, n, m, n),
+                    e);
 }

@@ -2,7 +2,6 @@
 #ifndef ABLATE_CUDA_EIGHT_H
 #define ABLATE_CUDA_EIGHT_H
 #include "tensor/cuda/gpu.h"
-#include "tensor/cuda/rows.h"
 
 /* Unrolls a loop that many times; 1: not unrolled. */
 #ifdef GPU_ON_CPU
