@@ -158,8 +158,7 @@ train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
     [ "$3" = 1 ] && how=graph
     local name="train $1 $2 $how$4"
     part 50 "$name" env ABLATE_GRAPH="$3" "$ablate" bench train --config "$(size_of "$1")" --precision "$2" --device \
-        cuda --lengths "$(file_of "$1")" \
-        --seconds $seconds --wait pass "${@:5}"
+        cuda --lengths "$(file_of "$1")" --seconds $seconds --wait pass "${@:5}"
 }
 
 # ---- the machine, and the gate ---------------------------------------------------------------------------------------
@@ -313,21 +312,20 @@ timings() {
     { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"
     wmt=$work/pairs.txt train base bf16 1 ", with a batch of pairs"
 }
+decode() { # MORE_OF_THE_NAME LENGTHS BATCH ARGUMENTS...
+    part 60 "decode base$1" "$ablate" bench decode --config "$(size_of base)" --lengths "$2" --beam-size 4 --batch \
+        "$3" --device cuda "${@:4}"
+}
 decoding() {
     local batch
     head -n 40 "$news" >"$work/some.txt"
     for batch in 1 7 $most_batch; do # the bits of a sentence do not depend on its batch: "outputs" must be the same
-        part 60 "decode base, outputs at batch $batch" "$ablate" bench decode --config "$(size_of base)" --lengths \
-            "$work/some.txt" --beam-size 4 \
-            --batch $batch --device cuda --steps 1
+        decode ", outputs at batch $batch" "$work/some.txt" $batch --steps 1
     done
     part 10 "decode base, the same outputs" bash "$here/gpu_compare.sh" outputs "$out/parts/$((number - 2)).out" \
-        "$out/parts/$((number - 1)).out" \
-        "$out/parts/$number.out"
+        "$out/parts/$((number - 1)).out" "$out/parts/$number.out"
     for batch in 64 256 $most_batch; do
-        part 60 "decode base bf16 $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" \
-            --beam-size 4 --batch $batch \
-            --device cuda --seconds $seconds
+        decode " bf16 $batch" "$news" $batch --seconds $seconds
     done
 }
 attention() { # sentences of 512 tokens: our kernels and cuDNN
@@ -337,8 +335,7 @@ attention() { # sentences of 512 tokens: our kernels and cuDNN
             cuda --seconds "$(brief 1)"
         for how in own cudnn; do
             part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" \
-                --role $role --heads 8 \
-                --d-k 64 --device cuda --seconds "$(brief 0.5)"
+                --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 0.5)"
         done
     done
 }
@@ -386,13 +383,11 @@ counters() {
     for config in base small; do
         grep -v '^#' "$(file_of $config)" | head -n 1 >"$work/one-$config.txt"
         part 40 "time per operation, $config" env ABLATE_GRAPH=0 "$ablate" bench train --config "$(size_of $config)" \
-            --precision bf16 --device cuda \
-            --lengths "$(file_of $config)" --steps 6 --profile
+            --precision bf16 --device cuda --lengths "$(file_of $config)" --steps 6 --profile
         part 110 "ncu $config" env ABLATE_GRAPH=0 ncu --csv --page raw --target-processes all --clock-control none \
-            --metrics $metrics --launch-count 1500 \
-            --log-file "$out/ncu-$config.csv" "$with" "$pack/bin/ablate" bench train --config "$(size_of $config)" \
-            --precision bf16 --device cuda \
-            --lengths "$work/one-$config.txt" --steps 1 --warmup 0
+            --metrics $metrics --launch-count 1500 --log-file "$out/ncu-$config.csv" "$with" "$pack/bin/ablate" \
+            bench train --config "$(size_of $config)" --precision bf16 --device cuda --lengths \
+            "$work/one-$config.txt" --steps 1 --warmup 0
     done
 }
 
@@ -432,8 +427,7 @@ rival() {
     torch 90 "torch check" train_gpu.py --check
     for config in $configs; do # fills the compiler's cache for the timings
         beside 170 "torch compiles $config" "$python" "$here/train_gpu.py" --lengths "$(file_of $config)" --config \
-            "$(size_of $config)" \
-            --modes "$(compiled "$(torch_modes $config)")" --warm-only ${mini:+--device cpu}
+            "$(size_of $config)" --modes "$(compiled "$(torch_modes $config)")" --warm-only ${mini:+--device cpu}
     done
     join
     torch 40 "ceilings" ceilings_gpu.py
@@ -444,9 +438,7 @@ rival() {
     attention
     torch 60 "torch attention" attention_gpu.py --lengths "$wmt" --seconds "$(brief 0.3)"
     torch 60 "torch attention long" attention_gpu.py --lengths "$long" --seconds "$(brief 0.3)"
-    part 60 "decode base bf16 256" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam-size 4 \
-        --batch 256 --device cuda \
-        --seconds $seconds
+    decode " bf16 256" "$news" 256 --seconds $seconds
     torch 60 "torch decode" decode_gpu.py --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch 256 \
         --seconds $seconds
     for config in small base; do
@@ -491,11 +483,12 @@ report() {
 [ $what = rival ] && find_torch && torch_cublaslt
 gate
 case $what in
-first) tests; plugins; bits; timings; decoding; sanitizers; choices; together; counters; attention ;;
 rival) rival ;;
 table3) whole_table ;;
-again) tests; plugins; bits; timings; decoding; [ -z "$only" ] || { sanitizers; choices; together; counters; attention
-} ;;
+first | again)
+    tests; plugins; bits; timings; decoding
+    [ "$what$only" = again ] || { sanitizers; choices; together; counters; attention; }
+    ;;
 esac
 report
 awk -F'\t' '$2 != "skipped" && $2 != 0 && $2 != 77 {bad = 1} END {exit bad}' "$out/parts.tsv"
