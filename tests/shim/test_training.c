@@ -239,7 +239,7 @@ static sizes all_twice(train_step *s, batcher *batches, err *e)
 {
     sizes z = {0};
     for (int pass = 0; pass < 2; pass++) {
-        batcher_rewind(batches);
+        if (batcher_seek(batches, (batch_state){0}, e)) break;
         for (int k = 0; k < 2 * UPDATES; k++) {
             batch b;
             batcher_next(batches, &b);

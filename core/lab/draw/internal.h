@@ -3,7 +3,7 @@
 #define ABLATE_DRAW_INTERNAL_H
 #include "lab/draw/drawing.h"
 
-enum shape_kind { SHAPE_PATH, SHAPE_POLYGON, SHAPE_CURVE, SHAPE_RECT, SHAPE_DISC, SHAPE_TEXT, SHAPE_OPEN, SHAPE_CLOSE };
+enum shape_kind { SHAPE_PATH, SHAPE_POLYGON, SHAPE_RECT, SHAPE_DISC, SHAPE_TEXT, SHAPE_OPEN, SHAPE_CLOSE };
 
 typedef struct {
     enum shape_kind kind;

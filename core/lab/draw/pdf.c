@@ -124,10 +124,6 @@ static void add_outline(page *p, const shape *s)
         str_addf(&p->content, "%.2f %.2f %.2f %.2f re\n", xy[0], p->height - xy[1] - xy[3], xy[2], xy[3]);
     } else if (s->kind == SHAPE_DISC) {
         disc(p, xy, xy[2]);
-    } else if (s->kind == SHAPE_CURVE) {
-        point(p, xy, "m");
-        str_addf(&p->content, "%.2f %.2f %.2f %.2f %.2f %.2f c\n", xy[2], p->height - xy[3], xy[4], p->height - xy[5],
-                 xy[6], p->height - xy[7]);
     } else {
         for (size_t i = 0; i < s->n; i++) point(p, xy + 2 * i, i ? "l" : "m");
         if (s->kind == SHAPE_POLYGON) str_add(&p->content, "h\n");

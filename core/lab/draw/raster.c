@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUBLINES = 16, CURVE_PIECES = 32, DISC_PIECES = 48, MOST_DASHES = 4 };
+enum { SUBLINES = 16, DISC_PIECES = 48, MOST_DASHES = 4 };
 static const double miter_limit = 4, bold_part = 0.045, /* SVG's; of a letter's size */
     bold_width = 1.06;                                  /* as text_width has it */
 
@@ -207,18 +207,6 @@ static void shape_of(canvas *c, const double *xy, size_t n, bool closed, const p
     if (p->stroke) stroke(c, xy, n, closed, p);
 }
 
-static void curve(canvas *c, const shape *s)
-{
-    double xy[2 * (CURVE_PIECES + 1)];
-    for (int i = 0; i <= CURVE_PIECES; i++)
-        for (int k = 0; k < 2; k++) {
-            double t = (double)i / CURVE_PIECES, u = 1 - t;
-            xy[2 * i + k] = u * u * u * s->xy[k] + 3 * u * u * t * s->xy[2 + k] + 3 * u * t * t * s->xy[4 + k] +
-                            t * t * t * s->xy[6 + k];
-        }
-    shape_of(c, xy, CURVE_PIECES + 1, false, &s->pen);
-}
-
 static void disc(canvas *c, const shape *s)
 {
     double xy[2 * DISC_PIECES];
@@ -320,7 +308,6 @@ static void draw(canvas *c, const shape *s)
     switch (s->kind) {
     case SHAPE_PATH: shape_of(c, s->xy, s->n, false, &s->pen); break;
     case SHAPE_POLYGON: shape_of(c, s->xy, s->n, true, &s->pen); break;
-    case SHAPE_CURVE: curve(c, s); break;
     case SHAPE_RECT:
         shape_of(c, (double[]){r[0], r[1], r[0] + r[2], r[1], r[0] + r[2], r[1] + r[3], r[0], r[1] + r[3]}, 4, true,
                  &s->pen);

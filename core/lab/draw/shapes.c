@@ -50,9 +50,6 @@ void drawing_free(drawing *d)
     free(d);
 }
 
-double drawing_width(const drawing *d) { return d->width; }
-double drawing_height(const drawing *d) { return d->height; }
-
 static shape *add(drawing *d, enum shape_kind kind, const double *xy, size_t n, pen p)
 {
     d->shapes = grow(d->shapes, &d->cap, d->n + 1, sizeof *d->shapes);
@@ -71,8 +68,6 @@ void draw_line(drawing *d, double x0, double y0, double x1, double y1, pen p)
 {
     draw_path(d, (double[]){x0, y0, x1, y1}, 2, false, p);
 }
-
-void draw_curve(drawing *d, const double xy[8], pen p) { add(d, SHAPE_CURVE, xy, 4, p); }
 
 void draw_rect(drawing *d, double x, double y, double width, double height, pen p)
 {

@@ -65,7 +65,7 @@ static void path(str *out, const shape *s, enum svg_style style)
     int decimals = s->n > 8 ? 1 : 2; /* curves are most of a page's bytes */
     str_add(out, "<path d=\"M");
     for (size_t i = 0; i < s->n; i++) {
-        if (i) str_addc(out, s->kind == SHAPE_CURVE ? i == 1 ? 'C' : ' ' : i == 1 ? 'L' : ' ');
+        if (i) str_addc(out, i == 1 ? 'L' : ' ');
         rounded(out, s->xy[2 * i], decimals);
         str_addc(out, ' ');
         rounded(out, s->xy[2 * i + 1], decimals);
@@ -104,8 +104,7 @@ static void one(str *out, const shape *s, enum svg_style style)
 {
     switch (s->kind) {
     case SHAPE_PATH:
-    case SHAPE_POLYGON:
-    case SHAPE_CURVE: path(out, s, style); break;
+    case SHAPE_POLYGON: path(out, s, style); break;
     case SHAPE_RECT:
         str_add(out, "<rect");
         attribute(out, "x", s->xy[0]);

@@ -12,7 +12,6 @@
 
 enum { LAUNCH_MOST_WORKERS = 64 };
 enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
-int progress_parse(const char *text, enum progress_mode *out, err *e);
 
 typedef struct {
     const char *program; /* of the worker: /proc/self/exe */

@@ -11,17 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-int progress_parse(const char *text, enum progress_mode *out, err *e)
-{
-    static const char *const names[] = {"auto", "tty", "plain", "json", "none"};
-    for (size_t i = 0; i < LENGTH(names); i++)
-        if (same(text, names[i])) {
-            *out = (enum progress_mode)i;
-            return 0;
-        }
-    return fail(e, "--progress %s: expected auto, tty, plain, json or none", text);
-}
-
 void progress_begin(progress *p, const launch_options *o)
 {
     p->mode = o->progress;

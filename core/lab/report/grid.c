@@ -182,43 +182,6 @@ static void print_csv(const grid *g, str *out)
     }
 }
 
-/* ---- HTML ---- */
-
-void html_text(str *out, const char *text) { svg_text(out, text); }
-
-void grid_html(const grid *g, str *out)
-{
-    str_add(out, "<table>\n");
-    if (g->title) {
-        str_add(out, "<caption>");
-        html_text(out, g->title);
-        str_add(out, "</caption>\n");
-    }
-    str_add(out, "<thead><tr>");
-    for (size_t j = 0; j < g->n_columns; j++) {
-        str_add(out, g->right[j] ? "<th class=\"r\">" : "<th>");
-        html_text(out, g->headings[j]);
-        str_add(out, "</th>");
-    }
-    str_add(out, "</tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < g->n_rows; i++) {
-        str_add(out, i && g->rule[i] ? "<tr class=\"rule\">" : "<tr>");
-        for (size_t j = 0; j < g->n_columns; j++) {
-            bool strong = g->cells[i * g->n_columns + j].strong;
-            str_addf(out, "<td%s>%s", g->right[j] ? " class=\"r\"" : "", strong ? "<b>" : "");
-            html_text(out, cell(g, i, j));
-            str_add(out, strong ? "</b></td>" : "</td>");
-        }
-        str_add(out, "</tr>\n");
-    }
-    str_add(out, "</tbody></table>\n");
-    for (size_t i = 0; i < g->n_notes; i++) {
-        str_add(out, "<p class=\"note\">");
-        html_text(out, g->notes[i]);
-        str_add(out, "</p>\n");
-    }
-}
-
 void grid_print(const grid *g, enum table_format format, str *out)
 {
     switch (format) {

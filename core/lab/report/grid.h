@@ -31,8 +31,6 @@ void grid_strong(grid *g, size_t column);
 void grid_note(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). */
 void grid_print(const grid *g, enum table_format format, str *out);
-void grid_latex(const grid *g, str *out);   /* a table environment (latex.c) */
-void grid_html(const grid *g, str *out);    /* a <table> with its title and notes */
-void html_text(str *out, const char *text); /* escaped */
+void grid_latex(const grid *g, str *out); /* a table environment (latex.c) */
 void grid_free(grid *g);
 #endif

@@ -16,13 +16,13 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
 static void put_table(const grid *t, const char *caption, const char *const *keys, str *out)
 {
     str_add(out, "<p class=\"note\">");
-    html_text(out, caption);
+    svg_text(out, caption);
     str_add(out, "</p>\n<div class=\"scroll\"><table aria-label=\"");
-    html_text(out, caption);
+    svg_text(out, caption);
     str_add(out, "\">\n<thead><tr>");
     for (size_t j = 0; j < t->n_columns; j++) {
         str_add(out, t->right[j] ? "<th scope=\"col\" class=\"r\">" : "<th scope=\"col\">");
-        html_text(out, t->headings[j]);
+        svg_text(out, t->headings[j]);
         str_add(out, "</th>");
     }
     str_add(out, "</tr></thead>\n<tbody>\n");
@@ -30,7 +30,7 @@ static void put_table(const grid *t, const char *caption, const char *const *key
         str_add(out, i && t->rule[i] ? "<tr class=\"rule\"" : "<tr");
         if (keys) {
             str_add(out, " tabindex=\"0\" data-row=\"");
-            html_text(out, keys[i]);
+            svg_text(out, keys[i]);
             str_addc(out, '"');
         }
         str_addc(out, '>');
@@ -38,7 +38,7 @@ static void put_table(const grid *t, const char *caption, const char *const *key
             const grid_cell *c = &t->cells[i * t->n_columns + j];
             str_add(out, t->right[j] ? "<td class=\"r\">" : "<td>");
             str_add(out, c->strong ? "<b>" : "");
-            html_text(out, c->text);
+            svg_text(out, c->text);
             str_add(out, c->strong ? "</b></td>" : "</td>");
         }
         str_add(out, "</tr>\n");
@@ -56,7 +56,7 @@ static void add_table(const gathered *g, arena *a, str *out)
     put_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, out);
     for (size_t i = 0; i < t.n_notes; i++) {
         str_add(out, "<p class=\"note\">");
-        html_text(out, t.notes[i]);
+        svg_text(out, t.notes[i]);
         str_add(out, "</p>\n");
     }
     str_add(out, "</section>\n");
@@ -172,11 +172,11 @@ static void add_head(const gathered *g, bool live, arena *a, str *out)
         runs += g->x.rows[i].n_runs, done += g->rows[i].done, failed += g->rows[i].failed, open += g->rows[i].open;
     }
     str_add(out, "<header><h1>");
-    html_text(out, g->x.name);
+    svg_text(out, g->x.name);
     str_add(out, "</h1>\n");
     if (g->x.note && *g->x.note) {
         str_add(out, "<p>");
-        html_text(out, g->x.note);
+        svg_text(out, g->x.note);
         str_add(out, "</p>\n");
     }
     str_addf(out, "<p>%zu row%s, %zu of %zu runs done", g->x.n_rows, g->x.n_rows == 1 ? "" : "s", done, runs);
@@ -186,11 +186,11 @@ static void add_head(const gathered *g, bool live, arena *a, str *out)
                *devices = distinct(g, offsetof(read_run, device), 80, a);
     if (*devices) {
         str_add(out, "; trained on ");
-        html_text(out, devices);
+        svg_text(out, devices);
     }
     if (*commits) {
         str_add(out, ", commit ");
-        html_text(out, commits);
+        svg_text(out, commits);
     }
     str_addf(out, ".%s</p>\n", live ? " <span id=\"live\" role=\"status\">live</span>" : "");
     str_add(out,
@@ -222,11 +222,11 @@ int page_print(reader *r, const char *name, const char *state, str *out, err *e)
     if (!rc) {
         str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
                      "content=\"width=device-width,initial-scale=1\"><title>");
-        html_text(out, g.x.name);
+        svg_text(out, g.x.name);
         str_addf(out, "</title>\n<style>\n%s%s</style></head>\n<body", draw_css(), page_css);
         if (state) {
             str_add(out, " data-state=\"");
-            html_text(out, state);
+            svg_text(out, state);
             str_addc(out, '"');
         }
         str_add(out, ">\n<main>\n");

@@ -6,17 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const format_names[] = {"text", "md", "latex", "csv", "json"};
-
-int table_format_parse(const char *text, enum table_format *out, err *e)
-{
-    for (size_t i = 0; i < LENGTH(format_names); i++)
-        if (same(text, format_names[i])) return *out = (enum table_format)i, 0;
-    const char *near = nearest(text, format_names, LENGTH(format_names));
-    return fail(e, "format: found \"%s\", expected text, md, latex, csv or json%s%s%s", text,
-                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
 /* ---- notes (those of the statistics: notes.c) ---- */
 
 /* Where runs come from: their machines, devices and commits, each value once. */

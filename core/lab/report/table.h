@@ -10,7 +10,6 @@
 #include "lab/results/read.h"
 
 enum table_format { TABLE_TEXT, TABLE_MD, TABLE_LATEX, TABLE_CSV, TABLE_JSON };
-int table_format_parse(const char *text, enum table_format *out, err *e);
 
 typedef struct {
     const char *const *metrics; /* columns to show and their order, n_metrics of them; none: all that the runs have */

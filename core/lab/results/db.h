@@ -285,6 +285,4 @@ int db_import(db *d, const char *path, size_t *imported, err *e);
 struct cJSON;
 int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *imported, err *e);
 void db_stats_text(const db_stats *s, str *out); /* as in a record: base64 */
-/* Prints an INI that trains a run again, from the database alone; the caller frees *out. */
-int db_run_ini(db *d, int64_t run, str *out, err *e);
 #endif

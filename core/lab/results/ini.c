@@ -53,5 +53,3 @@ int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e)
     sqlite3_finalize(s);
     return rc;
 }
-
-int db_run_ini(db *d, int64_t run, str *out, err *e) { return run_ini_print(d->q, run, out, e); }

@@ -6,17 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const format_names[] = {"text", "csv", "json", "md"};
-
-int query_format_parse(const char *text, enum query_format *out, err *e)
-{
-    for (size_t i = 0; i < LENGTH(format_names); i++)
-        if (same(text, format_names[i])) return *out = (enum query_format)i, 0;
-    const char *near = nearest(text, format_names, LENGTH(format_names));
-    return fail(e, "format: found \"%s\", expected text, csv, json or md%s%s%s", text, near ? "; did you mean " : "",
-                near ? near : "", near ? "?" : "");
-}
-
 /* Pragmas that only read; some of them would change a setting if given a value. */
 static bool harmless_pragma(const char *name, const char *value)
 {

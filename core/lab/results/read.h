@@ -177,5 +177,6 @@ char *reader_model(reader *r, const char *name, err *e);
 /* Finds all such runs: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and
  * a message. */
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);
-int reader_run_ini(reader *r, int64_t run, str *out, err *e); /* like db_run_ini */
+int reader_run_ini(reader *r, int64_t run, str *out,
+                   err *e); /* an INI that trains the run again, from the database alone */
 #endif

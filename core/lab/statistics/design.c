@@ -266,12 +266,6 @@ double power_of(double effect, double sd1, double sd0, size_t n, double u, doubl
     return found_by(&x, fabs(effect));
 }
 
-size_t stein_seeds(size_t pilot, double s2_1, double s2_0, double w)
-{
-    double t = t_upper(0.025, 2 * (double)(pilot - 1)), n = ceil(t * t * (s2_1 + s2_0) / (w * w));
-    return n > (double)pilot ? (size_t)n : pilot;
-}
-
 /* ---- one seed ---- */
 
 prediction predict_one(const arm *base, double x)
@@ -297,10 +291,4 @@ double repeated_p(const double *p, size_t looks)
     for (size_t k = 0; k < looks && k < N_LOOKS; k++)
         if (p[k] / look_weights[k] < least) least = p[k] / look_weights[k];
     return least;
-}
-
-double t_e_value(double t, double df, double n_eff, double g)
-{
-    double shrink = 1 + n_eff * g, h = (df + 1) / 2;
-    return exp(-0.5 * log(shrink) - h * log1p(t * t / (df * shrink)) + h * log1p(t * t / df));
 }

@@ -67,9 +67,6 @@ size_t seeds_needed(double wanted, double sd1, double sd0, double u, double alph
 /* Probability that a test at level alpha with n seeds per side finds a true difference `effect`; printed by `ablate
  * plan`. */
 double power_of(double effect, double sd1, double sd0, size_t n, double u, double alpha);
-/* Stein's two stages (Stein 1945): total seeds per side for a 95 % interval of half width at most w, from the variances
- * of a pilot with `pilot` seeds per side. */
-size_t stein_seeds(size_t pilot, double s2_1, double s2_0, double w);
 
 /* ---- one seed, ranks, permutations ---- */
 
@@ -90,8 +87,6 @@ superiority superiority_interval(double theta, size_t n_a, size_t n_b);
 /* Exact two-sample permutation test of the difference of means; n_a + n_b <= 20, else NaN. Its smallest p is 2 / C(n_a
  * + n_b, n_a) for equal n. It is about seeds on these sentences only. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b);
-/* Exact sign flips of paired differences, n <= 20, else NaN. Its smallest p is 2 / 2^n. */
-double sign_flip_p(const double *d, size_t n);
 
 /* ---- repeated looks ---- */
 
@@ -101,7 +96,4 @@ enum { N_LOOKS = 4 };
 extern const size_t look_seeds[N_LOOKS];
 extern const double look_weights[N_LOOKS];
 double repeated_p(const double *p, size_t looks); /* of the first `looks` looks; NaN: no look */
-/* e value of a t statistic against a normal prior of variance g (in units of the error variance) with n_eff
- * observations: can be multiplied over experiments (Rouder et al. 2009; Grünwald et al. 2024). */
-double t_e_value(double t, double df, double n_eff, double g);
 #endif

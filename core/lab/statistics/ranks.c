@@ -102,17 +102,3 @@ double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
     free(low);
     return (double)as_large / (double)ways;
 }
-
-double sign_flip_p(const double *d, size_t n)
-{
-    double observed = 0;
-    size_t as_large = 0;
-    if (!n || n > MOST_PERMUTED) return NAN;
-    for (uint32_t flipped = 0; flipped < (uint32_t)1 << n; flipped++) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) sum += flipped >> i & 1 ? -d[i] : d[i];
-        if (!flipped) observed = fabs(sum);
-        as_large += fabs(sum) >= observed - tolerance(observed);
-    }
-    return (double)as_large / (double)((uint32_t)1 << n);
-}

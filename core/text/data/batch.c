@@ -334,8 +334,6 @@ bool batcher_next(batcher *b, batch *out)
     return true;
 }
 
-void batcher_rewind(batcher *b) { b->next = (batch_state){0, 0}; }
-
 batch_state batcher_state(const batcher *b) { return b->next; }
 
 int batcher_seek(batcher *b, batch_state s, err *e)
@@ -355,6 +353,5 @@ int batcher_seek(batcher *b, batch_state s, err *e)
                 (long long)s.index, (long long)s.epoch, (long long)n);
 }
 
-batch_limits batcher_limits(const batcher *b) { return b->limits; }
 int64_t batcher_count(const batcher *b) { return b->n_batches; }
 double batcher_fill(const batcher *b) { return b->fill; }

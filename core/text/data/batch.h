@@ -16,7 +16,8 @@
 
 typedef struct {
     int64_t sentences, src_longest, tgt_longest;
-} batch_limits; /* upper bounds over all batches; 0: not known */
+} batch_limits; /* upper bounds over all batches of all epochs; 0: not known. sentences: as if all were as short as the
+                 * shortest on either side; a batch may not reach that, because the other sides may be longer */
 
 typedef struct {
     int64_t n_sentences;
@@ -61,13 +62,9 @@ typedef struct batcher batcher;
 batcher *batcher_new(const pairs *p, const batch_options *o, err *e);
 void batcher_free(batcher *b);
 bool batcher_next(batcher *b, batch *out);   /* false: the pass is over (never in training) */
-void batcher_rewind(batcher *b);             /* to (0, 0) */
 batch_state batcher_state(const batcher *b); /* of the next batch; stored in checkpoints */
 /* -1 and e if the state cannot belong to this data and these options. */
 int batcher_seek(batcher *b, batch_state s, err *e);
-/* Bounds over all batches of all epochs: the longest sentence of each side, and the number of sentences if all were as
- * short as the shortest on either side. A batch may not reach that number, because the other sides may be longer. */
-batch_limits batcher_limits(const batcher *b);
 int64_t batcher_count(const batcher *b); /* batches in the current epoch */
 double batcher_fill(const batcher *b);   /* mean over the epoch of max(src_rows, tgt_rows) / batch_tokens */
 #endif

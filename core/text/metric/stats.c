@@ -119,36 +119,6 @@ double stats_median(double *x, size_t n)
     return x[n / 2];
 }
 
-/* Quantile q of sorted x[0..n), linear between neighbours. */
-static double quantile(const double *x, size_t n, double q)
-{
-    double at = q * (double)(n - 1);
-    size_t i = (size_t)at;
-    return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
-}
-
-stats_interval stats_bootstrap(stats_score score, const void *options, const double *a, size_t n, size_t width,
-                               size_t trials, double level, uint64_t seed)
-{
-    if (n == 0 || trials == 0) return (stats_interval){NAN, NAN};
-    double *scores = xmalloc(trials * sizeof *scores), *sum = xmalloc(width * sizeof *sum);
-    rng r = rng_seed(seed, 1);
-    for (size_t t = 0; t < trials; t++) {
-        memset(sum, 0, width * sizeof *sum);
-        for (size_t i = 0; i < n; i += 2) { /* two draws from the halves of a word: biased by less than n / 2^32 */
-            uint64_t bits = rng_next(&r);
-            add(sum, a + (uint64_t)(uint32_t)bits * n / ((uint64_t)1 << 32) * width, width);
-            if (i + 1 < n) add(sum, a + (bits >> 32) * n / ((uint64_t)1 << 32) * width, width);
-        }
-        scores[t] = score(sum, options);
-    }
-    qsort(scores, trials, sizeof *scores, ascending);
-    stats_interval found = {quantile(scores, trials, (1 - level) / 2), quantile(scores, trials, (1 + level) / 2)};
-    free(scores);
-    free(sum);
-    return found;
-}
-
 /* ---- Holm ---- */
 
 typedef struct {
@@ -176,35 +146,4 @@ size_t stats_holm(double *p, size_t n)
     }
     free(order);
     return m;
-}
-
-/* ---- seeds ---- */
-
-stats_summary stats_summarize(const double *x, size_t n)
-{
-    stats_summary s = {0, NAN, NAN};
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i])) s.n++, sum += x[i];
-    if (s.n) s.mean = sum / (double)s.n;
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i])) squares += (x[i] - s.mean) * (x[i] - s.mean);
-    if (s.n > 1) s.sd = sqrt(squares / (double)(s.n - 1));
-    return s;
-}
-
-stats_welch_result stats_welch(stats_summary a, stats_summary b)
-{
-    if (a.n < 2 || b.n < 2) return (stats_welch_result){NAN, NAN, NAN};
-    double na = (double)a.n, nb = (double)b.n, va = a.sd * a.sd / na, vb = b.sd * b.sd / nb, gap = a.mean - b.mean;
-    if (va + vb == 0) return (stats_welch_result){gap ? copysign(INFINITY, gap) : 0, na + nb - 2, gap ? 0 : 1};
-    double t = gap / sqrt(va + vb), df = (va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1));
-    return (stats_welch_result){t, df, 2 * t_tail(fabs(t), df)};
-}
-
-double stats_least_p(size_t n)
-{
-    double ways = 1;
-    for (size_t k = 1; k <= n; k++) ways = ways * (double)(n + k) / (double)k;
-    return fmin(1, 2 / ways);
 }

@@ -27,14 +27,6 @@ double stats_perplexity(const double *sum, const void *options); /* nll, tokens;
 double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
                       size_t trials, uint64_t seed);
 
-typedef struct {
-    double low, high;
-} stats_interval;
-/* Percentile bootstrap (Efron; for BLEU: Koehn 2004) of one system: draws n sentences with replacement `trials` times;
- * the share `level`, such as 0.95, of the scores lies in the interval. No sentences: NaN. */
-stats_interval stats_bootstrap(stats_score score, const void *options, const double *a, size_t n, size_t width,
-                               size_t trials, double level, uint64_t seed);
-
 /* ---- over a table ---- */
 
 /* Holm (1979): adjusts p[0..n) in place; NaN entries are not tests and stay. Returns the number of tests. */
@@ -43,22 +35,4 @@ size_t stats_holm(double *p, size_t n);
 /* The median, of an even number the upper of the middle two; NaN without numbers. Sorts x. No NaN in x. */
 double stats_median(double *x, size_t n);
 
-/* ---- over seeds ---- */
-
-typedef struct {
-    size_t n;        /* finite values */
-    double mean, sd; /* sd: sample standard deviation, n - 1; NaN if there are too few values */
-} stats_summary;
-stats_summary stats_summarize(const double *x, size_t n); /* ignores values that are not finite */
-
-typedef struct {
-    double t, df, p;
-} stats_welch_result;
-/* Welch's (1947) two-sided t test of the means of a and b, with unequal variances. Fewer than two values on a side:
- * NaN. Without any variance p is 1 if the means are equal, else 0. */
-stats_welch_result stats_welch(stats_summary a, stats_summary b);
-
-/* The smallest p that an exact two-sided permutation test can reach with n seeds on either side: 2 / C(2n,
- * n). With 3 it is 0.1, so no difference is significant at 0.05; with 4 it is 0.029. */
-double stats_least_p(size_t n);
 #endif

@@ -94,12 +94,6 @@ static vocab *cached(const char *dir, const recipe *r, err *e)
     return v;
 }
 
-vocab *vocab_cached(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *lines, int64_t n,
-                    err *e)
-{
-    return vocab_with_symbols(dir, kind, size, lowercase, NULL, 0, lines, n, e);
-}
-
 vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols,
                           int64_t n_symbols, const char *const *lines, int64_t n, err *e)
 {

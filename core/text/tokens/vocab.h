@@ -47,11 +47,8 @@ vocab *vocab_train(vocab_kind kind, int64_t size, bool lowercase, const char *co
 
 /* The same with a cache: a file in folder dir (created if missing), named by the sha256 of kind, size and
  * lines. It is built once even if several processes need it at the same time; a damaged file is rebuilt. dir NULL: no
- * cache. */
-vocab *vocab_cached(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *lines, int64_t n,
-                    err *e);
-/* The same; words that are among symbols[n_symbols] stay one token in bpe and unigram too, however rare. They count in
- * `size`. dir NULL: no cache. */
+ * cache. Words that are among symbols[n_symbols] stay one token in bpe and unigram too, however rare. They count in
+ * `size`. */
 vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols,
                           int64_t n_symbols, const char *const *lines, int64_t n, err *e);
 void vocab_free(vocab *v); /* NULL is allowed */

@@ -328,7 +328,7 @@ static void test_resume(void)
         }
         batcher_free(again);
     }
-    batcher_rewind(b);
+    CHECK_INT(batcher_seek(b, (batch_state){0}, &e), 0);
     batcher_next(b, &x);
     CHECK(print_of(&x) == prints[0]);
     CHECK_INT(batcher_seek(b, (batch_state){0, 100000}, &e), -1);

@@ -375,13 +375,6 @@ static void test_words(void)
     t = print("three", TABLE_TEXT, false, "PLL");
     CHECK_HAS(e.text, "found no metric \"PLL\"; did you mean \"PPL\"?");
     free(t);
-    enum table_format f;
-    e.text[0] = 0;
-    CHECK_INT(table_format_parse("markdown", &f, &e), -1);
-    CHECK_HAS(e.text, "expected text, md, latex, csv or json");
-    e.text[0] = 0;
-    CHECK_INT(table_format_parse("latex", &f, &e), 0);
-    CHECK_INT(f, TABLE_LATEX);
 }
 
 static void test_significance(void)

@@ -99,12 +99,6 @@ static void test_refused(void)
     CHECK_INT(access("/tmp/ablate-attached.db", F_OK), -1);
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM run"), 6, 0);
     CHECK_NEAR(fixture_number(path, "PRAGMA user_version"), DB_VERSION, 0);
-    enum query_format f;
-    e.text[0] = 0;
-    CHECK_INT(query_format_parse("jsn", &f, &e), -1);
-    CHECK_HAS(e.text, "did you mean json?");
-    CHECK_OK(query_format_parse("md", &f, &e));
-    CHECK_INT(f, QUERY_MD);
 }
 
 int main(void)

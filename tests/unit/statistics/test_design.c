@@ -91,8 +91,6 @@ static void check_formulas(void)
         CHECK_NEAR(s.low, worked_newcombe[i].low, 1e-8); /* theta itself is printed to nine digits */
         CHECK_NEAR(s.high, worked_newcombe[i].high, 1e-8);
     }
-    for (size_t i = 0; i < LENGTH(worked_e); i++)
-        CHECK_PRINTED(t_e_value(worked_e[i].t, worked_e[i].df, worked_e[i].n_eff, worked_e[i].g), worked_e[i].e);
     arm base = arm_measure(worked_base, NULL, LENGTH(worked_base), 0);
     prediction one = predict_one(&base, worked_one_seed.x);
     CHECK_PRINTED(worked_one_seed.x - base.mean, worked_one_seed.d);
@@ -118,9 +116,7 @@ static void check_planning(void)
         CHECK_INT(
             seeds_needed(worked_seeds[i].wanted, worked_seeds[i].s1, worked_seeds[i].s0, worked_seeds[i].u, 0.05, 0.8),
             worked_seeds[i].n);
-    CHECK_NEAR(t_upper(0.025, 8), worked_stein.t, 1e-8);
-    CHECK_INT(stein_seeds(worked_stein.pilot, worked_stein.s2_1, worked_stein.s2_0, worked_stein.w), worked_stein.n);
-    CHECK_INT(stein_seeds(5, 0.01, 0.01, 1), 5); /* never fewer than the pilot has */
+    CHECK_NEAR(t_upper(0.025, 8), 2.30600414, 1e-8);
 }
 
 static void check_many(void)
@@ -134,15 +130,13 @@ static void check_many(void)
     CHECK_NEAR(repeated_p(late, 2), 1, 0);
     CHECK_NEAR(repeated_p(late, 4), 0.01, 1e-12);
     for (size_t i = 0; i < LENGTH(worked_least_p); i++) {
-        double a[20], b[20], d[20];
+        double a[20], b[20];
         size_t n = worked_least_p[i].n;
-        for (size_t s = 0; s < n; s++) a[s] = 10 + (double)s, b[s] = (double)s / 7, d[s] = 1 + (double)s;
-        CHECK_NEAR(sign_flip_p(d, n), worked_least_p[i].sign_flip, 1e-12);
+        for (size_t s = 0; s < n; s++) a[s] = 10 + (double)s, b[s] = (double)s / 7;
         CHECK_NEAR(permutation_p(a, n, b, n), worked_least_p[i].two_sample, 1e-12);
-        CHECK_NEAR(stats_least_p(n), worked_least_p[i].two_sample, 1e-12);
     }
     double many[21] = {0};
-    CHECK(isnan(permutation_p(many, 11, many, 10)) && isnan(sign_flip_p(many, 21)));
+    CHECK(isnan(permutation_p(many, 11, many, 10)));
 }
 
 static void check_sharing(void)

@@ -48,8 +48,6 @@ static void check_welch(const fields *f)
     CHECK_RELATIVE(x.df, fmin(df, most), 1e-12);
     if (df <= most) CHECK_RELATIVE(x.p, f->v[3][0], 1e-10);
     CHECK(x.p >= f->v[3][0] * (1 - 1e-10));
-    stats_welch_result w = stats_welch(stats_summarize(f->v[0], f->n[0]), stats_summarize(f->v[1], f->n[1]));
-    CHECK_RELATIVE(w.p, f->v[3][0], 1e-10);
 }
 
 static void check_line(const char *name, const fields *f)
@@ -77,9 +75,7 @@ static void check_line(const char *name, const fields *f)
             CHECK_RELATIVE(equivalence_p(x.d, x.v, x.df, 0, c[0]), d[0], 1e-10);
     } else if (!strcmp(name, "permutation")) {
         if (f->n[0] + f->n[1] <= 20) CHECK_RELATIVE(permutation_p(a, f->n[0], b, f->n[1]), c[0], 1e-12);
-    } else if (!strcmp(name, "sign_flip"))
-        CHECK_RELATIVE(sign_flip_p(a, f->n[0]), b[0], 1e-12);
-    else if (!strcmp(name, "holm")) {
+    } else if (!strcmp(name, "holm")) {
         double p[MOST_VALUES];
         memcpy(p, a, sizeof p);
         stats_holm(p, f->n[0]);

@@ -78,7 +78,7 @@ static void check_cache(void)
     err e = {0};
     CHECK(mkdtemp(dir) != NULL);
     vocab *with = vocab_with_symbols(dir, TOKENS_BPE, 80, false, symbols, SYMBOLS, (const char *const *)lines, N, &e),
-          *without = vocab_cached(dir, TOKENS_BPE, 80, false, (const char *const *)lines, N, &e),
+          *without = vocab_with_symbols(dir, TOKENS_BPE, 80, false, NULL, 0, (const char *const *)lines, N, &e),
           *again = vocab_with_symbols(dir, TOKENS_BPE, 80, false, symbols, SYMBOLS, (const char *const *)lines, N, &e);
     CHECK_TEXT(e.text, "");
     id_list a = {0}, b = {0}, c = {0};

@@ -314,7 +314,7 @@ static void test_cache(void)
     for (int i = 0; i < CHILDREN; i++) {
         if ((child[i] = fork())) continue;
         err e = {{0}};
-        vocab *v = vocab_cached(inner, TOKENS_BPE, 70, false, corpus, N, &e);
+        vocab *v = vocab_with_symbols(inner, TOKENS_BPE, 70, false, NULL, 0, corpus, N, &e);
         int rc = v && vocab_size(v) == 70 ? 0 : 1;
         vocab_free(v);
         _exit(rc);
@@ -327,17 +327,18 @@ static void test_cache(void)
     CHECK_INT(vocab_files(inner), 1);
 
     err e = {{0}};
-    vocab *v = vocab_cached(inner, TOKENS_BPE, 70, false, corpus, N - 1, &e); /* other lines, another file */
+    vocab *v =
+        vocab_with_symbols(inner, TOKENS_BPE, 70, false, NULL, 0, corpus, N - 1, &e); /* other lines, another file */
     CHECK_INT(vocab_files(inner), 2);
     vocab_free(v);
-    v = vocab_cached(inner, TOKENS_UNIGRAM, 70, false, corpus, N, &e);
+    v = vocab_with_symbols(inner, TOKENS_UNIGRAM, 70, false, NULL, 0, corpus, N, &e);
     CHECK_INT(vocab_files(inner), 3);
     const char *other[N];
     memcpy(other, corpus, sizeof other);
     other[0] = "The small dog sees the big cat ."; /* one letter */
-    vocab_free(vocab_cached(inner, TOKENS_UNIGRAM, 70, false, other, N, &e));
+    vocab_free(vocab_with_symbols(inner, TOKENS_UNIGRAM, 70, false, NULL, 0, other, N, &e));
     CHECK_INT(vocab_files(inner), 4);
-    vocab_free(vocab_cached(inner, TOKENS_UNIGRAM, 70, true, corpus, N, &e));
+    vocab_free(vocab_with_symbols(inner, TOKENS_UNIGRAM, 70, true, NULL, 0, corpus, N, &e));
     CHECK_INT(vocab_files(inner), 5);
     CHECK_INT(vocab_kind_of(v), TOKENS_UNIGRAM);
     vocab_free(v);
@@ -345,7 +346,7 @@ static void test_cache(void)
     char *spoil =
         xprintf("for f in %s/*.vocab; do printf x | dd of=$f bs=1 seek=200 conv=notrunc 2>/dev/null; done", inner);
     CHECK_INT(system(spoil), 0);
-    v = vocab_cached(inner, TOKENS_BPE, 70, false, corpus, N, &e); /* damaged: built again */
+    v = vocab_with_symbols(inner, TOKENS_BPE, 70, false, NULL, 0, corpus, N, &e); /* damaged: built again */
     CHECK_TEXT(e.text, "");
     for (int i = 0; i < N; i++) check_round_trip(v, corpus[i], corpus[i]);
     vocab_free(v);
