@@ -1,6 +1,5 @@
 #include "base/distribution.h"
 #include <math.h>
-#include <stdbool.h>
 
 double normal_tail(double z) { return 0.5 * erfc(z / sqrt(2)); }
 

@@ -6,8 +6,6 @@
 #include "lab/report/plot.h"
 #include "lab/statistics/across.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_TASKS = 64, POINTS = 61 };
 static const double LEVEL = 0.05;

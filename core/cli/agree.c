@@ -2,7 +2,6 @@
  * models for the same input. */
 #include "cli/options.h"
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     const char *path;

@@ -4,7 +4,6 @@
 #include "network/model/fusion.h"
 #include "cli/options.h"
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- the models ---- */

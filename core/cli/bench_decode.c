@@ -6,7 +6,6 @@
 #include "cli/bench.h"
 #include "network/decode/beam.h"
 #include "tensor/device/device.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "lab/launch/internal.h"
 #include "lab/report/table.h"
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

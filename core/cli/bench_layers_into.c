@@ -4,7 +4,6 @@
 #include "tensor/device/device.h"
 #include "lab/results/read.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { SHOWN = 1024 }; /* the length whose figures are in the table */
 

@@ -4,7 +4,6 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     bool json;

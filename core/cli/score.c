@@ -5,8 +5,6 @@
 #include "text/metric/chrf.h"
 #include "text/metric/codes.h"
 #include "text/metric/ter.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- sentences and their references ---- */
 

@@ -1,7 +1,6 @@
 /* score_files.c - files of sentences for the commands `score ...`. */
 #include "cli/score.h"
 #include "cli/input.h"
-#include <stdlib.h>
 
 int score_print(str *out)
 {

@@ -3,7 +3,6 @@
 #include "lab/launch/launch.h"
 #include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     bool wait;

@@ -4,7 +4,6 @@
 #include "cli/input.h"
 #include "cli/pairs.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { LARGEST_PART = 4096, MOST_OUTPUTS = 1 << 16 }; /* lines; hypotheses in memory */
 

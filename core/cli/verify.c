@@ -3,10 +3,8 @@
 #include "cli/artifact.h"
 #include "network/plugin/plugin.h"
 #include <dirent.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct {
     int64_t runs, seed;

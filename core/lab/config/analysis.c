@@ -2,7 +2,6 @@
  * sizes. docs/ini.md describes the syntax, docs/statistics.md the meaning for tables. */
 #include "lab/config/build.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- lr = tune(1e-4 .. 1e-2, 5) ---- */

@@ -3,7 +3,6 @@
 #include "network/settings/places.h"
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, SLURM, LAYERS, PLUGIN };
 

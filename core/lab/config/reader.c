@@ -6,7 +6,6 @@
  * joins to the key above; what it would still truncate is an error. */
 #include "lab/config/build.h"
 #include <ini.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

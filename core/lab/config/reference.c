@@ -2,7 +2,6 @@
 #include "lab/config/build.h"
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char grammar[] =
     "# The INI of an experiment\n"

@@ -1,7 +1,6 @@
 /* axis.c - scales and their ticks. */
 #include "lab/draw/chart.h"
 #include <math.h>
-#include <string.h>
 
 double scale_at(const scale *s, double v)
 {

@@ -1,6 +1,5 @@
 /* shapes.c - collects shapes; colours; the width of text; a file of any format. */
 #include "lab/draw/internal.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

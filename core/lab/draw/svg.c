@@ -1,6 +1,5 @@
 /* svg.c - a drawing as SVG. */
 #include "lab/draw/internal.h"
-#include <math.h>
 #include <string.h>
 
 const char *const draw_dashes[SERIES_DASHES] = {"", "5 3", "1.5 2.5", "6 2.5 1.5 2.5"};

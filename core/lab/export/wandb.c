@@ -4,7 +4,6 @@
 #include "lab/export/run_files.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { BLOCK = 32768, HEADER = 7 };
 enum { FULL = 1, FIRST = 2, MIDDLE = 3, LAST = 4 };

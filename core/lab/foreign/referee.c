@@ -1,7 +1,6 @@
 /* referee.c - what a referee would ask of imported runs, as far as the files tell. Kept with the experiment; the table
  * and the page print it. One seed, and differences too small to detect: report/notes.c says these of any experiment. */
 #include "lab/foreign/foreign.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,6 @@
 /* attention_view.c - figures of attention weights, and the page around them. */
 #include "lab/report/attention_view.h"
 #include <math.h>
-#include <string.h>
 
 static const double pitch = 17, font = 11.5, least_weight = 0.01, lines_height = 150;
 

@@ -1,7 +1,6 @@
 /* cost.c - training cost, counted and by the paper's formula. */
 #include "lab/report/cost.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 double training_flops(const read_row *row)

@@ -7,7 +7,6 @@
 #include "text/metric/stats.h"
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

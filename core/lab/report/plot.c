@@ -5,7 +5,6 @@
 #include "lab/statistics/best_of.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     const plot_options *o;

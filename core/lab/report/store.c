@@ -1,7 +1,6 @@
 #include "lab/report/store.h"
 #include "lab/report/gather.h"
 #include <math.h>
-#include <string.h>
 
 static db_comparison as_stored(const gathered *g, size_t metric, const gathered_row *row, size_t tests)
 {

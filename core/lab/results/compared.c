@@ -1,7 +1,6 @@
 /* compared.c - comparisons of rows with base, and trials of searches: writing and reading. core/lab/report computes
  * them. */
 #include "lab/results/internal.h"
-#include <math.h>
 #include <stdlib.h>
 
 static int experiment_id(sqlite3 *q, const char *name, int64_t *id, err *e)

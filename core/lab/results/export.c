@@ -1,9 +1,6 @@
 /* export.c - an experiment as JSON text: one line per row, result and curve, for readable git diffs.
  */
 #include "lab/results/internal.h"
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Appends `,"name":value` of a column as JSON; NULL columns are left out unless `always`. */
 static void field(str *out, sqlite3_stmt *s, int column, bool first, bool always)

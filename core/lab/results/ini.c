@@ -2,7 +2,6 @@
 #include "lab/results/internal.h"
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <string.h>
 
 static void print_settings(const cJSON *o, const char *prefix, str *out)
 {

@@ -2,7 +2,6 @@
 #include "lab/results/internal.h"
 #include "lab/results/query.h"
 #include <cjson/cJSON.h>
-#include <stdlib.h>
 #include <string.h>
 
 extern const char datasette_json[]; /* docs/datasette.json */

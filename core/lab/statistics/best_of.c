@@ -2,7 +2,6 @@
 #include "lab/statistics/best_of.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int ascending(const void *a, const void *b)
 {

@@ -1,6 +1,5 @@
 /* block.c - a single attention call on its own tape. */
 #include "network/check/block.h"
-#include <stdlib.h>
 #include <string.h>
 
 static ab_t lengths(ab_ctx *c, const block_spec *s)

@@ -4,7 +4,6 @@
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3 };
 

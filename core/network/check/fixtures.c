@@ -3,7 +3,6 @@
 #include "base/vmath.h"
 #include <math.h>
 #include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__ /* it has an allocator of its own */

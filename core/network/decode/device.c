@@ -2,8 +2,6 @@
 #include "network/decode/search.h"
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int64_t words_of(const search *s) { return (s->m->tgt_vocab + 31) / 32; }
 

@@ -2,7 +2,6 @@
 #include "network/decode/ensemble.h"
 #include "base/vmath.h"
 #include <math.h>
-#include <stdlib.h>
 
 static float at(const opinion *o, int64_t i)
 {

@@ -1,7 +1,6 @@
 /* lines.c - from lines of text to lines of text. */
 #include "network/decode/beam.h"
 #include <stdlib.h>
-#include <string.h>
 
 int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
                  const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e)

@@ -4,7 +4,6 @@
 #include "network/decode/steps.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     double logit;

@@ -5,7 +5,6 @@
  * operations are shared out among all threads, as on a device and where a mask is asked (which one thread at a time may
  * advance). */
 #include "network/decode/search.h"
-#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>

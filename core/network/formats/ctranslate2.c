@@ -1,7 +1,6 @@
 /* ctranslate2.c - CTranslate2's model.bin (binary version 6, TransformerSpec of revision 7), its config.json and
  * vocabularies. Names and layout: python/ctranslate2/specs of CTranslate2 4. */
 #include "network/formats/format.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

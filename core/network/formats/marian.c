@@ -1,7 +1,6 @@
 /* marian.c - an encoder-decoder model for transformers' MarianMTModel and MarianTokenizer
  * (src/transformers/models/marian). */
 #include "network/formats/format.h"
-#include <math.h>
 
 /* MarianMT's norms are torch's with their default eps, which has no key; a smaller one than this makes differences in
  * the fifth digit. */

@@ -3,8 +3,6 @@
  * Names of parameters: enc.0.self.qkv.w, dec.0.cross.kv.b, dec.0.ffn.1.w, enc.0.self.ln.g; weights are [in, out]. */
 #include "network/model/parametrization.h"
 #include "network/model/trace.h"
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     layer_calls calls; /* first: what the block gets is this */

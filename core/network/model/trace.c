@@ -9,7 +9,6 @@
 #include "network/model/trace.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static ab_t counting(ab_ctx *c, int64_t n, int64_t step) /* ids 0, step, 2 step ... */
 {

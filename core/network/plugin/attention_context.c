@@ -7,8 +7,6 @@
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool attn_is_causal(const ab_ctx *c) { return c->attn->info.role == AB_CAUSAL; }
 bool attn_is_self(const ab_ctx *c) { return c->attn->x.id == c->attn->mem.id; }

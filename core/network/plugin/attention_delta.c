@@ -3,7 +3,6 @@
  * One operation where the backend has it, otherwise and under `generic` composed (graph/ops_delta.c); in a step of
  * decoding the state of each hypothesis is carried and takes one step. */
 #include "network/plugin/attention_context.h"
-#include <string.h>
 
 /* One step from the state that each hypothesis' parent carried. */
 static ab_t one_step(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)

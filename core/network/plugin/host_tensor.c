@@ -1,7 +1,6 @@
 /* host_tensor.c - host functions on tensors, described in ab_plugin.h: arithmetic, activations, shapes, tables. */
 #include "network/plugin/attention_context.h"
 #include "network/plugin/host.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- arithmetic ---- */

@@ -1,7 +1,6 @@
 /* keys.c - the one table of core keys: INI schema, defaults, ranges, reference text. Order = order in
  * `config`. */
 #include "network/settings/places.h"
-#include <string.h>
 
 #define AT(field) offsetof(config, field)
 #define INT(field, def, min, max, choices, doc)                                                                        \

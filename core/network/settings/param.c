@@ -1,6 +1,5 @@
 /* param.c - one parameter: parsing, printing, its range as text; and filling structs from settings. */
 #include "network/settings/config.h"
-#include <math.h>
 #include <string.h>
 
 const char *settings_get(const settings *s, const char *key)

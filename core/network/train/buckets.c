@@ -4,7 +4,6 @@
  * beginning. Buckets are sent in that order on every rank, independent of the order of completion. */
 #include "network/train/buckets.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { SMALLEST = 4096, LARGEST = 1 << 20, WANTED = 8 }; /* elements of a bucket; how many there should be at least */
 

@@ -7,7 +7,6 @@
 #include "text/tokens/ngrams.h"
 #include "network/train/train.h"
 #include <cjson/cJSON.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A name without folders, .so and .c: what is left is never taken for a path. */

@@ -4,7 +4,6 @@
 #include "network/model/groups.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TILE = 4096 }; /* elements; a dozen tiles of fp32 fit into the first-level cache's neighbour */
 

@@ -2,7 +2,6 @@
 #include "network/train/checkpoint.h"
 #include "network/train/optim.h"
 #include "network/train/state.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include "tensor/cpu/tiles.h"
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
-#include <stdlib.h>
 
 #define S f32
 #include "tensor/cpu/attend.inc"

@@ -1,6 +1,5 @@
 /* linear.c - rows times a learned matrix, and its two gradients. F64 uses plain loops. */
 #include "tensor/cpu/product.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- F64, for checks ---- */

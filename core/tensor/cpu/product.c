@@ -1,7 +1,6 @@
 /* product.c - packed copies of learned matrices, for products of few rows. */
 #include "tensor/cpu/product.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { FEW_ROWS = 300 }; /* with as many, packing in passing costs less than a percent */
 

@@ -6,7 +6,6 @@
 #include "tensor/cpu/cpu.h"
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     int n;

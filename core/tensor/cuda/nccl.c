@@ -15,7 +15,6 @@
 #include "tensor/cuda/module.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/ranks.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
  * own words. */
 #include "tensor/cuda/score_program.h"
 #include "tensor/cuda/compiled.h"
-#include <string.h>
 
 static const char *operand(int from, float by, char out[32])
 {

@@ -1,7 +1,6 @@
 /* batch.c - plans an epoch (order, cuts, batch order) and copies batches out of it. */
 #include "text/data/batch.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { POOL_BATCHES = 64 }; /* batches' worth of pairs sorted together, when the caller does not say */
 

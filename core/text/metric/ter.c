@@ -1,6 +1,5 @@
 #include "text/metric/ter.h"
 #include "text/metric/words.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Tercom's tokenisation; each step replaces from left to right what does not overlap ---- */

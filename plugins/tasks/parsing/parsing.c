@@ -2,7 +2,6 @@
 #include "task.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define AT(field) offsetof(config, field)
 static const ab_option params[] = {

@@ -3,7 +3,6 @@
 #include "tasks/memory.h"
 #include "tasks/random.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 enum { SINGULAR, PLURAL };

@@ -1,6 +1,5 @@
 #include "tree.h"
 #include "tasks/memory.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "tasks/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     recall_config r;

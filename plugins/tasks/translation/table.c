@@ -2,7 +2,6 @@
 #include "corpus.h"
 #include "tasks/split.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
