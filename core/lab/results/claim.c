@@ -378,23 +378,3 @@ int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
     }
     return 0;
 }
-
-int db_remove_run(db *d, int64_t run, err *e) { return db_remove(d, &run, 1, NULL, e); }
-
-int db_remove_experiment(db *d, const char *name, err *e)
-{
-    int64_t id, live = 0;
-    if (tx_begin(d, true, e)) return -1;
-    int rc = sql_int(d->q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", name);
-    if (rc == 0) rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists the experiments", name);
-    if (rc == 1)
-        rc = sql_int(d->q, e, &live,
-                     "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id WHERE v.experiment_id=?1"
-                     " AND r.status='running' AND (r.lease_until>=?2 OR owner_lives(r.owner))",
-                     "id", id, now());
-    if (rc == 1 && live)
-        rc = fail(e, "experiment \"%s\": %lld of its runs are running; stop them first", name, (long long)live);
-    if (rc == 1) rc = view_drop(d->q, name, e);
-    if (rc == 0) rc = sql_do(d->q, e, "DELETE FROM experiment WHERE id=?1", "i", id);
-    return tx_end(d, rc, e);
-}

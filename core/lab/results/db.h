@@ -131,15 +131,13 @@ int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enu
  * new generation, so that old checkpoints are not resumed.
  * `runs`: run ids, n of them. *requeued (may be NULL): number of requeued runs. */
 int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e);
-int db_remove_run(db *d, int64_t run, err *e); /* with all its data; an error for a running one */
-/* Removes exactly these n runs, in one transaction, and with `experiment` (or NULL) the experiment itself: an error,
- * and nothing is removed, if it has runs besides these or one of them is running. */
+/* Removes exactly these n runs with all their data, in one transaction, and with `experiment` (or NULL) the experiment
+ * itself: an error, and nothing is removed, if it has runs besides these or one of them is running. */
 int db_remove(db *d, const int64_t *runs, size_t n, const char *experiment, err *e);
 /* ---- older runs (older.c): trained, but left out of the table since their row's settings changed ---- */
 int db_older_count(db *d, const char *experiment, size_t *n, err *e);
 /* Shows rows with finished older runs again, named NAME~1, NAME~2 ..., until the next freeze. *rows: how many. */
 int db_restore(db *d, const char *experiment, size_t *rows, err *e);
-int db_remove_experiment(db *d, const char *name, err *e);
 
 /* ---- doing a run ---- */
 

@@ -191,13 +191,3 @@ void chrf_result(const chrf_options *o, const double *sum, size_t n_refs, chrf_s
     *out = (chrf_score){.score = chrf_from_stats(sum, o)};
     sign(o, n_refs, out);
 }
-
-int chrf_corpus(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
-                chrf_score *out, double *stats, err *e)
-{
-    double sum[CHRF_MOST_STATS] = {0};
-    if (n == 0) return fail(e, "chrF: there are no sentences to score");
-    if (chrf_add(o, hyp, refs, n_refs, n, sum, stats, e)) return -1;
-    chrf_result(o, sum, n_refs, out);
-    return 0;
-}

@@ -201,13 +201,3 @@ void ter_result(const ter_options *o, const double sum[TER_STATS], size_t n_refs
              o->case_sensitive ? "mixed" : "lc", o->normalized ? "yes" : "no", o->no_punct ? "no" : "yes",
              o->asian ? "yes" : "no", ABLATE_VERSION);
 }
-
-int ter_corpus(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
-               ter_score *out, double *stats, err *e)
-{
-    double sum[TER_STATS] = {0};
-    if (n == 0) return fail(e, "TER: there are no sentences to score");
-    if (ter_add(o, hyp, refs, n_refs, n, sum, stats, e)) return -1;
-    ter_result(o, sum, n_refs, out);
-    return 0;
-}

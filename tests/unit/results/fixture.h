@@ -69,6 +69,25 @@ static inline db_experiment_spec fixture_spec(const char *name)
                                 .n_seeds = 2};
 }
 
+/* Removes an experiment with all its runs. */
+static inline int fixture_remove_experiment(db *d, const char *path, const char *name, err *e)
+{
+    sqlite3 *q = NULL;
+    sqlite3_stmt *s = NULL;
+    int64_t runs[64];
+    size_t n = 0;
+    sqlite3_open_v2(path, &q, SQLITE_OPEN_READONLY, NULL);
+    sqlite3_prepare_v2(q,
+                       "SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON "
+                       "x.id=v.experiment_id WHERE x.name=?1",
+                       -1, &s, NULL);
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    while (n < LENGTH(runs) && sqlite3_step(s) == SQLITE_ROW) runs[n++] = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    sqlite3_close(q);
+    return db_remove(d, runs, n, name, e);
+}
+
 /* One number from the database, through a connection of its own; -999 when there is none. */
 static inline double fixture_number(const char *path, const char *sql)
 {

@@ -199,15 +199,15 @@ static void test_names(db *d)
         char *sql = xprintf("SELECT count(*) FROM %s", views[i][1]);
         CHECK_NEAR(fixture_number(path, sql), 4, 0);
         free(sql);
-        CHECK_OK(db_remove_experiment(d, views[i][0], &e));
+        CHECK_OK(fixture_remove_experiment(d, path, views[i][0], &e));
     }
     db_experiment_spec odd = fixture_spec("it's \"odd\"; DROP TABLE run");
     CHECK_OK(db_freeze(d, &odd, &runs, &n, &e));
     free(runs);
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM it_s__odd___DROP_TABLE_run"), 4, 0);
-    CHECK_OK(db_remove_experiment(d, odd.name, &e));
+    CHECK_OK(fixture_remove_experiment(d, path, odd.name, &e));
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM experiment"), 1, 0);
-    CHECK_INT(db_remove_experiment(d, odd.name, &e), -1);
+    CHECK_INT(fixture_remove_experiment(d, path, odd.name, &e), -1);
     CHECK_HAS(e.text, "not in the database");
 }
 
@@ -228,9 +228,9 @@ static void test_view_columns(db *d)
     CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM pragma_table_info('clash')"), 13, 0);
     CHECK_NEAR(fixture_number(path, "SELECT count(DISTINCT lower(name)) FROM pragma_table_info('clash')"), 13, 0);
-    CHECK_OK(db_remove_run(d, c.run, &e));
+    CHECK_OK(db_remove(d, &c.run, 1, NULL, &e));
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM result WHERE run_id NOT IN(SELECT id FROM run)"), 0, 0);
-    CHECK_OK(db_remove_experiment(d, "clash", &e));
+    CHECK_OK(fixture_remove_experiment(d, path, "clash", &e));
     db_claim_free(&c);
     free(runs);
 }
@@ -264,11 +264,11 @@ static void test_release(db *d)
     CHECK_INT(db_claim_next(d, "toy", &c.run, 1, "ahead", 100, &other, &e), 0);
     CHECK_OK(db_release_dead(d, "toy", &released, &e));
     CHECK_INT(released, 1);
-    CHECK_INT(db_remove_run(d, c.run, &e), -1);
+    CHECK_INT(db_remove(d, &c.run, 1, NULL, &e), -1);
     CHECK_HAS(e.text, "is running");
     e.text[0] = 0;
-    CHECK_INT(db_remove_experiment(d, "toy", &e), -1);
-    CHECK_HAS(e.text, "1 of its runs are running");
+    CHECK_INT(fixture_remove_experiment(d, path, "toy", &e), -1);
+    CHECK_HAS(e.text, "is running");
     e.text[0] = 0;
     CHECK_OK(db_finish(d, &c, DB_QUEUED, -1, -1, NULL, &e));
     db_claim_free(&c);
@@ -284,7 +284,7 @@ static void test_fork(db *d)
     pid_t child = fork();
     if (child == 0) {
         err mine = {0};
-        int rc = db_remove_run(d, 1, &mine);
+        int rc = db_remove(d, &(int64_t){1}, 1, NULL, &mine);
         db_close(d);
         _exit(rc == -1 && strstr(mine.text, "only the host process writes") ? 0 : 1);
     }

@@ -177,7 +177,7 @@ static void test_export(void)
     for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
     CHECK_SQL(other, "SELECT count(*) FROM run WHERE recorded", "0");
     free(runs);
-    CHECK_OK(db_remove_experiment(d, "was", &e));
+    CHECK_OK(fixture_remove_experiment(d, other, "was", &e));
 
     /* A damaged file is refused with its place and changes nothing. */
     static const char *const cuts[] = {"\"seed\":1",
@@ -243,7 +243,7 @@ static void test_export(void)
                                        "\"created_at\": found 1e+300, expected seconds since 1970",
                                        "\"hash\": found \"../h\", expected a configuration's sha256",
                                        "\"list\": found a list, expected a value"};
-    CHECK_OK(db_remove_experiment(d, "toy", &e));
+    CHECK_OK(fixture_remove_experiment(d, other, "toy", &e));
     for (size_t i = 0; i < LENGTH(cuts); i++) {
         char *at = strstr(a.s, cuts[i]);
         CHECK(at);
