@@ -13,19 +13,17 @@ extern "C" {
 #endif
 
 enum {
-    GPU_SCORE_LEAVES = 4,
-    GPU_SCORE_STEPS = 48,
     GPU_SCORE_REGISTERS = 32,
     SCORE_AT_ONCE = 8,
     SCORE_WORKING = 3 /* registers after a program's own */
 };
 enum { GPU_SCORE_TILE = ATTEND_TILE /* queries of a warp */ };
-#define GPU_HIDDEN (-1e8f) /* HIDDEN of graph/score.h */
+#define GPU_HIDDEN ((float)HIDDEN)
 
 /* Source of an operand: register 0 .. 31, leaf 32 + i, or one of these. SCORE_NOWHERE as an operand is 0. */
 enum {
     SCORE_LEAF = 32,
-    SCORE_PRODUCT = SCORE_LEAF + GPU_SCORE_LEAVES,
+    SCORE_PRODUCT = SCORE_LEAF + SCORE_LEAVES,
     SCORE_GRADIENT,
     SCORE_LAST,
     SCORE_BY,
@@ -39,9 +37,9 @@ typedef struct {
 enum { GPU_SCORE_FORWARD, GPU_SCORE_BACKWARD, GPU_SCORE_HIDING, GPU_SCORE_PASSES };
 typedef struct {
     int n;
-    gpu_score_step step[GPU_SCORE_STEPS];
+    gpu_score_step step[SCORE_STEPS];
     /* operands after the last step: the score; or the gradients of the product and of each leaf */
-    uint8_t result[1 + GPU_SCORE_LEAVES];
+    uint8_t result[1 + SCORE_LEAVES];
 } gpu_score_pass;
 
 typedef struct { /* a value [B or 1, H or 1, Tq or 1, Tk or 1], or gathered [B or 1, H or 1, Tq, n] */
@@ -59,7 +57,7 @@ typedef struct { /* a value [B or 1, H or 1, Tq or 1, Tk or 1], or gathered [B o
 typedef struct gpu_score {
     int n_leaves, n_registers;
     gpu_score_pass pass[GPU_SCORE_PASSES];
-    gpu_score_leaf leaf[GPU_SCORE_LEAVES];
+    gpu_score_leaf leaf[SCORE_LEAVES];
     int hides;          /* tiles of keys may be outside every window: run GPU_SCORE_HIDING first */
     const int32_t *ids; /* [Tq, Tk], or NULL */
     int64_t ids_row;

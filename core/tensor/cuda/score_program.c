@@ -6,11 +6,7 @@
  */
 #include "tensor/cuda/score_program.h"
 #include "tensor/cuda/ops.h"
-#include <assert.h>
 #include <string.h>
-
-_Static_assert((int)GPU_SCORE_LEAVES == (int)SCORE_LEAVES && (int)GPU_SCORE_STEPS == (int)SCORE_STEPS,
-               "score.h of cuda/ and graph/ name other limits");
 
 /* Where value v of the program is found by the step after `last`. home: of each step's result, its register or
  * SCORE_NOWHERE. */
@@ -77,7 +73,6 @@ static bool has_window(const score_program *f)
 void gpu_score_of(const score_program *f, gpu_score *to)
 {
     static const int pass[GPU_SCORE_PASSES] = {PASS_FORWARD, PASS_BACKWARD, PASS_HIDING};
-    assert(GPU_HIDDEN == (float)HIDDEN);
     *to = (gpu_score){.n_leaves = f->n_leaves, .hides = has_window(f)};
     for (int i = 0; i < GPU_SCORE_PASSES; i++)
         if (pass[i] != PASS_HIDING || to->hides) build(f, pass[i], &to->pass[i], &to->n_registers);

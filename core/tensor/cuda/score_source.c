@@ -75,7 +75,7 @@ static void backward(const gpu_score *f, str *text)
                   "(&x)[SCORE_AT_ONCE], float (&g)[SCORE_AT_ONCE],\n"
                   "                             bool leaves, GIVE give) const\n    {\n        (void)f, (void)p, "
                   "(void)leaves, (void)give;\n");
-    begin(f, p, 1 + GPU_SCORE_LEAVES, text);
+    begin(f, p, 1 + SCORE_LEAVES, text);
     for (int k = 0; k < f->n_leaves; k++)
         if (p->result[1 + k] != SCORE_NOWHERE) str_addf(text, "        float d%d[SCORE_AT_ONCE];\n", k);
     str_add(text, "        EACH_PAIR(e) {\n            float s = x[e], d = g[e];\n            (void)s, (void)d;\n");

@@ -27,8 +27,6 @@
 extern "C" {
 #endif
 
-enum { SCORE_LEAVES = 4, SCORE_STEPS = 48 };
-#define HIDDEN (-1e8)
 /* Values: the scaled product, the leaves, the gradient of t, then one per step. */
 enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALUE_STEP };
 /* PASS_HIDING computes only the value that hides keys. */
