@@ -7,7 +7,7 @@ foreach(header ${HEADERS})
   file(READ ${ROOT}/${header} bytes HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
   string(APPEND text "static const char header_${number}[] = {${bytes}0};\n")
-  string(REGEX REPLACE "^api/(ab_task.h)" "\\1" name ${header}) # as ab_plugin.h includes it
+  string(REGEX REPLACE "^api/(ab_(task|host).h)" "\\1" name ${header}) # as ab_plugin.h includes them
   string(APPEND list "    {\"${name}\", header_${number}},\n")
   math(EXPR number "${number} + 1")
 endforeach()
