@@ -41,14 +41,10 @@ typedef struct drawing drawing;
 /* `label` is the text alternative for screen readers. */
 drawing *drawing_new(double width, double height, const char *label);
 void drawing_free(drawing *d); /* NULL is fine */
-double drawing_width(const drawing *d);
-double drawing_height(const drawing *d);
 
 void draw_line(drawing *d, double x0, double y0, double x1, double y1, pen p);
 /* A polyline through n points x, y, x, y ...; closed: a polygon. */
 void draw_path(drawing *d, const double *xy, size_t n, bool closed, pen p);
-/* A cubic curve from (xy[0], xy[1]) to (xy[6], xy[7]), with two control points between. */
-void draw_curve(drawing *d, const double xy[8], pen p);
 void draw_rect(drawing *d, double x, double y, double width, double height, pen p);
 /* Marker `shape`: 0 disc, 1 square, 2 triangle, 3 diamond, 4 cross; r is half its width. */
 void draw_marker(drawing *d, double x, double y, double r, int shape, pen p);
