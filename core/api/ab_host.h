@@ -243,6 +243,10 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * along others too. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */
     ab_t (*softmax_sink)(ab_ctx *c, ab_t s, ab_t sink);
     ab_t (*entmax)(ab_ctx *c, ab_t s, double alpha);
+    /* 2.6 [model] in the steps that `ablate replay` and `ablate debug` show, prints x: name, shape, mean, root mean
+     * square, range and first numbers; in training also of its gradient. Elsewhere it does nothing and costs nothing.
+     * Not in decoding */
+    void (*print)(ab_ctx *c, const char *name, ab_t x);
 };
 
 /* Plugins call the host through these macros. */
@@ -371,5 +375,6 @@ extern const ab_host *ab_host_;
 #define ab_measured(c, i)                          ab_host_->measured(AB_AT_(c), i)
 #define ab_softmax_sink(c, s, sink)                ab_host_->softmax_sink(AB_AT_(c), s, sink)
 #define ab_entmax(c, s, alpha)                     ab_host_->entmax(AB_AT_(c), s, alpha)
+#define ab_print(c, name, x)                       ab_host_->print(AB_AT_(c), name, x)
 #endif
 #endif

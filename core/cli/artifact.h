@@ -27,6 +27,16 @@ int workbench_table(const workbench *w, const char *experiment, str *out, err *e
 #define ARTIFACT_TABLE "table.csv"
 #define ARTIFACT_SUMS  "SHA256SUMS"
 
+/* How a run was computed, from its device: "Intel(R) Xeon(R) ..., 2 threads, avx512". */
+typedef struct {
+    bool cpu;
+    int64_t threads;
+    char isa[32]; /* "": unknown */
+} computed;
+computed how_computed(const char *device);
+/* How many leading digits two numbers share, as printed with 17. */
+int digits_shared(double a, double b);
+
 /* ---- training a recorded run again (retrain.c) ---- */
 
 typedef struct {

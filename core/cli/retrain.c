@@ -9,14 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How a run was computed: "Intel(R) Xeon(R) ..., 2 threads, avx512". */
-typedef struct {
-    bool cpu;
-    int64_t threads;
-    char isa[32]; /* "": unknown */
-} computed;
-
-static computed how_computed(const char *device)
+computed how_computed(const char *device)
 {
     computed c = {0};
     const char *at = device ? strstr(device, " thread") : NULL;
@@ -129,8 +122,7 @@ static int train(const retraining *t, const computed *how, const char *ini, cons
 
 /* ---- results ---- */
 
-/* How many leading digits two numbers share, as printed with 17. */
-static int digits_shared(double a, double b)
+int digits_shared(double a, double b)
 {
     if (a == b || !isfinite(a) || !isfinite(b)) return a == b ? 17 : 0;
     double apart = fabs(a - b) / fmax(fabs(a), fabs(b));

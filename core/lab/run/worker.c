@@ -143,8 +143,9 @@ static int take_folder(run *r, err *e)
 static int read_settings(run *r, err *e)
 {
     str json = {0};
-    char *path = path_join(r->job.folder, "config.json"), seed[32];
-    int bad = file_read(path, &json, e) || config_from_json(str_text(&json), &r->set, &r->memory, e) ||
+    char *path = path_join(r->job.folder ? r->job.folder : "", "config.json"), seed[32];
+    int bad = (!r->job.config && file_read(path, &json, e)) ||
+              config_from_json(r->job.config ? r->job.config : str_text(&json), &r->set, &r->memory, e) ||
               config_from_settings(&r->set, &r->cfg, &r->memory, e);
     snprintf(seed, sizeof seed, "%lld", (long long)r->job.seed);
     settings_put(&r->set, "seed", seed, &r->memory);
@@ -373,13 +374,18 @@ static void leave_ranks(run *r)
     r->comm = NULL;
 }
 
+int worker_open(run *r, err *e)
+{
+    if (read_settings(r, e) || open_task(r, e) || read_data(r, e)) return -1;
+    event_phase("model");
+    return contrast_open(r, e) || open_model(r, e) || check_lengths(r, e) ? -1 : 0;
+}
+
 /* The way of the data, once. */
 train_outcome worker_do(run *r, err *e)
 {
     event_phase("data");
-    if (join_ranks(r, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e)) return TRAIN_FAILED;
-    event_phase("model");
-    if (contrast_open(r, e) || open_model(r, e) || check_lengths(r, e)) return TRAIN_FAILED;
+    if (join_ranks(r, e) || worker_open(r, e)) return TRAIN_FAILED;
     event_phase("train");
     train_job t = {.m = &r->model,
                    .data = &r->data,

@@ -10,6 +10,7 @@
 
 typedef struct {
     const char *folder; /* contains config.json; receives checkpoints */
+    const char *config; /* the same text, where there is no folder; NULL: in the folder */
     const char *cache_dir, *data_dir;
     const char *device;
     int64_t seed, threads, fd, ranks;
@@ -50,6 +51,8 @@ typedef struct {
  * code (lab/launch/event.h), or -1 and sets *e if it cannot reach the host. */
 int worker_run_job(worker_job *j, err *e);
 
+/* The settings, the task, its data and the model, on the device r->on. */
+int worker_open(worker_run *r, err *e);
 train_outcome worker_do(worker_run *r, err *e);
 void worker_close(worker_run *r);
 void worker_obey(bool rank); /* takes the signals that ask to stop; before each run */

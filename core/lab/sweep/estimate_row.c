@@ -163,6 +163,7 @@ static void print_row(const spec *s, const row_work *w, bool device)
     const model_costs *c = &w->costs;
     double tokens = (w->g->src ? 2.0 : 1.0) * (double)row->config.batch_tokens,
            kept = 2 + (double)row->config.average_checkpoints;
+    kept += 3 * (double)row->config.keep_states; /* with two slots, as adam has */
     double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + PROGRAM,
            gpu = 0;
     if (device) /* the host has the parameters twice while they are read or written, and CUDA's libraries */

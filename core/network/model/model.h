@@ -44,6 +44,8 @@ typedef struct model {
     /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
     bool keep_weights;
     bool keep_outputs; /* loss tapes keep each sublayer's output as "dec.0.ffn" KEPT_OUTPUT */
+    bool prints;       /* loss tapes keep what ab_print prints */
+    FILE *print_to;    /* and this is where runs of them are told, as long as it is set; the caller's */
     bool generic;      /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
         /* n-gram ngram.id[i] is one of source token ngram.token[i]: [n]; at first ten of every token, for models that

@@ -127,6 +127,7 @@ static tracer begin(model *m, const model_shape *s, bool training)
 {
     tracer t = {.m = m, .c = tape_new(&m->params, m->backend, m->compute, training), .s = *s};
     t.c->tables = &m->tables;
+    t.c->prints = m->prints;
     return t;
 }
 

@@ -213,6 +213,7 @@ ab_host host_table = {
     .measured = h_measured,
     .softmax_sink = host_softmax_sink,
     .entmax = host_entmax,
+    .print = host_print,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -133,6 +133,7 @@ ab_t host_tokens(ab_ctx *c);
 ab_t host_row_mask(ab_ctx *c);
 void host_add_loss(ab_ctx *c, const char *name, ab_t value, double weight);
 void host_log(ab_ctx *c, const char *name, ab_t value);
+void host_print(ab_ctx *c, const char *name, ab_t x);
 void host_share(ab_ctx *c, const char *name, ab_t x);
 ab_t host_shared(ab_ctx *c, const char *name);
 #endif

@@ -99,6 +99,11 @@ void host_log(ab_ctx *c, const char *name, ab_t value)
     if (tape_owns(c, value) && host_may_call(c, "ab_log", MODEL_HOOKS)) attn_record(c, "ab_log", name, value, 0);
 }
 
+void host_print(ab_ctx *c, const char *name, ab_t x)
+{
+    if (tape_owns(c, x) && host_may_call(c, "ab_print", MODEL_HOOKS)) t_print(c, x, name ? name : "");
+}
+
 void host_share(ab_ctx *c, const char *name, ab_t x)
 {
     if (tape_owns(c, x) && host_may_call(c, "ab_share", MODEL_HOOKS)) attn_share(c, name, x);

@@ -62,6 +62,7 @@ typedef struct config {
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
     int64_t keep_checkpoints;       /* checkpoints kept */
+    int64_t keep_states;            /* and of these with the optimizer's state */
     int64_t average_checkpoints;    /* checkpoints averaged; 1: off */
     int64_t patience;               /* evaluations; 0: off */
     const char *max_time;           /* of a run's updates; config_seconds reads it; "0": no limit */

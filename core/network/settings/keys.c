@@ -118,6 +118,10 @@ const ab_option config_params[] = {
         "interval between measurements of dev perplexity, also measured at the end [updates]"),
     INT(save_every, 1000, 1, MOST_STEPS, NULL, "interval between checkpoints, also written at the end [updates]"),
     INT(keep_checkpoints, 5, 1, 10000, NULL, "number of newest checkpoints to keep [checkpoints]"),
+    INT(keep_states, 0, 0, 10000, NULL,
+        "number of newest checkpoints of which the optimizer's state is kept too, so that `ablate replay` and "
+        "start_step "
+        "can begin there [checkpoints]; 0 = the state that a stopped run resumes from, alone"),
     INT(average_checkpoints, 1, 1, 10000, NULL,
         "number of checkpoints averaged for the result [checkpoints]; 1 = no averaging, as in Table 3; Table 2 uses 5 "
         "and 20 (section 6.1)"),
@@ -199,6 +203,7 @@ bool config_came_later(const char *key, const char *value)
     } later[] = {{"ranks", "1"},
                  {"parameter_groups", ""},
                  {"start_from", ""},
+                 {"keep_states", "0"},
                  {"translation.first_pairs", "0"},
                  {"learned.std", "0"},
                  {"lm.test_part", "0"},

@@ -134,6 +134,21 @@ static train_outcome update(training *t, err *e)
     return TRAIN_DONE;
 }
 
+/* The next update, if it is to be shown: what ab_print prints goes there, then the loss. */
+static train_outcome shown_update(training *t, err *e)
+{
+    bool shown = t->j->show && t->step + 1 >= t->j->show_from;
+    if (!shown) return update(t, e);
+    fprintf(t->j->show, "step %lld\n", (long long)t->step + 1);
+    t->m->print_to = t->j->show;
+    train_outcome now = update(t, e);
+    t->m->print_to = NULL;
+    if (now == TRAIN_DONE && t->n_waiting) now = collect(t, e);
+    if (now == TRAIN_DONE) fprintf(t->j->show, "loss %.9g per token\n", t->plain);
+    fflush(t->j->show);
+    return now;
+}
+
 static train_outcome stop(training *t, err *e)
 {
     train_outcome now = t->n_waiting ? collect(t, e) : TRAIN_DONE;
@@ -147,11 +162,12 @@ static train_outcome loop(training *t, err *e)
 {
     const config *c = &t->m->cfg;
     const train_events *v = &t->j->events;
-    while (t->step < c->steps && !t->out_of_time) {
+    int64_t end = t->j->until > 0 && t->j->until < c->steps ? t->j->until : c->steps;
+    while (t->step < end && !t->out_of_time) {
         if (t->j->comm ? t->stopping : v->stop && v->stop(v->self)) return stop(t, e);
         if (c->patience && t->worse >= c->patience)
             return t->step % c->save_every && state_save(t, e) ? TRAIN_FAILED : TRAIN_DONE;
-        train_outcome now = update(t, e);
+        train_outcome now = shown_update(t, e);
         if (now != TRAIN_DONE) return now;
         bool last = t->step == c->steps, mark = t->step % POINTS == 0 || last;
         bool judge = t->step % c->eval_every == 0 || last, keep = t->step % c->save_every == 0 || last;
@@ -165,7 +181,9 @@ static train_outcome loop(training *t, err *e)
             point(t, "lr", schedule_lr(t->m, t->step));
             if (train_step_recorded(t->s, point_of, t, e)) return TRAIN_FAILED;
         }
+        if (t->j->show && t->step >= t->j->show_from) t->m->print_to = t->j->show;
         if (judge && (optim_exchange(t->m, e) || evaluate(t, e) || optim_exchange(t->m, e))) return TRAIN_FAILED;
+        t->m->print_to = NULL;
         if (keep && state_save(t, e)) return TRAIN_FAILED;
     }
     return TRAIN_DONE;
@@ -195,7 +213,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
                        .train = true};
     train_outcome outcome = TRAIN_FAILED;
     *out = (train_result){.how = "last"};
-    if (config_seconds(j->m->cfg.max_time, &t.limit, e)) return TRAIN_FAILED;
+    if (!j->until && config_seconds(j->m->cfg.max_time, &t.limit, e)) return TRAIN_FAILED;
     if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;
     t.s = train_step_open(j->m, e);
     if (t.s) train_step_share(t.s, j->comm);
@@ -206,7 +224,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
         double before = t.src_tokens + t.tgt_tokens;
         t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* a resumed run that was about to end */
         outcome = loop(&t, e);
-        if (outcome == TRAIN_DONE && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;
+        if (outcome == TRAIN_DONE && !j->until && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;
         out->step = t.step;
         out->best_ppl = t.best;
         out->best_step = t.best_step;

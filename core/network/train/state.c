@@ -7,11 +7,18 @@
 #include <unistd.h>
 
 char *state_file(const train_job *j, const char *name) { return path_join(j->folder, name); }
-static char *step_file(const train_job *j, int64_t step)
+static char *numbered_file(const train_job *j, const char *what, int64_t step)
 {
     char name[48];
-    snprintf(name, sizeof name, "step-%lld.safetensors", (long long)step);
+    snprintf(name, sizeof name, "%s-%lld.safetensors", what, (long long)step);
     return state_file(j, name);
+}
+static char *step_file(const train_job *j, int64_t step) { return numbered_file(j, "step", step); }
+
+/* The last checkpoint before a step. */
+static int64_t checkpoint_before(const training *t, int64_t step)
+{
+    return (step - 1) / t->m->cfg.save_every * t->m->cfg.save_every;
 }
 
 /* ---- checkpoints ---- */
@@ -72,11 +79,32 @@ int state_write(const training *t, err *e)
     put_real(&meta, "tgt_tokens", t->tgt_tokens);
     meta_put(&meta, "points", str_text(&t->points));
     const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
-    char *path = state_file(t->j, "state.safetensors");
+    char *path = state_file(t->j, STATE_FILE);
     int bad = checkpoint_write(path, &t->m->params, rule->slots, rule->n_slots, &meta, e);
     free(path);
     meta_free(&meta);
     return bad;
+}
+
+/* With keep_states the state of this step stays under its own name, the file of the one just written: the next one
+ * takes that name from it. */
+static int keep_state(const training *t, err *e)
+{
+    int64_t keep = t->m->cfg.keep_states, old = checkpoint_before(t, t->step + 1) - keep * t->m->cfg.save_every;
+    if (!keep) return 0;
+    char *from = state_file(t->j, STATE_FILE), *to = numbered_file(t->j, "state", t->step);
+    unlink(to);
+    str whole = {0};
+    int bad =
+        link(from, to) && (file_read(from, &whole, e) || file_write(to, whole.s, whole.n, e)); /* no links there */
+    str_free(&whole);
+    free(from);
+    free(to);
+    if (old <= 0 || bad) return bad;
+    to = numbered_file(t->j, "state", old);
+    unlink(to);
+    free(to);
+    return 0;
 }
 
 static double real_of(const checkpoint_meta *m, const char *key)
@@ -136,7 +164,7 @@ static void repeat_points(training *t, const char *text)
 
 int state_resume(training *t, err *e)
 {
-    char *path = t->j->folder ? state_file(t->j, "state.safetensors") : NULL;
+    char *path = t->j->resume ? xstrdup(t->j->resume) : t->j->folder ? state_file(t->j, STATE_FILE) : NULL;
     if (!path || !file_exists(path)) {
         free(path);
         return 0;
@@ -191,12 +219,6 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     return bad;
 }
 
-/* The last checkpoint before a step. */
-static int64_t checkpoint_before(const training *t, int64_t step)
-{
-    return (step - 1) / t->m->cfg.save_every * t->m->cfg.save_every;
-}
-
 /* Will an average that ends at the best weights so far want this checkpoint? */
 static bool averaged_with_best(const training *t, int64_t step)
 {
@@ -224,7 +246,8 @@ int state_save(training *t, err *e)
 {
     if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
     char *path = step_file(t->j, t->step);
-    int bad = optim_exchange(t->m, e) || state_write_values(t, path, e) || optim_exchange(t->m, e) || state_write(t, e);
+    int bad = optim_exchange(t->m, e) || state_write_values(t, path, e) || optim_exchange(t->m, e) ||
+              state_write(t, e) || keep_state(t, e);
     free(path);
     if (!bad) prune(t);
     return bad;

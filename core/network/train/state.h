@@ -29,6 +29,7 @@ typedef struct {
     str points;             /* all points of its curves so far: lines of metric, step, value */
 } training;
 
+#define STATE_FILE "state.safetensors" /* what a run resumes from; with keep_states also state-STEP.safetensors */
 /* A file of the run's folder, such as "best.safetensors"; the caller frees. */
 char *state_file(const train_job *j, const char *name);
 /* The values, as a model's file. */

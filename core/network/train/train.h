@@ -24,6 +24,13 @@ typedef struct {
     train_events events;    /* called on rank 0 only, except `stop`, which is called on every rank */
     /* the ranks that train this run; NULL: none. Only rank 0 writes files and continues after the last update */
     const comm *comm;
+    /* A part of a run again, without a folder: from the state in this file (NULL: from the start) up to the update
+     * `until`; 0: a whole run. The model keeps the weights that it has then */
+    const char *resume;
+    int64_t until;
+    /* NULL, or where the updates from `show_from` on are told: their losses, and what ab_print prints (model.prints) */
+    FILE *show;
+    int64_t show_from;
 } train_job;
 
 typedef enum { TRAIN_DONE, TRAIN_STOPPED, TRAIN_DIVERGED, TRAIN_FAILED } train_outcome;

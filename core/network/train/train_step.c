@@ -275,6 +275,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
         s->reducing = true;
     }
     if (tape_run(c, &o)) return fail(e, "%s", c->error.text);
+    if (m->print_to && tape_print(c, "training", m->print_to, e)) return -1;
     s->last_run = (run_options){.seed = o.seed, .step = o.step, .from = PHASE_CONST};
     if (s->batches) on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
     s->batches++;
@@ -410,6 +411,7 @@ static double score(model *m, const pairs *p, double *nll, double *hits, const c
         if ((bad = !c)) break;
         model_loss_inputs(c, &view, 1);
         if (tape_run(c, &r)) bad = fail(e, "%s", c->error.text) != 0;
+        if (!bad && !k && m->print_to) bad = tape_print(c, "evaluation", m->print_to, e);
         double *each = bad ? NULL : losses_of(c, b.tgt_rows, e);
         if ((bad = !each)) break;
         for (int64_t i = 0; i < b.tgt_rows; i++) sums[0] += each[2 * i + 1];

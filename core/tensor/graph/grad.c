@@ -50,7 +50,7 @@ bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy)
     if (c->grad[x] != dy.id || shared(c, x)) return false;
     for (int32_t i = dy.id + 1; i < c->n; i++)
         for (int k = 0; k < c->v[i].n_in; k++)
-            if (c->v[i].in[k] == dy.id) return false;
+            if (c->v[i].in[k] == dy.id && !is_printed(c, i)) return false; /* that copy is made before */
     return true;
 }
 
@@ -68,6 +68,7 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
     for (int32_t i = to - 1; i >= from && !c->error.text[0]; i--) {
         node y = c->v[i];
         fit(c);
+        print_gradient(c, i);
         if (y.op == OP_PARAM || y.op == OP_INPUT || y.op == OP_PART || !y.needs) continue;
         ab_t dy = {c->grad[i]};
         if (!dy.id) continue;

@@ -67,6 +67,15 @@ typedef struct noted {
     struct noted *next;
 } noted;
 
+/* A value that a plugin prints, as a copy, and the gradient of the value, once there is one. */
+typedef struct printed {
+    const char *name, *scope, *file;
+    int line;
+    int32_t of; /* the value itself */
+    ab_t copy, gradient;
+    struct printed *next;
+} printed;
+
 /* What a buffer has after this step of training. */
 typedef struct buffer_value {
     int32_t param;
@@ -112,6 +121,8 @@ struct ab_ctx {
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
     buffer_value *sets;          /* of buffers */
+    bool prints;                 /* ab_print keeps values; else it does nothing */
+    printed *printed;            /* in the order of calls */
     op_use *calls, *last_call;   /* of plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
@@ -268,6 +279,12 @@ bool tape_is_call(const node *v);                                          /* do
 /* Runs a planned tape on the CPU again, with the inputs it has, up to the first operation whose result has NaN or
  * +infinity. True and a sentence that names it, its place and the plugin's line; false: none, or not on the CPU. */
 bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n);
+/* print.c: keeps a copy of x, and of its gradient on a tape that has one. */
+void t_print(ab_ctx *c, ab_t x, const char *name);
+void print_gradient(ab_ctx *c, int32_t x);   /* the gradient of node x is complete */
+bool is_printed(const ab_ctx *c, int32_t i); /* is node i such a copy? */
+/* Writes what ab_print kept in the last run, a line for each value and each gradient, that begin with `when`. */
+int tape_print(const ab_ctx *c, const char *when, FILE *to, err *e);
 /* Runs one node. wait (may be NULL) returns when all kernels are done; for the profile. */
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));
 #ifdef __cplusplus

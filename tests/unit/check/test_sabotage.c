@@ -14,6 +14,7 @@ static const struct {
     {"wide_sum", NULL, {0}},
     {"selects", NULL, {0}},
     {"buffers", NULL, {0}},
+    {"prints", NULL, {0}},
     {"norm_tiles", NULL, {0}},
     {"norm_shapes", NULL, {0}},
     {"task_lowered", NULL, {0}},

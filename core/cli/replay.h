@@ -1,0 +1,28 @@
+/* replay.h - shared by `ablate replay` (a run of the database) and `ablate debug` (a row of an INI): updates of a run
+ * in this process, where gdb, ab_print and --profile see them. */
+#ifndef ABLATE_CLI_REPLAY_H
+#define ABLATE_CLI_REPLAY_H
+#include "cli/options.h"
+#include "lab/run/replay.h"
+
+typedef struct {
+    int64_t step, until; /* the updates that are shown; until 0: step */
+    bool gdb, profile;
+} replay_options;
+/* clang-format off */
+#define REPLAY_OPTIONS(options, field) \
+    {"--step", "N", "the update that is shown, from 1", OPTION_COUNT, offsetof(options, field.step), 1, 1e9, true}, \
+    {"--until", "N", "show all up to this one [--step]", OPTION_COUNT, offsetof(options, field.until), 1, 1e9}, \
+    {"--gdb", NULL, "under gdb, if there is one", OPTION_FLAG, offsetof(options, field.gdb)}, \
+    {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, \
+     offsetof(options, field.profile)}, \
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS}
+/* clang-format on */
+
+/* Checks the options, and with --gdb goes on as gdb, which starts this command without it. Returns 0, or the exit code
+ * after a message. */
+int replay_begin(const invocation *c, replay_options *o);
+/* Fills in what both commands share; j->job.cache_dir is the caller's to free. 0, or -1 and e: steps beyond the run's.
+ */
+int replay_job_of(const invocation *c, const replay_options *o, const char *config, replay_job *j, err *e);
+#endif

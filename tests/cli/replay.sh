@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# ablate replay, ablate debug: updates of a run again in one process, from its states or its start, with the recorded
+# digits; ab_print prints there, and changes nothing.
+# fault: replay|start|replay faults/base --step 5|-
+# fault: debug|start|debug faults.ini --step 2 --threads 1|-
+source "$(dirname "$0")/common.bash" "$@"
+cc -shared -fPIC -I"$source/core/api" "$source/tests/sabotage/prints.c" -o prints.so || wrong "it does not build"
+few() { tiny "$1" 120 | sed 's/^save_every.*/save_every = 40/'; printf '%s\n' "${@:2}"; }
+few few 'attention = ./prints.so' 'keep_states = 2' >few.ini
+exits 0 ablate run few.ini --threads 1 --progress none --no-check
+equal "$(cd home/runs/few/*/ && echo state-*)" "state-120.safetensors state-80.safetensors" "states that are kept"
+
+echo "from a state, with the recorded digits"
+exits 0 ablate replay few/base --step 99 --until 101
+has err "from $work/home/runs/few/"
+has err "/state-80.safetensors"
+equal "$(grep '^step' out | xargs)" "step 99 step 100 step 101" "what is shown"
+equal "$(grep -c '^loss .* per token$' out)" 3 "losses"
+has out "training, dec.0.cross scores fp32 ["
+has out "training, gradient of dec.0.self rows: mean "
+has out "evaluation, enc.0.self tokens int32 ["
+has out "(prints.c:11): mean "
+has out "curves: 4 of 4 points are as recorded, bit for bit" # dev_PPL at 90 and 100, train_PPL and lr at 100
+
+echo "from its start"
+exits 0 ablate replay few/base --step 3
+has err "from its start: no state of it is left before this step"
+has out "curves: the run has no point between these steps"
+exits 0 ablate replay few/base --step 60
+has out "curves: 8 of 8 points are as recorded, bit for bit"
+
+echo "a plugin that has changed has other digits, and is not given another one's state"
+sed 's/sqrt((double)/2 * sqrt((double)/' "$source/tests/sabotage/prints.c" >other.c
+cc -shared -fPIC -I"$source/core/api" other.c -o prints.so
+exits 1 ablate replay few/base --step 60
+has out "dev_PPL at step 10: recorded "
+has out "curves: 1 of 8 points are as recorded, bit for bit" # lr
+exits 1 ablate replay few/base --step 100
+has err "another"
+
+echo "a row of an INI, and what the run has recorded"
+few ini 'keep_states = 0' >ini.ini
+exits 0 ablate debug ini.ini --step 120 --threads 1
+loss=$(grep '^loss' out)
+exits 0 ablate run ini.ini --threads 1 --progress none
+equal "$(cd home/runs/ini/*/ && echo *.safetensors)" "model.safetensors" "files"
+exits 0 ablate replay ini/base --step 120
+equal "$(grep '^loss' out)" "$loss" "the loss of the step is the run's"
+has out "curves: 18 of 18 points are as recorded"
+printf '[sweep A]\nheads = 1, 2\n' >>ini.ini
+exits 0 ablate debug ini.ini/A/heads=1 --step 1 --threads 1 --seed 4 -s d_ff=8 --profile
+has err "A/heads=1, seed 4, from its start"
+has err "LINEAR"
+
+echo "under gdb"
+mkdir bin && printf '#!/bin/sh\necho "gdb with $*"\n' >bin/gdb && chmod +x bin/gdb
+PATH=$work/bin:$PATH exits 0 ablate debug ini.ini --step 1 --threads 1 --gdb
+has out "gdb with -q --args $program debug ini.ini --step 1 --threads 1"
+
+echo "what is wrong is said"
+exits 1 ablate debug ini.ini/A/heads=3 --step 1
+has err 'found no row "A/heads=3"; did you mean "A/heads='
+exits 2 ablate debug ini/base --step 1
+has err 'ini/base: found no such INI file; of a run of the database, `ablate replay` shows a step'
+exits 1 ablate replay ini/base --step 121
+has err "step 121: the run has 120"
+exits 2 ablate replay ini/base --step 5 --until 4
+has err "--until 4: expected --step or more, 5"
+exits 1 ablate replay ini/bas --step 5
+finish
