@@ -6,7 +6,7 @@
  * 2020, Accurate Word Alignment Induction from Neural Machine Translation). A token is aligned with the source token of
  * the largest weight, to none if that is the end; words are aligned if tokens of theirs are. */
 #include "cli/pairs.h"
-#include "cli/weights.h"
+#include "network/train/weights.h"
 #include <stdlib.h>
 #include <string.h>
 

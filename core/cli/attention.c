@@ -2,7 +2,7 @@
  * paper's figures 3 to 5. Works for any attention that ends in a softmax over keys. */
 #include "cli/options.h"
 #include "cli/predict.h"
-#include "cli/weights.h"
+#include "network/train/weights.h"
 #include "tensor/cpu/cpu.h"
 #include "network/decode/beam.h"
 #include "network/plugin/plugin.h"

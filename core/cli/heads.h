@@ -2,7 +2,7 @@
 #ifndef ABLATE_HEADS_H
 #define ABLATE_HEADS_H
 #include "cli/options.h"
-#include "cli/weights.h"
+#include "network/train/weights.h"
 
 /* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the rarest
  * token of the sentence; to another word of the smallest constituent around the word. */

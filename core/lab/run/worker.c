@@ -63,7 +63,7 @@ static bool should_stop(void *self)
     if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take any time */
     return stop_asked || events_broken();
 }
-/* The last point of a curve recorded by a plugin: its name, PLUGIN.name, has a dot, which no other has. */
+/* The last point of a curve recorded by a plugin: its name, PLUGIN.name, has one dot, which no other has. */
 typedef struct last_recorded {
     const char *name;
     int64_t step;
@@ -75,7 +75,8 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
 {
     run *r = self;
     event_point(metric, step, value);
-    if (!strchr(metric, '.')) return;
+    const char *dot = strchr(metric, '.');
+    if (!dot || strchr(dot + 1, '.')) return; /* "enc.0.gradient" is a layer's (watch_layers) */
     last_recorded *at = r->recorded;
     while (at && !same(at->name, metric)) at = at->next;
     if (!at) {

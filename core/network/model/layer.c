@@ -287,6 +287,7 @@ ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory)
     c->names = NULL;
     x = call_block(t, &l, AB_IN_BLOCK, x);
     c->names = outside;
+    if (t->m->cfg.watch_layers && c->training) t_keep(c, x, arena_printf(&c->memory, "%s" WATCHED, l.where));
     return x;
 }
 

@@ -105,6 +105,7 @@ typedef struct {
 
 #define RECORDED    "recorded "
 #define KEPT_OUTPUT ".output"
+#define WATCHED     ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
 /* Loss of one batch; with its gradient if `training`. Results: "losses" [tgt_rows,2] (smoothed, plain; see CE in op.h),
  * and "logits" [tgt_rows, tgt_vocab] if not training. In training also, with one element each: RECORDED plus the name
  * of each number that plugins record (mean over layers), and "auxiliary", the plugins' losses as part of the sum of

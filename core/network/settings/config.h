@@ -61,13 +61,14 @@ typedef struct config {
     const char *start_from;         /* a model file; "": fresh values */
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
-    int64_t keep_checkpoints;       /* checkpoints kept */
-    int64_t keep_states;            /* and of these with the optimizer's state */
-    int64_t average_checkpoints;    /* checkpoints averaged; 1: off */
-    int64_t patience;               /* evaluations; 0: off */
-    const char *max_time;           /* of a run's updates; config_seconds reads it; "0": no limit */
-    int64_t checkpoint;             /* enum config_select */
-    int64_t seed;                   /* not an INI key: the sweep sets it from `seeds` */
+    int64_t watch_layers;
+    int64_t keep_checkpoints;    /* checkpoints kept */
+    int64_t keep_states;         /* and of these with the optimizer's state */
+    int64_t average_checkpoints; /* checkpoints averaged; 1: off */
+    int64_t patience;            /* evaluations; 0: off */
+    const char *max_time;        /* of a run's updates; config_seconds reads it; "0": no limit */
+    int64_t checkpoint;          /* enum config_select */
+    int64_t seed;                /* not an INI key: the sweep sets it from `seeds` */
     /* decoding */
     int64_t decode_split; /* enum config_split */
     int64_t beam_size;

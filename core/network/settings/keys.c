@@ -116,6 +116,9 @@ const ab_option config_params[] = {
     TEXT(parameter_groups, "", "optimizer settings for groups of parameters, such as norm bias: decay=0 (above)"),
     INT(eval_every, 1000, 1, MOST_STEPS, NULL,
         "interval between measurements of dev perplexity, also measured at the end [updates]"),
+    BOOL(watch_layers, 0,
+         "curves of every layer, at the training curve's points: its output, gradient, update and the entropy of its "
+         "attention (docs/pictures.md); does not change the training"),
     INT(save_every, 1000, 1, MOST_STEPS, NULL, "interval between checkpoints, also written at the end [updates]"),
     INT(keep_checkpoints, 5, 1, 10000, NULL, "number of newest checkpoints to keep [checkpoints]"),
     INT(keep_states, 0, 0, 10000, NULL,
@@ -204,6 +207,7 @@ bool config_came_later(const char *key, const char *value)
                  {"parameter_groups", ""},
                  {"start_from", ""},
                  {"keep_states", "0"},
+                 {"watch_layers", "false"},
                  {"translation.first_pairs", "0"},
                  {"learned.std", "0"},
                  {"lm.test_part", "0"},

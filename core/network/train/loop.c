@@ -2,6 +2,7 @@
 #include "network/train/checkpoint.h"
 #include "network/train/optim.h"
 #include "network/train/state.h"
+#include "network/train/watch.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,14 +104,21 @@ static train_outcome collect(training *t, err *e)
     return TRAIN_DONE;
 }
 
+/* Has the training curve a point after this update? */
+static bool is_mark(const training *t, int64_t step)
+{
+    enum { POINTS = 50 };
+    return step % POINTS == 0 || step == t->m->cfg.steps;
+}
+
 /* On the CPU a loss is known at once, so that NaN never reaches the weights. */
 static train_outcome update(training *t, err *e)
 {
     const config *c = &t->m->cfg;
     double start = ticks(), src = 0, tgt = 0, predicted = 0;
     bool late = on_device(t->m->backend);
+    batch b = {0};
     for (int64_t k = 0; k < c->gradient_accumulation; k++) {
-        batch b;
         if (!batcher_next(t->batches, &b)) {
             fail(e, "the training data have no batch");
             return TRAIN_FAILED;
@@ -127,7 +135,10 @@ static train_outcome update(training *t, err *e)
         start = ticks();
     }
     t->step++;
+    bool watched = t->watch && is_mark(t, t->step);
+    if (watched && watch_before(t->watch, train_step_tape(t->s), &b, e)) return TRAIN_FAILED;
     if (train_step_update(t->s, predicted, t->step, e)) return TRAIN_FAILED;
+    if (watched && watch_after(t->watch, train_step_summed(t->s), 1 / predicted, e)) return TRAIN_FAILED;
     t->seconds += ticks() - start;
     t->src_tokens += src;
     t->tgt_tokens += tgt;
@@ -156,7 +167,7 @@ static train_outcome stop(training *t, err *e)
     return state_write(t, e) ? TRAIN_FAILED : TRAIN_STOPPED;
 }
 
-enum { POINTS = 50, LATE = 16 }; /* steps between points of the training curve; between looks at a device's losses */
+enum { LATE = 16 }; /* steps between looks at a device's losses */
 
 static train_outcome loop(training *t, err *e)
 {
@@ -169,7 +180,7 @@ static train_outcome loop(training *t, err *e)
             return t->step % c->save_every && state_save(t, e) ? TRAIN_FAILED : TRAIN_DONE;
         train_outcome now = shown_update(t, e);
         if (now != TRAIN_DONE) return now;
-        bool last = t->step == c->steps, mark = t->step % POINTS == 0 || last;
+        bool last = t->step == c->steps, mark = is_mark(t, t->step);
         bool judge = t->step % c->eval_every == 0 || last, keep = t->step % c->save_every == 0 || last;
         if (t->n_waiting && (mark || judge || keep || t->step % LATE == 0)) now = collect(t, e);
         if (now != TRAIN_DONE) return now;
@@ -180,6 +191,7 @@ static train_outcome loop(training *t, err *e)
             point(t, "train_PPL", exp(recent_loss(t)));
             point(t, "lr", schedule_lr(t->m, t->step));
             if (train_step_recorded(t->s, point_of, t, e)) return TRAIN_FAILED;
+            if (t->watch && is_mark(t, t->step)) watch_tell(t->watch, point_of, t);
         }
         if (t->j->show && t->step >= t->j->show_from) t->m->print_to = t->j->show;
         if (judge && (optim_exchange(t->m, e) || evaluate(t, e) || optim_exchange(t->m, e))) return TRAIN_FAILED;
@@ -218,6 +230,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     t.s = train_step_open(j->m, e);
     if (t.s) train_step_share(t.s, j->comm);
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
+    if (j->m->cfg.watch_layers && comm_leads(j->comm)) t.watch = watch_open(j->m);
     bool fresh = t.batches && !state_resume(&t, e) && !t.step && *j->m->cfg.start_from;
     if (fresh && !e->text[0]) state_start_from(&t, out->started, sizeof out->started, e);
     if (t.batches && !e->text[0] && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
@@ -237,6 +250,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     }
     batcher_free(t.batches);
     train_step_close(t.s);
+    watch_close(t.watch);
     str_free(&t.points);
     return outcome;
 }

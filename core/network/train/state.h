@@ -7,6 +7,7 @@ typedef struct {
     train_job *j;
     model *m;
     train_step *s;
+    struct watch *watch; /* watch.h; NULL: not asked for, or another rank does it */
     batcher *batches;
     int64_t step; /* updates made */
     double best;

@@ -89,6 +89,10 @@ void train_step_share(train_step *s, const comm *c);
 void train_step_close(train_step *s);
 /* Adds the gradient of a batch. Returns 0, or -1 and e. Does not wait for a device. */
 int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e);
+/* The tape that ran last, NULL: none, and where the gradient of the last update lies [params.total], summed over ranks;
+ * both until the next batch. */
+const ab_ctx *train_step_tape(const train_step *s);
+const void *train_step_summed(const train_step *s);
 /* The sums of the losses (smoothed, plain) of each batch since the last call, oldest first, valid until the next
  * gradient; waits for them. Returns how many, or -1 and e. Call it at least every STEPPER_PENDING batches. */
 enum { STEPPER_PENDING = 256 };

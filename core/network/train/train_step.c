@@ -138,8 +138,9 @@ struct train_step {
     int64_t parts;           /* of the batch that this rank had, empty ones too: each has a value of every buffer */
     const comm *comm;        /* the other ranks; NULL: none */
     buckets *buckets;
-    bool reducing; /* the buckets are under way */
-    ab_ctx *last;  /* the tape of the last batch; s->tapes' own, until the next batch */
+    bool reducing;      /* the buckets are under way */
+    ab_ctx *last;       /* the tape of the last batch; s->tapes' own, until the next batch */
+    const void *summed; /* gradient of the last update */
     run_options last_run;
     double losses[STEPPER_PENDING][2];
     double *device_losses; /* the same in a device's memory, until train_step_losses fetches them */
@@ -316,6 +317,8 @@ int train_step_recorded(const train_step *s, void (*f)(void *self, const char *n
     return 0;
 }
 
+const ab_ctx *train_step_tape(const train_step *s) { return s->last; }
+const void *train_step_summed(const train_step *s) { return s->summed; }
 bool train_step_not_finite(train_step *s, char *out, size_t n)
 {
     return s->last && tape_find_not_finite(s->last, &s->last_run, out, n);
@@ -325,7 +328,7 @@ int train_step_update(train_step *s, double tokens, int64_t step, err *e)
 {
     const void *grad = s->batches > 1 ? s->sum : s->m->params.grad;
     int64_t parts = s->parts * (s->comm ? s->comm->size : 1);
-    s->batches = 0, s->parts = 0;
+    s->batches = 0, s->parts = 0, s->summed = grad;
     if (s->comm && sum_over_ranks(s, (void *)grad, e)) return -1;
     if (optim_update(s->optim, grad, 1 / tokens, schedule_lr(s->m, step), step, NULL, e)) return -1;
     return params_set_buffers(&s->m->params, grad, parts, e);

@@ -65,7 +65,7 @@ static void find_last_readers(ab_ctx *c)
     }
     for (int32_t i = 1; i < c->n; i++)
         if (c->v[i].live && (c->v[i].name || c->v[i].op == OP_INPUT)) c->v[i].last = c->n;
-    for (const printed *p = c->printed; p; p = p->next) c->v[p->copy.id].last = c->v[p->gradient.id].last = c->n;
+    for (const printed *p = c->to_print; p; p = p->next) c->v[p->copy.id].last = c->v[p->gradient.id].last = c->n;
     for (int32_t i = 1; i < c->forward_n && c->grad; i++) /* gradients are results: no operation may overwrite them */
         if ((c->v[i].op == OP_PARAM || c->v[i].op == OP_INPUT) && c->grad[i]) c->v[c->grad[i]].last = c->n;
     for (int32_t i = c->n - 1; i > 0; i--) {

@@ -17,7 +17,7 @@ static ab_t copy_of(ab_ctx *c, ab_t x)
 void t_print(ab_ctx *c, ab_t x, const char *name)
 {
     if (!x.id || !c->prints) return;
-    printed **at = &c->printed, *p = arena_alloc(&c->memory, sizeof *p);
+    printed **at = &c->to_print, *p = arena_alloc(&c->memory, sizeof *p);
     while (*at) at = &(*at)->next;
     *p = (printed){.name = arena_strdup(&c->memory, name), .scope = c->scope, .file = c->file, .line = c->line};
     p->of = x.id;
@@ -27,13 +27,13 @@ void t_print(ab_ctx *c, ab_t x, const char *name)
 
 void print_gradient(ab_ctx *c, int32_t x)
 {
-    for (printed *p = c->printed; p; p = p->next)
+    for (printed *p = c->to_print; p; p = p->next)
         if (p->of == x && c->grad[x] && !p->gradient.id) p->gradient = copy_of(c, (ab_t){c->grad[x]});
 }
 
 bool is_printed(const ab_ctx *c, int32_t i)
 {
-    for (const printed *p = c->printed; p; p = p->next)
+    for (const printed *p = c->to_print; p; p = p->next)
         if (p->copy.id == i || p->gradient.id == i) return true;
     return false;
 }
@@ -83,7 +83,7 @@ int tape_print(const ab_ctx *c, const char *when, FILE *to, err *e)
 {
     char shape[64];
     int bad = 0;
-    for (const printed *p = c->printed; p && !bad; p = p->next) {
+    for (const printed *p = c->to_print; p && !bad; p = p->next) {
         const char *slash = p->file ? strrchr(p->file, '/') : NULL;
         const node *v = &c->v[p->copy.id];
         fprintf(to, "%s, %s%s%s %s %s (%s:%d): ", when, p->scope, *p->scope ? " " : "", p->name, dtype_name(v->type),

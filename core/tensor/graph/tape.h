@@ -122,7 +122,7 @@ struct ab_ctx {
     noted *recorded;             /* in the order of calls */
     buffer_value *sets;          /* of buffers */
     bool prints;                 /* ab_print keeps values; else it does nothing */
-    printed *printed;            /* in the order of calls */
+    printed *to_print;           /* in the order of calls */
     op_use *calls, *last_call;   /* of plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */

@@ -27,7 +27,7 @@ static void test_values(void)
 {
     ab_t x, y, loss;
     ab_ctx *c = traced(true, &x, &y, &loss);
-    const printed *px = c->printed, *py = px->next;
+    const printed *px = c->to_print, *py = px->next;
     CHECK(py && !py->next);
     for (size_t i = 0; i < 10; i++) {
         double v = hashed(1, i), w = hashed(77, i), f = v * v + v;
@@ -53,7 +53,7 @@ static void test_off(void)
 {
     ab_t x, y, loss;
     ab_ctx *c = traced(false, &x, &y, &loss);
-    CHECK(!c->printed);
+    CHECK(!c->to_print);
     tape_free(c);
 }
 

@@ -1,5 +1,5 @@
 /* weights.c - see weights.h. */
-#include "cli/weights.h"
+#include "network/train/weights.h"
 #include <stdio.h>
 
 ab_ctx *weights_tape(model *m, const batch *b, err *e)

@@ -1,6 +1,6 @@
 /* weights.h - attention weights of a trained model over one batch. */
-#ifndef ABLATE_WEIGHTS_H
-#define ABLATE_WEIGHTS_H
+#ifndef ABLATE_TRAIN_WEIGHTS_H
+#define ABLATE_TRAIN_WEIGHTS_H
 #include "text/data/batch.h"
 #include "network/model/model.h"
 

@@ -1,0 +1,24 @@
+/* watch.h - watch_layers: what each layer does at an update, as points of curves. It only reads: the training has the
+ * same bits without it. For layer N of a stack:
+ *
+ *   enc.N.activation     root mean square of the layer's output, over the tokens of the last batch
+ *   enc.N.gradient       norm of the gradient of the loss per token, of the layer's parameters, before clipping
+ *   enc.N.update         norm of the change of its parameters over the norm that they had
+ *   enc.N.self.entropy   mean entropy of its attention's weights [nats], over heads and queries: dec.N.cross.entropy
+ */
+#ifndef ABLATE_WATCH_H
+#define ABLATE_WATCH_H
+#include "text/data/batch.h"
+#include "network/model/model.h"
+
+typedef struct watch watch;
+watch *watch_open(model *m);
+void watch_close(watch *w); /* NULL is fine */
+/* Before the update: the outputs that the training tape has kept of batch b, and the entropies, by a pass without
+ * dropout over its first sentences. tape NULL or b empty: neither. */
+int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e);
+/* After it: grad [params.total], in the backend's memory, to be multiplied by `scale`. */
+int watch_after(watch *w, const void *grad, double scale, err *e);
+/* Calls f with each of these numbers. */
+void watch_tell(const watch *w, void (*f)(void *self, const char *name, double value), void *self);
+#endif
