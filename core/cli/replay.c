@@ -2,6 +2,7 @@
  * curves that it has in the database; what `ablate debug` shares. */
 #include "cli/replay.h"
 #include "cli/artifact.h"
+#include "network/train/states.h"
 #include "tensor/cpu/cpu.h"
 #include <errno.h>
 #include <math.h>
@@ -42,9 +43,12 @@ int replay_job_of(const invocation *c, const replay_options *o, const char *conf
     arena a = {0};
     settings set = {0};
     int bad = config_from_json(config, &set, &a, e);
-    const char *steps = bad ? NULL : settings_get(&set, "steps"), *ranks = bad ? NULL : settings_get(&set, "ranks");
+    const char *steps = bad ? NULL : settings_get(&set, "steps"), *ranks = bad ? NULL : settings_get(&set, "ranks"),
+               *start = bad ? NULL : settings_get(&set, "start_step");
     if (!bad && steps && o->until > strtoll(steps, NULL, 10))
         bad = fail(e, "step %lld: the run has %s", (long long)o->until, steps);
+    if (!bad && start && o->step <= strtoll(start, NULL, 10))
+        bad = fail(e, "step %lld: the run goes on from step %s of another", (long long)o->step, start);
     if (!bad && ranks && !same(ranks, "1"))
         bad = fail(e, "the run has %s ranks, which do not fit into one process", ranks);
     *j = (replay_job){.job = {.config = config,
@@ -120,7 +124,7 @@ static int replay_run(const invocation *c, const replay_options *o, reader *r, c
     x.curves = curves;
     char *folder = xstrdup(d->run.log_path ? d->run.log_path : ""), *slash = strrchr(folder, '/');
     if (slash) *slash = 0;
-    char *state = slash ? replay_state(folder, o->step, &x.from) : NULL;
+    char *state = slash ? states_before(folder, o->step, &x.from) : NULL;
     j.resume = state;
     j.point = compare_point, j.self = &x;
     compute_as(&d->run, &j);

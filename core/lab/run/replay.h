@@ -15,10 +15,4 @@ typedef struct {
 
 /* Opens the run and trains it up to `until`. e: why it failed, or where and why it diverged. */
 train_outcome replay_train(const replay_job *j, err *e);
-
-/* The last state in a run's folder from which an update `step` or later can follow, which the caller frees; NULL: only
- * the start. *at: the updates that it has. */
-char *replay_state(const char *folder, int64_t step, int64_t *at);
-/* Appends the steps of the states in a folder, such as "200, 400". */
-void replay_states(const char *folder, str *out);
 #endif

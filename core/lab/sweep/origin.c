@@ -1,7 +1,44 @@
-/* origin.c - start_from = EXPERIMENT/ROW@SEED: the model that a run has left becomes the row's file. */
+/* origin.c - start_from = EXPERIMENT/ROW@SEED: the model that a run has left, or with start_step its state of that step,
+ * becomes the row's file. */
+#include "lab/sweep/run.h"
 #include "lab/sweep/sweep.h"
-#include "lab/results/read.h"
+#include "network/train/states.h"
 #include <stdlib.h>
+#include <string.h>
+
+/* The state of that step in a run's folder; NULL and e: which there are. */
+static char *state_in(const char *folder, const char *run, int64_t step, err *e)
+{
+    int64_t at = 0;
+    char *path = states_before(folder, step + 1, &at);
+    if (path && at == step) return path;
+    str there = {0};
+    states_list(folder, &there);
+    if (there.n)
+        fail(e, "run %s has left no state of step %lld; it has those of %s", run, (long long)step, str_text(&there));
+    else
+        fail(e, "run %s has left no state; with keep_states = N it keeps those of its last N checkpoints", run);
+    str_free(&there);
+    free(path);
+    return NULL;
+}
+
+char *origin_file(reader *r, const char *run, int64_t start_step, err *e)
+{
+    arena a = {0};
+    read_detail d;
+    char *path = NULL;
+    if (start_step <= 0) return reader_model(r, run, e);
+    int64_t id = reader_find_run(r, run, e);
+    if (id >= 0 && !reader_run(r, id, &a, &d, e)) {
+        const char *log = d.run.log_path ? d.run.log_path : "", *slash = strrchr(log, '/');
+        char *folder = xstrndup(log, slash ? (size_t)(slash - log) : 0);
+        path = state_in(folder, run, start_step, e);
+        free(folder);
+    }
+    arena_free(&a);
+    return path;
+}
 
 static const char *origin_of(const spec_row *row)
 {
@@ -18,7 +55,7 @@ int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
         err why = {0};
         if (!text) continue;
         if (!r) r = reader_open_any(where, &why);
-        char *path = r ? reader_model(r, text, &why) : NULL;
+        char *path = r ? origin_file(r, text, s->rows[i].config.start_step, &why) : NULL;
         if (!path)
             rc = fail(e, "row %s: start_from = %s: found no such file, nor such a run: %s", s->rows[i].name, text,
                       why.text);

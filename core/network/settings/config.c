@@ -62,6 +62,10 @@ int config_resolve(config *c, err *e)
         return fail(e, "base_d_model: found 0 with parametrization = mup, expected the d_model at which lr was found");
     if (!mup && (c->base_d_model || c->base_d_k || c->base_layers))
         return fail(e, "base_d_model, base_d_k and base_layers: found with parametrization = standard, expected mup");
+    if (c->start_step && (!*c->start_from || c->start_step >= c->steps))
+        return fail(e,
+                    "start_step: found %lld with start_from = %s and steps = %lld, expected a run and fewer than steps",
+                    (long long)c->start_step, c->start_from, (long long)c->steps);
     if (c->lr_min > c->lr) return fail(e, "lr_min: found %g with lr = %g, expected at most lr", c->lr_min, c->lr);
     return 0;
 }

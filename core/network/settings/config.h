@@ -58,6 +58,7 @@ typedef struct config {
     int64_t batch_tokens;           /* maximum source tokens, and maximum target tokens, of a batch */
     int64_t gradient_accumulation;  /* batches per update */
     double clip_norm;               /* 0: off */
+    int64_t start_step;             /* of the run start_from; 0: none */
     const char *start_from;         /* a model file; "": fresh values */
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */

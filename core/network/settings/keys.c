@@ -111,8 +111,14 @@ const ab_option config_params[] = {
     TEXT(start_from, "",
          "model file (.safetensors), or run (quick/base@1) of the database, that training starts from: parameters of "
          "the same name and shape take its values; "
-         "with another vocabulary embeddings stay new. Steps and optimizer begin anew; the run's tag start_from says "
+         "with another vocabulary embeddings stay new. Steps and optimizer begin anew (unless start_step is given); "
+         "the run's tag start_from says "
          "what was taken"),
+    INT(start_step, 0, 0, MOST_STEPS, NULL,
+        "goes on from this step of the run start_from, or of its file state-STEP.safetensors, with other settings: "
+        "with "
+        "its parameters, optimizer's state and place in the data; that run must have kept the state (keep_states) "
+        "[updates]; 0 = values alone"),
     TEXT(parameter_groups, "", "optimizer settings for groups of parameters, such as norm bias: decay=0 (above)"),
     INT(eval_every, 1000, 1, MOST_STEPS, NULL,
         "interval between measurements of dev perplexity, also measured at the end [updates]"),
@@ -206,6 +212,7 @@ bool config_came_later(const char *key, const char *value)
     } later[] = {{"ranks", "1"},
                  {"parameter_groups", ""},
                  {"start_from", ""},
+                 {"start_step", "0"},
                  {"keep_states", "0"},
                  {"watch_layers", "false"},
                  {"translation.first_pairs", "0"},

@@ -232,7 +232,8 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
     if (j->m->cfg.watch_layers && comm_leads(j->comm)) t.watch = watch_open(j->m);
     bool fresh = t.batches && !state_resume(&t, e) && !t.step && *j->m->cfg.start_from;
-    if (fresh && !e->text[0]) state_start_from(&t, out->started, sizeof out->started, e);
+    if (fresh && !e->text[0])
+        (j->m->cfg.start_step ? state_fork : state_start_from)(&t, out->started, sizeof out->started, e);
     if (t.batches && !e->text[0] && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
         t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* a resumed run that was about to end */

@@ -193,6 +193,63 @@ int state_resume(training *t, err *e)
     return bad;
 }
 
+/* Is the vocabulary of each side the same, or is there none? */
+static bool same_words(const checkpoint_meta *own, const checkpoint_meta *theirs)
+{
+    bool same_ones = true;
+    for (int side = 0; side < 2; side++) {
+        const char *key = side ? "vocab.tgt" : "vocab.src", *a = meta_text(own, key), *b = meta_text(theirs, key);
+        same_ones = same_ones && (same(a, b) || (!a && !b)); /* a decoder-only model, or one vocabulary for both */
+    }
+    return same_ones;
+}
+
+/* Slots of one name mean something else in another optimizer. */
+static int same_optimizer(const training *t, const checkpoint_meta *theirs, const char *path, err *e)
+{
+    arena a = {0};
+    settings then = {0};
+    const char *json = meta_text(theirs, "config"), *now = settings_get(&t->m->set, "optimizer");
+    int bad = json ? config_from_json(json, &then, &a, e) : fail(e, "%s: contains no settings", path);
+    const char *was = bad ? NULL : settings_get(&then, "optimizer");
+    if (!bad && !(was && same(was, now)))
+        bad = fail(e, "%s: has the state of optimizer = %s, not of %s", path, was ? was : "", now);
+    arena_free(&a);
+    return bad;
+}
+
+int state_fork(training *t, char *said, size_t most, err *e)
+{
+    const char *path = t->m->cfg.start_from;
+    const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
+    checkpoint_meta theirs = {0}, own = {0};
+    batch_state b = {0};
+    err other = {0};
+    int bad = checkpoint_read_meta(path, &theirs, e);
+    describe(t, &own);
+    if (!bad && !(meta_int(&theirs, "step", &t->step) && meta_int(&theirs, "epoch", &b.epoch) &&
+                  meta_int(&theirs, "index", &b.index)))
+        bad = fail(e, "%s: is no state of a run (state-STEP.safetensors)", path);
+    if (!bad && t->step != t->m->cfg.start_step)
+        bad = fail(e, "%s: is the state of step %lld, not of start_step = %lld", path, (long long)t->step,
+                   (long long)t->m->cfg.start_step);
+    if (!bad) bad = same_optimizer(t, &theirs, path, e);
+    if (!bad && !same_words(&own, &theirs)) bad = fail(e, "%s: has another vocabulary", path);
+    if (!bad) bad = checkpoint_read(path, &t->m->params, rule->slots, rule->n_slots, e);
+    if (bad) fail_in(e, "start_step = %lld: ", (long long)t->m->cfg.start_step);
+    bool placed = !bad && !batcher_seek(t->batches, b, &other);
+    if (!bad && !placed) bad = batcher_seek(t->batches, (batch_state){b.epoch + 1, 0}, e); /* other data or batches */
+    t->known = t->step;
+    t->recent = real_of(&theirs, "recent");
+    if (!bad)
+        snprintf(said, most, "step %lld of %s: parameters, optimizer%s", (long long)t->step, path,
+                 placed ? " and place in the data" : "; the data from the next epoch on");
+    if (!bad) log_line(LOG_INFO, "started at %s", said);
+    meta_free(&theirs);
+    meta_free(&own);
+    return bad;
+}
+
 /* At step 0: the values of another model, as far as they fit this one. */
 int state_start_from(training *t, char *said, size_t most, err *e)
 {
@@ -202,11 +259,7 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     size_t taken = 0;
     int bad = checkpoint_read_meta(path, &theirs, e);
     describe(t, &own);
-    bool words = true;
-    for (int side = 0; side < 2; side++) {
-        const char *key = side ? "vocab.tgt" : "vocab.src", *a = meta_text(&own, key), *b = meta_text(&theirs, key);
-        words = words && (same(a, b) || (!a && !b)); /* neither: a decoder-only model, or one vocabulary for both */
-    }
+    bool words = same_words(&own, &theirs);
     if (!bad) bad = checkpoint_read_matching(path, &t->m->params, words, &taken, &left, e);
     if (!bad && !taken) bad = fail(e, "start_from = %s: found no parameter of this model's name and shape in it", path);
     if (!bad)
