@@ -1,5 +1,5 @@
-/* origin.c - start_from = EXPERIMENT/ROW@SEED: the model that a run has left, or with start_step its state of that step,
- * becomes the row's file. */
+/* origin.c - start_from = EXPERIMENT/ROW@SEED: the model that a run has left, or with start_step its state of that
+ * step, becomes the row's file. */
 #include "lab/sweep/run.h"
 #include "lab/sweep/sweep.h"
 #include "network/train/states.h"

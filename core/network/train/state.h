@@ -41,7 +41,7 @@ int state_write(const training *t, err *e);
 int state_resume(training *t, err *e);
 /* At step 0: the values of the model start_from, as far as they fit; said: what was taken. */
 int state_start_from(training *t, char *said, size_t most, err *e);
-/* start_step: goes on from another run's state, the file start_from; its best checkpoint and its time are left to it. */
+/* start_step: goes on from another run's state, the file start_from, without its best checkpoint and its time. */
 int state_fork(training *t, char *said, size_t most, err *e);
 /* A checkpoint and the state, if there is a folder; checkpoints that are too old go. */
 int state_save(training *t, err *e);
