@@ -113,6 +113,18 @@ static void target_self(tracer *t, attn_context *k)
 
 static layer *layer_of(const ab_ctx *c) { return (layer *)c->attn->layer; }
 
+/* With patches: rows of the output are those of another run where they are marked. A second output of that name stays. */
+static ab_t patched(const layer *l, ab_t y, const char *name)
+{
+    ab_ctx *c = l->t->c;
+    const char *with = arena_printf(&c->memory, "%s.%s" PATCH, l->where, name),
+               *where = arena_printf(&c->memory, "%s.%s" PATCHED_ROWS, l->where, name);
+    if (!y.id || tape_find(c, with).id) return y;
+    int64_t rows = tape_at(c, y)->dim[2], width = tape_at(c, y)->dim[3];
+    ab_t from = t_input(c, with, c->compute, PHASE_STEP, 1, 1, rows, width);
+    return t_where(c, t_input(c, where, c->compute, PHASE_STEP, 1, 1, rows, 1), from, y);
+}
+
 /* A sublayer's output, in the size that the parametrisation gives it. */
 static ab_t sublayer(const layer *l, ab_t y, const char *name)
 {
@@ -120,6 +132,7 @@ static ab_t sublayer(const layer *l, ab_t y, const char *name)
     const config *f = &l->t->m->cfg;
     double factor = sublayer_factor(f, l->role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder);
     y = trace_scaled(c, y, factor);
+    if (l->t->m->patches) y = patched(l, y, name);
     if (l->t->m->keep_outputs) t_keep(c, y, arena_printf(&c->memory, "%s.%s" KEPT_OUTPUT, l->where, name));
     return y;
 }

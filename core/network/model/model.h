@@ -44,9 +44,12 @@ typedef struct model {
     /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
     bool keep_weights;
     bool keep_outputs; /* loss tapes keep each sublayer's output as "dec.0.ffn" KEPT_OUTPUT */
-    bool prints;       /* loss tapes keep what ab_print prints */
-    FILE *print_to;    /* and this is where runs of them are told, as long as it is set; the caller's */
-    bool generic;      /* never fuse attention, or a norm with its addition: for `ablate check` */
+    /* loss tapes have inputs "dec.0.ffn" PATCH [rows,d_model] and PATCHED_ROWS [rows,1]: the sublayer's output has the
+     * first's rows where the second is 1; F32 or F64 only */
+    bool patches;
+    bool prints;    /* loss tapes keep what ab_print prints */
+    FILE *print_to; /* and this is where runs of them are told, as long as it is set; the caller's */
+    bool generic;   /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
         /* n-gram ngram.id[i] is one of source token ngram.token[i]: [n]; at first ten of every token, for models that
          * see no text */
@@ -103,9 +106,11 @@ typedef struct {
     const int32_t *tgt_in, *tgt_out, *tgt_pos, *tgt_offset;
 } model_batch;
 
-#define RECORDED    "recorded "
-#define KEPT_OUTPUT ".output"
-#define WATCHED     ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
+#define RECORDED     "recorded "
+#define KEPT_OUTPUT  ".output"
+#define PATCH        ".patch"
+#define PATCHED_ROWS ".patched"
+#define WATCHED      ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
 /* Loss of one batch; with its gradient if `training`. Results: "losses" [tgt_rows,2] (smoothed, plain; see CE in op.h),
  * and "logits" [tgt_rows, tgt_vocab] if not training. In training also, with one element each: RECORDED plus the name
  * of each number that plugins record (mean over layers), and "auxiliary", the plugins' losses as part of the sum of
