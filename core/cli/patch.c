@@ -1,5 +1,5 @@
-/* patch.c - ablate patch: activation patching. A sentence is run through a model with one sublayer's output at one token
- * taken from the run of another sentence: by how much does that change the loss of the target? (Meng et al. 2022,
+/* patch.c - ablate patch: activation patching. A sentence is run through a model with one sublayer's output at one
+ * token taken from the run of another sentence: by how much does that change the loss of the target? (Meng et al. 2022,
  * Locating and Editing Factual Associations in GPT, section 2; Wang et al. 2023, Interpretability in the Wild, section
  * 3.) In fp32 on the CPU. */
 #include "cli/options.h"

@@ -113,7 +113,8 @@ static void target_self(tracer *t, attn_context *k)
 
 static layer *layer_of(const ab_ctx *c) { return (layer *)c->attn->layer; }
 
-/* With patches: rows of the output are those of another run where they are marked. A second output of that name stays. */
+/* With patches: rows of the output are those of another run where they are marked. A second output of that name stays.
+ */
 static ab_t patched(const layer *l, ab_t y, const char *name)
 {
     ab_ctx *c = l->t->c;
