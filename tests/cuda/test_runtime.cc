@@ -1,5 +1,6 @@
 /* test_runtime.cc - runtime.cu itself, compiled for the CPU against stand-ins for the CUDA runtime's functions: when a
- * kernel is allowed more shared memory, and which errors stay. Needs the toolkit's header, no GPU. */
+ * kernel is allowed more shared memory, which errors stay, which events are recorded and waited for. Needs the
+ * toolkit's header, no GPU. */
 #include "tensor/cuda/runtime.cu"
 
 static struct {
@@ -76,13 +77,30 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 }
 cudaError_t cudaMemsetAsync(void *, int, size_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+/* what streams and events were told, in order: "record 3 in 1; " with the numbers of places */
+static char told[512];
+static int place_of(const void *p) { return p ? (int)((const char *)p - places) : 0; }
+static cudaError_t tell(const char *what, const void *a, const char *in, const void *b)
+{
+    size_t n = strlen(told);
+    snprintf(told + n, sizeof told - n, "%s %d%s%d; ", what, place_of(a), in, place_of(b));
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) { return tell("record", e, " in ", s); }
+cudaError_t cudaEventSynchronize(cudaEvent_t e) { return tell("synchronize", e, "/", NULL); }
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    *ms = 1;
+    return tell("elapsed", from, " to ", to);
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) { return tell("wait", e, " in ", s); }
+cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaStream_t s)
+{
+    return tell("copy", NULL, " in ", s);
+}
 /* the rest is not called */
 #define NEVER(name, ...)                                                                                               \
     cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
-NEVER(cudaEventElapsedTime, float *, cudaEvent_t, cudaEvent_t)
-NEVER(cudaEventSynchronize, cudaEvent_t)
 NEVER(cudaGraphDestroy, cudaGraph_t)
 NEVER(cudaGraphExecDestroy, cudaGraphExec_t)
 NEVER(cudaGraphInstantiate, cudaGraphExec_t *, cudaGraph_t, unsigned long long)
@@ -92,7 +110,6 @@ NEVER(cudaLibraryGetKernel, cudaKernel_t *, cudaLibrary_t, const char *)
 NEVER(cudaLibraryLoadData, cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned, cudaLibraryOption *,
       void **, unsigned)
 NEVER(cudaMemGetInfo, size_t *, size_t *)
-NEVER(cudaMemcpyAsync, void *, const void *, size_t, cudaMemcpyKind, cudaStream_t)
 NEVER(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode)
 NEVER(cudaStreamEndCapture, cudaStream_t, cudaGraph_t *)
 }
@@ -170,9 +187,45 @@ static void check_reopening(void)
     }
 }
 
+static void check_told(const char *after, const char *expected)
+{
+    CHECK(!strcmp(told, expected), "%s: found \"%s\", expected \"%s\"", after, told, expected);
+    told[0] = 0;
+}
+static int some_work(void *) { return (int)tell("work", NULL, "/", NULL); }
+
+/* Which events are recorded and waited for, and where. */
+static void check_events(void)
+{
+    const char *why = NULL;
+    char expected[256];
+    fake = {};
+    gpu_open(0, &why);
+    told[0] = 0;
+    gpu_side_begin(GPU_RANKS), gpu_side_end(), gpu_side_join(GPU_RANKS);
+    int first = place_of(main_stream), beside = place_of(side[GPU_RANKS]), forks = place_of(side_sees[GPU_RANKS]),
+        joins = place_of(main_sees[GPU_RANKS]);
+    snprintf(expected, sizeof expected, "record %d in %d; wait %d in %d; record %d in %d; wait %d in %d; ", forks,
+             first, forks, beside, joins, beside, joins, first);
+    check_told("a side stream", expected);
+    for (int i = 0; i < STAGES; i++) gpu_send(NULL, gpu_stage(), 1);
+    told[0] = 0;
+    gpu_send(NULL, gpu_stage(), 1); /* the first stage again, once its copy is done */
+    snprintf(expected, sizeof expected, "synchronize %d/0; copy 0 in %d; record %d in %d; ", place_of(sent[0]), first,
+             place_of(sent[0]), first);
+    check_told("a stage of copies", expected);
+    gpu_milliseconds(some_work, NULL);
+    snprintf(expected, sizeof expected,
+             "record %d in %d; work 0/0; record %d in %d; synchronize %d/0; elapsed %d to %d; ", place_of(began), first,
+             place_of(ended), first, place_of(ended), place_of(began), place_of(ended));
+    check_told("a measurement", expected);
+    gpu_close();
+}
+
 int main(void)
 {
     check_reopening();
+    check_events();
     check_shared_memory();
     check_errors();
     printf("%d checks, %d failed\n", checks, failed);

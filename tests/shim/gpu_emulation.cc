@@ -3,11 +3,12 @@
  * A launch runs its blocks one after another; gpu_fibers.cc runs the threads of a block, gpu_streams.cc says when a
  * launch is run.
  */
-#include "gpu_streams.h"
+#include "gpu_watch.h"
 #include "tensor/cuda/uploads.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <map>
+#include <numeric>
 #include <string>
 #include <sys/mman.h>
 #include <time.h>
@@ -50,20 +51,32 @@ static void lock(bool locked)
 #endif
 }
 
+std::string gpu_memory_name(const void *at)
+{
+    auto b = blocks.upper_bound((char *)at);
+    if (b == blocks.begin() || (--b, (size_t)((char *)at - b->first) >= b->second)) return "device memory";
+    return "device memory of " + std::to_string(b->second) + " bytes, byte " + std::to_string((char *)at - b->first);
+}
+
 void gpu_run_work(const gpu_work &w)
 {
     bool launch = !w.name.empty();
     if (launch) gpu_done.launches++, gpu_done.warps += w.warps, tally[{w.label, w.name}]++;
     if (launch && gpu_dry) return;
     lock(false);
+    static bool known = false; /* what no gpu_alloc has told of */
+    if (gpu_watch && !known) gpu_watch->memory(tickets, sizeof tickets), gpu_watch->memory(&counter, sizeof counter);
+    known = true;
+    if (gpu_watch) gpu_watch->work(w);
     w.run();
+    if (gpu_watch) gpu_watch->work_done();
     lock(true);
 }
 
 static void do_or_write(const char *name, std::function<void()> what, int64_t warps = 0)
 {
     if (!gpu_capturing()) gpu_flush();
-    gpu_give({gpu_label, name, warps, what});
+    gpu_give({gpu_label, name, warps, what, 0, {}});
 }
 
 /* Shared memory that no block has: nvcc refuses static, a driver the sum of both. Known when a block has run. */
@@ -87,21 +100,25 @@ static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim
     char *start = shared + (smem + 63) / 64 * 64 - smem; /* ends where the allocation's last 64 bytes begin */
     start -= (size_t)start % 16;
     gpu_dynamic = (unsigned char *)start;
-    for (unsigned z = 0; z < grid.z && !refused_here; z++)
-        for (unsigned y = 0; y < grid.y && !refused_here; y++)
-            for (unsigned x = 0; x < grid.x && !refused_here; x++) {
-                blockIdx = {x, y, z};
-                memset(start, 0xff, smem); /* every number in it is NaN */
+    if (gpu_watch) gpu_watch->grid(kernel, gpu_dynamic, smem);
+    std::vector<unsigned> order(gpu_shuffled() ? (size_t)grid.x * grid.y * grid.z : 0);
+    std::iota(order.begin(), order.end(), 0u);
+    for (unsigned i = 0, n = grid.x * grid.y * grid.z; i < n && !refused_here; i++) {
+        if (gpu_shuffled()) std::swap(order[i], order[i + gpu_draw(n - i)]);
+        unsigned k = gpu_shuffled() ? order[i] : i;
+        blockIdx = {k % grid.x, k / grid.x % grid.y, k / grid.x / grid.y};
+        memset(start, 0xff, smem); /* every number in it is NaN */
 #ifdef GPU_ASAN
-                ASAN_POISON_MEMORY_REGION(start + smem, (size_t)(shared + (smem + 127) / 64 * 64 - (start + smem)));
+        ASAN_POISON_MEMORY_REGION(start + smem, (size_t)(shared + (smem + 127) / 64 * 64 - (start + smem)));
 #endif
-                gpu_shared_poison(kernel);
-                gpu_run_block((int)(block.x * block.y * block.z), what);
-                refused_here = too_much(name, gpu_shared_used(kernel), smem);
+        gpu_shared_poison(kernel);
+        if (gpu_watch) gpu_watch->block();
+        gpu_run_block((int)(block.x * block.y * block.z), what);
+        refused_here = too_much(name, gpu_shared_used(kernel), smem);
 #ifdef GPU_ASAN
-                ASAN_UNPOISON_MEMORY_REGION(shared, (smem + 127) / 64 * 64);
+        ASAN_UNPOISON_MEMORY_REGION(shared, (smem + 127) / 64 * 64);
 #endif
-            }
+    }
     free(shared);
 }
 
@@ -203,6 +220,7 @@ void *gpu_alloc(size_t bytes)
     if (posix_memalign(&p, 256, size)) broken_kernel("out of memory");
     memset(p, 0xff, size);
     blocks[(char *)p] = size;
+    if (gpu_watch) gpu_watch->memory(p, size);
     lock(true);
     return p;
 }
@@ -228,25 +246,23 @@ void gpu_send(void *to, const void *stage, size_t bytes)
 {
     std::vector<char> copy((const char *)stage, (const char *)stage + bytes);
     gpu_done.copies_in++;
-    gpu_give({"", "", 0, [=] { memcpy(to, copy.data(), copy.size()); }});
+    gpu_give({"", "", 0, [=] { gpu_touches(to, copy.size(), 1), memcpy(to, copy.data(), copy.size()); }, 0, {}});
 }
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {
     if (gpu_capturing()) return gpu_refuse("a copy to the host during graph capture");
     gpu_flush();
+    gpu_give({"", "", 0, [=] { gpu_touches(from, bytes, 0), memcpy(to, from, bytes); }, 0, {}});
     gpu_finish(gpu_current());
-    lock(false);
-    memcpy(to, from, bytes);
-    lock(true);
     return gpu_launched();
 }
 void gpu_copy(void *to, const void *from, size_t bytes)
 {
-    do_or_write("copy", [=] { memmove(to, from, bytes); });
+    do_or_write("copy", [=] { gpu_touches(from, bytes, 0), gpu_touches(to, bytes, 1), memmove(to, from, bytes); });
 }
 void gpu_zero(void *at, size_t bytes)
 {
-    do_or_write("zero", [=] { memset(at, 0, bytes); });
+    do_or_write("zero", [=] { gpu_touches(at, bytes, 1), memset(at, 0, bytes); });
 }
 void *gpu_scratch(int slot, size_t bytes)
 {
@@ -255,6 +271,10 @@ void *gpu_scratch(int slot, size_t bytes)
     if (s->data) outgrown.push_back(s->data);
     *s = scratch_block{gpu_alloc(bytes), bytes};
     return s->data;
+}
+void gpu_touches(const void *p, size_t bytes, int writes)
+{
+    if (gpu_watch) gpu_watch->touch(p, bytes, writes != 0);
 }
 void gpu_host_call(void (*body)(void *), const void *arg, size_t bytes)
 {

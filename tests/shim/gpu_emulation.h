@@ -60,6 +60,8 @@ void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t b
 void gpu_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t smem, std::function<void()> body);
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2]);
 unsigned gpu_vote(unsigned mask, int yes);
+void gpu_fence();
+unsigned gpu_atomic_inc(unsigned *p, unsigned most);
 
 static inline void __syncthreads() { gpu_barrier(); }
 static inline void __syncwarp(unsigned mask = 0xffffffffu) { gpu_warp_barrier(mask); }
@@ -118,13 +120,8 @@ static inline float __uint_as_float(unsigned u)
 }
 template <class T> static inline T __ldg(const T *p) { return *p; }
 template <class T> static inline T __ldcg(const T *p) { return *p; }
-static inline void __threadfence() {}
-static inline unsigned atomicInc(unsigned *p, unsigned most) /* fibers take turns elsewhere only */
-{
-    unsigned before = *p;
-    *p = before >= most ? 0 : before + 1;
-    return before;
-}
+static inline void __threadfence() { gpu_fence(); }
+static inline unsigned atomicInc(unsigned *p, unsigned most) { return gpu_atomic_inc(p, most); }
 template <class T> static inline T min(T a, T b) { return b < a ? b : a; }
 template <class T> static inline T max(T a, T b) { return a < b ? b : a; }
 

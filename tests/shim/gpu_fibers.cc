@@ -2,15 +2,18 @@
  * run.
  *
  * Each thread of a block is a fiber with its own stack; a fiber yields at a barrier or a warp exchange until all
- * threads have arrived.
+ * threads have arrived. ABLATE_SCHEDULE is the seed of a random order, anew at each barrier.
  */
-#include "gpu_fibers.h"
+#include "gpu_watch.h"
+#include <algorithm>
+#include <numeric>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 gpu_index threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 unsigned char *gpu_dynamic;
+const gpu_watcher *gpu_watch;
 [[noreturn]] void broken_kernel(const char *what)
 {
     fprintf(stderr, "kernel on the CPU: %s (block %u,%u,%u thread %u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z,
@@ -20,7 +23,7 @@ unsigned char *gpu_dynamic;
 
 /* ---- fibers ---- */
 
-enum { MOST = GPU_MOST_THREADS, STACK = 256 << 10 };
+enum { MOST = GPU_MOST_THREADS, STACK = GPU_STACK };
 
 #ifdef __x86_64__
 /* Pushes the callee-saved registers on this stack, stores its top in *from, and continues at `to`. swapcontext would
@@ -134,6 +137,7 @@ static void fiber_main()
         live--;
         warp *w = &warps[running / 32];
         w->live--;
+        if (gpu_watch) gpu_watch->arrives(running);
         if (at_barrier && at_barrier == live) at_barrier = 0, barrier_round++;
         if (w->there && w->there == w->live) w->there = 0, w->round++;
         to_scheduler(f);
@@ -155,7 +159,9 @@ static void switch_to(int t)
 #ifdef GPU_ASAN
     __sanitizer_start_switch_fiber(&home_fake, f->stack, STACK);
 #endif
+    if (gpu_watch) gpu_watch->runs(t, f->stack);
     gpu_swap(&scheduler, &f->at);
+    if (gpu_watch) gpu_watch->runs(-1, nullptr);
 #ifdef GPU_ASAN
     __sanitizer_finish_switch_fiber(home_fake, nullptr, nullptr);
 #endif
@@ -164,11 +170,14 @@ static void switch_to(int t)
 void gpu_barrier()
 {
     unsigned round = barrier_round;
+    if (gpu_watch) gpu_watch->arrives(running);
     if (++at_barrier == live) at_barrier = 0, barrier_round++;
     while (barrier_round == round) give_way();
+    if (gpu_watch) gpu_watch->passes(running, true);
 }
 
-void gpu_warp_barrier(unsigned mask)
+/* The threads of a warp wait for each other. That is all that shuffles and votes do: they order no memory. */
+static void meet(unsigned mask)
 {
     warp *w = &warps[running / 32];
     if (mask != 0xffffffffu) broken_kernel("a warp operation for a part of the warp");
@@ -177,26 +186,60 @@ void gpu_warp_barrier(unsigned mask)
     while (w->round == round) give_way();
 }
 
+void gpu_warp_barrier(unsigned mask)
+{
+    meet(mask);
+    if (gpu_watch) gpu_watch->passes(running, false);
+}
+
+void gpu_fence()
+{
+    if (gpu_watch) gpu_watch->fence(running);
+}
+
+unsigned gpu_atomic_inc(unsigned *p, unsigned most) /* fibers take turns elsewhere only */
+{
+    if (gpu_watch) gpu_watch->atomic(running, p);
+    unsigned before = *p;
+    *p = before >= most ? 0 : before + 1;
+    return before;
+}
+
 void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes)
 {
     warp *w = &warps[running / 32];
     if (w->live != 32) broken_kernel("a shuffle in a warp that some threads have left");
     if (bytes > sizeof w->slot[0]) broken_kernel("a shuffle of more than 16 bytes");
     memcpy(w->slot[running % 32], mine, bytes);
-    gpu_warp_barrier(mask);
+    meet(mask);
     memcpy(out, w->slot[from & 31], bytes);
-    gpu_warp_barrier(mask);
+    meet(mask);
 }
 
 unsigned gpu_vote(unsigned mask, int yes)
 {
     warp *w = &warps[running / 32];
     w->votes[running % 32] = yes;
-    gpu_warp_barrier(mask);
+    meet(mask);
     unsigned bits = 0;
     for (int i = 0; i < 32; i++) bits |= (unsigned)(w->votes[i] != 0) << i;
-    gpu_warp_barrier(mask);
+    meet(mask);
     return bits;
+}
+
+/* ---- the order ---- */
+
+static uint64_t seed()
+{
+    static const uint64_t given = getenv("ABLATE_SCHEDULE") ? strtoull(getenv("ABLATE_SCHEDULE"), nullptr, 10) : 0;
+    return given;
+}
+bool gpu_shuffled() { return seed() != 0; }
+unsigned gpu_draw(unsigned n)
+{
+    static uint64_t state = seed() * 0x9e3779b97f4a7c15u;
+    state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth, TAOCP 2, 3.3.4 */
+    return (unsigned)((state >> 32) * n >> 32);
 }
 
 /* The fragments have the layout of gpu.h; every lane gathers the rows and columns it needs from the others. */
@@ -214,12 +257,12 @@ void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2])
         int row = 2 * t + 8 * i;
         B[w][row][g] = low(b[i]), B[w][row + 1][g] = high(b[i]);
     }
-    gpu_warp_barrier(0xffffffffu);
+    meet(0xffffffffu);
     for (int i = 0; i < 4; i++) {
         int row = g + 8 * (i / 2), column = 2 * t + i % 2;
         for (int k = 0; k < 16; k++) d[i] += A[w][row][k] * B[w][k][column];
     }
-    gpu_warp_barrier(0xffffffffu);
+    meet(0xffffffffu);
 }
 
 void gpu_run_block(int threads, const std::function<void()> &what)
@@ -228,12 +271,15 @@ void gpu_run_block(int threads, const std::function<void()> &what)
     live = n_threads, at_barrier = 0;
     for (int i = 0; i < n_threads; i++) fibers[i].done = false;
     for (int w = 0; w < n_threads / 32; w++) warps[w].live = 32, warps[w].there = 0;
+    int order[MOST];
+    std::iota(order, order + n_threads, 0);
     while (live) {
         int before = live;
         unsigned rounds = barrier_round;
         for (int w = 0; w < n_threads / 32; w++) rounds += warps[w].round;
         for (int k = 0; k < n_threads; k++) {
-            int t = gpu_reversed ? n_threads - 1 - k : k;
+            if (gpu_shuffled()) std::swap(order[k], order[k + (int)gpu_draw((unsigned)(n_threads - k))]);
+            int t = gpu_reversed && !gpu_shuffled() ? n_threads - 1 - k : order[k];
             if (!fibers[t].done) switch_to(t);
         }
         unsigned now = barrier_round;

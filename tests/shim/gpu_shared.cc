@@ -4,7 +4,8 @@
  * its symbol table lists them. One that a block has written belongs to its kernel. Without a symbol table, and under
  * the address sanitizer, which surrounds plain static variables with zones, nothing is done.
  */
-#include "gpu_fibers.h"
+#include "gpu_watch.h"
+#include <cxxabi.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -18,6 +19,7 @@
 thread_local char gpu_shared_anchor = 1; /* tells where this module's variables lie in the thread's memory */
 
 #ifdef GPU_ASAN
+std::string gpu_shared_name(const void *) { return ""; }
 void gpu_shared_poison(const void *) {}
 size_t gpu_shared_used(const void *) { return 0; }
 #else
@@ -26,6 +28,7 @@ namespace
 enum { BLOCKS = 16 /* of a kernel, in which its arrays show themselves */, POISON = 0xff };
 struct array {
     size_t at, bytes;
+    std::string name; /* mangled */
 };
 struct table {
     std::vector<array> arrays;
@@ -68,7 +71,8 @@ void read_symbols(const char *image, table *t)
             const Elf64_Sym *y = (const Elf64_Sym *)(image + s.sh_offset + at);
             if (ELF64_ST_TYPE(y->st_info) != STT_TLS || y->st_shndx == SHN_UNDEF) continue;
             if (!strcmp(names + y->st_name, "gpu_shared_anchor")) t->anchor = y->st_value;
-            if (!strncmp(names + y->st_name, "_ZZ", 3)) t->arrays.push_back({y->st_value, y->st_size});
+            if (!strncmp(names + y->st_name, "_ZZ", 3))
+                t->arrays.push_back({y->st_value, y->st_size, names + y->st_name});
         }
     }
 }
@@ -94,6 +98,20 @@ char *memory_of(const array &a) { return &gpu_shared_anchor + ((ptrdiff_t)a.at -
 
 std::unordered_map<const void *, use> uses;
 } // namespace
+
+std::string gpu_shared_name(const void *at)
+{
+    for (const array &a : all().arrays) {
+        ptrdiff_t byte = (const char *)at - memory_of(a);
+        if (byte < 0 || (size_t)byte >= a.bytes) continue;
+        char *words = abi::__cxa_demangle(a.name.c_str(), nullptr, nullptr, nullptr);
+        std::string name = words ? words : a.name; /* kernel(arguments)::array */
+        free(words);
+        size_t colons = name.rfind("::");
+        return name.substr(colons == std::string::npos ? 0 : colons + 2) + ", byte " + std::to_string(byte);
+    }
+    return "";
+}
 
 void gpu_shared_poison(const void *kernel)
 {

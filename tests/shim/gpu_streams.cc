@@ -30,11 +30,14 @@ struct item { /* work, or else a wait until `lane` has done so much */
 struct stream_state {
     std::deque<item> queue;
     uint64_t given, done;
+    gpu_clock clock; /* of what it was given last */
 } streams[GPU_LANES];
 struct {
     int lane;
     uint64_t at;
+    gpu_clock clock;
 } events[EVENTS];
+gpu_clock host; /* what it has waited for */
 int lane;
 
 /* ---- the graph that is being written: what CUDA would refuse ---- */
@@ -67,8 +70,18 @@ static void run_until(int of, uint64_t n)
     }
 }
 
+static void join(gpu_clock *c, const gpu_clock &other)
+{
+    for (int i = 0; i < GPU_LANES; i++)
+        if (c->of[i] < other.of[i]) c->of[i] = other.of[i];
+}
+
 int gpu_current() { return lane; }
-void gpu_finish(int of) { run_until(of, streams[of].given); }
+void gpu_finish(int of)
+{
+    run_until(of, streams[of].given);
+    join(&host, streams[of].clock);
+}
 void gpu_finish_all()
 {
     for (int i = 0; i < GPU_LANES; i++) gpu_finish(i);
@@ -78,13 +91,18 @@ static void perform(const action &a)
 {
     stream_state *s = &streams[a.lane];
     if (a.kind == RECORD) {
-        events[a.event] = {a.lane, s->given};
+        events[a.event] = {a.lane, s->given, s->clock};
         return;
     }
+    join(&s->clock, a.kind == WORK ? host : events[a.event].clock);
     s->queue.push_back(a.kind == WORK ? item{a.work, 0, 0}
                                       : item{gpu_work(), events[a.event].lane, events[a.event].at});
+    if (a.kind == WORK) {
+        s->clock.of[a.lane]++;
+        s->queue.back().work.lane = a.lane, s->queue.back().work.clock = s->clock;
+    }
     s->given++;
-    if (gpu_when == GPU_AT_ONCE || (gpu_when == GPU_SIDES_LATE) == !a.lane) gpu_finish(a.lane);
+    if (gpu_when == GPU_AT_ONCE || (gpu_when == GPU_SIDES_LATE) == !a.lane) run_until(a.lane, s->given);
 }
 
 static void note_in_graph(const action &a)

@@ -10,16 +10,21 @@
 #include "gpu_fibers.h"
 #include <string>
 
+enum { GPU_LANES = 1 + GPU_SIDES };
+struct gpu_clock { /* a vector clock: how much of each stream's work has happened before */
+    uint64_t of[GPU_LANES];
+};
 struct gpu_work {
-    std::string label, name; /* name: empty for a copy from the host, which is no launch */
+    std::string label, name; /* name: empty for a copy from or to the host, no launch */
     int64_t warps;
     std::function<void()> run;
+    int lane = 0;         /* its stream, */
+    gpu_clock clock = {}; /* and what happens before it, itself included: set when it is given to the stream */
 };
 void gpu_run_work(const gpu_work &w); /* gpu_emulation.cc */
 
-enum { GPU_LANES = 1 + GPU_SIDES };
 int gpu_current();                /* the stream that work goes to: 0, or 1 + a side stream's number */
 void gpu_give(const gpu_work &w); /* to that stream, or into the graph that is being written */
-void gpu_finish(int lane);
+void gpu_finish(int lane);        /* the host waits for it */
 void gpu_finish_all();
 #endif

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
     }
     __shared__ float top[WARPS], sum[WARPS], part[WARPS][LANES][LOADS][8];
     if (lane < LANES) {
-        top[warp] = mine.top, sum[warp] = mine.sum;
+        if (!lane) top[warp] = mine.top, sum[warp] = mine.sum; /* which are the same in all lanes of a group */
         UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) part[warp][lane][i][c] = mine.y[i][c];
     }
     __syncthreads();

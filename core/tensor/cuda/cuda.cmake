@@ -138,6 +138,7 @@ add_test(NAME shim/planted COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/planted.s
 set_tests_properties(shim/planted PROPERTIES LABELS unit)
 # it opens cuBLASLt, whose start leaks
 set_tests_properties(shim/test_lt PROPERTIES ENVIRONMENT "${test_environment};ASAN_OPTIONS=detect_leaks=0")
+include(${CMAKE_SOURCE_DIR}/tests/shim/races.cmake)
 
 # ---- for GPUs --------------------------------------------------------------------------------------------------------
 if(ABLATE_SANITIZE OR ABLATE_CUDA STREQUAL "OFF")

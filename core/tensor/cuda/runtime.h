@@ -128,6 +128,8 @@ typedef enum { GPU_AT_ONCE, GPU_SIDES_LATE, GPU_SIDES_EARLY } gpu_timing;
 extern gpu_timing gpu_when;
 /* Runs body(arg) like a launch: with access to device memory, and into the graph during capture. Copies arg. */
 void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
+/* By work that is no kernel, when it runs: what it reads or writes, for the race detector. */
+void gpu_touches(const void *p, size_t bytes, int writes);
 #endif
 #ifdef __cplusplus
 }
