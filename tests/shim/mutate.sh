@@ -32,7 +32,7 @@ of_file() {
     */norm.cu | */ce.cu) tests="rows" ;;
     */embedding_back.cu) tests="rows shape" ;;
     */gather.cu | */shape.cu) tests=shape ;;
-    */losses.cu) tests="rows training" ;;
+    */losses.cu) tests=training ;;
     */reduce.cu) tests="generic" ;;
     */optim.cu | */product.cu | */select.cu) tests=$(basename "$1" .cu) ;;
     */nccl.c | */gpu_streams.cc) tests="ranks" ;;

@@ -91,7 +91,7 @@ static bool covers(const release &r, const race_access &a)
 }
 
 /* Does a happen before n, which is now? Else missing says what there should have been. */
-static bool before(const race_access &a, const race_access &n, race_class *missing)
+static inline bool before(const race_access &a, const race_access &n, race_class *missing)
 {
     if (a.launch != n.launch) {
         const race_launch &of_a = launches[a.launch], &of_n = launches[n.launch];
@@ -122,7 +122,7 @@ static std::string place_of(uintptr_t p)
     return gpu_memory_name((const void *)p);
 }
 
-static void compare(const race_access &a, const race_access &n, uintptr_t p)
+static inline void compare(const race_access &a, const race_access &n, uintptr_t p)
 {
     race_class missing;
     if (!a.launch || (!a.writes && !n.writes) || (a.atomic && n.atomic) || before(a, n, &missing)) return;
@@ -135,6 +135,8 @@ static void keep_reader(history *h, const race_access &n)
 {
     race_class missing;
     race_access &a = h->read[0], &b = h->read[1];
+    auto now = [&](const race_access &x) { return x.launch == n.launch && x.block == n.block && x.epoch == n.epoch; };
+    if (now(a) && now(b) && a.thread / 32 != b.thread / 32) return; /* as often */
     if (!a.launch || before(a, n, &missing)) {
         a = n;
         if (b.launch && before(b, n, &missing)) b = race_access();
@@ -147,13 +149,14 @@ static void keep_reader(history *h, const race_access &n)
     }
 }
 
-static void see(history *h, const race_access &n, bool shared, uintptr_t p)
+static inline void see(history *h, const race_access &n, bool shared, uintptr_t p)
 {
     const race_access &last = h->written.launch ? h->written : h->read[0];
     if (last.launch == n.launch && last.block == n.block && last.thread == n.thread && !h->read[1].launch &&
         (!h->read[0].launch || !h->written.launch)) { /* nobody but this thread was here, as often */
+        bool again = last.warp_epoch == n.warp_epoch && last.fences == n.fences; /* as if it were the last access */
         if (n.writes) h->read[0].launch = 0;
-        (n.writes ? h->written : h->read[0]) = n;
+        if (n.writes || !again || !h->written.launch) (n.writes ? h->written : h->read[0]) = n;
         return;
     }
     if (shared && (last.launch != n.launch || last.block != n.block)) *h = history(); /* of a block before */

@@ -58,6 +58,10 @@ foreach(source ${shim_tests})
   set_tests_properties(races/${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 1800 ENVIRONMENT
     "${test_environment};ABLATE_SCHEDULE=1")
 endforeach()
+add_test(NAME races/seeds COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/race_seeds.sh $<TARGET_FILE:races_test_select>
+  $<TARGET_FILE:races_test_step> $<TARGET_FILE:races_test_shape> $<TARGET_FILE:races_test_rows>
+  $<TARGET_FILE:races_test_generic>)
+set_tests_properties(races/seeds PROPERTIES LABELS long TIMEOUT 1800)
 
 add_executable(races_planted tests/shim/planted_races.cu ${race_sources} tests/shim/gpu_emulation.cc
   tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc core/tensor/cuda/uploads.cu)

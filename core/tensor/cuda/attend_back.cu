@@ -452,15 +452,15 @@ __global__ void __launch_bounds__(PLAIN_THREADS, 2) attend_back_f32(gpu_attentio
     int head = (int)blockIdx.x % a.heads, from = (int)blockIdx.x / a.heads * CHUNK;
     philox_key dice = {};
     if (a.drop.least) dice = key_of(counter, a.drop.place);
+    /* No barrier between two of these: before the first one of plain_scores a warp writes only its own rows of delta,
+     * lse and keep, which the other warps have read before a barrier. */
     for (int i = (int)blockIdx.y; i < *a.tiles; i += (int)gridDim.y) {
         attend_place at = place_in(a.tiles, i);
-        __syncthreads(); /* what was in m has been read */
         if (at.whole) {
             plain_sentence(a, dice, head, at, from, m);
             continue;
         }
         plain_queries(a, dice, head, seen_by_queries(at, a.sentences), from, m);
-        __syncthreads();
         plain_keys(a, dice, head, seen_by_keys(at, a.sentences, PLAIN), from, m);
     }
 }

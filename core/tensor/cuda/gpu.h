@@ -121,11 +121,11 @@ template <int WARPS, class X> __device__ __forceinline__ X block_sum(X x)
     for (int w = 1; w < WARPS; w++) sum += part[w];
     return sum;
 }
+/* The same, but not again before the block's next barrier. */
 template <int WARPS> __device__ __forceinline__ float block_max(float x)
 {
     __shared__ float part[WARPS];
     x = warp_max(x);
-    __syncthreads();
     if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
     __syncthreads();
     float most = part[0];
