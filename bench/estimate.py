@@ -1,62 +1,137 @@
 #!/usr/bin/env python3
-"""estimate.py [--train] ABLATE NAME... - the time that `run --dry-run --threads 1` says for shipped experiments, against the time that runs took.
---train trains one seed of every row here, one after the other, and compares the whole of it, searches too: nothing else should run. Without it:
-against the recorded runs, row by row, comparable only on a machine like theirs (experiments/recorded/NAME.json names it) with as many runs at a time;
-the program may have become faster since. ABLATE_ROWS: as `run --only`, for experiments whose rows are alike and take hours."""
-import json, os, re, sqlite3, statistics, subprocess, sys, tempfile
+"""estimate.py [--train] [-s KEY=VALUE]... ABLATE [NAME...] - what `run --dry-run` says of shipped experiments, against what runs took.
+
+Without --train: against the recorded runs (experiments/recorded/NAME.json; without a NAME all of them). Seconds are compared row by row where they were
+recorded on a processor and with an instruction set like this machine's, with as many threads: in processor time where the record has it, else on the clock,
+which other processes on that machine lengthen. The program may have become faster since. Tokens of an update and tokens decoded do not depend on the machine,
+and are compared everywhere.
+--train trains one seed of every row here, searches too, with one thread, and compares processor time, so that other processes disturb little. With
+ABLATE_ROWS (as `run --only`) and -s steps=100 an experiment that takes hours is checked in seconds."""
+import collections, json, os, re, sqlite3, statistics, subprocess, sys, tempfile
 from pathlib import Path
 
 here = Path(__file__).resolve().parent.parent / "experiments"
-unit = {"s": 1, "min": 60, "hours": 3600, "days": 86400, "years": 31557600}
 
 
-def seconds(text):
-    number, name = text.split()
-    return float(number) * unit[name]
-
-
-def call(program, name, *more, command="run"):
+def call(program, command, name, threads, database, *more):
     rows = ["--only", os.environ["ABLATE_ROWS"]] if os.environ.get("ABLATE_ROWS") else []
-    return subprocess.run([program, command, here / f"{name}.ini", "--threads", "1", *rows, *more], capture_output=True, text=True)
+    asked = [program, command, here / f"{name}.ini", "--threads", str(threads), "--db", database, *rows, *more]
+    return subprocess.run(asked, capture_output=True, text=True)
 
 
-def dry_run(program, name, *more):
-    return call(program, name, "--dry-run", *more).stderr
+def estimate(program, name, threads, *more):
+    """What the process that --dry-run asks prints, by row: not rounded, and with what it counted."""
+    with tempfile.TemporaryDirectory() as folder:  # no database: nothing is done
+        done = call(program, "estimate", name, threads, f"{folder}/none.db", "--dry-run", *more)
+    rows, times = {}, None
+    for line in done.stdout.split("\n"):
+        cells = line.split("\t")
+        if cells[0] == "row":
+            times = {"run": float(cells[7]) + float(cells[8]), "search": float(cells[9]), "left": int(cells[2])}
+        elif cells[0] == "counts":
+            rows[cells[1]] = times | {k: float(v) for k, v in (pair.split("=") for pair in cells[2].split())}
+        elif cells[0] in ("missing", "none"):
+            print(f"{name}: {cells[-1]}")
+    return rows
 
 
-def trained(program, name):
+def trained(program, name, more):
+    more = [x for setting in more for x in ("-s", setting)] + ["--seeds", "1"]
+    said = sum(row["run"] + row["search"] for row in estimate(program, name, 1, *more).values())
     with tempfile.TemporaryDirectory() as folder:
-        # what --dry-run prints is rounded to seconds; the process that it asks is more exact
-        said = call(program, name, "--seeds", "1", "--dry-run", command="estimate").stdout
-        promised = sum(sum(map(float, line.split("\t")[6:9])) for line in said.split("\n") if line.startswith("row\t"))
-        ended = call(program, name, "--seeds", "1", "--workers", "1", "--progress", "none", "--db", f"{folder}/r.db")
+        ended = call(program, "run", name, 1, f"{folder}/r.db", "--workers", "1", "--progress", "none", *more)
         if ended.returncode:
-            sys.exit(ended.stderr)
-        took = sqlite3.connect(f"{folder}/r.db").execute("SELECT sum(ended_at - started_at), count(*) FROM attempt").fetchone()
-    print(f"{name}: said {promised:.1f} s, took {took[0]:.1f} s for {took[1]} runs here: ratio {promised / took[0]:.2f}", flush=True)
+            sys.exit(f"{name}: {ended.stderr}")
+        db = sqlite3.connect(f"{folder}/r.db")
+        clock, runs = db.execute("SELECT sum(ended_at - started_at), count(*) FROM attempt").fetchone()
+        took = db.execute("SELECT sum(CAST(value AS REAL)) FROM tag WHERE tag = 'core_seconds'").fetchone()[0]
+    print(f"{name}: said {said:.1f} s, took {took:.1f} s of a processor ({clock:.1f} s on the clock) for {runs} runs here: ratio {said / took:.2f}", flush=True)
+
+
+def processor():
+    text = Path("/proc/cpuinfo").read_text()
+    return re.search(r"model name\s*: (.*)", text)[1] if "model name" in text else "unknown processor"
+
+
+def family(words):
+    """avx512 and avx512_bf16 differ in products only; amx and generic are something else."""
+    return "amx" if "amx" in words else "avx512" if "avx512" in words else "avx2" if "avx2" in words else "generic"
+
+
+def record_of(name):
+    """Runs by row, whole ones only; the device; and why others are left out."""
+    recorded = json.loads((here / "recorded" / f"{name}.json").read_text())
+    names = {v["hash"]: v["name"] for v in recorded["variants"]}
+    runs, devices, left_out = collections.defaultdict(list), collections.Counter(), collections.Counter()
+    for run in recorded["runs"]:
+        if run["status"] != "done" or not run["attempts"]:
+            left_out[f"{names[run['hash']]}: a run is {run['status']}"] += 1
+            continue
+        last, tags = run["attempts"][-1], {t["tag"]: t["value"] for t in run["tags"]}
+        devices[last["device"]] += 1
+        if last["n"] > 1:
+            left_out[f"{names[run['hash']]}: a run was resumed, and its record has the last part's time"] += 1
+            continue
+        got = {"clock": last["ended_at"] - last["started_at"]}
+        if "core_seconds" in tags:
+            got["processor"] = float(tags["core_seconds"])
+        if run.get("step") and last.get("tokens_second") and "train_seconds" in tags:
+            got["tokens"] = last["tokens_second"] * float(tags["train_seconds"]) / run["step"]
+        if "decode_seconds" in tags:
+            got["decoded"] = float(tags["decode_seconds"]) * float(tags["decode_tokens_second"])
+        runs[names[run["hash"]]].append(got)
+    searched = sum(t["seconds"] or 0 for t in recorded.get("trials", []))
+    return runs, devices.most_common(1)[0][0], left_out, searched
+
+
+def middle(runs, what):
+    values = [run[what] for run in runs if what in run]
+    return statistics.median(values) if len(values) == len(runs) else None
+
+
+def ratio_of(pairs):
+    return f"{sum(p[0] for p in pairs) / sum(p[1] for p in pairs):.2f}" if pairs else "-"
 
 
 def against_recorded(program, name):
-    recorded = json.loads((here / "recorded" / f"{name}.json").read_text())
-    names = {v["hash"]: v["name"] for v in recorded["variants"]}
-    took = {}
-    for run in recorded["runs"]:
-        if run["status"] == "done" and run["attempts"]:
-            last = run["attempts"][-1]
-            took.setdefault(names[run["hash"]], []).append(last["ended_at"] - last["started_at"])
-    said = dry_run(program, name)
-    print(said.split("\n")[0])
-    sums = [0, 0]
-    for line in said.split("\n"):
-        cells = re.split(r"\s{2,}", line.strip())
-        if cells[0] in took and len(cells) > 5 and cells[5] != "?":
-            pair = seconds(cells[5]), statistics.median(took[cells[0]])
-            sums = [a + b for a, b in zip(sums, pair)]
-            print(f"  {cells[0]:60} said {pair[0]:9.1f} s  recorded {pair[1]:9.1f} s  ratio {pair[0] / pair[1]:.2f}")
-    if sums[1]:
-        print(f"{name}: ratio {sums[0] / sums[1]:.2f}")
+    runs, device, left_out, searched = record_of(name)
+    threads = int(re.search(r"(\d+) thread", device)[1])
+    mine = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    said = estimate(program, name, threads)
+    pairs, how = {"time": [], "tokens": [], "decoded": []}, "processor" if all("processor" in r for x in runs.values() for r in x) else "clock"
+    alike = device.startswith(processor() + ",") and family(device) == family(mine)
+    for row, taken in runs.items():
+        if row not in said:
+            left_out[f"{row}: no row to estimate"] += len(taken)
+            continue
+        for what in ("tokens", "decoded"):
+            if middle(taken, what) and said[row][what]:
+                pairs[what].append((said[row][what], middle(taken, what)))
+        if alike:
+            seconds = middle(taken, how) / (threads if how == "processor" else 1)
+            pairs["time"].append((said[row]["run"], seconds))
+            print(f"  {row:60} said {said[row]['run']:9.1f} s  recorded {seconds:9.1f} s  ratio {said[row]['run'] / seconds:.2f}")
+    if not alike:
+        left_out[f"all rows' seconds: recorded on {device}; here: {processor()}, {family(mine)}"] += 1
+    for why, n in left_out.items():
+        print(f"  left out: {why}" + (f" ({n} runs)" if n > 1 else ""))
+    if searched and alike:
+        looked = sum(row["search"] for row in said.values())
+        print(f"  searches: said {looked:.1f} s, recorded {searched:.1f} s on the clock: ratio {looked / searched:.2f}")
+    time = f"{ratio_of(pairs['time'])} ({how})"
+    print(f"{name}: ratio of seconds {time}, of tokens per update {ratio_of(pairs['tokens'])}, of tokens decoded {ratio_of(pairs['decoded'])}", flush=True)
 
 
-train, rest = "--train" in sys.argv, [a for a in sys.argv[1:] if a != "--train"]
-for name in rest[1:]:
-    (trained if train else against_recorded)(rest[0], name)
+train, more, rest, asked = False, [], [], iter(sys.argv[1:])
+for word in asked:
+    if word == "--train":
+        train = True
+    elif word == "-s":
+        more.append(next(asked))
+    else:
+        rest.append(word)
+for name in rest[1:] or sorted(path.stem for path in (here / "recorded").glob("*.json")):
+    if train:
+        trained(rest[0], name, more)
+    else:
+        against_recorded(rest[0], name)

@@ -150,8 +150,9 @@ double rng_normal(rng *r);
 
 /* ---- time and log ---- */
 
-double now(void);   /* seconds since 1970 */
-double ticks(void); /* monotonic seconds */
+double now(void);             /* seconds since 1970 */
+double ticks(void);           /* monotonic seconds */
+double processor_ticks(void); /* of this thread: what other processes take does not count */
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 void log_to(FILE *f, enum log_level least); /* default: stderr, LOG_INFO; not thread-safe */
 void log_line(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);

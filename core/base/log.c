@@ -12,6 +12,7 @@ static double seconds(clockid_t clock)
 
 double now(void) { return seconds(CLOCK_REALTIME); }
 double ticks(void) { return seconds(CLOCK_MONOTONIC); }
+double processor_ticks(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 static FILE *log_file; /* NULL: stderr, which is no constant */
 static enum log_level log_least = LOG_INFO;

@@ -9,8 +9,14 @@
 #define ABLATE_ESTIMATE_H
 #include "lab/sweep/call.h"
 
+typedef struct { /* trials of a row's search that are not done, and their updates, by rung */
+    size_t rungs, trials[SEARCH_RUNGS];
+    int64_t steps[SEARCH_RUNGS];
+} search_left;
+
 typedef struct {
     size_t row;          /* of the spec */
+    size_t left;         /* runs still to train */
     double parameters;   /* learned numbers */
     double flops_token;  /* forward and backward, per source and target token */
     double memory, disk; /* bytes used by a running run; bytes of its files */
@@ -37,15 +43,13 @@ typedef struct {
     /* Why a task cannot be opened: missing data; or NULL. There are rows all the same if the sizes of the data are
      * known. */
     const char *missing;
+    double busy;         /* seconds on the clock per second of a processor, while updates were timed; 0: not known */
     str notes;           /* of the tasks on their data, one per line */
     const char *unknown; /* why there is no estimate, or NULL */
     bool endless;        /* because a row did not end */
     arena memory;
 } sweep_costs;
 
-/* The child process: prints the estimates as lines for estimate_sweep; patient: may take some seconds to time steps.
- * limit: seconds for the updates that time one row; 0: none. Returns the exit code. */
-int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient, double limit);
 /* Starts `program estimate ...` with the arguments of `c` and reads its output; ends it if a row takes longer than the
  * child said, and it ends with this process. Failures are reported in `out`. */
 void estimate_sweep(const sweep_call *c, sweep_costs *out);

@@ -13,6 +13,7 @@ typedef struct { /* rows with the same data and vocabularies */
     char *key;
     int64_t src, tgt; /* sizes of the vocabularies; src 0: decoder-only */
     int64_t length;   /* of a sentence that costs are counted with [tokens] */
+    bool windows;     /* of a text: every sentence has that length */
     split_size split[AB_SPLITS];
     double seconds; /* to read the data once */
     bool subwords;  /* on a side */
@@ -24,16 +25,43 @@ typedef struct { /* rows with the same data and vocabularies */
 int groups_open(const spec *s, const places *p, group **groups, size_t *n, size_t *of, err *missing, err *e);
 void groups_free(group *groups, size_t n);
 
-typedef struct {    /* seconds */
+typedef struct {    /* seconds, on a machine without other processes */
     double step;    /* one update */
     double forward; /* of one target token with its share of the source, in evaluation */
     double token;   /* of one token of one hypothesis, in decoding */
+    double busy;    /* seconds on the clock per second of the processor: above 1 beside other processes */
 } row_speed;
 
-/* Times a few updates with lengths like the data's; `patience`: seconds to spend. NaN and e on failure. */
+/* Times a few updates with lengths like the data's, on the CPU in processor time; `patience`: seconds to spend. NaN and
+ * e on failure. */
 row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e);
+/* Tokens of both sides of one update with the data's lengths. */
+double tokens_of_update(const group *g, double batch_tokens);
 /* FLOPs of one update with the data's lengths. NaN and e on failure. */
 double update_flops(const spec_row *row, const group *g, const backend *on, dtype compute, err *e);
+
+typedef struct {               /* what a run does */
+    double updates;            /* at most: patience may end it earlier */
+    double evaluations, saves; /* passes over dev; checkpoints */
+    double evaluated, decoded; /* target tokens that are scored, that are decoded */
+} run_counts;
+/* steps: asked for; step_seconds: of one, for max_time. trial: of a search, which decodes dev. (estimate_run.c) */
+run_counts count_run(const config *c, const group *g, double steps, double step_seconds, bool trial);
+
+typedef struct { /* the sweep's data */
+    group *groups;
+    size_t n, *of; /* of [rows]: the group of each */
+    bool open;
+    err missing; /* why data are missing, or "" */
+} estimate_data;
+/* Opens them, and prints what is missing. (estimate_row.c) */
+void estimate_open(estimate_data *d, const spec *s, const places *p);
+void estimate_close(estimate_data *d);
+
+/* Prints the estimates as lines for estimate_sweep; patient: may take some seconds to time steps. limit: seconds for
+ * the updates that time one row; 0: none. left, searches [rows]: what is to do. */
+void estimate_print(const estimate_data *d, const spec *s, const char *device, int64_t threads, bool patient,
+                    double limit, const size_t *left, const search_left *searches);
 
 int64_t row_number(const spec_row *row, const char *key); /* 0 without that setting */
 #endif

@@ -55,9 +55,10 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
         x->refused[x->n_refused++] = (row_refused){row, arena_strdup(&x->memory, line + used)};
     }
     if (sscanf(line, "gpus\t%d\t%lf", &x->gpus, &x->gpu_free) == 2) return;
-    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf\t%lf\t%lf", &r.row, &r.parameters,
-               &r.flops_token, &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials, &r.gpu_memory, &r.flops,
-               &r.flops_search) != 12)
+    if (sscanf(line, "busy\t%lf", &x->busy) == 1) return;
+    if (sscanf(line, "row\t%zu\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf\t%lf\t%lf", &r.row, &r.left,
+               &r.parameters, &r.flops_token, &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials,
+               &r.gpu_memory, &r.flops, &r.flops_search) != 13)
         return;
     x->rows = grow(x->rows, cap, x->n + 1, sizeof *x->rows);
     x->rows[x->n++] = r;
@@ -162,7 +163,7 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, in
                    str *out)
 {
     size_t runs = 0, trials = 0;
-    double updates = 0, beside = 0, search = 0, memory = 0, disk = 0, gpu = 0, flops = 0;
+    double updates = 0, beside = 0, search = 0, longest = 0, memory = 0, disk = 0, gpu = 0, flops = 0;
     char text[5][32];
     for (size_t i = 0; i < x->n; i++) {
         const row_estimate *r = &x->rows[i];
@@ -172,6 +173,7 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, in
         if (!n_runs[r->row]) continue;
         flops += r->flops * n;
         if (searches) search += r->search, trials += r->trials, flops += r->flops_search;
+        if (r->seconds + r->beside > longest) longest = r->seconds + r->beside;
         if (r->memory > memory) memory = r->memory;
         if (r->gpu_memory > gpu) gpu = r->gpu_memory;
     }
@@ -185,7 +187,9 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, in
     str_addf(out, ", %s of memory each", size(memory, text[0]));
     if (gpu > 0) str_addf(out, " and of its GPU %s", size(gpu, text[0]));
     str_addf(out, ", %s of disk", size(disk, text[4]));
-    if (workers > 1) str_addf(out, "; %lld at a time", (long long)workers);
+    if (workers > 1)
+        str_addf(out, "; %lld at a time about %s", (long long)workers,
+                 span(fmax(longest, (updates + beside + search) / (double)workers), text[0]));
 }
 
 void estimate_searches(const sweep_costs *x, str *out)

@@ -75,7 +75,7 @@ static const row_work *guide_of(const row_work *w, size_t n, const row_work *of)
 static void take_speed(row_work *w, const row_work *from)
 {
     double step = w->flops / from->flops, token = step * from->tokens / w->tokens;
-    w->speed = (row_speed){from->speed.step * step, from->speed.forward * token, from->speed.token * token};
+    w->speed = (row_speed){from->speed.step * step, from->speed.forward * token, from->speed.token * token, 1};
 }
 
 /* Times one row of each kind, then others as long as patience lasts; the rest follow from their costs. */
@@ -104,49 +104,33 @@ static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on,
 
 typedef struct { /* seconds */
     double start, training, scoring;
-    double updates;
+    run_counts counts;
 } run_time;
 
-/* A run with these steps; trial: of a search, which decodes dev. */
 static run_time time_of_run(const spec_row *row, const row_work *w, double steps, bool trial)
 {
-    const config *c = &row->config;
     const group *g = w->g;
-    const split_size *train = &g->split[AB_TRAIN], *dev = &g->split[AB_DEV], *test = &g->split[AB_TEST];
-    double limit = 0, training = steps * w->speed.step;
-    err none = {0};
-    if (!config_seconds(c->max_time, &limit, &none) && limit > 0 && training > limit)
-        steps *= limit / training, training = limit;
-    double evaluations = ceil(steps / (double)c->eval_every) + 1, saves = ceil(steps / (double)c->save_every) + 1;
-    bool on_dev = trial || c->decode_split != DECODE_TEST || !test->lines,
-         on_test = !trial && c->decode_split != DECODE_DEV;
-    double scored = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
-    run_time t = {.start = START + 1.5 * g->seconds + (g->subwords ? SUBWORD : SYMBOL) * (train->src + train->tgt),
-                  .training = training,
-                  .updates = steps};
-    t.scoring = evaluations * dev->tgt * w->speed.forward + saves * (double)w->costs.learned * 1.5 / WRITING;
-    t.scoring += g->src ? scored * (double)c->beam_size * w->speed.token : scored * w->speed.forward;
-    return t;
+    const split_size *train = &g->split[AB_TRAIN];
+    run_counts n = count_run(&row->config, g, steps, w->speed.step, trial);
+    return (run_time){.counts = n,
+                      .start = START + 1.5 * g->seconds + (g->subwords ? SUBWORD : SYMBOL) * (train->src + train->tgt),
+                      .training = n.updates * w->speed.step,
+                      .scoring = n.evaluated * w->speed.forward +
+                                 n.decoded * (double)row->config.beam_size * w->speed.token +
+                                 n.saves * (double)w->costs.learned * 1.5 / WRITING};
 }
 
-/* Seconds of the search of a row's settings (search.c), the number of its trials, and their updates. */
-static double time_of_search(const spec *s, const spec_row *row, const row_work *w, size_t *trials, double *updates)
+/* Seconds of what is left of the search of a row's settings, the number of its trials, and their updates. */
+static double time_of_search(const spec_row *row, const row_work *w, const search_left *left, size_t *trials,
+                             double *updates)
 {
-    size_t rungs = 1, own;
     double seconds = 0;
     *trials = 0, *updates = 0;
-    for (size_t i = 0; i < s->n_rows; i++) {
-        size_t n = 1;
-        for (size_t k = 0; k < s->rows[i].n_tunes; k++) n *= (size_t)s->rows[i].tunes[k].n;
-        if (s->rows[i].n_tunes && search_rungs(n) > rungs) rungs = search_rungs(n);
-    }
-    size_t alive = row->n_tunes ? 1 : 0;
-    for (size_t k = 0; k < row->n_tunes; k++) alive *= (size_t)row->tunes[k].n;
-    own = search_rungs(alive);
-    for (size_t rung = rungs - own; rung < rungs && alive; rung++, alive = search_promoted(alive)) {
-        run_time t = time_of_run(row, w, fmax(1, (double)(row->config.steps >> (rungs - 1 - rung))), true);
-        seconds += (double)alive * (t.start + t.training + t.scoring);
-        *trials += alive, *updates += (double)alive * t.updates;
+    for (size_t rung = 0; rung < left->rungs; rung++) {
+        double n = (double)left->trials[rung];
+        run_time t = time_of_run(row, w, (double)left->steps[rung], true);
+        if (n > 0) seconds += n * (t.start + t.training + t.scoring), *updates += n * t.counts.updates;
+        *trials += left->trials[rung];
     }
     return seconds;
 }
@@ -157,7 +141,7 @@ static double gpu_bytes(const model_costs *c)
     return 1.125 * (double)c->values + (double)c->learned + 2.0 * (double)c->parameters + GPU_CONTEXT;
 }
 
-static void print_row(const spec *s, const row_work *w, bool device)
+static void print_row(const spec *s, const row_work *w, bool device, size_t left, const search_left *to_search)
 {
     const spec_row *row = &s->rows[w->row];
     const model_costs *c = &w->costs;
@@ -170,10 +154,14 @@ static void print_row(const spec *s, const row_work *w, bool device)
         gpu = gpu_bytes(c), memory = 8.0 * (double)c->parameters + GPU_CONTEXT + PROGRAM;
     run_time t = time_of_run(row, w, (double)row->config.steps, false);
     size_t trials;
-    double tried, search = time_of_search(s, row, w, &trials, &tried);
-    printf("row\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%zu\t%.17g\t%.17g\t%.17g\n", w->row,
+    double tried, search = time_of_search(row, w, to_search, &trials, &tried);
+    printf("row\t%zu\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%zu\t%.17g\t%.17g\t%.17g\n", w->row, left,
            (long long)c->parameters, costs_total(c) / tokens, memory, disk, t.training, t.start + t.scoring, search,
-           trials, gpu, w->flops * t.updates, w->flops * tried);
+           trials, gpu, w->flops * t.counts.updates, w->flops * tried);
+    printf("counts\t%s\tupdates=%.0f evaluations=%.0f evaluated=%.0f decoded=%.0f saves=%.0f trials=%zu "
+           "trial_updates=%.0f tokens=%.0f left=%zu\n",
+           row->name, t.counts.updates, t.counts.evaluations, t.counts.evaluated, t.counts.decoded, t.counts.saves,
+           trials, tried, tokens_of_update(w->g, w->tokens), left);
 }
 
 static void print_error(const char *kind, const err *e)
@@ -183,15 +171,49 @@ static void print_error(const char *kind, const err *e)
     putchar('\n');
 }
 
-int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient, double limit)
+/* ---- the sweep ---- */
+
+void estimate_open(estimate_data *d, const spec *s, const places *p)
 {
-    err e = {0}, missing = {0};
-    group *groups = NULL;
-    size_t n = 0, *of = xcalloc(s->n_rows + 1, sizeof *of), found = 0;
+    err e = {0};
+    *d = (estimate_data){.of = xcalloc(s->n_rows + 1, sizeof *d->of)};
+    d->open = !groups_open(s, p, &d->groups, &d->n, d->of, &d->missing, &e);
+    if (!d->open) d->missing = e;
+    if (d->missing.text[0]) print_error("missing", &d->missing);
+}
+
+void estimate_close(estimate_data *d)
+{
+    groups_free(d->groups, d->n);
+    free(d->of);
+}
+
+/* Counts the costs of a row. */
+static int count_work(row_work *w, const spec_row *row, const backend *on, err *e)
+{
+    if (device_compute(row->config.precision, on, &w->compute, e) || count_row(row, w->g, on, w->compute, &w->costs, e))
+        return -1;
+    w->flops = update_flops(row, w->g, on, w->compute, e);
+    w->tokens = (double)(row->config.batch_tokens * row->config.gradient_accumulation);
+    w->kind = kind_of(row, w->g);
+    return 0;
+}
+
+static void print_busy(const row_work *w, size_t n)
+{
+    double sum = 0, timed = 0;
+    for (size_t i = 0; i < n; i++)
+        if (w[i].timed) sum += w[i].speed.busy, timed++;
+    if (timed > 0) printf("busy\t%.17g\n", sum / timed);
+}
+
+void estimate_print(const estimate_data *d, const spec *s, const char *device, int64_t threads, bool patient,
+                    double limit, const size_t *left, const search_left *searches)
+{
+    err e = {0};
+    size_t found = 0;
     row_work *work = xcalloc(s->n_rows + 1, sizeof *work);
-    bool open = !groups_open(s, p, &groups, &n, of, &missing, &e);
-    if (!open || missing.text[0]) print_error("missing", open ? &missing : &e);
-    open = open && (patient || !missing.text[0]); /* a run needs the data, an estimate only their sizes */
+    bool open = d->open && (patient || !d->missing.text[0]); /* a run needs the data, an estimate only their sizes */
     cpu_threads((int)threads);
     double gpu_free = 0;
     int gpus = open ? device_gpus(device, &gpu_free) : 0;
@@ -201,26 +223,20 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
         err why = {0};
         const spec_row *row = &s->rows[i];
         row_work *w = &work[found];
-        *w = (row_work){.row = i, .g = &groups[of[i]], .speed = {NAN, NAN, NAN}};
+        *w = (row_work){.row = i, .g = &d->groups[d->of[i]], .speed = {NAN, NAN, NAN, 1}};
         if (!row->run || row->same_as >= 0) continue;
         print_doing(row->name, limit > 0 ? fmin(limit, TRACING) : TRACING);
-        if (device_compute(row->config.precision, on, &w->compute, &why) ||
-            count_row(row, w->g, on, w->compute, &w->costs, &why)) {
-            char kind[40];
-            snprintf(kind, sizeof kind, "none\t%zu", i);
-            print_error(kind, &why);
+        if (!count_work(w, row, on, &why)) {
+            found++;
             continue;
         }
-        w->flops = update_flops(row, w->g, on, w->compute, &why);
-        w->tokens = (double)(row->config.batch_tokens * row->config.gradient_accumulation);
-        w->kind = kind_of(row, w->g);
-        found++;
+        char kind[40];
+        snprintf(kind, sizeof kind, "none\t%zu", i);
+        print_error(kind, &why);
     }
     if (on) find_speeds(s, work, found, on, patient ? PATIENT : HURRIED, limit);
-    for (size_t i = 0; i < found; i++) print_row(s, &work[i], on_device(on));
+    print_busy(work, found);
+    for (size_t i = 0; i < found; i++) print_row(s, &work[i], on_device(on), left[work[i].row], &searches[work[i].row]);
     for (size_t i = 0; i < found; i++) free(work[i].kind);
-    groups_free(groups, n);
     free(work);
-    free(of);
-    return 0;
 }

@@ -11,8 +11,8 @@ static const double MOST_FLOPS = 2e10; /* of a timed batch, if it has more than 
 /* A token of one hypothesis against a token of training, both sides counted: the median of experiments/recorded, whose
  * rows are mostly between 0.6 and 2.5. */
 static const double DECODING = 1.2;
-static const double AROUND =
-    3e-4; /* seconds of an update besides: the next batch, its events to the host, the learning rate */
+/* Seconds of an update besides: the next batch, its events to the host, the learning rate. */
+static const double AROUND = 5e-5;
 static const double shares[SHAPES] = {0.7, 1, 1.3}; /* of the mean length */
 
 int64_t row_number(const spec_row *row, const char *key)
@@ -22,11 +22,11 @@ int64_t row_number(const spec_row *row, const char *key)
     return text && parse_int(text, &n) ? n : 0;
 }
 
-/* Mean length of a side of a training pair; windows are always full. */
+/* Mean length of a side of a training pair; windows are always full. Without a source its length is the target's. */
 static double mean_length(const group *g, bool source)
 {
     const split_size *s = &g->split[AB_TRAIN];
-    double length = !s->lines || !g->src ? (double)g->length : (source ? s->src : s->tgt) / s->lines;
+    double length = !s->lines || g->windows ? (double)g->length : (source && g->src ? s->src : s->tgt) / s->lines;
     return length < 2 ? 2 : length;
 }
 
@@ -34,9 +34,16 @@ static double mean_length(const group *g, bool source)
 static double share_of(const group *g, double share, bool source)
 {
     const split_size *s = &g->split[AB_TRAIN];
-    double mean = mean_length(g, source), longest = source ? s->longest_src : s->longest_tgt;
-    if (!s->lines || !g->src) longest = mean;
+    double mean = mean_length(g, source), longest = source && g->src ? s->longest_src : s->longest_tgt;
+    if (!s->lines || g->windows) longest = mean;
     return fmax(1, fmin(round(share * mean), fmax(longest, mean)));
+}
+
+/* Are all sentences equally long? Then the shape of a batch does not change from step to step. */
+static bool uniform(const group *g)
+{
+    return g->split[AB_TRAIN].lines > 0 &&
+           (g->windows || (!g->src && g->split[AB_TRAIN].longest_tgt < 1.01 * mean_length(g, false)));
 }
 
 static model_shape shape_of(const group *g, double tokens, double share)
@@ -62,6 +69,12 @@ static double accumulated(const spec_row *row)
     return n > 1 ? (double)n : 1;
 }
 
+double tokens_of_update(const group *g, double batch_tokens)
+{
+    model_shape x = shape_of(g, batch_tokens, 1);
+    return (double)x.tgt_rows + (g->src ? (double)x.src_rows : 0);
+}
+
 double update_flops(const spec_row *row, const group *g, const backend *on, dtype compute, err *e)
 {
     model_costs c;
@@ -71,6 +84,7 @@ double update_flops(const spec_row *row, const group *g, const backend *on, dtyp
 typedef struct {
     double gradient, update; /* seconds: of all shapes; of one update */
     double flops;            /* of all shapes */
+    double busy;             /* row_speed's */
 } timed;
 
 /* Medians over several rounds. Shapes change from step to step, as in training. */
@@ -78,7 +92,9 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
 {
     recorded r[SHAPES] = {{0}};
     train_step *s = train_step_open(m, e);
-    double spent = 0, gradient[SHAPES][MOST_ROUNDS], update[SHAPES * MOST_ROUNDS];
+    /* a thread does not wait for the CPU's kernels without being counted; for a device's it does */
+    double (*const time)(void) = on_device(m->backend) ? ticks : processor_ticks;
+    double spent = 0, counted = 0, gradient[SHAPES][MOST_ROUNDS], update[SHAPES * MOST_ROUNDS];
     int64_t vocab = g->src && g->src < g->tgt ? g->src : g->tgt, step = 1;
     int bad = !s, rounds = -1; /* the first round plans and packs */
     *out = (timed){0};
@@ -87,19 +103,19 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
         recorded_make(&r[i], x.batch, x.src_time, x.tgt_time, vocab);
     }
     for (; !bad && rounds < MOST_ROUNDS && spent < patience; rounds++) {
-        double began = ticks();
+        double began = ticks(), from = time();
         for (int64_t i = 0; i < shapes && !bad; i++, step++) {
             const double(*sums)[2];
             const batch *b = &r[i].b[0];
-            double start = ticks();
+            double start = time();
             bad = train_step_gradient(s, b, step, e) || train_step_losses(s, &sums, e) < 0;
-            double middle = ticks();
+            double middle = time();
             bad = bad || train_step_update(s, (double)b->tgt_rows, step, e) || train_step_losses(s, &sums, e) < 0;
             if (rounds < 0) continue;
             gradient[i][rounds] = middle - start;
-            update[rounds * shapes + i] = ticks() - middle;
+            update[rounds * shapes + i] = time() - middle;
         }
-        if (rounds >= 0) spent += ticks() - began;
+        if (rounds >= 0) spent += ticks() - began, counted += time() - from;
     }
     for (int64_t i = 0; i < shapes && !bad; i++) {
         model_costs c;
@@ -108,7 +124,8 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
         bad = model_count_costs(m, &x, &c, e);
         out->flops += costs_total(&c);
     }
-    if (!bad) out->update = stats_median(update, (size_t)(rounds * shapes));
+    if (!bad)
+        out->update = stats_median(update, (size_t)(rounds * shapes)), out->busy = counted > 0 ? spent / counted : 1;
     if (s) train_step_close(s);
     for (int64_t i = 0; i < shapes; i++) recorded_free(&r[i]);
     return bad ? -1 : 0;
@@ -116,7 +133,7 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
 
 row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e)
 {
-    row_speed none = {NAN, NAN, NAN};
+    row_speed none = {NAN, NAN, NAN, 1};
     model_costs full;
     model m = {0};
     timed t;
@@ -127,7 +144,7 @@ row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype
         timed_tokens = fmax(fmin(tokens, FEWEST_TOKENS), tokens * MOST_FLOPS / flops);
     if (model_open(&m, &row->placed, g->src, g->tgt, compute, on, e)) return none;
     bool large = flops * timed_tokens / tokens > MOST_FLOPS / 4;
-    int bad = time_steps(&m, g, timed_tokens, large ? 1 : SHAPES, patience, &t, e);
+    int bad = time_steps(&m, g, timed_tokens, large || uniform(g) ? 1 : SHAPES, patience, &t, e);
     model_free(&m);
     if (bad) return none;
     double gradient = t.gradient * flops / t.flops, forward = 0;
@@ -135,5 +152,5 @@ row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype
     model_shape x = shape_of(g, tokens, 1);
     double predicted = (double)x.tgt_rows, both = predicted + (g->src ? (double)x.src_rows : 0);
     return (row_speed){gradient * accumulated(row) + t.update + AROUND, gradient * forward / flops / predicted,
-                       DECODING * gradient / both};
+                       DECODING * gradient / both, t.busy};
 }

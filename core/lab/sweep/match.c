@@ -194,20 +194,36 @@ static int match_row(const spec *s, const budget *b, double wanted, const traine
     return 0;
 }
 
-int match_rows(const spec *s, const trainer *t, prepared *out, err *e)
+/* Returns 0, or an exit code. */
+static int match_all(const spec *s, const measured *m, const trainer *t, prepared *out, err *e)
 {
-    measured m = {.rate = xcalloc(s->n_rows + 1, sizeof *m.rate)};
-    int code = measure(s, t, &m, e);
-    budget base = {&s->rows[0], s->match, s->match_key, m.rate[0], m.vocab};
-    double wanted = code ? NAN : spends(&base, current(&s->rows[0], s->match_key), e);
-    if (!code && !isfinite(wanted)) code = 2;
+    budget base = {&s->rows[0], s->match, s->match_key, m->rate[0], m->vocab};
+    double wanted = spends(&base, current(&s->rows[0], s->match_key), e);
+    int code = isfinite(wanted) ? 0 : 2;
     for (size_t i = 1; i < s->n_rows && !code; i++) {
         const spec_row *row = &s->rows[i];
-        budget b = {row, s->match, s->match_key, m.rate[i], m.vocab};
+        budget b = {row, s->match, s->match_key, m->rate[i], m->vocab};
         /* a row that sets the key itself keeps its own */
         if (row->same_as >= 0 || settings_get(&row->swept, s->match_key)) continue;
         code = match_row(s, &b, wanted, t, out, e) ? 2 : 0;
     }
+    return code;
+}
+
+int match_rows(const spec *s, const trainer *t, prepared *out, err *e)
+{
+    measured m = {.rate = xcalloc(s->n_rows + 1, sizeof *m.rate)};
+    int code = measure(s, t, &m, e);
+    if (!code) code = match_all(s, &m, t, out, e);
+    free(m.rate);
+    return code;
+}
+
+int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e)
+{
+    if (same(s->match, "time")) return 1; /* rates are measured in runs */
+    measured m = {xcalloc(s->n_rows + 1, sizeof *m.rate), vocab};
+    int code = match_all(s, &m, t, out, e);
     free(m.rate);
     return code;
 }

@@ -79,6 +79,8 @@ void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk)
     str_free(&why);
 }
 
+static const double BUSY = 1.25; /* seconds on the clock per second of a processor that are worth a line */
+
 /* Those that the times of an estimate were measured with. */
 static int64_t threads_timed(int64_t threads) { return threads > 0 ? threads : sysconf(_SC_NPROCESSORS_ONLN); }
 
@@ -89,18 +91,27 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
     str text = {0};
     size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), rows = 0;
     estimate_sweep(c, &x);
+    size_t asked = 0, left = 0;
     pack(o, s, &x, c->verbosity >= 0);
     int bad = x.n ? 0 : check_data(&x, c, e);
-    for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds, rows += s->rows[i].run;
+    for (size_t i = 0; i < s->n_rows; i++) rows += s->rows[i].run;
+    for (size_t i = 0; i < x.n; i++)
+        n_runs[x.rows[i].row] = x.rows[i].left, left += x.rows[i].left, asked += s->n_seeds;
     if (!bad && x.unknown)
         str_addf(&text, "%s: %zu rows; no estimate: %s\n", s->name, s->n_rows, x.unknown);
     else if (!bad) {
-        str_addf(&text, "%s: %zu rows", s->name, s->n_rows);
+        str_addf(&text, "%s: %zu row%s", s->name, s->n_rows, s->n_rows == 1 ? "" : "s");
         if (rows < s->n_rows) str_addf(&text, ", %zu to train", rows);
         str_addf(&text, ", %s%zu seed%s, ", s->until.most ? "at most " : "", s->n_seeds, s->n_seeds == 1 ? "" : "s");
+        if (left < asked) str_addf(&text, "%zu of %zu run%s done, ", asked - left, asked, asked == 1 ? " is" : "s are");
         estimate_line(&x, n_runs, true, o->workers, threads_timed(o->threads), &text);
         str_addc(&text, '\n');
         str_add(&text, str_text(&x.notes));
+        if (x.busy > BUSY)
+            str_addf(&text,
+                     "other processes work on this machine: 1 s of a processor took %.1f s; these times are those of a "
+                     "machine without them\n",
+                     x.busy);
         if (x.missing) str_addf(&text, "the data are not here; their published sizes were used: %s\n", x.missing);
         str_addc(&text, '\n');
         estimate_table(&x, s, &text);

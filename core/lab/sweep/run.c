@@ -11,7 +11,8 @@
 #include "network/model/model.h"
 #include "network/plugin/plugin.h"
 #include "tensor/device/device.h"
-#include "lab/sweep/sweep.h"
+#include "lab/sweep/estimate_child.h"
+#include "lab/sweep/left.h"
 #include "lab/report/store.h"
 #include "lab/report/table.h"
 #include <stdlib.h>
@@ -139,6 +140,36 @@ static void close_sweep(sweep *s)
     free(s->experiment);
 }
 
+/* The spec as a run would have it: with what matching and searches give, as far as that is known without training.
+ * left, searches [rows]: what is to do. */
+static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *searches, err *e)
+{
+    trainer t = {NULL, NULL, &s->c->p->db, run_schemas(), false};
+    prepared *found = &s->found;
+    str errors = {0};
+    char *tune = xprintf("%s.tune", s->experiment);
+    done_runs *trials = done_open(t.db, tune, s->o->rerun), *runs = done_open(t.db, s->experiment, s->o->rerun);
+    int bad = 0;
+    err why = {0};
+    if (*s->spec.match && d->n && match_counted(&s->spec, &t, d->groups[d->of[0]].tgt, found, &why))
+        printf("note\tmatch = %s is not counted%s%s\n", s->spec.match, *why.text ? ": " : ": it is timed when it runs",
+               why.text);
+    for (int round = 0; round < 2 && !bad; round++) {
+        if (round) bad = search_count_left(&s->spec, &t, trials, found, searches, e);
+        if (bad || !found->n) continue;
+        s->wanted.chosen = found->chosen, s->wanted.n_chosen = found->n;
+        spec_free(&s->spec);
+        bad = spec_read(&s->spec, s->c->ini, &s->wanted, t.plugins, &errors);
+        if (bad) fail(e, "%s", str_text(&errors));
+    }
+    if (!bad) runs_count_left(&s->spec, runs, left);
+    done_close(trials);
+    done_close(runs);
+    free(tune);
+    str_free(&errors);
+    return bad;
+}
+
 int sweep_estimate_print(const sweep_call *c, sweep_options *o)
 {
     sweep s = {.c = c, .o = o};
@@ -147,7 +178,19 @@ int sweep_estimate_print(const sweep_call *c, sweep_options *o)
     o->dry_run = true; /* takes no device */
     if (o->sandbox && sandbox_enter(NULL, 0, true, &e)) return fprintf(stderr, "%s\n", e.text), 1;
     int code = expand(&s, &e);
-    if (!code) code = estimate_print(&s.spec, c->p, o->device, o->threads, patient, (double)o->step_limit);
+    if (!code) {
+        estimate_data d;
+        size_t *left = xcalloc(s.spec.n_rows + 1, sizeof *left);
+        search_left *searches = xcalloc(s.spec.n_rows + 1, sizeof *searches);
+        estimate_open(&d, &s.spec, c->p);
+        if (foresee(&s, &d, left, searches, &e))
+            printf("missing\t%s\n", e.text), code = 1;
+        else
+            estimate_print(&d, &s.spec, o->device, o->threads, patient, (double)o->step_limit, left, searches);
+        estimate_close(&d);
+        free(left);
+        free(searches);
+    }
     close_sweep(&s);
     return code;
 }

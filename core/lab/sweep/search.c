@@ -5,7 +5,7 @@
  * last rung trains all steps, and its best candidate is chosen. Trials are runs of the experiment NAME.tune with a seed
  * that NAME does not use, so none enters a mean of NAME. */
 #include "text/metric/metric.h"
-#include "lab/sweep/sweep.h"
+#include "lab/sweep/left.h"
 #include "lab/results/read.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ typedef struct {
     const spec_row *row;
     candidate at[MOST_TRIALS];
     size_t n, rungs;
+    bool stuck; /* while what is left is counted: a trial is missing, and the next rung is not known */
 } row_search;
 
 typedef struct {
@@ -186,35 +187,35 @@ static void promote(searcher *s, row_search *r, size_t rung)
 /* Rows with fewer candidates start at a later rung. */
 static size_t first_rung(const searcher *s, const row_search *r) { return s->rungs - r->rungs; }
 
-static int do_rung(searcher *s, size_t rung, err *e)
+/* The trials of the rungs so far, this one's included, as a spec; n: the new ones, *base: the name of the first of all,
+ * which its row, the base, does not have. */
+static int write_rung(searcher *s, size_t rung, spec *trials, const char **base, size_t *n, err *e)
 {
-    spec trials;
     str errors = {0};
-    arena a = {0};
-    read_experiment x;
-    size_t n = 0;
     bool was_base = !s->n_written;
-    const char *base = NULL;
+    *base = NULL, *n = 0;
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->rows[i].n && rung >= first_rung(s, &s->rows[i]); k++)
-            if (s->rows[i].at[k].alive) {
-                if (was_base && !n) base = trial_name(&s->rows[i], &s->rows[i].at[k], rung, &s->out->mem);
-                write_trial(s, &s->rows[i], &s->rows[i].at[k], rung), n++;
+            if (s->rows[i].at[k].alive && !s->rows[i].stuck) {
+                if (was_base && !*n) *base = trial_name(&s->rows[i], &s->rows[i].at[k], rung, &s->out->mem);
+                write_trial(s, &s->rows[i], &s->rows[i].at[k], rung), (*n)++;
             }
-    if (s->t->talk) fprintf(stderr, "search, rung %zu of %zu: %zu trials\n", rung + 1, s->rungs, n);
-    if (spec_parse(&trials, str_text(&s->ini), s->s->path, NULL, s->t->plugins, &errors)) {
-        fail(e, "search: %s", str_text(&errors));
-        str_free(&errors);
-        return 2;
-    }
+    int bad = spec_parse(trials, str_text(&s->ini), s->s->path, NULL, s->t->plugins, &errors);
+    if (bad) fail(e, "search: %s", str_text(&errors));
     str_free(&errors);
-    int code = s->t->train(s->t->self, &trials, e);
-    if (code == 1 && !e->text[0]) code = 0; /* a failed trial is not chosen */
-    reader *r = code ? NULL : reader_open(s->t->db, e);
-    if (!code && (!r || reader_experiment(r, trials.name, READ_VALUES, &a, &x, e))) code = 1;
-    for (size_t i = 0; i < s->n && !code; i++) {
+    return bad ? -1 : 0;
+}
+
+/* Takes the scores of a rung from the database, and promotes. */
+static int read_rung(searcher *s, size_t rung, const char *experiment, const char *base, err *e)
+{
+    arena a = {0};
+    read_experiment x;
+    reader *r = reader_open(s->t->db, e);
+    int bad = !r || reader_experiment(r, experiment, READ_VALUES, &a, &x, e);
+    for (size_t i = 0; i < s->n && !bad; i++) {
         row_search *of = &s->rows[i];
-        if (rung < first_rung(s, of)) continue;
+        if (rung < first_rung(s, of) || of->stuck) continue;
         for (size_t k = 0; k < of->n; k++) {
             if (!of->at[k].alive) continue;
             const char *name = trial_name(of, &of->at[k], rung, &s->out->mem);
@@ -224,6 +225,19 @@ static int do_rung(searcher *s, size_t rung, err *e)
     }
     reader_close(r);
     arena_free(&a);
+    return bad ? -1 : 0;
+}
+
+static int do_rung(searcher *s, size_t rung, err *e)
+{
+    spec trials;
+    const char *base;
+    size_t n;
+    if (write_rung(s, rung, &trials, &base, &n, e)) return 2;
+    if (s->t->talk) fprintf(stderr, "search, rung %zu of %zu: %zu trials\n", rung + 1, s->rungs, n);
+    int code = s->t->train(s->t->self, &trials, e);
+    if (code == 1 && !e->text[0]) code = 0; /* a failed trial is not chosen */
+    if (!code && read_rung(s, rung, trials.name, base, e)) code = 1;
     spec_free(&trials);
     return code;
 }
@@ -237,6 +251,7 @@ static int choose(searcher *s, err *e)
     for (size_t i = 0; i < s->n; i++) {
         const row_search *r = &s->rows[i];
         size_t best = 0;
+        if (r->stuck) continue;
         while (best < r->n && !r->at[best].alive) best++;
         if (best == r->n) {
             fail(e, "search: all trials of row %s failed or diverged; see `ablate table %s.tune`", r->row->name,
@@ -264,25 +279,96 @@ static int64_t own_seed(const spec *s)
     return seed;
 }
 
-int search_rows(const spec *of, const trainer *t, prepared *out, err *e)
+/* The rows to search; 0, or an exit code. */
+static int open_search(searcher *s, err *e)
 {
-    searcher s = {
-        .s = of, .t = t, .out = out, .rows = xcalloc(of->n_rows + 1, sizeof *s.rows), .rungs = 1, .seed = own_seed(of)};
     int code = 0;
-    for (size_t i = 0; i < of->n_rows && !code; i++) {
-        if (!of->rows[i].n_tunes || of->rows[i].same_as >= 0 || !of->rows[i].run) continue;
-        s.rows[s.n].row = &of->rows[i];
-        code = list_candidates(&s.rows[s.n], e) ? 2 : 0;
-        if (s.rows[s.n].rungs > s.rungs) s.rungs = s.rows[s.n].rungs;
-        s.n++;
+    s->rows = xcalloc(s->s->n_rows + 1, sizeof *s->rows), s->rungs = 1, s->seed = own_seed(s->s);
+    for (size_t i = 0; i < s->s->n_rows && !code; i++) {
+        const spec_row *row = &s->s->rows[i];
+        if (!row->n_tunes || row->same_as >= 0 || !row->run) continue;
+        s->rows[s->n].row = row;
+        code = list_candidates(&s->rows[s->n], e) ? 2 : 0;
+        if (s->rows[s->n].rungs > s->rungs) s->rungs = s->rows[s->n].rungs;
+        s->n++;
     }
     str_addf(
-        &s.ini,
+        &s->ini,
         "[experiment]\nname = %s.tune\nseeds = %lld\nnote = trials of the searches of %s; not included in its means\n",
-        of->name, (long long)s.seed, of->name);
+        s->s->name, (long long)s->seed, s->s->name);
+    return code;
+}
+
+static void close_search(searcher *s)
+{
+    str_free(&s->ini);
+    free(s->rows);
+}
+
+int search_rows(const spec *of, const trainer *t, prepared *out, err *e)
+{
+    searcher s = {.s = of, .t = t, .out = out};
+    int code = open_search(&s, e);
     for (size_t rung = 0; rung < s.rungs && s.n && !code; rung++) code = do_rung(&s, rung, e);
     if (!code) code = choose(&s, e);
-    str_free(&s.ini);
-    free(s.rows);
+    close_search(&s);
     return code;
+}
+
+/* ---- what is left to do ---- */
+
+static size_t alive_of(const row_search *r)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->n; k++) n += r->at[k].alive;
+    return n;
+}
+
+static bool trial_done(const searcher *s, const done_runs *done, const spec *trials, const char *name, const char *base)
+{
+    for (size_t i = 0; i < trials->n_rows; i++)
+        if (same(trials->rows[i].name, same(name, base) ? "base" : name))
+            return run_is_done(done, trials->rows[i].hash, s->seed);
+    return false;
+}
+
+/* Counts a rung's trials that are not done; rows without any go on to the next rung. */
+static int rung_left(searcher *s, size_t rung, const done_runs *done, search_left *left, err *e)
+{
+    spec trials;
+    const char *base;
+    size_t n;
+    if (write_rung(s, rung, &trials, &base, &n, e)) return -1;
+    for (size_t i = 0; i < s->n; i++) {
+        row_search *r = &s->rows[i];
+        search_left *of = &left[r->row - s->s->rows];
+        size_t alive = alive_of(r), *missing = &of->trials[rung];
+        if (rung < first_rung(s, r) || r->stuck) continue;
+        for (size_t k = 0; k < r->n; k++)
+            *missing +=
+                r->at[k].alive && !trial_done(s, done, &trials, trial_name(r, &r->at[k], rung, &s->out->mem), base);
+        r->stuck = *missing > 0;
+        for (size_t next = rung + 1; next < s->rungs && r->stuck; next++)
+            of->trials[next] = alive = search_promoted(alive);
+    }
+    bool scores = false;
+    for (size_t i = 0; i < s->n; i++) scores = scores || (!s->rows[i].stuck && rung >= first_rung(s, &s->rows[i]));
+    int bad = scores && read_rung(s, rung, trials.name, base, e);
+    spec_free(&trials);
+    return bad ? -1 : 0;
+}
+
+int search_count_left(const spec *of, const trainer *t, const done_runs *done, prepared *out, search_left *left, err *e)
+{
+    searcher s = {.s = of, .t = t, .out = out};
+    int bad = open_search(&s, e);
+    for (size_t i = 0; i < s.n && !bad; i++) {
+        search_left *x = &left[s.rows[i].row - of->rows];
+        x->rungs = s.rungs;
+        for (size_t rung = 0; rung < s.rungs; rung++) x->steps[rung] = steps_at(&s, &s.rows[i], rung);
+    }
+    for (size_t rung = 0; rung < s.rungs && s.n && !bad; rung++) bad = rung_left(&s, rung, done, left, e);
+    if (!bad) bad = choose(&s, e);
+    close_search(&s);
+    return bad ? -1 : 0;
 }

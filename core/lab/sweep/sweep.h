@@ -61,6 +61,8 @@ int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
 /* Solves `match` of the spec: sets each row's free key so that its budget is closest to base's. For `match = time` rows
  * are trained for a few steps in the experiment NAME.time. Returns 0, or an exit code. */
 int match_rows(const spec *s, const trainer *t, prepared *out, err *e);
+/* The same without training anything, where base's vocabulary is known; 1 for `match = time`. */
+int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e);
 /* Runs the searches of the spec's rows in the experiment NAME.tune: successive halving on the dev set's PPL, with a
  * seed that the report does not use. */
 int search_rows(const spec *s, const trainer *t, prepared *out, err *e);

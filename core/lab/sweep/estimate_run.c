@@ -1,0 +1,34 @@
+/* estimate_run.c - what a run does, counted before it runs: updates, evaluations, decoding, trials of its search. */
+#include "lab/sweep/estimate_child.h"
+#include "network/plugin/plugin.h"
+#include <math.h>
+
+static double times(double steps, int64_t every) { return every > 0 ? ceil(steps / (double)every) : 0; }
+
+/* Evaluations during training (loop.c), one of the weights chosen if they are not the last ones, and one for the
+ * table's scores. */
+static double evaluations_of(const config *c, double updates)
+{
+    bool chosen = c->average_checkpoints > 1 || c->checkpoint == SELECT_BEST;
+    return times(updates, c->eval_every) + chosen + 1;
+}
+
+run_counts count_run(const config *c, const group *g, double steps, double step_seconds, bool trial)
+{
+    const split_size *dev = &g->split[AB_DEV], *test = &g->split[AB_TEST];
+    run_counts n = {.updates = steps};
+    double limit = 0;
+    err none = {0};
+    if (!config_seconds(c->max_time, &limit, &none) && limit > 0 && steps * step_seconds > limit)
+        n.updates = limit / step_seconds;
+    bool decoder_only = !plugin_task_has_source(c->task), on_dev = trial || c->decode_split != DECODE_TEST,
+         on_test = !trial && c->decode_split != DECODE_DEV;
+    n.evaluations = evaluations_of(c, n.updates);
+    n.saves = times(n.updates, c->save_every);
+    n.evaluated = n.evaluations * dev->tgt;
+    if (decoder_only)
+        n.evaluated += on_test ? test->tgt : 0; /* dev's likelihoods are known */
+    else
+        n.decoded = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
+    return n;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# What a dry run counts: updates, evaluations, tokens and trials, what a database says is done, data that are not here.
+# Never seconds: those are compared by bench/estimate.py.
+source "$(dirname "$0")/common.bash" "$@"
+
+fast=(--threads 1 --progress plain)
+# counted INI ROW KEY [ARGUMENT]...: the number that the estimating process counted.
+counted() {
+    "$program" estimate "$1" --dry-run --threads 1 "${@:4}" 2>/dev/null | tr '\t ' '\n\n' |
+        sed -n "/^counts\$/,/^left=/p" | sed -n "/^$2\$/,/^left=/s/^$3=//p"
+}
+
+echo "what a run does"
+tiny plain 40 >plain.ini
+equal "$(counted plain.ini base updates)" 40 "updates"
+equal "$(counted plain.ini base evaluations)" 5 "evaluations: steps 10, 20, 30, 40, and the scores"
+equal "$(counted plain.ini base evaluations -s steps=35)" 5 "evaluations: the last step is one"
+equal "$(counted plain.ini base evaluations -s checkpoint=best)" 6 "evaluations: the best checkpoint"
+equal "$(counted plain.ini base evaluations -s average_checkpoints=2)" 6 "evaluations: an average"
+equal "$(counted plain.ini base saves)" 8 "checkpoints"
+dev=$(counted plain.ini base decoded -s decode_split=dev) test=$(counted plain.ini base decoded -s decode_split=test)
+equal "$(counted plain.ini base decoded -s decode_split=dev+test)" "$((dev + test))" "tokens decoded of both splits"
+equal "$(counted plain.ini base evaluated)" "$((5 * dev))" "tokens evaluated"
+updates=$(counted plain.ini base updates -s steps=100000000 -s "max_time=1s")
+[ "$updates" -gt 0 ] && [ "$updates" -lt 1000000 ] || wrong "updates in max_time = 1s: found '$updates'"
+checks=$((checks + 1))
+
+echo "decoder-only: tokens of an update as the run has them"
+cat >recall.ini <<'INI'
+[experiment]
+name = recall
+[base]
+task = recall
+recall.kind = mqar
+recall.vocab = 64
+recall.length = 32
+recall.pairs = 4
+recall.train_examples = 200
+recall.test_examples = 50
+layers = 1
+d_model = 16
+d_ff = 32
+heads = 1
+batch_tokens = 128
+steps = 20
+schedule = constant
+lr = 0.005
+eval_every = 20
+save_every = 20
+INI
+exits 0 ablate run recall.ini "${fast[@]}" --db recall.db
+equal "$(counted recall.ini base tokens --db none.db)" \
+    "$(sql "SELECT CAST(tokens_second * CAST(value AS REAL) / 20 + 0.5 AS INTEGER) FROM attempt a JOIN tag t ON t.run_id = a.run_id WHERE tag = 'train_seconds'" recall.db)" \
+    "tokens of an update"
+equal "$(counted recall.ini base evaluated --db none.db)" $((2 * 50 * 32 + 50 * 32)) "dev twice and test once, no ends"
+
+echo "what is done does not count"
+exits 0 ablate run plain.ini --seeds 1..3 --dry-run
+has err "1 row, 3 seeds, 3 runs: about"
+exits 0 ablate run plain.ini --seeds 1..2 "${fast[@]}"
+exits 0 ablate run plain.ini --seeds 1..3 --dry-run
+has err "1 row, 3 seeds, 2 of 3 runs are done, 1 run: about"
+equal "$(counted plain.ini base left --seeds 1..3)" 1 "runs left"
+equal "$(counted plain.ini base left --seeds 1..3 -s lr=0.006)" 3 "runs left with another learning rate"
+equal "$(counted plain.ini base left --seeds 1..3 --rerun all)" 3 "runs left with --rerun all"
+
+echo "searches: by trial"
+{ tiny found 40 | sed 's/^lr .*/lr = tune(0.001 .. 0.01, 4)/'; printf '[variant two]\nheads = 1\n'; } >found.ini
+equal "$(counted found.ini base trials)" 6 "trials: four, then two"
+equal "$(counted found.ini base trial_updates)" 160 "their updates: four of 20, two of 40"
+exits 0 ablate run found.ini --only base "${fast[@]}"
+equal "$(counted found.ini base trials --only base)" 0 "trials once the search is done"
+equal "$(counted found.ini base left --only base)" 0 "runs left with the value that it found"
+equal "$(counted found.ini base trials)" 0 "trials of base beside a row without any"
+equal "$(counted found.ini two trials)" 6 "trials of the other row"
+exits 0 ablate run found.ini --only base --dry-run
+has err "1 of 1 run is done, 0 runs: about"
+hasnt err "trials of searches"
+exits 0 ablate rm found.tune/base@1001 --yes
+equal "$(counted found.ini base trials --only base)" 3 "trials after one of the first rung was removed: it, and the second rung"
+
+echo "matched rows count with the values that a run would give them"
+{ tiny equal 40 | sed 's/^name.*/&\nmatch = flops by steps/'; printf '[variant deep]\nlayers = 2\n'; } >equal.ini
+steps=$(counted equal.ini deep updates --db none.db)
+exits 0 ablate run equal.ini "${fast[@]}" --db equal.db
+equal "$steps" "$(sql "SELECT max(step) FROM results WHERE variant = 'deep'" equal.db)" "steps of the matched row"
+
+echo "several at a time"
+exits 0 ablate run plain.ini --seeds 5..8 --workers 2 --threads 1 --dry-run
+equal "$(head -1 err | grep -cE '4 runs: about .* one after the other .*; 2 at a time about [0-9]+ (s|min)$')" 1 "two at a time"
+
+echo "data that are not here"
+{ tiny absent 20 | grep -v '^sequence'; printf 'translation.data = wmt14-en-de\n'; } |
+    sed 's/^task .*/task = translation/' >absent.ini
+ABLATE_DATA=/nowhere exits 0 ablate run absent.ini --dry-run
+has err "wmt14-en-de is not here; counted with its published size: 4500000 lines to train, 3000 of dev, 3003 of test, with 25.7 and 24.4 words"
+for paper in table2-wmt14 table3-wmt14 table4-wsj; do
+    ABLATE_DATA=/nowhere exits 0 ablate run "$source/experiments/$paper.ini" --only base --dry-run
+    has err "counted with its published size"
+    equal "$(sed -n 's/^base .* \([0-9.]*\) \(days\|years\)$/number/p' err)" number "$paper: the time of a run"
+done
+
+finish
