@@ -1,5 +1,5 @@
 /* estimate_child.h - the parts of the estimating process: the data (estimate_data.c), the times (estimate_time.c), the
- * lines (estimate_row.c). */
+ * lines (estimate_row.c), what a run does (estimate_run.c). */
 #ifndef ABLATE_ESTIMATE_CHILD_H
 #define ABLATE_ESTIMATE_CHILD_H
 #include "lab/sweep/estimate.h"

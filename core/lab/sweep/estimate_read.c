@@ -198,8 +198,7 @@ void estimate_searches(const sweep_costs *x, str *out)
     size_t trials = 0;
     char text[32];
     for (size_t i = 0; i < x->n; i++) seconds += x->rows[i].search, trials += x->rows[i].trials;
-    if (trials)
-        str_addf(out, "searches: %zu trials, about %s less what is done already\n", trials, span(seconds, text));
+    if (trials) str_addf(out, "searches: %zu trials, about %s\n", trials, span(seconds, text));
 }
 
 void estimate_table(const sweep_costs *x, const spec *s, str *out)

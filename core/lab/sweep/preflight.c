@@ -107,14 +107,14 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
         estimate_line(&x, n_runs, true, o->workers, threads_timed(o->threads), &text);
         str_addc(&text, '\n');
         str_add(&text, str_text(&x.notes));
+        if (x.missing) str_addf(&text, "the data are not here; their published sizes were used: %s\n", x.missing);
+        str_addc(&text, '\n');
+        estimate_table(&x, s, &text);
         if (x.busy > BUSY)
             str_addf(&text,
                      "other processes work on this machine: 1 s of a processor took %.1f s; these times are those of a "
                      "machine without them\n",
                      x.busy);
-        if (x.missing) str_addf(&text, "the data are not here; their published sizes were used: %s\n", x.missing);
-        str_addc(&text, '\n');
-        estimate_table(&x, s, &text);
         str_addc(&text, '\n');
     }
     if (c->verbosity >= 0) fputs(str_text(&text), stderr);
