@@ -44,8 +44,12 @@ def trained(program, name, more):
             sys.exit(f"{name}: {ended.stderr}")
         db = sqlite3.connect(f"{folder}/r.db")
         clock, runs = db.execute("SELECT sum(ended_at - started_at), count(*) FROM attempt").fetchone()
-        took = db.execute("SELECT sum(CAST(value AS REAL)) FROM tag WHERE tag = 'core_seconds'").fetchone()[0]
-    print(f"{name}: said {said:.1f} s, took {took:.1f} s of a processor ({clock:.1f} s on the clock) for {runs} runs here: ratio {said / took:.2f}", flush=True)
+        cores = "SELECT sum(CAST(value AS REAL)) FROM tag t JOIN attempt a ON a.run_id = t.run_id WHERE tag = 'core_seconds' AND a.argv "
+        took = db.execute(cores + "NOT LIKE ?", [f"%/{name}.time/%"]).fetchone()[0]
+        asked = db.execute(cores + "LIKE ?", [f"%/{name}.time/%"]).fetchone()[0]
+    beside = f", besides {asked:.1f} s of runs that match asks" if asked else ""
+    took_here = f"took {took:.1f} s of a processor ({clock:.1f} s on the clock) for {runs} runs here{beside}"
+    print(f"{name}: said {said:.1f} s, {took_here}: ratio {said / took:.2f}", flush=True)
 
 
 def processor():
