@@ -145,7 +145,7 @@ has err "$work/elsewhere"
 hasnt err "the default folder"
 
 echo "what a sweep will take"
-exits 0 ablate run good.ini --dry-run
+exits 0 ablate run good.ini --dry-run --db none.db
 has err "1 run: about "
 has err "of disk"
 exits 0 ablate run good.ini --db again.db --threads 1

@@ -138,7 +138,7 @@ static const char *span(double seconds, char out[32])
     if (isnan(seconds))
         snprintf(out, 32, "?");
     else if (seconds < 90)
-        snprintf(out, 32, "%.0f s", seconds < 1 ? 1 : seconds);
+        snprintf(out, 32, "%.0f s", seconds > 0 && seconds < 1 ? 1 : seconds);
     else if (seconds < 5400)
         snprintf(out, 32, "%.0f min", seconds / 60);
     else if (seconds < 172800)
