@@ -85,6 +85,10 @@ steps=$(counted equal.ini deep updates --db none.db)
 exits 0 ablate run equal.ini "${fast[@]}" --db equal.db
 equal "$steps" "$(sql "SELECT max(step) FROM results WHERE variant = 'deep'" equal.db)" "steps of the matched row"
 
+echo "a run that goes on from another one's step"
+exits 0 ablate run plain.ini -s keep_states=9 "${fast[@]}" --db fork.db
+equal "$(counted plain.ini base updates -s start_from=plain/base@1 -s start_step=20 --db fork.db)" 20 "updates of a fork"
+
 echo "several at a time"
 exits 0 ablate run plain.ini --seeds 5..8 --workers 2 --threads 1 --dry-run
 equal "$(head -1 err | grep -cE '4 runs: about .* one after the other .*; 2 at a time about [0-9]+ (s|min)$')" 1 "two at a time"

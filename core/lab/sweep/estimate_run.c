@@ -16,7 +16,7 @@ static double evaluations_of(const config *c, double updates)
 run_counts count_run(const config *c, const group *g, double steps, double step_seconds, bool trial)
 {
     const split_size *dev = &g->split[AB_DEV], *test = &g->split[AB_TEST];
-    run_counts n = {.updates = steps};
+    run_counts n = {.updates = steps -= fmin(steps, (double)c->start_step)};
     double limit = 0;
     err none = {0};
     if (!config_seconds(c->max_time, &limit, &none) && limit > 0 && steps * step_seconds > limit)
