@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <unordered_map>
@@ -132,10 +133,9 @@ int spm_train(bool bpe, int64_t size, const char *const *symbols, int64_t n_symb
 spm *spm_open(const void *data, size_t n, err *e)
 {
     try {
-        auto m = new spm;
+        auto m = std::make_unique<spm>(); /* the library may throw */
         auto status = m->processor.LoadFromSerializedProto({static_cast<const char *>(data), n});
-        if (status.ok()) return m;
-        delete m;
+        if (status.ok()) return m.release();
         fail(e, "not a SentencePiece model: %s", status.message());
     } catch (const std::exception &x) {
         fail(e, "not a SentencePiece model: %s", x.what());
