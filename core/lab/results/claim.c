@@ -122,7 +122,10 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
         "WHERE v.id=variant_id),(SELECT config_hash FROM variant v WHERE v.id=variant_id),"
         "NOT EXISTS(SELECT 1 FROM attempt a WHERE a.run_id=run.id AND a.log_path GLOB '*-g'||generation||'/log.txt')",
         "sddss", owner, t + lease, t, experiment, among);
-    int rc = s ? sql_next(s, e) : -1;
+    int rc =
+        s ? sql_row(
+                s, "run.id run.attempt run.generation run.seed variant.name variant.config_json variant.config_hash", e)
+          : -1;
     if (rc == 1) {
         *out = (db_claim){.run = sqlite3_column_int64(s, 0),
                           .attempt = sqlite3_column_int64(s, 1),
@@ -185,7 +188,7 @@ int claim_fence(db *d, const db_claim *c, err *e)
 {
     sqlite3_stmt *s = sql_open(d->q, e, "SELECT status,owner,attempt FROM run WHERE id=?1", "i", c->run);
     if (!s) return -1;
-    int rc = sql_next(s, e);
+    int rc = sql_row(s, "run.status - run.attempt", e);
     if (rc == 0) {
         rc = fail(e, "run %lld is no longer in the database", (long long)c->run);
     } else if (rc == 1) {
@@ -325,9 +328,9 @@ int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enu
                  "SELECT r.status,r.generation FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON"
                  " x.id=v.experiment_id WHERE x.name=?1 AND v.config_hash GLOB ?2||'*' AND r.seed=?3",
                  "ssi", experiment, hash, seed);
-    int rc = s ? sql_next(s, e) : -1;
+    int rc = s ? sql_row(s, "run.status run.generation", e) : -1;
     if (rc == 1) {
-        status_parse((const char *)sqlite3_column_text(s, 0), status);
+        if (sql_status(s, 0, status, e)) rc = -1;
         *generation = sqlite3_column_int64(s, 1);
     }
     sqlite3_finalize(s);
@@ -369,7 +372,9 @@ int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
                      " AND v.archived=0",
                      "i", runs[i]);
         int rc = s ? sql_next(s, e) : -1;
-        if (rc == 1 && !status_parse((const char *)sqlite3_column_text(s, 0), &status))
+        if (rc == 1 && sql_status(s, 0, &status, e))
+            rc = -1;
+        else if (rc == 1)
             out->of[status]++;
         else
             out->gone++;

@@ -80,7 +80,7 @@ int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, 
                  "now IS NOT coalesce(c.results,'')",
                  "ss", experiment, DB_RECORDED);
     int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, "experiment.name", e)) == 1) {
         list = grow(list, &cap, *n + 1, sizeof *list);
         list[(*n)++] = (read_stale){sql_text(s, 0, a), sql_text(s, 1, a)};
         rc = 0;
@@ -104,7 +104,7 @@ int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair *
         " WHERE x.name=?1 AND c.verdict IS NOT NULL AND c.base_hash<>b.config_hash",
         "s", experiment);
     int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, "variant.name comparison.base_hash", e)) == 1) {
         list = grow(list, &cap, *n + 1, sizeof *list);
         list[(*n)++] = (read_pair){sql_text(s, 0, a), sql_text(s, 1, a)};
         rc = 0;
@@ -129,7 +129,9 @@ int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, s
         " JOIN experiment x ON x.id=t.experiment_id WHERE x.name=?1 ORDER BY t.row,t.rung,t.n,t.seed",
         "s", experiment);
     int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc &&
+           (rc = sql_row(s, "trial.row trial.n trial.rung trial.settings trial.seed - trial.metric - - - trial.outcome",
+                         e)) == 1) {
         list = grow(list, &cap, *n + 1, sizeof *list);
         list[(*n)++] = (db_trial){.row = sql_text(s, 0, a),
                                   .n = sqlite3_column_int64(s, 1),

@@ -38,7 +38,10 @@ static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id,
                                "paper_table,created_at,argv,spec_ini,analysis FROM experiment WHERE name=?1 OR "
                                "name=?1||?2 ORDER BY name=?1 DESC LIMIT 1",
                                "ss", name, DB_RECORDED);
-    int rc = s ? sql_next(s, e) : -1;
+    int rc =
+        s ? sql_row(s, "experiment.id experiment.name - - - experiment.created_at experiment.argv experiment.spec_ini",
+                    e)
+          : -1;
     if (rc == 1) {
         *id = sqlite3_column_int64(s, 0);
         str_add(out, "\"experiment\":{");
@@ -56,11 +59,11 @@ static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id,
     return rc;
 }
 
-static int write_list(sqlite3 *q, str *out, const char *sql, int64_t id, err *e)
+static int write_list(sqlite3 *q, str *out, const char *sql, const char *names, int64_t id, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e, sql, "i", id);
     int rc = s ? 0 : -1, n = 0;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, names, e)) == 1) {
         str_add(out, n++ ? ",{" : "{");
         fields(out, s, 0, sqlite3_column_count(s), true);
         str_add(out, "}");
@@ -81,13 +84,16 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
         "i", experiment);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, "\"variants\":[\n");
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s,
+                                "variant.id variant.config_json variant.config_hash variant.group_name variant.place "
+                                "variant.name variant.change variant.is_base",
+                                e)) == 1) {
         str_add(out, n++ ? ",\n{" : "{");
         fields(out, s, 2, 12, true);
         str_add(out, ",\n\"aliases\":[");
         rc = write_list(q, out,
                         "SELECT name,group_name,place,change,paper_row FROM alias WHERE variant_id=?1 ORDER BY place",
-                        sqlite3_column_int64(s, 0), e);
+                        "alias.name alias.group_name alias.place alias.change", sqlite3_column_int64(s, 0), e);
         str_addf(out, "],\n\"config\":%s}", (const char *)sqlite3_column_text(s, 1));
     }
     sqlite3_finalize(s);
@@ -105,7 +111,7 @@ static int write_results(sqlite3 *q, int64_t run, str *out, err *e)
                  "i", run);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, ",\n\"results\":[");
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, "- metric.name - - - - result.checkpoint", e)) == 1) {
         str_add(out, n++ ? ",\n{" : "\n{");
         fields(out, s, 1, 8, true);
         field(out, s, 8, false, true);
@@ -152,7 +158,7 @@ static int write_curves(sqlite3 *q, int64_t run, size_t keep, str *out, err *e)
                                "i", run);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, ",\n\"curves\":[");
-    while (!rc && keep && (rc = sql_next(s, e)) == 1) {
+    while (!rc && keep && (rc = sql_row(s, "metric.id metric.name", e)) == 1) {
         str_add(out, n++ ? ",\n{\"metric\":" : "\n{\"metric\":");
         json_string(out, (const char *)sqlite3_column_text(s, 1));
         str_add(out, ",\"points\":[");
@@ -174,7 +180,7 @@ static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err
                                "i", experiment);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, "\"runs\":[\n");
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, "run.id variant.config_hash run.seed run.status - - run.queued_at", e)) == 1) {
         int64_t run = sqlite3_column_int64(s, 0);
         str_add(out, n++ ? ",\n{" : "{");
         fields(out, s, 1, 9, true);
@@ -185,11 +191,11 @@ static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err
             "n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,plugins_json,argv,"
             "parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,exit_code,term_signal,error "
             "FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1",
-            run, e);
+            "attempt.n", run, e);
         str_add(out, "],\n\"tags\":[");
         if (!rc)
             rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag",
-                            run, e);
+                            "tag.tag", run, e);
         str_add(out, "]");
         if (!rc) rc = write_results(q, run, out, e);
         if (!rc) rc = write_curves(q, run, keep, out, e);
@@ -206,6 +212,7 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
     int rc = write_list(q, out,
                         "SELECT row,rung,n,settings,seed,steps,metric,value,seconds,flops,outcome FROM trial WHERE "
                         "experiment_id=?1 ORDER BY row,rung,n,seed",
+                        "trial.row trial.rung trial.n trial.settings trial.seed - trial.metric - - - trial.outcome",
                         experiment, e);
     str_add(out, "],\n");
     return rc;

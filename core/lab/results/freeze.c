@@ -149,11 +149,10 @@ static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, d
                  " WHEN status IN('done','running') THEN status WHEN ?4='skipped' THEN 'skipped'"
                  " WHEN status IN('killed','skipped') THEN 'queued' ELSE status END RETURNING id,status",
                  "iiisd", variant, out->seed, (int64_t)ord, row->not_applicable ? "skipped" : "queued", now());
-    int rc = s ? sql_next(s, e) : -1;
+    int rc = s ? sql_row(s, "run.id run.status", e) : -1;
     if (rc == 1) {
         out->id = sqlite3_column_int64(s, 0);
-        status_parse((const char *)sqlite3_column_text(s, 1), &out->status);
-        rc = sql_next(s, e);
+        rc = sql_status(s, 1, &out->status, e) ? -1 : sql_next(s, e);
     }
     sqlite3_finalize(s);
     return rc ? rc : note_origin(d, row, out, e);
@@ -257,7 +256,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
 int db_stored_spec(db *d, const char *experiment, str *ini, str *argv, err *e)
 {
     sqlite3_stmt *s = sql_open(d->q, e, "SELECT spec_ini,argv FROM experiment WHERE name=?1", "s", experiment);
-    int rc = s ? sql_next(s, e) : -1;
+    int rc = s ? sql_row(s, "experiment.spec_ini experiment.argv", e) : -1;
     if (rc == 1) {
         str_add(ini, (const char *)sqlite3_column_text(s, 0));
         str_add(argv, (const char *)sqlite3_column_text(s, 1));

@@ -30,7 +30,12 @@ struct reader {
  * size_t). */
 sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...);
 int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller always finalizes */
-int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* runs to the end, ignoring rows */
+/* The same of a row that has values: `names` names those columns that are never NULL in an intact database, in order,
+ * with a blank between them ("metric.name - result.checkpoint"; "-": may be NULL). NULL there is -1 and a message. */
+int sql_row(sqlite3_stmt *s, const char *names, err *e);
+int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);     /* one column's value is not NULL: 0, or -1 */
+int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e); /* a run's status; 0, or -1 and a message */
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...);  /* runs to the end, ignoring rows */
 /* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
 int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
@@ -82,7 +87,7 @@ bool names_is_own(reader *r, const char *experiment); /* has the database itself
 bool recorded_has(const reader *r, const char *experiment);
 int recorded_attach(reader *r, err *e); /* all of them, as the schema `recorded` of r's connection */
 void recorded_close(reader *r);
-void reader_close_statements(reader *r); /* read.c: also closes the connection */
+void reader_close_statements(reader *r); /* reader.c: also closes the connection */
 
 int db_check_path(const char *path, err *e); /* db.c */
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */

@@ -43,7 +43,7 @@ int reader_older(reader *r, const char *experiment, arena *a, read_older **out, 
         r->q, e, "SELECT r.id,v.name,r.seed,r.status," DIFFERENCE(ROW_NOW) ",r.ended_at" OLDER " ORDER BY v.id,r.seed",
         "s", experiment);
     int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, "run.id variant.name run.seed run.status", e)) == 1) {
         list = grow(list, &cap, *n + 1, sizeof *list);
         read_older *one = &list[(*n)++];
         *one = (read_older){.run = sqlite3_column_int64(s, 0),
@@ -51,8 +51,7 @@ int reader_older(reader *r, const char *experiment, arena *a, read_older **out, 
                             .seed = sqlite3_column_int64(s, 2),
                             .settings = sql_json(s, 4, a),
                             .ended_at = sql_real(s, 5)};
-        status_parse((const char *)sqlite3_column_text(s, 3), &one->status);
-        rc = 0;
+        rc = sql_status(s, 3, &one->status, e);
     }
     sqlite3_finalize(s);
     *out = arena_alloc(a, (*n + 1) * sizeof **out);

@@ -72,7 +72,7 @@ static int put_experiments(listing *l, sqlite3 *q, err *e)
         q, e, "SELECT view_name,name FROM experiment WHERE archived=0 AND view_name IS NOT NULL ORDER BY id", "");
     int rc = s ? 0 : -1;
     arena a = {0};
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, "experiment.view_name experiment.name", e)) == 1) {
         const char *about = arena_printf(&a, "the table of experiment %s: one line per row, each metric with its sd",
                                          sql_text(s, 1, &a));
         rc = put_view(l, q, sql_text(s, 0, &a), about, NULL, e);

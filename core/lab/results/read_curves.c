@@ -30,7 +30,7 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
     read_point *points = NULL;
     size_t cap = 0, count = 0;
     while (!rc) {
-        rc = sql_next(s, e);
+        rc = sql_row(s, "metric.name point.metric_id point.step", e);
         bool other = rc != 1 || sqlite3_column_int64(s, 1) != last;
         if (other && *n) { /* the previous curve is complete */
             read_point *whole = arena_alloc(a, count * sizeof *whole);

@@ -8,15 +8,16 @@ typedef struct {
     size_t n;
 } names;
 
-/* The first column of all rows. */
-static int load_names(sqlite3 *q, const char *sql, const char *one, const char *two, arena *a, names *out, err *e)
+/* The first column of all rows, which is this one of the database. */
+static int load_names(sqlite3 *q, const char *sql, const char *column, const char *one, const char *two, arena *a,
+                      names *out, err *e)
 {
     const char **list = NULL;
     size_t cap = 0;
     *out = (names){0};
     sqlite3_stmt *s = sql_open(q, e, sql, "ss", one, two);
     int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, column, e)) == 1) {
         list = grow(list, &cap, out->n + 1, sizeof *list);
         list[out->n++] = sql_text(s, 0, a);
         rc = 0;
@@ -48,14 +49,14 @@ static const char *listed(const names *of, arena *a)
 
 static int experiments_of(reader *r, const char *row, arena *a, names *out, err *e)
 {
-    return load_names(r->q, "SELECT DISTINCT " OWN_NAME RUNS " WHERE t.name=?1 ORDER BY 1", row, DB_RECORDED, a, out,
-                      e);
+    return load_names(r->q, "SELECT DISTINCT " OWN_NAME RUNS " WHERE t.name=?1 ORDER BY 1", "experiment.name", row,
+                      DB_RECORDED, a, out, e);
 }
 
 static int all_experiments(reader *r, arena *a, names *out, err *e)
 {
-    return load_names(r->q, "SELECT DISTINCT " OWN_NAME " FROM experiment x WHERE ?1 IS NULL ORDER BY 1", NULL,
-                      DB_RECORDED, a, out, e);
+    return load_names(r->q, "SELECT DISTINCT " OWN_NAME " FROM experiment x WHERE ?1 IS NULL ORDER BY 1",
+                      "experiment.name", NULL, DB_RECORDED, a, out, e);
 }
 
 static bool is_among(const names *of, const char *name)
@@ -88,13 +89,14 @@ int names_experiment_of(reader *r, const char *row, arena *a, const char **exper
     if (is_among(&all, row)) {
         names rows;
         if (load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
-                       row, DB_RECORDED, a, &rows, e))
+                       "variant.name", row, DB_RECORDED, a, &rows, e))
             return -1;
         return fail(e, "run \"%s\": this is an experiment; name one of its rows, such as %s/%s", row, row,
                     rows.n ? rows.at[0] : "base");
     }
     names rows;
-    if (load_names(r->q, "SELECT DISTINCT t.name" RUNS " WHERE ?1 IS NULL AND ?2 IS NOT NULL", NULL, "", a, &rows, e))
+    if (load_names(r->q, "SELECT DISTINCT t.name" RUNS " WHERE ?1 IS NULL AND ?2 IS NOT NULL", "variant.name", NULL, "",
+                   a, &rows, e))
         return -1;
     const char *near = did_you_mean(row, &rows, "", a);
     return fail(e, "run \"%s\": found no such row, expected a run's number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED%s",
@@ -123,7 +125,7 @@ int names_not_found(reader *r, const char *text, const char *experiment, const c
     }
     if (!rc)
         rc = load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
-                        experiment, DB_RECORDED, &a, &rows, e);
+                        "variant.name", experiment, DB_RECORDED, &a, &rows, e);
     bool known = false;
     for (size_t i = 0; !rc && i < rows.n; i++) known = known || same(rows.at[i], row);
     if (!rc && !known) {
@@ -136,7 +138,7 @@ int names_not_found(reader *r, const char *text, const char *experiment, const c
         rc = load_names(r->q,
                         "SELECT DISTINCT u.seed" RUNS
                         " WHERE x.name||'/'||t.name IN(?1,replace(?1,'/',?2||'/')) ORDER BY u.seed",
-                        name, DB_RECORDED, &a, &seeds, e);
+                        "run.seed", name, DB_RECORDED, &a, &seeds, e);
     if (!rc) rc = fail(e, "run \"%s\": not in the database: %s has the seeds %s", text, name, listed(&seeds, &a));
     free(name);
     arena_free(&a);

@@ -79,6 +79,38 @@ int sql_next(sqlite3_stmt *s, err *e)
     return sql_fail(sqlite3_db_handle(s), e, what);
 }
 
+static int damaged(sqlite3_stmt *s, const char *name, size_t n, const char *found, err *e)
+{
+    const char *path = sqlite3_db_filename(sqlite3_db_handle(s), "main");
+    if (!path || !*path) path = "database";
+    return fail(e, "%s is damaged: found %s in %.*s; `sqlite3 %s .recover | sqlite3 NEW.db` saves what can be saved",
+                path, found, (int)n, name, path);
+}
+
+int sql_known(sqlite3_stmt *s, int column, const char *name, err *e)
+{
+    if (sqlite3_column_type(s, column) != SQLITE_NULL) return 0;
+    return damaged(s, name, strcspn(name, " "), "NULL", e);
+}
+
+int sql_row(sqlite3_stmt *s, const char *names, err *e)
+{
+    int rc = sql_next(s, e);
+    for (int i = 0; rc == 1 && *names; i++) {
+        if (*names != '-' && sql_known(s, i, names, e)) return -1;
+        names += strcspn(names, " ");
+        names += *names == ' ';
+    }
+    return rc;
+}
+
+int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    if (text && !status_parse(text, out)) return 0;
+    return damaged(s, "run.status", strlen("run.status"), text ? "an unknown word" : "NULL", e);
+}
+
 int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...)
 {
     va_list ap;

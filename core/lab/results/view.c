@@ -99,7 +99,7 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
                  "ON r.id=x.run_id JOIN variant v ON v.id=r.variant_id WHERE v.experiment_id=?1 ORDER BY m.id",
                  "i", experiment);
     int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (!rc && (rc = sql_row(s, "metric.id metric.name", e)) == 1) {
         long long id = sqlite3_column_int64(s, 0);
         const char *metric = (const char *)sqlite3_column_text(s, 1);
         char *sd = xprintf("%s_sd", metric);
@@ -168,7 +168,7 @@ static int refresh_settings(sqlite3 *q, err *e)
                              : "SELECT DISTINCT key,0 FROM param ORDER BY key",
                      "");
         rc = s ? 0 : -1;
-        while (!rc && n < 1900 && (rc = sql_next(s, e)) == 1) {
+        while (!rc && n < 1900 && (rc = sql_row(s, metrics ? "metric.name" : "param.key", e)) == 1) {
             const char *name = (const char *)sqlite3_column_text(s, 0);
             if (metrics) {
                 str_addf(&sql, ",(SELECT value FROM result x WHERE x.run_id=r.id AND x.metric_id=%lld) ",
@@ -210,7 +210,7 @@ int view_refresh(sqlite3 *q, int64_t experiment, err *e)
             "SELECT e.name,e.view_name,m.sql FROM experiment e LEFT JOIN sqlite_master m ON m.name=e.view_name "
             "AND m.type='view' WHERE e.id=?1",
             "i", experiment);
-        rc = s ? sql_next(s, e) : -1;
+        rc = s ? sql_row(s, "experiment.name", e) : -1;
         if (rc == 1) name = sql_bytes(s, 0, &mem), view = sql_bytes(s, 1, &mem), old = sql_bytes(s, 2, &mem);
         sqlite3_finalize(s);
         if (rc == 1) rc = view ? 0 : choose_name(q, experiment, name, e);

@@ -1,0 +1,260 @@
+/* read_experiment.c - experiments with their rows. */
+#include "lab/results/read_runs.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids of the rows that were frozen to be trained, those that the table leaves out now too, in the order of freezing. */
+typedef struct {
+    size_t n;
+    const int64_t *id;
+} frozen_rows;
+
+static int load_frozen(sqlite3 *q, int64_t experiment, arena *a, frozen_rows *out, err *e)
+{
+    int64_t *ids = NULL;
+    size_t cap = 0;
+    *out = (frozen_rows){0};
+    sqlite3_stmt *s = sql_open(
+        q, e, "SELECT id FROM variant WHERE experiment_id=?1 AND is_base=0 AND not_applicable IS NULL ORDER BY id", "i",
+        experiment);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        ids = grow(ids, &cap, out->n + 1, sizeof *ids);
+        ids[out->n++] = sqlite3_column_int64(s, 0);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    int64_t *kept = arena_alloc(a, (out->n + 1) * sizeof *kept);
+    if (out->n) memcpy(kept, ids, out->n * sizeof *kept);
+    free(ids);
+    out->id = kept;
+    return rc;
+}
+
+/* How many of them were frozen up to and with this one. */
+static size_t place_of(const frozen_rows *f, int64_t variant)
+{
+    size_t low = 0, high = f->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (f->id[middle] <= variant)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *e)
+{
+    sqlite3 *q = l->q;
+    arena *a = l->a;
+    int64_t n = 0;
+    frozen_rows frozen;
+    if (load_frozen(q, experiment, a, &frozen, e) ||
+        sql_int(q, e, &n, "SELECT count(*) FROM table_row WHERE experiment_id=?1", "i", experiment) < 0)
+        return -1;
+    read_row *rows = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *rows);
+    int64_t *variants = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *variants);
+    sqlite3_stmt *s = sql_open(
+        q, e,
+        "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
+        "v.id,v.config_hash,v.exploratory,v.is_base FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE "
+        "t.experiment_id=?1 ORDER BY t.place,t.name",
+        "i", experiment);
+    int rc = s ? 0 : -1;
+    while (!rc && out->n_rows < (size_t)n &&
+           (rc = sql_row(s,
+                         "variant.group_name variant.name variant.change - - - variant.config_json variant.is_base "
+                         "variant.id variant.config_hash variant.exploratory",
+                         e)) == 1) {
+        size_t i = out->n_rows++;
+        rows[i] = (read_row){.group = sql_text(s, 0, a),
+                             .name = sql_text(s, 1, a),
+                             .change = sql_text(s, 2, a),
+                             .same_as = sql_text(s, 3, a),
+                             .paper_row = sql_text(s, 4, a),
+                             .not_applicable = sql_text(s, 5, a),
+                             .config_json = sql_json(s, 6, a),
+                             .config_hash = sql_text(s, 9, a),
+                             .is_base = sqlite3_column_int(s, 7),
+                             .exploratory = sqlite3_column_int(s, 10)};
+        variants[i] = sqlite3_column_int64(s, 8);
+        rows[i].place = sqlite3_column_int(s, 11) ? 0 : place_of(&frozen, variants[i]);
+        size_t first = 0;
+        while (variants[first] != variants[i]) first++;
+        rc = 0;
+        if (first < i)
+            rows[i].runs = rows[first].runs, rows[i].n_runs = rows[first].n_runs;
+        else
+            rc = loading_runs(l, variants[i], &rows[i], e);
+    }
+    sqlite3_finalize(s);
+    out->rows = rows;
+    return rc;
+}
+
+static bool has_metric(const read_experiment *x, const char *name)
+{
+    for (size_t i = 0; i < x->n_rows; i++)
+        for (size_t j = 0; j < x->rows[i].n_runs; j++)
+            for (size_t k = 0; k < x->rows[i].runs[j].n_results; k++)
+                if (same(x->rows[i].runs[j].results[k].metric, name)) return true;
+    return false;
+}
+
+/* Those of which a run has a result, in the order in which the database met them. */
+static int load_metrics(sqlite3 *q, arena *a, read_experiment *out, err *e)
+{
+    const char **names = NULL;
+    size_t cap = 0;
+    sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM metric ORDER BY id", "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_row(s, "metric.name", e)) == 1) {
+        rc = 0;
+        if (!has_metric(out, (const char *)sqlite3_column_text(s, 0))) continue;
+        names = grow(names, &cap, out->n_metrics + 1, sizeof *names);
+        names[out->n_metrics++] = sql_text(s, 0, a);
+    }
+    sqlite3_finalize(s);
+    const char **kept = arena_alloc(a, (out->n_metrics + 1) * sizeof *kept);
+    if (out->n_metrics) memcpy(kept, names, out->n_metrics * sizeof *kept);
+    free(names);
+    out->metrics = kept;
+    return rc;
+}
+
+static int load_experiment(sqlite3 *q, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e)
+{
+    int64_t id = 0;
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT id,name,note,headline,paper_table,created_at,analysis,EXISTS(SELECT 1 FROM "
+                               "experiment r WHERE r.name=x.name||?2),view_name"
+                               " FROM experiment x WHERE archived=0 AND (name IN(?1,?1||?2) OR ?1 IS NULL) ORDER BY "
+                               "name=?1 DESC,name LIKE '%'||?2,"
+                               "created_at DESC,id DESC LIMIT 1",
+                               "ss", name, DB_RECORDED);
+    int rc = s ? sql_row(s, "experiment.id experiment.name - - - experiment.created_at", e) : -1;
+    if (rc == 1) {
+        id = sqlite3_column_int64(s, 0);
+        *out = (read_experiment){.name = sql_text(s, 1, a),
+                                 .note = sql_text(s, 2, a),
+                                 .headline = sql_text(s, 3, a),
+                                 .paper_table = sql_text(s, 4, a),
+                                 .created_at = sql_real(s, 5),
+                                 .analysis = sql_json(s, 6, a),
+                                 .has_recorded = sqlite3_column_int(s, 7),
+                                 .view = sql_text(s, 8, a)};
+    }
+    sqlite3_finalize(s);
+    if (rc != 1) return rc < 0 ? -1 : 1;
+    loading l = {.q = q, .depth = depth, .a = a};
+    rc = load_rows(&l, id, out, e) || load_metrics(q, a, out, e) || older_count(q, out->name, &out->older, e) ? -1 : 0;
+    loading_end(&l);
+    if (!rc && depth == READ_STATS) read_documents(out, a);
+    return rc;
+}
+
+int reader_experiment(reader *r, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e)
+{
+    *out = (read_experiment){0};
+    if (sql_script(r->q, "BEGIN", e)) return -1; /* one consistent view, also while a host writes */
+    int rc = load_experiment(r->q, name, depth, a, out, e);
+    sqlite3_exec(r->q, "ROLLBACK", NULL, NULL, NULL);
+    reader *source = NULL;
+    if (rc == 1 && recorded_open(r, name, &source, e)) return -1;
+    if (source) rc = load_experiment(source->q, name, depth, a, out, e);
+    if (!rc && !out->has_recorded && !has_suffix(out->name, DB_RECORDED))
+        out->has_recorded = recorded_has(r, out->name);
+    return rc;
+}
+
+int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    read_listed *list = NULL;
+    *out = NULL, *n = 0;
+    sqlite3_stmt *s =
+        sql_open(r->q, e,
+                 /* the rows of table_row, but that view would be read whole for each experiment */
+                 "SELECT x.name,x.note,x.paper_table,x.created_at,"
+                 "(SELECT count(*) FROM variant t WHERE t.experiment_id=x.id AND t.archived=0)"
+                 "+(SELECT count(*) FROM alias a CROSS JOIN variant t ON t.id=a.variant_id WHERE t.experiment_id=x.id "
+                 "AND t.archived=0),count(u.id),sum(u.status='queued'),sum(u.status='running'),"
+                 "sum(u.status='done'),sum(u.status='failed'),sum(u.status='killed'),sum(u.status='skipped')"
+                 " FROM experiment x LEFT JOIN variant v ON v.experiment_id=x.id AND v.archived=0"
+                 " LEFT JOIN run u ON u.variant_id=v.id AND u.archived=0 WHERE x.archived=0 GROUP BY x.id"
+                 " ORDER BY x.created_at,x.id",
+                 "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_row(s, "experiment.name - - experiment.created_at", e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        int64_t count[8];
+        for (int i = 0; i < 8; i++) count[i] = sqlite3_column_int64(s, 4 + i);
+        list[(*n)++] =
+            (read_listed){sql_text(s, 0, a), sql_text(s, 1, a), sql_text(s, 2, a), sql_real(s, 3), count[0], count[1],
+                          count[2],          count[3],          count[4],          count[5],       count[6], count[7]};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    if (*n) memcpy(*out, list, *n * sizeof *list);
+    free(list);
+    return rc;
+}
+
+int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    read_away *list = NULL;
+    *out = NULL, *n = 0;
+    sqlite3_stmt *s = sql_open(
+        r->q, e,
+        "SELECT u.id,x.name,t.slurm_job FROM run u JOIN attempt t ON t.run_id=u.id AND t.n=u.attempt JOIN variant v ON "
+        "v.id=u.variant_id JOIN experiment x ON x.id=v.experiment_id WHERE u.status='running' AND u.archived=0 AND "
+        "u.owner LIKE 'slurm/%' AND t.slurm_job IS NOT NULL ORDER BY t.slurm_job,u.id",
+        "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_row(s, "run.id experiment.name", e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = (read_away){sqlite3_column_int64(s, 0), sql_text(s, 1, a), sql_text(s, 2, a)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    if (*n) memcpy(*out, list, *n * sizeof *list);
+    free(list);
+    return rc;
+}
+
+int reader_no_experiment(reader *r, const char *name, err *e)
+{
+    arena a = {0};
+    read_listed *list;
+    size_t n;
+    if (!name) return fail(e, "found no experiments; try `ablate run experiments/quick.ini`");
+    if (reader_list(r, &a, &list, &n, e)) {
+        arena_free(&a);
+        return -1;
+    }
+    const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
+    for (size_t i = 0; i < n; i++) { /* recorded experiments are found without their ending */
+        names[i] = list[i].name;
+        if (has_suffix(names[i], DB_RECORDED) && !has_suffix(name, DB_RECORDED))
+            names[i] = arena_strndup(&a, names[i], strlen(names[i]) - strlen(DB_RECORDED));
+    }
+    const char *near = nearest(name, names, n);
+    if (r->absent && !near)
+        fail(e, "found no experiment \"%s\" among the recorded ones, and no database at %s; `ablate run` creates one",
+             name, r->path);
+    else
+        fail(e, "found no experiment \"%s\"%s%s%s", name,
+             near ? "; did you mean \"" : "; `ablate ls` lists the experiments", near ? near : "", near ? "\"?" : "");
+    arena_free(&a);
+    return -1;
+}
+
+const char *read_origin(const read_run *run)
+{
+    return run->foreign ? " (imported)" : run->recorded ? " (recorded)" : "";
+}

@@ -1,0 +1,278 @@
+/* read_runs.c - runs with their results, of a row and by id. */
+#include "lab/results/read_runs.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN_STATE                                                                                                      \
+    "r.id,r.seed,r.status,r.recorded,r.attempt,r.generation,r.step,r.total_steps,r.queued_at,r.started_at,"            \
+    "r.ended_at,r.owner,"
+#define RUN_COLUMNS                                                                                                    \
+    RUN_STATE                                                                                                          \
+    "a.error,a.log_path,a.host,a.device,a.git_commit,a.exit_code,a.term_signal,a.parameters,a.flops_step,"             \
+    "a.tokens_second,a.peak_memory,a.plugins_json,"                                                                    \
+    "(SELECT value FROM tag WHERE run_id=r.id AND tag='check_failed'),"                                                \
+    "(SELECT group_concat(replace(path,rtrim(path,replace(path,'/','')),'')||' '||sha256) FROM artifact"               \
+    " WHERE run_id=r.id AND kind='references')"                                                                        \
+    ",(SELECT value FROM tag WHERE run_id=r.id AND tag='" DB_LOADED "')"                                               \
+    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='core_seconds')"                                  \
+    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='future_seen')"                                   \
+    " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)"
+/* What a live view shows, a row for each result: an attempt's row, which is long, is read only for its error. */
+#define RUN_COLUMNS_BRIEF                                                                                              \
+    RUN_STATE                                                                                                          \
+    "CASE r.status WHEN 'failed' THEN (SELECT error FROM attempt WHERE run_id=r.id ORDER BY n DESC LIMIT 1) END"       \
+    ",x.metric_id,m.name,x.value FROM run r LEFT JOIN result x ON x.run_id=r.id LEFT JOIN metric m ON "                \
+    "m.id=x.metric_id"
+#define RUN_NEVER_NULL "run.id run.seed run.status run.recorded run.attempt run.generation - - run.queued_at"
+
+void loading_end(loading *l)
+{
+    sqlite3_finalize(l->runs);
+    sqlite3_finalize(l->results);
+    free(l->names);
+}
+
+/* Again from the start, for another id. */
+static int again(loading *l, sqlite3_stmt *s, int64_t id, err *e)
+{
+    sqlite3_reset(s);
+    return sqlite3_bind_int64(s, 1, id) == SQLITE_OK ? 0 : sql_fail(l->q, e, "binding a statement");
+}
+
+static int load_result(const loading *l, read_run *run, read_result *x, err *e)
+{
+    sqlite3_stmt *s = l->results;
+    arena *a = l->a;
+    *x = (read_result){.metric = sql_text(s, 0, a),
+                       .how = sql_text(s, 1, a),
+                       .value = sql_real(s, 2),
+                       .direction = sql_text(s, 3, a),
+                       .signature = sql_text(s, 4, a),
+                       .step = sql_whole(s, 5),
+                       .unit = sql_text(s, 7, a),
+                       .aggregation = sql_text(s, 8, a),
+                       .counts = sql_text(s, 9, a)};
+    if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
+        stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
+        return fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
+    return 0;
+}
+
+static int load_results(loading *l, read_run *run, err *e)
+{
+    read_result *list = NULL;
+    size_t cap = 0;
+    int rc = 0;
+    if (!l->results) {
+#define RESULTS(STATS)                                                                                                 \
+    "SELECT m.name,x.checkpoint,x.value,m.direction,x.signature,x.step," STATS ",x.unit,x.aggregation,(SELECT value "  \
+    "FROM tag t WHERE t.run_id=x.run_id AND t.tag='documents '||m.name) FROM result x JOIN metric m ON "               \
+    "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
+        l->results = sql_open(l->q, e, l->depth == READ_STATS ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
+#undef RESULTS
+        if (!l->results) return -1;
+    } else if (again(l, l->results, run->id, e)) {
+        return -1;
+    }
+    while (!rc && (rc = sql_row(l->results, "metric.name result.checkpoint", e)) == 1) {
+        list = grow(list, &cap, run->n_results + 1, sizeof *list);
+        rc = load_result(l, run, &list[run->n_results++], e);
+    }
+    read_result *kept = arena_alloc(l->a, (run->n_results + 1) * sizeof *kept);
+    if (run->n_results) memcpy(kept, list, run->n_results * sizeof *kept);
+    free(list);
+    run->results = kept;
+    return rc;
+}
+
+static int load_state(sqlite3_stmt *s, arena *a, read_run *out, err *e)
+{
+    *out = (read_run){.id = sqlite3_column_int64(s, 0),
+                      .seed = sqlite3_column_int64(s, 1),
+                      .recorded = sqlite3_column_int(s, 3) > 0,
+                      .foreign = sqlite3_column_int(s, 3) == 2,
+                      .attempts = sqlite3_column_int64(s, 4),
+                      .generation = sqlite3_column_int64(s, 5),
+                      .step = sql_whole(s, 6),
+                      .total_steps = sql_whole(s, 7),
+                      .queued_at = sql_real(s, 8),
+                      .started_at = sql_real(s, 9),
+                      .ended_at = sql_real(s, 10),
+                      .owner = sql_text(s, 11, a),
+                      .error = sql_lines(s, 12, a),
+                      .exit_code = -1,
+                      .signal = -1,
+                      .parameters = NAN,
+                      .flops_step = NAN,
+                      .tokens_second = NAN,
+                      .peak_memory = NAN,
+                      .core_seconds = NAN,
+                      .future_seen = NAN};
+    return sql_status(s, 2, &out->status, e);
+}
+
+/* One that never began has no results. */
+static bool may_have_results(const read_run *run) { return run->attempts || run->recorded; }
+
+/* A run from a statement that selects RUN_COLUMNS. */
+static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
+{
+    arena *a = l->a;
+    if (load_state(s, a, run, e)) return -1;
+    run->log_path = sql_bytes(s, 13, a);
+    run->host = sql_text(s, 14, a);
+    run->device = sql_text(s, 15, a);
+    run->git_commit = sql_text(s, 16, a);
+    run->exit_code = sql_whole(s, 17);
+    run->signal = sql_whole(s, 18);
+    run->parameters = sql_real(s, 19);
+    run->flops_step = sql_real(s, 20);
+    run->tokens_second = sql_real(s, 21);
+    run->peak_memory = sql_real(s, 22);
+    run->plugins_json = sql_json(s, 23, a);
+    run->check_failed = sql_text(s, 24, a);
+    run->references = sql_text(s, 25, a);
+    run->plugins_loaded = sql_json(s, 26, a);
+    run->core_seconds = sql_real(s, 27);
+    run->future_seen = sql_real(s, 28);
+    return may_have_results(run) ? load_results(l, run, e) : 0;
+}
+
+/* The text of column i, one copy for all runs of the load: there are few metrics, and many results. */
+static const char *shared_name(loading *l, int i)
+{
+    const char *text = (const char *)sqlite3_column_text(l->runs, i);
+    for (size_t k = 0; k < l->n_names; k++)
+        if (same(l->names[k], text)) return l->names[k];
+    l->names = grow(l->names, &l->cap, l->n_names + 1, sizeof *l->names);
+    return l->names[l->n_names++] = sql_bytes(l->runs, i, l->a);
+}
+
+/* A run's first row from RUN_COLUMNS_BRIEF, or a further result of it. */
+static int load_brief(loading *l, read_run **list, size_t *cap, read_row *row, err *e)
+{
+    enum { METRIC_ID = 13, METRIC, VALUE };
+    sqlite3_stmt *s = l->runs;
+    read_run *run = row->n_runs ? &(*list)[row->n_runs - 1] : NULL;
+    if (!run || run->id != sqlite3_column_int64(s, 0)) {
+        *list = grow(*list, cap, row->n_runs + 1, sizeof **list);
+        run = &(*list)[row->n_runs++];
+        if (load_state(s, l->a, run, e)) return -1;
+    }
+    if (sqlite3_column_type(s, METRIC_ID) == SQLITE_NULL || !may_have_results(run)) return 0;
+    if (sql_known(s, METRIC, "metric.name", e)) return -1;
+    if (!(run->n_results & (run->n_results - 1))) { /* 0, 1, 2, 4 ...: there is no room left */
+        read_result *wider = arena_alloc(l->a, (run->n_results ? 2 * run->n_results : 1) * sizeof *wider);
+        if (run->n_results) memcpy(wider, run->results, run->n_results * sizeof *wider);
+        run->results = wider;
+    }
+    ((read_result *)run->results)[run->n_results++] =
+        (read_result){.metric = shared_name(l, METRIC), .value = sql_real(s, VALUE), .step = -1};
+    return 0;
+}
+
+int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
+{
+    read_run *list = NULL;
+    size_t cap = 0;
+    bool brief = l->depth == READ_BRIEF;
+    int rc = 0;
+    if (!l->runs) {
+#define RUNS(COLUMNS) "SELECT " COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed"
+        l->runs = sql_open(l->q, e, brief ? RUNS(RUN_COLUMNS_BRIEF) ",x.metric_id" : RUNS(RUN_COLUMNS), "i", variant);
+#undef RUNS
+        if (!l->runs) return -1;
+    } else if (again(l, l->runs, variant, e)) {
+        return -1;
+    }
+    while (!rc && (rc = sql_row(l->runs, RUN_NEVER_NULL, e)) == 1) {
+        if (brief) {
+            rc = load_brief(l, &list, &cap, row, e);
+            continue;
+        }
+        list = grow(list, &cap, row->n_runs + 1, sizeof *list);
+        rc = load_run(l, l->runs, &list[row->n_runs++], e);
+    }
+    read_run *kept = arena_alloc(l->a, (row->n_runs + 1) * sizeof *kept);
+    if (row->n_runs) memcpy(kept, list, row->n_runs * sizeof *kept);
+    free(list);
+    row->runs = kept;
+    return rc;
+}
+
+static int load_pairs(sqlite3 *q, const char *sql, const char *names, bool paths, int64_t run, arena *a,
+                      const read_pair **out, size_t *n, err *e)
+{
+    read_pair *list = NULL;
+    size_t cap = 0;
+    *n = 0;
+    sqlite3_stmt *s = sql_open(q, e, sql, "i", run);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_row(s, names, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = (read_pair){sql_text(s, 0, a), paths ? sql_bytes(s, 1, a) : sql_text(s, 1, a)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    read_pair *kept = arena_alloc(a, (*n + 1) * sizeof *kept);
+    if (*n) memcpy(kept, list, *n * sizeof *kept);
+    free(list);
+    *out = kept;
+    return rc;
+}
+
+/* The last attempt's columns that are known, by name. */
+static int load_fields(sqlite3 *q, int64_t run, arena *a, read_detail *out, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e, "SELECT * FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1", "i", run);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        int columns = sqlite3_column_count(s);
+        read_pair *list = arena_alloc(a, (size_t)columns * sizeof *list);
+        for (int i = 1; i < columns; i++)
+            if (sqlite3_column_type(s, i) != SQLITE_NULL)
+                list[out->n_fields++] = (read_pair){arena_strdup(a, sqlite3_column_name(s, i)), sql_lines(s, i, a)};
+        out->fields = list;
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
+{
+    int64_t attempts = 0;
+    *out = (read_detail){0};
+    if (recorded_of_run(r, run, &r, e)) return -1;
+    sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
+    int rc = s ? sql_row(s, RUN_NEVER_NULL, e) : -1;
+    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
+    loading l = {.q = r->q, .depth = READ_VALUES, .a = a};
+    if (rc == 1) rc = load_run(&l, s, &out->run, e);
+    loading_end(&l);
+    sqlite3_finalize(s);
+    if (rc) return -1;
+    s = sql_open(r->q, e,
+                 "SELECT x.name,v.name,v.config_json FROM run r JOIN variant v ON v.id=r.variant_id JOIN "
+                 "experiment x ON"
+                 " x.id=v.experiment_id WHERE r.id=?1",
+                 "i", run);
+    rc = s ? sql_row(s, "experiment.name variant.name variant.config_json", e) : -1;
+    if (rc == 1) {
+        out->experiment = sql_text(s, 0, a);
+        out->row = sql_text(s, 1, a);
+        out->config_json = sql_json(s, 2, a);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    if (rc || sql_int(r->q, e, &attempts, "SELECT count(*) FROM attempt WHERE run_id=?1", "i", run) < 0) return -1;
+    out->n_attempts = (size_t)attempts;
+    if (load_fields(r->q, run, a, out, e) ||
+        load_pairs(r->q, "SELECT kind,path FROM artifact WHERE run_id=?1 ORDER BY kind,path",
+                   "artifact.kind artifact.path", true, run, a, &out->artifacts, &out->n_artifacts, e) ||
+        load_pairs(r->q, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag", "tag.tag",
+                   false, run, a, &out->tags, &out->n_tags, e))
+        return -1;
+    return 0;
+}
