@@ -1,33 +1,19 @@
 /* bench_host.c - ablate bench host: the host and its database at the size of a large cluster's work, with simulated
  * workers. Their events take the real path: lines of text that the launcher's own functions read and record. */
 #include "cli/bench.h"
+#include "cli/bench_host.h"
 #include "cli/options.h"
-#include "lab/launch/internal.h"
 #include "lab/report/table.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct {
-    const char *folder;
-    int64_t runs, points, workers, events, rows, seeds;
-} host_options;
+enum { RUNS_OF_ONE = 1000, SENTENCES = 1000 };
 
-enum { RUNS_OF_ONE = 1000, LEASE = 3600, SENTENCES = 1000 };
+double bench_value(int64_t run, int64_t step) { return 5 + (double)((run * 7919 + step * 104729) % 1000003) / 1e5; }
 
-typedef struct {
-    const host_options *o;
-    db *d;
-    char *path;
-    launcher *l;
-    launch_result result;
-    launch_options launch;
-} bench;
-
-static double value_of(int64_t run, int64_t step) { return 5 + (double)((run * 7919 + step * 104729) % 1000003) / 1e5; }
-
-/* Creates an experiment of rows x seeds queued runs. *ids: their ids; the caller frees. */
-static int make(bench *b, const char *name, size_t rows, size_t seeds, int64_t **ids, err *e)
+int bench_make(bench *b, const char *name, size_t rows, size_t seeds, int64_t **ids, err *e)
 {
     arena a = {0};
     db_row_spec *row = arena_alloc(&a, rows * sizeof *row);
@@ -53,9 +39,9 @@ static int make(bench *b, const char *name, size_t rows, size_t seeds, int64_t *
     return bad;
 }
 
-static int claim(bench *b, const char *name, const int64_t *id, db_claim *out, err *e)
+int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, err *e)
 {
-    int got = db_claim_next(b->d, name, id, 1, b->l->owner, LEASE, out, e);
+    int got = db_claim_next(b->d, name, id, 1, b->l->owner, BENCH_LEASE, out, e);
     return got == 1 ? 0 : got < 0 ? -1 : fail(e, "%s: found no run left to claim", name);
 }
 
@@ -67,13 +53,13 @@ static int measure_events(bench *b, double *per_second, err *e)
     size_t n = (size_t)o->workers;
     int64_t *ids = NULL, told = 0;
     worker *w = xcalloc(n, sizeof *w);
-    int bad = make(b, "events", n, 1, &ids, e);
-    for (size_t i = 0; i < n && !bad; i++) w[i].fd = -1, bad = claim(b, "events", &ids[i], &w[i].claim, e);
+    int bad = bench_make(b, "events", n, 1, &ids, e);
+    for (size_t i = 0; i < n && !bad; i++) w[i].fd = -1, bad = bench_claim(b, "events", &ids[i], &w[i].claim, e);
     double start = ticks();
     for (int64_t step = 0; told < o->events && !bad; step += TOGETHER)
         for (size_t i = 0; i < n && !bad; i++) {
             for (int64_t k = step + 1; k <= step + TOGETHER; k++, told++)
-                str_addf(&w[i].buffer, "point\ttrain_PPL\t%lld\t%.17g\n", (long long)k, value_of((int64_t)i, k));
+                str_addf(&w[i].buffer, "point\ttrain_PPL\t%lld\t%.17g\n", (long long)k, bench_value((int64_t)i, k));
             bad = launch_take_events(b->l, &w[i], e);
         }
     *per_second = (double)told / (ticks() - start);
@@ -95,13 +81,13 @@ static int measure_runs(bench *b, double *per_second, double *claims_second, err
         int64_t *ids = NULL, left = o->runs - done, n = left < RUNS_OF_ONE ? left : RUNS_OF_ONE;
         char name[32];
         snprintf(name, sizeof name, "runs%lld", (long long)x);
-        bad = make(b, name, (size_t)((n + 9) / 10), 10, &ids, e);
+        bad = bench_make(b, name, (size_t)((n + 9) / 10), 10, &ids, e);
         for (int64_t i = 0; i < n && !bad; i++, done++) {
             db_claim c;
             double t = ticks();
-            if ((bad = claim(b, name, &ids[i], &c, e))) break;
+            if ((bad = bench_claim(b, name, &ids[i], &c, e))) break;
             claiming += ticks() - t;
-            for (int64_t k = 0; k < o->points; k++) p[k] = (db_point){"train_PPL", k * 50, value_of(done, k)};
+            for (int64_t k = 0; k < o->points; k++) p[k] = (db_point){"train_PPL", k * 50, bench_value(done, k)};
             bad = db_points(b->d, &c, p, (size_t)o->points, e) || db_finish(b->d, &c, DB_DONE, 0, -1, NULL, e);
             db_claim_free(&c);
         }
@@ -119,18 +105,18 @@ static int fill_table(bench *b, err *e)
     const host_options *o = b->o;
     int64_t *ids = NULL, n = o->rows * o->seeds;
     double *stats = xcalloc(SENTENCES * 10, sizeof *stats);
-    int bad = make(b, "wide", (size_t)o->rows, (size_t)o->seeds, &ids, e);
+    int bad = bench_make(b, "wide", (size_t)o->rows, (size_t)o->seeds, &ids, e);
     for (int64_t i = 0; i < n && !bad; i++) {
         db_claim c;
-        if ((bad = claim(b, "wide", &ids[i], &c, e))) break;
-        for (int64_t k = 0; k < SENTENCES; k++) stats[2 * k] = value_of(i, k), stats[2 * k + 1] = 20;
+        if ((bad = bench_claim(b, "wide", &ids[i], &c, e))) break;
+        for (int64_t k = 0; k < SENTENCES; k++) stats[2 * k] = bench_value(i, k), stats[2 * k + 1] = 20;
         db_result ppl = {.metric = "PPL",
                          .direction = "min",
                          .signature = "exp(nll/token), EOS counted, dev",
-                         .value = value_of(i, 0),
+                         .value = bench_value(i, 0),
                          .how = "last",
                          .stats = {SENTENCES, 2, stats}};
-        db_result f = {.metric = "acc", .direction = "max", .value = 100 / value_of(i, 1), .how = "last"};
+        db_result f = {.metric = "acc", .direction = "max", .value = 100 / bench_value(i, 1), .how = "last"};
         bad = db_put_result(b->d, &c, &ppl, e) || db_put_result(b->d, &c, &f, e) ||
               db_finish(b->d, &c, DB_DONE, 0, -1, NULL, e);
         db_claim_free(&c);
@@ -162,7 +148,8 @@ static int measure_all(bench *b, const char *program, err *e)
 {
     const host_options *o = b->o;
     double events, points, claims, before;
-    if (fill_table(b, e)) return -1;
+    bench_frame frame;
+    if (bench_watch(b, &frame, e) || fill_table(b, e)) return -1;
     double first = seconds_of(program, "table wide", b->path, e), table = seconds_of(program, "table wide", b->path, e);
     if (measure_events(b, &events, e)) return -1;
     db_close(b->d); /* its log is written back: the file's size counts */
@@ -184,7 +171,10 @@ static int measure_all(bench *b, const char *program, err *e)
     print_number("table_first_seconds", first, false);
     print_number("table_seconds", table, false);
     print_number("ls_seconds", ls, false);
-    print_number("ls_runs_seconds", ls_one, true);
+    print_number("ls_runs_seconds", ls_one, false);
+    printf("\"watched\":%lld,", (long long)o->watched);
+    print_number("watch_frame_seconds", frame.clock, false);
+    print_number("watch_frame_processor_seconds", frame.processor, true);
     return 0;
 }
 
@@ -193,6 +183,11 @@ static int host(const invocation *c, void *options)
     err e = {0};
     bench b = {.o = options};
     char *folder = xprintf("%s/ablate-bench-XXXXXX", b.o->folder);
+    if (b.o->keep && file_exists(b.o->keep)) {
+        fail(&e, "%s: found a file there, expected none", b.o->keep);
+        free(folder);
+        return call_failed(c, &e);
+    }
     if (!mkdtemp(folder)) {
         fail(&e, "%s: cannot create a folder there", b.o->folder);
         free(folder);
@@ -206,6 +201,8 @@ static int host(const invocation *c, void *options)
     b.l->d = b.d = db_open(&(db_options){.path = b.path}, &e);
     int bad = !b.d || measure_all(&b, c->p.program, &e);
     db_close(b.d);
+    if (!bad && b.o->keep && rename(b.path, b.o->keep))
+        bad = fail(&e, "%s: %s (it must be on the file system of --folder)", b.o->keep, strerror(errno));
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     for (size_t i = 0; i < LENGTH(endings); i++) {
         char *file = xprintf("%s%s", b.path, endings[i]);
@@ -220,16 +217,25 @@ static int host(const invocation *c, void *options)
 }
 
 #define AT(field) offsetof(host_options, field)
-static const host_options defaults = {
-    .folder = "/tmp", .runs = 100000, .points = 1000, .workers = 1000, .events = 1000000, .rows = 300, .seeds = 10};
+static const host_options defaults = {.folder = "/tmp",
+                                      .runs = 100000,
+                                      .points = 1000,
+                                      .workers = 1000,
+                                      .events = 1000000,
+                                      .rows = 300,
+                                      .seeds = 10,
+                                      .watched = 10000};
 static const option options[] = {
     {"--folder", "FOLDER", "folder for the temporary database [/tmp]", OPTION_TEXT, AT(folder)},
+    {"--keep", "FILE", "keep the database as this file, such as for bench/serve.py", OPTION_TEXT, AT(keep)},
     {"--runs", "N", "runs with complete curves [100000]", OPTION_COUNT, AT(runs), 1, 1e8},
     {"--points", "N", "points per curve [1000]", OPTION_COUNT, AT(points), 1, 1e6},
     {"--workers", "N", "simulated workers that send events at the same time [1000]", OPTION_COUNT, AT(workers), 1, 1e6},
     {"--events", "N", "total number of events [1000000]", OPTION_COUNT, AT(events), 1, 1e9},
     {"--rows", "N", "rows of the table [300]", OPTION_COUNT, AT(rows), 1, 1e6},
     {"--seeds", "N", "seeds of each row [10]", OPTION_COUNT, AT(seeds), 1, 1e6},
+    {"--watched", "N", "runs of an experiment that `ablate watch` shows, nine tenths done [10000]", OPTION_COUNT,
+     AT(watched), 10, 1e6},
     {0}};
 const command bench_host_command = {
     .name = "bench host",

@@ -31,22 +31,6 @@ static void measure(const watch_options *o, watch_view *v)
     v->color = !o->once && isatty(1) && (!plain || !*plain);
 }
 
-static int draw(const invocation *c, const watch_view *v, str *out, size_t *wrong, err *e)
-{
-    arena a = {0};
-    read_experiment x;
-    reader *r = reader_open(&c->p.db, e);
-    const char *name = c->n_words ? c->word[0] : NULL;
-    int rc = r ? reader_experiment(r, name, READ_BRIEF, &a, &x, e) : -1;
-    if (rc == 1)
-        rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists the experiments", name ? " \"" : "",
-                  name ? name : "", name ? "\"" : "");
-    if (!rc) rc = watch_frame(r, &x, v, now(), out, wrong, e);
-    reader_close(r);
-    arena_free(&a);
-    return rc;
-}
-
 /* Waits for a key or the next frame. False: q, or the end of the input. */
 static bool wait_key(double seconds, watch_view *v)
 {
@@ -64,6 +48,8 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     struct termios before, raw;
     watch_view v = {0};
     int rc = 0;
+    watch_source *w = watch_open(&c->p.db, c->n_words ? c->word[0] : NULL, e);
+    if (!w) return -1;
     bool terminal = !tcgetattr(0, &before);
     struct sigaction act = {.sa_handler = ask_stop};
     sigaction(SIGINT, &act, NULL);
@@ -79,7 +65,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
         size_t wrong;
         measure(o, &v);
         double began = ticks();
-        rc = draw(c, &v, &frame, &wrong, e);
+        rc = watch_draw(w, &v, now(), &frame, &wrong, e);
         if (c->verbosity > 0) str_addf(&frame, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         fputs("\033[H", stdout);
         for (const char *p = str_text(&frame); *p;) { /* each line is cleared to its end */
@@ -95,6 +81,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     fputs("\033[?25h\033[?1049l", stdout);
     fflush(stdout);
     if (terminal) tcsetattr(0, TCSANOW, &before);
+    watch_close(w);
     return rc;
 }
 
@@ -111,7 +98,9 @@ static int watch(const invocation *c, void *options)
         once.once = true;
         measure(&once, &v);
         double began = ticks();
-        rc = draw(c, &v, &frame, &wrong, &e);
+        watch_source *w = watch_open(&c->p.db, c->n_words ? c->word[0] : NULL, &e);
+        rc = w ? watch_draw(w, &v, now(), &frame, &wrong, &e) : -1;
+        watch_close(w);
         if (!rc) fputs(str_text(&frame), stdout);
         if (c->verbosity > 0) fprintf(stderr, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         str_free(&frame);

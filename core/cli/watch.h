@@ -12,6 +12,15 @@ typedef struct {
 /* Appends the experiment's state as at most v->lines lines, at most v->columns wide. `r` provides the curves. *wrong:
  * runs that failed, diverged, or look as if they go wrong (lab/launch/care.h). */
 int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, size_t *wrong, err *e);
+
+/* What a live view keeps between frames: the connection, and the experiment, which is read again when the database has
+ * changed. (watch_source.c) */
+typedef struct watch_source watch_source;
+/* name: NULL: the experiment frozen last. NULL and a message: no database. */
+watch_source *watch_open(const db_options *o, const char *name, err *e);
+void watch_close(watch_source *w); /* NULL is fine */
+/* A frame of the database as it is now. */
+int watch_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e);
 /* The number of bytes of at most `columns` UTF-8 characters. */
 size_t watch_fitting(const char *s, size_t columns);
 #endif

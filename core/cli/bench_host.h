@@ -1,0 +1,34 @@
+/* bench_host.h - shared by the measurements of `ablate bench host`. */
+#ifndef ABLATE_BENCH_HOST_H
+#define ABLATE_BENCH_HOST_H
+#include "lab/launch/internal.h"
+
+typedef struct {
+    const char *folder, *keep;
+    int64_t runs, points, workers, events, rows, seeds, watched;
+} host_options;
+
+enum { BENCH_LEASE = 3600 }; /* seconds */
+
+typedef struct {
+    const host_options *o;
+    db *d;
+    char *path;
+    launcher *l;
+    launch_result result;
+    launch_options launch;
+} bench;
+
+/* Creates an experiment of rows x seeds queued runs. *ids: their ids; the caller frees. */
+int bench_make(bench *b, const char *name, size_t rows, size_t seeds, int64_t **ids, err *e);
+/* Claims this run, or queued ones of the experiment if id is NULL. */
+int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, err *e);
+double bench_value(int64_t run, int64_t step); /* of a simulated curve */
+
+typedef struct {
+    double clock, processor; /* seconds a frame: median; mean of user and system time */
+} bench_frame;
+/* Frames of `ablate watch` over o->watched runs, of which nine tenths are done and some under way; an event of one of
+ * these is recorded before each frame. (bench_watch.c) */
+int bench_watch(bench *b, bench_frame *out, err *e);
+#endif
