@@ -33,8 +33,9 @@ static int report(const invocation *c, void *options)
                         : "expected -o FILE.html to write the page, or --serve to show it in a browser");
         return call_usage(c, &e);
     }
+    if (o->serve) return serve_page(&c->p.db, name, (int)o->port, &e), call_failed(c, &e);
     reader *r = reader_open_any(&c->p.db, &e);
-    int rc = !r ? -1 : o->serve ? serve_page(r, name, (int)o->port, &e) : write_page(c, r, name, o->out, &e);
+    int rc = r ? write_page(c, r, name, o->out, &e) : -1;
     reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }

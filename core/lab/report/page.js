@@ -88,7 +88,7 @@
     choose(main);
   }
 
-  /* Served by `ablate report --serve`: asks for the database's version and takes the new page when it changed. */
+  /* Served by `ablate report --serve`: asks for the state and takes the new page when it changed. */
   async function follow(state) {
     const live = document.getElementById('live');
     for (;;) {

@@ -1,37 +1,57 @@
-/* serve.c - a small HTTP server: GET / is the page, GET /state a word that changes with the database. Up to MOST
+/* serve.c - a small HTTP server: GET / is the page, GET /state the word that stands in it, another one for each page.
+ * The page of a large sweep takes seconds to make: a child makes it (page_build.c) while requests are answered with the
+ * last one. They wait until it has been under way for GRACE, in which that of a small sweep is made. Up to MOST
  * connections wait side by side, each for at most PATIENCE, and each is closed after its answer; one more closes the
  * oldest. Requests whose Host is not this machine are rejected: another site's page could otherwise read the results
  * through the visitor's browser (DNS rebinding). */
 #include "lab/report/serve.h"
-#include "lab/report/page.h"
+#include "lab/report/page_build.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST = 128, MOST_REQUEST = 8192, PATIENCE = 5 }; /* connections; bytes; seconds for one request or answer */
+static const double GRACE = 0.05;                       /* seconds that a page may take for an answer to wait for it */
 
 typedef struct {
     int fd;
     double until; /* ticks() */
     char request[MOST_REQUEST + 1];
     size_t n;    /* bytes of the request so far */
+    double held; /* the request is whole and waits for the new page until then; 0: it does not */
     str out;     /* the answer; empty while the request is read */
     size_t sent; /* bytes of it */
 } connection;
 
+/* What the file system says of the database and its log; another process that writes changes it. */
 typedef struct {
-    reader *r;
+    struct {
+        ino_t file;
+        off_t size;
+        struct timespec written;
+    } of[2];
+} trace;
+
+typedef struct {
+    const db_options *o;
     const char *name;
     int port;
     double started;
+    page_build build;
+    double rests; /* no new page before then: making pages takes half a core at most */
     str page;
-    char state[64]; /* what the page shows */
+    err why;        /* there is no page */
+    int64_t number; /* of the page; the one under way has the next */
+    trace shown;    /* before the page was begun, or the one under way */
+    bool settled;   /* nothing had been written for a moment then: the next write shows in the trace */
 } server;
 
 static int listen_on(int *port, err *e)
@@ -90,59 +110,131 @@ static bool host_is_here(const char *request, int port)
     return false;
 }
 
-static int state_now(server *s, char out[64], err *e)
+static void state_of(const server *s, int64_t number, char out[64])
 {
-    int64_t version = reader_version(s->r, e);
-    snprintf(out, 64, "%.0f-%lld", s->started, (long long)version);
-    return version < 0 ? -1 : 0;
+    snprintf(out, 64, "%.0f-%lld", s->started, (long long)number);
 }
 
-/* Rebuilds the page if the database has changed. */
-static int renew(server *s, err *e)
+/* Times of files come in ticks of a few milliseconds: two writes in one tick may look like one. */
+static trace look(const server *s, bool *settled)
 {
-    char now[64];
-    if (state_now(s, now, e)) return -1;
-    if (s->page.n && same(now, s->state)) return 0;
-    str_clear(&s->page);
-    if (page_print(s->r, s->name, now, &s->page, e)) {
-        str_clear(&s->page);
-        return -1;
+    static const char *const endings[] = {"", "-wal"};
+    const double moment = 0.1;
+    double time = now();
+    trace t;
+    memset(&t, 0, sizeof t); /* the gaps too: traces are compared as bytes */
+    *settled = true;
+    for (size_t i = 0; i < LENGTH(endings); i++) {
+        struct stat st;
+        char *path = xprintf("%s%s", s->o->path, endings[i]);
+        if (!stat(path, &st)) {
+            t.of[i].file = st.st_ino, t.of[i].size = st.st_size, t.of[i].written = st.st_mtim;
+            if (fabs(time - (double)st.st_mtim.tv_sec - (double)st.st_mtim.tv_nsec * 1e-9) < moment) *settled = false;
+        }
+        free(path);
     }
-    memcpy(s->state, now, sizeof now);
-    return 0;
+    return t;
+}
+
+static int start_build(server *s, err *e)
+{
+    char state[64];
+    s->shown = look(s, &s->settled);
+    state_of(s, s->number + 1, state);
+    return page_build_start(&s->build, s->o, s->name, state, e);
+}
+
+/* Takes the page that is under way, if it is whole. */
+static bool take_page(server *s, bool wait)
+{
+    double began = s->build.began;
+    err e = {0};
+    if (!page_build_take(&s->build, wait, &s->page, &e)) return false;
+    s->why = e;
+    s->number++;
+    s->rests = 2 * ticks() - began;
+    return true;
+}
+
+/* Is the page the database's, as far as can be known now? Else a new one is under way, or comes later. */
+static bool is_new(server *s)
+{
+    err e = {0};
+    bool settled;
+    trace t = look(s, &settled);
+    if (s->build.pid) return false;
+    if (s->settled && !memcmp(&t, &s->shown, sizeof t) && !s->why.text[0]) return true;
+    if (ticks() < s->rests) return false;
+    if (start_build(s, &e)) str_clear(&s->page), s->why = e;
+    return !s->build.pid;
+}
+
+static bool is_get(const char *request) { return !strncmp(request, "GET ", 4); }
+
+static size_t path_of(const char *request, const char **at)
+{
+    size_t method = strcspn(request, " \r");
+    *at = request + method + (request[method] == ' ');
+    return strcspn(*at, " ?\r");
+}
+
+/* Asks for what the page says. */
+static bool is_of_page(const char *request, bool *state)
+{
+    const char *at;
+    size_t n = path_of(request, &at);
+    *state = n == 6 && !strncmp(at, "/state", 6);
+    return is_get(request) && (*state || (n == 1 && *at == '/'));
 }
 
 static void answer_request(server *s, connection *to)
 {
-    const char *request = to->request;
-    char now[64];
-    err e = {0};
-    size_t method = strcspn(request, " \r"), path = strcspn(request + method + (request[method] == ' '), " ?\r");
-    const char *at = request + method + (request[method] == ' ');
-    if (!host_is_here(request, s->port))
+    char word[64];
+    bool state;
+    to->held = 0;
+    if (!host_is_here(to->request, s->port)) {
         answer_text(to, "403 Forbidden", "this server only answers http://127.0.0.1 and http://localhost\n");
-    else if (method != 3 || strncmp(request, "GET", 3))
+    } else if (!is_get(to->request)) {
         answer_text(to, "405 Method Not Allowed", "GET alone\n");
-    else if (path == 1 && !renew(s, &e))
-        answer(to, "200 OK", "text/html", s->page.s, s->page.n);
-    else if (path == 6 && !strncmp(at, "/state", 6) && !state_now(s, now, &e))
-        answer_text(to, "200 OK", now);
-    else if (e.text[0])
-        answer_text(to, "500 Internal Server Error", e.text);
-    else
+    } else if (!is_of_page(to->request, &state)) {
         answer_text(to, "404 Not Found", "only / and /state exist\n");
+    } else if (state) {
+        state_of(s, s->number, word);
+        answer_text(to, "200 OK", word);
+    } else if (s->why.text[0]) {
+        answer_text(to, "500 Internal Server Error", s->why.text);
+    } else {
+        answer(to, "200 OK", "text/html", s->page.s, s->page.n);
+    }
+}
+
+/* A whole request: answered now, or held while a page that its answer needs is made. */
+static void take_request(server *s, connection *c)
+{
+    bool state;
+    bool waits = is_of_page(c->request, &state) && host_is_here(c->request, s->port) && !is_new(s) && s->build.pid &&
+                 ticks() < s->build.began + GRACE;
+    if (waits)
+        c->held = s->build.began + GRACE;
+    else
+        answer_request(s, c);
 }
 
 /* Reads what has come, or sends what can go. False: the connection is over. */
 static bool go_on(server *s, connection *c)
 {
+    if (c->held) { /* nothing more is read from it; it may have hung up */
+        char more;
+        return recv(c->fd, &more, 1, MSG_DONTWAIT | MSG_PEEK) != 0;
+    }
     if (!c->out.n) {
         ssize_t got = recv(c->fd, c->request + c->n, MOST_REQUEST - c->n, MSG_DONTWAIT);
         if (got < 0) return errno == EAGAIN || errno == EINTR;
         if (!got) return false;
         c->request[c->n += (size_t)got] = 0;
         if (!strstr(c->request, "\r\n\r\n")) return c->n < MOST_REQUEST;
-        answer_request(s, c);
+        take_request(s, c);
+        if (c->held) return true;
     }
     ssize_t sent = send(c->fd, c->out.s + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) return errno == EAGAIN || errno == EINTR;
@@ -167,39 +259,56 @@ static int take_connection(int at, connection *c, size_t *n)
     return 0;
 }
 
+/* Answers the requests that wait for a page and need not wait longer. */
+static void answer_held(server *s, connection *c, size_t n)
+{
+    if (s->build.pid) take_page(s, false);
+    for (size_t i = 0; i < n; i++)
+        if (c[i].held > 0 && (!s->build.pid || ticks() >= c[i].held)) answer_request(s, &c[i]);
+}
+
 static void serve_all(server *s, int at)
 {
     connection *c = xcalloc(MOST, sizeof *c);
-    struct pollfd p[MOST + 1];
+    struct pollfd p[MOST + 2];
     size_t n = 0;
     for (;;) {
+        bool held = false;
         p[0] = (struct pollfd){.fd = at, .events = POLLIN};
-        for (size_t i = 0; i < n; i++)
-            p[i + 1] = (struct pollfd){.fd = c[i].fd, .events = c[i].out.n ? POLLOUT : POLLIN};
-        if (poll(p, (nfds_t)n + 1, n ? 1000 : -1) < 0) {
+        for (size_t i = 0; i < n; i++) {
+            p[i + 1] = (struct pollfd){.fd = c[i].fd, .events = c[i].held ? 0 : c[i].out.n ? POLLOUT : POLLIN};
+            held = held || c[i].held;
+        }
+        size_t ends = n + 1;
+        p[ends] = (struct pollfd){.fd = s->build.pid ? s->build.fd : -1, .events = POLLIN};
+        if (poll(p, (nfds_t)n + 2, held ? 10 : n || s->build.pid ? 1000 : -1) < 0) {
             if (errno == EINTR) continue;
             break;
         }
         for (size_t i = n; i-- > 0;) /* backwards: dropping one leaves those before it in place */
             if ((p[i + 1].revents && !go_on(s, &c[i])) || ticks() > c[i].until) drop(c, &n, i);
+        answer_held(s, c, n);
         if (p[0].revents && take_connection(at, c, &n)) break;
     }
     while (n) drop(c, &n, n - 1);
     free(c);
 }
 
-int serve_page(reader *r, const char *name, int port, err *e)
+int serve_page(const db_options *o, const char *name, int port, err *e)
 {
-    server s = {.r = r, .name = name, .port = port, .started = now()};
-    int at = renew(&s, e) ? -1 : listen_on(&s.port, e); /* report an unknown name before listening */
-    if (at < 0) {
-        str_free(&s.page);
-        return -1;
+    server s = {.o = o, .name = name, .port = port, .started = now()};
+    int at = -1;
+    if (!start_build(&s, e)) { /* an unknown name is reported before listening */
+        take_page(&s, true);
+        at = s.why.text[0] ? fail(e, "%s", s.why.text) : listen_on(&s.port, e);
     }
-    fprintf(stderr, "http://127.0.0.1:%d/ (stop with Ctrl-C)\n", s.port);
-    serve_all(&s, at);
-    fail(e, "127.0.0.1:%d: %s", s.port, strerror(errno));
-    close(at);
+    if (at >= 0) {
+        fprintf(stderr, "http://127.0.0.1:%d/ (stop with Ctrl-C)\n", s.port);
+        serve_all(&s, at);
+        fail(e, "127.0.0.1:%d: %s", s.port, strerror(errno));
+        close(at);
+    }
+    page_build_end(&s.build);
     str_free(&s.page);
     return -1;
 }

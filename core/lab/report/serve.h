@@ -5,7 +5,7 @@
 
 enum { SERVE_PORT = 8765 };
 /* Listens on 127.0.0.1 only, until the process ends; port 0: any free port. Prints the address on standard error. The
- * page polls the database's state every two seconds and reloads itself. Returns -1 and a message if it cannot
- * listen. */
-int serve_page(reader *r, const char *name, int port, err *e);
+ * page asks for the state every two seconds and reloads itself when there is a new page. Returns -1 and a message if it
+ * cannot listen, or there is no such experiment. */
+int serve_page(const db_options *o, const char *name, int port, err *e);
 #endif
