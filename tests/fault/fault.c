@@ -326,6 +326,15 @@ int unlink(const char *path)
     REAL(unlink);
     return real(path);
 }
+/* Never fails here; but a signal to a process that has been waited for may meet another one that got its number. */
+int kill(pid_t pid, int signal)
+{
+    REAL(kill);
+    int rc = real(pid, signal);
+    if (rc && errno == ESRCH && pid > 0 && signal)
+        dprintf(2, "fault: signal %d to process %d, which is gone\n", signal, (int)pid);
+    return rc;
+}
 pid_t fork(void)
 {
     FAIL("fork", EAGAIN, -1);

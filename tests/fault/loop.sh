@@ -14,7 +14,7 @@ source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 library=$3 how_many=${4:-2}
 shift $(($# < 4 ? $# : 4))
 only=" $* "
-export GOMP_SPINCOUNT=2000 ABLATE_FAULT_COUNT=$work/count
+export GOMP_SPINCOUNT=2000 ABLATE_TASK_LEASE=5 ABLATE_FAULT_COUNT=$work/count
 export ABLATE_CUDA_MODULE=none # the CUDA runtime, when memory is refused to its start, crashes
 seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
 RANDOM=$seed
@@ -34,6 +34,8 @@ export ABLATE_HOME=$work/home ABLATE_DB=$work/home/results.db
     s/^sequence.train_examples.*/sequence.train_examples = 40/; s/^sequence.test_examples.*/sequence.test_examples = 5/' >faults.ini
 printf 's0001 s0002\ns0003\n' >in.txt
 printf 's0001 s0002\ts0001 s0002\n' >pairs.tsv
+for i in {10..69}; do printf 's00%s s0002\ts00%s\n' "$i" "$i"; done >many.tsv
+printf 'model,seed,acc\nbase,1,0.5\nbase,2,0.75\nwide,1,0.25\nwide,2,1\n' >runs.csv
 printf '0-0 1-1\n' >links.txt
 printf '(S (NP (NN dog)) (VP (VB runs)))\n' >tree.txt
 mkdir -p empty/experiments home/experiments
@@ -78,8 +80,8 @@ ls|start|ls faults|
 show|start|show faults/base|
 watch|start|watch faults --once|-
 diff|start|diff faults/base@1 faults/base@1|
-note|start|note faults/base busy|SELECT value FROM tag WHERE tag='note'
-tag|start|tag faults/base paper=yes|SELECT value FROM tag WHERE tag='paper'
+note|start|note faults/base busy|SELECT value FROM tag WHERE tag='\''note'\''
+tag|start|tag faults/base paper=yes|SELECT value FROM tag WHERE tag='\''paper'\''
 log|start|log faults/base|
 rm|start|rm faults/base --yes|SELECT count(*) FROM run
 upgrade|older|ls old|
@@ -109,6 +111,11 @@ aer|empty|score aer --gold links.txt <links.txt|
 f1|empty|score f1 --gold tree.txt <tree.txt|
 data|empty|data list|
 record|start|record faults again.json|
+csv|empty|import runs.csv --as mine|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
+data-check|empty|data check ./many.tsv|
+model|start|export faults/base --format ctranslate2 -o model|
+tensorboard|start|export faults --format tensorboard -o events|
+launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}"; c=$?; timeout 60 "$program" sync faults --wait; (exit $c)|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
 import|empty|import record.json|SELECT variant,metric,quote(value) FROM results ORDER BY 1,2
 reference|empty|reference|
 devices|empty|devices|-
@@ -139,6 +146,7 @@ attempt() {
     [ "$(calls 8)" != 0 ] || return 1
     checks=$((checks + 1))
     cp err words
+    ! grep '^fault: signal ' words || wrong "$what: a signal to a process that has been waited for"
     if [ -n "$kill" ] && [ $code = 137 ] && [ $((SECONDS - began)) -lt "${ABLATE_FAULT_SECONDS:-60}" ]; then
         outcome[killed]=$((outcome[killed] + 1))
     elif [ $code -ge 128 ]; then

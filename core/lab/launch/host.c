@@ -405,8 +405,10 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     if (!bad) provenance_find(&l->from, o);
     if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || launch_clean(d, o, e);
     if (!bad) bad = away ? away_runs(l, o->slurm ? &slurm_engine : &command_engine, e) : loop(l, e);
-    for (int i = 0; i < l->n_workers; i++)
-        if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);
+    for (int i = 0; i < l->n_workers; i++) { /* after an error */
+        if (l->w[i].pid && !l->w[i].gone) kill(l->w[i].pid, SIGTERM);
+        if (l->w[i].pid) worker_clear(&l->w[i]);
+    }
     for (int i = 0; i < l->n_workers; i++) worker_dismiss(&l->rest[i]);
     launch_let_signals_go();
     mps_end(&shared, out->failed > 0, &l->p);
