@@ -29,10 +29,10 @@ double away_lease(void)
 }
 
 /* By the file system's clock, which may differ from this machine's. Opening asks a network file system anew. */
-double away_silence(const char *spool, int64_t i, struct timespec *touched)
+double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched)
 {
     struct stat owner, probe;
-    char *path = away_part(spool, "owner", i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
+    char *path = away_part(spool, what, i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
     int there = open(path, O_RDONLY | O_CLOEXEC),
         now = there < 0 ? -1 : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     bool known = now >= 0 && !fstat(there, &owner) && write(now, "", 1) == 1 && !fsync(now) && !fstat(now, &probe);
@@ -43,6 +43,11 @@ double away_silence(const char *spool, int64_t i, struct timespec *touched)
     free(path);
     free(file);
     return there < 0 ? -1 : age > 0 ? age : 0;
+}
+
+double away_silence(const char *spool, int64_t i, struct timespec *touched)
+{
+    return away_age(spool, "owner", i, touched);
 }
 
 static void job_free(away_job *j)

@@ -65,7 +65,9 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig);
 /* SPOOL/WHAT-I; the caller frees. */
 char *away_part(const char *spool, const char *what, int64_t i);
 char *away_events(const char *spool, int64_t i, int start);
-/* Seconds since the task of run i touched its owner file, and the time when it did; -1: it has none. */
+/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. */
+double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched);
+/* The same of the owner file of run i, which its task touches. */
 double away_silence(const char *spool, int64_t i, struct timespec *touched);
 /* A task that has been silent for so long has lost its run: 60 s, or $ABLATE_TASK_LEASE. */
 double away_lease(void);

@@ -253,7 +253,8 @@ static int read_job(away_job *j, err *e)
     return bad ? -1 : j->rounds > 0;
 }
 
-/* The status of the last command for run i; -1: it runs; -2: its process is gone without telling one. */
+/* The status of the last command for run i; -1: it runs; -2: its process is gone without telling one, or never came to
+ * say who it is. */
 static int status_of(const away_job *j, size_t i)
 {
     char *path = away_part(j->spool, "status", (int64_t)i), *host = away_part(j->spool, "host", j->run[i].round);
@@ -261,7 +262,8 @@ static int status_of(const away_job *j, size_t i)
     err none = {0};
     int64_t code;
     bool told = file_exists(path) && !file_read(path, &text, &none) && parse_int(trim(text.s), &code);
-    bool gone = !told && file_exists(host) && !file_read(host, &owner, &none) && db_owner_is_gone(str_text(&owner));
+    bool gone = !told && (file_exists(host) ? !file_read(host, &owner, &none) && db_owner_is_gone(str_text(&owner))
+                                            : away_age(j->spool, "round", j->run[i].round, NULL) > away_lease());
     int status = told ? (int)code : gone ? -2 : -1;
     str_free(&text);
     str_free(&owner);
