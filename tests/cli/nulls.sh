@@ -17,8 +17,10 @@ mv results.db whole.db && rm -f results.db-*
 checks=$((checks + 1))
 [ "$(stat -c %s whole.db)" -gt $((32 << 20)) ] || wrong "the database is checked whole: $(stat -c %s whole.db) bytes"
 commands=("table holes" "table holes --stats full --json" "ls" "ls holes" "show holes/base@1" "show holes/b@1 --ini"
-    "report holes -o page.html" "watch holes --once" "diff holes/base@1 holes/b@1" "plan holes" "record holes again.json"
-    "export holes -o tables" "log holes/base@1" "plot holes -o plot.svg" "run holes.ini --threads 1 --progress none --seeds 1..3")
+    "report holes -o page.html" "watch holes --once" "diff holes/base@1 holes/b@1" "plan holes"
+    "record holes again.json"
+    "export holes -o tables" "log holes/base@1" "plot holes -o plot.svg"
+    "run holes.ini --threads 1 --progress none --seeds 1..3")
 say() { # COMMAND: its output, files and exit code, as a text
     local code=0
     rm -rf page.html again.json tables plot.svg
@@ -46,7 +48,8 @@ hollow() {
         echo "PRAGMA writable_schema=ON;"
         echo "UPDATE sqlite_master SET sql=replace(sql,'NOT NULL','') WHERE name='$1';"
     } | sqlite3 results.db
-    sqlite3 results.db "PRAGMA ignore_check_constraints=ON; UPDATE \"$1\" SET \"$2\"=NULL WHERE \"$3\"=(SELECT max(\"$3\") FROM \"$1\")" || return
+    sqlite3 results.db "PRAGMA ignore_check_constraints=ON;
+        UPDATE \"$1\" SET \"$2\"=NULL WHERE \"$3\"=(SELECT max(\"$3\") FROM \"$1\")" || return
     [ "$4" != kept ] ||
         sqlite3 results.db "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql='$text' WHERE name='$1'"
 }
@@ -77,14 +80,16 @@ while IFS='|' read -r table column key; do
                 same=$((same + 1))
                 [ $state = free ] || wrong "$what: not refused"
             else
-                wrong "$what: other output without a message, exit code $code: $(diff said usual-"$k" | head -4) $(tail -2 err)"
+                wrong "$what: other output without a message, exit code $code: $(tail -2 err)"
+                diff said usual-"$k" | head -4
             fi
             rm -rf results.db*
         done
     done
 done < <(sqlite3 whole.db "SELECT m.name||'|'||c.name||'|'||(SELECT name FROM pragma_table_info(m.name) WHERE pk=1)
     FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type='table' AND c.\"notnull\" AND NOT c.pk
-    AND m.name IN('experiment','variant','alias','metric','param','run','attempt','result','artifact','tag','trial','comparison','compared')
+    AND m.name IN('experiment','variant','alias','metric','param','run','attempt','result','artifact','tag','trial',
+    'comparison','compared')
     UNION ALL SELECT 'metric|name|id'")
 echo "$refused refused, $same with the usual output, $strange of a table that allows NULL"
 checks=$((checks + 1))

@@ -33,10 +33,12 @@ equal "$(get POST / "127.0.0.1:$port" | head -1)" "HTTP/1.1 405 Method Not Allow
 equal "$(get GET /results.db "127.0.0.1:$port" | head -1)" "HTTP/1.1 404 Not Found" "answer to another path"
 at_rest() { # the page has the state that is told, also a moment later: nobody writes
     get GET / "127.0.0.1:$port" >page && before=$(get GET /state "127.0.0.1:$port" | tail -1) &&
-        grep -qF "data-state=\"$before\"" page && sleep 0.5 && [ "$(get GET /state "127.0.0.1:$port" | tail -1)" = "$before" ]
+        grep -qF "data-state=\"$before\"" page && sleep 0.5 &&
+        [ "$(get GET /state "127.0.0.1:$port" | tail -1)" = "$before" ]
 }
 checks=$((checks + 1))
-wait_for 30 at_rest || wrong "the page's state and the told one differ for ever: $before, $(grep -o 'data-state="[^"]*"' page)"
+wait_for 30 at_rest ||
+    wrong "the page's state and the told one differ for ever: $before, $(grep -o 'data-state="[^"]*"' page)"
 exits 0 ablate run live.ini --seeds 2 --progress none
 changes() { [ "$(get GET /state "127.0.0.1:$port" | tail -1)" != "$before" ]; }
 wait_for 30 changes || wrong "the state is the same after a run"
@@ -50,17 +52,24 @@ fi
 echo "a page that takes long: requests are answered with the last one meanwhile; making it leaves no process"
 # 300 rows with their tests against base: longer than a request waits
 sqlite3 results.db "WITH n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<300)
-    INSERT INTO variant(id,experiment_id,group_name,place,name,change,config_hash,config_json) SELECT 1000+i,1,'',9+i,'more '||i,'',
-    'more '||i,'{}' FROM n; INSERT INTO run(variant_id,seed,status,attempt,queued_at) SELECT v.id,s.value,'done',1,1 FROM variant v,
-    json_each('[1,2,3,4,5]') s WHERE v.id>1000; INSERT INTO result(run_id,metric_id,value) SELECT r.id,m.id,2+(r.id*7919%101)/50.0
-    FROM run r,metric m WHERE r.variant_id>1000" 2>/dev/null || echo "skipped in part: found no sqlite3 here"
+    INSERT INTO variant(id,experiment_id,group_name,place,name,change,config_hash,config_json)
+    SELECT 1000+i,1,'',9+i,'more '||i,'','more '||i,'{}' FROM n;
+    INSERT INTO run(variant_id,seed,status,attempt,queued_at)
+    SELECT v.id,s.value,'done',1,1 FROM variant v,json_each('[1,2,3,4,5]') s WHERE v.id>1000;
+    INSERT INTO result(run_id,metric_id,value)
+    SELECT r.id,m.id,2+(r.id*7919%101)/50.0 FROM run r,metric m WHERE r.variant_id>1000" 2>/dev/null ||
+    echo "skipped in part: found no sqlite3 here"
 if [ "$(sql "SELECT count(*) FROM variant WHERE id>1000")" -gt 0 ]; then
     old=0
     makers() { cat "/proc/$server/task/$server/children"; }
     makes() { get GET /state "127.0.0.1:$port" >page && [ -n "$(makers)" ]; }
     wait_for 30 makes || wrong "no process makes the page"
     equal "$(ls -l /proc/"$(makers | tr -d ' ')"/fd | grep -c socket)" 0 "connections that the page's maker keeps open"
-    more() { get GET / "127.0.0.1:$port" >page && if grep -q "more 300" page; then true; else old=$((old + 1)) && false; fi; }
+    more() {
+        get GET / "127.0.0.1:$port" >page && grep -q "more 300" page && return
+        old=$((old + 1))
+        return 1
+    }
     wait_for 120 more || wrong "the page never shows the rows that came"
     checks=$((checks + 1))
     [ $old -gt 0 ] || wrong "no request was answered while the page was made"

@@ -115,7 +115,7 @@ csv|empty|import runs.csv --as mine|SELECT variant,seed,metric,quote(value) FROM
 data-check|empty|data check ./many.tsv|
 model|start|export faults/base --format ctranslate2 -o model|
 tensorboard|start|export faults --format tensorboard -o events|
-launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}"; c=$?; timeout 60 "$program" sync faults --wait; (exit $c)|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
+launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}"; c=$?; timeout 60 "$program" sync --wait; (exit $c)|SELECT variant,seed,value FROM results ORDER BY 1,2
 import|empty|import record.json|SELECT variant,metric,quote(value) FROM results ORDER BY 1,2
 reference|empty|reference|
 devices|empty|devices|-
