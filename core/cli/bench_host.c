@@ -6,6 +6,7 @@
 #include "lab/report/table.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
