@@ -34,7 +34,7 @@ static int draw_frames(bench *b, db_claim *under_way, bench_frame *out, err *e)
 {
     double clock[FRAMES], spent = 0;
     watch_view v = {.columns = 120, .lines = 50};
-    watch_source *w = watch_open(&(db_options){.path = b->path}, "watched", e);
+    watch_source *w = watch_source_open(&(db_options){.path = b->path}, "watched", e);
     int bad = !w;
     for (int64_t i = -1; i < FRAMES && !bad; i++) { /* the first frame reads all and is not counted */
         const db_claim *c = &under_way[(i + 1) % UNDER_WAY];
@@ -43,11 +43,11 @@ static int draw_frames(bench *b, db_claim *under_way, bench_frame *out, err *e)
         size_t wrong;
         bad = db_points(b->d, c, &p, 1, e) || db_heartbeat(b->d, c, 1100 + i, CURVE * 100, BENCH_LEASE, e);
         double start = ticks(), cpu = processor_time();
-        bad = bad || watch_draw(w, &v, now(), &frame, &wrong, e);
+        bad = bad || watch_source_draw(w, &v, now(), &frame, &wrong, e);
         if (i >= 0) clock[i] = ticks() - start, spent += processor_time() - cpu;
         str_free(&frame);
     }
-    watch_close(w);
+    watch_source_close(w);
     if (!bad) *out = (bench_frame){bench_median(clock, FRAMES), spent / FRAMES};
     return bad ? -1 : 0;
 }

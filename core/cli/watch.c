@@ -48,7 +48,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     struct termios before, raw;
     watch_view v = {0};
     int rc = 0;
-    watch_source *w = watch_open(&c->p.db, c->n_words ? c->word[0] : NULL, e);
+    watch_source *w = watch_source_open(&c->p.db, c->n_words ? c->word[0] : NULL, e);
     if (!w) return -1;
     bool terminal = !tcgetattr(0, &before);
     struct sigaction act = {.sa_handler = ask_stop};
@@ -65,7 +65,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
         size_t wrong;
         measure(o, &v);
         double began = ticks();
-        rc = watch_draw(w, &v, now(), &frame, &wrong, e);
+        rc = watch_source_draw(w, &v, now(), &frame, &wrong, e);
         if (c->verbosity > 0) str_addf(&frame, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         fputs("\033[H", stdout);
         for (const char *p = str_text(&frame); *p;) { /* each line is cleared to its end */
@@ -81,7 +81,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     fputs("\033[?25h\033[?1049l", stdout);
     fflush(stdout);
     if (terminal) tcsetattr(0, TCSANOW, &before);
-    watch_close(w);
+    watch_source_close(w);
     return rc;
 }
 
@@ -98,9 +98,9 @@ static int watch(const invocation *c, void *options)
         once.once = true;
         measure(&once, &v);
         double began = ticks();
-        watch_source *w = watch_open(&c->p.db, c->n_words ? c->word[0] : NULL, &e);
-        rc = w ? watch_draw(w, &v, now(), &frame, &wrong, &e) : -1;
-        watch_close(w);
+        watch_source *w = watch_source_open(&c->p.db, c->n_words ? c->word[0] : NULL, &e);
+        rc = w ? watch_source_draw(w, &v, now(), &frame, &wrong, &e) : -1;
+        watch_source_close(w);
         if (!rc) fputs(str_text(&frame), stdout);
         if (c->verbosity > 0) fprintf(stderr, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         str_free(&frame);

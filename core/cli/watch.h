@@ -17,10 +17,10 @@ int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double
  * changed. (watch_source.c) */
 typedef struct watch_source watch_source;
 /* name: NULL: the experiment frozen last. NULL and a message: no database. */
-watch_source *watch_open(const db_options *o, const char *name, err *e);
-void watch_close(watch_source *w); /* NULL is fine */
+watch_source *watch_source_open(const db_options *o, const char *name, err *e);
+void watch_source_close(watch_source *w); /* NULL is fine */
 /* A frame of the database as it is now. */
-int watch_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e);
+int watch_source_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e);
 /* The number of bytes of at most `columns` UTF-8 characters. */
 size_t watch_fitting(const char *s, size_t columns);
 #endif

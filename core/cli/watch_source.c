@@ -28,17 +28,17 @@ static int open_file(watch_source *w, err *e)
     return 0;
 }
 
-watch_source *watch_open(const db_options *o, const char *name, err *e)
+watch_source *watch_source_open(const db_options *o, const char *name, err *e)
 {
     watch_source *w = xcalloc(1, sizeof *w);
     *w = (watch_source){.options = *o, .path = xstrdup(o->path), .name = name ? xstrdup(name) : NULL, .version = -1};
     w->options.path = w->path;
     if (!open_file(w, e)) return w;
-    watch_close(w);
+    watch_source_close(w);
     return NULL;
 }
 
-void watch_close(watch_source *w)
+void watch_source_close(watch_source *w)
 {
     if (!w) return;
     reader_close(w->r);
@@ -64,7 +64,7 @@ static int renew(watch_source *w, err *e)
     return rc;
 }
 
-int watch_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e)
+int watch_source_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e)
 {
     return open_file(w, e) || renew(w, e) ? -1 : watch_frame(w->r, &w->x, v, now, out, wrong, e);
 }

@@ -55,7 +55,7 @@ static int64_t steps_of(watch_source *w, char **text)
     err e = {0};
     size_t wrong;
     int64_t before = steps;
-    CHECK_INT(watch_draw(w, &v, 100, &out, &wrong, &e), 0);
+    CHECK_INT(watch_source_draw(w, &v, 100, &out, &wrong, &e), 0);
     CHECK_TEXT(e.text, "");
     free(*text);
     *text = out.s;
@@ -66,8 +66,8 @@ static void test_steps(const char *folder)
 {
     char *small = database(folder, 100), *large = database(folder, 400), *text = NULL;
     err e = {0};
-    watch_source *w = watch_open(&(db_options){.path = small}, NULL, &e),
-                 *x = watch_open(&(db_options){.path = large}, NULL, &e);
+    watch_source *w = watch_source_open(&(db_options){.path = small}, NULL, &e),
+                 *x = watch_source_open(&(db_options){.path = large}, NULL, &e);
     CHECK(w && x);
     int64_t few = steps_of(w, &text), many = steps_of(x, &text);
     printf("hundreds of steps: %lld for 1,000 runs, %lld for 4,000\n", (long long)few, (long long)many);
@@ -89,8 +89,8 @@ static void test_steps(const char *folder)
     CHECK_INT(rename(small, large), 0); /* another file of this name */
     steps_of(x, &text);
     CHECK_HAS(text, "many  1000 runs: ");
-    watch_close(w);
-    watch_close(x);
+    watch_source_close(w);
+    watch_source_close(x);
     free(text);
     free(small);
     free(large);
