@@ -63,6 +63,17 @@ extern "C" void gpu_flush(void)
     (void)LAUNCH(put_blob, grid, UPLOAD_THREADS, 0, pieces, (const unsigned char *)blob);
 }
 
+/* Does a piece that waits go there too? Pieces of one launch are put in no order. */
+static bool overlaps(const void *to, size_t bytes)
+{
+    uintptr_t from = (uintptr_t)to;
+    for (unsigned i = 0; i < n_pieces; i++) {
+        uintptr_t at = (uintptr_t)pieces.of[i].to;
+        if (at < from + bytes && from < at + pieces.of[i].bytes) return true;
+    }
+    return false;
+}
+
 extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
 {
     if (!bytes) return;
@@ -81,7 +92,7 @@ extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
         }
         return;
     }
-    if (n_pieces == PIECES || filled + bytes > GPU_STAGE_BYTES) gpu_flush();
+    if (n_pieces == PIECES || filled + bytes > GPU_STAGE_BYTES || overlaps(to, bytes)) gpu_flush();
     if (!stage) stage = (unsigned char *)gpu_stage();
     memcpy(stage + filled, from, bytes);
     pieces.of[n_pieces++] = piece{to, filled, (unsigned)bytes};
