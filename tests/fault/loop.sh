@@ -34,7 +34,7 @@ export ABLATE_HOME=$work/home ABLATE_DB=$work/home/results.db
     s/^sequence.train_examples.*/sequence.train_examples = 40/; s/^sequence.test_examples.*/sequence.test_examples = 5/' >faults.ini
 printf 's0001 s0002\ns0003\n' >in.txt
 printf 's0001 s0002\ts0001 s0002\n' >pairs.tsv
-for i in {10..69}; do printf 's00%s s0002\ts00%s\n' "$i" "$i"; done >many.tsv
+for i in {100..999}; do printf 's0%s s0002\ts0%s\n' "$i" "$i"; done >many.tsv
 printf 'model,seed,acc\nbase,1,0.5\nbase,2,0.75\nwide,1,0.25\nwide,2,1\n' >runs.csv
 printf '0-0 1-1\n' >links.txt
 printf '(S (NP (NN dog)) (VP (VB runs)))\n' >tree.txt
@@ -177,7 +177,8 @@ attempt() {
 
 while IFS='|' read -r name state command query; do
     [ -n "$name" ] || continue
-    [[ "$only" = "  " || "$only" == *" $name "* ]] || continue
+    # launcher: by its name only, a file that does not open can still leave its host waiting (docs/reliability.md)
+    [[ ("$only" = "  " && $name != launcher) || "$only" == *" $name "* ]] || continue
     calm_code=0 varies=
     fresh
     perform calm || calm_code=$?

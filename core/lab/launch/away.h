@@ -52,7 +52,7 @@ struct away_job {
     size_t n;
     int per_task, ranks; /* ranks: the most of a run */
     double asked;        /* the engine, last time */
-    int rounds;          /* engine.c */
+    int rounds, unread;  /* engine.c; unread: looks in a row that found a file they could not read */
     bool cancelled;
 };
 

@@ -254,15 +254,14 @@ static int read_job(away_job *j, err *e)
 }
 
 /* The status of the last command for run i; -1: it runs; -2: its process is gone without telling one, or never came to
- * say who it is. */
-static int status_of(const away_job *j, size_t i)
+ * say who it is. *unread: why a file that is there cannot be read. */
+static int status_of(const away_job *j, size_t i, err *unread)
 {
     char *path = away_part(j->spool, "status", (int64_t)i), *host = away_part(j->spool, "host", j->run[i].round);
     str text = {0}, owner = {0};
-    err none = {0};
     int64_t code;
-    bool told = file_exists(path) && !file_read(path, &text, &none) && parse_int(trim(text.s), &code);
-    bool gone = !told && (file_exists(host) ? !file_read(host, &owner, &none) && db_owner_is_gone(str_text(&owner))
+    bool told = file_exists(path) && !file_read(path, &text, unread) && parse_int(trim(text.s), &code);
+    bool gone = !told && (file_exists(host) ? !file_read(host, &owner, unread) && db_owner_is_gone(str_text(&owner))
                                             : away_age(j->spool, "round", j->run[i].round, NULL) > away_lease());
     int status = told ? (int)code : gone ? -2 : -1;
     str_free(&text);
@@ -284,12 +283,12 @@ static const char *why(const away_job *j, size_t i, int status, char out[320])
 }
 
 /* Is run i lost: its task is silent, or it has none and its command did not leave it to an engine? */
-static bool is_lost(away_job *j, size_t i, double *silent, int *status)
+static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unread)
 {
     away_run *a = &j->run[i];
     int code, sig;
     *silent = away_silence(j->spool, (int64_t)i, NULL);
-    *status = status_of(j, i);
+    *status = status_of(j, i, unread);
     bool lost = *silent >= 0 ? *silent > away_lease() : j->cancelled || *status > 0 || *status == -2;
     if (!lost || away_ended(j, i, &code, &sig)) return a->missing = 0, false;
     return ++a->missing >= (j->cancelled ? 1 : AWAY_GRACE);
@@ -299,12 +298,13 @@ static int look(launcher *l, away_job *j, err *e)
 {
     size_t *again = xcalloc(j->n + 1, sizeof *again), n = 0;
     int bad = 0;
+    err unread = {0};
     while (waitpid(-1, NULL, WNOHANG) > 0) {} /* processes of rounds */
     for (size_t i = 0; i < j->n && !bad; i++) {
         away_run *a = &j->run[i];
         double silent;
         int status;
-        if (a->over || !is_lost(j, i, &silent, &status)) continue;
+        if (a->over || !is_lost(j, i, &silent, &status, &unread)) continue;
         if (j->cancelled) {
             bad = away_end(l, j, i, WORKER_STOPPED, -1, e);
         } else if (a->launched >= (silent < 0 && !a->start && !a->read ? MOST_FAILURES : MOST_STARTS)) {
@@ -317,6 +317,9 @@ static int look(launcher *l, away_job *j, err *e)
             again[n++] = i;
         }
     }
+    j->unread = *unread.text ? j->unread + 1 : 0;
+    if (!bad && j->unread >= AWAY_GRACE)
+        bad = fail(e, "%s; the runs go on, and `ablate sync` takes their results", unread.text);
     if (n && !bad) bad = start_round(l, j, again, n, e);
     free(again);
     return bad;
