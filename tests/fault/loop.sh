@@ -177,7 +177,7 @@ attempt() {
 
 while IFS='|' read -r name state command query; do
     [ -n "$name" ] || continue
-    # launcher: by its name only, a file that does not open can still leave its host waiting (docs/reliability.md)
+    # launcher: by its name only, its host waits for leases
     [[ ("$only" = "  " && $name != launcher) || "$only" == *" $name "* ]] || continue
     calm_code=0 varies=
     fresh

@@ -106,6 +106,7 @@ typedef struct {
     bool *ranked;            /* [n] pid is mpirun's */
     char me[192];
     bool time_is_up, told, again; /* again: a run was stopped before it was done */
+    bool failed;                  /* a worker could not be started */
 } task;
 
 static bool is_mine(const task *t, int64_t i)
@@ -119,11 +120,11 @@ static bool is_mine(const task *t, int64_t i)
     return mine;
 }
 
-/* Takes run i if nobody has it, or whoever had it has been silent for a lease. */
-static bool take(const task *t, int64_t i)
+/* Takes run i if nobody has it, or whoever had it has been silent for a lease. *e: why it cannot be taken though it
+ * could. */
+static bool take(const task *t, int64_t i, err *e)
 {
     char *path = away_part(t->spool, "owner", i);
-    err none = {0};
     struct timespec first = {0}, last = {0};
     double silent = away_silence(t->spool, i, &first), lease = away_lease();
     bool lives = false, got = false;
@@ -134,9 +135,10 @@ static bool take(const task *t, int64_t i)
     }
     int fd = silent < 0 && !lives ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
                                   : -1; /* the first of two wins */
+    if (fd < 0 && silent < 0 && !lives && errno != EEXIST) fail(e, "%s: %s", path, strerror(errno));
     if (fd >= 0) close(fd);
     if (fd >= 0 || (silent >= lease && !lives)) {
-        got = !file_write(path, t->me, strlen(t->me), &none);
+        got = !file_write(path, t->me, strlen(t->me), e);
         if (silent >= lease) sleep(TOUCH); /* of two that take over, the last to write has it */
         got = got && is_mine(t, i);
     }
@@ -228,10 +230,10 @@ static void start_all(task *t, const char *program)
         char *arguments = away_part(t->spool, "arguments", t->first + k),
              *over = away_part(t->spool, "exit", t->first + k);
         err e = {0};
-        if (file_exists(arguments) && !file_exists(over) && take(t, t->first + k))
+        if (file_exists(arguments) && !file_exists(over) && take(t, t->first + k, &e))
             t->pid[k] = start(program, t->spool, t->first + k, &t->ranked[k], &e);
         t->left += t->pid[k] > 0;
-        if (e.text[0]) fprintf(stderr, "ablate: %s\n", e.text);
+        if (e.text[0]) t->failed = true, fprintf(stderr, "ablate: %s\n", e.text);
         free(arguments);
         free(over);
     }
@@ -290,7 +292,7 @@ int task_run_folder(const char *program, const char *folder, err *e)
     if (!code) {
         t.spool = text.s;
         run(&t, program);
-        code = t.again ? WORKER_STOPPED : 0;
+        code = t.again ? WORKER_STOPPED : t.failed ? 1 : 0;
     }
     str_free(&text);
     free(job);
