@@ -1,5 +1,6 @@
 /* log.c - the clock and the log. */
 #include "base/base.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -35,6 +36,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_start(args, fmt);
     int n = vasprintf(&text, fmt, args);
     va_end(args);
+    if (n < 0 && errno == ENOMEM) out_of_memory(0); /* printing wants some, too */
     if (n < 0) broken("log line \"%s\" cannot be printed", fmt);
     str_add(&line, text);
     str_addc(&line, '\n');
