@@ -46,7 +46,7 @@ static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
 static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
 
 /* May queries and keys be of another width than d_k, values of another than d_v? */
-static bool any_width(const ab_ctx *c) { return !on_device(c->backend); }
+static bool any_width(const ab_ctx *c) { return c->backend->takes_weights; }
 
 static const windowed *window_at(const walk *w, int32_t x)
 {

@@ -76,7 +76,7 @@ struct backend {
     const char *name;             /* "cpu" */
     kernel kernels[OP_COUNT];     /* NULL: not implemented (refused by tape_plan) */
     bool takes_tables;            /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
-    bool takes_weights;           /* ATTEND_PROGRAM has each weights_kind, and sinks */
+    bool takes_weights;           /* ATTEND_PROGRAM has each weights_kind, sinks, any width */
     void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
     void (*release)(void *p);
     /* Access to a device's own memory; all NULL if memory is the host's (then backend_write and the like copy).
