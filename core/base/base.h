@@ -29,6 +29,7 @@ int fail(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first err
 /* Puts text such as `file:line: ` before an existing error; returns -1. */
 int fail_in(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 NEVER_RETURNS void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invariant: prints and aborts */
+NEVER_RETURNS void cannot_print(const char *fmt); /* printf has failed: for want of memory, or fmt is broken */
 
 /* ---- memory: never NULL ---- */
 

@@ -1,5 +1,6 @@
 /* error.c - the first error is kept, and a broken invariant aborts. */
 #include "base/base.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,12 @@ int fail_in(err *e, const char *fmt, ...)
     memcpy(e->text, whole.text, sizeof e->text);
     show(e);
     return -1;
+}
+
+void cannot_print(const char *fmt)
+{
+    if (errno == ENOMEM) out_of_memory(0);
+    broken("format \"%s\" cannot be printed", fmt);
 }
 
 void broken(const char *fmt, ...)

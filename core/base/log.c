@@ -1,6 +1,5 @@
 /* log.c - the clock and the log. */
 #include "base/base.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -36,8 +35,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_start(args, fmt);
     int n = vasprintf(&text, fmt, args);
     va_end(args);
-    if (n < 0 && errno == ENOMEM) out_of_memory(0); /* printing wants some, too */
-    if (n < 0) broken("log line \"%s\" cannot be printed", fmt);
+    if (n < 0) cannot_print(fmt);
     str_add(&line, text);
     str_addc(&line, '\n');
     fwrite(line.s, 1, line.n, f); /* in one piece: lines of several threads do not mix */

@@ -1,6 +1,5 @@
 /* memory.c - allocation that never returns NULL, growing arrays, arenas. */
 #include "base/base.h"
-#include <errno.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +52,7 @@ static char *print_into(arena *a, const char *fmt, va_list args)
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, fmt, again);
     va_end(again);
-    if (n < 0 && errno == ENOMEM) out_of_memory(0); /* printing wants some, too */
-    if (n < 0) broken("format \"%s\" cannot be printed", fmt);
+    if (n < 0) cannot_print(fmt);
     char *s = a ? arena_alloc(a, (size_t)n + 1) : xmalloc((size_t)n + 1);
     vsnprintf(s, (size_t)n + 1, fmt, args);
     return s;

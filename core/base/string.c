@@ -1,6 +1,5 @@
 /* string.c - growing strings, small helpers on text, numbers in text, the nearest name. */
 #include "base/base.h"
-#include <errno.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +29,7 @@ void str_addf(str *b, const char *fmt, ...)
     va_copy(again, args);
     int n = vsnprintf(small, sizeof small, fmt, args);
     va_end(args);
-    if (n < 0 && errno == ENOMEM) out_of_memory(0); /* printing wants some, too */
-    if (n < 0) broken("format \"%s\" cannot be printed", fmt);
+    if (n < 0) cannot_print(fmt);
     if ((size_t)n < sizeof small) {
         str_addn(b, small, (size_t)n);
     } else {

@@ -51,8 +51,7 @@ static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
             if (out->id[i] == VOCAB_UNK)
                 bad = fail(e, "token %lld does not occur in the training vocabulary", (long long)i + 1);
         if (bad || !line[n]) return bad;
-        out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
-        out->id[out->n++] = VOCAB_EOS;
+        id_list_add(out, VOCAB_EOS);
         line += n;
     }
 }

@@ -50,18 +50,12 @@ static void sentence_free(sentence *s)
     free(s->tgt_in);
 }
 
-static void add_id(id_list *l, int32_t id)
-{
-    l->id = grow(l->id, &l->cap, (size_t)l->n + 1, sizeof *l->id);
-    l->id[l->n++] = id;
-}
-
 /* With a source: text is that, and target the other side. Else the target follows the text; NULL: it is the text. */
 static int sentence_make(const patching *x, const char *text, const char *target, sentence *s, err *e)
 {
     if (x->src) {
         if (vocab_encode(x->src, text, &s->src, e) || vocab_encode(x->tgt, target, &s->tgt, e)) return -1;
-        add_id(&s->src, VOCAB_EOS), add_id(&s->tgt, VOCAB_EOS);
+        id_list_add(&s->src, VOCAB_EOS), id_list_add(&s->tgt, VOCAB_EOS);
     } else {
         if (vocab_encode(x->tgt, text, &s->tgt, e)) return -1;
         s->first = target ? s->tgt.n : 0;

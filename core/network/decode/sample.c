@@ -94,8 +94,7 @@ int sample_text(model *m, const sample_options *o, id_list *text, double *second
     for (int64_t i = 0; i < o->tokens && !bad; i++) {
         int32_t id = draw(x.logits, m->compute, m->tgt_vocab, o, all, &r);
         if (id == VOCAB_EOS && (!o->window || o->one_line)) break;
-        text->id = grow(text->id, &text->cap, (size_t)text->n + 1, sizeof *text->id);
-        text->id[text->n++] = id;
+        id_list_add(text, id);
         if (id == VOCAB_EOS && o->ended && (bad = o->ended(o->self, text, e))) break;
         if (i + 1 == o->tokens) break;
         bad = x.seen < capacity ? read_token(&x, id, e) : read_text(&x, text, text->n - keep, capacity, e);

@@ -251,19 +251,13 @@ static ab_t emit(walk *w, int32_t x, wanted above)
     return y;
 }
 
-/* Weights as they were made of scores. */
-typedef struct {
-    int32_t scores;
-    weights_kind kind;
-    ab_t sink; /* id 0: none */
-} weights;
-
-static weights weights_at(const ab_ctx *c, int32_t p)
+/* How weights were made of scores. */
+static traced_weights weights_at(const ab_ctx *c, int32_t p)
 {
-    if (c->v[p].op == OP_SOFTMAX) return (weights){c->v[p].i.SOFTMAX.x, WEIGHTS_SOFTMAX, {0}};
-    for (const traced_weights *x = c->attn->weights_traced; x; x = x->next)
-        if (x->result == p) return (weights){x->scores, (weights_kind)x->kind, x->sink};
-    return (weights){p, WEIGHTS_PLAIN, {0}};
+    const traced_weights *x = c->attn->weights_traced;
+    if (c->v[p].op == OP_SOFTMAX) return (traced_weights){p, c->v[p].i.SOFTMAX.x, WEIGHTS_SOFTMAX, {0}, NULL};
+    while (x && x->result != p) x = x->next;
+    return x ? *x : (traced_weights){p, p, WEIGHTS_PLAIN, {0}, NULL};
 }
 
 /* A number for each query, or for several of them. */
@@ -284,7 +278,7 @@ static void take_sink(walk *w, ab_t sink)
 }
 
 /* The program between the weights and the product; NULL: none. */
-static score_program *program_of(walk *w, const weights *of)
+static score_program *program_of(walk *w, const traced_weights *of)
 {
     int32_t t = of->scores;
     w->scale = 1;
@@ -303,7 +297,7 @@ static score_program *program_of(walk *w, const weights *of)
     if (f) {
         memcpy(f->gathered, w->gathered, sizeof f->gathered);
         f->window = w->window, f->keys = w->keys, f->keys_scale = w->keys_scale;
-        f->weights = of->kind, f->sink = w->sink;
+        f->weights = (weights_kind)of->kind, f->sink = w->sink;
         if (w->plain) f->hiding = -1;
     }
     free(w->below);
@@ -321,7 +315,7 @@ typedef struct {
 /* The weighted sum of v as one operation; id 0: p cannot be fused. */
 static ab_t fused_alone(ab_ctx *c, int32_t p, ab_t v, const dropped *d)
 {
-    const weights of = weights_at(c, p);
+    const traced_weights of = weights_at(c, p);
     walk w = {.c = c};
     if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !c->backend->takes_weights) return (ab_t){0};
     const score_program *f = of_scores(&w, p) ? program_of(&w, &of) : NULL;

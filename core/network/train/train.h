@@ -83,6 +83,8 @@ int train_same_plugins(const char *path, const char *then, const char *now, err 
 
 /* Training steps, one batch at a time, as in the trainer: for bench and tests. */
 typedef struct train_step train_step;
+/* The batch as tapes take it, with its dummy rows; borrows its arrays. */
+model_batch train_view(const batch *b);
 train_step *train_step_open(model *m, err *e);
 /* Sums gradients over these ranks from now on; every rank makes the same calls. c outlives s; NULL: no others. */
 void train_step_share(train_step *s, const comm *c);

@@ -178,7 +178,7 @@ void train_step_close(train_step *s)
     free(s);
 }
 
-static model_batch view_of_batch(const batch *b)
+model_batch train_view(const batch *b)
 {
     return (model_batch){.shape = {b->n_sentences, b->src_cap, b->tgt_cap, b->src_longest, b->tgt_longest},
                          .src_ids = b->src_ids,
@@ -252,7 +252,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
 {
     model *m = s->m;
     const backend *on = m->backend;
-    model_batch view = view_of_batch(b);
+    model_batch view = train_view(b);
     if (s->pending == STEPPER_PENDING)
         return fail(e, "train_step_losses was not called for %d batches", STEPPER_PENDING);
     s->parts++;
@@ -408,7 +408,7 @@ static double score(model *m, const pairs *p, double *nll, double *hits, const c
     bool bad = false;
     for (int64_t k = 0; !bad && batcher_next(all, &b); k++) {
         if (ranks && k % ranks->size != ranks->rank) continue;
-        model_batch view = view_of_batch(&b);
+        model_batch view = train_view(&b);
         run_options r = {.from = PHASE_CONST};
         ab_ctx *c = tapes_get(t, &b, e);
         if ((bad = !c)) break;
@@ -448,7 +448,7 @@ double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, e
 /* The losses of the batch with these inputs of the decoder; the caller frees. */
 static double *losses_with(ab_ctx *c, const batch *b, const int32_t *tgt_in, err *e)
 {
-    model_batch view = view_of_batch(b);
+    model_batch view = train_view(b);
     view.tgt_in = tgt_in;
     model_loss_inputs(c, &view, 1);
     if (!tape_run(c, &(run_options){.from = PHASE_CONST})) return losses_of(c, b->tgt_rows, e);

@@ -1,22 +1,16 @@
 /* weights.c - see weights.h. */
 #include "network/train/weights.h"
+#include "network/train/train.h"
 #include <stdio.h>
 
 ab_ctx *weights_tape(model *m, const batch *b, err *e)
 {
+    model_batch view = train_view(b);
+    view.shape.src_rows = b->src_rows, view.shape.tgt_rows = b->tgt_rows; /* no dummy rows */
     m->keep_weights = true;
-    model_shape shape = {b->n_sentences, b->src_rows, b->tgt_rows, b->src_longest, b->tgt_longest};
-    ab_ctx *c = model_loss_tape(m, &shape, false, e);
+    ab_ctx *c = model_loss_tape(m, &view.shape, false, e);
     m->keep_weights = false;
     if (!c) return NULL;
-    model_batch view = {.shape = shape,
-                        .src_ids = b->src_ids,
-                        .src_pos = b->src_pos,
-                        .src_offset = b->src_offset,
-                        .tgt_in = b->tgt_in,
-                        .tgt_out = b->tgt_out,
-                        .tgt_pos = b->tgt_pos,
-                        .tgt_offset = b->tgt_offset};
     int bad = tape_plan(c, NULL, NULL);
     if (!bad) {
         model_loss_inputs(c, &view, 1);

@@ -97,8 +97,7 @@ static void gather_free(gathering *g)
 static int encode_side(const vocab *v, const char *line, id_list *out, err *e)
 {
     if (vocab_encode(v, line, out, e)) return -1;
-    out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
-    out->id[out->n++] = VOCAB_EOS;
+    id_list_add(out, VOCAB_EOS);
     return 0;
 }
 

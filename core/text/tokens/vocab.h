@@ -38,6 +38,7 @@ typedef struct { /* {0} is empty; grows as needed */
     size_t cap;
 } id_list;
 void id_list_free(id_list *l);
+void id_list_add(id_list *l, int32_t id);
 
 /* Trains on lines[n]. lowercase: encoding lowercases first, by code point (Unicode simple mapping). size: number of
  * ids, specials included; 0 (words, char): every word or character that occurs. With a size, words and char keep the

@@ -22,6 +22,12 @@ struct vocab {
 
 static bool is_spm(vocab_kind kind) { return kind == TOKENS_BPE || kind == TOKENS_UNIGRAM; }
 
+void id_list_add(id_list *l, int32_t id)
+{
+    l->id = grow(l->id, &l->cap, (size_t)l->n + 1, sizeof *l->id);
+    l->id[l->n++] = id;
+}
+
 void id_list_free(id_list *l)
 {
     free(l->id);
@@ -146,10 +152,7 @@ static void encode_symbols(const vocab *v, const char *line, id_list *out)
     bool words = v->kind == TOKENS_WORDS;
     for (const char *s = line; *s;) {
         size_t length = symbol_length(s, words);
-        if (length) {
-            out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
-            out->id[out->n++] = symbols_find(&v->symbols, s, length);
-        }
+        if (length) id_list_add(out, symbols_find(&v->symbols, s, length));
         s += length;
         if (words && *s) s++;
     }

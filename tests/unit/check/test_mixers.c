@@ -237,11 +237,16 @@ static double random_score(mixer *m, int64_t h, int64_t i, int64_t j)
 {
     return values(m, "pairs")[(i * H + h) * PLACES + j];
 }
+static double dot_score(mixer *m, int64_t h, int64_t i, int64_t j)
+{
+    double s = 0;
+    for (int64_t d = 0; d < D; d++) s += projected(m, i, 0, h, d) * projected(m, j, 1, h, d) / sqrt(D);
+    return s;
+}
 static double kerple_score(mixer *m, int64_t h, int64_t i, int64_t j)
 {
-    double s = 0, r1 = log(1 + exp(values(m, "kerple_r1")[h])), r2 = log(1 + exp(values(m, "kerple_r2")[h]));
-    for (int64_t d = 0; d < D; d++) s += projected(m, i, 0, h, d) * projected(m, j, 1, h, d) / sqrt(D);
-    return s - r1 * log(1 + r2 * fabs((double)(i - j)));
+    double r1 = log(1 + exp(values(m, "kerple_r1")[h])), r2 = log(1 + exp(values(m, "kerple_r2")[h]));
+    return dot_score(m, h, i, j) - r1 * log(1 + r2 * fabs((double)(i - j)));
 }
 
 static void weighted(mixer *m, int64_t i, double *out, double (*score)(mixer *m, int64_t h, int64_t i, int64_t j),
@@ -265,13 +270,6 @@ static void random_table(mixer *m, int64_t i, double *out) { weighted(m, i, out,
 static void kerple(mixer *m, int64_t i, double *out) { weighted(m, i, out, kerple_score, false); }
 
 /* ---- weights that are no softmax over the keys ---- */
-
-static double dot_score(mixer *m, int64_t h, int64_t i, int64_t j)
-{
-    double s = 0;
-    for (int64_t d = 0; d < D; d++) s += projected(m, i, 0, h, d) * projected(m, j, 1, h, d) / sqrt(D);
-    return s;
-}
 
 static void with_weights(mixer *m, int64_t i, double *out, double (*weight)(mixer *m, int64_t h, int64_t i, int64_t j))
 {

@@ -23,6 +23,18 @@ static ab_ctx *traced(bool prints, ab_t *x, ab_t *y, ab_t *loss)
     return c;
 }
 
+/* What tape_print writes; the caller frees it. */
+static char *said_of(const ab_ctx *c, const char *when)
+{
+    char *said = NULL;
+    size_t n = 0;
+    err e = {0};
+    FILE *to = open_memstream(&said, &n);
+    CHECK_INT(tape_print(c, when, to, &e), 0);
+    fclose(to);
+    return said;
+}
+
 static void test_values(void)
 {
     ab_t x, y, loss;
@@ -36,12 +48,7 @@ static void test_values(void)
         CHECK_NEAR(data(c, py->gradient)[i], 2 * f * w, 1e-14);
         CHECK_NEAR(data(c, px->gradient)[i], 2 * f * w * (2 * v + 1), 1e-14);
     }
-    char *said = NULL;
-    size_t n = 0;
-    err e = {0};
-    FILE *to = open_memstream(&said, &n);
-    CHECK_INT(tape_print(c, "training", to, &e), 0);
-    fclose(to);
+    char *said = said_of(c, "training");
     CHECK_HAS(said, "training, x fp64 [2,5] (host:0): mean ");
     CHECK_HAS(said, "training, gradient of y: mean ");
     CHECK_HAS(said, ", 0 of 10 not finite; ");
@@ -67,12 +74,7 @@ static void test_what_is_said(void)
     if (tape_plan(c, NULL, NULL)) broken("%s", c->error.text);
     tape_write(c, x, (double[]){-INFINITY, 1, 3}, 3 * sizeof(double));
     CHECK_INT(run(c), 0);
-    char *said = NULL;
-    size_t n = 0;
-    err e = {0};
-    FILE *to = open_memstream(&said, &n);
-    CHECK_INT(tape_print(c, "evaluation", to, &e), 0);
-    fclose(to);
+    char *said = said_of(c, "evaluation");
     CHECK_HAS(said, "evaluation, x fp64 [3] (host:0): mean 2, rms 2.2361, from 1 to 3, 1 of 3 not finite; -inf 1 3\n");
     CHECK_HAS(said, "ids int32 [3] (host:0): mean 8, rms 8.0416, from 7 to 9, 0 of 3 not finite; 7 8 9\n");
     free(said);
