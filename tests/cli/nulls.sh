@@ -14,6 +14,7 @@ sqlite3 results.db "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO blob VALUES('pa
     INSERT INTO alias SELECT id,'twin','',99,'twin',NULL FROM variant WHERE name='b';
     INSERT INTO trial SELECT id,'b',0,0,'{}',1,12,'PPL',2.0,1.0,1.0,'chosen' FROM experiment; VACUUM" >/dev/null
 mv results.db whole.db && rm -f results.db-*
+cp -a home/runs whole-runs
 checks=$((checks + 1))
 [ "$(stat -c %s whole.db)" -gt $((32 << 20)) ] || wrong "the database is checked whole: $(stat -c %s whole.db) bytes"
 commands=("table holes" "table holes --stats full --json" "ls" "ls holes" "show holes/base@1" "show holes/b@1 --ini"
@@ -23,7 +24,8 @@ commands=("table holes" "table holes --stats full --json" "ls" "ls holes" "show 
     "run holes.ini --threads 1 --progress none --seeds 1..3")
 say() { # COMMAND: its output, files and exit code, as a text
     local code=0
-    rm -rf page.html again.json tables plot.svg
+    rm -rf page.html again.json tables plot.svg home/runs
+    cp -a whole-runs home/runs # `run` may train again, and writes another log then
     eval "timeout 60 $program $1" >out 2>err </dev/null || code=$?
     cat out page.html again.json plot.svg tables/*.csv 2>/dev/null | tr -d '\0'
     echo "exit $code"

@@ -63,6 +63,9 @@ add_test(NAME races/seeds COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/race_seeds
   $<TARGET_FILE:races_test_step> $<TARGET_FILE:races_test_shape> $<TARGET_FILE:races_test_rows>
   $<TARGET_FILE:races_test_generic>)
 set_tests_properties(races/seeds PROPERTIES LABELS long TIMEOUT 1800)
+# every plugin takes half an hour under the detector: `ABLATE_TEST_LONG=1 build/races_test_check`
+set_tests_properties(races/test_check PROPERTIES ENVIRONMENT
+  "${test_environment};ABLATE_SCHEDULE=1;ABLATE_TEST_LONG=")
 
 add_executable(races_planted tests/shim/planted_races.cu ${race_sources} tests/shim/gpu_emulation.cc
   tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc core/tensor/cuda/uploads.cu)
