@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes tests/unit/statistics/statistics_scipy.tsv: scipy's and statsmodels' opinion on the statistics of core/metric.
+"""Writes tests/unit/statistics/statistics_scipy.tsv: scipy's and statsmodels' opinion on the statistics of core/.
 
-usage: statistics.py > ../unit/metric/statistics_scipy.tsv      (scipy, statsmodels)
+usage: statistics.py > ../unit/statistics/statistics_scipy.tsv      (scipy, statsmodels)
 
 One line per number: the function, its arguments, the value, all in full precision. Lists are written with commas.
 """
 import itertools
 
 import numpy as np
-from scipy import special, stats
+from scipy import integrate, optimize, special, stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.multitest import multipletests
@@ -75,6 +75,24 @@ def power():
         line("power", n, effect, TTestIndPower().power(effect, n, 0.05))
 
 
+def choice():
+    """The variance of the chosen candidate's value where each is measured once more; and Howe's p with such a part."""
+    for behind, sd in (([0, 0.4], 1), ([0, 0.5, 0.9], 0.7), ([0.2, 0, 1, 3], 1.1), ([0, 5, 0.1], 0.5), ([2, 0, 2.5, 1.5, 4], 1)):
+        x, p = np.array(behind, float), []
+        for k in range(len(x)):
+            def density(e):
+                others = [stats.norm.sf((x[k] - x[j]) / sd + e) for j in range(len(x)) if j != k]
+                return stats.norm.pdf(e) * np.prod(others)
+            p.append(integrate.quad(density, -12, 12, epsabs=1e-14, epsrel=1e-13, limit=400)[0])
+        mean = np.dot(p, x)
+        line("choice", x, sd, np.dot(p, (x - mean) ** 2))
+    for d, v, df, u, c in ((2, 0.3, 4, 0.1, 0.2), (1, 0.3, 6.5, 0, 0.05), (-3, 0.02, 30, 0.5, 1), (0.1, 0.3, 4, 0.1, 0.2)):
+        def excess(log_p):
+            q = np.exp(log_p) / 2
+            return stats.t.isf(q, df) ** 2 * v + stats.norm.isf(q) ** 2 * u + stats.t.isf(q, 2) ** 2 * c / 2 - d * d
+        line("howe", d, v, df, u, c, np.exp(optimize.brentq(excess, np.log(1e-12), -1e-12, xtol=1e-14)))
+
+
 if __name__ == "__main__":
     rng = np.random.default_rng(20251122)
     distributions()
@@ -82,3 +100,4 @@ if __name__ == "__main__":
     holm(rng)
     interaction(rng)
     power()
+    choice()

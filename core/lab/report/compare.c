@@ -1,5 +1,6 @@
 #include "lab/report/compare.h"
 #include "text/metric/stats.h"
+#include "lab/statistics/choice.h"
 #include "lab/statistics/variances.h"
 #include <math.h>
 #include <stdlib.h>
@@ -107,6 +108,28 @@ static row_runs collect(const comparison_task *t, const read_row *row)
     return r;
 }
 
+static double seed_sd_of_perplexity(const read_row *row)
+{
+    double sum = 0, squares = 0, n = 0;
+    for (size_t i = 0; i < row->n_runs; i++) {
+        const read_result *x = row->runs[i].status == DB_DONE ? result_of(&row->runs[i], metric_perplexity.name) : NULL;
+        if (!is_number(x, &metric_perplexity)) continue;
+        double score = log(x->value);
+        sum += score, squares += score * score, n++;
+    }
+    return n > 1 ? sqrt(fmax(0, (squares - sum * sum / n) / (n - 1))) : NAN;
+}
+
+/* The search compared perplexities. Another metric is taken to differ among candidates by as many standard deviations
+ * over seeds as perplexity does. After the variances are shared. */
+static void add_choice(const comparison_task *t, const read_row *row, row_runs *r)
+{
+    bool own = same(t->metric->name, metric_perplexity.name);
+    double sd = own ? sqrt(r->arm.s2) : seed_sd_of_perplexity(row);
+    if (row->n_candidates < 2 || !(sd > 0) || !(r->arm.s2 > 0)) return;
+    r->arm.choice = choice_variance(row->behind, row->n_candidates, sd) * (own ? 1 : r->arm.s2 / (sd * sd));
+}
+
 static void forget(row_runs *r)
 {
     free(r->results);
@@ -186,10 +209,10 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     if (least < 2) return c;
     if (t->margin > 0) {
         double margin = c.percent ? log1p(t->margin / 100) : t->margin;
-        c.p_equivalent = equivalence_p(x.d, x.v, x.df, x.u, margin);
+        c.p_equivalent = equivalence_p(x.d, x.v, x.df, x.u, x.choice, margin);
     }
     c.low = comparison_shown(&c, x.low), c.high = comparison_shown(&c, x.high);
-    c.p = x.p, c.v = x.v, c.u = x.u, c.df = x.df;
+    c.p = x.p, c.v = x.v, c.u = x.u, c.df = x.df, c.choice = x.choice;
     c.planned_row = row->arm, c.planned_base = base->arm, c.most_df = most_df;
     c.planned_row.z = c.planned_base.z = NULL;
     if (least < RANKED_SEEDS) return c;
@@ -275,7 +298,7 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
 static void narrow(comparison *out, const comparison *now, size_t look)
 {
     double d = now->percent ? log1p(now->delta / 100) : now->delta;
-    double half = howe_half_width(now->v, now->df, now->u, 0.05 * look_weights[look]);
+    double half = howe_half_width(now->v, now->df, now->u, now->choice, 0.05 * look_weights[look]);
     double low = comparison_shown(now, d - half), high = comparison_shown(now, d + half);
     if (!(out->low >= low)) out->low = low;
     if (!(out->high <= high)) out->high = high;
@@ -328,6 +351,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
     bool *shared = xcalloc(t->n + 1, sizeof *shared);
     for (size_t i = 0; i < t->n; i++) runs[i] = collect(t, t->rows[i]);
     double most_df = share(t, runs, shared);
+    for (size_t i = 0; i < t->n; i++) add_choice(t, t->rows[i], &runs[i]);
     for (size_t i = 0; i < t->n; i++) {
         size_t first = first_of(t, i);
         out[i] = comparison_none;
@@ -367,6 +391,7 @@ difference contrast_rows(const comparison_task *t, const double *weights)
     for (size_t i = 0; i < t->n; i++) {
         if (weights[i] == 0) continue;
         runs[i] = collect(t, t->rows[i]);
+        add_choice(t, t->rows[i], &runs[i]);
         failed = failed || runs[i].n < runs[i].n_all;
         if (first == t->n) first = i;
         crossed = crossed && runs[i].n && runs[first].n && runs[i].arm.m && runs[first].arm.m &&

@@ -144,12 +144,18 @@ void note_tuning(const gathered *g, grid *t)
         if (n < least) str_clear(&fewest), str_add(&fewest, g->rows[i].row->name), least = n;
         if (n > most) most = n;
     }
+    str open = {0};
+    for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
+        const comparison *c = &g->rows[i].against[g->headline];
+        if (g->rows[i].row->same_as || !(c->choice > c->v)) continue;
+        str_addf(&open, "%s%s", open.n ? ", " : ", which is more than that of seeds in: ", g->rows[i].row->name);
+    }
     grid_note(t,
               "Tuned on the dev set's %s with separate seeds, by successive halving: %s candidates. %zu trials, %.0f "
               "s, %.2g floating-point operations; trials enter no mean "
-              "(table `trial`). The noise of the choice is in no interval or p: 8 to 11 %% of equal rows would differ "
-              "at 5 %%.",
-              g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops);
+              "(table `trial`). Intervals and p allow for the noise of the choice (docs/statistics.md)%s.",
+              g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops, str_text(&open));
+    str_free(&open);
     if (least != most)
         grid_note(t,
                   "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come "

@@ -12,12 +12,16 @@ typedef struct {
     size_t timed;
 } known;
 
+/* What more seeds do not reduce. A choice counts as in the interval at 5 %: t²/2 with two degrees of freedom, over z². */
+static double fixed_part(const comparison *c) { return c->u + 18.513 / 2 / 3.8415 * c->choice; }
+
 static double median_u(const gathered *g, size_t metric)
 {
     double *u = xcalloc(g->x.n_rows + 1, sizeof *u), found = 0;
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++)
-        if (!isnan(g->rows[i].against[metric].u) && !g->rows[i].row->same_as) u[n++] = g->rows[i].against[metric].u;
+        if (!isnan(g->rows[i].against[metric].u) && !g->rows[i].row->same_as)
+            u[n++] = fixed_part(&g->rows[i].against[metric]);
     if (n) found = stats_median(u, n);
     free(u);
     return found;
@@ -104,7 +108,7 @@ int plan_print(const plan_task *t, str *out, err *e)
                  k.rows, k.rows == 1 ? "" : "s", g->x.name);
     else
         str_addf(out, "standard deviation over seeds %.3g%s, as given", shown_sd, unit);
-    str_addf(out, "; sentence part of a comparison %.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
+    str_addf(out, "; sentences' (and choices') part of a comparison %.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
     if (!isnan(k.seconds)) str_addf(out, "a run took %.0f s on average, one at a time\n", k.seconds);
     str_addc(out, '\n');
     put_needed(t, &k, effect, 0.05, "one row", out);

@@ -73,6 +73,11 @@ typedef struct {
     size_t place;     /* 1 for the first row but base that was frozen, whatever the table leaves out now; 0: base */
     size_t n_runs;
     const read_run *runs; /* by seed */
+    /* With READ_STATS, if its settings were searched by dev perplexity: for each candidate, the log of its perplexity
+     * over that of the chosen one, in the last rung it was trained in; INFINITY: it failed. n_candidates 0: not
+     * searched. */
+    size_t n_candidates;
+    const double *behind;
 } read_row;
 
 typedef struct {

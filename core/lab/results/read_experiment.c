@@ -1,5 +1,7 @@
 /* read_experiment.c - experiments with their rows. */
 #include "lab/results/read_runs.h"
+#include "text/metric/metric.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,44 @@ static size_t place_of(const frozen_rows *f, int64_t variant)
             high = middle;
     }
     return low;
+}
+
+/* The candidates of one row's search. */
+static int load_search(sqlite3 *q, int64_t experiment, arena *a, read_row *row, err *e)
+{
+    double *list = NULL;
+    size_t cap = 0;
+    sqlite3_stmt *s = sql_open(
+        q, e,
+        "SELECT t.row,t.value,c.value FROM trial h JOIN trial t ON t.experiment_id=h.experiment_id AND t.row=h.row "
+        "LEFT JOIN trial c ON c.experiment_id=h.experiment_id AND c.row=h.row AND c.n=h.n AND c.rung=t.rung AND "
+        "c.seed=t.seed "
+        "WHERE h.experiment_id=?1 AND h.row=?2 AND h.outcome='chosen' AND h.metric=?3 AND t.outcome<>'promoted'",
+        "iss", experiment, row->name, metric_perplexity.name);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_row(s, "trial.row - -", e)) == 1) {
+        double behind = log(sql_real(s, 1) / sql_real(s, 2));
+        list = grow(list, &cap, row->n_candidates + 1, sizeof *list);
+        list[row->n_candidates++] = isfinite(behind) ? behind : INFINITY;
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    double *kept = arena_alloc(a, (row->n_candidates + 1) * sizeof *kept);
+    if (row->n_candidates) memcpy(kept, list, row->n_candidates * sizeof *kept);
+    free(list);
+    row->behind = kept;
+    return rc;
+}
+
+static int load_searches(sqlite3 *q, int64_t experiment, arena *a, read_row *rows, size_t n, err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (load_search(q, experiment, a, &rows[i], e)) return -1;
+    for (size_t i = 0; i < n; i++) /* rows that are equal were searched once */
+        for (size_t k = 0; k < n && !rows[i].n_candidates; k++)
+            if (rows[k].runs == rows[i].runs)
+                rows[i].n_candidates = rows[k].n_candidates, rows[i].behind = rows[k].behind;
+    return 0;
 }
 
 static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *e)
@@ -91,6 +131,7 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
     }
     sqlite3_finalize(s);
     out->rows = rows;
+    if (!rc && l->depth == READ_STATS) rc = load_searches(q, experiment, a, rows, out->n_rows, e);
     return rc;
 }
 

@@ -60,24 +60,28 @@ static double welch_df(double v1, double df1, double v0, double df0)
     return both > 0 ? fmin(most, both * both / (v1 * v1 / df1 + v0 * v0 / df0)) : most;
 }
 
-double howe_half_width(double v, double df, double u, double alpha)
+/* The square of t with two degrees of freedom that is exceeded, on one side, with probability q. */
+static double t2_squared(double q) { return (1 - 2 * q) * (1 - 2 * q) / (2 * q * (1 - q)); }
+
+double howe_half_width(double v, double df, double u, double choice, double alpha)
 {
     double t = t_upper(alpha / 2, df), z = normal_upper(alpha / 2);
-    return sqrt((v > 0 ? t * t * v : 0) + z * z * u);
+    return sqrt((v > 0 ? t * t * v : 0) + z * z * u + t2_squared(alpha / 2) * CHOICE_SHARE * choice);
 }
 
-/* Solves d² = t²(p) v + z²(p) u for p. Along t, from 0 to |d| / sqrt(v), the right side grows: bisection on t. */
-double howe_p(double d, double v, double df, double u)
+/* Solves d² = t²(p) v + z²(p) u + t2²(p) choice / 2 for p. Along t, from 0 to |d| / sqrt(v), the right side grows:
+ * bisection on t. Without variance over seeds there is no choice (choice.h). */
+double howe_p(double d, double v, double df, double u, double choice)
 {
     d = fabs(d);
     if (isnan(d) || isnan(v) || !(df > 0)) return NAN;
     if (d == 0) return 1;
     if (!(v > 0)) return u > 0 ? 2 * normal_tail(d / sqrt(u)) : 0;
     double low = 0, high = d / sqrt(v);
-    if (!(u > 0)) return 2 * t_tail(high, df);
+    if (!(u > 0) && !(choice > 0)) return 2 * t_tail(high, df);
     for (int i = 0; i < 100 && high - low > 1e-13 * high; i++) {
-        double t = (low + high) / 2, z = normal_upper(t_tail(t, df));
-        if (t * t * v + z * z * u > d * d)
+        double t = (low + high) / 2, q = t_tail(t, df), z = normal_upper(q);
+        if (t * t * v + z * z * u + (choice > 0 ? t2_squared(q) * CHOICE_SHARE * choice : 0) > d * d)
             high = t;
         else
             low = t;
@@ -93,9 +97,10 @@ difference design_compare(const arm *row, const arm *base, double most_df)
     x.v = v1 + v0;
     x.df = fmin(welch_df(v1, row->df, v0, base->df), most_df);
     x.u = sentence_part(row, base);
-    double half = howe_half_width(x.v, x.df, x.u, 0.05);
+    x.choice = row->choice + base->choice;
+    double half = howe_half_width(x.v, x.df, x.u, x.choice, 0.05);
     x.low = x.d - half, x.high = x.d + half;
-    x.p = howe_p(x.d, x.v, x.df, x.u);
+    x.p = howe_p(x.d, x.v, x.df, x.u, x.choice);
     return x;
 }
 
@@ -124,20 +129,21 @@ difference design_contrast(const arm *rows, const double *w, size_t n)
         double own = w[i] * w[i] * rows[i].s2 / (double)rows[i].n;
         x.d += w[i] * rows[i].mean;
         v += own, squares += own * own / rows[i].df, df += rows[i].df;
+        x.choice += w[i] * w[i] * rows[i].choice;
         if (rows[i].n < 2) v = NAN;
     }
     if (!n || isnan(v)) return x;
     x.v = v, x.df = squares > 0 ? fmin(df, v * v / squares) : df;
     x.u = contrast_sentences(rows, w, n);
-    double half = howe_half_width(x.v, x.df, x.u, 0.05);
+    double half = howe_half_width(x.v, x.df, x.u, x.choice, 0.05);
     x.low = x.d - half, x.high = x.d + half;
-    x.p = howe_p(x.d, x.v, x.df, x.u);
+    x.p = howe_p(x.d, x.v, x.df, x.u, x.choice);
     return x;
 }
 
-double equivalence_p(double d, double v, double df, double u, double margin)
+double equivalence_p(double d, double v, double df, double u, double choice, double margin)
 {
-    double inside = margin - fabs(d), p = howe_p(inside, v, df, u) / 2;
+    double inside = margin - fabs(d), p = howe_p(inside, v, df, u, choice) / 2;
     return inside > 0 ? p : 1 - p;
 }
 
@@ -194,7 +200,8 @@ static foreseen foresee(const arm *row, const arm *base, double u, double most_d
     enum { TABLE = 64 }; /* quantiles of t over 1 / df, from infinitely many to 1: interpolated on the log scale */
     double log_t[TABLE + 1], z = normal_upper(alpha / 2), n1 = (double)row->n, n0 = (double)base->n;
     estimates a = estimates_of(row, most_df), b = estimates_of(base, most_df);
-    foreseen x = {.sd = sqrt(row->expected_s2 / n1 + base->expected_s2 / n0 + u)};
+    double choice = row->choice + base->choice, wide = t2_squared(alpha / 2) * CHOICE_SHARE * choice;
+    foreseen x = {.sd = sqrt(row->expected_s2 / n1 + base->expected_s2 / n0 + choice + u)};
     log_t[0] = log(z);
     for (int i = 1; i <= TABLE; i++) log_t[i] = log(t_upper(alpha / 2, (double)TABLE / i));
     for (size_t i = 0; i < POINTS; i++)
@@ -202,7 +209,7 @@ static foreseen foresee(const arm *row, const arm *base, double u, double most_d
             double v1 = a.s2[i] / n1, v0 = b.s2[j] / n0, at = TABLE / fmin(welch_df(v1, a.df, v0, b.df), most_df);
             int k = at >= TABLE ? TABLE - 1 : (int)at;
             double t = exp(log_t[k] + (at - k) * (log_t[k + 1] - log_t[k]));
-            x.half[i * POINTS + j] = sqrt(t * t * (v1 + v0) + z * z * u);
+            x.half[i * POINTS + j] = sqrt(t * t * (v1 + v0) + z * z * u + wide);
             x.weight[i * POINTS + j] = a.weight[i] * b.weight[j];
         }
     return x;

@@ -20,8 +20,9 @@ typedef struct {
     /* For planning: the expected variance over seeds, and how the test will replace one estimated from n seeds: by
      * the larger of it and its mean with prior_s2, weighted by degrees of freedom. prior_df 0: not at all. */
     double expected_s2, prior_df, prior_s2;
-    double msi; /* mean square of seeds x sentences: the residual after seed and sentence means */
-    double *z;  /* [m] influence values averaged over seeds; NULL if m is 0 */
+    double choice; /* what the choice of searched settings adds to the variance of the mean (choice.h); 0: none */
+    double msi;    /* mean square of seeds x sentences: the residual after seed and sentence means */
+    double *z;     /* [m] influence values averaged over seeds; NULL if m is 0 */
 } arm;
 
 /* scores: [n]; z: [n][m], NULL if m is 0. Free with arm_free. */
@@ -34,6 +35,7 @@ typedef struct {
     double d;         /* mean of row minus mean of base */
     double v, df;     /* the seeds' part of its variance, and that part's degrees of freedom */
     double u;         /* the sentences' part; 0 without per-sentence statistics on the same sentences */
+    double choice;    /* the part of searched settings */
     double low, high; /* 95 % interval */
     double p;
 } difference;
@@ -45,12 +47,17 @@ difference design_compare(const arm *row, const arm *base, double most_df);
  * Degrees of freedom after Satterthwaite, at most those of all rows together. */
 difference design_contrast(const arm *rows, const double *weights, size_t n);
 
+/* The choice's part is weighted as CHOICE_SHARE of its estimate with two degrees of freedom, one per row: it is a rare
+ * event, estimated from one run per candidate, and looks small where a worse candidate won by luck. So weighted, rows
+ * tuned alike differ as often as the level says, down to 0.25 % (tests/unit/statistics/test_choice.c). */
+static const double CHOICE_SHARE = 0.5;
+
 /* Half the width of the interval at level 1 - alpha, and the p at which the interval just reaches 0. */
-double howe_half_width(double v, double df, double u, double alpha);
-double howe_p(double d, double v, double df, double u);
+double howe_half_width(double v, double df, double u, double choice, double alpha);
+double howe_p(double d, double v, double df, double u, double choice);
 /* p for equivalence within +- margin: the larger p of two one-sided tests (Schuirmann 1987). Below 0.05 exactly if the
  * 90 % interval lies inside the margin. */
-double equivalence_p(double d, double v, double df, double u, double margin);
+double equivalence_p(double d, double v, double df, double u, double choice, double margin);
 
 /* ---- planning ---- */
 

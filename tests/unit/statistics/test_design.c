@@ -40,7 +40,7 @@ static void check_case(const worked_case *c)
 {
     arm row = measured(c, c->variant, c->scores1), base = measured(c, c->base, c->scores0);
     difference x = design_compare(&row, &base, INFINITY);
-    double var_d = 0, half90 = howe_half_width(x.v, x.df, x.u, 0.10);
+    double var_d = 0, half90 = howe_half_width(x.v, x.df, x.u, 0, 0.10);
     for (size_t j = 0; j < WORKED_SENTENCES; j++)
         var_d += (row.z[j] - base.z[j]) * (row.z[j] - base.z[j]) / (WORKED_SENTENCES - 1);
     CHECK_PRINTED(row.s2, c->s2_1);
@@ -53,14 +53,14 @@ static void check_case(const worked_case *c)
     CHECK_PRINTED(x.v, c->v);
     CHECK_PRINTED(x.df, c->df_welch);
     CHECK_PRINTED(x.u, c->u);
-    CHECK_PRINTED(howe_p(x.d, x.v, x.df, 0), c->p_welch);
+    CHECK_PRINTED(howe_p(x.d, x.v, x.df, 0, 0), c->p_welch);
     CHECK_PRINTED((x.high - x.low) / 2, c->half);
     CHECK_PRINTED(x.low, c->low);
     CHECK_PRINTED(x.high, c->high);
     CHECK_PRINTED(x.p, c->p);
     CHECK_PRINTED(x.d - half90, c->low90);
     CHECK_PRINTED(x.d + half90, c->high90);
-    CHECK_PRINTED(equivalence_p(x.d, x.v, x.df, x.u, c->margin), c->p_tost);
+    CHECK_PRINTED(equivalence_p(x.d, x.v, x.df, x.u, 0, c->margin), c->p_tost);
     CHECK_PRINTED(permutation_p(c->scores1, WORKED_SEEDS, c->scores0, WORKED_SEEDS), c->p_permutation);
     superiority s = superiority_of(c->scores1, WORKED_SEEDS, c->scores0, WORKED_SEEDS, 1);
     CHECK_PRINTED(s.theta, c->superior);
@@ -77,9 +77,9 @@ static void check_case(const worked_case *c)
 static void check_formulas(void)
 {
     for (size_t i = 0; i < LENGTH(worked_howe); i++) {
-        CHECK_PRINTED(howe_half_width(worked_howe[i].v, worked_howe[i].df, worked_howe[i].u, 0.05),
+        CHECK_PRINTED(howe_half_width(worked_howe[i].v, worked_howe[i].df, worked_howe[i].u, 0, 0.05),
                       worked_howe[i].half);
-        CHECK_PRINTED(howe_p(worked_howe[i].d, worked_howe[i].v, worked_howe[i].df, worked_howe[i].u),
+        CHECK_PRINTED(howe_p(worked_howe[i].d, worked_howe[i].v, worked_howe[i].df, worked_howe[i].u, 0),
                       worked_howe[i].p);
     }
     for (size_t i = 0; i < LENGTH(worked_t); i++)
@@ -167,8 +167,8 @@ static void check_sharing(void)
         difference x = design_compare(&row, &base, prior.pool_df);
         CHECK_PRINTED(x.v, worked_shared_row.v);
         CHECK_PRINTED(x.df, worked_shared_row.df);
-        CHECK_PRINTED(howe_half_width(x.v, x.df, worked_shared_row.u, 0.05), worked_shared_row.half);
-        CHECK_PRINTED(howe_p(x.d, x.v, x.df, worked_shared_row.u), worked_shared_row.p);
+        CHECK_PRINTED(howe_half_width(x.v, x.df, worked_shared_row.u, 0, 0.05), worked_shared_row.half);
+        CHECK_PRINTED(howe_p(x.d, x.v, x.df, worked_shared_row.u, 0), worked_shared_row.p);
     }
 }
 
@@ -300,7 +300,7 @@ static void check_edges(void)
     CHECK(isnan(design_compare(&a, &c, INFINITY).p) && isnan(design_compare(&c, &b, INFINITY).low));
     CHECK_NEAR(design_compare(&a, &c, INFINITY).d, 1, 0);
     CHECK(isnan(d.mean) && isnan(c.s2) && isnan(predict_one(&c, 2).p));
-    CHECK_NEAR(howe_p(2, 0, 4, 1), 2 * normal_tail(2), 1e-15); /* only the sentences vary */
+    CHECK_NEAR(howe_p(2, 0, 4, 1, 0), 2 * normal_tail(2), 1e-15); /* only the sentences vary */
     CHECK_INT(seeds_needed(0.1, 0.5, 0.5, 0.064, 0.05, 0.8), 0);
     superiority s = superiority_of(broken_run, 2, one, 1, -1); /* lower is better: 5 loses, and a diverged run loses */
     CHECK_NEAR(s.theta, 0, 0);

@@ -1,6 +1,7 @@
 /* The statistics of core/text/metric against scipy and statsmodels: statistics_scipy.tsv, written by
  * tests/oracle/statistics.py. */
 #include "test.h"
+#include "lab/statistics/choice.h"
 #include "lab/statistics/design.h"
 #include "base/distribution.h"
 #include "text/metric/stats.h"
@@ -72,7 +73,7 @@ static void check_line(const char *name, const fields *f)
     else if (!strcmp(name, "equivalence")) {
         difference x = compare(f);
         if (x.df < 2 * (fmin((double)f->n[0], (double)f->n[1]) - 1))
-            CHECK_RELATIVE(equivalence_p(x.d, x.v, x.df, 0, c[0]), d[0], 1e-10);
+            CHECK_RELATIVE(equivalence_p(x.d, x.v, x.df, 0, 0, c[0]), d[0], 1e-10);
     } else if (!strcmp(name, "permutation")) {
         if (f->n[0] + f->n[1] <= 20) CHECK_RELATIVE(permutation_p(a, f->n[0], b, f->n[1]), c[0], 1e-12);
     } else if (!strcmp(name, "holm")) {
@@ -85,6 +86,10 @@ static void check_line(const char *name, const fields *f)
         arm x = arm_measure(scores, c, (size_t)a[0], (size_t)b[0]);
         CHECK_RELATIVE(x.msi, d[0], 1e-11);
         arm_free(&x);
+    } else if (!strcmp(name, "choice")) {
+        CHECK_RELATIVE(choice_variance(a, f->n[0], b[0]), c[0], 1e-10);
+    } else if (!strcmp(name, "howe")) {
+        CHECK_RELATIVE(howe_p(a[0], b[0], c[0], d[0], f->v[4][0]), f->v[5][0], 1e-9);
     } else if (!strcmp(name, "power")) {
         /* two quantiles added, not the noncentral t */
         CHECK_NEAR(power_of(b[0], 1, 1, (size_t)a[0], 0, 0.05), c[0], 0.05);

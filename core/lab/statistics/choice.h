@@ -1,0 +1,15 @@
+/* choice.h - what the choice of a searched setting adds to the variance of a row's mean.
+ *
+ * A search compares candidates by one run each. Repeated with another seed it may choose another candidate, and the
+ * row's mean would be that candidate's. Seeds of the chosen one cannot show this: without it, two rows that were tuned
+ * over the same candidates differ at 5 % in up to 21 % of cases with ten seeds (tests/unit/statistics/test_choice.c).
+ */
+#ifndef ABLATE_METRIC_CHOICE_H
+#define ABLATE_METRIC_CHOICE_H
+#include <stddef.h>
+
+/* behind: [n] by how much each candidate's run was behind the chosen one's (INFINITY: it failed), in any unit; sd: of a
+ * run over seeds, in that unit. Each candidate k is chosen with the probability p_k that it is the least of behind_k +
+ * sd * a standard normal number. Returns the variance of behind_k over p; 0 for one candidate. */
+double choice_variance(const double *behind, size_t n, double sd);
+#endif
