@@ -12,7 +12,7 @@ typedef struct {
     size_t timed;
 } known;
 
-/* What more seeds do not reduce. A choice counts as in the interval at 5 %: t²/2 with two degrees of freedom, over z². */
+/* What more seeds do not reduce. A choice counts as at 5 %: t²/2 with two degrees of freedom, over z². */
 static double fixed_part(const comparison *c) { return c->u + 18.513 / 2 / 3.8415 * c->choice; }
 
 static double median_u(const gathered *g, size_t metric)

@@ -1,5 +1,6 @@
 /* Rows against base: a recorded experiment against numbers worked out independently, and what is claimed by number of
  * seeds. */
+#include "base/distribution.h"
 #include "lab/report/compare.h"
 #include "lab/report/gather.h"
 #include "lab/results/db.h"
@@ -213,6 +214,36 @@ static void check_refused(void)
     CHECK_TEXT(comparison_rule(&c), "seeds only");
 }
 
+/* A search whose candidates were near each other widens the interval; one that was clear does not. */
+static void check_searched(void)
+{
+    static const double clear[] = {0, 9, 9, INFINITY};
+    double near[] = {0, 0, 9}; /* the second is one standard deviation behind */
+    make(0, 5, 2, 0.1, "PPL"), make(1, 5, 2, 0.1, "PPL");
+    comparison fixed = compare(2, 1, NULL);
+    CHECK_NEAR(fixed.choice, 0, 0);
+    rows[1].row.behind = clear, rows[1].row.n_candidates = 4;
+    CHECK_NEAR(compare(2, 1, NULL).p, fixed.p, 1e-9);
+    double sd = sqrt(fixed.planned_row.s2), p_other = normal_tail(sqrt(0.5));
+    near[1] = sd, rows[1].row.behind = near, rows[1].row.n_candidates = 3;
+    comparison searched = compare(2, 1, NULL);
+    CHECK_NEAR(searched.choice, sd * sd * p_other * (1 - p_other), 1e-10 * sd * sd);
+    CHECK(searched.low < fixed.low && searched.high > fixed.high && searched.p > fixed.p);
+    CHECK(comparison_detectable(&searched) > comparison_detectable(&fixed));
+    const read_result ppl[5] = {rows[1].results[0], rows[1].results[1], rows[1].results[2], rows[1].results[3],
+                                rows[1].results[4]};
+    make(0, 5, 50, 1, "ACC"), make(1, 5, 50, 1, "ACC");
+    for (size_t s = 0; s < 5; s++) { /* as many standard deviations in another metric */
+        static read_result both[5][2];
+        both[s][0] = rows[1].results[s], both[s][1] = ppl[s];
+        rows[1].runs[s].results = both[s], rows[1].runs[s].n_results = 2;
+    }
+    rows[1].row.behind = near, rows[1].row.n_candidates = 3;
+    searched = compare(2, 1, NULL);
+    double s2 = searched.planned_row.s2;
+    CHECK_NEAR(searched.choice, s2 * p_other * (1 - p_other), 1e-9 * s2);
+}
+
 int main(void)
 {
     char folder[] = "/tmp/ablate-compare-XXXXXX", command[128];
@@ -222,6 +253,7 @@ int main(void)
     check_by_seeds();
     check_shared();
     check_refused();
+    check_searched();
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command)) puts("could not clean up");
     return test_end();
