@@ -36,6 +36,7 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
             for (int v = 0; v < vectors; v++) acc[r][v] += a[r * a_row] * line[v];
         }
     }
+    __asm__("" : "+r"(c), "+r"(c_row)); /* else the addresses of the first loads are kept, in memory, for the stores */
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
