@@ -247,6 +247,14 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * square, range and first numbers; in training also of its gradient. Elsewhere it does nothing and costs nothing.
      * Not in decoding */
     void (*print)(ab_ctx *c, const char *name, ab_t x);
+    /* 2.6 [any] a / sqrt(sum of squares over the last axis + eps): rows of length 1, one operation on CPUs */
+    ab_t (*unit_length)(ab_ctx *c, ab_t a, double eps);
+    /* 2.6 [attention] a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] ->
+     * the same shape, in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the position
+     * i before, row i of future [L,n] the position i + 1 behind; future id 0: none, as in every decoder. A row that a
+     * filter does not have is 0. Decoding keeps all positions, and past needs a row for each: ab_kpos has as many.
+     * Without a future no position has a part in what lies before it, not even by rounding */
+    ab_t (*long_conv)(ab_ctx *c, ab_t rows, ab_t past, ab_t future);
 };
 
 /* Plugins call the host through these macros. */
@@ -372,6 +380,8 @@ extern const ab_host *ab_host_;
 #define ab_buffer(c, name, value, ...)             ab_host_->buffer(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), value)
 #define ab_set_buffer(c, buffer, value_)           ab_host_->set_buffer(AB_AT_(c), buffer, value_)
 #define ab_qr(c, a)                                ab_host_->qr(AB_AT_(c), a)
+#define ab_unit_length(c, a, eps)                  ab_host_->unit_length(AB_AT_(c), a, eps)
+#define ab_long_conv(c, rows, past, future)        ab_host_->long_conv(AB_AT_(c), rows, past, future)
 #define ab_measured(c, i)                          ab_host_->measured(AB_AT_(c), i)
 #define ab_softmax_sink(c, s, sink)                ab_host_->softmax_sink(AB_AT_(c), s, sink)
 #define ab_entmax(c, s, alpha)                     ab_host_->entmax(AB_AT_(c), s, alpha)

@@ -17,13 +17,6 @@ static inline ab_t delta_heads(ab_ctx *c, ab_t x, const char *name, const char *
     return ab_heads(c, ab_silu(c, y), heads);
 }
 
-/* x / sqrt(sum of squares + eps) over the last axis */
-static inline ab_t delta_unit(ab_ctx *c, ab_t x, double eps)
-{
-    ab_t sum = ab_sum_axis(c, ab_map(c, x, AB_SQUARE), -1);
-    return ab_mul(c, x, ab_map(c, ab_map(c, ab_add_scalar(c, sum, eps), AB_SQRT), AB_RECIP));
-}
-
 typedef struct {
     ab_t q, k, v, beta; /* [B,H,T,d_k], [B,H,T,d_k], [B,H,T,d_v], [B,H,T,1] */
 } delta_parts;
@@ -35,15 +28,15 @@ static inline delta_parts delta_project(ab_ctx *c, ab_t x, int64_t width)
          k = delta_heads(c, x, "k", "k.conv", in->heads, in->d_k, width),
          v = delta_heads(c, x, "v", "v.conv", in->heads, in->d_v, width);
     ab_t beta = ab_map(c, ab_linear(c, x, "beta", in->heads, 0), AB_SIGMOID);
-    return (delta_parts){delta_unit(c, q, 1e-6), delta_unit(c, k, 1e-6), v, ab_heads(c, beta, in->heads)};
+    return (delta_parts){ab_unit_length(c, q, 1e-6), ab_unit_length(c, k, 1e-6), v, ab_heads(c, beta, in->heads)};
 }
 
 /* RMSNorm over the last axis with a learned gain */
 static inline ab_t delta_norm(ab_ctx *c, ab_t y, const char *gain)
 {
     int64_t d = ab_dim(c, y, -1);
-    return ab_mul(c, ab_mul_scalar(c, delta_unit(c, y, 1e-5 * (double)d), sqrt((double)d)),
-                  ab_weight_full(c, gain, 1, d));
+    return ab_mul(c, ab_unit_length(c, y, 1e-5 * (double)d),
+                  ab_mul_scalar(c, ab_weight_full(c, gain, 1, d), sqrt((double)d)));
 }
 
 /* ---- a decay for each head and token: log alpha = -exp(A) dt, dt = softplus(x W + bias) ---- */

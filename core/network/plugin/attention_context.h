@@ -133,6 +133,7 @@ ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t befor
 ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by);
 /* Each row the one `by` behind it in its sentence, zeros where there is none; also in a decoder: of targets. */
 ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by);
+ab_t attn_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future); /* attention_layers.c */
 ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 
 bool attn_is_causal(const ab_ctx *c);

@@ -146,13 +146,16 @@ ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by)
     return attn_pack_as(c, shifted(c, attn_pad(c, rows), by), &s);
 }
 
-/* Sums in the order of the positions, in training as in a step of decoding. */
+/* One operation where the backend has it; otherwise sums in the order of the positions, as in a step of decoding. */
 ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
 {
     attn_sentences s;
     if (!rows_of(c, "ab_depthwise_conv", rows, &s) || !attn_may_scan(c, rows, behind > 0)) return (ab_t){0};
     int64_t n = tape_at(c, rows)->dim[3], width = before + 1 + behind;
     ab_t w = attn_param(c, name, (int64_t[4]){1, 1, width, n}, 1 / sqrt((double)width), 0), sum = {0};
+    const backend *b = c->backend;
+    if (!attn_steps(c) && !c->attn->generic && b && b->kernels[OP_DEPTHWISE_CONV])
+        return t_depthwise_conv(c, rows, w, s.offset, before);
     ab_t x = t_cast(c, attn_pad(c, rows), c->compute == F64 ? F64 : F32);
     if (!x.id || !w.id) return (ab_t){0};
     ab_t seen = attn_steps(c) ? window(c, x, before, 0) : x;
@@ -162,4 +165,48 @@ ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
         sum = sum.id ? t_binary(c, OP_ADD, sum, term) : term;
     }
     return sum.id ? t_cast(c, attn_pack_as(c, sum, &s), c->compute) : sum;
+}
+
+/* ---- with a filter as long as the sentence ---- */
+
+/* One step: the positions so far, each times the row of `past` that its distance has. */
+static ab_t long_conv_step(ab_ctx *c, ab_t rows, ab_t past)
+{
+    const attn_context *k = c->attn;
+    ab_t seen = attn_remember(c, attn_heads(c, rows, 1)); /* [B,1,T,n] */
+    if (!seen.id) return seen;
+    int64_t d[4], taps = tape_at(c, past)->dim[2];
+    memcpy(d, tape_at(c, seen)->dim, sizeof d);
+    if (taps < d[2])
+        return tape_fail(c,
+                         "ab_long_conv: %lld positions to decode, `past` has weights of %lld (ab_kpos says how many)",
+                         (long long)d[2], (long long)taps);
+    ab_t distance = t_mul_scalar(c, t_relative_position(c, k->qpos, k->kpos), -1);
+    ab_t weights = t_embedding(c, past, t_to_ids(c, t_map(c, distance, AB_RELU))); /* [1,1,T,n] */
+    d[2] = 1;
+    return attn_merge(c, t_sum_to(c, t_binary(c, OP_MUL, seen, weights), d));
+}
+
+ab_t attn_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
+{
+    attn_sentences s;
+    if (!past.id || !rows_of(c, "ab_long_conv", rows, &s) || !attn_may_scan(c, rows, future.id != 0)) return (ab_t){0};
+    int64_t n = tape_at(c, rows)->dim[3];
+    const ab_t filters[] = {past, future};
+    for (int i = 0; i < 2; i++) {
+        char shape[64];
+        const int64_t *d = filters[i].id ? tape_at(c, filters[i])->dim : (int64_t[4]){1, 1, 1, n};
+        if (d[0] != 1 || d[1] != 1 || d[3] != n)
+            return tape_fail(c, "ab_long_conv: the filter is %s, expected [L,%lld]", shape_text(d, shape),
+                             (long long)n);
+    }
+    if (attn_steps(c)) return t_cast(c, long_conv_step(c, rows, past), c->compute);
+    ab_t y = t_long_conv(c, rows, past, s.offset, 0);
+    if (future.id) { /* with nothing for the position itself */
+        double *zero = xcalloc((size_t)n, sizeof *zero);
+        ab_t first = t_const(c, (int64_t[4]){1, 1, 1, n}, zero);
+        free(zero);
+        y = t_binary(c, OP_ADD, y, t_long_conv(c, rows, t_concat(c, first, future, -2), s.offset, 1));
+    }
+    return t_cast(c, y, c->compute);
 }

@@ -214,6 +214,8 @@ ab_host host_table = {
     .softmax_sink = host_softmax_sink,
     .entmax = host_entmax,
     .print = host_print,
+    .unit_length = host_unit_length,
+    .long_conv = host_long_conv,
 };
 
 void plugin_set_services(const plugin_services *s)

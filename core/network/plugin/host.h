@@ -45,6 +45,7 @@ ab_t host_less_than(ab_ctx *c, ab_t a, ab_t b);
 ab_t host_silu(ab_ctx *c, ab_t a);
 ab_t host_gelu(ab_ctx *c, ab_t a);
 ab_t host_softplus(ab_ctx *c, ab_t a);
+ab_t host_unit_length(ab_ctx *c, ab_t a, double eps);
 ab_t host_sum(ab_ctx *c, ab_t a, int axis);
 ab_t host_maximum(ab_ctx *c, ab_t a, ab_t b);
 ab_t host_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b);
@@ -111,6 +112,7 @@ ab_t host_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_deca
 ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
 ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by);
+ab_t host_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future);
 ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 ab_t host_call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem);
 /* The functions of host_head.c. */

@@ -254,6 +254,12 @@ ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
                          (long long)behind);
     return attn_depthwise_conv(c, rows, name, before, behind);
 }
+ab_t host_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
+{
+    OWN(rows, past, future);
+    ONLY_IN(c, "ab_long_conv", ATTENTION_HOOKS);
+    return attn_long_conv(c, rows, past, future);
+}
 ab_t host_call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem)
 {
     OWN(x, mem);

@@ -59,6 +59,16 @@ ab_t host_softplus(ab_ctx *c, ab_t a)
     return t_binary(c, OP_ADD, t_map(c, a, AB_RELU), t_map(c, t_add_scalar(c, tail, 1), AB_LOG));
 }
 
+ab_t host_unit_length(ab_ctx *c, ab_t a, double eps)
+{
+    OWN(a);
+    if (!a.id) return a;
+    const backend *b = c->backend;
+    if (b && b->kernels[OP_UNIT] && !(c->attn && c->attn->generic)) return t_unit(c, a, eps);
+    ab_t sum = t_add_scalar(c, host_sum(c, t_map(c, a, AB_SQUARE), -1), eps);
+    return t_binary(c, OP_MUL, a, t_map(c, t_map(c, sum, AB_SQRT), AB_RECIP));
+}
+
 ab_t host_sum(ab_ctx *c, ab_t a, int axis)
 {
     OWN(a);

@@ -23,6 +23,15 @@ static double delta_flops(const attr *a, const op_inputs *i)
     return 2 * (elements(q) / d_k) * ((products + 1) * d_k * d_v + products * chunk / 2 * (d_k + d_v));
 }
 
+/* Of each number: 64 neighbours, half of them in the past, and by twos of more positions, up to as many as the filter
+ * has, two transforms (5/2 log2 of their length for each column) and the product of spectra between them. */
+static double long_conv_flops(const op_inputs *i, double numbers)
+{
+    double each = 64, taps = (double)i->LONG_CONV.h.dim[2];
+    for (double m = 64; m < taps; m *= 2) each += 5 * log2(2 * m) + 10;
+    return each * numbers;
+}
+
 /* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of windows
  * (score.h) those inside count, where the numbers are at hand (call_flops). */
 static double op_flops(op o, const attr *a, const op_inputs *i, const view *out, double pairs)
@@ -44,6 +53,11 @@ static double op_flops(op o, const attr *a, const op_inputs *i, const view *out,
     case OP_DELTA_SCAN_BACK: return 2 * delta_flops(a, i);
     case OP_CONV: return 2 * y * (double)i->CONV.w.dim[2];
     case OP_CONV_BACK: return 4 * (double)i->CONV_BACK.x.dim[2] * elements(&i->CONV_BACK.w);
+    case OP_DEPTHWISE_CONV: return 2 * y * (double)i->DEPTHWISE_CONV.w.dim[2];
+    case OP_DEPTHWISE_CONV_BACK: return 4 * y * (double)i->DEPTHWISE_CONV_BACK.w.dim[2];
+    case OP_LONG_CONV: return long_conv_flops(i, y);
+    case OP_LONG_CONV_FILTER: /* three transforms of twice the length */
+        return elements(&i->LONG_CONV_FILTER.x) * (15 * log2(2 * (double)out->dim[2]) + 10);
     case OP_RESHAPE: return 0;
     default: return y;
     }

@@ -62,6 +62,9 @@ enum { WORKS_IN_PLACE = 1 };
     X(BROADCAST_TO, IN(x), OUT(y), ON_BOTH, 0, NO_ATTR, "repeats along the axes in which the input has length 1")      \
     X(SOFTMAX, IN(x), OUT(y), ON_BOTH, WORKS_IN_PLACE, NO_ATTR, "over the last axis")                                  \
     X(SOFTMAX_BACK, IN(y, dy), OUT(y), ON_BOTH, 0, NO_ATTR, "gradient of SOFTMAX")                                     \
+    X(UNIT, IN(x), OUT(y, factor), ON_CPU, 0, ATTR(double eps;),                                                       \
+      "x times factor = 1 / sqrt(sum of squares over the last axis + eps) [a,b,T,1]")                                  \
+    X(UNIT_BACK, IN(y, factor, dy), OUT(dx), ON_CPU, 0, NO_ATTR, "gradient of UNIT")                                   \
     X(MATMUL, IN(a, b), OUT(y), ON_BOTH, 0, ATTR(int64_t transpose_a, transpose_b;),                                   \
       "product of the last two axes, of a and b or their transposes")                                                  \
     X(RESHAPE, IN(x), OUT(y), NO_KERNEL, 0, NO_ATTR, "the same storage with other axes")                               \
@@ -174,6 +177,16 @@ enum { WORKS_IN_PLACE = 1 };
       "without a sentence: 0")                                                                                         \
     X(CONV_BACK, IN(x, w, offsets, dy), OUT(dx, dw), NO_KERNEL, 0, ATTR_OF(CONV),                                      \
       "dx [R,n] (0 in rows without a sentence), dw (F32)")                                                             \
+    X(DEPTHWISE_CONV, IN(x, w, offsets), OUT(y), ON_CPU, 0, ATTR(int64_t before;),                                     \
+      "x rows [R,n], w [taps,n] (F32/F64), offsets -> y_t = sum over taps i of x_{t + i - before} w_i, of each "       \
+      "column by itself; x is 0 outside the sentence. Rows without a sentence: 0")                                     \
+    X(DEPTHWISE_CONV_BACK, IN(x, w, offsets, dy), OUT(dx, dw), ON_CPU, 0, ATTR_OF(DEPTHWISE_CONV),                     \
+      "dx [R,n] (0 in rows without a sentence), dw (F32/F64)")                                                         \
+    X(LONG_CONV, IN(x, h, offsets), OUT(y), ON_CPU, 0, ATTR(int64_t backwards;),                                       \
+      "x rows [R,n], h [L,n], offsets -> y_t = sum over i of h_i x_{t-i} (backwards: x_{t+i}), of each column by "     \
+      "itself; x is 0 outside the sentence. Rows without a sentence: 0")                                               \
+    X(LONG_CONV_FILTER, IN(x, dy, offsets), OUT(dh), ON_CPU, 0, ATTR_OF(LONG_CONV),                                    \
+      "its gradient: dh_i = sum over t of dy_t x_{t-i} (backwards: x_{t+i}) -> [L,n]")                                 \
     X(DELTA_SCAN, IN(q, k, v, beta, decay), OUT(y, w, states), ON_CPU, 0, ATTR(int64_t chunk, backwards;),             \
       "q, k [B,H,T,d_k], v [B,H,T,d_v], beta and decay [B,H,T,1] or none: y_t = q_t S_t, S_t = exp(decay_t) S + "      \
       "k_t' beta_t w_t, w_t = v_t - exp(decay_t) k_t S, S = S_{t-1} [d_k,d_v], at first 0 (without decay exp is 1, "   \

@@ -192,6 +192,24 @@ static void sumto_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, v.i.SUM_TO.x, t_broadcast_to(c, dy, d));
 }
 
+ab_t t_unit(ab_ctx *c, ab_t a, double eps)
+{
+    a = number(c, a);
+    GIVEN1(a);
+    int64_t d[4];
+    memcpy(d, tape_at(c, a)->dim, sizeof d);
+    ab_t y = push1(c, OP_UNIT, a, d, &(attr){.UNIT = {.eps = eps}});
+    d[3] = 1;
+    shape_part(c, y, OUTPUT(UNIT, factor), generic_type(c), d);
+    return y;
+}
+static void unit_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t in[3] = {y, tape_part(c, y, OUTPUT(UNIT, factor)), dy};
+    grad_give(c, v.i.UNIT.x, tape_push(c, OP_UNIT_BACK, v.type, v.dim, 3, in, NULL));
+}
+
 ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4])
 {
     GIVEN1(a);
@@ -263,6 +281,7 @@ const grad_rule generic_rules[OP_COUNT] = {
     [OP_ADD_SCALAR] = pass_rule, [OP_MAP] = map_rule,       [OP_CAST] = pass_rule,
     [OP_DROPOUT] = dropout_rule, [OP_SUM_TO] = sumto_rule,  [OP_BROADCAST_TO] = spread_rule,
     [OP_SOFTMAX] = softmax_rule, [OP_MATMUL] = matmul_rule, [OP_WHERE] = where_rule,
+    [OP_UNIT] = unit_rule,
 };
 
 /* ---- samples ---- */
@@ -279,6 +298,7 @@ SAMPLE(map, t_map(c, in[0], AB_TANH))
 SAMPLE(dropout, t_dropout(c, in[0], 0.4))
 SAMPLE(sum_to, t_sum_to(c, in[0], (int64_t[4]){1, 3, 2, 1}))
 SAMPLE(broadcast_to, t_broadcast_to(c, in[0], (int64_t[4]){2, 3, 2, 4}))
+SAMPLE(unit, t_unit(c, in[0], 0.1))
 SAMPLE(softmax, t_softmax(c, in[0]))
 SAMPLE(matmul, t_matmul(c, in[0], in[1], 0, 0))
 SAMPLE(matmul_of_transposes, t_matmul(c, in[0], in[1], 1, 1))
@@ -296,6 +316,7 @@ const op_sample generic_samples[] = {
     {"DROPOUT", sample_dropout, .dim = {{2, 3, 2, 4}}, .training = true},
     {"SUM_TO", sample_sum_to, .dim = {{2, 3, 2, 4}}},
     {"BROADCAST_TO", sample_broadcast_to, .dim = {{1, 3, 2, 1}}},
+    {"UNIT", sample_unit, .dim = {{2, 3, 2, 5}}},
     {"SOFTMAX", sample_softmax, .dim = {{2, 3, 2, 4}}},
     {"MATMUL", sample_matmul, .dim = {{2, 3, 3, 5}, {2, 1, 5, 4}}},
     {"MATMUL of transposes", sample_matmul_of_transposes, .dim = {{1, 3, 5, 3}, {2, 3, 4, 5}}},

@@ -144,6 +144,53 @@ static void conv_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, v.i.CONV.w, tape_part(c, g, OUTPUT(CONV_BACK, dw)));
 }
 
+ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before)
+{
+    GIVEN2(x, w);
+    GIVEN1(offset);
+    x = t_cast(c, x, c->compute), w = number(c, w);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    if (!weighs(c, "depthwise_conv", x, w, tape_at(c, w)->dim[2], d[3])) return (ab_t){0};
+    return tape_push(c, OP_DEPTHWISE_CONV, c->compute, d, 3, (ab_t[]){x, w, offset},
+                     &(attr){.DEPTHWISE_CONV = {.before = before}});
+}
+static void depthwise_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t in[4] = {{v.i.DEPTHWISE_CONV.x}, {v.i.DEPTHWISE_CONV.w}, {v.i.DEPTHWISE_CONV.offsets}, dy};
+    ab_t g = tape_push(c, OP_DEPTHWISE_CONV_BACK, v.type, v.dim, 4, in, &v.a);
+    part_of_input(c, g, INPUT(DEPTHWISE_CONV, w));
+    grad_give(c, v.i.DEPTHWISE_CONV.x, g);
+    grad_give(c, v.i.DEPTHWISE_CONV.w, tape_part(c, g, OUTPUT(DEPTHWISE_CONV_BACK, dw)));
+}
+
+static ab_t long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, attr a)
+{
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    return tape_push(c, OP_LONG_CONV, tape_at(c, x)->type, d, 3, (ab_t[]){x, h, offset}, &a);
+}
+ab_t t_long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, int backwards)
+{
+    x = number(c, x), h = number(c, h);
+    GIVEN2(x, h);
+    GIVEN1(offset);
+    if (!weighs(c, "long_conv", x, h, tape_at(c, h)->dim[2], tape_at(c, x)->dim[3])) return (ab_t){0};
+    return long_conv(c, x, h, offset, (attr){.LONG_CONV = {.backwards = backwards}});
+}
+static void long_conv_rule(ab_ctx *c, ab_t y, ab_t dy) /* of x: the same convolution in the other direction */
+{
+    node v = *tape_at(c, y);
+    ab_t x = {v.i.LONG_CONV.x}, h = {v.i.LONG_CONV.h}, offset = {v.i.LONG_CONV.offsets};
+    int64_t d[4];
+    memcpy(d, tape_at(c, h)->dim, sizeof d);
+    if (grad_wanted(c, h.id))
+        grad_give(c, h.id, tape_push(c, OP_LONG_CONV_FILTER, v.type, d, 3, (ab_t[]){x, dy, offset}, &v.a));
+    v.a.LONG_CONV.backwards = !v.a.LONG_CONV.backwards;
+    if (grad_wanted(c, x.id)) grad_give(c, x.id, long_conv(c, dy, h, offset, v.a));
+}
+
 /* ---- decoding: states carried from step to step ---- */
 
 ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s)
@@ -184,8 +231,13 @@ void t_state_write(ab_ctx *c, ab_t state, ab_t value)
 }
 
 const grad_rule sentence_rules[OP_COUNT] = {
-    [OP_ATTEND] = attend_rule, [OP_ATTEND_PROGRAM] = attend_program_rule, [OP_GRU] = gru_rule, [OP_CONV] = conv_rule,
+    [OP_ATTEND] = attend_rule,
+    [OP_ATTEND_PROGRAM] = attend_program_rule,
+    [OP_GRU] = gru_rule,
+    [OP_CONV] = conv_rule,
     [OP_ROTATE] = rotate_rule,
+    [OP_DEPTHWISE_CONV] = depthwise_rule,
+    [OP_LONG_CONV] = long_conv_rule,
 };
 
 /* ---- samples ---- */
@@ -207,12 +259,20 @@ static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* cos and sin of nothing: 
     return t_rotate(c, t_cast(c, in[0], c->compute), t_const(c, d, cosine), t_const(c, d, sine), SAMPLE_IDS(0, 4, 6), 1,
                     2);
 }
+SAMPLE(depthwise, t_depthwise_conv(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 3))
+SAMPLE(depthwise_around, t_depthwise_conv(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 1))
+SAMPLE(long_conv, t_long_conv(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 0))
+SAMPLE(long_conv_back, t_long_conv(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 1))
 
 const op_sample sentence_samples[] = {
     {"ATTEND", sample_attend, .dim = {{1, 1, 7, 16}}},
     {"ATTEND, causal", sample_attend_causal, .dim = {{1, 1, 7, 16}}},
     {"ATTEND, causal, under dropout", sample_attend_causal, .dim = {{1, 1, 7, 16}}, .training = true},
     {"ATTEND from one side to another", sample_attend_cross, .dim = {{1, 1, 5, 7}, {1, 1, 7, 10}}},
+    {"DEPTHWISE_CONV", sample_depthwise, .dim = {{1, 1, 7, 5}, {1, 1, 4, 5}}},
+    {"DEPTHWISE_CONV, around each row", sample_depthwise_around, .dim = {{1, 1, 7, 5}, {1, 1, 5, 5}}},
+    {"LONG_CONV", sample_long_conv, .dim = {{1, 1, 7, 5}, {1, 1, 4, 5}}},
+    {"LONG_CONV, backwards", sample_long_conv_back, .dim = {{1, 1, 7, 5}, {1, 1, 3, 5}}},
     {"ROTATE", sample_rotate, .dim = {{1, 1, 7, 14}}},
     {0},
 };

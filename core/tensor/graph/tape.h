@@ -179,6 +179,7 @@ ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b);                 /* ADD SUB MUL D
 ab_t t_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b);        /* the condition has no gradient */
 ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by);
 ab_t t_add_scalar(ab_ctx *c, ab_t a, double by);
+ab_t t_unit(ab_ctx *c, ab_t a, double eps); /* a / sqrt(sum of squares + eps) over the last axis */
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f);
 ab_t t_cast(ab_ctx *c, ab_t a, dtype type);  /* a itself if it has the type */
 ab_t t_dropout(ab_ctx *c, ab_t a, double p); /* a itself if not training or p = 0 */
@@ -227,6 +228,10 @@ typedef struct {
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
 ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);
 ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest);
+/* Each column of rows x by itself along each sentence, with w [taps,n], `before` of them before the row (op.h). */
+ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before);
+/* Each column of rows x by itself along each sentence, with a filter h [L,n] of any length (op.h, LONG_CONV). */
+ab_t t_long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, int backwards);
 /* y_t = q_t S_t of a state that is a matrix (op.h, DELTA_SCAN): q, k [B,H,T,d_k], v [B,H,T,d_v]; beta, decay [B,H,T,1]
  * or id 0. As an operation of its own, or composed from others, which also run where that has no kernel. ops_delta.c */
 enum { DELTA_CHUNK = 32 };

@@ -98,6 +98,31 @@ static void test_delta_scan(void)
     }
 }
 
+/* A filter has the columns of the rows, and a decoder no future. */
+static void test_long_conv(void)
+{
+    attn_context decoder = {.x = {1}, .mem = {1}, .q_rows = 4, .info = {.role = AB_CAUSAL}}, encoder = decoder;
+    encoder.info.role = AB_SELF;
+    ab_t none = {0};
+    desk d = open_desk();
+    refused(d.c, h->long_conv(d.c, d.stacked, d.stacked, none), "ab_long_conv was called in");
+    const struct {
+        attn_context *where;
+        int64_t width;
+        bool future;
+        const char *words;
+    } cases[] = {{&decoder, 3, true, "a decoder cannot run backwards over the future"},
+                 {&encoder, 2, true, "ab_long_conv: the filter is [5,2], expected [L,3]"},
+                 {&decoder, 4, false, "ab_long_conv: the filter is [5,4], expected [L,3]"}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        d = open_desk();
+        d.c->attn = cases[i].where;
+        d.c->hook = AB_IN_FORWARD;
+        ab_t x = h->full(d.c, 2, (int64_t[]){4, 3}, 1), w = h->full(d.c, 2, (int64_t[]){5, cases[i].width}, 1);
+        refused(d.c, h->long_conv(d.c, x, w, cases[i].future ? w : none), cases[i].words);
+    }
+}
+
 /* An embedding knows the model, but no queries and keys. */
 static void test_embedding(void)
 {
@@ -140,6 +165,7 @@ int main(void)
     test_add_dropout();
     test_nowhere();
     test_delta_scan();
+    test_long_conv();
     test_embedding();
     test_owners();
     return test_end();
