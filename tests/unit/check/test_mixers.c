@@ -220,6 +220,49 @@ static void separable(mixer *m, int64_t i, double *out)
     for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, WIDTH, "w", WIDTH, d, true);
 }
 
+/* ---- long convolutions between gates ---- */
+
+enum { ORDER = 2, COLUMNS = H * D, BANDS = 2, UNITS = 3 }; /* hyena.bands, hyena.width; hyena.length is 8 */
+static double sine_unit(mixer *m, const char *name, const double *z, int64_t inputs, int64_t u)
+{
+    return sin(14 * product(m, z, inputs, name, UNITS, u, true));
+}
+/* The weight of a position `lag` before (after, if negative) in filter k, column j. */
+static double hyena_tap(mixer *m, int64_t lag, int64_t k, int64_t j)
+{
+    double t = (double)lag / 8, feature[1 + 2 * BANDS] = {t}, first[UNITS], second[UNITS];
+    for (int64_t f = 1; f <= BANDS; f++)
+        feature[2 * f - 1] = cos(2 * acos(-1) * (double)f * t), feature[2 * f] = sin(2 * acos(-1) * (double)f * t);
+    for (int64_t u = 0; u < UNITS; u++) first[u] = sine_unit(m, "filter.in", feature, 1 + 2 * BANDS, u);
+    for (int64_t u = 0; u < UNITS; u++) second[u] = sine_unit(m, "filter.hidden", first, UNITS, u);
+    double share = (double)j / (COLUMNS - 1), rate = log(100) * ((1 - share) / 1.5 + share / 0.3);
+    return (exp(-rate * fabs(t)) + 0.05) *
+           product(m, second, UNITS, "filter.out", ORDER * COLUMNS, k * COLUMNS + j, false);
+}
+static double hyena_input(mixer *m, int64_t t, int64_t column)
+{
+    double y = 0;
+    for (int64_t i = 0; i < 3; i++) {
+        int64_t at = t + i - (m->role == AB_CAUSAL ? 2 : 1), columns = (ORDER + 1) * COLUMNS;
+        if (at < 0 || at >= m->n) continue;
+        y += values(m, "conv")[i * columns + column] * product(m, row_of(m, at), WIDTH, "in", columns, column, true);
+    }
+    return y;
+}
+static void hyena(mixer *m, int64_t i, double *out)
+{
+    static double z[ORDER + 1][MOST_ROWS][COLUMNS]; /* of the whole sentence, made at its first row */
+    for (int64_t k = 0; k <= ORDER && !i; k++)
+        for (int64_t t = 0; t < m->n; t++)
+            for (int64_t j = 0; j < COLUMNS; j++) {
+                double x = hyena_input(m, t, k * COLUMNS + j), seen = 0;
+                for (int64_t s = 0; s < m->n && k; s++)
+                    if (visible(m, t, s)) seen += hyena_tap(m, t - s, k - 1, j) * z[k - 1][s][j];
+                z[k][t][j] = k ? x * (seen + values(m, "skip")[(k - 1) * COLUMNS + j] * z[k - 1][t][j]) : x;
+            }
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, z[ORDER][i], COLUMNS, "out", WIDTH, d, true);
+}
+
 /* ---- softmaxes of scores of one's own ---- */
 
 enum { PLACES = 9 }; /* synthesizer.max_len */
@@ -341,6 +384,9 @@ static void differential(mixer *m, int64_t i, double *out)
 
 /* ---- all of them ---- */
 
+#define HYENA                                                                                                          \
+    {"hyena.length", "8"}, {"hyena.bands", "2"}, { "hyena.width", "3" }
+
 typedef struct {
     const char *name, *attention, *position, *set[3][2];
     void (*row)(mixer *m, int64_t i, double *out);
@@ -414,6 +460,8 @@ int main(void)
         {"gated_delta_net", "gated_delta_net", NULL, {{0}}, gated_delta_net, NULL},
         {"mamba2", "mamba2", NULL, {{0}}, mamba2, NULL},
         {"linear", "linear", NULL, {{0}}, linear, NULL},
+        {"hyena", "hyena", NULL, {HYENA}, hyena, NULL},
+        {"hyena, transformed", "hyena", NULL, {HYENA}, hyena, over_chunks},
         {"linear, two chunks", "linear", NULL, {{0}}, linear, over_chunks},
         {"dilated", "convolutional", NULL, {{"convolutional.dilation", "2"}}, dilated, NULL},
         {"separable",
