@@ -20,8 +20,8 @@ const backend *check_the_devices_cpu(void)
     static backend cpu;
     cpu = cpu_backend;
     cpu.takes_tables = device->takes_tables, cpu.takes_weights = device->takes_weights;
-    for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN: composed on both */
-        if (!device->kernels[o]) cpu.kernels[o] = NULL;
+    for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN ...: composed on both; but nothing composes LONG_CONV */
+        if (!device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER) cpu.kernels[o] = NULL;
     return &cpu;
 }
 
