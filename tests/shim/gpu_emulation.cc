@@ -51,11 +51,25 @@ static void lock(bool locked)
 #endif
 }
 
-std::string gpu_memory_name(const void *at)
+bool gpu_memory_block(const void *at, uintptr_t *from, size_t *bytes)
 {
     auto b = blocks.upper_bound((char *)at);
-    if (b == blocks.begin() || (--b, (size_t)((char *)at - b->first) >= b->second)) return "device memory";
-    return "device memory of " + std::to_string(b->second) + " bytes, byte " + std::to_string((char *)at - b->first);
+    if (b == blocks.begin() || (--b, (size_t)((char *)at - b->first) >= b->second)) return false;
+    *from = (uintptr_t)b->first, *bytes = b->second;
+    return true;
+}
+void gpu_in_device_memory(const void *p)
+{
+    uintptr_t from;
+    size_t bytes;
+    if (!gpu_memory_block(p, &from, &bytes)) broken_kernel("a store to device memory at an address that is elsewhere");
+}
+std::string gpu_memory_name(const void *at)
+{
+    uintptr_t from;
+    size_t bytes;
+    if (!gpu_memory_block(at, &from, &bytes)) return "device memory";
+    return "device memory of " + std::to_string(bytes) + " bytes, byte " + std::to_string((uintptr_t)at - from);
 }
 
 void gpu_run_work(const gpu_work &w)

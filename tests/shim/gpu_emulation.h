@@ -48,6 +48,7 @@ struct alignas(16) int4 {
 };
 static inline float4 make_float4(float x, float y, float z, float w) { return float4{x, y, z, w}; }
 static inline float2 make_float2(float x, float y) { return float2{x, y}; }
+static inline uint2 make_uint2(unsigned x, unsigned y) { return uint2{x, y}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return uint4{x, y, z, w}; }
 
 extern gpu_index threadIdx, blockIdx;
@@ -61,6 +62,7 @@ void gpu_launch(const char *name, const void *kernel, dim3 grid, dim3 block, siz
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2]);
 unsigned gpu_vote(unsigned mask, int yes);
 void gpu_fence();
+void gpu_in_device_memory(const void *p); /* else the kernel is broken */
 unsigned gpu_atomic_inc(unsigned *p, unsigned most);
 
 static inline void __syncthreads() { gpu_barrier(); }
@@ -134,6 +136,16 @@ static inline bf16 to_bf16(float x)
     unsigned u = __float_as_uint(x);
     if ((u & 0x7fffffffu) > 0x7f800000u) return bf16{0x7fff}; /* not a number stays none */
     return bf16{(uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16)};
+}
+static inline void store_words(void *p, const unsigned (&w)[2])
+{
+    gpu_in_device_memory(p);
+    *(uint2 *)p = make_uint2(w[0], w[1]);
+}
+static inline void store_words(void *p, const unsigned (&w)[4])
+{
+    gpu_in_device_memory(p);
+    *(uint4 *)p = make_uint4(w[0], w[1], w[2], w[3]);
 }
 static inline void mma_16816(float d[4], const unsigned a[4], const unsigned b[2]) { gpu_mma(d, a, b); }
 

@@ -20,6 +20,8 @@ struct gpu_watcher {
 };
 extern const gpu_watcher *gpu_watch; /* NULL: there is no detector */
 enum { GPU_STACK = 256 << 10 };      /* of a thread */
+/* The block of device memory that has this address, from .. from + bytes - 1; false: none has. */
+bool gpu_memory_block(const void *at, uintptr_t *from, size_t *bytes);
 /* "device memory of 40 bytes, byte 4" */
 std::string gpu_memory_name(const void *at);
 /* "name, byte n" of an array of static shared memory, "" if unknown (gpu_shared.cc). */

@@ -109,16 +109,6 @@ __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k,
 
 /* ---- bf16 factors of one warp: lane = 4 g + t ---- */
 
-/* Two numbers as a word, the first in the lower half. */
-__device__ __forceinline__ unsigned bf16_pair(float low, float high)
-{
-#if defined GPU_ON_CPU || defined __CUDACC_RTC__
-    return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
-#else
-    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
-    return *(unsigned *)&p;
-#endif
-}
 __device__ __forceinline__ float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
 __device__ __forceinline__ float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
@@ -237,11 +227,7 @@ __device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float
         unsigned w[EACH / 2];
         UNROLL for (int j = 0; j < EACH / 2; j++) w[j] =
             bf16_pair(o[EACH * part + 2 * j][i] * by, o[EACH * part + 2 * j + 1][i] * by);
-        bf16 *to = y + row * stride + column;
-        if (EACH == 8)
-            *(uint4 *)to = make_uint4(w[0], w[1], w[EACH / 2 - 2], w[EACH / 2 - 1]);
-        else
-            *(uint2 *)to = uint2{w[0], w[1]};
+        store_words(y + row * stride + column, w);
     }
 }
 

@@ -63,7 +63,7 @@ template <class T>
 __device__ __forceinline__ void put_part8(T *p, int64_t at, int64_t first, int64_t end, bool vector, const float v[8])
 {
     if (vector && at >= first && at + 8 <= end)
-        store8(p + at, v);
+        store8_device(p + at, v);
     else
         UNROLL for (int j = 0; j < 8; j++)
         {
@@ -138,7 +138,7 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 
         if (hit >= 0 && hit < 8) /* one eight of the row */
             UNROLL for (int j = 0; j < 8; j++) v[j] -= hit == j ? on : 0.f;
         if (inside)
-            store8(a.grad + at, v);
+            store8_device(a.grad + at, v);
         else
             put_part8(a.grad, at, first, end, a.vector, v);
     }

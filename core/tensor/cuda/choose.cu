@@ -29,7 +29,8 @@ __global__ void to_ids(int32_t *ids, const float *x, int64_t n)
         ids[i] = v >= -2147483648.f && v < 2147483648.f ? (int32_t)v : -1;
     }
 }
-__global__ void random_numbers(float *y, int64_t n, unsigned place, int normal, const gpu_counter *counter)
+/* wide: y is aligned to 16 bytes. */
+__global__ void random_numbers(float *y, int64_t n, unsigned place, int normal, bool wide, const gpu_counter *counter)
 {
     philox_key key = key_of(counter, place);
     for (int64_t i = my_thread(); 4 * i < n; i += all_threads()) {
@@ -42,7 +43,10 @@ __global__ void random_numbers(float *y, int64_t n, unsigned place, int normal, 
                 float radius = sqrtf(-2.f * logf(u[j])), angle = 6.2831853071795865f * u[j + 1];
                 u[j] = radius * cosf(angle), u[j + 1] = radius * sinf(angle);
             }
-        UNROLL for (int j = 0; j < 4; j++) if (4 * i + j < n) y[4 * i + j] = u[j];
+        if (wide && 4 * i + 4 <= n)
+            ((float4 *)y)[i] = make_float4(u[0], u[1], u[2], u[3]);
+        else
+            UNROLL for (int j = 0; j < 4; j++) if (4 * i + j < n) y[4 * i + j] = u[j];
     }
 }
 } // namespace
@@ -72,6 +76,6 @@ int cuda_RANDOM(const call *k, err *e)
     if (y->type != F32) return no_kernel(k, e);
     if (!n) return launched(gpu_launched(), e);
     return launched(LAUNCH(random_numbers, blocks_for((n + 3) / 4), THREADS, 0, (float *)y->data, n,
-                           (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal, gpu_counters()),
+                           (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal, aligned16(y->data), gpu_counters()),
                     e);
 }

@@ -187,7 +187,7 @@ template <bool VECTOR, class To, class From> __global__ void cast(To *y, const F
         float v[8];
         if (VECTOR && i + 8 <= n) {
             load8(x + i, v);
-            store8(y + i, v);
+            store8_device(y + i, v);
         } else {
             get8<false>(x + i, n - i, v);
             put8<false>(y + i, n - i, v);
@@ -216,7 +216,7 @@ __global__ void dropout(T *y, const T *x, int64_t n, unsigned place, unsigned le
         unsigned keep = keep_words((uint64_t)i / 8, key, least);
         UNROLL for (int j = 0; j < 8; j++) v[j] = keep >> j & 1 ? v[j] * scale : 0.f;
         if (whole)
-            store8(y + i, v);
+            store8_device(y + i, v);
         else
             put8<false>(y + i, n - i, v);
     }

@@ -127,10 +127,13 @@ struct runs {
     bool onto;
 };
 template <int V>
-__device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t column, const float sum[V])
+__device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t column, const lanes<float, V> &sum)
 {
     float *y = r.table + id * r.d + column;
-    UNROLL for (int j = 0; j < V; j++) y[j] = (r.onto ? y[j] : 0.f) + r.by * sum[j];
+    lanes<float, V> x = {};
+    if (r.onto) x = *(const lanes<float, V> *)y;
+    UNROLL for (int j = 0; j < V; j++) x.v[j] += r.by * sum.v[j];
+    put_lanes(y, x);
 }
 template <class T, int V> __global__ void embedding_back(runs r)
 {
@@ -145,7 +148,7 @@ template <class T, int V> __global__ void embedding_back(runs r)
     }
     __syncthreads();
     if (column >= r.d) return;
-    float sum[V] = {0};
+    lanes<float, V> sum = {};
     bool from_before = key[0] == key[1];
     for (int i = 0; i < n; i += AHEAD) {
         lanes<T, V> x[AHEAD];
@@ -155,14 +158,14 @@ template <class T, int V> __global__ void embedding_back(runs r)
         {
             int at = i + a + 1; /* in key */
             if (i + a >= n || key[at] >= r.n_table) break;
-            UNROLL for (int j = 0; j < V; j++) sum[j] += load(&x[a].v[j]);
+            UNROLL for (int j = 0; j < V; j++) sum.v[j] += load(&x[a].v[j]);
             bool goes_on = key[at + 1] == key[at];
             if (goes_on && at < n) continue;
             if (!from_before && !goes_on)
                 add_to_table<V>(r, key[at], column, sum);
             else
-                UNROLL for (int j = 0; j < V; j++) r.part[(2 * chunk + !from_before) * r.d + column + j] = sum[j];
-            UNROLL for (int j = 0; j < V; j++) sum[j] = 0;
+                put_lanes(r.part + (2 * chunk + !from_before) * r.d + column, sum);
+            sum = {};
             from_before = false;
         }
     }
@@ -188,10 +191,12 @@ template <int V> __global__ void embedding_back_parts(runs r)
     bool began = chunk > 0 && r.key[chunk * CHUNK - 1] == id;
     if (id >= r.n_table || r.key[end - 1] != id || began) return; /* nothing begins here and continues */
     int64_t last = (first_above(r.key, end, r.T, id) - 1) / CHUNK;
-    float sum[V];
-    UNROLL for (int j = 0; j < V; j++) sum[j] = r.part[(2 * chunk + 1) * r.d + column + j];
-    UNROLL for (int64_t c = chunk + 1; c <= last; c++) UNROLL for (int j = 0; j < V; j++) sum[j] +=
-        r.part[2 * c * r.d + column + j];
+    lanes<float, V> sum = *(const lanes<float, V> *)(r.part + (2 * chunk + 1) * r.d + column);
+    UNROLL for (int64_t c = chunk + 1; c <= last; c++)
+    {
+        lanes<float, V> x = *(const lanes<float, V> *)(r.part + 2 * c * r.d + column);
+        UNROLL for (int j = 0; j < V; j++) sum.v[j] += x.v[j];
+    }
     add_to_table<V>(r, id, column, sum);
 }
 

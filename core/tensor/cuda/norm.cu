@@ -295,7 +295,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(256) dropout_a
         drop8(t, (uint64_t)at, a.drop, a.counter);
         UNROLL for (int j = 0; j < 8; j++) v[j] += t[j];
         if (VECTOR && at + 8 <= n)
-            store8(a.y + at, v);
+            store8_device(a.y + at, v);
         else
             put8<false>(a.y + at, n - at, v);
     }

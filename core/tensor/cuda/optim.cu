@@ -25,22 +25,19 @@ __device__ __forceinline__ float4 read4(const float *p, int64_t left, bool wide)
 }
 __device__ __forceinline__ void write4(float *p, const float v[4], int64_t left, bool wide)
 {
+    unsigned w[4] = {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])};
     if (wide && left >= 4)
-        *(float4 *)p = make_float4(v[0], v[1], v[2], v[3]);
+        store_words(p, w);
     else
         UNROLL for (int j = 0; j < 4; j++) if (j < left) p[j] = v[j];
 }
-struct alignas(8) bf16_four {
-    bf16 x[4];
-};
 __device__ __forceinline__ void write4(bf16 *p, const float v[4], int64_t left, bool wide)
 {
-    bf16_four t;
-    UNROLL for (int j = 0; j < 4; j++) t.x[j] = to_bf16(v[j]);
+    unsigned w[2] = {bf16_pair(v[0], v[1]), bf16_pair(v[2], v[3])};
     if (wide && left >= 4)
-        *(bf16_four *)p = t;
+        store_words(p, w);
     else
-        UNROLL for (int j = 0; j < 4; j++) if (j < left) p[j] = t.x[j];
+        UNROLL for (int j = 0; j < 4; j++) if (j < left) p[j] = to_bf16(v[j]);
 }
 
 /* Registers of the thread: four elements of group g in own[(register * GROUPS + g) * UPDATE_THREADS]. */

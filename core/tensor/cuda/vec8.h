@@ -15,6 +15,17 @@ struct alignas(16) bf16_eight {
     bf16 x[8];
 };
 
+/* Two numbers as a word, the first in the lower half. */
+__device__ __forceinline__ unsigned bf16_pair(float low, float high)
+{
+#if defined GPU_ON_CPU || defined __CUDACC_RTC__
+    return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
+#else
+    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
+    return *(unsigned *)&p;
+#endif
+}
+
 /* Eight numbers at p, aligned to 16 bytes. */
 __device__ __forceinline__ void load8(const float *p, float v[8])
 {
@@ -37,6 +48,20 @@ __device__ __forceinline__ void store8(bf16 *p, const float v[8])
     UNROLL for (int j = 0; j < 8; j++) t.x[j] = to_bf16(v[j]);
     *(bf16_eight *)p = t;
 }
+/* The same in as few stores as there can be; p is in device memory. */
+__device__ __forceinline__ void store8_device(float *p, const float v[8])
+{
+    unsigned w[2][4];
+    UNROLL for (int j = 0; j < 8; j++) w[j / 4][j % 4] = __float_as_uint(v[j]);
+    store_words(p, w[0]);
+    store_words(p + 4, w[1]);
+}
+__device__ __forceinline__ void store8_device(bf16 *p, const float v[8])
+{
+    unsigned w[4];
+    UNROLL for (int j = 0; j < 4; j++) w[j] = bf16_pair(v[2 * j], v[2 * j + 1]);
+    store_words(p, w);
+}
 
 /* The first n of eight (all if n >= 8, none if n <= 0), zeros for the rest. VECTOR: p is aligned to 16 bytes and n is a
  * multiple of 8. */
@@ -54,7 +79,7 @@ template <bool VECTOR, class T> __device__ __forceinline__ void put8(T *p, int64
             if (j < n) store(p + j, v[j]);
         }
     else if (n > 0)
-        store8(p, v);
+        store8_device(p, v);
 }
 
 __device__ __forceinline__ unsigned keep_words(uint64_t counter, philox_key k, unsigned least)
@@ -83,4 +108,12 @@ static inline bool aligned16(const void *a, const void *b = nullptr, const void 
 template <class T, int V> struct alignas(sizeof(T) * V) lanes {
     T v[V];
 };
+/* To device memory. */
+__device__ __forceinline__ void put_lanes(float *p, const lanes<float, 1> &x) { *p = x.v[0]; }
+__device__ __forceinline__ void put_lanes(float *p, const lanes<float, 4> &x)
+{
+    unsigned w[4];
+    UNROLL for (int j = 0; j < 4; j++) w[j] = __float_as_uint(x.v[j]);
+    store_words(p, w);
+}
 #endif
