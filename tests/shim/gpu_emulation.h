@@ -13,7 +13,11 @@
 #define GPU_MEMBER inline
 #define GPU_CALLED inline
 #define __grid_constant__
+#ifdef GPU_INLINE /* where the caller's line is wanted, too (cost.cc) */
+#define __forceinline__ __attribute__((always_inline, unused))
+#else
 #define __forceinline__ __attribute__((unused))
+#endif
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
 #ifdef __SANITIZE_ADDRESS__ /* which has zones around static variables only */

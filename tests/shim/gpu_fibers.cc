@@ -184,6 +184,7 @@ static void meet(unsigned mask)
     unsigned round = w->round;
     if (++w->there == w->live) w->there = 0, w->round++;
     while (w->round == round) give_way();
+    if (gpu_watch && gpu_watch->meets) gpu_watch->meets(running);
 }
 
 void gpu_warp_barrier(unsigned mask)

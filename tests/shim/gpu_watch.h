@@ -1,4 +1,5 @@
-/* gpu_watch.h - what the emulation tells a race detector (races.cc), where the program has one. */
+/* gpu_watch.h - what the emulation tells a race detector (races.cc) or a model of cost (cost.cc), where the program has
+ * one. */
 #ifndef GPU_WATCH_H
 #define GPU_WATCH_H
 #include "gpu_fibers.h"
@@ -13,12 +14,13 @@ struct gpu_watcher {
     void (*runs)(int thread, const char *stack);         /* stack: its lowest address; thread < 0: none runs */
     void (*arrives)(int thread);                         /* at the block's barrier, or at its end */
     void (*passes)(int thread, bool block);              /* the block's barrier, or else its warp's */
+    void (*meets)(int thread);                           /* the others of its warp, in a shuffle or vote; may be NULL */
     void (*fence)(int thread);                           /* __threadfence */
     void (*atomic)(int thread, const void *p);           /* on 4 bytes, before it happens */
     void (*touch)(const void *p, size_t n, bool writes); /* by the work as a whole, which is no kernel */
     void (*memory)(const void *p, size_t n);             /* nobody has touched this device memory yet */
 };
-extern const gpu_watcher *gpu_watch; /* NULL: there is no detector */
+extern const gpu_watcher *gpu_watch; /* NULL: nobody watches */
 enum { GPU_STACK = 256 << 10 };      /* of a thread */
 /* The block of device memory that has this address, from .. from + bytes - 1; false: none has. */
 bool gpu_memory_block(const void *at, uintptr_t *from, size_t *bytes);

@@ -13,8 +13,8 @@
  *   between launches  if one stream has both, or an event or the host's waiting orders them.
  * As happening before does not depend on what ran first, a race is found in orders in which nothing goes wrong.
  */
+#include "accesses.h"
 #include "races.h"
-#include <link.h>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -232,29 +232,6 @@ static void access(uintptr_t p, size_t bytes, bool writes, bool atomic, const vo
 
 /* ---- what the emulation tells ---- */
 
-/* Static shared memory: the variables of this thread in the object that has the kernel. */
-static void find_fixed(const void *kernel)
-{
-    struct query {
-        uintptr_t kernel, from, bytes;
-    } q = {(uintptr_t)kernel, 0, 0};
-    dl_iterate_phdr(
-        [](dl_phdr_info *o, size_t, void *to) {
-            query *of = (query *)to;
-            bool inside = false;
-            uintptr_t bytes = 0;
-            for (int i = 0; i < o->dlpi_phnum; i++) {
-                const ElfW(Phdr) &h = o->dlpi_phdr[i];
-                inside |= h.p_type == PT_LOAD && of->kernel - (o->dlpi_addr + h.p_vaddr) < h.p_memsz;
-                if (h.p_type == PT_TLS) bytes = h.p_memsz;
-            }
-            if (inside && o->dlpi_tls_data) of->from = (uintptr_t)o->dlpi_tls_data, of->bytes = bytes;
-            return (int)inside;
-        },
-        &q);
-    fixed.from = q.from, fixed.bytes = q.bytes;
-}
-
 static void on_work(const gpu_work &w)
 {
     launch = (uint32_t)launches.size();
@@ -271,7 +248,10 @@ static void on_grid(const void *kernel, const unsigned char *at, size_t bytes)
 }
 static void on_block()
 {
-    if (!fixed.bytes) find_fixed(fixed_kernel); /* the first block of a generated kernel brings its variables about */
+    if (!fixed.bytes) { /* the first block of a generated kernel brings its variables about */
+        memory_region r = static_shared_of(fixed_kernel);
+        fixed.from = r.from, fixed.bytes = r.bytes;
+    }
     block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     for (thread_state &t : threads) t = thread_state();
     taken.clear();
@@ -330,30 +310,6 @@ static void on_memory(const void *p, size_t bytes)
     for (auto &c : cache) c = {0, nullptr};
 }
 
-static const gpu_watcher detector = {on_work,   on_work_done, on_grid,   on_block, on_runs,  on_arrives,
-                                     on_passes, on_fence,     on_atomic, on_touch, on_memory};
+static const gpu_watcher detector = {on_work,   on_work_done, on_grid,  on_block,  on_runs,  on_arrives,
+                                     on_passes, nullptr,      on_fence, on_atomic, on_touch, on_memory};
 __attribute__((constructor)) static void begin() { gpu_watch = &detector; }
-
-/* ---- what the compiler calls ---- */
-
-#define PLAIN(n)                                                                                                       \
-    void __tsan_read##n(void *p) { access((uintptr_t)p, n, false, false, __builtin_return_address(0)); }               \
-    void __tsan_write##n(void *p) { access((uintptr_t)p, n, true, false, __builtin_return_address(0)); }
-#define ANY(n)                                                                                                         \
-    PLAIN(n)                                                                                                           \
-    void __tsan_unaligned_read##n(void *p) { access((uintptr_t)p, n, false, false, __builtin_return_address(0)); }     \
-    void __tsan_unaligned_write##n(void *p) { access((uintptr_t)p, n, true, false, __builtin_return_address(0)); }
-extern "C" {
-PLAIN(1)
-ANY(2)
-ANY(4)
-ANY(8)
-ANY(16)
-void __tsan_read_range(void *p, size_t n) { access((uintptr_t)p, n, false, false, __builtin_return_address(0)); }
-void __tsan_write_range(void *p, size_t n) { access((uintptr_t)p, n, true, false, __builtin_return_address(0)); }
-void __tsan_init() {}
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit() {}
-void __tsan_vptr_update(void *, void *) {}
-void __tsan_vptr_read(void *) {}
-}

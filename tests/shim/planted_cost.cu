@@ -1,0 +1,56 @@
+/* planted_cost.cu - kernels whose cost is known, for planted_cost.sh. */
+#include "cost.h"
+#include "tensor/cuda/gpu.h"
+
+__global__ void side_by_side(float4 *y, const float4 *x) { y[threadIdx.x] = x[threadIdx.x]; }
+__global__ void apart(float *y, const float *x) { y[threadIdx.x] = x[8 * threadIdx.x]; }
+__global__ void shifted(float *y, const float *x) { y[threadIdx.x] = x[threadIdx.x + 1]; }
+__global__ void same(float *y, const float *x) { y[threadIdx.x] = x[5]; }
+/* 32 bytes at once are two instructions, of which each takes half of every sector. */
+struct alignas(16) eight {
+    float v[8];
+};
+__global__ void two_halves(eight *y, const eight *x) { y[threadIdx.x] = x[threadIdx.x]; }
+/* Half the warp reads twice as often; what is read together lies together. */
+__global__ void some_lanes(float *y, const float *x)
+{
+    float sum = 0;
+    for (int i = 0; i < (threadIdx.x < 16 ? 2 : 1); i++) sum += x[32 * i + threadIdx.x];
+    y[threadIdx.x] = sum;
+}
+/* Shared memory, [32][N]: a row is written, a column read. */
+template <int N> __global__ void turned(float *y)
+{
+    __shared__ float tile[32][N];
+    for (int i = 0; i < 32; i++) tile[i][threadIdx.x] = (float)i;
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < 32; i++) sum += tile[threadIdx.x][i];
+    y[threadIdx.x] = sum;
+}
+/* Of 16 bytes a lane, a quarter of the warp at a time: side by side, no conflict; 32 bytes apart, two. */
+template <int STEP> __global__ void fours(float *y)
+{
+    __shared__ float4 tile[32 * STEP];
+    tile[STEP * threadIdx.x] = make_float4(1, 2, 3, 4);
+    __syncthreads();
+    float4 x = tile[STEP * threadIdx.x];
+    y[threadIdx.x] = x.y;
+}
+
+int main()
+{
+    const char *why;
+    if (gpu_open(0, &why)) return 1;
+    float *x = (float *)gpu_alloc(4096), *y = (float *)gpu_alloc(4096);
+    gpu_label = "planted";
+    int bad = LAUNCH(side_by_side, 1, 32, 0, (float4 *)y, (const float4 *)x) || LAUNCH(apart, 1, 32, 0, y, x) ||
+              LAUNCH(shifted, 1, 32, 0, y, x) || LAUNCH(same, 1, 32, 0, y, x) ||
+              LAUNCH(two_halves, 1, 32, 0, (eight *)y, (const eight *)x) || LAUNCH(some_lanes, 1, 32, 0, y, x) ||
+              LAUNCH(turned<32>, 1, 32, 0, y) || LAUNCH(turned<33>, 1, 32, 0, y) || LAUNCH(fours<1>, 1, 32, 0, y) ||
+              LAUNCH(fours<2>, 1, 32, 0, y);
+    gpu_label = "";
+    cost_print();
+    gpu_close();
+    return bad;
+}
