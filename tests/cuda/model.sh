@@ -94,6 +94,7 @@ resource_table() { # FOLDER
 compare() { # FOLDER
     local differ
     ls "$1"/*.log >/dev/null 2>&1 || { echo "skipped: no logs of nvcc in $1"; exit 77; }
+    [ -n "$(registers_of "$1")" ] || { echo "WRONG: the logs in $1 name no kernel for sm_90"; exit 1; }
     differ=$(join -t $'\t' -a 1 -e none -o 0,1.2,1.3,1.4,2.2,2.3,2.4 <(registers_of "$1") \
         <(grep -v '^#' "$resources" | sort) | awk -F'\t' '$2 != $5 || $3 != $6 || $4 != $7 {
             print $1 ": " $2 " registers, " $3 " bytes, " $4 " of spills; the table: " $5 ", " $6 ", " $7 }')
@@ -214,6 +215,7 @@ case ${1-} in
 esac
 [ $# -gt 0 ] || set -- "$root/build/model_calls"
 [ -x "$1" ] || { echo "no program $1: cmake --build build --target model_calls" >&2; exit 2; }
+command -v addr2line >/dev/null || { echo "skipped: no addr2line, which names kernels and lines"; exit 77; }
 measured "$@"
 case $what in
 report) report "$lines" ;;

@@ -124,8 +124,8 @@ enum {
     /* a product has two gradients, the others one; wider than 512 columns a norm's gradient is two launches: sums over
      * rows of three kinds do not fit the registers (THREE_SUMS of norm.cu) */
     STEP_OF_LAYER = 3 * PRODUCTS_OF_LAYER + 2 * (ATTENTIONS_OF_LAYER + NORMS_OF_LAYER),
-    /* the product of the logits, 3; embedding of both sides, 2, its gradient, 2 x 2, and the dropout in it, 2; the loss
-     * and the sum of all, 2; tables of tiles, 1; the optimizer, 1; zeros where it sums, 1; host writes put in place, 2 */
+    /* the product of the logits, 3; embedding of both sides, 2, its gradient, 2 x 2, and the dropout in it, 2; the
+     * loss and the sum of all, 2; tables of tiles, 1; the optimizer, 1; zeros where it sums, 1; host writes, 2 */
     STEP_BESIDE = 3 + 2 + 4 + 2 + 2 + 1 + 1 + 1 + 2,
     /* the decoder's, without k and v of the source, which are kept */
     DECODING_OF_LAYER = 6 + 2 + 3,
