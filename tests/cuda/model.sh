@@ -34,10 +34,14 @@ plain_names() {
 
 # ---- what nvcc says ----
 
+nvcc_here() {
+    command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null ||
+        { echo "skipped: no nvcc on PATH or in CUDA_HOME" >&2; return 77; }
+}
+nvcc_version() { "$1" --version | sed -n 's/.*release .*, V/nvcc /p'; }
 nvcc_folder() { # FOLDER: NAME.log, NAME/NAME.ptx, NAME.cubin of each kernel file
     local nvcc name more
-    nvcc=$(command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null) ||
-        { echo "skipped: no nvcc on PATH or in CUDA_HOME" >&2; exit 77; }
+    nvcc=$(nvcc_here) || exit 77
     for file in "$root"/core/tensor/cuda/*.cu; do
         name=$(basename "$file" .cu) more=
         [ "$name" != attend_score ] || more=--fmad=false # as in cuda.cmake
@@ -46,7 +50,7 @@ nvcc_folder() { # FOLDER: NAME.log, NAME/NAME.ptx, NAME.cubin of each kernel fil
         "$nvcc" -std=c++17 -O3 -gencode arch=compute_80,code=sm_90 $more "-I$root/core" -Xptxas -v --keep --keep-dir \
             "$1/$name" -cubin "$file" -o "$1/$name.cubin" >"$1/$name.log" 2>&1 || { cat "$1/$name.log" >&2; exit 1; }
     done
-    "$nvcc" --version | sed -n 's/.*release .*, V/nvcc /p' >"$1/version"
+    nvcc_version "$nvcc" >"$1/version"
 }
 # kernel, registers, static bytes, bytes of spills
 registers_of() {
@@ -92,7 +96,10 @@ resource_table() { # FOLDER
     join -t $'\t' -a 1 -e 0/0/0/0 -o 0,1.2,1.3,1.4,2.2,2.3 <(registers_of "$1") <(widths_of "$1")
 }
 compare() { # FOLDER
-    local differ
+    local differ nvcc
+    nvcc=$(nvcc_here) || exit 77
+    grep -qF "# $(nvcc_version "$nvcc")," "$resources" ||
+        { echo "skipped: the table is another compiler's than $(nvcc_version "$nvcc")"; exit 77; }
     ls "$1"/*.log >/dev/null 2>&1 || { echo "skipped: no logs of nvcc in $1"; exit 77; }
     [ -n "$(registers_of "$1")" ] || { echo "WRONG: the logs in $1 name no kernel for sm_90"; exit 1; }
     differ=$(join -t $'\t' -a 1 -e none -o 0,1.2,1.3,1.4,2.2,2.3,2.4 <(registers_of "$1") \
