@@ -77,16 +77,22 @@ struct fiber {
     gpu_place at; /* where it continues */
     char *stack;
     bool made, done;
-    int waits;  /* 0 runs, 1 at the block's barrier, 2 at its warp's */
+    const unsigned *waits; /* for this number to become another one than `seen`; NULL: it waits for none */
+    unsigned seen;
     void *fake; /* for the address sanitizer */
 };
+/* Values that lanes exchange, in two halves in turn: a lane that is the first to begin an exchange may write while
+ * others still read what the last one brought, but nobody begins the one after it before all have read. */
 struct warp {
-    alignas(16) char slot[32][16]; /* each lane's value */
-    int votes[32];
+    alignas(16) char slot[2][32][16]; /* each lane's value */
+    int votes[2][32];
+    float A[2][16][16], B[2][16][8]; /* of gpu_mma */
+    unsigned char half[32];          /* that each lane writes next */
     int live, there;
     unsigned round;
 };
 fiber fibers[MOST];
+gpu_index places[MOST]; /* threadIdx of each */
 warp warps[MOST / 32];
 gpu_place scheduler;
 int running, live, at_barrier, n_threads;
@@ -99,8 +105,38 @@ void *home_fake;
 #endif
 } // namespace
 
+/* The pass over the threads that is under way, in `order`; next: the place in it. */
+static int order[MOST], next;
+static bool shuffled, reversed;
+
+/* The next thread of the pass that waits for nothing; -1: the pass is over. */
+static int next_thread()
+{
+    while (next < n_threads) {
+        int k = next++;
+        if (shuffled) std::swap(order[k], order[k + (int)gpu_draw((unsigned)(n_threads - k))]);
+        int t = reversed ? n_threads - 1 - k : order[k];
+        const fiber *f = &fibers[t];
+        if (!f->done && (!f->waits || *f->waits != f->seen)) return t;
+    }
+    return -1;
+}
+
+static void make(fiber *f);
+
+/* Where nobody watches, to the next thread without a stop there. */
 static void to_scheduler(fiber *f)
 {
+#ifndef GPU_ASAN
+    int t = gpu_watch ? -1 : next_thread();
+    if (t >= 0) {
+        running = t;
+        threadIdx = places[t];
+        if (!fibers[t].made) make(&fibers[t]);
+        gpu_swap(&f->at, &fibers[t].at);
+        return;
+    }
+#endif
 #ifdef GPU_ASAN
     __sanitizer_start_switch_fiber(&f->fake, home_bottom, home_size);
 #endif
@@ -110,18 +146,20 @@ static void to_scheduler(fiber *f)
 #endif
 }
 
-static void set_thread(int t)
+static void set_places(int n)
 {
-    threadIdx.x = (unsigned)t % blockDim.x;
-    threadIdx.y = (unsigned)t / blockDim.x % blockDim.y;
-    threadIdx.z = (unsigned)t / (blockDim.x * blockDim.y);
+    for (int t = 0; t < n; t++)
+        places[t] = {(unsigned)t % blockDim.x, (unsigned)t / blockDim.x % blockDim.y,
+                     (unsigned)t / (blockDim.x * blockDim.y)};
 }
 
-static void give_way()
+/* Until *number is no longer `seen`. */
+static void give_way(const unsigned *number, unsigned seen)
 {
-    int me = running;
-    to_scheduler(&fibers[me]);
-    set_thread(me);
+    fiber *f = &fibers[running];
+    f->waits = number, f->seen = seen;
+    if (*number == seen) to_scheduler(f);
+    f->waits = nullptr;
 }
 
 static void fiber_main()
@@ -144,18 +182,21 @@ static void fiber_main()
     }
 }
 
+static void make(fiber *f)
+{
+    f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (f->stack == MAP_FAILED) broken_kernel("no memory for the stack of a thread");
+    make_place(&f->at, f->stack, STACK, fiber_main);
+    f->made = true;
+    f->fake = nullptr;
+}
+
 static void switch_to(int t)
 {
     fiber *f = &fibers[t];
     running = t;
-    set_thread(t);
-    if (!f->made) {
-        f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (f->stack == MAP_FAILED) broken_kernel("no memory for the stack of a thread");
-        make_place(&f->at, f->stack, STACK, fiber_main);
-        f->made = true;
-        f->fake = nullptr;
-    }
+    threadIdx = places[t];
+    if (!f->made) make(f);
 #ifdef GPU_ASAN
     __sanitizer_start_switch_fiber(&home_fake, f->stack, STACK);
 #endif
@@ -172,7 +213,7 @@ void gpu_barrier()
     unsigned round = barrier_round;
     if (gpu_watch) gpu_watch->arrives(running);
     if (++at_barrier == live) at_barrier = 0, barrier_round++;
-    while (barrier_round == round) give_way();
+    give_way(&barrier_round, round);
     if (gpu_watch) gpu_watch->passes(running, true);
 }
 
@@ -183,7 +224,7 @@ static void meet(unsigned mask)
     if (mask != 0xffffffffu) broken_kernel("a warp operation for a part of the warp");
     unsigned round = w->round;
     if (++w->there == w->live) w->there = 0, w->round++;
-    while (w->round == round) give_way();
+    give_way(&w->round, round);
     if (gpu_watch && gpu_watch->meets) gpu_watch->meets(running);
 }
 
@@ -209,22 +250,23 @@ unsigned gpu_atomic_inc(unsigned *p, unsigned most) /* fibers take turns elsewhe
 void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes)
 {
     warp *w = &warps[running / 32];
+    int lane = running % 32;
     if (w->live != 32) broken_kernel("a shuffle in a warp that some threads have left");
-    if (bytes > sizeof w->slot[0]) broken_kernel("a shuffle of more than 16 bytes");
-    memcpy(w->slot[running % 32], mine, bytes);
+    if (bytes > sizeof w->slot[0][0]) broken_kernel("a shuffle of more than 16 bytes");
+    int half = w->half[lane] ^= 1;
+    memcpy(w->slot[half][lane], mine, bytes);
     meet(mask);
-    memcpy(out, w->slot[from & 31], bytes);
-    meet(mask);
+    memcpy(out, w->slot[half][from & 31], bytes);
 }
 
 unsigned gpu_vote(unsigned mask, int yes)
 {
     warp *w = &warps[running / 32];
-    w->votes[running % 32] = yes;
+    int half = w->half[running % 32] ^= 1;
+    w->votes[half][running % 32] = yes;
     meet(mask);
     unsigned bits = 0;
-    for (int i = 0; i < 32; i++) bits |= (unsigned)(w->votes[i] != 0) << i;
-    meet(mask);
+    for (int i = 0; i < 32; i++) bits |= (unsigned)(w->votes[half][i] != 0) << i;
     return bits;
 }
 
@@ -246,43 +288,44 @@ unsigned gpu_draw(unsigned n)
 /* The fragments have the layout of gpu.h; every lane gathers the rows and columns it needs from the others. */
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2])
 {
-    static float A[MOST / 32][16][16], B[MOST / 32][16][8];
-    int w = running / 32, lane = running % 32, g = lane / 4, t = lane % 4;
+    warp *w = &warps[running / 32];
+    int lane = running % 32, g = lane / 4, t = lane % 4, half = w->half[lane] ^= 1;
     auto low = [](unsigned x) { return to_float(bf16{(uint16_t)x}); };
     auto high = [](unsigned x) { return to_float(bf16{(uint16_t)(x >> 16)}); };
+    float(*A)[16] = w->A[half], (*B)[8] = w->B[half];
     for (int i = 0; i < 4; i++) {
         int row = g + 8 * (i % 2), column = 2 * t + 8 * (i / 2);
-        A[w][row][column] = low(a[i]), A[w][row][column + 1] = high(a[i]);
+        A[row][column] = low(a[i]), A[row][column + 1] = high(a[i]);
     }
     for (int i = 0; i < 2; i++) {
         int row = 2 * t + 8 * i;
-        B[w][row][g] = low(b[i]), B[w][row + 1][g] = high(b[i]);
+        B[row][g] = low(b[i]), B[row + 1][g] = high(b[i]);
     }
     meet(0xffffffffu);
     for (int i = 0; i < 4; i++) {
         int row = g + 8 * (i / 2), column = 2 * t + i % 2;
-        for (int k = 0; k < 16; k++) d[i] += A[w][row][k] * B[w][k][column];
+        for (int k = 0; k < 16; k++) d[i] += A[row][k] * B[k][column];
     }
-    meet(0xffffffffu);
 }
 
 void gpu_run_block(int threads, const std::function<void()> &what)
 {
     n_threads = threads, body = &what;
     live = n_threads, at_barrier = 0;
-    for (int i = 0; i < n_threads; i++) fibers[i].done = false;
-    for (int w = 0; w < n_threads / 32; w++) warps[w].live = 32, warps[w].there = 0;
-    int order[MOST];
+    set_places(n_threads);
+    for (int i = 0; i < n_threads; i++) fibers[i].done = false, fibers[i].waits = nullptr;
+    for (int w = 0; w < n_threads / 32; w++) {
+        warps[w].live = 32, warps[w].there = 0;
+        memset(warps[w].half, 0, sizeof warps[w].half);
+    }
     std::iota(order, order + n_threads, 0);
+    shuffled = gpu_shuffled(), reversed = gpu_reversed && !shuffled;
     while (live) {
         int before = live;
         unsigned rounds = barrier_round;
         for (int w = 0; w < n_threads / 32; w++) rounds += warps[w].round;
-        for (int k = 0; k < n_threads; k++) {
-            if (gpu_shuffled()) std::swap(order[k], order[k + (int)gpu_draw((unsigned)(n_threads - k))]);
-            int t = gpu_reversed && !gpu_shuffled() ? n_threads - 1 - k : order[k];
-            if (!fibers[t].done) switch_to(t);
-        }
+        next = 0;
+        for (int t = next_thread(); t >= 0; t = next_thread()) switch_to(t);
         unsigned now = barrier_round;
         for (int w = 0; w < n_threads / 32; w++) now += warps[w].round;
         if (live == before && rounds == now)

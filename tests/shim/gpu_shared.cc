@@ -133,7 +133,8 @@ size_t gpu_shared_used(const void *kernel)
     for (size_t i = 0; i < all().arrays.size(); i++) {
         const array &a = all().arrays[i];
         const char *p = memory_of(a);
-        for (size_t k = 0; k < a.bytes && !w[i]; k++) w[i] = (unsigned char)p[k] != POISON;
+        if (!w[i] && a.bytes)
+            w[i] = (unsigned char)*p != POISON || memcmp(p, p + 1, a.bytes - 1); /* all bytes alike? */
         if (w[i]) u.arrays.push_back(i), u.bytes += (a.bytes + 15) / 16 * 16;
     }
     return u.bytes;
