@@ -6,6 +6,8 @@ work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory where it goes
 cd "$work" || exit 1
 export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
 unset ABLATE_DATA NO_COLOR TERM
+# each run records the checkout's commit and changes, for which git reads it; here it finds none (cli/run asks for them)
+export GIT_CEILING_DIRECTORIES=${GIT_CEILING_DIRECTORIES-$source}
 failures=0
 checks=0
 
@@ -13,10 +15,10 @@ ablate() { "$program" "$@"; }
 
 # Ends the processes that this script started and that are still there (they carry its folder in their arguments).
 leftovers() {
-    local p line
-    for p in /proc/[0-9]*; do
-        line=$(tr '\0' ' ' 2>/dev/null <"$p/cmdline") || continue
-        [[ $line == *"ablate worker"*"$work"* ]] && echo "${p#/proc/}"
+    local p words
+    for p in /proc/[0-9]*; do # without a process for each
+        mapfile -t -d '' words 2>/dev/null <"$p/cmdline" || continue
+        [[ "${words[*]}" == *"ablate worker"*"$work"* ]] && echo "${p#/proc/}"
     done
     return 0
 }

@@ -9,10 +9,12 @@ source "$(dirname "$0")/common.bash" "$@"
 # What the commands print, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 | −11.1, −7.1 |
 # 0.004 |".
 printed() {
-    local one IFS=';'
+    local one kept IFS=';'
     for one in $1; do
         IFS=' ' read -ra words <<<"$one"
-        exits 0 "${words[@]}" --format md --db none.db
+        kept=kept.${one//[^A-Za-z0-9.-]/_} # some commands stand before several tables
+        [ -e "$kept" ] || { exits 0 "${words[@]}" --format md --db none.db && mv out "$kept"; }
+        cp "$kept" out
         sed -En 's/\\|\*\*//g; s/ \.\. /, /g; /^\| /p
                  # differences by size
                  /^ +([^|]+ against base, loss by parameters|for each doubling|check):? /{ s/^/| /; s/([ (])-/\1−/g; p }

@@ -116,6 +116,7 @@ steps = 4
 eval_every = 4
 warmup = 2
 beam_size = 2
+max_extra_tokens = 5
 sequence.train_examples = 60
 sequence.test_examples = 4
 sequence.alphabet = 5

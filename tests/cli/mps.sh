@@ -16,7 +16,7 @@ daemons() { pgrep -fx 'sleep 1000' | while read -r p; do grep -qz "^MPS_CALLS=$w
 
 spec() { # NAME STEPS
     tiny "$1" "$2" | sed 's/^sequence.test_examples.*/sequence.test_examples = 1/; s/^beam_size.*/beam_size = 1/; s/^eval_every.*/eval_every = 1000/; s/^save_every.*/save_every = 1000/'
-    printf 'precision = fp32\n[sweep A]\nd_ff = 16\n'
+    printf 'precision = fp32\nmax_extra_tokens = 5\n[sweep A]\nd_ff = 16\n'
 }
 spec two 1 >two.ini
 spec long 4000 >long.ini

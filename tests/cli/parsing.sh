@@ -150,7 +150,7 @@ says "LDC99T42" -s parsing.data=wsj
 says "/nowhere/02/*.mrg" -s parsing.data=wsj -s parsing.wsj=/nowhere
 says "lowercase = true" -s lowercase=true
 says "share_embeddings = all needs one vocabulary" -s parsing.linearisation=labels
-"$program" run "$2/experiments/table4-wsj.ini" --dry-run > dry.txt 2> said.txt || { cat said.txt
+"$program" run "$2/experiments/table4-wsj.ini" --dry-run -s layers=1 -s d_model=64 -s d_ff=64 > dry.txt 2> said.txt || { cat said.txt
 fail "a dry run without the treebank"; }
 grep -q 'published sizes were used.*LDC99T42' said.txt || { cat said.txt
 fail "a dry run of table4-wsj does not say what is missing"; }

@@ -13,7 +13,7 @@ export ABLATE_MPI_MODULE=none # it would be opened for ranks on CPUs alone
 
 spec() { # NAME STEPS
     tiny "$1" "$2" | sed 's/^sequence.test_examples.*/sequence.test_examples = 1/; s/^beam_size.*/beam_size = 1/; s/^save_every.*/save_every = 2/; s/^eval_every.*/eval_every = 100/'
-    printf 'dropout = 0\nprecision = fp32\n'
+    printf 'dropout = 0\nprecision = fp32\nmax_extra_tokens = 5\n'
 }
 run() { "$program" run "$@" --device cuda --threads 1 --progress plain; }
 curve() { sql "SELECT printf('%.17g',value) FROM curves WHERE row='$1' AND metric='dev_PPL' ORDER BY step DESC LIMIT 1"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One sweep with rows that work, fail, diverge or are not applicable: the rows, the table in every format, SQL, resuming
 # finished runs, rerunning, overrides, dry runs, translating, provenance.
+export GIT_CEILING_DIRECTORIES= # the commit is a part of it
 source "$(dirname "$0")/common.bash" "$@"
 
 {
