@@ -1,6 +1,7 @@
 /* The Nth write, sync or truncation fails, N = 1, 2, ... until none does: what was reported as done is there
  * afterwards, what failed is not there in half, and the file is whole. After SQLite's own fault loops. */
 #include "fixture.h"
+#include <errno.h>
 
 static long calls, fail_at; /* operations so far; the one that fails (0: none) */
 static bool readers_first;
@@ -134,9 +135,12 @@ static void loop(bool broken_disk, long from)
 {
     stays_broken = broken_disk;
     for (long n = test_long() ? 1 : from;; n += test_long() ? 1 : 3) {
-        char command[300];
-        snprintf(command, sizeof command, "rm -f '%s' '%s-wal' '%s-shm' '%s-journal'", path, path, path, path);
-        if (system(command)) CHECK(false);
+        static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+        for (size_t i = 0; i < LENGTH(endings); i++) {
+            char file[300];
+            snprintf(file, sizeof file, "%s%s", path, endings[i]);
+            if (unlink(file) && errno != ENOENT) CHECK(false);
+        }
         calls = 0, fail_at = n;
         told t = scenario();
         bool reached = calls >= n;
