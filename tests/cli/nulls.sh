@@ -3,7 +3,7 @@
 # column in turn. Every command gives its usual output, or ends with a message that names the table and the column, and
 # the exit code 1; none crashes, and none leaves out what it usually shows. Tables of which every command depends
 # (experiments, rows, runs, metrics, parameters) are checked at the opening in a database of any size. All columns and
-# commands with ABLATE_TEST_LONG, else four commands for each column.
+# commands with ABLATE_TEST_WHOLE (tests/reliability.sh whole), else four commands for each column.
 source "$(dirname "$0")/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 { tiny holes 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >holes.ini
@@ -65,7 +65,7 @@ while IFS='|' read -r table column key; do
         mv results.db holed.db
         for k in "${!commands[@]}"; do
             n=$((n + 1))
-            [ -n "${ABLATE_TEST_LONG-}" ] || [ $((n % 4)) = 0 ] || continue
+            [ -n "${ABLATE_TEST_WHOLE-}" ] || [ $((n % 4)) = 0 ] || continue
             cp holed.db results.db
             say "${commands[k]}" >said
             code=$(tail -1 said | sed 's/exit //')

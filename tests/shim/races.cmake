@@ -1,6 +1,7 @@
 # The kernels once more for the race detector (tests/shim/races.cc), which defines what -fsanitize=thread calls, and the
-# tests of tests/shim with them: races_test_* (target race_tests), in the long suite. The short one has those of two of
-# the .cu files alone, and the planted races. Included by cuda.cmake.
+# tests of tests/shim with them: races_test_* (target race_tests), in the long suite, with the cases of the short one
+# and three orders of some. All cases and twenty orders are for releases (tests/reliability.sh races). The short suite
+# has those of two of the .cu files alone, and the planted races. Included by cuda.cmake.
 if(ABLATE_SANITIZE)
   return()
 endif()
@@ -48,7 +49,7 @@ foreach(source ${shim_tests})
   endif()
   add_executable(races_${name} EXCLUDE_FROM_ALL ${source})
   target_compile_definitions(races_${name} PRIVATE GPU_ON_CPU SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-    BUILD_DIR="${CMAKE_BINARY_DIR}" BY_CXX_FLAGS="-fsanitize=thread -g")
+    BUILD_DIR="${CMAKE_BINARY_DIR}" BY_CXX_FLAGS="-fsanitize=thread -g1")
   target_include_directories(races_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit ${CMAKE_SOURCE_DIR}/tests/shim)
   target_link_libraries(races_${name} PRIVATE ab_races_${suite} ab_check ab_decode ab_train stdc++)
   set_target_properties(races_${name} PROPERTIES ENABLE_EXPORTS ON) # for stand-ins and generated kernels
@@ -58,15 +59,12 @@ foreach(source ${shim_tests})
   add_dependencies(race_tests races_${name})
   add_test(NAME races/${name} COMMAND races_${name})
   set_tests_properties(races/${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 1800 ENVIRONMENT
-    "${test_environment};ABLATE_SCHEDULE=1")
+    "${test_environment};ABLATE_SCHEDULE=1;ABLATE_TEST_LONG=")
 endforeach()
-add_test(NAME races/seeds COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/race_seeds.sh $<TARGET_FILE:races_test_select>
+add_test(NAME races/seeds COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/race_seeds.sh 3 $<TARGET_FILE:races_test_select>
   $<TARGET_FILE:races_test_step> $<TARGET_FILE:races_test_shape> $<TARGET_FILE:races_test_rows>
   $<TARGET_FILE:races_test_generic>)
 set_tests_properties(races/seeds PROPERTIES LABELS long TIMEOUT 1800)
-# every plugin takes half an hour under the detector: `ABLATE_TEST_LONG=1 build/races_test_check`
-set_tests_properties(races/test_check PROPERTIES ENVIRONMENT
-  "${test_environment};ABLATE_SCHEDULE=1;ABLATE_TEST_LONG=")
 
 add_executable(races_planted tests/shim/planted_races.cu ${race_sources} tests/shim/gpu_emulation.cc
   tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc core/tensor/cuda/uploads.cu)

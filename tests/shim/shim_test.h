@@ -44,6 +44,13 @@ static rng dice;
         gpu_clear_refusal();                                                                                           \
     } while (0)
 
+/* Cases that take long run in `ablate test --all`. */
+static inline bool long_suite(void)
+{
+    const char *l = getenv("ABLATE_TEST_LONG");
+    return l && *l;
+}
+
 /* Opens the device; the numbers differ from run to run of the test only when ABLATE_TEST_SEED is set. */
 static inline void start(void)
 {

@@ -449,7 +449,7 @@ int main(void)
         {"widest heads", 136, 0, false, true, 0.1, 1, {18}, {5}},
     };
     enum { SETTINGS = sizeof settings / sizeof *settings };
-    bool all = getenv("ABLATE_TEST_LONG") != NULL;
+    bool all = long_suite();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t j = 0; j < SETTINGS; j++) { /* each in one setting, some in bf16 too; all in `ablate test --all` */
             if (all || i % SETTINGS == j) check_case(F32, &cases[i], &settings[j]);

@@ -61,11 +61,17 @@ static inline const char *test_data(void)
     const char *d = getenv("ABLATE_DATA");
     return d && *d ? d : NULL;
 }
+/* Cases that take longer than those of `ablate test --all` run before a release: `tests/reliability.sh whole`. */
+static inline int test_exhaustive(void)
+{
+    const char *w = getenv("ABLATE_TEST_WHOLE");
+    return w && *w;
+}
 /* Cases that take long run in `ablate test --all`. */
 static inline int test_long(void)
 {
     const char *l = getenv("ABLATE_TEST_LONG");
-    return l && *l;
+    return test_exhaustive() || (l && *l);
 }
 static inline int test_end(void)
 {
