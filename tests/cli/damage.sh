@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# $ABLATE_TEST_DAMAGE databases (60; tests/reliability.sh damage: 2,000) with a random piece overwritten, zeroed, cut
-# off or exchanged: every command that reads one, and `run`, gives its usual output, or ends with a message and an exit
-# code from 1 to 127. Where the output is another one, the damaged file must hold other values, which SQLite cannot know
-# (it keeps no checksums): its dump by sqlite3 differs, too. Then as many models: translated, exported, started from.
+# $ABLATE_TEST_DAMAGE databases (30; `ablate test --all`: 60; tests/reliability.sh damage: 2,000) with a random piece
+# overwritten, zeroed, cut off or exchanged: every command that reads one, and `run`, gives its usual output, or ends
+# with a message and an exit code from 1 to 127. Where the output is another one, the damaged file must hold other
+# values, which SQLite cannot know (it keeps no checksums): its dump by sqlite3 differs, too. Then as many models:
+# translated, exported, started from.
 # DAMAGE_SEED repeats a run's places; KEEP=FOLDER keeps files.
 source "$(dirname "$0")/common.bash" "$@"
-n=${ABLATE_TEST_DAMAGE:-60}
+n=${ABLATE_TEST_DAMAGE:-$([ -n "${ABLATE_TEST_LONG-}" ] && echo 60 || echo 30)}
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 RANDOM=${DAMAGE_SEED:-$$}
 echo "seed ${DAMAGE_SEED:-$$}"

@@ -3,7 +3,8 @@
 # column in turn. Every command gives its usual output, or ends with a message that names the table and the column, and
 # the exit code 1; none crashes, and none leaves out what it usually shows. Tables of which every command depends
 # (experiments, rows, runs, metrics, parameters) are checked at the opening in a database of any size. All columns and
-# commands with ABLATE_TEST_WHOLE (tests/reliability.sh whole), else four commands for each column.
+# commands with ABLATE_TEST_WHOLE (tests/reliability.sh whole); four commands for each column in `ablate test --all`,
+# else two.
 source "$(dirname "$0")/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 { tiny holes 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >holes.ini
@@ -56,6 +57,9 @@ hollow() {
         sqlite3 results.db "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql='$text' WHERE name='$1'"
 }
 
+every=8
+[ -z "${ABLATE_TEST_LONG-}" ] || every=4
+[ -z "${ABLATE_TEST_WHOLE-}" ] || every=1
 checked=" experiment variant alias metric param run "
 same=0 refused=0 strange=0 n=0
 while IFS='|' read -r table column key; do
@@ -65,7 +69,7 @@ while IFS='|' read -r table column key; do
         mv results.db holed.db
         for k in "${!commands[@]}"; do
             n=$((n + 1))
-            [ -n "${ABLATE_TEST_WHOLE-}" ] || [ $((n % 4)) = 0 ] || continue
+            [ $((n % every)) = 0 ] || continue
             cp holed.db results.db
             say "${commands[k]}" >said
             code=$(tail -1 said | sed 's/exit //')

@@ -32,11 +32,6 @@ static const variant variants[] = {
     {"scaled_dot", "sinusoid", "parameter_groups", "norm bias: beta1=0.8 | *.w : lr=2"},
 };
 enum { UPDATES = 3, BATCH_TOKENS = 64 };
-#ifdef __SANITIZE_ADDRESS__
-enum { EVERY = 6 };
-#else
-enum { EVERY = 3 };
-#endif
 
 static const char *const small[][2] = {
     {"task", "sequence"}, {"layers", "1"}, {"d_model", "24"},  {"d_ff", "40"}, {"heads", "2"},
@@ -292,7 +287,7 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
 }
 
 #ifdef GPU_ON_CPU
-/* Every third variant, under AddressSanitizer every sixth; in `--all` more, in a release all: those take seconds each,
+/* Every sixth variant, under the race detector every third; in `--all` more, in a release all: those take seconds each,
  * where fibers stand in for a GPU's threads. What is left to a release is in other variants or tests in parts. */
 static bool taken(size_t i)
 {
@@ -300,7 +295,7 @@ static bool taken(size_t i)
     bool elsewhere = same(v->value, "adamw") || same(v->value, "adafactor") || same(v->value, "muon") ||
                      same(v->more, "parameter_groups") ||
                      (same(v->more, "attention_dropout") && same(v->position, "sinusoid"));
-    if (i % EVERY == 0 || test_exhaustive() || (test_long() && !elsewhere)) return true;
+    if (i % (getenv("ABLATE_SCHEDULE") ? 3 : 6) == 0 || test_exhaustive() || (test_long() && !elsewhere)) return true;
     printf("left to %s: %s %s %s = %s\n", elsewhere ? "`tests/reliability.sh whole`" : "`ablate test --all`",
            v->attention, v->position, v->more, v->value);
     return false;

@@ -70,7 +70,7 @@ static inline sample_outcome sample_run(const op_sample *o, bool casts, const ba
     if (c->error.text[0]) {
         printf("%s: %s\n", o->name, c->error.text);
     } else if (tape_plan(c, NULL, NULL)) {
-        snprintf(out.refused, sizeof out.refused, "%s", c->error.text);
+        snprintf(out.refused, sizeof out.refused, "%.255s", c->error.text);
     } else {
         for (int k = 0; k < n; k++) {
             size_t size = type == F64 ? 8 : 4, count = (size_t)node_count(tape_at(c, in[k]));
