@@ -15,6 +15,8 @@ endif()
 set(level -O3)
 if(ABLATE_SANITIZE)
   set(level -O1) # instrumented loops take minutes to optimise
+elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(level)
 endif()
 set(ABLATE_FAST ${level} -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
