@@ -16,7 +16,7 @@ leftovers() {
     local p line
     for p in /proc/[0-9]*; do
         line=$(tr '\0' ' ' 2>/dev/null <"$p/cmdline") || continue
-        [[ $line == *"ablate worker"*"$work"* ]] && echo "${p#/proc/}"
+        [[ $line == *"ablate "@(worker|launch-round)*"$work"* ]] && echo "${p#/proc/}"
     done
     return 0
 }

@@ -92,6 +92,27 @@ exits 0 ablate sync leaves --wait
 has out "6 runs ended, 0 not finished"
 as_near leaves
 
+echo "where nothing can be written to tell how long a task has been silent, neither host nor task waits for ever"
+tiny unsure 20000 >unsure.ini
+"$program" run unsure.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >unsure.out 2>unsure.err &
+host=$!
+task() { pgrep -f "^$program worker $ABLATE_HOME/runs/unsure/"; }
+wait_for 30 task
+folder=$(tr '\0' '\n' <"/proc/$(task | head -1)/cmdline" | tail -1) spool=$(head -1 "$(echo home/runs/unsure/*/job)")
+exits 1 timeout -k 5 30 sh -c "mkdir $spool/probe-\$\$; exec $program worker $folder"
+has err "cannot be written: Is a directory"
+rmdir "$spool"/probe-*
+mkdir "$spool/probe-$host"
+gone() { [ ! -d /proc/$host ] || grep -q '^State:.Z' /proc/$host/status; }
+checks=$((checks + 1))
+wait_for 30 gone || { wrong "a host that cannot write waits on" && kill -9 $host; }
+wait $host
+equal $? 1 "exit code of a host that cannot write"
+has unsure.err "cannot be written: Is a directory; the runs go on, and \`ablate sync\` takes their results"
+rmdir "$spool/probe-$host"
+exits 0 ablate sync unsure --wait
+has out "1 run ended, 0 not finished"
+
 echo "what is wrong is said"
 exits 2 launch near.ini --launcher slrum
 has err "--launcher slrum: expected local, slurm, or a command with a blank or {} in it"

@@ -2,7 +2,9 @@
  * `ablate sync`. */
 #include "lab/launch/away.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,15 +30,30 @@ double away_lease(void)
     return given && parse_real(given, &seconds) && seconds > 0 ? seconds : LEASE;
 }
 
+double away_pause(void)
+{
+    const double least = 0.05, most = 2, quarter = away_lease() / 4;
+    return quarter < least ? least : quarter < most ? quarter : most;
+}
+
+void away_rest(double seconds)
+{
+    double whole = floor(seconds);
+    nanosleep(&(struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)}, NULL);
+}
+
+static double seconds_of(struct timespec t) { return (double)t.tv_sec + (double)t.tv_nsec * 1e-9; }
+
 /* By the file system's clock, which may differ from this machine's. Opening asks a network file system anew. */
-double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched)
+double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e)
 {
     struct stat owner, probe;
     char *path = away_part(spool, what, i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
     int there = open(path, O_RDONLY | O_CLOEXEC),
         now = there < 0 ? -1 : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     bool known = now >= 0 && !fstat(there, &owner) && write(now, "", 1) == 1 && !fsync(now) && !fstat(now, &probe);
-    double age = known ? difftime(probe.st_mtime, owner.st_mtime) : 0;
+    double age = known ? seconds_of(probe.st_mtim) - seconds_of(owner.st_mtim) : 0;
+    if (there >= 0 && !known) fail(e, "%s: cannot be written: %s", file, strerror(errno));
     if (known && touched) *touched = owner.st_mtim;
     if (there >= 0) close(there);
     if (now >= 0) close(now), unlink(file);
@@ -45,9 +62,9 @@ double away_age(const char *spool, const char *what, int64_t i, struct timespec 
     return there < 0 ? -1 : age > 0 ? age : 0;
 }
 
-double away_silence(const char *spool, int64_t i, struct timespec *touched)
+double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e)
 {
-    return away_age(spool, "owner", i, touched);
+    return away_age(spool, "owner", i, touched, e);
 }
 
 static void job_free(away_job *j)
@@ -222,7 +239,7 @@ static int look(launcher *l, away_job *j, err *e)
         bool over = away_ended(j, i, &code, &sig);
         if (over ? away_end(l, j, i, code, sig, e) : take_events(l, j, i, e) && lose(l, a, e)) return -1;
     }
-    if (ticks() - j->asked < j->engine->ask) return 0;
+    if (ticks() - j->asked < (j->engine->ask ? j->engine->ask : away_pause())) return 0;
     j->asked = ticks();
     return j->engine->look(l, j, e);
 }
@@ -271,7 +288,7 @@ static int wait_for(launcher *l, away_job *j, err *e)
     while (still_away(j)) {
         handle_interrupts(l, j, &handled);
         if (beat(l, j, e) || look(l, j, e)) return -1;
-        if (still_away(j)) sleep(AWAY_LOOK);
+        if (still_away(j)) away_rest(away_pause() / 2);
     }
     forget(j);
     return 0;
@@ -341,8 +358,8 @@ static int sync_job(launcher *l, const away_engine *how, const char *spool, bool
         else {
             l->last_beat = 0;
             for (int k = 0; k < AWAY_GRACE && !bad && still_away(&j); k++) { /* enough to miss a task for good */
-                j.asked = -how->ask;
-                if (k) sleep(AWAY_LOOK);
+                j.asked = -AWAY;                                             /* long ago */
+                if (k) away_rest(away_pause() / 2);
                 bad = beat(l, &j, e) || look(l, &j, e);
             }
         }

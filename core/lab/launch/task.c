@@ -9,6 +9,7 @@
 #include "lab/launch/away.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -97,7 +98,7 @@ static pid_t start(const char *program, const char *spool, int64_t i, bool *rank
 
 /* ---- one task per run ---- */
 
-enum { TOUCH = 2, MOST = 1024 }; /* seconds between signs of life; runs of a task */
+enum { MOST = 1024 }; /* runs of a task */
 
 typedef struct {
     const char *spool, *job; /* job: FOLDER/job, or NULL in Slurm */
@@ -106,7 +107,7 @@ typedef struct {
     bool *ranked;            /* [n] pid is mpirun's */
     char me[192];
     bool time_is_up, told, again; /* again: a run was stopped before it was done */
-    bool failed;                  /* a worker could not be started */
+    bool failed;                  /* a worker could not be started, or its end not be recorded */
 } task;
 
 static bool is_mine(const task *t, int64_t i)
@@ -126,11 +127,11 @@ static bool take(const task *t, int64_t i, err *e)
 {
     char *path = away_part(t->spool, "owner", i);
     struct timespec first = {0}, last = {0};
-    double silent = away_silence(t->spool, i, &first), lease = away_lease();
+    double silent = away_silence(t->spool, i, &first, e), lease = away_lease();
     bool lives = false, got = false;
-    while (silent >= 0 && silent < lease && !lives) {
-        sleep(1);
-        silent = away_silence(t->spool, i, &last);
+    while (!e->text[0] && silent >= 0 && silent < lease && !lives) {
+        away_rest(away_pause() / 2);
+        silent = away_silence(t->spool, i, &last, e);
         lives = silent >= 0 && (last.tv_sec != first.tv_sec || last.tv_nsec != first.tv_nsec);
     }
     int fd = silent < 0 && !lives ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
@@ -139,7 +140,7 @@ static bool take(const task *t, int64_t i, err *e)
     if (fd >= 0) close(fd);
     if (fd >= 0 || (silent >= lease && !lives)) {
         got = !file_write(path, t->me, strlen(t->me), e);
-        if (silent >= lease) sleep(TOUCH); /* of two that take over, the last to write has it */
+        if (silent >= lease) away_rest(away_pause()); /* of two that take over, the last to write has it */
         got = got && is_mine(t, i);
     }
     free(path);
@@ -220,7 +221,7 @@ static void take_ended(task *t)
             if (t->told && worker_was_asked(code, sig))
                 t->again = true, leave(t, t->first + k); /* this task, or the host's next call, resumes it */
             else if (write_exit(t->spool, t->first + k, code, sig, &e))
-                fprintf(stderr, "ablate: %s\n", e.text);
+                t->failed = true, fprintf(stderr, "ablate: %s\n", e.text);
         }
 }
 
@@ -242,7 +243,8 @@ static void start_all(task *t, const char *program)
 static void run(task *t, const char *program)
 {
     sigset_t set;
-    struct timespec moment = {.tv_sec = TOUCH};
+    double pause = away_pause();
+    struct timespec moment = {.tv_sec = (time_t)pause, .tv_nsec = (long)((pause - floor(pause)) * 1e9)};
     pid_t pid[MOST] = {0};
     bool ranked[MOST] = {0};
     t->pid = pid, t->ranked = ranked;
