@@ -116,7 +116,7 @@ csv|empty|import runs.csv --as mine|SELECT variant,seed,metric,quote(value) FROM
 data-check|empty|data check ./many.tsv|
 model|start|export faults/base --format ctranslate2 -o model|
 tensorboard|start|export faults --format tensorboard -o events|
-launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}" || c=$?; timeout -s KILL $limit "$program" sync --wait || s=$?; (exit $((s > c ? s : c)))|SELECT variant,seed,value FROM results ORDER BY 1,2
+launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}"; c=$?; sync_all|SELECT variant,seed,value FROM results ORDER BY 1,2
 import|empty|import record.json|SELECT variant,metric,quote(value) FROM results ORDER BY 1,2
 reference|empty|reference|
 devices|empty|devices|-
@@ -132,9 +132,15 @@ fresh() {
     [ -z "$left" ] || kill -9 $left 2>/dev/null
     rm -rf home && cp -a "$state" home
 }
+# After the command launcher, which ended with c: takes what its tasks go on with.
+sync_all() {
+    local s=0
+    timeout -s KILL "$limit" "$program" sync --wait || s=$?
+    return $((s > c ? s : c))
+}
 # The command, its output (or the query's answer) in $1; the exit code is the command's.
 perform() {
-    local code=0 c=0 s=0
+    local code=0 c=0
     eval "timeout -s KILL $limit \"\$program\" $command" >"$1" 2>err || code=$?
     return $code
 }
@@ -190,6 +196,7 @@ while IFS='|' read -r name state command query; do
     perform calm || calm_code=$?
     answer calm
     [ $calm_code = 0 ] || { wrong "$name: undisturbed exit code $calm_code" && cat err; }
+    [ ${#query} -le 1 ] || [ -s calm ] || { wrong "$name: nothing to compare: $query" && cat err; }
     fresh
     perform again
     answer again

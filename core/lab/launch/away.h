@@ -65,8 +65,8 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig);
 /* SPOOL/WHAT-I; the caller frees. */
 char *away_part(const char *spool, const char *what, int64_t i);
 char *away_events(const char *spool, int64_t i, int start);
-/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. 0 and *e: nothing can be
- * written there to compare it with. */
+/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. 0 and *e: nothing can
+ * be written there to compare it with. */
 double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e);
 /* The same of the owner file of run i, which its task touches. */
 double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e);
