@@ -49,8 +49,10 @@ double away_age(const char *spool, const char *what, int64_t i, struct timespec 
 {
     struct stat owner, probe;
     char *path = away_part(spool, what, i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
-    int there = open(path, O_RDONLY | O_CLOEXEC),
-        now = there < 0 ? -1 : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int there = open(path, O_RDONLY | O_CLOEXEC);
+    bool none = there < 0 && (errno == ENOENT || errno == ESTALE);
+    if (there < 0 && !none) fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+    int now = there < 0 ? -1 : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     bool known = now >= 0 && !fstat(there, &owner) && write(now, "", 1) == 1 && !fsync(now) && !fstat(now, &probe);
     double age = known ? seconds_of(probe.st_mtim) - seconds_of(owner.st_mtim) : 0;
     if (there >= 0 && !known) fail(e, "%s: cannot be written: %s", file, strerror(errno));
@@ -59,7 +61,7 @@ double away_age(const char *spool, const char *what, int64_t i, struct timespec 
     if (now >= 0) close(now), unlink(file);
     free(path);
     free(file);
-    return there < 0 ? -1 : age > 0 ? age : 0;
+    return none ? -1 : age > 0 ? age : 0;
 }
 
 double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e)
@@ -116,16 +118,27 @@ static int claim_all(launcher *l, away_job *j, err *e)
     }
 }
 
-/* Returns every claim of this process: nothing was submitted. */
+static void forget(const away_job *j); /* below */
+
+/* Returns every claim of this process: nothing was submitted. Where that fails, take_back does it. */
 static void give_back(launcher *l, away_job *j)
 {
+    int bad = 0;
     for (size_t i = 0; i < j->n; i++) {
         err ignored = {0};
-        db_finish(l->d, &j->run[i].w.claim, DB_QUEUED, -1, -1, NULL, &ignored);
+        bad |= db_finish(l->d, &j->run[i].w.claim, DB_QUEUED, -1, -1, NULL, &ignored);
     }
+    if (!bad) forget(j);
 }
 
-static void forget(const away_job *j); /* below */
+static int write_submitter(const away_job *j, err *e)
+{
+    char me[128], *path = path_join(j->spool, "submitter");
+    db_owner(me);
+    int bad = file_write(path, me, strlen(me), e);
+    free(path);
+    return bad;
+}
 
 static int submit(launcher *l, away_job *j, err *e)
 {
@@ -134,7 +147,7 @@ static int submit(launcher *l, away_job *j, err *e)
     j->spool =
         xprintf("%s/%s/%s/%lld-%ld", l->o->folder, l->o->experiment, j->engine->name, (long long)now(), (long)getpid());
     char *path = path_join(j->spool, "claims");
-    int bad = make_folders(j->spool, e) || claim_all(l, j, e);
+    int bad = make_folders(j->spool, e) || write_submitter(j, e) || claim_all(l, j, e);
     for (size_t i = 0; i < j->n && !bad; i++) bad = write_task(l, j, i, &claims, e);
     if (!bad && j->n) bad = file_write(path, claims.s, claims.n, e) || j->engine->submit(l, j, e);
     for (size_t i = 0; i < j->n && !bad; i++) {
@@ -146,7 +159,7 @@ static int submit(launcher *l, away_job *j, err *e)
         bad = db_attempt(l->d, &w->claim, &w->facts, e);
         l->p.running++;
     }
-    if (bad && !j->id[0]) give_back(l, j), forget(j);
+    if (bad && !j->id[0]) give_back(l, j);
     str_free(&claims);
     free(path);
     return bad;
@@ -346,10 +359,48 @@ static int job_read(away_job *j, launcher *l, const away_engine *how, const char
     return rc;
 }
 
+/* Has the host ended that was about to submit this? One of another machine counts as ended after an hour. */
+static int submitter_is_gone(const away_job *j, bool *gone, err *e)
+{
+    enum { HOUR = 3600 };
+    char *path = path_join(j->spool, "submitter");
+    struct stat info;
+    str owner = {0};
+    bool there = !stat(path, &info); /* else it has just begun, and claimed nothing */
+    int bad = there && file_read(path, &owner, e);
+    *gone = there && !bad && (db_owner_is_gone(str_text(&owner)) || now() - seconds_of(info.st_mtim) > HOUR);
+    str_free(&owner);
+    free(path);
+    return bad;
+}
+
+/* Queues again what a host has claimed that ended before the engine had it. Tasks that Slurm has started meanwhile end
+ * their workers when they find that the runs are no longer theirs. */
+static int take_back(launcher *l, away_job *j, err *e)
+{
+    bool gone, began = false;
+    if (submitter_is_gone(j, &gone, e)) return -1;
+    if (!gone) return 0;
+    for (size_t i = 0; i < j->n; i++) {
+        char *arguments = away_part(j->spool, "arguments", (int64_t)i),
+             *owner = away_part(j->spool, "owner", (int64_t)i);
+        unlink(arguments);
+        began = !unlink(owner) || began;
+        if (!j->run[i].over && j->engine->end) j->engine->end(&j->run[i]);
+        free(arguments), free(owner);
+    }
+    if (began) away_rest(2 * away_pause());
+    char *owner = xprintf("%s/%s", j->engine->name, strrchr(j->spool, '/') + 1);
+    int bad = db_release_owner(l->d, owner, e);
+    free(owner);
+    if (!bad) forget(j);
+    return bad;
+}
+
 static int sync_job(launcher *l, const away_engine *how, const char *spool, bool wait, sync_result *out, err *e)
 {
     away_job j = {0};
-    int rc = job_read(&j, l, how, spool, e), bad = rc < 0;
+    int rc = job_read(&j, l, how, spool, e), bad = rc < 0 || (!rc && take_back(l, &j, e));
     if (rc > 0) {
         out->jobs++;
         size_t before = still_away(&j);

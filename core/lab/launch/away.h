@@ -7,6 +7,8 @@
  *     arguments-I      the worker's command line of run I, one argument per line
  *     owner-I          the task that has run I; touched while it lives. Two tasks for one run are harmless: the second
  *                      goes, or takes over when the first has been silent for a lease
+ *     submitter        the host that claims and submits (db_owner): if it ends before the engine has the runs, the next
+ *                      host takes them back
  *     events-I[.K]     the worker's events (event.h), of its start K
  *     exit-I           "CODE SIGNAL", written once by the task when run I has ended for good
  *     and files of the engine
@@ -65,8 +67,8 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig);
 /* SPOOL/WHAT-I; the caller frees. */
 char *away_part(const char *spool, const char *what, int64_t i);
 char *away_events(const char *spool, int64_t i, int start);
-/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. 0 and *e: nothing can
- * be written there to compare it with. */
+/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. 0 and *e: it cannot
+ * be opened, or nothing be written there to compare it with. */
 double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e);
 /* The same of the owner file of run i, which its task touches. */
 double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e);

@@ -110,12 +110,13 @@ typedef struct {
     bool failed;                  /* a worker could not be started, or its end not be recorded */
 } task;
 
-static bool is_mine(const task *t, int64_t i)
+/* unread: the answer if the owner file is there and cannot be read. */
+static bool is_mine(const task *t, int64_t i, bool unread)
 {
     char *path = away_part(t->spool, "owner", i);
     str text = {0};
     err none = {0};
-    bool mine = !file_read(path, &text, &none) && same(str_text(&text), t->me);
+    bool mine = file_read(path, &text, &none) ? unread && file_exists(path) : same(str_text(&text), t->me);
     str_free(&text);
     free(path);
     return mine;
@@ -141,7 +142,7 @@ static bool take(const task *t, int64_t i, err *e)
     if (fd >= 0 || (silent >= lease && !lives)) {
         got = !file_write(path, t->me, strlen(t->me), e);
         if (silent >= lease) away_rest(away_pause()); /* of two that take over, the last to write has it */
-        got = got && is_mine(t, i);
+        got = got && is_mine(t, i, false);
     }
     free(path);
     return got;
@@ -150,7 +151,7 @@ static bool take(const task *t, int64_t i, err *e)
 static void leave(const task *t, int64_t i)
 {
     char *path = away_part(t->spool, "owner", i);
-    if (is_mine(t, i)) unlink(path);
+    if (is_mine(t, i, false)) unlink(path);
     free(path);
 }
 
@@ -160,7 +161,7 @@ static void keep(task *t)
     for (int64_t k = 0; k < t->n; k++) {
         char *path = away_part(t->spool, "owner", t->first + k);
         if (t->pid[k] > 0) {
-            if (is_mine(t, t->first + k))
+            if (is_mine(t, t->first + k, true))
                 utimensat(AT_FDCWD, path, NULL, 0);
             else
                 kill(t->pid[k], SIGKILL);
@@ -217,7 +218,7 @@ static void take_ended(task *t)
             err e = {0};
             if (t->ranked[k]) ranks_status(&code, &sig);
             t->pid[k] = 0, t->left--;
-            if (!is_mine(t, t->first + k)) continue;
+            if (!is_mine(t, t->first + k, true)) continue;
             if (t->told && worker_was_asked(code, sig))
                 t->again = true, leave(t, t->first + k); /* this task, or the host's next call, resumes it */
             else if (write_exit(t->spool, t->first + k, code, sig, &e))
