@@ -103,7 +103,7 @@ void json_key_bool(str *b, const char *key, bool value);
 
 /* ---- files ---- */
 
-int file_read(const char *path, str *out, err *e); /* whole file; out is cleared first */
+int file_read(const char *path, str *out, err *e); /* whole file, or 256 MB of a pipe; out is cleared first */
 /* The same of a regular file of at most `most` bytes; anything else is refused at once; file_read waits for a
  * pipe's writer. */
 int file_read_regular(const char *path, size_t most, str *out, err *e);

@@ -44,25 +44,27 @@ static ssize_t read_some(int fd, void *to, size_t n)
 
 int file_read(const char *path, str *out, err *e)
 {
+    enum { MOST = 256 << 20 }; /* bytes of what has no size: a device has no end */
     str_clear(out);
     int fd = open_to_read(path, e);
     if (fd < 0) return -1;
     struct stat info;
     size_t step = 64 * 1024; /* pipes and /proc have no size */
-    if (!fstat(fd, &info) && info.st_size > 0) step = (size_t)info.st_size + 1;
+    bool regular = !fstat(fd, &info) && S_ISREG(info.st_mode);
+    if (regular && info.st_size > 0) step = (size_t)info.st_size + 1;
     ssize_t got;
     do {
         out->s = grow(out->s, &out->cap, out->n + step + 1, 1);
         got = read_some(fd, out->s + out->n, step);
         if (got > 0) out->n += (size_t)got;
-    } while (got == (ssize_t)step);
+    } while (got == (ssize_t)step && (regular || out->n <= MOST));
+    bool endless = !regular && out->n > MOST, bad = got < 0 || endless;
     out->s[out->n] = 0;
-    if (got < 0) {
-        fail(e, "%s: cannot be read: %s", path, strerror(errno));
-        str_clear(out);
-    }
+    if (got < 0) fail(e, "%s: cannot be read: %s", path, strerror(errno));
+    if (endless) fail(e, "%s: found a pipe or device of more than %d MB, expected a file", path, MOST >> 20);
+    if (bad) str_clear(out);
     close(fd);
-    return got < 0 ? -1 : 0;
+    return bad ? -1 : 0;
 }
 
 int file_read_regular(const char *path, size_t most, str *out, err *e)

@@ -15,10 +15,12 @@ typedef struct {
 /* SQL from the command line, else (or for -) from standard input. */
 static int read_sql(const invocation *c, str *sql, err *e)
 {
+    enum { MOST = 1 << 20 }; /* bytes */
     char part[4096];
     if (c->n_words && !same(c->word[0], "-")) return str_add(sql, c->word[0]), 0;
     if (!c->n_words && isatty(0)) return fail(e, "expected SQL; `ablate query --list` lists the views");
-    for (size_t n; (n = fread(part, 1, sizeof part, stdin)) > 0;) str_addn(sql, part, n);
+    for (size_t n; sql->n <= MOST && (n = fread(part, 1, sizeof part, stdin)) > 0;) str_addn(sql, part, n);
+    if (sql->n > MOST) return fail(e, "standard input: found a statement of more than %d bytes", MOST);
     return ferror(stdin) ? fail(e, "standard input cannot be read") : 0;
 }
 

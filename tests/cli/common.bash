@@ -18,7 +18,7 @@ leftovers() {
     local p words
     for p in /proc/[0-9]*; do # without a process for each
         mapfile -t -d '' words 2>/dev/null <"$p/cmdline" || continue
-        [[ "${words[*]}" == *"ablate worker"*"$work"* ]] && echo "${p#/proc/}"
+        [[ "${words[*]}" == *"ablate "@(worker|launch-round)*"$work"* ]] && echo "${p#/proc/}"
     done
     return 0
 }

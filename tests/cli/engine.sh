@@ -92,6 +92,56 @@ exits 0 ablate sync leaves --wait
 has out "6 runs ended, 0 not finished"
 as_near leaves
 
+echo "a host that is killed while it hands over: the same command finishes the sweep"
+library=$(dirname "$program")/tests/fault.so
+checks=$((checks + 1))
+[ -f "$library" ] || wrong "found no $library; ninja -C build tests/fault.so"
+{ tiny handed 10 && printf '[sweep a]\nheads = 1\n'; } >handed.ini
+handed=0
+for n in {1..14}; do # its files are renamed into place
+    rm -f count
+    ABLATE_FAULT=rename:$n:kill ABLATE_FAULT_COUNT=$work/count LD_PRELOAD=$library \
+        "$program" run handed.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >out 2>err
+    [ $? != 137 ] || handed=$((handed + 1))
+    exits 0 ablate sync handed --wait
+    exits 0 launch handed.ini --launcher 'sh -c "{}"' --rerun failed
+    equal "$(status handed)" "done,2 " "runs after a kill at file $n"
+    exits 0 ablate rm --experiment handed --yes
+done
+[ $handed -ge 5 ] || wrong "$handed kills of a host, expected at least 5"
+
+echo "where nothing can be written to tell how long a task has been silent, neither host nor task waits for ever"
+tiny unsure 20000 >unsure.ini
+"$program" run unsure.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >unsure.out 2>unsure.err &
+host=$!
+task() { pgrep -f "^$program worker $ABLATE_HOME/runs/unsure/"; }
+wait_for 30 task
+folder=$(tr '\0' '\n' <"/proc/$(task | head -1)/cmdline" | tail -1) spool=$(head -1 "$(echo home/runs/unsure/*/job)")
+exits 1 timeout -k 5 30 sh -c "mkdir $spool/probe-\$\$; exec $program worker $folder"
+has err "cannot be written: Is a directory"
+rmdir "$spool"/probe-*
+mkdir "$spool/probe-$host"
+gone() { [ ! -d /proc/$host ] || grep -q '^State:.Z' /proc/$host/status; }
+checks=$((checks + 1))
+wait_for 30 gone || { wrong "a host that cannot write waits on" && kill -9 $host; }
+wait $host
+equal $? 1 "exit code of a host that cannot write"
+has unsure.err "cannot be written: Is a directory; the runs go on, and \`ablate sync\` takes their results"
+rmdir "$spool/probe-$host"
+exits 0 ablate sync unsure --wait
+has out "1 run ended, 0 not finished"
+tiny blind 10 >blind.ini
+"$program" run blind.ini --threads 1 --launcher 'sleep 30; {}' --progress plain >blind.out 2>blind.err &
+host=$!
+handed() { spool=$(dirname home/runs/blind/engine/*/round-1) && [ -d "$spool" ]; }
+wait_for 30 handed
+ln -s owner-0 "$spool/owner-0"
+checks=$((checks + 1))
+wait_for 30 gone || { wrong "a host that cannot open a task's file waits on" && kill -9 $host; }
+wait $host
+equal $? 1 "exit code of a host that cannot open a task's file"
+has blind.err "owner-0: cannot be opened: Too many levels of symbolic links; the runs go on"
+
 echo "what is wrong is said"
 exits 2 launch near.ini --launcher slrum
 has err "--launcher slrum: expected local, slurm, or a command with a blank or {} in it"

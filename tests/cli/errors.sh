@@ -115,6 +115,8 @@ has err 'run 99: not in the database'
 exits 1 ablate log base/none
 exits 1 ablate query 'DELETE FROM run'
 exits 1 ablate query 'SELEC 1'
+exits 2 timeout 20 "$program" query < <(yes)
+has err "standard input: found a statement of more than 1048576 bytes"
 exits 1 ablate translate --run 99
 has err 'run 99: not in the database'
 exits 1 ablate translate --model notes.txt

@@ -22,6 +22,32 @@ for version in 3772abc fa6aaa1; do
     equal "$(cat out)" "$(cat in.txt)" "copies by the model of $version" # as that version printed
 done
 
+echo "a plugin built with the header of fa6aaa1 opens, passes the check and trains"
+mkdir api && cp "$source/tests/data/versions/fa6aaa1_header.txt" api/ab_plugin.h
+cat >half.c <<'C'
+#include "ab_plugin.h"
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    (void)cfg;
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
+    return ab_output(c, ab_weighted_sum(c, ab_softmax(c, ab_scores(c, q, k, 0.5)), v));
+}
+typedef struct {
+    int64_t unused;
+} config;
+static const ab_param params[] = {{0}};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "half", .doc = "attention with scores times a half");
+C
+cc -shared -fPIC -Iapi half.c -o half.so || wrong "half.c does not build"
+exits 0 ablate plugins ./half.so
+has out "ABI 2.2"
+exits 0 ablate check ./half.so
+{ tiny halves 6 && printf '[variant half]\nattention = ./half.so\n'; } >halves.ini
+exits 0 ablate run halves.ini --threads 1 --progress none --db halves.db
+equal "$(sql "SELECT count(*) FROM runs WHERE status='done'" halves.db)" 2 "runs that are done"
+
 echo "a run under new settings leaves the old results where they are, says so, and shows them again"
 sed 's/^relu_dropout/activation_dropout/; s/^average/average_checkpoints/; s/^beam/beam_size/; s/^steps.*/steps = 6/; s/^\(eval\|save\)_every.*/\1_every = 6/' \
     "$source/tests/data/versions/old.ini" >old.ini

@@ -14,8 +14,9 @@ source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 library=$3 how_many=${4:-2}
 shift $(($# < 4 ? $# : 4))
 only=" $* "
-export GOMP_SPINCOUNT=2000 ABLATE_TASK_LEASE=5 ABLATE_FAULT_COUNT=$work/count
+export GOMP_SPINCOUNT=2000 ABLATE_TASK_LEASE=1 ABLATE_FAULT_COUNT=$work/count
 export ABLATE_CUDA_MODULE=none # the CUDA runtime, when memory is refused to its start, crashes
+limit=${ABLATE_FAULT_SECONDS:-60}
 seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
 RANDOM=$seed
 kill=${ABLATE_FAULT_KILL:+:kill}
@@ -115,7 +116,7 @@ csv|empty|import runs.csv --as mine|SELECT variant,seed,metric,quote(value) FROM
 data-check|empty|data check ./many.tsv|
 model|start|export faults/base --format ctranslate2 -o model|
 tensorboard|start|export faults --format tensorboard -o events|
-launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}"; c=$?; timeout 60 "$program" sync --wait; (exit $c)|SELECT variant,seed,value FROM results ORDER BY 1,2
+launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}"; c=$?; sync_all|SELECT variant,seed,value FROM results ORDER BY 1,2
 import|empty|import record.json|SELECT variant,metric,quote(value) FROM results ORDER BY 1,2
 reference|empty|reference|
 devices|empty|devices|-
@@ -124,11 +125,23 @@ cases+=$'\n'$(sed -n 's/^# fault: //p' "$source"/tests/cli/*.sh)
 
 # ---- one command ----
 
-fresh() { rm -rf home && cp -a "$state" home; }
+# What an engine started may live on: nothing of one command meets the next one's home.
+fresh() {
+    local left
+    left=$(leftovers)
+    [ -z "$left" ] || kill -9 $left 2>/dev/null
+    rm -rf home && cp -a "$state" home
+}
+# After the command launcher, which ended with c: takes what its tasks go on with.
+sync_all() {
+    local s=0
+    timeout -s KILL "$limit" "$program" sync --wait || s=$?
+    return $((s > c ? s : c))
+}
 # The command, its output (or the query's answer) in $1; the exit code is the command's.
 perform() {
-    local code=0
-    eval "timeout -s KILL ${ABLATE_FAULT_SECONDS:-60} \"\$program\" $command" >"$1" 2>err || code=$?
+    local code=0 c=0
+    eval "timeout -s KILL $limit \"\$program\" $command" >"$1" 2>err || code=$?
     return $code
 }
 # What stands in the files that commands write, times apart.
@@ -147,7 +160,7 @@ attempt() {
     checks=$((checks + 1))
     cp err words
     ! grep '^fault: signal ' words || wrong "$what: a signal to a process that has been waited for"
-    if [ -n "$kill" ] && [ $code = 137 ] && [ $((SECONDS - began)) -lt "${ABLATE_FAULT_SECONDS:-60}" ]; then
+    if [ -n "$kill" ] && [ $code = 137 ] && [ $((SECONDS - began)) -lt "$limit" ]; then
         outcome[killed]=$((outcome[killed] + 1))
     elif [ $code -ge 128 ]; then
         wrong "$what: killed by a signal ($code)" && tail -3 words
@@ -177,13 +190,13 @@ attempt() {
 
 while IFS='|' read -r name state command query; do
     [ -n "$name" ] || continue
-    # launcher: by its name only, its host waits for leases
-    [[ ("$only" = "  " && $name != launcher) || "$only" == *" $name "* ]] || continue
+    [[ "$only" = "  " || "$only" == *" $name "* ]] || continue
     calm_code=0 varies=
     fresh
     perform calm || calm_code=$?
     answer calm
     [ $calm_code = 0 ] || { wrong "$name: undisturbed exit code $calm_code" && cat err; }
+    [ ${#query} -le 1 ] || [ -s calm ] || { wrong "$name: nothing to compare: $query" && cat err; }
     fresh
     perform again
     answer again
@@ -191,7 +204,7 @@ while IFS='|' read -r name state command query; do
     [ "$query" != - ] || varies=yes
     for kind in "${kinds[@]}"; do
         by_place=
-        { [ "$how_many" = whole ] && [ $kind != malloc ] && [ -z "$kill" ]; } || by_place=1
+        { [ "$how_many" = whole ] && [ $kind != malloc ] && [ $name != launcher ] && [ -z "$kill" ]; } || by_place=1
         [ -z "$by_place" ] && unset ABLATE_FAULT_PLACES || export ABLATE_FAULT_PLACES=1
         rm -f count && fresh # N = 0 counts
         ABLATE_FAULT=$kind:0 LD_PRELOAD=$library perform faulty

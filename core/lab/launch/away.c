@@ -2,7 +2,9 @@
  * `ablate sync`. */
 #include "lab/launch/away.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,26 +30,43 @@ double away_lease(void)
     return given && parse_real(given, &seconds) && seconds > 0 ? seconds : LEASE;
 }
 
+double away_pause(void)
+{
+    const double least = 0.05, most = 2, quarter = away_lease() / 4;
+    return quarter < least ? least : quarter < most ? quarter : most;
+}
+
+void away_rest(double seconds)
+{
+    double whole = floor(seconds);
+    nanosleep(&(struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)}, NULL);
+}
+
+static double seconds_of(struct timespec t) { return (double)t.tv_sec + (double)t.tv_nsec * 1e-9; }
+
 /* By the file system's clock, which may differ from this machine's. Opening asks a network file system anew. */
-double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched)
+double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e)
 {
     struct stat owner, probe;
     char *path = away_part(spool, what, i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
-    int there = open(path, O_RDONLY | O_CLOEXEC),
-        now = there < 0 ? -1 : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int there = open(path, O_RDONLY | O_CLOEXEC);
+    bool none = there < 0 && (errno == ENOENT || errno == ESTALE);
+    if (there < 0 && !none) fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+    int now = there < 0 ? -1 : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     bool known = now >= 0 && !fstat(there, &owner) && write(now, "", 1) == 1 && !fsync(now) && !fstat(now, &probe);
-    double age = known ? difftime(probe.st_mtime, owner.st_mtime) : 0;
+    double age = known ? seconds_of(probe.st_mtim) - seconds_of(owner.st_mtim) : 0;
+    if (there >= 0 && !known) fail(e, "%s: cannot be written: %s", file, strerror(errno));
     if (known && touched) *touched = owner.st_mtim;
     if (there >= 0) close(there);
     if (now >= 0) close(now), unlink(file);
     free(path);
     free(file);
-    return there < 0 ? -1 : age > 0 ? age : 0;
+    return none ? -1 : age > 0 ? age : 0;
 }
 
-double away_silence(const char *spool, int64_t i, struct timespec *touched)
+double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e)
 {
-    return away_age(spool, "owner", i, touched);
+    return away_age(spool, "owner", i, touched, e);
 }
 
 static void job_free(away_job *j)
@@ -99,16 +118,27 @@ static int claim_all(launcher *l, away_job *j, err *e)
     }
 }
 
-/* Returns every claim of this process: nothing was submitted. */
+static void forget(const away_job *j); /* below */
+
+/* Returns every claim of this process: nothing was submitted. Where that fails, take_back does it. */
 static void give_back(launcher *l, away_job *j)
 {
+    int bad = 0;
     for (size_t i = 0; i < j->n; i++) {
         err ignored = {0};
-        db_finish(l->d, &j->run[i].w.claim, DB_QUEUED, -1, -1, NULL, &ignored);
+        bad |= db_finish(l->d, &j->run[i].w.claim, DB_QUEUED, -1, -1, NULL, &ignored);
     }
+    if (!bad) forget(j);
 }
 
-static void forget(const away_job *j); /* below */
+static int write_submitter(const away_job *j, err *e)
+{
+    char me[128], *path = path_join(j->spool, "submitter");
+    db_owner(me);
+    int bad = file_write(path, me, strlen(me), e);
+    free(path);
+    return bad;
+}
 
 static int submit(launcher *l, away_job *j, err *e)
 {
@@ -117,7 +147,7 @@ static int submit(launcher *l, away_job *j, err *e)
     j->spool =
         xprintf("%s/%s/%s/%lld-%ld", l->o->folder, l->o->experiment, j->engine->name, (long long)now(), (long)getpid());
     char *path = path_join(j->spool, "claims");
-    int bad = make_folders(j->spool, e) || claim_all(l, j, e);
+    int bad = make_folders(j->spool, e) || write_submitter(j, e) || claim_all(l, j, e);
     for (size_t i = 0; i < j->n && !bad; i++) bad = write_task(l, j, i, &claims, e);
     if (!bad && j->n) bad = file_write(path, claims.s, claims.n, e) || j->engine->submit(l, j, e);
     for (size_t i = 0; i < j->n && !bad; i++) {
@@ -129,7 +159,7 @@ static int submit(launcher *l, away_job *j, err *e)
         bad = db_attempt(l->d, &w->claim, &w->facts, e);
         l->p.running++;
     }
-    if (bad && !j->id[0]) give_back(l, j), forget(j);
+    if (bad && !j->id[0]) give_back(l, j);
     str_free(&claims);
     free(path);
     return bad;
@@ -222,7 +252,7 @@ static int look(launcher *l, away_job *j, err *e)
         bool over = away_ended(j, i, &code, &sig);
         if (over ? away_end(l, j, i, code, sig, e) : take_events(l, j, i, e) && lose(l, a, e)) return -1;
     }
-    if (ticks() - j->asked < j->engine->ask) return 0;
+    if (ticks() - j->asked < (j->engine->ask ? j->engine->ask : away_pause())) return 0;
     j->asked = ticks();
     return j->engine->look(l, j, e);
 }
@@ -271,7 +301,7 @@ static int wait_for(launcher *l, away_job *j, err *e)
     while (still_away(j)) {
         handle_interrupts(l, j, &handled);
         if (beat(l, j, e) || look(l, j, e)) return -1;
-        if (still_away(j)) sleep(AWAY_LOOK);
+        if (still_away(j)) away_rest(away_pause() / 2);
     }
     forget(j);
     return 0;
@@ -329,10 +359,48 @@ static int job_read(away_job *j, launcher *l, const away_engine *how, const char
     return rc;
 }
 
+/* Has the host ended that was about to submit this? One of another machine counts as ended after an hour. */
+static int submitter_is_gone(const away_job *j, bool *gone, err *e)
+{
+    enum { HOUR = 3600 };
+    char *path = path_join(j->spool, "submitter");
+    struct stat info;
+    str owner = {0};
+    bool there = !stat(path, &info); /* else it has just begun, and claimed nothing */
+    int bad = there && file_read(path, &owner, e);
+    *gone = there && !bad && (db_owner_is_gone(str_text(&owner)) || now() - seconds_of(info.st_mtim) > HOUR);
+    str_free(&owner);
+    free(path);
+    return bad;
+}
+
+/* Queues again what a host has claimed that ended before the engine had it. Tasks that Slurm has started meanwhile end
+ * their workers when they find that the runs are no longer theirs. */
+static int take_back(launcher *l, away_job *j, err *e)
+{
+    bool gone, began = false;
+    if (submitter_is_gone(j, &gone, e)) return -1;
+    if (!gone) return 0;
+    for (size_t i = 0; i < j->n; i++) {
+        char *arguments = away_part(j->spool, "arguments", (int64_t)i),
+             *owner = away_part(j->spool, "owner", (int64_t)i);
+        unlink(arguments);
+        began = !unlink(owner) || began;
+        if (!j->run[i].over && j->engine->end) j->engine->end(&j->run[i]);
+        free(arguments), free(owner);
+    }
+    if (began) away_rest(2 * away_pause());
+    char *owner = xprintf("%s/%s", j->engine->name, strrchr(j->spool, '/') + 1);
+    int bad = db_release_owner(l->d, owner, e);
+    free(owner);
+    if (!bad) forget(j);
+    return bad;
+}
+
 static int sync_job(launcher *l, const away_engine *how, const char *spool, bool wait, sync_result *out, err *e)
 {
     away_job j = {0};
-    int rc = job_read(&j, l, how, spool, e), bad = rc < 0;
+    int rc = job_read(&j, l, how, spool, e), bad = rc < 0 || (!rc && take_back(l, &j, e));
     if (rc > 0) {
         out->jobs++;
         size_t before = still_away(&j);
@@ -341,8 +409,8 @@ static int sync_job(launcher *l, const away_engine *how, const char *spool, bool
         else {
             l->last_beat = 0;
             for (int k = 0; k < AWAY_GRACE && !bad && still_away(&j); k++) { /* enough to miss a task for good */
-                j.asked = -how->ask;
-                if (k) sleep(AWAY_LOOK);
+                j.asked = -AWAY;                                             /* long ago */
+                if (k) away_rest(away_pause() / 2);
                 bad = beat(l, &j, e) || look(l, &j, e);
             }
         }

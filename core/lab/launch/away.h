@@ -7,6 +7,8 @@
  *     arguments-I      the worker's command line of run I, one argument per line
  *     owner-I          the task that has run I; touched while it lives. Two tasks for one run are harmless: the second
  *                      goes, or takes over when the first has been silent for a lease
+ *     submitter        the host that claims and submits (db_owner): if it ends before the engine has the runs, the next
+ *                      host takes them back
  *     events-I[.K]     the worker's events (event.h), of its start K
  *     exit-I           "CODE SIGNAL", written once by the task when run I has ended for good
  *     and files of the engine
@@ -19,8 +21,8 @@
 #include "lab/launch/internal.h"
 #include <time.h>
 
-/* seconds: a claim's lease; between looks at files. Looks in a row that must not find a task */
-enum { AWAY = 30 * 24 * 3600, AWAY_LOOK = 1, AWAY_GRACE = 3 };
+/* seconds: a claim's lease. Looks in a row that must not find a task */
+enum { AWAY = 30 * 24 * 3600, AWAY_GRACE = 3 };
 
 typedef struct {
     worker w;
@@ -35,7 +37,7 @@ typedef struct {
 typedef struct away_job away_job;
 typedef struct { /* each returns 0, or -1 and sets *e */
     const char *name;
-    int ask; /* seconds between looks */
+    int ask; /* seconds between looks; 0: away_pause() */
     int (*submit)(launcher *l, away_job *j, err *e);
     int (*read)(away_job *j, err *e);              /* of an earlier process, its runs are known; 1: submitted; 0: not */
     int (*look)(launcher *l, away_job *j, err *e); /* every `ask` seconds: ends runs whose tasks are lost */
@@ -65,10 +67,15 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig);
 /* SPOOL/WHAT-I; the caller frees. */
 char *away_part(const char *spool, const char *what, int64_t i);
 char *away_events(const char *spool, int64_t i, int start);
-/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. */
-double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched);
+/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. 0 and *e: it cannot
+ * be opened, or nothing be written there to compare it with. */
+double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e);
 /* The same of the owner file of run i, which its task touches. */
-double away_silence(const char *spool, int64_t i, struct timespec *touched);
+double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e);
 /* A task that has been silent for so long has lost its run: 60 s, or $ABLATE_TASK_LEASE. */
 double away_lease(void);
+/* Seconds between its signs of life, and between looks at them: 2 s, or a quarter of the lease if that is less. */
+double away_pause(void);
+/* Sleeps so many seconds, or until a signal. */
+void away_rest(double seconds);
 #endif

@@ -261,8 +261,9 @@ static int status_of(const away_job *j, size_t i, err *unread)
     str text = {0}, owner = {0};
     int64_t code;
     bool told = file_exists(path) && !file_read(path, &text, unread) && parse_int(trim(text.s), &code);
-    bool gone = !told && (file_exists(host) ? !file_read(host, &owner, unread) && db_owner_is_gone(str_text(&owner))
-                                            : away_age(j->spool, "round", j->run[i].round, NULL) > away_lease());
+    bool gone =
+        !told && (file_exists(host) ? !file_read(host, &owner, unread) && db_owner_is_gone(str_text(&owner))
+                                    : away_age(j->spool, "round", j->run[i].round, NULL, unread) > away_lease());
     int status = told ? (int)code : gone ? -2 : -1;
     str_free(&text);
     str_free(&owner);
@@ -287,7 +288,7 @@ static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unr
 {
     away_run *a = &j->run[i];
     int code, sig;
-    *silent = away_silence(j->spool, (int64_t)i, NULL);
+    *silent = away_silence(j->spool, (int64_t)i, NULL, unread);
     *status = status_of(j, i, unread);
     bool lost = *silent >= 0 ? *silent > away_lease() : j->cancelled || *status > 0 || *status == -2;
     if (!lost || away_ended(j, i, &code, &sig)) return a->missing = 0, false;
@@ -342,4 +343,4 @@ static void cancel(away_job *j)
 }
 
 const away_engine command_engine = {
-    .name = "engine", .ask = 2, .submit = submit, .read = read_job, .look = look, .cancel = cancel, .end = withdraw};
+    .name = "engine", .submit = submit, .read = read_job, .look = look, .cancel = cancel, .end = withdraw};

@@ -9,6 +9,7 @@
 #include "lab/launch/away.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -97,7 +98,7 @@ static pid_t start(const char *program, const char *spool, int64_t i, bool *rank
 
 /* ---- one task per run ---- */
 
-enum { TOUCH = 2, MOST = 1024 }; /* seconds between signs of life; runs of a task */
+enum { MOST = 1024 }; /* runs of a task */
 
 typedef struct {
     const char *spool, *job; /* job: FOLDER/job, or NULL in Slurm */
@@ -106,15 +107,16 @@ typedef struct {
     bool *ranked;            /* [n] pid is mpirun's */
     char me[192];
     bool time_is_up, told, again; /* again: a run was stopped before it was done */
-    bool failed;                  /* a worker could not be started */
+    bool failed;                  /* a worker could not be started, or its end not be recorded */
 } task;
 
-static bool is_mine(const task *t, int64_t i)
+/* unread: the answer if the owner file is there and cannot be read. */
+static bool is_mine(const task *t, int64_t i, bool unread)
 {
     char *path = away_part(t->spool, "owner", i);
     str text = {0};
     err none = {0};
-    bool mine = !file_read(path, &text, &none) && same(str_text(&text), t->me);
+    bool mine = file_read(path, &text, &none) ? unread && file_exists(path) : same(str_text(&text), t->me);
     str_free(&text);
     free(path);
     return mine;
@@ -126,11 +128,11 @@ static bool take(const task *t, int64_t i, err *e)
 {
     char *path = away_part(t->spool, "owner", i);
     struct timespec first = {0}, last = {0};
-    double silent = away_silence(t->spool, i, &first), lease = away_lease();
+    double silent = away_silence(t->spool, i, &first, e), lease = away_lease();
     bool lives = false, got = false;
-    while (silent >= 0 && silent < lease && !lives) {
-        sleep(1);
-        silent = away_silence(t->spool, i, &last);
+    while (!e->text[0] && silent >= 0 && silent < lease && !lives) {
+        away_rest(away_pause() / 2);
+        silent = away_silence(t->spool, i, &last, e);
         lives = silent >= 0 && (last.tv_sec != first.tv_sec || last.tv_nsec != first.tv_nsec);
     }
     int fd = silent < 0 && !lives ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
@@ -139,8 +141,8 @@ static bool take(const task *t, int64_t i, err *e)
     if (fd >= 0) close(fd);
     if (fd >= 0 || (silent >= lease && !lives)) {
         got = !file_write(path, t->me, strlen(t->me), e);
-        if (silent >= lease) sleep(TOUCH); /* of two that take over, the last to write has it */
-        got = got && is_mine(t, i);
+        if (silent >= lease) away_rest(away_pause()); /* of two that take over, the last to write has it */
+        got = got && is_mine(t, i, false);
     }
     free(path);
     return got;
@@ -149,7 +151,7 @@ static bool take(const task *t, int64_t i, err *e)
 static void leave(const task *t, int64_t i)
 {
     char *path = away_part(t->spool, "owner", i);
-    if (is_mine(t, i)) unlink(path);
+    if (is_mine(t, i, false)) unlink(path);
     free(path);
 }
 
@@ -159,7 +161,7 @@ static void keep(task *t)
     for (int64_t k = 0; k < t->n; k++) {
         char *path = away_part(t->spool, "owner", t->first + k);
         if (t->pid[k] > 0) {
-            if (is_mine(t, t->first + k))
+            if (is_mine(t, t->first + k, true))
                 utimensat(AT_FDCWD, path, NULL, 0);
             else
                 kill(t->pid[k], SIGKILL);
@@ -216,11 +218,11 @@ static void take_ended(task *t)
             err e = {0};
             if (t->ranked[k]) ranks_status(&code, &sig);
             t->pid[k] = 0, t->left--;
-            if (!is_mine(t, t->first + k)) continue;
+            if (!is_mine(t, t->first + k, true)) continue;
             if (t->told && worker_was_asked(code, sig))
                 t->again = true, leave(t, t->first + k); /* this task, or the host's next call, resumes it */
             else if (write_exit(t->spool, t->first + k, code, sig, &e))
-                fprintf(stderr, "ablate: %s\n", e.text);
+                t->failed = true, fprintf(stderr, "ablate: %s\n", e.text);
         }
 }
 
@@ -242,7 +244,8 @@ static void start_all(task *t, const char *program)
 static void run(task *t, const char *program)
 {
     sigset_t set;
-    struct timespec moment = {.tv_sec = TOUCH};
+    double pause = away_pause();
+    struct timespec moment = {.tv_sec = (time_t)pause, .tv_nsec = (long)((pause - floor(pause)) * 1e9)};
     pid_t pid[MOST] = {0};
     bool ranked[MOST] = {0};
     t->pid = pid, t->ranked = ranked;

@@ -261,6 +261,20 @@ int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
     return rc;
 }
 
+int db_release_owner(db *d, const char *owner, err *e)
+{
+    if (tx_begin(d, true, e)) return -1;
+    int rc = sql_do(d->q, e,
+                    "UPDATE attempt SET ended_at=?2,error=coalesce(error,'its host ended before it handed it over')"
+                    " WHERE ended_at IS NULL AND run_id IN (SELECT id FROM run WHERE status='running' AND owner=?1)",
+                    "sd", owner, now());
+    if (!rc)
+        rc = sql_do(d->q, e,
+                    "UPDATE run SET status='queued',owner=NULL,lease_until=NULL WHERE status='running' AND owner=?1",
+                    "s", owner);
+    return tx_end(d, rc, e);
+}
+
 /* The views get columns for what this run was scored by, where they lack some: most runs bring nothing new, and making
  * views looks at every run. */
 static int show_metrics(db *d, int64_t run, int64_t experiment, err *e)

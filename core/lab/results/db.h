@@ -170,6 +170,8 @@ bool db_holds(db *d, const db_claim *c);
 /* Requeues runs held by processes of this machine that no longer exist, without waiting for
  * their leases. *released (may be NULL): number of runs. */
 int db_release_dead(db *d, const char *experiment, size_t *released, err *e);
+/* Queues again what `owner` holds. */
+int db_release_owner(db *d, const char *owner, err *e);
 int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e);
 
 /* Provenance of an attempt. NULL and negative values mean unknown and leave the stored value. */

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- a file ---- */
 
@@ -55,6 +56,8 @@ int treebank_take(treebank *b, const char *path, const char *text, size_t n, cha
     return check_bytes(b, err, n_err);
 }
 
+enum { MOST_PIPED = 256 << 20 }; /* bytes of what is no regular file: a device has no end */
+
 int treebank_read(treebank *b, const char *path, char *err, size_t n_err)
 {
     FILE *f = fopen(path, "rb");
@@ -63,11 +66,16 @@ int treebank_read(treebank *b, const char *path, char *err, size_t n_err)
     b->n = b->at = b->line_at = 0;
     b->line = 1;
     b->text = resized(NULL, cap, 1);
-    while (f && (got = fread(b->text + b->n, 1, cap - 1 - b->n, f)) > 0)
+    struct stat info;
+    size_t most = f && !fstat(fileno(f), &info) && !S_ISREG(info.st_mode) ? MOST_PIPED : SIZE_MAX;
+    while (f && b->n <= most && (got = fread(b->text + b->n, 1, cap - 1 - b->n, f)) > 0)
         if ((b->n += got) + 1 == cap) b->text = resized(b->text, cap *= 2, 1);
     b->text[b->n] = 0;
-    int bad = !f || ferror(f);
-    if (bad) snprintf(err, n_err, "%s: cannot be read: %s", path, strerror(errno));
+    int endless = b->n > most, bad = !f || ferror(f) || endless;
+    if (endless)
+        snprintf(err, n_err, "%s: found a pipe or device of more than %d MB, expected a file", path, MOST_PIPED >> 20);
+    else if (bad)
+        snprintf(err, n_err, "%s: cannot be read: %s", path, strerror(errno));
     if (f) fclose(f);
     return bad ? -1 : check_bytes(b, err, n_err);
 }

@@ -69,6 +69,9 @@ static void whole_files(void)
     e = (err){0};
     CHECK_INT(file_read(folder, &s, &e), -1);
     CHECK_HAS(e.text, "cannot be read: Is a directory");
+    e = (err){0};
+    CHECK_INT(file_read("/dev/zero", &s, &e), -1);
+    CHECK_TEXT(e.text, "/dev/zero: found a pipe or device of more than 256 MB, expected a file");
     str_free(&s);
 }
 
