@@ -14,6 +14,7 @@
 typedef struct {
     int64_t sentences, threads;
     bool no_prune, json;
+    const char *coreference;
 } heads_options;
 
 typedef struct {
@@ -57,15 +58,21 @@ static int find_runs(const char *text, const places *p, measured *all, err *e)
     return bad;
 }
 
+char *heads_model_path(const invocation *c, const measured_run *r, err *e)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)r->run);
+    char *path = run_model_path(number, &c->p, e);
+    if (path) call_say(c, "run %s, %s, seed %lld\n", number, r->row, (long long)r->seed);
+    return path;
+}
+
 static int measure(const invocation *c, const heads_options *o, measured *all, err *e)
 {
-    int bad = find_runs(c->word[0], &c->p, all, e);
+    int bad = 0;
     for (size_t i = 0; i < all->n && !bad; i++) {
-        char number[32];
-        snprintf(number, sizeof number, "%lld", (long long)all->at[i].run);
-        char *path = run_model_path(number, &c->p, e);
+        char *path = heads_model_path(c, &all->at[i], e);
         if (!path) return -1;
-        call_say(c, "run %s, %s, seed %lld\n", number, all->at[i].row, (long long)all->at[i].seed);
         bad = heads_measure(path, &c->p, &(measure_options){o->sentences, !o->no_prune && !all->rows}, &all->at[i], e);
         free(path);
     }
@@ -79,7 +86,7 @@ static double both(const head_figures *h, enum head_role r)
     return 100 * (h->hits[r][0] + h->hits[r][1]) / (h->counted[r][0] + h->counted[r][1]);
 }
 
-static void put_number(grid *g, size_t column, const char *format, double x)
+void put_number(grid *g, size_t column, const char *format, double x)
 {
     char text[64];
     snprintf(text, sizeof text, format, x);
@@ -129,12 +136,7 @@ static void print_heads(const measured_run *r)
 
 /* ---- the seeds of a row: its roles ---- */
 
-typedef struct {
-    double mean, sd, low, high, p;
-    size_t n;
-} spread; /* over seeds; interval and p (of a mean of 0) by Student's t */
-
-static spread spread_of(const double *x, size_t n)
+spread spread_of(const double *x, size_t n)
 {
     spread s = {.n = n, .sd = NAN, .low = NAN, .high = NAN, .p = NAN};
     for (size_t i = 0; i < n; i++) s.mean += x[i] / (double)n;
@@ -311,20 +313,28 @@ static void print_json(const measured *all)
     str_free(&out);
 }
 
+static void print_all(const measured *all, bool json)
+{
+    if (json)
+        print_json(all);
+    else if (all->rows)
+        print_rows(all);
+    else if (all->n > 1)
+        print_roles(all);
+    else
+        print_heads(&all->at[0]);
+}
+
 static int heads(const invocation *c, void *options)
 {
     const heads_options *o = options;
     measured all = {0};
     err e = {0};
-    int bad = measure(c, o, &all, &e);
-    if (!bad && o->json)
-        print_json(&all);
-    else if (!bad && all.rows)
-        print_rows(&all);
-    else if (!bad && all.n > 1)
-        print_roles(&all);
-    else if (!bad)
-        print_heads(&all.at[0]);
+    int bad = find_runs(c->word[0], &c->p, &all, &e);
+    if (!bad && o->coreference)
+        bad = heads_anaphora(c, o->coreference, all.at, all.n, o->json, &e);
+    else if (!bad && !(bad = measure(c, o, &all, &e)))
+        print_all(&all, o->json);
     for (size_t i = 0; i < all.n; i++) free(all.at[i].head);
     free(all.at);
     arena_free(&all.memory);
@@ -336,23 +346,29 @@ static const heads_options defaults = {.sentences = 200};
 static const option options[] = {
     {"--sentences", "N", "use the first N sentences of the dev set [200]", OPTION_COUNT, AT(sentences), 2, 1e9},
     {"--no-prune", NULL, "skip the perplexities without each head", OPTION_FLAG, AT(no_prune)},
+    {"--coreference", "FILE.conllu",
+     "measure instead the weight from each pronoun to its antecedent in the sentences of this file (CoNLL-U with "
+     "CorefUD's Entity=)",
+     OPTION_TEXT, AT(coreference)},
     {"--json", NULL, "print every head of every run as JSON (docs/json.md)", OPTION_FLAG, AT(json)},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
     {0}};
-const command heads_command = {.name = "heads",
-                               .part = FOR_MODELS,
-                               .does = "measure what attention heads look at, and the cost of pruning each",
-                               .about = "EXPERIMENT/ROW@SEED or a run's number: every head of that model. "
-                                        "EXPERIMENT/ROW: roles of heads over its seeds. EXPERIMENT: the softmax's "
-                                        "gradient and entropy of all rows.",
-                               .arguments = "RUN | EXPERIMENT/ROW | EXPERIMENT",
-                               .least = 1,
-                               .most = 1,
-                               .missing = "expected a run, EXPERIMENT/ROW or EXPERIMENT",
-                               .choices = CHOICES_RUNS,
-                               .options = options,
-                               .defaults = &defaults,
-                               .size = sizeof defaults,
-                               .run = heads,
-                               .example = "ablate heads quick/base@1"};
+const command heads_command = {
+    .name = "heads",
+    .part = FOR_MODELS,
+    .does = "measure what attention heads look at, and the cost of pruning each",
+    .about = "EXPERIMENT/ROW@SEED or a run's number: every head of that model. "
+             "EXPERIMENT/ROW: roles of heads over its seeds. EXPERIMENT: the softmax's "
+             "gradient and entropy of all rows. With --coreference: heads that look from pronouns at "
+             "their antecedents.",
+    .arguments = "RUN | EXPERIMENT/ROW | EXPERIMENT",
+    .least = 1,
+    .most = 1,
+    .missing = "expected a run, EXPERIMENT/ROW or EXPERIMENT",
+    .choices = CHOICES_RUNS,
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = heads,
+    .example = "ablate heads quick/base@1"};

@@ -2,6 +2,7 @@
 #ifndef ABLATE_HEADS_H
 #define ABLATE_HEADS_H
 #include "cli/options.h"
+#include "lab/report/grid.h"
 #include "network/train/weights.h"
 
 /* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the rarest
@@ -44,4 +45,21 @@ typedef struct {
 int heads_measure(const char *path, const places *p, const measure_options *o, measured_run *out, err *e);
 /* Share of the half's counted queries, NaN where none counts. */
 double head_share(const head_figures *h, enum head_role role, int half);
+
+/* ---- heads.c ---- */
+
+typedef struct {
+    double mean, sd, low, high, p;
+    size_t n;
+} spread; /* interval and p (of a mean of 0) by Student's t; n < 2: NaN */
+spread spread_of(const double *x, size_t n);
+void put_number(grid *g, size_t column, const char *format, double x); /* not finite: an empty cell */
+/* Path of the run's model, which is said; the caller frees. NULL and e. */
+char *heads_model_path(const invocation *c, const measured_run *r, err *e);
+
+/* ---- heads_anaphora.c ---- */
+
+/* Prints how much of each head's weight goes from pronouns to their antecedents in the sentences of a file
+ * (text/data/coreference.h): of every head of a single run; of several runs the best heads, by row. -1 and e. */
+int heads_anaphora(const invocation *c, const char *file, const measured_run *runs, size_t n, bool json, err *e);
 #endif

@@ -1,9 +1,10 @@
 /* data_fuzz.c - bytes as a corpus in one file, whose parts are split off and inspected (`ablate data check`), and as a
- * treebank's brackets or XML: lines, or refused with words. */
+ * treebank's brackets or XML, or CoNLL-U with coreference: lines, or refused with words. */
 #include "file.h"
 #include "corpus.h"
 #include "network/plugin/plugin.h"
 #include "text/data/brackets.h"
+#include "text/data/coreference.h"
 #include "text/data/inspect.h"
 #include <string.h>
 
@@ -63,9 +64,28 @@ static void trees(const uint8_t *data, size_t n)
     free(ids);
 }
 
+static void pronouns(const char *path)
+{
+    coreference x;
+    err e = {0};
+    if (coreference_read(path, &x, &e)) {
+        must(e.text[0], "refused without a word");
+        return;
+    }
+    for (size_t i = 0; i < x.n_pairs; i++) {
+        const anaphor *a = &x.pair[i];
+        must(a->sentence < x.n && a->pronoun < x.sentence[a->sentence].n, "a pronoun outside its sentence");
+        must(a->antecedent.from < a->antecedent.to && a->antecedent.to <= a->pronoun, "an antecedent elsewhere");
+        must(!a->other.to || (a->other.from < a->other.to && a->other.to <= a->pronoun), "another mention elsewhere");
+    }
+    coreference_free(&x);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    table(fuzz_file(data, n));
+    const char *path = fuzz_file(data, n);
+    table(path);
+    pronouns(path);
     trees(data, n);
     return 0;
 }

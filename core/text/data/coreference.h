@@ -1,0 +1,43 @@
+/* coreference.h - pronouns and their antecedents within a sentence, from a CoNLL-U file with coreference.
+ *
+ * CoNLL-U: ten columns between tabs, a blank line after each sentence. Used are FORM (2), UPOS (4), FEATS (6), HEAD (7)
+ * and MISC (10), whose Entity=... has CorefUD's brackets: "(ID-..." opens a mention of entity ID, "ID)" closes the
+ * innermost open one, "(ID-...)" is one of a single word; several may follow each other. Multiword tokens (3-4) and
+ * empty nodes (3.1) are not words. A mention's head is its first word whose HEAD lies outside it. Parts of
+ * discontinuous mentions (ID[1/2]) are left out.
+ */
+#ifndef ABLATE_COREFERENCE_H
+#define ABLATE_COREFERENCE_H
+#include "base/base.h"
+
+typedef struct {
+    size_t from, to; /* words [from, to) of the sentence; both 0: none */
+} word_span;
+
+/* A personal or possessive pronoun that heads a mention of an entity which has an earlier mention in the sentence:
+ * one that ends before the pronoun and whose head is no pronoun. */
+typedef struct {
+    size_t sentence, pronoun; /* its word */
+    word_span antecedent;     /* the nearest such mention */
+    word_span other;          /* the nearest such mention of another entity, without a word of this one's */
+} anaphor;
+
+typedef struct {
+    size_t n;
+    const char **word; /* [n] */
+} coreference_sentence;
+
+typedef struct {
+    coreference_sentence *sentence; /* [n] */
+    size_t n, cap;
+    size_t withheld; /* sentences left out: a word is empty or only underscores */
+    anaphor *pair;   /* [n_pairs], by sentence, then pronoun */
+    size_t n_pairs, pair_cap;
+    arena memory;
+} coreference;
+
+/* -1 and e, with file and line: a line of another form, brackets that do not match; no Entity at all; no pronoun with
+ * an antecedent. */
+int coreference_read(const char *path, coreference *out, err *e);
+void coreference_free(coreference *x);
+#endif
