@@ -46,6 +46,7 @@ static const char *of(const char *text)
 #define WORD(n, form, tag, feats, head, misc) #n "\t" form "\t_\t" tag "\t_\t" feats "\t" head "\t_\t_\t" misc "\n"
 #define SAY                                   WORD(2, "say", "VERB", "_", "0", "_")
 #define CAT(entity)                           WORD(1, "cats", "NOUN", "_", "2", entity) SAY
+#define THEY                                  WORD(4, "they", "PRON", "_", "2", "Entity=(1)")
 #define NAP                                   WORD(4, "nap", "VERB", "_", "2", "_")
 
 static void test_pronouns(void)
@@ -69,6 +70,12 @@ static void test_pronouns(void)
     /* a part of a discontinuous mention is none */
     CHECK_TEXT(of(CAT("Entity=(1[1/2]-x)") WORD(3, "they", "PRON", "_", "4", "Entity=(1)") NAP),
                ": found 1 sentences and no pronoun with an antecedent");
+    CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "dogs", "NOUN", "_", "2", "Entity=(2[1/2]-x)") THEY), "0: 3 < 0-1");
+    CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "dogs", "NOUN", "_", "2", "Entity=(2-x)") THEY), "0: 3 < 0-1, not 2-3");
+    /* of mentions that end in the same word the shortest */
+    CHECK_TEXT(of(WORD(1, "cats", "NOUN", "_", "2", "Entity=(1)") WORD(2, "say", "VERB", "_", "0", "Entity=(2-x")
+                      WORD(3, "dogs", "NOUN", "_", "2", "Entity=(3)2)") THEY),
+               "0: 3 < 0-1, not 2-3");
     /* the same entity in another sentence is none */
     CHECK_TEXT(of(CAT("Entity=(1)") "\n" WORD(1, "they", "PRON", "_", "2", "Entity=(1)")
                       WORD(2, "nap", "VERB", "_", "0", "_")),
