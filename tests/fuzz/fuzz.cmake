@@ -42,3 +42,6 @@ ab_fuzz(event ab_metric)
 target_sources(event_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/core/lab/launch/event.c)
 ab_fuzz(model ab_graph ${CJSON_LIB})
 target_sources(model_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/core/network/train/checkpoint.c)
+ab_fuzz(export ab_formats ab_train)
+target_compile_definitions(export_fuzz PRIVATE EXPORT_MODELS="${CMAKE_SOURCE_DIR}/tests/fuzz/export_models"
+  PLUGINS="${CMAKE_BINARY_DIR}/plugins")

@@ -40,6 +40,7 @@ ini 20000
 import 10000
 sheet 20000
 data 20000
+export 10000
 LIST
 echo "$total executions in all"
 exit $rc
