@@ -275,14 +275,26 @@ ab_t t_cumsum(ab_ctx *c, ab_t a)
     return t_matmul(c, t_before(c, tape_at(c, a)->dim[2], true), a, 0, 0);
 }
 
+/* clang-format off */
 const grad_rule generic_rules[OP_COUNT] = {
-    [OP_ADD] = add_rule,         [OP_SUB] = sub_rule,       [OP_MUL] = mul_rule,
-    [OP_DIV] = div_rule,         [OP_MINIMUM] = least_rule, [OP_MUL_SCALAR] = scale_rule,
-    [OP_ADD_SCALAR] = pass_rule, [OP_MAP] = map_rule,       [OP_CAST] = pass_rule,
-    [OP_DROPOUT] = dropout_rule, [OP_SUM_TO] = sumto_rule,  [OP_BROADCAST_TO] = spread_rule,
-    [OP_SOFTMAX] = softmax_rule, [OP_MATMUL] = matmul_rule, [OP_WHERE] = where_rule,
+    [OP_ADD] = add_rule,
+    [OP_SUB] = sub_rule,
+    [OP_MUL] = mul_rule,
+    [OP_DIV] = div_rule,
+    [OP_MINIMUM] = least_rule,
+    [OP_MUL_SCALAR] = scale_rule,
+    [OP_ADD_SCALAR] = pass_rule,
+    [OP_MAP] = map_rule,
+    [OP_CAST] = pass_rule,
+    [OP_DROPOUT] = dropout_rule,
+    [OP_SUM_TO] = sumto_rule,
+    [OP_BROADCAST_TO] = spread_rule,
+    [OP_SOFTMAX] = softmax_rule,
+    [OP_MATMUL] = matmul_rule,
+    [OP_WHERE] = where_rule,
     [OP_UNIT] = unit_rule,
 };
+/* clang-format on */
 
 /* ---- samples ---- */
 
