@@ -1,6 +1,7 @@
 /* What the choice of a searched setting adds to the variance of a row's mean: against the closed form for two
  * candidates, and whether two rows tuned alike, each by a search of its own, are called different as rarely as they may
- * be. ABLATE_TEST_LONG simulates more searches. */
+ * be. ABLATE_TEST_LONG simulates more searches,
+ * ABLATE_TEST_WHOLE more of each. */
 #include "lab/statistics/choice.h"
 #include "base/distribution.h"
 #include "lab/statistics/design.h"
@@ -83,7 +84,7 @@ int main(void)
     CHECK_NEAR(choice_variance((double[]){0, 1}, 2, NAN), 0, 0);
     rng r = rng_seed(31, 7);
     worst w = {0};
-    size_t trials = test_long() ? 8000 : 1500;
+    size_t trials = test_exhaustive() ? 8000 : test_long() ? 1000 : 1500;
     for (size_t candidates = 2; candidates <= MOST_CANDIDATES; candidates += candidates == 3 ? 2 : 1)
         for (size_t seeds = 3; seeds <= MOST_SEEDS; seeds = seeds == 3 ? 5 : seeds * 2)
             for (size_t i = 0; i < LENGTH(spreads); i++)
