@@ -128,19 +128,15 @@ static bool reads_text(const measuring *x)
 
 static int open_task(measuring *x, const places *p, err *e)
 {
-    char message[1024] = "";
+    char said[TASK_SAYS];
     const plugin *found = plugin_find(AB_TASK, x->m.cfg.task, e);
     if (!found) return -1;
-    const ab_plugin *d = &found->desc;
-    void *cfg = arena_alloc(&x->memory, d->cfg_size + 16);
-    if (d->params && config_bind(&x->m.set, d->name, d->params, cfg, &x->memory, e)) return -1;
     ab_env env = {.data_dir = p->data_dir, .seed = 1, .no_data = 1};
-    if (found->iface.task.open(&x->self, cfg, &host_table, &env, message, sizeof message))
-        return fail(e, "task '%s': %s", d->name, message);
+    if (model_open_task(found, &x->m.set, &env, &x->memory, &x->self, said, e)) return -1;
     x->task = &found->iface.task;
     if (reads_text(x)) return 0;
     return fail(e, "--coreference: task '%s' reads symbols, not sentences; translation, parsing and lm read sentences",
-                d->name);
+                found->desc.name);
 }
 
 /* ---- all sentences ---- */

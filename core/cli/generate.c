@@ -17,18 +17,15 @@ typedef struct {
 /* How the model's task reads a text: its window and ends; the task is opened without its data. */
 static int text_of(const model *m, const places *p, sample_options *how, err *e)
 {
-    char message[1024] = "";
+    char said[TASK_SAYS];
     arena a = {0};
     void *self = NULL;
     const plugin *x = plugin_find(AB_TASK, m->cfg.task, e);
     if (!x) return -1;
     const ab_task_plugin *task = &x->iface.task;
-    void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
-    int bad = x->desc.params && config_bind(&m->set, x->desc.name, x->desc.params, cfg, &a, e);
     ab_env env = {.data_dir = p->data_dir, .seed = 1, .no_data = 1};
     ab_vocabs asked = {.tgt = task->tgt_vocab};
-    if (!bad && task->open(&self, cfg, &host_table, &env, message, sizeof message))
-        bad = fail(e, "task '%s': %s", x->desc.name, message);
+    int bad = model_open_task(x, &m->set, &env, &a, &self, said, e);
     if (!bad && task->vocabs) task->vocabs(self, &asked);
     if (self) task->close(self);
     if (!bad && asked.tgt == AB_VOCAB_SYMBOLS && !asked.endless)

@@ -33,21 +33,17 @@ double head_share(const head_figures *h, enum head_role role, int half)
 
 static int open_data(measuring *x, const places *p, const measure_options *o, err *e)
 {
-    char message[1024] = "";
+    char said[TASK_SAYS];
     const plugin *found = plugin_find(AB_TASK, x->m.cfg.task, e);
     if (!found) return -1;
-    const ab_plugin *d = &found->desc;
-    void *cfg = arena_alloc(&x->memory, d->cfg_size + 16);
-    if (d->params && config_bind(&x->m.set, d->name, d->params, cfg, &x->memory, e)) return -1;
     ab_env env = {.data_dir = p->data_dir, .seed = (uint64_t)x->out->seed};
     const ab_task_plugin *task = &found->iface.task;
-    if (task->open(&x->self, cfg, &host_table, &env, message, sizeof message))
-        return fail(e, "task '%s': %s", d->name, message);
+    if (model_open_task(found, &x->m.set, &env, &x->memory, &x->self, said, e)) return -1;
     x->task = task;
     if (dataset_build(&x->data, task, x->self, x->src, x->tgt, x->m.cfg.max_length, e)) return -1;
     x->dev = x->data.split[AB_DEV];
     if (x->dev.n > o->sentences) x->dev.n = o->sentences;
-    if (!x->dev.n) return fail(e, "task '%s' has no dev set", d->name);
+    if (!x->dev.n) return fail(e, "task '%s' has no dev set", found->desc.name);
     const pairs *train = &x->data.split[AB_TRAIN];
     x->frequency = xcalloc((size_t)(x->src ? vocab_size(x->src) : 0) + 1,
                            sizeof *x->frequency); /* a decoder alone has no source */

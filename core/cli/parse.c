@@ -42,19 +42,15 @@ static int override(parser *x, const predict_options *o, err *e)
 
 static int open_parser(parser *x, const predict_options *o, const char *path, const places *p, err *e)
 {
-    char message[1024] = "";
+    char said[TASK_SAYS];
     if (!(x->plugin = plugin_find(AB_TASK, x->m->cfg.task, e))) return -1;
-    const ab_plugin *d = &x->plugin->desc;
     const ab_task_plugin *task = &x->plugin->iface.task;
     if (!task->encode_input || !task->format_output)
         return fail(e, "%s is a model of the task %s, which outputs plain lines: use `ablate translate`", path,
-                    d->name);
+                    x->plugin->desc.name);
     if (override(x, o, e)) return -1;
-    void *cfg = arena_alloc(&x->memory, d->cfg_size + 16);
-    if (d->params && config_bind(&x->m->set, d->name, d->params, cfg, &x->memory, e)) return -1;
     ab_env env = {.data_dir = p->data_dir, .seed = 1, .no_data = 1};
-    if (task->open(&x->self, cfg, &host_table, &env, message, sizeof message))
-        return fail(e, "task '%s': %s", d->name, message);
+    if (model_open_task(x->plugin, &x->m->set, &env, &x->memory, &x->self, said, e)) return -1;
     x->beam = beam_options_of(&x->m->cfg);
     x->beam.beam_size = o->beam_size ? o->beam_size : 21; /* Vaswani et al. 2017, section 6.3 */
     x->beam.length_penalty = o->length_penalty >= 0 ? o->length_penalty : 0.3;

@@ -36,10 +36,16 @@ double away_pause(void)
     return quarter < least ? least : quarter < most ? quarter : most;
 }
 
-void away_rest(double seconds)
+struct timespec away_timespec(double seconds)
 {
     double whole = floor(seconds);
-    nanosleep(&(struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)}, NULL);
+    return (struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)};
+}
+
+void away_rest(double seconds)
+{
+    struct timespec t = away_timespec(seconds);
+    nanosleep(&t, NULL);
 }
 
 static double seconds_of(struct timespec t) { return (double)t.tv_sec + (double)t.tv_nsec * 1e-9; }

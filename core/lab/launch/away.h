@@ -76,6 +76,7 @@ double away_silence(const char *spool, int64_t i, struct timespec *touched, err 
 double away_lease(void);
 /* Seconds between its signs of life, and between looks at them: 2 s, or a quarter of the lease if that is less. */
 double away_pause(void);
+struct timespec away_timespec(double seconds);
 /* Sleeps so many seconds, or until a signal. */
 void away_rest(double seconds);
 #endif

@@ -9,7 +9,6 @@
 #include "lab/launch/away.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -244,8 +243,7 @@ static void start_all(task *t, const char *program)
 static void run(task *t, const char *program)
 {
     sigset_t set;
-    double pause = away_pause();
-    struct timespec moment = {.tv_sec = (time_t)pause, .tv_nsec = (long)((pause - floor(pause)) * 1e9)};
+    struct timespec moment = away_timespec(away_pause());
     pid_t pid[MOST] = {0};
     bool ranked[MOST] = {0};
     t->pid = pid, t->ranked = ranked;

@@ -110,14 +110,15 @@ static row_runs collect(const comparison_task *t, const read_row *row)
 
 static double seed_sd_of_perplexity(const read_row *row)
 {
-    double sum = 0, squares = 0, n = 0;
+    double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
+    size_t n = 0;
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_result *x = row->runs[i].status == DB_DONE ? result_of(&row->runs[i], metric_perplexity.name) : NULL;
-        if (!is_number(x, &metric_perplexity)) continue;
-        double score = log(x->value);
-        sum += score, squares += score * score, n++;
+        if (is_number(x, &metric_perplexity)) scores[n++] = log(x->value);
     }
-    return n > 1 ? sqrt(fmax(0, (squares - sum * sum / n) / (n - 1))) : NAN;
+    double sd = sqrt(arm_measure(scores, NULL, n, 0).s2);
+    free(scores);
+    return sd;
 }
 
 /* The search compared perplexities. Another metric is taken to differ among candidates by as many standard deviations

@@ -15,11 +15,11 @@ typedef struct {
     double p, p_adjusted;       /* for the design; after Holm over the planned rows with a p */
     double
         p_equivalent; /* that it is not within the margin: two one-sided tests, after looks and Holm; NaN: no margin */
-    double p_equivalent_alone; /* the same before Holm */
-    double v, u, df;   /* variance of seeds, of sentences with choices, degrees of freedom: on the compared scale */
-    double choice;     /* of u, what comes from the choice of searched settings (statistics/choice.h) */
-    double seed_sd;    /* over the row's seeds, without the noise of a finite test set */
-    double detectable; /* comparison_detectable, where gather.h filled it in */
+    double p_equivalent_alone;     /* the same before Holm */
+    double v, u, df;               /* variance of seeds and of sentences, degrees of freedom: on the compared scale */
+    double choice;                 /* variance of the choice of searched settings (statistics/choice.h) */
+    double seed_sd;                /* over the row's seeds, without the noise of a finite test set */
+    double detectable;             /* comparison_detectable, where gather.h filled it in */
     arm planned_row, planned_base; /* for planning: without z */
     double most_df;                /* of design_compare */
     double p_models;               /* randomisation over sentences: about these models only; also after Holm */

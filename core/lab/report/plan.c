@@ -12,8 +12,12 @@ typedef struct {
     size_t timed;
 } known;
 
-/* What more seeds do not reduce. A choice counts as at 5 %: t²/2 with two degrees of freedom, over z². */
-static double fixed_part(const comparison *c) { return c->u + 18.513 / 2 / 3.8415 * c->choice; }
+/* What more seeds do not reduce, as a variance of sentences: the one whose interval at 5 % would be as wide. */
+static double fixed_part(const comparison *c)
+{
+    double half = howe_half_width(0, 1, c->u, c->choice, 0.05) / howe_half_width(0, 1, 1, 0, 0.05);
+    return half * half;
+}
 
 static double median_u(const gathered *g, size_t metric)
 {

@@ -76,9 +76,12 @@ static int load_search(sqlite3 *q, int64_t experiment, arena *a, read_row *row, 
 
 static int load_searches(sqlite3 *q, int64_t experiment, arena *a, read_row *rows, size_t n, err *e)
 {
-    for (size_t i = 0; i < n; i++)
+    int64_t any = 0;
+    if (sql_int(q, e, &any, "SELECT EXISTS(SELECT 1 FROM trial WHERE experiment_id=?1)", "i", experiment) < 0)
+        return -1;
+    for (size_t i = 0; i < n && any; i++)
         if (load_search(q, experiment, a, &rows[i], e)) return -1;
-    for (size_t i = 0; i < n; i++) /* rows that are equal were searched once */
+    for (size_t i = 0; i < n && any; i++) /* rows that are equal were searched once */
         for (size_t k = 0; k < n && !rows[i].n_candidates; k++)
             if (rows[k].runs == rows[i].runs)
                 rows[i].n_candidates = rows[k].n_candidates, rows[i].behind = rows[k].behind;

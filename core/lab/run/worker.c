@@ -160,16 +160,12 @@ static int read_settings(run *r, err *e)
 static int open_task(run *r, err *e)
 {
     if (!(r->task_plugin = plugin_find(AB_TASK, r->cfg.task, e))) return -1;
-    const ab_plugin *d = &r->task_plugin->desc;
-    void *cfg = arena_alloc(&r->memory, d->cfg_size + 16);
-    if (d->params && config_bind(&r->set, d->name, d->params, cfg, &r->memory, e)) return -1;
     ab_env env = {.data_dir = r->job.data_dir, .seed = (uint64_t)r->job.seed};
-    char message[1024] = "";
+    char said[TASK_SAYS];
     r->task = &r->task_plugin->iface.task;
-    if (r->task->open(&r->task_self, cfg, &host_table, &env, message, sizeof message))
-        return fail(e, "task '%s': %s", d->name, message);
-    if (*message) event_fact("data", message), log_line(LOG_INFO, "%s", message);
-    char *key = xprintf("%s.data", d->name);
+    if (model_open_task(r->task_plugin, &r->set, &env, &r->memory, &r->task_self, said, e)) return -1;
+    if (*said) event_fact("data", said), log_line(LOG_INFO, "%s", said);
+    char *key = xprintf("%s.data", r->task_plugin->desc.name);
     if (data_inspectable(settings_get(&r->set, key))) {
         data_report found;
         str dangers = {0};

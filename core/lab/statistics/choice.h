@@ -2,7 +2,7 @@
  *
  * A search compares candidates by one run each. Repeated with another seed it may choose another candidate, and the
  * row's mean would be that candidate's. Seeds of the chosen one cannot show this: without it, two rows that were tuned
- * over the same candidates differ at 5 % in up to 21 % of cases with ten seeds (tests/unit/statistics/test_choice.c).
+ * over the same candidates differ at 5 % in up to 22 % of cases with ten seeds (tests/unit/statistics/test_choice.c).
  */
 #ifndef ABLATE_METRIC_CHOICE_H
 #define ABLATE_METRIC_CHOICE_H

@@ -15,6 +15,16 @@ void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
     return cfg;
 }
 
+int model_open_task(const plugin *p, const settings *set, const ab_env *env, arena *a, void **self,
+                    char said[TASK_SAYS], err *e)
+{
+    void *cfg = model_bind_plugin(a, set, p, e);
+    *said = 0;
+    if (!cfg) return -1;
+    if (!p->iface.task.open(self, cfg, &host_table, env, said, TASK_SAYS)) return 0;
+    return fail(e, "task '%s': %s", p->desc.name, said);
+}
+
 /* ---- do the parts fit? ---- */
 
 static uint32_t hooks_of(const ab_position_plugin *p)

@@ -72,6 +72,10 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
 int model_check_part(const model_part *part, int role, err *e);
 /* A plugin's parameters from the settings, in `a`. NULL and e. */
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e);
+enum { TASK_SAYS = 1024 }; /* bytes */
+/* Opens a task with its parameters from the settings, in `a`. said: what it tells of its data, or "". -1 and e. */
+int model_open_task(const plugin *p, const settings *set, const ab_env *env, arena *a, void **self,
+                    char said[TASK_SAYS], err *e);
 /* Tells which n-grams the source tokens have, if cfg.char_ngrams: before the first tape. The lists, [n] each
  * (tokens/ngrams.h), must outlive the model. */
 void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n);
