@@ -19,6 +19,9 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(level)
 endif()
 set(ABLATE_FAST ${level} -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
+if(ABLATE_FUZZ) # fuzzed are readers of files; under coverage a file of kernels takes minutes
+  list(APPEND ABLATE_FAST -fno-sanitize=all)
+endif()
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   # a b + c is one instruction in every set that has it, in chains too: gcc 14 would leave them apart in AVX2 alone, and
   # the sets would differ
