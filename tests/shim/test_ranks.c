@@ -66,6 +66,7 @@ static void train(const job *j, int rank)
     err e = {0};
     model m;
     outcome *o = &j->of[rank];
+    if (j->sleeps && rank == j->sleeps) unsetenv("ABLATE_NCCL_TIMEOUT"); /* it waits for rank 0's id, however late */
     const backend *on = open_device(&module, &e);
 #ifdef GPU_ON_CPU
     bool joins = j->ranks > 1;
