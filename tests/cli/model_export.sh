@@ -23,11 +23,11 @@ exits 1 ablate export out/base@1 --format gguf -o refused
 has err "the model is an encoder-decoder, which GGUF's llama does not open: expected --format ctranslate2 or huggingface"
 
 echo "heads: their logits need a counterpart, what they add in training does not"
-{ tiny heads 2 && printf 'vocab = char\nhead = multi_token\n[variant capped]\nhead = softcap\n'; } >heads.ini
+{ tiny heads 2 && printf 'vocab = char\nhead = multi_token\n[variant capped]\nhead = logit_softcap\n'; } >heads.ini
 exits 0 ablate run heads.ini --threads 1 --progress none
 exits 0 ablate export heads/base@1 --format ctranslate2 -o more
 exits 1 ablate export heads/capped@1 --format ctranslate2 -o refused
-has err 'head = softcap has no counterpart'
+has err 'head = logit_softcap has no counterpart'
 
 echo "layers that differ: shown, found again in the model file, refused by name"
 { tiny mixed 2

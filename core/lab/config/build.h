@@ -82,6 +82,7 @@ typedef struct { /* one experiment being built */
     known_plugin *known;
     size_t n_known;
     settings base;          /* all core keys but seed, and the parameters of plugins that the INI sets for all rows */
+    settings defaults;      /* of the parameters that plugins of the rows have and [base] does not set */
     ini_entry *base_params; /* where those parameters were set (key: the full name) */
     size_t n_base_params, cap_base_params;
     const char **row_where; /* [rows of s] */

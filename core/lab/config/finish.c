@@ -25,11 +25,19 @@ static void put_params(build *b, const spec_row *row, const plugin_schema *s, vo
 {
     settings *out = user;
     for (const ab_option *p = s->params; p && p->name; p++) {
-        const char *key = arena_printf(b->a, "%s.%s", s->name, p->name), *given = settings_get(&row->given, key);
-        settings_put(out, key, given ? given : param_default(p, b->a), b->a);
+        const char *key = arena_printf(b->a, "%s.%s", s->name, p->name), *given = settings_get(&row->given, key),
+                   *usual = param_default(p, b->a), *before = settings_get(&b->defaults, key);
+        settings_put(out, key, given ? given : usual, b->a);
         if (settings_get(&b->base, key)) continue;
+        if (before && !same(before, usual))
+            complain(
+                b, b->row_where[row->order], row->name,
+                "found two plugins named %s with the defaults %s = %s and %s, expected different names, or the key "
+                "in [base]",
+                s->name, key, before, usual);
+        settings_put(&b->defaults, key, usual, b->a);
         /* Printed in [base], so that the expansion does not depend on a plugin's defaults. */
-        settings_put(&b->s->rows[0].given, key, param_default(p, b->a), b->a);
+        settings_put(&b->s->rows[0].given, key, usual, b->a);
     }
 }
 

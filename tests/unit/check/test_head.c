@@ -41,7 +41,7 @@ static void check_softcap(const double *usual)
     model m;
     pass p;
     double largest = 0;
-    open_both(&m, &p, "softcap", "softcap.cap", "2", false);
+    open_both(&m, &p, "logit_softcap", "logit_softcap.cap", "2", false);
     const double *capped = p.c->v[tape_find(p.c, "logits").id].data;
     for (int64_t i = 0; i < p.p.real_rows * CHECK_VOCAB; i++)
         largest = fmax(largest, fabs(capped[i] - 2 * tanh(usual[i] / 2)));

@@ -94,6 +94,8 @@ static const ab_option restricted_params[] = {
     {"width", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "neighbours on each side [tokens]"},
     {"period", AB_INT, offsetof(width_cfg, period), -1, 1, 100, "never|auto", "wide layer every so many [layers]"},
     {0}};
+static const ab_option other_restricted_params[] = {
+    {"width", AB_INT, offsetof(width_cfg, width), 5, 1, 1000, NULL, "another meaning"}, {0}};
 static const ab_option convolutional_params[] = {
     {"width", AB_INT, offsetof(convolutional_cfg, width), 3, 1, 1000, NULL, "of the kernel [tokens]"},
     {"glu", AB_BOOL, offsetof(convolutional_cfg, glu), 0, 0, 0, NULL, "gated linear units"},
@@ -158,6 +160,7 @@ static const plugin_schema case_schemas[] = {
     {"schedule", "linear", NULL, NULL},
     {"schedule", "cosine", NULL, NULL},
     {"position", "restricted", rotary_params, NULL},
+    {"norm", "restricted", other_restricted_params, NULL},
 #define NEWER(NAME, name, number, usual, since, doc) {since ? #name : "", usual, NULL, NULL},
     AB_MODEL_KINDS(NEWER) /* kinds that came later */
 };
