@@ -155,11 +155,12 @@ static void cost_choice(dtype type)
     gpu_choice *best = gpu_alloc(MANY * K * sizeof *best);
     double *sums = gpu_alloc(MANY * sizeof *sums), *so_far = moved(randoms(tensor(F64, 1, 1, 1, MANY))).data;
     gpu_limits limits = {.log_prob = so_far};
-    COUNTED("best tokens", gpu_select_best((int)type, MANY, WORDS, logits.data, &limits, never, K, best, sums));
-    gpu_continuation *out = gpu_alloc(SENTENCES * K * sizeof *out);
-    COUNTED("merged", gpu_merge_choices(SENTENCES, BEAM, K, K, best, sums, so_far, out));
-    COUNTED("followed", gpu_follow(gpu_alloc(MANY * CAPACITY * 4), random_ids(MANY * CAPACITY, MANY).data,
-                                   random_ids(MANY, MANY).data, MANY, CAPACITY, 40));
+    gpu_merging merging = {BEAM, K, gpu_alloc(SENTENCES * K * sizeof *merging.out)};
+    COUNTED("best tokens",
+            gpu_select_best((int)type, MANY, WORDS, logits.data, &limits, never, K, best, sums, &merging));
+    COUNTED("followed",
+            gpu_follow(gpu_alloc(MANY * CAPACITY * 4), gpu_alloc(MANY * CAPACITY * 4),
+                       random_ids(MANY * CAPACITY, MANY).data, random_ids(MANY, MANY).data, MANY, CAPACITY, 40));
 }
 
 void cost_choices(void)

@@ -322,11 +322,6 @@ void gpu_wait(void)
 }
 const gpu_counter *gpu_counters(void) { return &counter; }
 unsigned *gpu_tickets(void) { return tickets[gpu_current()]; }
-void gpu_set_counter(uint64_t seed, uint64_t step)
-{
-    gpu_counter c = {seed, step};
-    gpu_copy_in(&counter, &c, sizeof c);
-}
 void gpu_shared_memory(const void *, size_t) {}
 /* Code for the emulation is a shared object, whose section headers come last; a kernel in it is a function that
  * launches itself. */

@@ -67,7 +67,7 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
         gpu_reversed = run;
 #endif
         int rc = gpu_select_best((int)type, s->rows, s->v, x + (size_t)s->shift * dtype_size(type),
-                                 allowed ? &limits : NULL, never, s->k, best, log_sum);
+                                 allowed ? &limits : NULL, never, s->k, best, log_sum, NULL);
         CHECK_THAT(!rc, "%s: %s", name, rc ? gpu_error() : "");
         gpu_copy_out(host[run], best, bytes);
         gpu_copy_out(sums[run], log_sum, (size_t)s->rows * sizeof *log_sum);
@@ -122,7 +122,8 @@ static void check_odd_rows(dtype type)
     double *log_sum = gpu_alloc(sizeof *log_sum), sum = 0;
     gpu_choice *best = gpu_alloc(sizeof *best), one;
     char *at = gpu_copy_of((char *)x.data + (size_t)(2 * V) * dtype_size(type), (size_t)V * dtype_size(type));
-    CHECK_THAT(!gpu_select_best((int)type, 1, V, at, NULL, (int32_t[]){-1, -1}, 1, best, log_sum), "%s", gpu_error());
+    CHECK_THAT(!gpu_select_best((int)type, 1, V, at, NULL, (int32_t[]){-1, -1}, 1, best, log_sum, NULL), "%s",
+               gpu_error());
     gpu_copy_out(&sum, log_sum, sizeof sum), gpu_copy_out(&one, best, sizeof one);
     CHECK_THAT(isnan(sum), "a logit that is no number: the log of the sum is %g, expected no number", sum);
     CHECK_THAT(one.id == -1, "a logit that is no number: chosen is %d, expected none", one.id);
@@ -173,8 +174,8 @@ static void check_merging(dtype type)
     gpu_continuation *out = gpu_alloc(SENTENCES * WANTED * sizeof *out), found[SENTENCES * WANTED];
     gpu_limits limits = {so_far, gpu_copy_of(mask, sizeof mask), gpu_copy_of(line_of, sizeof line_of)};
     void *x = gpu_copy_of(logits.data, bytes_of_view(&logits));
-    int rc = gpu_select_best((int)type, ROWS, V, x, &limits, never, WANTED, best, sums) ||
-             gpu_merge_choices(SENTENCES, BEAM, WANTED, WANTED, best, sums, so_far, out);
+    int rc =
+        gpu_select_best((int)type, ROWS, V, x, &limits, never, WANTED, best, sums, &(gpu_merging){BEAM, WANTED, out});
     CHECK_THAT(!rc, "merging: %s", rc ? gpu_error() : "");
     gpu_copy_out(found, out, sizeof found), gpu_copy_out(log_sum, sums, sizeof log_sum),
         gpu_copy_out(found_best, best, sizeof found_best);
@@ -213,15 +214,17 @@ static void check_following(void)
     for (int i = 0; i < ROWS * CAPACITY; i++) from[i] = (int32_t)rng_below(&dice, 1000);
     for (int r = 0; r < ROWS; r++) parents[r] = (int32_t)(r / BEAM * BEAM + (int)rng_below(&dice, BEAM));
     int32_t *device_from = gpu_copy_of(from, sizeof from), *device_parents = gpu_copy_of(parents, sizeof parents),
-            *to = gpu_alloc(sizeof found);
-    CHECK_THAT(!gpu_follow(to, device_from, device_parents, ROWS, CAPACITY, STEP), "following: %s", gpu_error());
-    gpu_copy_out(found, to, sizeof found);
-    for (int i = 0; i < ROWS * CAPACITY; i++) {
-        int r = i / CAPACITY, t = i % CAPACITY;
-        wrong += found[i] != (t < STEP ? from[parents[r] * CAPACITY + t] : t == STEP ? parents[r] : 0);
+            *to = gpu_alloc(sizeof found), *copy = gpu_alloc(sizeof found);
+    CHECK_THAT(!gpu_follow(to, copy, device_from, device_parents, ROWS, CAPACITY, STEP), "following: %s", gpu_error());
+    for (int which = 0; which < 2; which++) {
+        gpu_copy_out(found, which ? copy : to, sizeof found);
+        for (int i = 0; i < ROWS * CAPACITY; i++) {
+            int r = i / CAPACITY, t = i % CAPACITY;
+            wrong += found[i] != (t < STEP ? from[parents[r] * CAPACITY + t] : t == STEP ? parents[r] : 0);
+        }
     }
-    CHECK_THAT(!wrong, "following: %lld of %d places are wrong", (long long)wrong, ROWS * CAPACITY);
-    gpu_release(device_from), gpu_release(device_parents), gpu_release(to);
+    CHECK_THAT(!wrong, "following: %lld of %d places are wrong", (long long)wrong, 2 * ROWS * CAPACITY);
+    gpu_release(device_from), gpu_release(device_parents), gpu_release(to), gpu_release(copy);
 }
 
 int main(void)

@@ -293,14 +293,16 @@ static void put_ancestors(steps *s)
         tape_put(s->tape, "ancestors", s->ancestors);
         return;
     }
+    const node *x = tape_at(s->tape, tape_find(s->tape, "ancestors"));
+    void *read = x->live ? x->data : NULL;
     if (s->follows) {
         b->copy_in(s->sent, s->parents, (size_t)rows * sizeof *s->sent);
-        b->follow(s->spare, s->ancestors, s->sent, rows, s->capacity, s->time - 1);
+        b->follow(s->spare, read, s->ancestors, s->sent, rows, s->capacity, s->time - 1);
         swap_ancestors(s);
         s->follows = false;
+    } else if (read) {
+        b->copy(read, s->ancestors, (size_t)(rows * s->capacity) * sizeof *s->ancestors);
     }
-    const node *x = tape_at(s->tape, tape_find(s->tape, "ancestors"));
-    if (x->live && x->data) b->copy(x->data, s->ancestors, (size_t)(rows * s->capacity) * sizeof *s->ancestors);
 }
 
 const void *steps_run(steps *s, const int32_t *tokens, err *e)

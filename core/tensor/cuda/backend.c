@@ -269,17 +269,16 @@ static int choose(const choosing *c, const void *logits, dtype type, continuatio
     static const int32_t never[2] = {AB_ID_PAD, AB_ID_START};
     choosing_room r = room_for(c);
     gpu_limits limits = {.log_prob = r.log_prob, .line = c->line ? r.line : NULL, .line_of = r.line_of};
-    int bad =
-        gpu_select_best(type, c->sentences * c->beam, c->v, logits, &limits, never, (int)c->k, r.best, r.log_sum) ||
-        gpu_merge_choices(c->sentences, (int)c->beam, (int)c->k, (int)c->wanted, r.best, r.log_sum, r.log_prob,
-                          r.found);
+    gpu_merging merging = {.beam = (int)c->beam, .wanted = (int)c->wanted, .out = r.found};
+    int bad = gpu_select_best(type, c->sentences * c->beam, c->v, logits, &limits, never, (int)c->k, r.best, r.log_sum,
+                              &merging);
     return bad ? launched(-1, e) : copy_out(out, r.found, (size_t)(c->sentences * c->wanted) * sizeof *out, e);
 }
 
-static void follow(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
-                   int64_t step)
+static void follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows,
+                   int64_t capacity, int64_t step)
 {
-    (void)gpu_follow(to, from, parents, rows, capacity, step);
+    (void)gpu_follow(to, copy, from, parents, rows, capacity, step);
 }
 
 static bool supports(op o) { return o != OP_GRU && o != OP_CONV; }

@@ -283,12 +283,6 @@ void *gpu_stream(void)
 }
 const gpu_counter *gpu_counters(void) { return counter; }
 unsigned *gpu_tickets(void) { return tickets + (size_t)lane * GPU_TICKETS; }
-void gpu_set_counter(uint64_t seed, uint64_t step)
-{
-    gpu_counter c = {seed, step};
-    gpu_copy_in(counter, &c, sizeof c);
-}
-
 void gpu_shared_memory(const void *kernel, size_t bytes)
 {
     static struct allowance {

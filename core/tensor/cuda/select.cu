@@ -5,13 +5,13 @@
  * is looked at again, by its warp together, for the next best there. Choices are compared as whole numbers that no two
  * ids share (rank), so equal logits go by id and the order of the threads does not matter.
  *
- * Merging: a warp has a sentence, lane h the choices of its row h, which come sorted: the best of their first ones is
- * taken, over and over.
+ * Merging: a warp of the block that finishes a sentence's last row has the sentence, lane h the choices of its row h,
+ * which come sorted: the best of their first ones is taken, over and over.
  */
 #include "tensor/cuda/select.h"
-#include "tensor/cuda/gpu.h"
+#include "tensor/cuda/parts.h"
 
-enum { THREADS = 512, FEW_THREADS = 128, MERGE_WARPS = 4 };
+enum { THREADS = 512, FEW_THREADS = 128 };
 
 /* Larger for a likelier choice, among equal ones for the lower id; never 0. */
 __device__ __forceinline__ uint64_t rank_of(float logit, int id)
@@ -74,25 +74,14 @@ __device__ __forceinline__ uint64_t next_best(const T *x, const choosing &c, uin
     return warp_best(best);
 }
 
-/* N divides v, and x is a multiple of N numbers. */
+/* A row of logits x, a multiple of N numbers whose number N divides: its k best and the log of its sum. */
 template <class T, int N>
-__global__ void __launch_bounds__(THREADS, 2) select_best(const T *logits, gpu_limits limits, int64_t v, int never,
-                                                          int nor, int k, gpu_choice *best, double *log_sum)
+__device__ __forceinline__ void select_row(const T *x, const choosing &c, int k, gpu_choice *out, double *log_sum)
 {
     __shared__ uint64_t bests[32];
     __shared__ float tops[32];
     __shared__ double sums[32];
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (int)blockDim.x / 32;
-    const T *x = logits + blockIdx.x * v;
-    gpu_choice *out = best + (int64_t)blockIdx.x * k;
-    if (limits.log_prob && limits.log_prob[blockIdx.x] == -INFINITY) {
-        if ((int)threadIdx.x < k) out[threadIdx.x] = choice_of(0);
-        if (threadIdx.x == 0) log_sum[blockIdx.x] = 0;
-        return;
-    }
-    int line = limits.line ? limits.line_of[blockIdx.x] : -1;
-    choosing c = {line < 0 ? nullptr : limits.line + line * ((v + 31) / 32), (int)v, never, nor};
-
     float top = LOWEST, sum = 0;
     uint64_t mine = 0;
     for (int at = (int)threadIdx.x * N; at < c.v; at += (int)blockDim.x * N) {
@@ -121,7 +110,7 @@ __global__ void __launch_bounds__(THREADS, 2) select_best(const T *logits, gpu_l
     if (threadIdx.x == 0) {
         double total = 0;
         for (int w = 0; w < warps; w++) total += sums[w];
-        log_sum[blockIdx.x] = (double)high + log(total);
+        *log_sum = (double)high + log(total);
     }
 
     for (int n = 0; n < k; n++) {
@@ -147,19 +136,22 @@ __device__ __forceinline__ uint64_t rank_of_sum(double x)
     return u >> 63 ? ~u : u | 1ull << 63;
 }
 
-__global__ void __launch_bounds__(32 * MERGE_WARPS)
-    merge_choices(int64_t sentences, int beam, int k, int wanted, const gpu_choice *best, const double *log_sum,
-                  const double *log_prob, gpu_continuation *out)
+/* By a warp: the continuations of a sentence from what its rows' blocks have left in the second-level cache. */
+__device__ __forceinline__ void merge(const gpu_merging &m, int64_t sentence, const gpu_limits &limits, int k,
+                                      const gpu_choice *best, const double *log_sum)
 {
-    int lane = threadIdx.x & 31, next = 0;
-    int64_t sentence = (int64_t)blockIdx.x * MERGE_WARPS + (threadIdx.x >> 5), row = sentence * beam + lane;
-    if (sentence >= sentences) return;
-    bool mine = lane < beam && log_prob[row] > -INFINITY;
-    double so_far = mine ? log_prob[row] : 0, sum = mine ? log_sum[row] : 0;
+    int lane = threadIdx.x & 31, next = 0, beam = m.beam, wanted = m.wanted;
+    int64_t row = sentence * beam + lane;
+    bool mine = lane < beam && limits.log_prob[row] > -INFINITY;
+    double so_far = mine ? limits.log_prob[row] : 0, sum = mine ? __ldcg(log_sum + row) : 0;
     bool bad = __any_sync(0xffffffffu, sum != sum);
-    out += sentence * wanted;
+    gpu_continuation *out = m.out + sentence * wanted;
     for (int n = 0; n < wanted; n++) {
-        gpu_choice c = mine && next < k ? best[row * k + next] : choice_of(0);
+        gpu_choice c = choice_of(0);
+        if (mine && next < k) {
+            const gpu_choice *at = best + row * k + next;
+            c = {__ldcg(&at->logit), __ldcg(&at->id)};
+        }
         double log_prob_then = so_far + ((double)c.logit - sum);
         uint64_t rank = c.id >= 0 && !bad ? rank_of_sum(log_prob_then) : 0, top = warp_best(rank);
         int parent = top ? __ffs(__ballot_sync(0xffffffffu, rank == top)) - 1 : -1;
@@ -171,56 +163,79 @@ __global__ void __launch_bounds__(32 * MERGE_WARPS)
     }
 }
 
-__global__ void __launch_bounds__(FEW_THREADS) follow_rows(int32_t *to, const int32_t *from, const int32_t *parents,
-                                                           int64_t numbers, int64_t capacity, int64_t step)
+/* A row a block, from row `first` on. */
+template <class T, int N>
+__global__ void __launch_bounds__(THREADS, 2)
+    select_best(int64_t first, const T *logits, gpu_limits limits, int64_t v, int never, int nor, int k,
+                gpu_choice *best, double *log_sum, gpu_merging m, unsigned *tickets)
+{
+    int64_t row = first + blockIdx.x;
+    gpu_choice *out = best + row * k;
+    if (limits.log_prob && limits.log_prob[row] == -INFINITY) {
+        if ((int)threadIdx.x < k) out[threadIdx.x] = choice_of(0);
+        if (threadIdx.x == 0) log_sum[row] = 0;
+    } else {
+        int line = limits.line ? limits.line_of[row] : -1;
+        choosing c = {line < 0 ? nullptr : limits.line + line * ((v + 31) / 32), (int)v, never, nor};
+        select_row<T, N>(logits + row * v, c, k, out, log_sum + row);
+    }
+    if (!m.out || !last_to_come(tickets + blockIdx.x / m.beam, m.beam)) return;
+    if (threadIdx.x < 32) merge(m, row / m.beam, limits, k, best, log_sum);
+}
+
+__global__ void __launch_bounds__(FEW_THREADS)
+    follow_rows(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t numbers,
+                int64_t capacity, int64_t step)
 {
     int64_t i = (int64_t)blockIdx.x * FEW_THREADS + threadIdx.x;
     if (i >= numbers) return;
     int64_t row = i / capacity, at = i % capacity;
-    to[i] = at < step ? from[parents[row] * capacity + at] : at == step ? parents[row] : 0;
+    int32_t x = at < step ? from[parents[row] * capacity + at] : at == step ? parents[row] : 0;
+    to[i] = x;
+    if (copy) copy[i] = x;
 }
 
 template <class T, int N>
 static int run(int64_t rows, int64_t v, const T *logits, const gpu_limits &limits, const int32_t never[2], int k,
-               gpu_choice *best, double *log_sum)
+               gpu_choice *best, double *log_sum, const gpu_merging &m)
 {
-    int threads = v > 8 * FEW_THREADS * N ? THREADS : FEW_THREADS;
-    return LAUNCH((select_best<T, N>), dim3((unsigned)rows), dim3(threads), 0, logits, limits, v, never[0], never[1], k,
-                  best, log_sum);
+    int block = v > 8 * FEW_THREADS * N ? THREADS : FEW_THREADS;
+    int64_t most = m.out ? (int64_t)GPU_TICKETS * m.beam : rows; /* a sentence has a ticket */
+    for (int64_t first = 0; first < rows; first += most) {
+        dim3 grid((unsigned)(rows - first < most ? rows - first : most));
+        if (LAUNCH((select_best<T, N>), grid, dim3((unsigned)block), 0, first, logits, limits, v, (int)never[0],
+                   (int)never[1], k, best, log_sum, m, gpu_tickets()))
+            return -1;
+    }
+    return 0;
 }
 
 extern "C" int gpu_select_best(int type, int64_t rows, int64_t v, const void *logits, const gpu_limits *limits,
-                               const int32_t never[2], int k, gpu_choice *best, double *log_sum)
+                               const int32_t never[2], int k, gpu_choice *best, double *log_sum, const gpu_merging *m)
 {
     if (k < 0 || k > SELECT_MOST) return gpu_refuse("selection of more than 64 tokens per row");
     if (v < 1 || v > 1 << 30) return gpu_refuse("selection from no tokens, or from more than 2^30");
+    if (m && (m->beam < 1 || m->beam > SELECT_BEAM))
+        return gpu_refuse("choices of more than 32 hypotheses of a sentence");
     if (!rows) return 0;
     bool whole = (uintptr_t)logits % 16 == 0;
-    gpu_limits m = limits ? *limits : gpu_limits();
+    gpu_limits l = limits ? *limits : gpu_limits();
+    gpu_merging into = m ? *m : gpu_merging();
     if (type == 0) {
         const float *x = (const float *)logits;
-        return whole && v % 4 == 0 ? run<float, 4>(rows, v, x, m, never, k, best, log_sum)
-                                   : run<float, 1>(rows, v, x, m, never, k, best, log_sum);
+        return whole && v % 4 == 0 ? run<float, 4>(rows, v, x, l, never, k, best, log_sum, into)
+                                   : run<float, 1>(rows, v, x, l, never, k, best, log_sum, into);
     }
     const bf16 *x = (const bf16 *)logits;
-    return whole && v % 8 == 0 ? run<bf16, 8>(rows, v, x, m, never, k, best, log_sum)
-                               : run<bf16, 1>(rows, v, x, m, never, k, best, log_sum);
+    return whole && v % 8 == 0 ? run<bf16, 8>(rows, v, x, l, never, k, best, log_sum, into)
+                               : run<bf16, 1>(rows, v, x, l, never, k, best, log_sum, into);
 }
 
-extern "C" int gpu_merge_choices(int64_t sentences, int beam, int k, int wanted, const gpu_choice *best,
-                                 const double *log_sum, const double *log_prob, gpu_continuation *out)
-{
-    if (beam < 1 || beam > SELECT_BEAM) return gpu_refuse("choices of more than 32 hypotheses of a sentence");
-    if (!sentences || !wanted) return 0;
-    return LAUNCH(merge_choices, dim3((unsigned)((sentences + MERGE_WARPS - 1) / MERGE_WARPS)), dim3(32 * MERGE_WARPS),
-                  0, sentences, beam, k, wanted, best, log_sum, log_prob, out);
-}
-
-extern "C" int gpu_follow(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
-                          int64_t step)
+extern "C" int gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows,
+                          int64_t capacity, int64_t step)
 {
     int64_t n = rows * capacity;
     if (!n) return 0;
-    return LAUNCH(follow_rows, dim3((unsigned)((n + FEW_THREADS - 1) / FEW_THREADS)), dim3(FEW_THREADS), 0, to, from,
-                  parents, n, capacity, step);
+    return LAUNCH(follow_rows, dim3((unsigned)((n + FEW_THREADS - 1) / FEW_THREADS)), dim3(FEW_THREADS), 0, to, copy,
+                  from, parents, n, capacity, step);
 }

@@ -26,21 +26,24 @@ typedef struct { /* continuation of graph/backend.h */
     int32_t parent, id;
 } gpu_continuation;
 
+typedef struct {
+    int beam, wanted;      /* rows of a sentence, at most SELECT_BEAM; continuations of one */
+    gpu_continuation *out; /* [rows / beam, wanted], in device memory */
+} gpu_merging;
+
 /* best [rows,k] = the k <= SELECT_MOST most likely ids of each row of logits [rows,v] (type F32 (0) or BF16 (2)), most
  * likely first, ties by id. Excludes ids never[0] and never[1] (host memory; -1: none), ids that are not allowed, and
  * logits that are -infinity or NaN. log_sum [rows] = log sum exp over all v (0 for a skipped row); NaN if a logit is
- * NaN. logits, best and log_sum are device memory. Returns 0, or -1 (message: gpu_error). */
+ * NaN. logits, best and log_sum are device memory.
+ * With m, and limits->log_prob: m->out = the continuations of each sentence's rows with the largest log_prob + (logit -
+ * log_sum), largest first, ties by row, padded with -infinity, -1, -1. All of a sentence are NaN if a log_sum of its
+ * rows is. Returns 0, or -1 (message: gpu_error). */
 int gpu_select_best(int type, int64_t rows, int64_t v, const void *logits, const gpu_limits *limits,
-                    const int32_t never[2], int k, gpu_choice *best, double *log_sum);
-
-/* out [sentences,wanted] = the continuations of a sentence's `beam` <= SELECT_BEAM rows with the largest log_prob +
- * (logit - log_sum), largest first, ties by row; best [rows,k] and log_sum [rows] as above. Padded with -infinity, -1,
- * -1. All of a sentence are NaN if a log_sum of its rows is NaN. Device memory. */
-int gpu_merge_choices(int64_t sentences, int beam, int k, int wanted, const gpu_choice *best, const double *log_sum,
-                      const double *log_prob, gpu_continuation *out);
+                    const int32_t never[2], int k, gpu_choice *best, double *log_sum, const gpu_merging *m);
 
 /* `follow` of graph/backend.h. */
-int gpu_follow(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity, int64_t step);
+int gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
+               int64_t step);
 
 #ifdef __cplusplus
 }

@@ -99,9 +99,19 @@ extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
     filled = (unsigned)((filled + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
+static gpu_counter counter;
+static bool counter_known; /* the device has these numbers, or they wait to be sent */
+
+extern "C" void gpu_set_counter(uint64_t seed, uint64_t step)
+{
+    if (counter_known && counter.seed == seed && counter.step == step) return;
+    counter = gpu_counter{seed, step}, counter_known = true;
+    gpu_copy_in((void *)gpu_counters(), &counter, sizeof counter);
+}
+
 extern "C" void gpu_forget_uploads(void)
 {
-    n_pieces = filled = 0;
+    n_pieces = filled = 0, counter_known = false;
     gpu_release(blob);
     stage = blob = NULL;
 }
