@@ -8,13 +8,7 @@
 #include "tensor/cuda/vec8.h"
 #include "tensor/cuda/ops.h"
 
-enum {
-    WARPS = 4,
-    BACK_WARPS = 8,
-    WIDE_THREADS = 256,
-    IN_REGISTERS = 1024,
-    THREE_SUMS = 512 /* columns for which a warp's registers hold them */
-};
+enum { WARPS = 4, BACK_WARPS = 8, WIDE_THREADS = 256, IN_REGISTERS = 1024 };
 
 template <class T> struct norm_call {
     int64_t rows, width;
@@ -373,12 +367,8 @@ template <class T> static int norm_back_of(norm_call<T> a)
     bool vector = a.width % 8 == 0 && aligned16(a.x, a.dy, a.y, a.z, a.gain);
     dim3 grid((unsigned)norm_parts(a.rows, a.width));
     if (a.width > IN_REGISTERS) return norm_back_wide_of(a, vector);
-    if (a.total[2] && vector && a.width <= THREE_SUMS)
-        return a.width <= 256 ? OF_ROWS(norm_back_rows, 1, BACK_WARPS, grid, WITH 3)
-                              : OF_ROWS(norm_back_rows, 2, BACK_WARPS, grid, WITH 3);
-    if (BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2) || !a.total[2]) return gpu_launched();
-    a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
-    return column_sum_of(a);
+    return a.total[2] ? BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 3)
+                      : BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2);
 }
 
 template <class T> static norm_call<T> norm_call_of(const void *x, int64_t rows, int64_t width, gpu_dropping drop)
