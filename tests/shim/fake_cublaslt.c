@@ -38,6 +38,7 @@ typedef struct {
     const void *bias;
     void *bits;
     int64_t line; /* of bits */
+    int64_t step; /* of the bias */
 } desc;
 
 size_t cublasLtGetVersion(void) { return 130000; }
@@ -106,7 +107,7 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t at, cubla
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeType_t compute, cudaDataType_t scale)
 {
     if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_INVALID_VALUE;
-    return make(d, &(desc){0, 0, CUBLASLT_EPILOGUE_DEFAULT, NULL, NULL, 0}, sizeof(desc));
+    return make(d, &(desc){0, 0, CUBLASLT_EPILOGUE_DEFAULT, NULL, NULL, 0, 0}, sizeof(desc));
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d)
 {
@@ -125,6 +126,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t at, cublasLtM
     if (name == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) TAKE(d->bits);
     if (name == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) TAKE(d->line);
     if (name == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) TAKE(type);
+    if (name == CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE) TAKE(d->step);
     return CUBLAS_STATUS_INVALID_VALUE;
 }
 
@@ -223,9 +225,11 @@ static void multiply(void *arg)
                 put(p->c, at, p->type_c, p->relu && !(y > 0) ? 0 : y);
             }
         }
-    for (int64_t j = 0; p->sums && j < p->n; j++) {
-        p->sums[j] = 0;
-        for (int64_t k = 0; k < p->k; k++) p->sums[j] += element(p->b, k * p->row_b + j, p->type);
+    for (int64_t i = 0; p->sums && i < p->batch * p->n; i++) {
+        int64_t b = i / p->n, j = i % p->n;
+        float sum = 0;
+        for (int64_t k = 0; k < p->k; k++) sum += element(p->b, b * p->step_b + k * p->row_b + j, p->type);
+        p->sums[b * p->step_sums + j] = sum;
     }
     free(row);
 }
@@ -263,6 +267,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t how, cons
                  .type_c = ours_c->type == CUDA_R_16BF ? 2 : 0,
                  .bias = sums ? NULL : d->bias,
                  .sums = sums ? (float *)(uintptr_t)d->bias : NULL,
+                 .step_sums = d->step,
                  .bits = aux ? d->bits : NULL,
                  .positive = aux && !relu ? d->bits : NULL,
                  .relu = relu};

@@ -134,14 +134,14 @@ static void test_exact(void)
     problem_free(&q);
 }
 
-/* max(0, x W + b), the gradient below it and that of W with the sums over rows: by the library at once, or with kernels
+/* max(0, x W + b), the gradient below it and, for each half of the rows, that of W with the sums over rows: by the library at once, or with kernels
  * behind its plain products where it takes no more; the same numbers. */
 static void run_at_once(const char *what, int expected, view found[3], const view in[5])
 {
     int64_t rows = in[0].dim[2], k = in[0].dim[3], n = in[1].dim[3];
     err e = {{0}};
     view g[5], y = {.dim = {1, 1, rows, n}, .type = BF16, .param = -1},
-               out[3] = {y, {.dim = {1, 1, k, n}, .param = -1}, {.dim = {1, 1, 1, n}, .param = -1}};
+               out[3] = {y, {.dim = {1, 2, k, n}, .param = -1}, {.dim = {1, 1, 2, n}, .param = -1}};
     out[1].type = out[2].type = F32;
     for (int i = 0; i < 5; i++) g[i] = in[i], g[i].data = gpu_copy_of(in[i].data, bytes_of_view(&in[i]));
     for (int i = 0; i < 3; i++) out[i].data = gpu_alloc(bytes_of_view(&out[i]));
@@ -160,8 +160,17 @@ static void run_at_once(const char *what, int expected, view found[3], const vie
                  .in = {g[3], g[4], {.param = -1}, y},
                  .out = {out[0]},
                  .training = true};
-    call weights = {
-        .op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .in = {g[0], out[0]}, .out = {out[1], out[2]}, .training = true};
+    call weights = {.op = OP_LINEAR_DW,
+                    .n_in = 2,
+                    .n_out = 2,
+                    .in = {g[0], out[0]},
+                    .out = {out[1], out[2]},
+                    .training = true,
+                    .batch = 2};
+    weights.in[0].dim[2] /= 2, weights.in[1].dim[2] /= 2, weights.out[0].dim[1] = weights.out[1].dim[2] = 1;
+    for (int i = 0; i < 2; i++)
+        weights.stride[i] = (int64_t)bytes_of_view(&weights.in[i]),
+        weights.stride[2 + i] = (int64_t)bytes_of_view(&weights.out[i]);
     CHECK_THAT(!cuda_LINEAR(&forward, &e) && !cuda_LINEAR_DX(&back, &e) && !cuda_LINEAR_DW(&weights, &e), "%s: %s",
                what, e.text);
     int64_t library = product_counts().library - before.library, at_once = product_counts().at_once - before.at_once;

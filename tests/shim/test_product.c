@@ -52,6 +52,48 @@ static void test_linear_dw(dtype type, int64_t rows, int64_t n, int64_t k, int t
     release_views(&c);
 }
 
+/* Three of them at once, as views of all: rows and results of one behind those of the other. */
+enum { TOGETHER = 3 };
+static call one_of(const call *all, int i)
+{
+    call c = *all;
+    view *v[4] = {&c.in[0], &c.in[1], &c.out[0], &c.out[1]};
+    for (int k = 0; k < 4; k++) {
+        int axis = k == 2 ? 1 : 2;
+        v[k]->dim[axis] /= TOGETHER;
+        c.stride[k] = bytes_of_view(v[k]);
+        if (v[k]->data) v[k]->data = (char *)v[k]->data + i * c.stride[k];
+    }
+    return c;
+}
+static int cpu_three(const call *all, err *e)
+{
+    int bad = 0;
+    for (int i = 0; i < TOGETHER && !bad; i++) {
+        call c = one_of(all, i);
+        bad = cpu_LINEAR_DW(&c, e);
+    }
+    return bad;
+}
+static int cuda_three(const call *all, err *e)
+{
+    call c = one_of(all, 0);
+    c.batch = TOGETHER;
+    return cuda_LINEAR_DW(&c, e);
+}
+static void test_three_dw(dtype type, int64_t rows, int64_t n, int64_t k, int turned, bool sums)
+{
+    char what[160];
+    snprintf(what, sizeof what, "three linear_dw %s %lld x %lld x %lld turned %d sums %d", dtype_name(type),
+             (long long)rows, (long long)n, (long long)k, turned, sums);
+    call c = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .a = {.LINEAR = {.transposed = turned}}};
+    c.in[0] = matrix(type, TOGETHER * rows, k), c.in[1] = matrix(type, TOGETHER * rows, n);
+    c.out[0] = turned ? tensor(F32, 1, TOGETHER, n, k) : tensor(F32, 1, TOGETHER, k, n);
+    c.out[1] = sums ? tensor(F32, 1, 1, TOGETHER, n) : none;
+    check_call(what, cpu_three, cuda_three, &c, 2e-6);
+    release_views(&c);
+}
+
 /* The three products of a vocabulary whose rows of logits have padding, which is neither read nor written. */
 static void test_padded(dtype type, int64_t rows, int64_t words, int64_t k, int64_t padding)
 {
@@ -94,6 +136,7 @@ static void test_linears(void)
                 test_linear_dx(types[t], s[0], s[1], s[2], turned, other % 3);
                 test_linear_dx(types[t], s[0], s[1], s[2], turned, (other + 1) % 3);
                 test_linear_dw(types[t], s[0], s[1], s[2], turned);
+                test_three_dw(types[t], s[0], s[1], s[2], turned, other % 2);
             }
 }
 

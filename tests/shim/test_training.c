@@ -214,12 +214,17 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
 
 /* ---- graphs ---- */
 
-static int64_t graphs_made(const backend *device)
+static int64_t counted(const backend *device, const char *what)
 {
     char words[128] = "";
     device->stats(words, sizeof words);
-    const char *at = strstr(words, "graphs ");
-    return at ? atoll(at + strlen("graphs ")) : -1;
+    const char *at = strstr(words, what);
+    return at ? atoll(at + strlen(what)) : -1;
+}
+static int64_t graphs_made(const backend *device) { return counted(device, "graphs "); }
+static int64_t products_made(const backend *device)
+{
+    return counted(device, "cuBLASLt ") + counted(device, "own kernels ");
 }
 
 typedef struct {
@@ -286,6 +291,33 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     model_free(&m);
 }
 
+/* Gradients of several layers' weights as one batch of products: the same bits as one by one; more products at once, the
+ * fewer there are. Without dropout a residual's gradient is written over, so that those that read it stay alone. */
+static void check_joined(const char *dropout, const backend *device)
+{
+    backend apart_too = *device;
+    apart_too.joins_gradients = false;
+    world w;
+    outcome joined, apart;
+    err e = {0};
+    world_open(&w, small, LENGTH(small), "64");
+    w.data.split[AB_DEV].n = 1;
+    put(&w, "layers", "3"), put(&w, "dropout", dropout);
+    int64_t before = products_made(device);
+    CHECK_INT(train(&w, F32, device, &joined, &e), 0);
+    int64_t fewer = products_made(device) - before;
+    CHECK_INT(train(&w, F32, &apart_too, &apart, &e), 0);
+    CHECK_TEXT(e.text, "");
+    int64_t more = products_made(device) - before - fewer;
+    printf("3 layers, dropout %s: %" PRId64 " products, %" PRId64 " one by one\n", dropout, fewer, more);
+    CHECK_THAT(fewer < more, "%" PRId64 " products joined, %" PRId64 " one by one", fewer, more);
+    CHECK_INT(memcmp(joined.values, apart.values, apart.total * sizeof *apart.values), 0);
+    CHECK_INT(memcmp(joined.losses, apart.losses, sizeof apart.losses), 0);
+    outcome_free(&joined);
+    outcome_free(&apart);
+    world_close(&w);
+}
+
 #ifdef GPU_ON_CPU
 /* Every sixth variant, under the race detector every third; in `--all` more, in a release all: those take seconds each,
  * where fibers stand in for a GPU's threads. What is left to a release is in other variants or tests in parts. */
@@ -338,6 +370,7 @@ int main(void)
         }
         world_close(&w);
     }
+    if (device) check_joined("0.1", device), check_joined("0", device);
     char words[128] = "";
     if (device) device->stats(words, sizeof words);
     printf("products: %s\n", words);

@@ -89,7 +89,7 @@ int buckets_begin(buckets *b, void *grad, const ab_ctx *tape, err *e)
     for (int32_t i = 1; tape && i < tape->n; i++) {
         const node *v = &tape->v[i];
         const char *at = v->data;
-        if (v->live && v->op != OP_PARAM && at >= b->grad && at < end) wait_for(b, v, i);
+        if (v->live && v->op != OP_PARAM && at >= b->grad && at < end) wait_for(b, v, tape_written_by(tape, i));
     }
     find_stops(b);
     return tape ? 0 : send_complete(b, 0, e);

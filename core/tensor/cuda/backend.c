@@ -285,6 +285,7 @@ static bool supports(op o) { return o != OP_GRU && o != OP_CONV; }
 
 static const backend cuda_backend = {.name = "cuda",
                                      .kernels = {OPS(CUDA_ENTRY)},
+                                     .joins_gradients = true,
                                      .alloc = gpu_alloc,
                                      .release = gpu_release,
                                      .copy_in = gpu_copy_in,

@@ -39,12 +39,12 @@ bool lt_keeps_choices(void) { return *file_name(); }
 
 static char *where_text(const lt_key *k)
 {
-    return xprintf("%s\t%zu\tm=%lld n=%lld k=%lld rows=%lld,%lld,%lld steps=%lld,%lld,%lld batch=%lld "
+    return xprintf("%s\t%zu\tm=%lld n=%lld k=%lld rows=%lld,%lld,%lld steps=%lld,%lld,%lld,%lld batch=%lld "
                    "types=%d,%d flags=%d alignment=%d",
                    gpu_name(), lt.cublasLtGetVersion(), (long long)k->m, (long long)k->n, (long long)k->k,
                    (long long)k->row[0], (long long)k->row[1], (long long)k->row[2], (long long)k->step[0],
-                   (long long)k->step[1], (long long)k->step[2], (long long)k->batch, k->type, k->type_c, k->flags,
-                   k->alignment);
+                   (long long)k->step[1], (long long)k->step[2], (long long)k->step[3], (long long)k->batch, k->type,
+                   k->type_c, k->flags, k->alignment);
 }
 
 static int read_line(char *line, size_t number, err *e)

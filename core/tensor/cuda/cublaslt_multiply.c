@@ -115,7 +115,8 @@ static lt_key key_of(const product *p)
     key.m = p->exact ? 0 : p->m, key.n = p->n, key.k = p->k;
     key.row[0] = p->row_a, key.row[1] = p->row_b, key.row[2] = p->row_c;
     key.batch = p->batch;
-    if (p->batch > 1) key.step[0] = p->step_a, key.step[1] = p->step_b, key.step[2] = p->step_c;
+    if (p->batch > 1)
+        key.step[0] = p->step_a, key.step[1] = p->step_b, key.step[2] = p->step_c, key.step[3] = p->step_sums;
     key.type = p->type, key.type_c = p->type_c;
     key.flags = (p->turn_a != 0) | (p->turn_b != 0) << 1 | (p->bias != NULL) << 2 | (p->relu != 0) << 3 |
                 (p->beta != 0) << 4 | (p->exact != 0) << 5 | (p->bits != NULL) << 6 | (p->positive != NULL) << 7 |
@@ -178,6 +179,7 @@ static cublasStatus_t describe(const product *p, lt_plan *x, int64_t m)
         SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
         int32_t type = (int32_t)number_of(p->type_c); /* nothing else is documented */
         SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
+        if (p->sums && p->batch > 1) SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, p->step_sums);
     }
     if (p->bits) {
         int64_t line = RELU_BITS(p->n);

@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct {                             /* a shape; zeroed before filling, because it is compared as bytes */
-    int64_t m, n, k, row[3], step[3], batch; /* m: 0 for an exact product */
+    int64_t m, n, k, row[3], step[4], batch; /* m: 0 for an exact product */
     int32_t type, type_c, flags;
     int32_t alignment; /* of a, b, c and the bias (or the sums): two bits each, 0 .. 3: 2, 4, 8, 16 bytes */
 } lt_key;

@@ -124,15 +124,29 @@ static view rows_at(const void *at, dtype type, int64_t rows, int64_t width)
     return (view){.data = (void *)(uintptr_t)at, .dim = {1, 1, rows, width}, .type = type, .param = -1};
 }
 
+static const void *moved(const void *p, int64_t elements, dtype type)
+{
+    return (const char *)p + (size_t)elements * dtype_size(type);
+}
+
+static int sum_columns(const view *x, const view *sums, err *e)
+{
+    return cuda_COLUMN_SUM(&(call){.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*x}, .out = {*sums}}, e);
+}
+
 /* The parts of the operation that the library did not fuse. */
 static int finish_product(const product *p)
 {
-    view y = rows_at(p->positive, p->type_c, p->m, p->n), c = rows_at(p->c, p->type_c, p->m, p->n),
-         b = rows_at(p->b, p->type, p->k, p->n), sums = rows_at(p->sums, F32, 1, p->n);
+    view y = rows_at(p->positive, p->type_c, p->m, p->n), c = rows_at(p->c, p->type_c, p->m, p->n);
     err e = {{0}};
     call back = {.op = OP_RELU_BACK, .n_in = 2, .n_out = 1, .in = {y, c}, .out = {c}};
-    call sum = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {b}, .out = {sums}};
-    return (p->positive && cuda_RELU_BACK(&back, &e)) || (p->sums && cuda_COLUMN_SUM(&sum, &e)) ? -1 : 0;
+    int bad = p->positive && cuda_RELU_BACK(&back, &e);
+    for (int64_t i = 0; i < p->batch && p->sums && !bad; i++) {
+        view b = rows_at(moved(p->b, i * p->step_b, p->type), p->type, p->k, p->n),
+             sums = rows_at(p->sums + i * p->step_sums, F32, 1, p->n);
+        bad = sum_columns(&b, &sums, &e);
+    }
+    return bad ? -1 : 0;
 }
 
 /* Does a product ask for more than the product? The library may do with it what it cannot do with the rest. */
@@ -161,11 +175,6 @@ static int multiply(const product *p)
     return rc;
 }
 
-static const void *moved(const void *p, int64_t elements, dtype type)
-{
-    return (const char *)p + (size_t)elements * dtype_size(type);
-}
-
 int gpu_product(const product *p)
 {
     if (!p->m || !p->n || !p->batch) return gpu_launched();
@@ -175,6 +184,7 @@ int gpu_product(const product *p)
         q.a = moved(p->a, done * p->step_a, p->type);
         q.b = moved(p->b, done * p->step_b, p->type);
         q.c = (void *)(uintptr_t)moved(p->c, done * p->step_c, p->type_c);
+        q.sums = p->sums ? p->sums + done * p->step_sums : NULL;
         if (multiply(&q)) return -1;
     }
     return 0;
@@ -303,13 +313,20 @@ int cuda_LINEAR_DW(const call *k, err *e)
                  .row_b = b->dim[3],
                  .row_c = b->dim[3],
                  .turn_a = 1,
-                 .batch = 1,
+                 .batch = k->batch > 1 ? k->batch : 1,
+                 .step_c = k->stride[2] / (int64_t)sizeof(float),
                  .type = x->type,
                  .type_c = F32,
-                 .alpha = 1};
+                 .alpha = 1,
+                 .step_sums = k->stride[3] / (int64_t)sizeof(float)};
+    int64_t step_x = k->stride[0] / (int64_t)dtype_size(x->type), step_dy = k->stride[1] / (int64_t)dtype_size(x->type);
+    p.step_a = a == x ? step_x : step_dy, p.step_b = b == x ? step_x : step_dy;
     bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */
-    if (own && cuda_COLUMN_SUM(&(call){.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*dy}, .out = {*sums}}, e))
-        return -1;
+    for (int64_t i = 0; i < p.batch && own; i++) {
+        view from = *dy, to = *sums;
+        from.data = (char *)dy->data + i * k->stride[1], to.data = (char *)sums->data + i * k->stride[3];
+        if (sum_columns(&from, &to, e)) return -1;
+    }
     if (!own) p.sums = sums->data;
     return launched(gpu_product(&p), e);
 }

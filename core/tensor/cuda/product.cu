@@ -23,6 +23,7 @@ struct own_call {
     const void *bias, *positive;
     bool relu;
     float *sums;
+    int64_t step_sums;
 };
 
 /* N neighbours (16 bytes) of line `line` from depth `depth` on, or of depth `depth` from line `line` on; zeros
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(F32_THREADS) product_f32(own_call q)
         if (sums)
             for (int d = 0; d < F32_DEPTH; d++) over_k += bs[d][t];
     }
-    if (sums && column + t < q.b.lines) q.sums[column + t] = over_k;
+    if (sums && column + t < q.b.lines) q.sums[blockIdx.z * q.step_sums + column + t] = over_k;
     UNROLL for (int i = 0; i < 4; i++) UNROLL for (int j = 0; j < 4; j++)
         finish<float>(q, row + 4 * y + i, column + 4 * x + j, sum[i][j]);
 }
@@ -180,7 +181,7 @@ template <class O> __global__ void __launch_bounds__(BF16_THREADS) product_bf16(
                 over_k += __uint_as_float(two << 16) + __uint_as_float(two & 0xffff0000u);
             }
     }
-    if (sums && column + threadIdx.x < q.b.lines) q.sums[column + threadIdx.x] = over_k;
+    if (sums && column + threadIdx.x < q.b.lines) q.sums[blockIdx.z * q.step_sums + column + threadIdx.x] = over_k;
     UNROLL for (int i = 0; i < 2; i++) UNROLL for (int j = 0; j < 4; j++) UNROLL for (int e = 0; e < 4; e++)
         finish<O>(q, row + top + 16 * i + g + 8 * (e / 2), column + left + 8 * j + 2 * t + e % 2, sum[i][j][e]);
 }
@@ -213,7 +214,8 @@ extern "C" int gpu_own_product(const product *p)
                   p->bias,
                   p->positive,
                   p->relu != 0,
-                  p->sums};
+                  p->sums,
+                  p->step_sums};
     dim3 grid((unsigned)rows, (unsigned)columns, (unsigned)p->batch);
     if (p->type == F32) return LAUNCH(product_f32, grid, F32_THREADS, 0, q);
     return p->type_c == F32 ? LAUNCH(product_bf16<float>, grid, BF16_THREADS, 0, q)

@@ -30,7 +30,8 @@ typedef struct {
     const void *bias; /* [n] of type_c, or NULL */
     int relu;
     const void *positive; /* [m,n] of type_c, with c's row stride, or NULL: c is 0 where this is not > 0 */
-    float *sums;          /* [n], or NULL: sums of b over k, for a batch of 1; b is not stored [n,k] */
+    float *sums;          /* [n], or NULL: sums of b over k; b is not stored [n,k] */
+    int64_t step_sums;    /* from one of the batch to the next */
     /* for cuBLASLt only, or NULL: m lines of RELU_BITS(n) bits, written with relu, read instead of `positive` */
     void *bits;
     int exact; /* a row's bits in c must not depend on m or batch */

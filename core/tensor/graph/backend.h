@@ -49,6 +49,7 @@ typedef struct { /* one kernel call, as a backend sees it */
     struct params *params;
     const ab_op *call;
     const void *call_attr;
+    int64_t batch, stride[4]; /* LINEAR_DW: > 1: so many at once; bytes to the next one's x, dy, dw, db */
 } call;
 typedef int (*kernel)(const call *k, err *e);
 typedef struct {
@@ -76,6 +77,7 @@ struct backend {
     const char *name;             /* "cpu" */
     kernel kernels[OP_COUNT];     /* NULL: not implemented (refused by tape_plan) */
     bool takes_tables;            /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
+    bool joins_gradients;         /* LINEAR_DW takes a batch: tapes plan for it (together.h) */
     bool takes_weights;           /* ATTEND_PROGRAM has each weights_kind, sinks, any width */
     void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
     void (*release)(void *p);

@@ -32,11 +32,23 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k)
     k->params = c->params;
     k->call = v->call;
     k->call_attr = v->call_attr;
+    k->batch = 1;
+    if (!v->joint || v->waits) return;
+    const joint_group *t = &c->joints[v->joint - 1];
+    k->batch = t->n;
+    memcpy(k->stride, t->stride, sizeof k->stride);
 }
 
 bool profile_is_on(void) { return profiling; }
 
-bool tape_is_call(const node *v) { return v->live && v->op > OP_PART && v->op != OP_RESHAPE; }
+bool tape_is_call(const node *v) { return v->live && v->op > OP_PART && v->op != OP_RESHAPE && !v->waits; }
+
+int32_t tape_written_by(const ab_ctx *c, int32_t i)
+{
+    if (c->v[i].op == OP_PART) i = c->v[i].i.PART.of;
+    const joint_group *t = c->v[i].waits ? &c->joints[c->v[i].joint - 1] : NULL;
+    return t ? t->member[t->n - 1] : i;
+}
 
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void))
 {
@@ -48,8 +60,8 @@ int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void)
     if (profiling) {
         if (wait) wait();
         profile[k.op].seconds += ticks() - start;
-        profile[k.op].flops += call_flops(&k, c->backend);
-        profile[k.op].bytes += call_bytes(&k);
+        profile[k.op].flops += (double)k.batch * call_flops(&k, c->backend);
+        profile[k.op].bytes += (double)k.batch * call_bytes(&k);
         profile[k.op].calls++;
     }
     return 0;

@@ -5,7 +5,7 @@
  * first input; LINEAR_DX, EMBED_TOKENS_BACK and CE share it with the value they add to or overwrite. Parameters'
  * gradients have fixed places in params->grad. Inputs, states and kept results live to the end.
  */
-#include "tensor/graph/tape.h"
+#include "tensor/graph/together.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +48,11 @@ static int32_t forced_source(const ab_ctx *c, int32_t i)
     bool over_logits = of->op == OP_CE && v->op == OP_PART && v->a.PART.output == OUTPUT(CE, d_logits) && node_count(v);
     return over_logits ? of->i.CE.logits : 0;
 }
+int32_t plan_storage(const ab_ctx *c, int32_t i)
+{
+    for (int32_t from = i; from; from = forced_source(c, i)) i = from;
+    return i;
+}
 static void find_last_readers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->n; i++) {
@@ -74,7 +79,7 @@ static void find_last_readers(ab_ctx *c)
     }
 }
 
-static int32_t root_of(const ab_ctx *c, int32_t i)
+int32_t plan_root(const ab_ctx *c, int32_t i)
 {
     while (c->v[i].alias != i) i = c->v[i].alias;
     return i;
@@ -87,13 +92,13 @@ static void share_storage(ab_ctx *c)
         if (!v->live) continue;
         int32_t from = forced_source(c, i);
         if (!from && op_in_place[v->op]) {
-            int32_t r = root_of(c, v->in[0]);
+            int32_t r = plan_root(c, v->in[0]);
             const node *u = &c->v[r];
             bool dies = u->last == i && has_storage(u) && u->op != OP_INPUT && !u->data;
             if (dies && u->phase == v->phase && bytes_of(u) == bytes_of(v) && node_count(u) == node_count(v)) from = r;
         }
         if (!from) continue;
-        int32_t r = root_of(c, from);
+        int32_t r = plan_root(c, from);
         v->alias = r;
         if (c->v[r].last < v->last) c->v[r].last = v->last;
     }
@@ -107,7 +112,7 @@ static void place_gradients(ab_ctx *c)
     for (int32_t i = 1; i < c->forward_n && c->grad; i++) {
         node *p = &c->v[i];
         if (p->op != OP_PARAM || !c->grad[i] || !s->grad) continue;
-        node *g = &c->v[root_of(c, c->grad[i])];
+        node *g = &c->v[plan_root(c, c->grad[i])];
         g->data = (char *)s->grad + s->p[p->param].at * dtype_size(s->type);
     }
 }
@@ -198,6 +203,19 @@ static bool there_before(const ab_ctx *c, int32_t i)
     return v->op == OP_INPUT || (v->phase < PHASE_STEP && v->last == c->n);
 }
 
+/* A value's room: its own, or its slab's, which the first value of the slab takes and the last reader gives back. */
+static slab *slab_of(const ab_ctx *c, const node *v) { return v->slab ? &c->slabs[v->slab - 1] : NULL; }
+static size_t room_of(const ab_ctx *c, const node *v) { return bytes_of(v) * (size_t)(v->slab ? slab_of(c, v)->n : 1); }
+static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: it was there */
+{
+    bool first = !all || !all->taken;
+    size_t at = first ? take(s, room) : all->at;
+    v->offset = all ? at + (size_t)v->place * bytes_of(v) : at;
+    if (all) all->taken = true, all->at = at;
+    return first;
+}
+bool plan_may_place(const ab_ctx *c, int32_t i) { return in_arena(c, i) && !there_before(c, i); }
+
 static void place_values(ab_ctx *c)
 {
     holes s = {0};
@@ -206,13 +224,18 @@ static void place_values(ab_ctx *c)
         for (int32_t i = 1; i < c->n; i++) {
             node *v = &c->v[i];
             if (in_arena(c, i) && there_before(c, i) == (pass == 0)) {
-                v->offset = take(&s, bytes_of(v));
+                slab *all = slab_of(c, v);
                 c->naive_size += bytes_of(v);
-                next[i] = dying[v->last];
-                dying[v->last] = i;
+                if (take_room(&s, all, v, room_of(c, v))) {
+                    int32_t last = all ? all->last : v->last;
+                    next[i] = dying[last];
+                    dying[last] = i;
+                }
             }
-            if (pass == 1)
-                for (int32_t k = dying[i]; k; k = next[k]) give_back(&s, c->v[k].offset, bytes_of(&c->v[k]));
+            for (int32_t k = pass ? dying[i] : 0; k; k = next[k]) {
+                const slab *all = slab_of(c, &c->v[k]);
+                give_back(&s, all ? all->at : c->v[k].offset, room_of(c, &c->v[k]));
+            }
         }
     c->buffer_size = s.top;
     free(s.h);
@@ -263,9 +286,11 @@ int tape_measure(ab_ctx *c)
     own_gradients(c);
     mark_live(c);
     find_last_readers(c);
+    together_find(c);
     share_storage(c);
     for (int32_t i = 1; i < c->forward_n && c->grad; i++)
-        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[root_of(c, c->grad[i])].data = &elsewhere;
+        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[plan_root(c, c->grad[i])].data = &elsewhere;
+    together_reserve(c);
     place_values(c);
     return 0;
 }
@@ -279,6 +304,7 @@ int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_
         if (c->v[i].live && c->v[i].op > OP_PART && c->v[i].op != OP_RESHAPE && !c->backend->kernels[c->v[i].op])
             return fail(&c->error, "the %s backend has no kernel for %s", c->backend->name, op_names[c->v[i].op]);
     find_last_readers(c);
+    together_find(c);
     for (int32_t i = 1; i < c->n; i++) {
         node *v = &c->v[i];
         if (v->op == OP_PARAM && c->params->value)
@@ -290,12 +316,14 @@ int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_
     place_constants(c);
     share_storage(c);
     place_gradients(c);
+    together_reserve(c);
     place_values(c);
     c->buffer = arena_for(c);
     for (int32_t i = 1; i < c->n; i++)
         if (in_arena(c, i)) c->v[i].data = c->buffer + c->v[i].offset;
     for (int32_t i = 1; i < c->n; i++)
-        if (c->v[i].live && node_count(&c->v[i])) c->v[i].data = c->v[root_of(c, i)].data;
+        if (c->v[i].live && node_count(&c->v[i])) c->v[i].data = c->v[plan_root(c, i)].data;
+    together_settle(c);
     c->planned = true;
     return 0;
 }

@@ -61,6 +61,8 @@ void tape_free(ab_ctx *c)
     if (c->consts) c->backend->release(c->consts);
     if (c->buffer && !c->shared) c->backend->release(c->buffer);
     arena_free(&c->memory);
+    free(c->joints);
+    free(c->slabs);
     free(c->grad);
     free(c->v);
     free(c);

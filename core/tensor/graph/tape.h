@@ -21,24 +21,42 @@ typedef struct {
     bool needs; /* depends on a parameter or on an input that needs a gradient */
     bool live;  /* it is read or a result */
     bool exact; /* LINEAR must not cast it to the type of rows */
+    bool waits; /* runs with a later member of its group (together.h) */
     union {     /* ids of its inputs' nodes, by number and by name; 0: absent */
         int32_t in[MAX_IN];
         op_ids i;
     };
     int64_t dim[4];
     attr a;
-    int32_t param;     /* index in params for PARAM, -1 otherwise */
-    int32_t alias;     /* the node whose storage it shares, or its own id */
-    int32_t last;      /* last node that reads the storage; the tape's n: kept to the end */
-    void *data;        /* address, after planning */
-    size_t offset;     /* offset in the arena [bytes]; SIZE_MAX: not in the arena */
-    const char *name;  /* INPUT, STATE, named results; NULL otherwise */
-    const char *scope; /* part of the model in which it was traced or differentiated: "dec.0.self"; "" outside */
-    const char *file;  /* of the plugin's call that made it; NULL: the host */
+    int32_t param;       /* index in params for PARAM, -1 otherwise */
+    int32_t alias;       /* the node whose storage it shares, or its own id */
+    int32_t last;        /* last node that reads the storage; the tape's n: kept to the end */
+    void *data;          /* address, after planning */
+    size_t offset;       /* offset in the arena [bytes]; SIZE_MAX: not in the arena */
+    int32_t joint;       /* 1 + its group in ctx.joints, 0: none */
+    int32_t slab, place; /* 1 + its slab in ctx.slabs, 0: none; its place there */
+    const char *name;    /* INPUT, STATE, named results; NULL otherwise */
+    const char *scope;   /* part of the model in which it was traced or differentiated: "dec.0.self"; "" outside */
+    const char *file;    /* of the plugin's call that made it; NULL: the host */
     int line;
     const ab_op *call;
     const void *call_attr; /* CALL; ATTEND_PROGRAM and the like: its score_program */
 } node;
+
+/* LINEAR_DW nodes that run as a batch in the place of the last one (together.h). stride: bytes from the last one's x, dy,
+ * dw, db to those of the one before, and so on. */
+enum { TOGETHER_MOST = 8 };
+typedef struct {
+    int n; /* 0: dissolved */
+    int32_t member[TOGETHER_MOST];
+    int64_t stride[4];
+} joint_group;
+typedef struct { /* values of equal size, side by side in the arena */
+    int n;
+    int32_t last; /* node until which all are kept */
+    bool taken;
+    size_t at; /* in the arena */
+} slab;
 
 /* One arena shared by tapes that run one at a time; grows to the largest. Call workspace_free before the backend
  * closes. */
@@ -134,6 +152,9 @@ struct ab_ctx {
     void *device;        /* the backend's data for this tape (backend.drop_graph) */
     char *buffer;
     size_t buffer_size, naive_size; /* arena of values [bytes]; its size without reuse */
+    joint_group *joints;            /* [n_joints] */
+    slab *slabs;                    /* [n_slabs] */
+    size_t n_joints, joints_cap, n_slabs, slabs_cap;
     bool planned;
 };
 
@@ -280,7 +301,8 @@ int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);
 int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->from .. PHASE_STEP in order */
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only);
 void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* node i as a kernel call */
-bool tape_is_call(const node *v);                                          /* does this node call a kernel? */
+bool tape_is_call(const node *v);                    /* does this node call a kernel, in its own place? */
+int32_t tape_written_by(const ab_ctx *c, int32_t i); /* the node whose turn writes node i's value */
 /* Runs a planned tape on the CPU again, with the inputs it has, up to the first operation whose result has NaN or
  * +infinity. True and a sentence that names it, its place and the plugin's line; false: none, or not on the CPU. */
 bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n);
