@@ -134,8 +134,8 @@ static void test_exact(void)
     problem_free(&q);
 }
 
-/* max(0, x W + b), the gradient below it and, for each half of the rows, that of W with the sums over rows: by the library at once, or with kernels
- * behind its plain products where it takes no more; the same numbers. */
+/* max(0, x W + b), the gradient below it and, for each half of the rows, that of W with the sums over rows: by the
+ * library at once, or with kernels behind its plain products where it takes no more; the same numbers. */
 static void run_at_once(const char *what, int expected, view found[3], const view in[5])
 {
     int64_t rows = in[0].dim[2], k = in[0].dim[3], n = in[1].dim[3];

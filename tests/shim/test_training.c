@@ -291,8 +291,8 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     model_free(&m);
 }
 
-/* Gradients of several layers' weights as one batch of products: the same bits as one by one; more products at once, the
- * fewer there are. Without dropout a residual's gradient is written over, so that those that read it stay alone. */
+/* Gradients of several layers' weights as one batch of products: fewer of them, the same bits as one by one. Without
+ * dropout a residual's gradient is written over, so that those that read it stay alone. */
 static void check_joined(const char *dropout, const backend *device)
 {
     backend apart_too = *device;

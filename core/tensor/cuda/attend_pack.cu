@@ -1,15 +1,13 @@
 /* attend_pack.cu - attention on bf16 rows that 16-byte loads cannot take (heads of odd widths, columns at odd
  * addresses): by way of copies in which every head is padded with zeros to a multiple of 8 columns. */
 #include "tensor/cuda/score.h"
-#include "tensor/cuda/gpu.h"
-
-enum { THREADS = 256 };
+#include "tensor/cuda/threads.h"
 
 /* `write` columns of each head of `to`, `to_step` columns apart: those of `from`, zeros from `width` on. */
 __global__ void copy_heads(gpu_columns to, int to_step, int write, gpu_columns from, int from_step, int width,
                            int heads, int64_t n)
 {
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
         int column = (int)(i % write), head = (int)(i / write % heads);
         int64_t row = i / write / heads;
         ((bf16 *)to.at)[row * to.stride + head * to_step + column] =
@@ -20,10 +18,9 @@ __global__ void copy_heads(gpu_columns to, int to_step, int write, gpu_columns f
 static int copy(gpu_columns to, int to_step, int write, gpu_columns from, int from_step, int width, int heads,
                 int64_t rows)
 {
-    int64_t n = rows * heads * write, blocks = (n + THREADS - 1) / THREADS, most = 16 * (int64_t)gpu_multiprocessors();
+    int64_t n = rows * heads * write;
     if (!n) return gpu_launched();
-    return LAUNCH(copy_heads, dim3((unsigned)(blocks < most ? blocks : most)), dim3(THREADS), 0, to, to_step, write,
-                  from, from_step, width, heads, n);
+    return LAUNCH(copy_heads, blocks_for(n), THREADS, 0, to, to_step, write, from, from_step, width, heads, n);
 }
 
 extern "C" int gpu_attend_packed(const gpu_attention *a, int backward, const gpu_score *f)

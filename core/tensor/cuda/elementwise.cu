@@ -1,4 +1,4 @@
-/* elementwise.cu - ADD to WHERE and RELU_BACK with broadcasting, BROADCAST_TO, CAST, ASSIGN, STATE_WRITE, DROPOUT.
+/* elementwise.cu - ADD to WHERE and RELU_BACK with broadcasting, BROADCAST_TO, CAST, ASSIGN, STATE_WRITE.
  *
  * All are bound by memory: a thread moves 16 bytes at a time where the last axis and the addresses allow it.
  */
@@ -9,16 +9,11 @@
 
 namespace
 {
-/* V numbers that lie side by side. */
-template <class T, int V> struct alignas(sizeof(T) * V) pack {
-    T v[V];
-};
-
 /* V numbers at p, or one V times when `step` is 0. */
 template <class T, int V> __device__ __forceinline__ void read(const T *p, int64_t step, float out[V])
 {
     if (V > 1 && step) {
-        pack<T, V> x = *(const pack<T, V> *)p;
+        lanes<T, V> x = *(const lanes<T, V> *)p;
         UNROLL for (int j = 0; j < V; j++) out[j] = load(&x.v[j]);
         return;
     }
@@ -27,9 +22,9 @@ template <class T, int V> __device__ __forceinline__ void read(const T *p, int64
 }
 template <class T, int V> __device__ __forceinline__ void write(T *p, const float v[V])
 {
-    pack<T, V> x;
+    lanes<T, V> x;
     UNROLL for (int j = 0; j < V; j++) store(&x.v[j], v[j]);
-    *(pack<T, V> *)p = x;
+    *(lanes<T, V> *)p = x;
 }
 
 /* y = what(x[0], x[1], x[2]) with broadcasting, `what` an operation of op.h. y is contiguous with axes `dim`;
@@ -156,30 +151,7 @@ int run_elementwise(const elements &e, dtype type, int64_t n)
     return type == BF16 ? run<bf16, 8>(e, n) : run<float, 4>(e, n);
 }
 
-/* Joins adjacent axes that are contiguous in every input. */
-void join_axes(elements *g)
-{
-    elements j = *g;
-    int at = 4;
-    for (int a = 3; a >= 0; a--) {
-        if (g->dim[a] == 1) continue;
-        bool goes_on = at < 4;
-        for (int i = 0; i < g->n_in && goes_on; i++) goes_on = g->step[i][a] == j.step[i][at] * j.dim[at];
-        if (goes_on) {
-            j.dim[at] *= g->dim[a];
-            continue;
-        }
-        j.dim[--at] = g->dim[a];
-        for (int i = 0; i < g->n_in; i++) j.step[i][at] = g->step[i][a];
-    }
-    while (--at >= 0) {
-        j.dim[at] = 1;
-        for (int i = 0; i < g->n_in; i++) j.step[i][at] = 0;
-    }
-    *g = j;
-}
-
-/* ---- CAST, DROPOUT: eight at a time ---- */
+/* ---- CAST: eight at a time ---- */
 
 template <bool VECTOR, class To, class From> __global__ void cast(To *y, const From *x, int64_t n)
 {
@@ -201,36 +173,6 @@ template <class To, class From> int run_cast(void *y, const void *x, int64_t n)
                            : LAUNCH((cast<false, To, From>), grid, THREADS, 0, (To *)y, (const From *)x, n);
 }
 
-template <bool VECTOR, class T>
-__global__ void dropout(T *y, const T *x, int64_t n, unsigned place, unsigned least, float scale,
-                        const gpu_counter *counter)
-{
-    philox_key key = key_of(counter, place);
-    for (int64_t i = 8 * my_thread(); i < n; i += 8 * all_threads()) {
-        bool whole = VECTOR && i + 8 <= n;
-        float v[8];
-        if (whole)
-            load8(x + i, v);
-        else
-            get8<false>(x + i, n - i, v);
-        unsigned keep = keep_words((uint64_t)i / 8, key, least);
-        UNROLL for (int j = 0; j < 8; j++) v[j] = keep >> j & 1 ? v[j] * scale : 0.f;
-        if (whole)
-            store8_device(y + i, v);
-        else
-            put8<false>(y + i, n - i, v);
-    }
-}
-template <class T> int run_dropout(const view *y, const view *x, gpu_dropping d)
-{
-    int64_t n = count_of(y);
-    dim3 grid = blocks_for((n + 7) / 8);
-    T *to = (T *)y->data;
-    const T *from = (const T *)x->data;
-    return aligned16(to, from)
-               ? LAUNCH((dropout<true, T>), grid, THREADS, 0, to, from, n, d.place, d.least, d.scale, gpu_counters())
-               : LAUNCH((dropout<false, T>), grid, THREADS, 0, to, from, n, d.place, d.least, d.scale, gpu_counters());
-}
 } // namespace
 
 static int elementwise(const call *k, err *e)
@@ -249,7 +191,7 @@ static int elementwise(const call *k, err *e)
         strides_of(&k->in[i], g.step[i]);
     }
     if (!count_of(y)) return launched(gpu_launched(), e);
-    join_axes(&g);
+    join_axes(g.dim, g.step, g.n_in);
     return launched(run_elementwise(g, y->type, count_of(y)), e);
 }
 #define ELEMENTWISE(NAME)                                                                                              \
@@ -298,13 +240,3 @@ static int copy(const call *k, const view *to, const view *from, err *e)
 int cuda_CAST(const call *k, err *e) { return copy(k, &k->o.CAST.y, &k->i.CAST.x, e); }
 int cuda_ASSIGN(const call *k, err *e) { return copy(k, &k->i.ASSIGN.to, &k->i.ASSIGN.value, e); }
 int cuda_STATE_WRITE(const call *k, err *e) { return copy(k, &k->i.STATE_WRITE.state, &k->i.STATE_WRITE.value, e); }
-
-int cuda_DROPOUT(const call *k, err *e)
-{
-    const view *x = &k->i.DROPOUT.x, *y = &k->o.DROPOUT.y;
-    gpu_dropping d = dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place);
-    if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
-    if (!d.least) return copy(k, y, x, e);
-    if (!count_of(y)) return launched(gpu_launched(), e);
-    return launched(y->type == BF16 ? run_dropout<bf16>(y, x, d) : run_dropout<float>(y, x, d), e);
-}

@@ -28,7 +28,6 @@ __device__ __forceinline__ void take_row(const float *table, int64_t rows, int64
 template <class T, bool VECTOR>
 __global__ void __launch_bounds__(256) embed_tokens(embed_call e, int64_t eights, const gpu_counter *counter)
 {
-    philox_key key = key_of(counter, e.drop.place);
     for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < e.rows * eights; i += (int64_t)gridDim.x * 256) {
         int64_t row = i / eights, column = 8 * (i % eights), n = e.width - column;
         float v[8], p[8];
@@ -38,10 +37,7 @@ __global__ void __launch_bounds__(256) embed_tokens(embed_call e, int64_t eights
             take_row<VECTOR>(e.positions, e.n, e.width, e.place[row], column, p);
             UNROLL for (int j = 0; j < 8; j++) v[j] += p[j];
         }
-        if (e.drop.least) {
-            unsigned keep = keep8((uint64_t)(row * e.width + column), key, e.drop.least);
-            UNROLL for (int j = 0; j < 8; j++) v[j] = keep >> j & 1 ? v[j] * e.drop.scale : 0.f;
-        }
+        drop8(v, (uint64_t)(row * e.width + column), e.drop, counter);
         put8<VECTOR>((T *)e.y + row * e.width + column, n, v);
     }
 }

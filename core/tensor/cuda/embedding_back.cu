@@ -95,22 +95,6 @@ __global__ void put(const int32_t *key, const int32_t *order, bool raw, int64_t 
         }
     }
 }
-/* start[v]: how many keys are less than v. */
-__global__ void find_starts(const int32_t *key, int64_t T, int32_t *start, int64_t n)
-{
-    for (int64_t v = my_thread(); v < n; v += all_threads()) {
-        int64_t low = 0, high = T;
-        while (low < high) {
-            int64_t middle = (low + high) / 2;
-            if (key[middle] < v)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        start[v] = (int32_t)low;
-    }
-}
-
 /* ---- sums of rows of one id ----
  *
  * A block sums a chunk of the sorted positions. An id all of whose positions are in one chunk is done with it; of the
@@ -213,10 +197,10 @@ template <class T, int V> int sum_runs(const runs &r)
 
 extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out)
 {
-    int64_t tiles = (T + TILE - 1) / TILE, all = 4 * T + BYTES * tiles + n_table + 1;
+    int64_t tiles = (T + TILE - 1) / TILE, all = 4 * T + BYTES * tiles;
     if (T >= (int64_t)1 << 31 || n_table >= ((int64_t)1 << 31) - 1)
         return gpu_refuse("more than 2147483646 ids or table rows");
-    int32_t *start = (int32_t *)gpu_scratch(SCRATCH_IDS, (size_t)all * sizeof(int32_t)), *counts = start + n_table + 1;
+    int32_t *counts = (int32_t *)gpu_scratch(SCRATCH_IDS, (size_t)all * sizeof(int32_t));
     int32_t *key[2] = {counts + BYTES * tiles, counts + BYTES * tiles + T}, *order[2] = {key[1] + T, key[1] + 2 * T};
     const int32_t *from_key = ids, *from_order = nullptr;
     int now = 0;
@@ -229,8 +213,8 @@ extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gp
             return -1;
         from_key = key[now], from_order = order[now];
     }
-    out->order = from_order, out->start = start, out->key = from_key;
-    return LAUNCH(find_starts, blocks_for(n_table + 1), THREADS, 0, from_key, T, start, n_table + 1);
+    out->order = from_order, out->key = from_key;
+    return gpu_launched();
 }
 
 /* table[v] = (onto ? table[v] : 0) + by * sum of the rows i of dy with ids[i] == v, in a fixed order; ids out of range
@@ -243,7 +227,7 @@ static int sum_rows_by_id(const view *table, bool onto, const view *dy, const vi
     if (!onto) gpu_zero(y, bytes_of(table));
     if (T <= 0) return gpu_launched();
     const int32_t *given = sorted ? (const int32_t *)sorted->data : nullptr;
-    gpu_order o = {given, nullptr, given ? given + T : nullptr};
+    gpu_order o = {given, given ? given + T : nullptr};
     if (!given && gpu_rows_by_id((const int32_t *)ids->data, T, n_table, &o)) return -1;
     float *part = (float *)gpu_scratch(SCRATCH_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
     runs r = {y, part, dy->data, o.order, o.key, T, n_table, d, (float)by, onto};

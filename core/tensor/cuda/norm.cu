@@ -1,4 +1,5 @@
-/* norm.cu - NORM (layer normalisation of a residual sum with its dropout), NORM_BACK, DROPOUT_ADD and COLUMN_SUM.
+/* norm.cu - NORM (layer normalisation of a residual sum with its dropout), NORM_BACK, DROPOUT, DROPOUT_ADD
+ * and COLUMN_SUM.
  *
  * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. WHOLE:
  * rows have exactly 256 PER columns, and none is compared with the width. Wider rows take a block each and are read
@@ -22,13 +23,6 @@ template <class T> struct norm_call {
     gpu_dropping drop;
     const gpu_counter *counter;
 };
-
-__device__ __forceinline__ void drop8(float v[8], uint64_t first, gpu_dropping d, const gpu_counter *c)
-{
-    if (!d.least) return;
-    unsigned keep = keep8(first, key_of(c, d.place), d.least);
-    UNROLL for (int j = 0; j < 8; j++) v[j] = keep >> j & 1 ? v[j] * d.scale : 0.f;
-}
 
 /* ---- forward ---- */
 
@@ -273,22 +267,25 @@ template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 
     }
 }
 
-/* ---- DROPOUT_ADD ---- */
+/* ---- DROPOUT, DROPOUT_ADD: without and with x ---- */
 
 template <class T, bool VECTOR> __global__ void __launch_bounds__(256) dropout_add(int64_t n, norm_call<T> a)
 {
     int64_t step = 8 * (int64_t)gridDim.x * 256;
     for (int64_t at = 8 * ((int64_t)blockIdx.x * 256 + threadIdx.x); at < n; at += step) {
+        bool whole = VECTOR && at + 8 <= n;
         float v[8], t[8];
-        if (VECTOR && at + 8 <= n) {
-            load8(a.x + at, v), load8(a.s + at, t);
-        } else {
-            get8<false>(a.x + at, n - at, v);
+        if (whole)
+            load8(a.s + at, t);
+        else
             get8<false>(a.s + at, n - at, t);
-        }
         drop8(t, (uint64_t)at, a.drop, a.counter);
-        UNROLL for (int j = 0; j < 8; j++) v[j] += t[j];
-        if (VECTOR && at + 8 <= n)
+        if (a.x && whole)
+            load8(a.x + at, v);
+        else if (a.x)
+            get8<false>(a.x + at, n - at, v);
+        UNROLL for (int j = 0; j < 8; j++) v[j] = a.x ? v[j] + t[j] : t[j];
+        if (whole)
             store8_device(a.y + at, v);
         else
             put8<false>(a.y + at, n - at, v);
@@ -439,23 +436,30 @@ int cuda_NORM_BACK(const call *k, err *e)
     return launched(gpu_launched(), e);
 }
 
-template <class T> static int dropout_add_typed(const call *k)
+/* x: NULL in DROPOUT. */
+template <class T> static int dropout_typed(const call *k, const view *x, const view *dropped)
 {
-    const view *x = &k->i.DROPOUT_ADD.x;
-    int64_t n = count_of(x);
-    norm_call<T> a = norm_call_of<T>(x->data, 0, 0, dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place));
-    a.s = (const T *)k->i.DROPOUT_ADD.s.data, a.y = (T *)k->o.DROPOUT_ADD.y.data;
+    int64_t n = count_of(dropped);
+    norm_call<T> a = norm_call_of<T>(x ? x->data : nullptr, 0, 0, dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place));
+    a.s = (const T *)dropped->data, a.y = (T *)k->out[0].data;
     dim3 grid((unsigned)least_of(up(n, 8 * 256), 8 * (int64_t)gpu_multiprocessors()));
     return aligned16(a.x, a.s, a.y) ? LAUNCH((dropout_add<T, true>), grid, 256, 0, n, a)
                                     : LAUNCH((dropout_add<T, false>), grid, 256, 0, n, a);
 }
 
+int cuda_DROPOUT(const call *k, err *e)
+{
+    const view *x = &k->i.DROPOUT.x, *y = &k->o.DROPOUT.y;
+    if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
+    if (!dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place).least) return cuda_CAST(k, e); /* a copy, if that */
+    return launched(count_of(y) ? BY_TYPE(x->type, dropout_typed, k, nullptr, x) : gpu_launched(), e);
+}
+
 int cuda_DROPOUT_ADD(const call *k, err *e)
 {
-    const view *x = &k->i.DROPOUT_ADD.x;
-    if (want_rows("dropadd", x, e) || want_type("dropadd: the sublayer's result", &k->i.DROPOUT_ADD.s, x->type, e))
-        return -1;
-    return launched(count_of(x) ? BY_TYPE(x->type, dropout_add_typed, k) : gpu_launched(), e);
+    const view *x = &k->i.DROPOUT_ADD.x, *s = &k->i.DROPOUT_ADD.s;
+    if (want_rows("dropadd", x, e) || want_type("dropadd: the sublayer's result", s, x->type, e)) return -1;
+    return launched(count_of(x) ? BY_TYPE(x->type, dropout_typed, k, x, s) : gpu_launched(), e);
 }
 
 template <class T> static int column_sum_typed(const view *x, float *y)

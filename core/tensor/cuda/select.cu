@@ -10,6 +10,7 @@
  */
 #include "tensor/cuda/select.h"
 #include "tensor/cuda/parts.h"
+#include "tensor/cuda/vec8.h"
 
 enum { THREADS = 512, FEW_THREADS = 128 };
 
@@ -33,19 +34,6 @@ __device__ __forceinline__ uint64_t warp_best(uint64_t x)
         x = y > x ? y : x;
     }
     return x;
-}
-
-template <int N> struct __align__(N * 4) piece_f32 { float x[N]; };
-template <int N> struct __align__(N * 2) piece_bf16 { bf16 x[N]; };
-template <int N> __device__ __forceinline__ void take_piece(const float *p, float (&x)[N])
-{
-    piece_f32<N> t = *(const piece_f32<N> *)p;
-    UNROLL for (int i = 0; i < N; i++) x[i] = t.x[i];
-}
-template <int N> __device__ __forceinline__ void take_piece(const bf16 *p, float (&x)[N])
-{
-    piece_bf16<N> t = *(const piece_bf16<N> *)p;
-    UNROLL for (int i = 0; i < N; i++) x[i] = to_float(t.x[i]);
 }
 
 struct choosing {         /* a row */
@@ -86,7 +74,8 @@ __device__ __forceinline__ void select_row(const T *x, const choosing &c, int k,
     uint64_t mine = 0;
     for (int at = (int)threadIdx.x * N; at < c.v; at += (int)blockDim.x * N) {
         float y[N], high = top, part = 0;
-        take_piece<N>(x + at, y);
+        lanes<T, N> piece = *(const lanes<T, N> *)(x + at);
+        UNROLL for (int i = 0; i < N; i++) y[i] = load(&piece.v[i]);
         UNROLL for (int i = 0; i < N; i++) high = fmaxf(high, y[i]);
         if (high > top) sum *= __expf(top - high), top = high;
         UNROLL for (int i = 0; i < N; i++)

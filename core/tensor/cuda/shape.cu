@@ -62,22 +62,6 @@ template <class T> __global__ void transpose(T *y, const T *x, exchange e)
         if (i0 + k < e.n[0] && j0 + lane < e.n[1]) y[(i0 + k) * e.y_step + j0 + lane] = square[lane][k];
 }
 
-/* Axes that continue each other in x become one. Returns how many remain, at the end of a. */
-int join(axes *a)
-{
-    axes j = {{1, 1, 1, 1}, {0, 0, 0, 0}};
-    int at = 4;
-    for (int i = 3; i >= 0; i--) {
-        if (a->dim[i] == 1) continue;
-        if (at < 4 && a->step[i] == j.step[at] * j.dim[at])
-            j.dim[at] *= a->dim[i];
-        else
-            at--, j.dim[at] = a->dim[i], j.step[at] = a->step[i];
-    }
-    *a = j;
-    return 4 - at;
-}
-
 int run_transpose(void *y, const void *x, const axes &a, int with, int64_t element_bytes)
 {
     int64_t y_step[4] = {a.dim[1] * a.dim[2] * a.dim[3], a.dim[2] * a.dim[3], a.dim[3], 1};
@@ -156,35 +140,18 @@ __global__ void embedding(void *to, const void *from, const int32_t *ids, int64_
 
 /* ---- HEADS, MERGE: V columns at a time ---- */
 
-template <int V, class T> __device__ __forceinline__ void move(T *to, const float *from)
+template <int V, class T, class F> __device__ __forceinline__ void move(T *to, const F *from)
 {
-    struct alignas(sizeof(T) * V) out {
-        T v[V];
-    } y;
-    struct alignas(sizeof(float) * V) in {
-        float v[V];
-    } x = *(const in *)from;
-    UNROLL for (int j = 0; j < V; j++) store(&y.v[j], x.v[j]);
-    *(out *)to = y;
-}
-template <int V> __device__ __forceinline__ void move(float *to, const bf16 *from)
-{
-    struct alignas(sizeof(float) * V) out {
-        float v[V];
-    } y;
-    struct alignas(sizeof(bf16) * V) in {
-        bf16 v[V];
-    } x = *(const in *)from;
-    UNROLL for (int j = 0; j < V; j++) y.v[j] = to_float(x.v[j]);
-    *(out *)to = y;
+    lanes<F, V> x = *(const lanes<F, V> *)from;
+    lanes<T, V> y;
+    UNROLL for (int j = 0; j < V; j++) store(&y.v[j], load(&x.v[j]));
+    *(lanes<T, V> *)to = y;
 }
 template <int V, class T> __device__ __forceinline__ void clear(T *to)
 {
-    struct alignas(sizeof(T) * V) out {
-        T v[V];
-    } y;
+    lanes<T, V> y;
     UNROLL for (int j = 0; j < V; j++) store(&y.v[j], 0.f);
-    *(out *)to = y;
+    *(lanes<T, V> *)to = y;
 }
 
 struct heads_call {
@@ -289,7 +256,7 @@ int cuda_TRANSPOSE(const call *k, err *e)
     strides_of(x, a.step);
     int64_t step = a.step[from];
     a.step[from] = a.step[to], a.step[to] = step;
-    int left = join(&a);
+    int left = join_axes(a.dim, &a.step, 1);
     if (!left || (left == 1 && a.step[3] == 1)) {
         gpu_copy(y->data, x->data, bytes_of(y));
         return launched(gpu_launched(), e);

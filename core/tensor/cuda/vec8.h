@@ -97,6 +97,14 @@ __device__ __forceinline__ unsigned keep8(uint64_t first, philox_key k, unsigned
     return bits;
 }
 
+/* Eight elements of a tensor from `first` on, dropped or scaled. */
+__device__ __forceinline__ void drop8(float v[8], uint64_t first, gpu_dropping d, const gpu_counter *c)
+{
+    if (!d.least) return;
+    unsigned keep = keep8(first, key_of(c, d.place), d.least);
+    UNROLL for (int j = 0; j < 8; j++) v[j] = keep >> j & 1 ? v[j] * d.scale : 0.f;
+}
+
 /* Are all these addresses aligned to 16 bytes (NULL counts as yes)? On the host. */
 static inline bool aligned16(const void *a, const void *b = nullptr, const void *c = nullptr, const void *d = nullptr,
                              const void *e = nullptr, const void *f = nullptr)

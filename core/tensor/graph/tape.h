@@ -43,8 +43,8 @@ typedef struct {
     const void *call_attr; /* CALL; ATTEND_PROGRAM and the like: its score_program */
 } node;
 
-/* LINEAR_DW nodes that run as a batch in the place of the last one (together.h). stride: bytes from the last one's x, dy,
- * dw, db to those of the one before, and so on. */
+/* LINEAR_DW nodes that run as a batch in the place of the last one (together.h). stride: bytes from the last one's x,
+ * dy, dw, db to those of the one before, and so on. */
 enum { TOGETHER_MOST = 8 };
 typedef struct {
     int n; /* 0: dissolved */

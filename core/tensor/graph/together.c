@@ -3,9 +3,9 @@
  *
  * A group has the LINEAR_DW nodes of one parameter in several layers ("enc.0.ffn.w1", "enc.1.ffn.w1"). All of them run
  * in the place of the last, which is the first layer's. Until then their rows and the gradients of these are kept: rows
- * of all layers are there anyway when the backward pass begins. A batch needs equal steps from layer to layer. Gradients
- * of parameters have them if layers are alike; the inputs get a slab of the arena, with a place for each member. A
- * group without equal steps is none: its members run one by one where they stand.
+ * of all layers are there anyway when the backward pass begins. A batch needs equal steps from layer to layer.
+ * Gradients of parameters have them if layers are alike; the inputs get a slab of the arena, with a place for each
+ * member. A group without equal steps is none: its members run one by one where they stand.
  */
 #include "tensor/graph/together.h"
 #include <ctype.h>
