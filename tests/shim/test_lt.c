@@ -9,7 +9,7 @@
 static void *real_library(str *path, err *e)
 {
     unsetenv("ABLATE_CUBLASLT");
-    return lt_load(path, e);
+    return library_load(&library_lt, path, e);
 }
 
 static void test_wish(void)
@@ -17,13 +17,13 @@ static void test_wish(void)
     err e = {{0}};
     str path = {0};
     setenv("ABLATE_CUBLASLT", "/no/such/libcublasLt.so.13", 1);
-    CHECK(lt_load(&path, &e) == NULL);
+    CHECK(library_load(&library_lt, &path, &e) == NULL);
     CHECK_HAS(e.text, "ABLATE_CUBLASLT names a file that cannot be loaded: /no/such/libcublasLt.so.13: cannot open "
                       "shared object file");
     CHECK_INT(strstr(e.text, "python") != NULL, 0); /* nothing else is tried */
     e.text[0] = 0;
     setenv("ABLATE_CUBLASLT", SOURCE_DIR "/README.md", 1);
-    CHECK(lt_load(&path, &e) == NULL);
+    CHECK(library_load(&library_lt, &path, &e) == NULL);
     CHECK_HAS(e.text, "README.md");
     str_free(&path);
 }
@@ -103,17 +103,17 @@ static void test_functions(void)
 #define CHECK_FUNCTION(name)                                                                                           \
     {                                                                                                                  \
         void (*at)(void) = NULL;                                                                                       \
-        CHECK_INT(lt_function(library, #name, &at, &e), 0);                                                            \
+        CHECK_INT(library_function(&library_lt, library, #name, &at, &e), 0);                                          \
         CHECK(at != NULL);                                                                                             \
     }
     LT_FUNCTIONS(CHECK_FUNCTION)
     CHECK_TEXT(e.text, "");
     size_t (*version)(void) = NULL;
-    CHECK_INT(lt_function(library, "cublasLtGetVersion", &version, &e), 0);
+    CHECK_INT(library_function(&library_lt, library, "cublasLtGetVersion", &version, &e), 0);
     printf("version %zu, %s\n", version ? version() : 0, str_text(&path));
     CHECK(version && version() >= 120000);
     void (*none)(void) = NULL;
-    CHECK_INT(lt_function(library, "cublasLtNoSuchFunction", &none, &e), -1);
+    CHECK_INT(library_function(&library_lt, library, "cublasLtNoSuchFunction", &none, &e), -1);
     CHECK_HAS(e.text, "has no function cublasLtNoSuchFunction");
     dlclose(library);
     str_free(&path);

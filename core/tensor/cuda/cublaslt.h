@@ -23,12 +23,6 @@
     X(cublasLtMatmulPreferenceSetAttribute)                                                                            \
     X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) X(cublasLtMatrixLayoutSetAttribute)
 
-static inline void *lt_load(str *path, err *e) { return library_load(&library_lt, path, e); }
-static inline int lt_function(void *library, const char *name, void *to, err *e)
-{
-    return library_function(&library_lt, library, name, to, e);
-}
-
 int lt_load_functions(err *e);    /* loads the library once; needs no GPU */
 const char *lt_description(void); /* "cuBLASLt 13.0.2 (/path)" once loaded */
 int lt_open(err *e);              /* loads it and opens a handle on the device */

@@ -26,10 +26,10 @@ static int64_t failures;
 int lt_load_functions(err *e)
 {
     if (library) return 0;
-    void *found = lt_load(&path, e);
+    void *found = library_load(&library_lt, &path, e);
     if (!found) return -1;
 #define LOAD(name)                                                                                                     \
-    if (lt_function(found, #name, &lt.name, e)) return -1;
+    if (library_function(&library_lt, found, #name, &lt.name, e)) return -1;
     LT_FUNCTIONS(LOAD)
 #undef LOAD
     size_t version = lt.cublasLtGetVersion();
