@@ -300,6 +300,43 @@ void scale_rows(build *b, const value_list *sizes)
     str_add(out, "]}");
 }
 
+/* ---- [condition NAME] ---- */
+
+/* A row that sets a key of the condition would be outside of it. */
+static bool sets_one_of(build *b, const char *where, const char *name, const assignment *set, const spec_row *row)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (settings_get(&row->swept, set->at[i].key))
+            return complain(b, where, arena_printf(b->a, "[condition %s]", name),
+                            "found %s, which row %s sets too, expected a key that no row sets", set->at[i].key,
+                            row->name),
+                   true;
+    return false;
+}
+
+/* {"name":"noisy","rows":["base @ noisy", ...]}: the first row is the one that the others are compared with. */
+void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows)
+{
+    str *out = &b->conditions;
+    for (size_t r = 0; r < rows; r++)
+        if (sets_one_of(b, where, name, set, &b->s->rows[r])) return;
+    str_add(out, out->n ? ",{\"name\":" : "{\"name\":");
+    json_string(out, name);
+    str_add(out, ",\"rows\":[");
+    for (size_t r = 0; r < rows; r++) {
+        const settings *own = &b->s->rows[r].swept;
+        const char *changed = b->s->rows[r].changed, *row = arena_printf(b->a, "%s @ %s", b->s->rows[r].name, name);
+        assignment both = {.at = arena_alloc(b->a, (own->n + set->n) * sizeof *both.at)};
+        for (size_t k = 0; k < own->n; k++) both.at[both.n++] = own->at[k];
+        for (size_t k = 0; k < set->n; k++) both.at[both.n++] = set->at[k];
+        spec_row *added = add_row(b, where, name, row, &both, NULL);
+        if (added) added->changed = changed; /* against base under this condition */
+        if (r) str_addc(out, ',');
+        json_string(out, row);
+    }
+    str_add(out, "]}");
+}
+
 /* ---- all of it, for the database ---- */
 
 static void part(str *out, const char *name) { str_addf(out, "%s\"%s\":", out->n ? "," : "{", name); }
@@ -331,6 +368,7 @@ void write_analysis(build *b)
     if (*s->match) part(&out, "match"), str_addf(&out, "{\"by\":\"%s\",\"key\":\"%s\"}", s->match, s->match_key);
     if (b->factorials.n) part(&out, "factorial"), str_addf(&out, "[%s]", b->factorials.s);
     if (b->scale.n) part(&out, "scale"), str_add(&out, b->scale.s);
+    if (b->conditions.n) part(&out, "conditions"), str_addf(&out, "[%s]", b->conditions.s);
     if (out.n) str_addc(&out, '}');
     b->s->analysis = out.n ? arena_strdup(b->a, out.s) : NULL;
     str_free(&out);

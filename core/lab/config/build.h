@@ -91,7 +91,7 @@ typedef struct { /* one experiment being built */
     const char *only_where; /* place of the selection */
     size_t cap_rows;
     const spec_options *options;
-    str factorials, scale; /* their parts of the analysis, as JSON */
+    str factorials, scale, conditions; /* their parts of the analysis, as JSON */
 } build;
 
 /* Returns array `old` of n elements with room for one more, in the arena. */
@@ -158,6 +158,9 @@ bool factorial_rows(build *b, const char *where, const ini_entry *factorial, con
                     const char *group, const value_list *lists, size_t n_lists, assignment **out, size_t *n);
 /* Adds every row at every size of the list: "ROW @ d_model=64". */
 void scale_rows(build *b, const value_list *sizes);
+/* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group NAME.
+ */
+void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows);
 void write_analysis(build *b); /* fills b->s->analysis when all is read */
 
 /* ---- slurm.c: [slurm] ---- */

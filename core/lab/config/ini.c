@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, SLURM, LAYERS, PLUGIN };
+enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CONDITION, CRITERION, SCALE, SLURM, LAYERS, PLUGIN };
 
 typedef struct { /* one section, or what -s adds to one */
     enum section_kind kind;
-    const char *where, *name; /* name: of the sweep, variant or plugin; of layers, what their keys begin with */
+    const char *where, *name; /* name: of the sweep, variant, condition or plugin; of layers, what their keys begin with */
     const ini_entry *at;
     size_t n;
     value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
@@ -25,7 +25,7 @@ typedef struct {
 
 /* ---- sections ---- */
 
-/* The words after "sweep " or "variant ". */
+/* The words after "sweep ", "variant " or another first word. */
 static const char *name_after(const char *title, const char *kind)
 {
     size_t n = strlen(kind);
@@ -35,7 +35,7 @@ static const char *name_after(const char *title, const char *kind)
 static section classify(const ini_section *from, arena *a)
 {
     const char *sweep = name_after(from->title, "sweep"), *variant = name_after(from->title, "variant"),
-               *layers = name_after(from->title, "layers");
+               *layers = name_after(from->title, "layers"), *condition = name_after(from->title, "condition");
     section s = {.where = from->where, .at = from->at, .n = from->n};
     s.lists = arena_alloc(a, (s.n + 1) * sizeof *s.lists);
     s.kind = same(from->title, "experiment")  ? EXPERIMENT
@@ -45,9 +45,10 @@ static section classify(const ini_section *from, arena *a)
              : same(from->title, "slurm")     ? SLURM
              : sweep                          ? SWEEP
              : variant                        ? VARIANT
+             : condition                      ? CONDITION
              : layers                         ? LAYERS
                                               : PLUGIN;
-    s.name = sweep ? sweep : variant ? variant : from->title;
+    s.name = sweep ? sweep : variant ? variant : condition ? condition : from->title;
     if (layers) { /* "decoder 1-3" -> "layers.decoder.1-3" */
         char *name = arena_printf(a, PLACE_PREFIX "%s", layers);
         for (char *p = name; *p; p++) *p = *p == ' ' ? '.' : *p;
@@ -67,17 +68,17 @@ static bool names_plugin(const build *b, const char *name)
 static void check_title(build *b, section *s)
 {
     if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
-    const char **names = arena_alloc(b->a, (b->n_known + 8) * sizeof *names);
-    static const char *const own[] = {"experiment", "base",      "sweep", "variant",
+    const char **names = arena_alloc(b->a, (b->n_known + 9) * sizeof *names);
+    static const char *const own[] = {"experiment", "base",      "sweep", "variant", "condition",
                                       "layers",     "criterion", "scale", "slurm"};
     memcpy(names, own, sizeof own);
     for (size_t i = 0; i < b->n_known; i++) names[LENGTH(own) + i] = b->known[i].schema->name;
     const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + LENGTH(own));
     if (same(near, "layers")) near = "layers PLACE";
-    if (same(near, "sweep") || same(near, "variant")) near = arena_printf(b->a, "%s NAME", near);
+    if (same(near, "sweep") || same(near, "variant") || same(near, "condition")) near = arena_printf(b->a, "%s NAME", near);
     complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
              "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
-             "[layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
+             "[condition NAME], [layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
              near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
     s->bad = true;
 }
@@ -276,6 +277,26 @@ static void add_variant(build *b, section *s)
         add_row(b, s->where, s->group ? unquote(s->group->value, b->a) : "", name, &set, paper ? *paper : NULL);
 }
 
+static void add_condition(build *b, section *s, size_t rows)
+{
+    const spec *x = b->s;
+    assignment set = {0};
+    size_t n = 0;
+    if (s->bad) return;
+    for (size_t i = 0; i < s->n; i++) n += s->lists[i].m;
+    set.at = arena_alloc(b->a, (n + 1) * sizeof *set.at);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < s->lists[i].m; j++)
+            set.at[set.n++] = (setting){s->lists[i].keys[j], s->lists[i].items[0][j]};
+    const char *title = arena_printf(b->a, "[condition %s]", s->name);
+    if (!set.n)
+        complain(b, s->where, title, "found no setting, expected key = value");
+    else if (b->scale.n || *x->match || x->until.most)
+        complain(b, s->where, title, "found beside [scale], match or seeds = until, expected none of them");
+    else
+        condition_rows(b, s->where, s->name, &set, rows);
+}
+
 /* ---- all of it ---- */
 
 static bool has_settings(const section *s) { return s->kind != EXPERIMENT && s->kind != CRITERION && s->kind != SLURM; }
@@ -342,6 +363,9 @@ static void build_spec(input *in, const spec_options *o)
                 of->n);
         if (of->kind == SCALE && of->n == 1 && !of->bad) scale_rows(b, &of->lists[0]);
     }
+    size_t rows = b->s->n_rows;
+    for (size_t i = 0; i < in->n; i++)
+        if (in->at[i].kind == CONDITION) add_condition(b, &in->at[i], rows);
     if (!in->base_bad) finish_rows(b);
     write_analysis(b);
     warn_overrides(b, &options[0]);
@@ -401,6 +425,7 @@ static int parse(spec *s, const char *text, size_t n, const char *path, const sp
     name_set_free(&in.b.row_names);
     str_free(&in.b.factorials);
     str_free(&in.b.scale);
+    str_free(&in.b.conditions);
     sort_errors(str_text(&found), s->path, errors, &s->mem);
     if (rc) spec_free(s);
     str_free(&found);
