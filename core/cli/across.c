@@ -60,9 +60,9 @@ static bool tasks_of(const tasks *all, const char *name, across_task *out)
 {
     for (size_t i = 0; i < all->n; i++) {
         const gathered *g = &all->g[i];
-        const gathered_row *row = row_called(g, name), *base = gathered_base(g);
-        const measure *m = row ? &row->of[g->headline] : NULL, *b = &base->of[g->headline];
-        if (!m || !all_positive(m)) return false;
+        const gathered_row *row = row_called(g, name), *base = row ? &g->rows[row->base] : NULL;
+        const measure *m = row ? &row->of[g->headline] : NULL, *b = row ? &base->of[g->headline] : NULL;
+        if (!m || !all_positive(m) || !all_positive(b)) return false;
         out[i] = (across_task){b->values, m->values, b->n, m->n, g->facts[g->headline].direction < 0};
     }
     return true;
@@ -153,7 +153,7 @@ static int report(tasks *all, const across_options *o, err *e)
         grid_put(&g, 0, "%s", x->rows[i].name);
         grid_put(&g, 1, "%zu", runs);
         put_figure(&g, 2, &iqm, known);
-        if (!x->rows[i].is_base) put_figure(&g, 4, &better, known);
+        if (!gathered_is_base(&all->g[0], &all->g[0].rows[i])) put_figure(&g, 4, &better, known);
         if (o->to) lines[n] = profile(t, all->n, x->rows[i].name, n, from, to, &all->mem);
         n++;
     }

@@ -91,10 +91,10 @@ static gathered_row *find_row(gathered *g, const char *name, err *e)
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         if (same(g->x.rows[i].name, name) && !g->x.rows[i].same_as) {
-            if (g->x.rows[i].is_base || !gathered_base(g)) {
+            bool is_base = gathered_is_base(g, &g->rows[i]);
+            if (is_base || !gathered_base(g)) {
                 fail(e, "%s: row \"%s\" is %s", g->x.name, name,
-                     g->x.rows[i].is_base ? "base, which the others are compared with"
-                                          : "of an experiment without base");
+                     is_base ? "base, which the others are compared with" : "of an experiment without base");
                 return NULL;
             }
             return &g->rows[i];

@@ -171,7 +171,7 @@ static const char *print_delta(const place *p, double v, int digits, arena *a)
 
 static const char *interval_text(const place *p, arena *a)
 {
-    const char *none = gathered_no_interval(p->g, p->c);
+    const char *none = gathered_no_interval(p->c);
     if (none || isnan(p->c->low) || isnan(p->c->high)) return none;
     int decimals = decimals_against(p);
     return arena_printf(a, "%s .. %s", signed_text(p->c->low, decimals, a), signed_text(p->c->high, decimals, a));

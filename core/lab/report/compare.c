@@ -232,15 +232,19 @@ static size_t first_of(const comparison_task *t, size_t i)
     return i;
 }
 
-/* Shrinks the variances of rows with three seeds or more, if there are five such rows. Base keeps its own: all rows are
- * compared with it, so one variance that is too small would reject them all. Returns the limit of df. */
-static double share(const comparison_task *t, row_runs *runs, bool *shared)
+/* The row that row i is compared with; n: none. */
+static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t->bases[i] : t->base; }
+
+/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its own:
+ * all of them are compared with it, so one variance that is too small would reject them all. Returns the limit of df. */
+static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;
     size_t rows = 0;
     for (size_t i = 0; i < t->n; i++) {
-        bool of_base = t->base < t->n && t->rows[i]->runs == t->rows[t->base]->runs;
-        bool takes_part = !of_base && first_of(t, i) == i && runs[i].n >= SHARE_SEEDS && runs[i].arm.s2 > 0;
+        bool of_base = base < t->n && t->rows[i]->runs == t->rows[base]->runs;
+        bool takes_part =
+            base_of(t, i) == base && !of_base && first_of(t, i) == i && runs[i].n >= SHARE_SEEDS && runs[i].arm.s2 > 0;
         s2[i] = takes_part ? runs[i].arm.s2 : NAN, df[i] = takes_part ? runs[i].arm.df : 0;
         rows += takes_part;
     }
@@ -350,28 +354,31 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
 {
     row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
     bool *shared = xcalloc(t->n + 1, sizeof *shared);
+    double *most_df = xcalloc(t->n + 1, sizeof *most_df); /* [base] */
     for (size_t i = 0; i < t->n; i++) runs[i] = collect(t, t->rows[i]);
-    double most_df = share(t, runs, shared);
+    for (size_t b = 0; b <= t->n; b++)
+        if (b == t->n || base_of(t, b) == b) most_df[b] = share(t, b, runs, shared);
     for (size_t i = 0; i < t->n; i++) add_choice(t, t->rows[i], &runs[i]);
     for (size_t i = 0; i < t->n; i++) {
-        size_t first = first_of(t, i);
+        size_t first = first_of(t, i), base = base_of(t, i);
         out[i] = comparison_none;
         out[i].n = runs[i].n, out[i].seed_sd = arm_seed_sd(&runs[i].arm), out[i].percent = metric_in_percent(t->metric);
         if (first < i)
             out[i] = out[first];
-        else if (t->base < t->n && t->rows[i]->runs != t->rows[t->base]->runs) {
-            out[i] = compare_two(t, &runs[i], &runs[t->base], most_df);
+        else if (base < t->n && t->rows[i]->runs != t->rows[base]->runs) {
+            out[i] = compare_two(t, &runs[i], &runs[base], most_df[base]);
             out[i].shared = shared[i];
-            out[i].exploratory = t->rows[i]->exploratory || t->rows[t->base]->exploratory;
-            bool few = runs[i].n < 2 || runs[t->base].n < 2;
+            out[i].exploratory = t->rows[i]->exploratory || t->rows[base]->exploratory;
+            bool few = runs[i].n < 2 || runs[base].n < 2;
             if (!out[i].refused && (few || t->all_model_tests) && t->trials > 0)
-                out[i].p_models = models_p(t->rows[i], t->rows[t->base], t->metric->name, t->trials);
+                out[i].p_models = models_p(t->rows[i], t->rows[base], t->metric->name, t->trials);
         }
     }
-    if (best) *best = find_best(t, runs, most_df);
+    if (best) *best = t->bases ? t->n : find_best(t, runs, most_df[t->base]);
     for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
     free(runs);
     free(shared);
+    free(most_df);
     if (t->sequential) repeat_looks(t, out);
     for (size_t i = 0; i < t->n; i++) {
         out[i].p_adjusted = out[i].exploratory ? NAN : out[i].p, out[i].p_equivalent_alone = out[i].p_equivalent;

@@ -1,4 +1,4 @@
-/* compare.h - compares the rows of a table with base in one metric: difference of the designs with interval and p, over
+/* compare.h - compares the rows of a table with base, or each with a base of its own, in one metric: difference of the designs with interval and p, over
  * seeds and sentences (statistics/design.h), or less with fewer seeds. docs/statistics.md has the rules by number of
  * seeds. */
 #ifndef ABLATE_REPORT_COMPARE_H
@@ -42,6 +42,7 @@ typedef struct {
     const metric *metric;
     const read_row *const *rows; /* n of them; rows with the same `runs` are one row shown twice */
     size_t n, base;              /* base: index, or n for none */
+    const size_t *bases;         /* [n]: the row that each is compared with, itself for one of them; NULL: base */
     int trials;                  /* of the randomisation test */
     bool all_model_tests;        /* even with enough seeds for the design */
     bool sequential;             /* undecided rows got more seeds: p accounts for the looks */
@@ -62,8 +63,8 @@ const char *comparison_verdict(const comparison *c, const comparison_criterion *
 /* The least detectable difference of this comparison, at 5 % with power 80 %, with its seeds. Takes milliseconds. */
 double comparison_detectable(const comparison *c);
 
-/* Fills out[n]; base's entry has only n and seed_sd. best (may be NULL): index of the row that is significantly better
- * than every other (Bonferroni over the others), n if there is none. Returns the number of rows in Holm's
+/* Fills out[n]; base's entry has only n and seed_sd. Variances are shared among rows with one base. best (may be NULL): index of the row that is significantly better
+ * than every other (Bonferroni over the others), n if there is none or there are several bases. Returns the number of rows in Holm's
  * adjustment. */
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
 

@@ -43,7 +43,7 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
                     .high = c->high,
                     .text = "",
                     .verdict = verdict_of(g, row)};
-    const char *unit = c->percent ? " %" : "", *none = gathered_no_interval(g, c);
+    const char *unit = c->percent ? " %" : "", *none = gathered_no_interval(c);
     if (none) f.low = f.high = NAN;
     if (isfinite(f.low) && isfinite(f.high))
         f.text = arena_printf(a, "%s%s [%s, %s]", signed_number(a, f.d, decimals), unit,
@@ -139,7 +139,7 @@ static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bo
     for (size_t i = 0; i < g->x.n_rows; i++) *percent = *percent || g->rows[i].against[g->headline].percent;
     *decimals = *percent ? 1 : metric_decimals(&g->facts[g->headline], base->of[g->headline].mean);
     for (size_t i = 0; i < g->x.n_rows; i++)
-        if (g->rows[i].row->runs != base->row->runs && !g->rows[i].row->same_as)
+        if (!gathered_is_base(g, &g->rows[i]) && !g->rows[i].row->same_as)
             rows[n++] = describe(g, &g->rows[i], *decimals, a);
     return n;
 }

@@ -181,6 +181,37 @@ gathered_row *gathered_base(const gathered *g)
     return NULL;
 }
 
+bool gathered_is_base(const gathered *g, const gathered_row *row)
+{
+    return row->base != NO_ROW && row->row->runs == g->rows[row->base].row->runs;
+}
+
+static size_t row_called(const gathered *g, const char *name)
+{
+    for (size_t i = 0; i < g->x.n_rows && name; i++)
+        if (same(g->x.rows[i].name, name)) return i;
+    return NO_ROW;
+}
+
+/* Base, or for the rows of a condition base under it: the condition's first row. */
+static void find_bases(gathered *g)
+{
+    const gathered_row *base = gathered_base(g);
+    const cJSON *condition, *name;
+    for (size_t i = 0; i < g->x.n_rows; i++) g->rows[i].base = base ? (size_t)(base - g->rows) : NO_ROW;
+    cJSON_ArrayForEach(condition, item(g->judged.json, "conditions"))
+    {
+        const cJSON *rows = item(condition, "rows");
+        size_t own = row_called(g, cJSON_GetStringValue(cJSON_GetArrayItem(rows, 0)));
+        cJSON_ArrayForEach(name, rows)
+        {
+            size_t row = row_called(g, cJSON_GetStringValue(name));
+            if (row != NO_ROW) g->rows[row].base = own;
+        }
+        g->conditions = true;
+    }
+}
+
 void gathered_stream(gathered *g, size_t metric, double level)
 {
     size_t n = 0;
@@ -196,10 +227,11 @@ void gathered_stream(gathered *g, size_t metric, double level)
     free(p);
 }
 
-/* Compares every metric with base; the row's numbers are the headline's. */
-static void compare_to_base(gathered *g, const table_options *o, bool find_best, arena *a)
+/* Compares every row with its base in every metric; the row's numbers are the headline's. */
+static void compare_to_bases(gathered *g, const table_options *o, bool find_best, arena *a)
 {
     const read_row **rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
+    size_t *bases = arena_alloc(a, (g->x.n_rows + 1) * sizeof *bases);
     comparison *all = arena_alloc(a, (g->x.n_rows * g->n_metrics + 1) * sizeof *all),
                *of = arena_alloc(a, (g->x.n_rows + 1) * sizeof *of);
     comparison_task t = {.rows = rows, .n = g->x.n_rows, .base = g->x.n_rows, .all_model_tests = o->full};
@@ -207,7 +239,9 @@ static void compare_to_base(gathered *g, const table_options *o, bool find_best,
         rows[i] = g->rows[i].row;
         g->rows[i].against = all + i * g->n_metrics;
         if (rows[i]->is_base) t.base = i;
+        bases[i] = g->rows[i].base == NO_ROW ? t.n : g->rows[i].base;
     }
+    t.bases = g->conditions ? bases : NULL;
     for (size_t m = 0; m < g->n_metrics; m++) {
         bool headline = (int)m == g->headline;
         size_t best = t.n;
@@ -286,13 +320,14 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     }
     changed_free(plugins);
     g->headline = choose_headline(g, o);
+    find_bases(g);
     for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
         size_t n = g->rows[i].of[g->headline].n;
         if (!n) continue;
         if (!g->seeds_least || n < g->seeds_least) g->seeds_least = n;
         if (n > g->seeds_most) g->seeds_most = n;
     }
-    compare_to_base(g, o, find_best, a);
+    compare_to_bases(g, o, find_best, a);
     if (o->vs_recorded && gather_recorded(r, g, a, e)) return -1;
     return o->vs_paper ? join_paper(g, a, e) : 0;
 }
@@ -302,10 +337,9 @@ const char *gathered_label(const gathered_row *row, arena *a)
     return row->row->exploratory ? arena_printf(a, "%s (exploratory)", row->row->name) : row->row->name;
 }
 
-const char *gathered_no_interval(const gathered *g, const comparison *c)
+const char *gathered_no_interval(const comparison *c)
 {
-    const gathered_row *base = gathered_base(g);
-    double value = c->percent ? 100 : base && g->headline >= 0 ? fabs(base->of[g->headline].mean) : NAN;
+    double value = c->percent ? 100 : fabs(c->planned_base.mean);
     bool two = c->n == 2 || c->n_base == 2;
     return two && c->high - c->low > value ? "n = 2: no interval" : NULL;
 }

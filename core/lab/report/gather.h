@@ -14,8 +14,9 @@ typedef struct {
     const read_row *row;
     measure *of;                        /* of[metric] */
     size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
-    comparison *against;                /* against[metric]: this row against base */
-    /* of the headline metric, against base; p: for the design, of this row alone; NaN: none */
+    size_t base; /* index of the row that it is compared with: base, or base under its condition; NO_ROW: none */
+    comparison *against; /* against[metric]: this row against that one */
+    /* of the headline metric, against its base; p: for the design, of this row alone; NaN: none */
     double delta, p;
     double parameters;        /* NaN unknown */
     const char *why_skipped;  /* or NULL */
@@ -54,7 +55,8 @@ typedef struct {
     read_published paper;
     int trials;
     judging judged;
-    bool foreign; /* its runs were trained by another program (db.h) */
+    bool conditions; /* some rows have another base ([condition NAME]) */
+    bool foreign;    /* its runs were trained by another program (db.h) */
     size_t n_trials;
     db_trial *trials_made; /* searches of its rows */
     size_t n_old;
@@ -79,11 +81,13 @@ void gathered_stream(gathered *g, size_t metric, double level);
 double gathered_budget(const gathered_row *row, const char *by);
 void gathered_free(gathered *g);                /* what is not in the arena */
 gathered_row *gathered_base(const gathered *g); /* NULL: none */
+/* Is it what others are compared with, or the same runs under another name? */
+bool gathered_is_base(const gathered *g, const gathered_row *row);
 /* "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
 /* The row's name for a chart: with "(exploratory)" behind it if it was added after the first result. */
 const char *gathered_label(const gathered_row *row, arena *a);
 /* Words for an interval of two seeds that is wider than base's own value and so says nothing; NULL: print the interval.
  * */
-const char *gathered_no_interval(const gathered *g, const comparison *c);
+const char *gathered_no_interval(const comparison *c);
 #endif

@@ -17,7 +17,7 @@ static void note_no_delta(const gathered *g, grid *t)
     }
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const gathered_row *row = &g->rows[i];
-        if (row->row->runs == base->row->runs) continue; /* base itself, or a row equal to it */
+        if (gathered_is_base(g, row)) continue;
         measured = measured || row->of[g->headline].n;
         open = open || row->open;
     }
@@ -174,9 +174,10 @@ static void note_design(const gathered *g, grid *t)
         str_add(&over, crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)");
     grid_note(t,
               "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
-              "Holm over %zu planned row%s.%s%s",
+              "Holm over %zu planned row%s.%s%s%s",
               g->metrics[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
               g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
+              g->conditions ? " Base is base under the row's condition; variances are shared within one." : "",
               crossed && crossed < tests
                   ? " Rows without per-sentence statistics of the same sentences: over seeds only."
                   : "");
@@ -186,18 +187,22 @@ static void note_design(const gathered *g, grid *t)
 /* Rows without a p for what their failures would hide, and rows that were added when results were there. */
 static void note_left_out(const gathered *g, grid *t)
 {
-    const gathered_row *base = gathered_base(g);
-    str failed = {0}, late = {0};
-    size_t base_failed = 0;
+    str failed = {0}, late = {0}, of_base = {0};
+    size_t last = NO_ROW; /* a condition's rows follow each other */
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
         const char *name = g->rows[i].row->name;
-        if (g->rows[i].row->same_as || &g->rows[i] == base) continue;
-        base_failed = c->failed_base ? c->failed_base : base_failed;
+        if (g->rows[i].row->same_as || g->rows[i].base == i) continue;
+        if (c->failed_base && g->rows[i].base != last) {
+            last = g->rows[i].base;
+            const read_row *base = g->rows[last].row;
+            str_addf(&of_base, "%sall rows, for %s (%zu)", of_base.n ? ", " : "", base->is_base ? "base" : base->name,
+                     c->failed_base);
+        }
         if (c->failed && !isnan(c->delta)) str_addf(&failed, "%s%s (%zu)", failed.n ? ", " : "", name, c->failed);
         if (c->exploratory && !isnan(c->delta)) str_addf(&late, "%s%s", late.n ? ", " : "", name);
     }
-    if (base_failed) str_addf(&failed, "%sall rows, for base (%zu)", failed.n ? ", " : "", base_failed);
+    if (of_base.n) str_addf(&failed, "%s%s", failed.n ? ", " : "", of_base.s);
     if (failed.n)
         grid_note(
             t,
@@ -211,6 +216,7 @@ static void note_left_out(const gathered *g, grid *t)
                   late.s);
     str_free(&failed);
     str_free(&late);
+    str_free(&of_base);
 }
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
@@ -219,10 +225,9 @@ enum { DEALS = 1000, LEAST_DEALT = 12 };
  * base. */
 static void note_dealt(const gathered *g, grid *t)
 {
-    const gathered_row *base = gathered_base(g);
     const metric *metric = &g->facts[g->headline];
     for (size_t i = 0; i < g->x.n_rows && g->full; i++) {
-        const gathered_row *row = &g->rows[i];
+        const gathered_row *row = &g->rows[i], *base = row->base == NO_ROW ? NULL : &g->rows[row->base];
         str s = {0};
         if (row->row->same_as || row->of[g->headline].n < LEAST_DEALT) continue;
         for (size_t k = 0; k < N_LOOKS; k++) {

@@ -5,7 +5,9 @@
 static db_comparison as_stored(const gathered *g, size_t metric, const gathered_row *row, size_t tests)
 {
     const comparison *c = &row->against[metric];
+    const read_row *base = g->rows[row->base].row;
     return (db_comparison){.row = row->row->name,
+                           .base = base->same_as ? base->same_as : base->name,
                            .metric = g->metrics[metric],
                            .unit = c->percent ? "percent change" : "difference",
                            .n = c->n,

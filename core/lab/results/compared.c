@@ -17,12 +17,12 @@ static int put_comparison(sqlite3 *q, int64_t experiment, const db_comparison *c
         q, e,
         "INSERT INTO comparison SELECT "
         "v.id,?3,b.name,b.config_hash,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,"
-        "?25,?26,?27 FROM variant v JOIN variant b ON b.experiment_id=v.experiment_id AND b.is_base=1 AND b.archived=0"
+        "?25,?26,?27 FROM variant v JOIN variant b ON b.experiment_id=v.experiment_id AND b.name=?28 AND b.archived=0"
         " WHERE v.experiment_id=?1 AND v.name=?2 AND v.archived=0",
-        "isiiisdddddisdddddddddddssd", experiment, c->row, metric, (int64_t)c->n, (int64_t)c->n_base, c->unit, c->delta,
-        c->low, c->high, c->p, c->p_adjusted, (int64_t)c->tests, c->rule, c->variance_seeds, c->variance_sentences,
-        c->df, c->seed_sd, c->least_detectable, c->p_models, c->p_outside_base, c->p_permutation, c->beats_base,
-        c->beats_base_low, c->beats_base_high, c->verdict, c->refused, now());
+        "isiiisdddddisdddddddddddssds", experiment, c->row, metric, (int64_t)c->n, (int64_t)c->n_base, c->unit,
+        c->delta, c->low, c->high, c->p, c->p_adjusted, (int64_t)c->tests, c->rule, c->variance_seeds,
+        c->variance_sentences, c->df, c->seed_sd, c->least_detectable, c->p_models, c->p_outside_base, c->p_permutation,
+        c->beats_base, c->beats_base_low, c->beats_base_high, c->verdict, c->refused, now(), c->base);
 }
 
 int db_put_comparisons(db *d, const char *experiment, const char *results, const db_comparison *list, size_t n, err *e)
@@ -100,8 +100,10 @@ int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair *
     sqlite3_stmt *s = sql_open(
         r->q, e,
         "SELECT DISTINCT v.name,c.base_hash FROM comparison c JOIN variant v ON v.id=c.variant_id JOIN experiment x"
-        " ON x.id=v.experiment_id JOIN variant b ON b.experiment_id=x.id AND b.is_base=1 AND b.archived=0"
-        " WHERE x.name=?1 AND c.verdict IS NOT NULL AND c.base_hash<>b.config_hash",
+        " ON x.id=v.experiment_id JOIN variant b ON b.experiment_id=x.id AND b.archived=0"
+        " WHERE x.name=?1 AND c.verdict IS NOT NULL AND c.base_hash<>b.config_hash AND b.id=coalesce((SELECT id FROM"
+        " variant WHERE experiment_id=x.id AND name=c.base AND archived=0),(SELECT id FROM variant WHERE"
+        " experiment_id=x.id AND is_base=1 AND archived=0))",
         "s", experiment);
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_row(s, "variant.name comparison.base_hash", e)) == 1) {

@@ -242,7 +242,7 @@ int db_finish(db *d, const db_claim *c, enum db_status s, int exit_code, int sig
 
 /* One row in one metric; NaN and NULL: unknown. */
 typedef struct {
-    const char *row, *metric, *unit; /* row: a current variant; unit: "difference" or "percent change" */
+    const char *row, *base, *metric, *unit; /* row, base: current variants; unit: "difference" or "percent change" */
     size_t n, n_base, tests;
     double delta, low, high, p, p_adjusted;
     const char *rule;
