@@ -66,6 +66,24 @@ has out "  base: exponent "
 exits 0 ablate run apart.ini --threads 1 --progress none
 has out "a parameters^-exponent over 5 sizes" # the row's own is one of them
 
+echo "every row under a condition too, compared with base there"
+{
+    tiny under 6 | sed '2a seeds = 1, 2'
+    printf '[variant wide]\nd_k = 6\n[condition reverse]\nsequence.kind = reverse\n'
+} >under.ini
+exits 0 ablate run under.ini --threads 1 --progress none
+has out "Base is base under the row's condition; variances are shared within one."
+equal "$(sql "SELECT group_concat(row||' against '||base,'; ') FROM (SELECT row,base FROM paired WHERE experiment='under' AND metric='acc' ORDER BY place)")" \
+    "wide against base; wide @ reverse against base @ reverse" "what the rows are compared with"
+equal "$(sql "SELECT count(*) FROM paired p JOIN summary r ON r.experiment=p.experiment AND r.variant=p.row AND r.metric=p.metric
+JOIN summary b ON b.experiment=p.experiment AND b.variant=p.base AND b.metric=p.metric
+WHERE p.experiment='under' AND p.metric='acc' AND abs(p.delta-(r.mean-b.mean))<1e-9")" 2 "the difference is that of these means"
+exits 1 ablate gate under "base @ reverse"
+has err "is base, which the others are compared with"
+exits 0 ablate plot under --forest -o under.svg
+has under.svg "wide @ reverse"
+hasnt under.svg ">base @ reverse"
+
 echo "one experiment on two machines, merged"
 { tiny shared 6 && printf '[variant wide]\nd_k = 6\n'; } >shared.ini
 for seed in 1 2; do

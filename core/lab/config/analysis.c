@@ -314,27 +314,77 @@ static bool sets_one_of(build *b, const char *where, const char *name, const ass
     return false;
 }
 
-/* {"name":"noisy","rows":["base @ noisy", ...]}: the first row is the one that the others are compared with. */
 void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows)
 {
-    str *out = &b->conditions;
+    const char *base = NULL;
     for (size_t r = 0; r < rows; r++)
         if (sets_one_of(b, where, name, set, &b->s->rows[r])) return;
-    str_add(out, out->n ? ",{\"name\":" : "{\"name\":");
-    json_string(out, name);
-    str_add(out, ",\"rows\":[");
     for (size_t r = 0; r < rows; r++) {
         const settings *own = &b->s->rows[r].swept;
-        const char *changed = b->s->rows[r].changed, *row = arena_printf(b->a, "%s @ %s", b->s->rows[r].name, name);
+        const char *row = arena_printf(b->a, "%s @ %s", b->s->rows[r].name, name);
         assignment both = {.at = arena_alloc(b->a, (own->n + set->n) * sizeof *both.at)};
         for (size_t k = 0; k < own->n; k++) both.at[both.n++] = own->at[k];
         for (size_t k = 0; k < set->n; k++) both.at[both.n++] = set->at[k];
         spec_row *added = add_row(b, where, name, row, &both, NULL);
-        if (added) added->changed = changed; /* against base under this condition */
-        if (r) str_addc(out, ',');
-        json_string(out, row);
+        if (!base) base = row;
+        if (added) added->base = base;
+    }
+}
+
+/* ---- rows with another base ---- */
+
+static spec_row *row_called(build *b, const char *name)
+{
+    size_t at;
+    bool is_new = name_set_add(&b->row_names, name, b->s->n_rows, &at);
+    return is_new || at == b->s->n_rows ? NULL : &b->s->rows[at];
+}
+
+/* What the row sets that its base does not. */
+static const char *change_from(build *b, const spec_row *row, const spec_row *base)
+{
+    assignment own = {.at = arena_alloc(b->a, (row->swept.n + 1) * sizeof *own.at)};
+    for (size_t i = 0; i < row->swept.n && row != base; i++) {
+        const char *there = settings_get(&base->swept, row->swept.at[i].key);
+        if (!there || !same(there, row->swept.at[i].value)) own.at[own.n++] = row->swept.at[i];
+    }
+    return own.n ? change_text(b, &own) : "";
+}
+
+/* {"rows":["base @ noisy", ...]}: the first row is the one that the others are compared with. */
+static void add_base(build *b, const spec_row *base)
+{
+    str *out = &b->bases;
+    str_add(out, out->n ? ",{\"rows\":[" : "{\"rows\":[");
+    json_string(out, base->name);
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        const spec_row *row = &b->s->rows[i];
+        if (row == base || !row->base || !same(row->base, base->name)) continue;
+        str_addc(out, ',');
+        json_string(out, row->name);
     }
     str_add(out, "]}");
+}
+
+void find_bases(build *b)
+{
+    const spec *s = b->s;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        spec_row *row = &s->rows[i], *base = row->base ? row_called(b, row->base) : NULL;
+        if (!row->base) continue;
+        if (b->scale.n || *s->match || s->until.most) {
+            complain(b, b->row_where[i], row->name,
+                     "found another base than base beside [scale], match or seeds = until, expected none of them");
+            return;
+        }
+        if (!base || !base->base || !same(base->base, base->name)) {
+            complain(b, b->row_where[i], "base", "found \"%s\", expected a row that names itself as its base",
+                     row->base);
+            continue;
+        }
+        row->changed = change_from(b, row, base);
+        if (row == base) add_base(b, base);
+    }
 }
 
 /* ---- all of it, for the database ---- */
@@ -368,7 +418,7 @@ void write_analysis(build *b)
     if (*s->match) part(&out, "match"), str_addf(&out, "{\"by\":\"%s\",\"key\":\"%s\"}", s->match, s->match_key);
     if (b->factorials.n) part(&out, "factorial"), str_addf(&out, "[%s]", b->factorials.s);
     if (b->scale.n) part(&out, "scale"), str_add(&out, b->scale.s);
-    if (b->conditions.n) part(&out, "conditions"), str_addf(&out, "[%s]", b->conditions.s);
+    if (b->bases.n) part(&out, "conditions"), str_addf(&out, "[%s]", b->bases.s);
     if (out.n) str_addc(&out, '}');
     b->s->analysis = out.n ? arena_strdup(b->a, out.s) : NULL;
     str_free(&out);

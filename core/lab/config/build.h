@@ -91,7 +91,7 @@ typedef struct { /* one experiment being built */
     const char *only_where; /* place of the selection */
     size_t cap_rows;
     const spec_options *options;
-    str factorials, scale, conditions; /* their parts of the analysis, as JSON */
+    str factorials, scale, bases; /* their parts of the analysis, as JSON */
 } build;
 
 /* Returns array `old` of n elements with room for one more, in the arena. */
@@ -134,6 +134,8 @@ bool combine_lists(build *b, const char *where, const ini_entry *combine, const 
                    assignment **out, size_t *n);
 /* Removes the rows that match `exclude` ("heads=32 layers=8, heads=1"). False after a complaint. */
 bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *n);
+/* A row's change, as the table shows it: without bookkeeping keys, unless there are no others. */
+const char *change_text(build *b, const assignment *set);
 /* "heads=1 d_k=512" */
 const char *assignment_text(const build *b, const assignment *set);
 /* Appends a row; NULL after a complaint. where: for messages. paper_row may be NULL. */
@@ -161,6 +163,8 @@ void scale_rows(build *b, const value_list *sizes);
 /* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group NAME.
  */
 void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows);
+/* Checks the rows that have another base than base; their changes are those from it. When all rows are there. */
+void find_bases(build *b);
 void write_analysis(build *b); /* fills b->s->analysis when all is read */
 
 /* ---- slurm.c: [slurm] ---- */

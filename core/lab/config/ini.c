@@ -8,11 +8,13 @@ enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CONDITION, CRITERION, SCAL
 
 typedef struct { /* one section, or what -s adds to one */
     enum section_kind kind;
-    const char *where, *name; /* name: of the sweep, variant, condition or plugin; of layers, what their keys begin with */
+    const char *where,
+        *name; /* name: of the sweep, variant, condition or plugin; of layers, what their keys begin with */
     const ini_entry *at;
     size_t n;
     value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
-    const ini_entry *combine, *exclude, *paper_row, *group, *alias, *factorial, *resolution; /* own keys, or NULL */
+    const ini_entry *combine, *exclude, *paper_row, *group, *alias, *factorial, *resolution,
+        *against; /* own keys, or NULL */
     bool bad;
 } section;
 
@@ -75,7 +77,8 @@ static void check_title(build *b, section *s)
     for (size_t i = 0; i < b->n_known; i++) names[LENGTH(own) + i] = b->known[i].schema->name;
     const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + LENGTH(own));
     if (same(near, "layers")) near = "layers PLACE";
-    if (same(near, "sweep") || same(near, "variant") || same(near, "condition")) near = arena_printf(b->a, "%s NAME", near);
+    if (same(near, "sweep") || same(near, "variant") || same(near, "condition"))
+        near = arena_printf(b->a, "%s NAME", near);
     complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
              "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
              "[condition NAME], [layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
@@ -96,6 +99,7 @@ static const ini_entry **own_key(section *s, const char *key)
     if (same(key, "resolution") && sweep) return &s->resolution;
     if (same(key, "group") && variant) return &s->group;
     if (same(key, "name") && variant) return &s->alias;
+    if (same(key, "base") && variant) return &s->against;
     return NULL;
 }
 
@@ -273,13 +277,15 @@ static void add_variant(build *b, section *s)
         complain(b, s->where, arena_printf(b->a, "[variant %s]", s->name), "found no setting, expected key = value");
     else if (!*name)
         complain(b, s->where, "name", "found no name, expected text");
-    else
-        add_row(b, s->where, s->group ? unquote(s->group->value, b->a) : "", name, &set, paper ? *paper : NULL);
+    else {
+        const char *group = s->group ? unquote(s->group->value, b->a) : "";
+        spec_row *row = add_row(b, s->where, group, name, &set, paper ? *paper : NULL);
+        if (row && s->against) row->base = unquote(s->against->value, b->a);
+    }
 }
 
 static void add_condition(build *b, section *s, size_t rows)
 {
-    const spec *x = b->s;
     assignment set = {0};
     size_t n = 0;
     if (s->bad) return;
@@ -288,11 +294,8 @@ static void add_condition(build *b, section *s, size_t rows)
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < s->lists[i].m; j++)
             set.at[set.n++] = (setting){s->lists[i].keys[j], s->lists[i].items[0][j]};
-    const char *title = arena_printf(b->a, "[condition %s]", s->name);
     if (!set.n)
-        complain(b, s->where, title, "found no setting, expected key = value");
-    else if (b->scale.n || *x->match || x->until.most)
-        complain(b, s->where, title, "found beside [scale], match or seeds = until, expected none of them");
+        complain(b, s->where, arena_printf(b->a, "[condition %s]", s->name), "found no setting, expected key = value");
     else
         condition_rows(b, s->where, s->name, &set, rows);
 }
@@ -366,6 +369,7 @@ static void build_spec(input *in, const spec_options *o)
     size_t rows = b->s->n_rows;
     for (size_t i = 0; i < in->n; i++)
         if (in->at[i].kind == CONDITION) add_condition(b, &in->at[i], rows);
+    find_bases(b);
     if (!in->base_bad) finish_rows(b);
     write_analysis(b);
     warn_overrides(b, &options[0]);
@@ -425,7 +429,7 @@ static int parse(spec *s, const char *text, size_t n, const char *path, const sp
     name_set_free(&in.b.row_names);
     str_free(&in.b.factorials);
     str_free(&in.b.scale);
-    str_free(&in.b.conditions);
+    str_free(&in.b.bases);
     sort_errors(str_text(&found), s->path, errors, &s->mem);
     if (rc) spec_free(s);
     str_free(&found);

@@ -92,6 +92,7 @@ static void print_row(FILE *f, const spec *s, const spec_row *row)
     else
         print_title(f, s, row), print_text(f, "name", row->name, false);
     if (*row->group) print_text(f, "group", row->group, false);
+    if (row->base) print_text(f, "base", row->base, false);
     if (!same(row->paper_row, row->name)) print_text(f, "paper_row", row->paper_row, true);
     print_settings(f, row->is_base ? &row->given : &row->swept, row);
 }

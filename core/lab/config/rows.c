@@ -15,8 +15,7 @@ const char *assignment_text(const build *b, const assignment *set)
     return text;
 }
 
-/* The row's change, as the table shows it: without bookkeeping keys, unless there are no others. */
-static const char *change_text(build *b, const assignment *set)
+const char *change_text(build *b, const assignment *set)
 {
     assignment shown = *set;
     shown.at = arena_alloc(b->a, (set->n + 1) * sizeof *shown.at);

@@ -37,6 +37,7 @@ typedef struct {           /* one row of the table: a config without its seed */
     const char *group;     /* "A" for [sweep A]; "" for base and for a variant without `group` */
     const char *name;      /* "base", "A/heads=1", "big"; unique in the experiment */
     const char *changed;   /* "heads=1 d_k=512": the row's settings; "" for base */
+    const char *base;      /* name of the row that it is compared with, its own for one of those; NULL: base */
     const char *paper_row; /* row of the published table to compare with; default: the name */
     size_t order;          /* 0 is base; the order of the table */
     bool is_base;

@@ -214,6 +214,56 @@ static void check_refused(void)
     CHECK_TEXT(comparison_rule(&c), "seeds only");
 }
 
+/* Two bases, 50 and 80 with larger variance, each with rows of its own: a row has the numbers that it has in a table of
+ * its base alone, but for Holm, which counts all rows. */
+static void check_bases(void)
+{
+    enum { OF_FIRST = 3, N = 2 * OF_FIRST };
+    static const size_t bases[N] = {0, 0, 0, 3, 3, 3};
+    comparison out[N], alone;
+    for (size_t i = 0; i < N; i++) {
+        bool first = i < OF_FIRST;
+        make(i, 5, (first ? 50 : 80) + (i % OF_FIRST ? 5 : 0), first ? 1 : 3, "ACC");
+        rows[i].row.is_base = !i;
+    }
+    metric m = {"ACC", NULL, 1, sum_of(&rows[0].results[0])};
+    comparison_task t = {.metric = &m, .rows = list, .n = N, .base = 0, .bases = bases, .trials = 200};
+    size_t best = 0, tests = compare_rows(&t, out, &best);
+    CHECK_INT(tests, 4);
+    CHECK_INT(best, N); /* no row is best of two tables */
+    CHECK(isnan(out[0].delta) && isnan(out[3].delta));
+    CHECK(out[4].delta < 15 && out[4].delta > -5);
+    for (size_t i = 0; i < N; i++) {
+        if (bases[i] == i) continue;
+        comparison two[2];
+        comparison_task of = {
+            .metric = &m, .rows = (const read_row *[]){list[bases[i]], list[i]}, .n = 2, .trials = 200};
+        compare_rows(&of, two, NULL);
+        alone = two[1];
+        CHECK_NEAR(out[i].delta, alone.delta, 1e-12);
+        CHECK_NEAR(out[i].low, alone.low, 1e-12);
+        CHECK_NEAR(out[i].high, alone.high, 1e-12);
+        CHECK_NEAR(out[i].p, alone.p, 1e-12);
+        CHECK(out[i].p_adjusted >= alone.p_adjusted);
+    }
+}
+
+/* Variances are shared among the rows of one base: five here make a pool, two there do not. */
+static void check_shared_by_base(void)
+{
+    static const size_t bases[MOST_ROWS] = {0, 0, 0, 0, 0, 0, 6, 6};
+    comparison out[MOST_ROWS];
+    for (size_t i = 0; i < MOST_ROWS; i++) make(i, 3, i < 6 ? 50 : 80, i < 6 ? 1 : 5, "ACC");
+    comparison before = compare(6, 1, NULL);
+    metric m = {"ACC", NULL, 1, sum_of(&rows[0].results[0])};
+    comparison_task t = {.metric = &m, .rows = list, .n = MOST_ROWS, .base = 0, .bases = bases, .trials = 200};
+    compare_rows(&t, out, NULL);
+    CHECK(out[1].shared && !out[7].shared);
+    CHECK_NEAR(out[1].p, before.p, 1e-12);
+    CHECK_NEAR(out[1].v, before.v, 1e-12);
+    CHECK(out[7].df <= 4);
+}
+
 /* A search whose candidates were near each other widens the interval; one that was clear does not. */
 static void check_searched(void)
 {
@@ -252,6 +302,8 @@ int main(void)
     check_recorded(folder, true);
     check_by_seeds();
     check_shared();
+    check_bases();
+    check_shared_by_base();
     check_refused();
     check_searched();
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
