@@ -160,8 +160,8 @@ bool factorial_rows(build *b, const char *where, const ini_entry *factorial, con
                     const char *group, const value_list *lists, size_t n_lists, assignment **out, size_t *n);
 /* Adds every row at every size of the list: "ROW @ d_model=64". */
 void scale_rows(build *b, const value_list *sizes);
-/* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group NAME.
- */
+/* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group
+ * NAME. */
 void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows);
 /* Checks the rows that have another base than base; their changes are those from it. When all rows are there. */
 void find_bases(build *b);

@@ -235,8 +235,9 @@ static size_t first_of(const comparison_task *t, size_t i)
 /* The row that row i is compared with; n: none. */
 static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t->bases[i] : t->base; }
 
-/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its own:
- * all of them are compared with it, so one variance that is too small would reject them all. Returns the limit of df. */
+/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its
+ * own: all of them are compared with it, so one variance that is too small would reject them all. Returns the limit of
+ * df. */
 static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;

@@ -1,6 +1,6 @@
-/* compare.h - compares the rows of a table with base, or each with a base of its own, in one metric: difference of the designs with interval and p, over
- * seeds and sentences (statistics/design.h), or less with fewer seeds. docs/statistics.md has the rules by number of
- * seeds. */
+/* compare.h - compares the rows of a table with base, or each with a base of its own, in one metric: difference of the
+ * designs with interval and p, over seeds and sentences (statistics/design.h), or less with fewer seeds.
+ * docs/statistics.md has the rules by number of seeds. */
 #ifndef ABLATE_REPORT_COMPARE_H
 #define ABLATE_REPORT_COMPARE_H
 #include "lab/statistics/design.h"
@@ -63,9 +63,9 @@ const char *comparison_verdict(const comparison *c, const comparison_criterion *
 /* The least detectable difference of this comparison, at 5 % with power 80 %, with its seeds. Takes milliseconds. */
 double comparison_detectable(const comparison *c);
 
-/* Fills out[n]; base's entry has only n and seed_sd. Variances are shared among rows with one base. best (may be NULL): index of the row that is significantly better
- * than every other (Bonferroni over the others), n if there is none or there are several bases. Returns the number of rows in Holm's
- * adjustment. */
+/* Fills out[n]; base's entry has only n and seed_sd. Variances are shared among rows with one base. best (may be NULL):
+ * index of the row that is significantly better than every other (Bonferroni over the others), n if there is none or
+ * there are several bases. Returns the number of rows in Holm's adjustment. */
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
 
 /* A/A and planted differences on real runs: draws n seeds of `a` and n others of `b` (which may be the same row)

@@ -86,12 +86,11 @@ static void test_grids(void)
 /* Two seeds and an interval wider than base's value (10, or 100 %): words instead. */
 static void test_no_interval(void)
 {
-    gathered g = grid_of(2);
-    comparison wide = {.n = 2, .n_base = 3, .low = -191, .high = 194}, narrow = wide, three = wide, percent = wide;
+    comparison wide = {.n = 2, .n_base = 3, .low = -191, .high = 194, .planned_base.mean = 10}, narrow = wide,
+               three = wide, percent = wide;
     narrow.low = 1, narrow.high = 5, three.n = 3, percent.percent = true, percent.low = -20, percent.high = 60;
-    CHECK_TEXT(gathered_no_interval(&g, &wide), "n = 2: no interval");
-    CHECK(!gathered_no_interval(&g, &narrow) && !gathered_no_interval(&g, &three) &&
-          !gathered_no_interval(&g, &percent));
+    CHECK_TEXT(gathered_no_interval(&wide), "n = 2: no interval");
+    CHECK(!gathered_no_interval(&narrow) && !gathered_no_interval(&three) && !gathered_no_interval(&percent));
 }
 
 static char *plot_csv(plot_options o)

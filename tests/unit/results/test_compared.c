@@ -45,7 +45,20 @@ static double one_number(const char *path, const char *sql)
     return v;
 }
 
+static size_t old_verdicts(const db_options *o)
+{
+    arena a = {0};
+    read_pair *old = NULL;
+    size_t n = 0;
+    reader *r = reader_open(o, &e);
+    CHECK_OK(reader_old_verdicts(r, "toy", &a, &old, &n, &e));
+    arena_free(&a);
+    reader_close(r);
+    return n;
+}
+
 static const db_comparison compared = {.row = "A/heads=1",
+                                       .base = "base",
                                        .metric = "BLEU",
                                        .unit = "difference",
                                        .n = 3,
@@ -113,6 +126,15 @@ static void test_comparisons(db *d, const db_options *o)
     CHECK_INT(db_put_comparisons(d, "nope", "x", NULL, 0, &e), -1);
     CHECK_HAS(e.text, "not in the database");
     e.text[0] = 0;
+    /* a row with another base has that one's name and hash, and its verdict is not old */
+    db_comparison turned = compared;
+    turned.row = "base", turned.base = "A/heads=1";
+    CHECK_OK(db_put_comparisons(d, "toy", second, &turned, 1, &e));
+    CHECK_NEAR(one_number(o->path,
+                          "SELECT count(*) FROM paired p JOIN variant v ON v.name=p.base AND"
+                          " v.config_hash=p.base_hash AND v.archived=0 WHERE p.row='base' AND p.base='A/heads=1'"),
+               1, 0);
+    CHECK_INT(old_verdicts(o), 0);
     /* another base: the stored verdict is an old one */
     CHECK_OK(db_put_comparisons(d, "toy", second, &compared, 1, &e));
     sqlite3 *q;
