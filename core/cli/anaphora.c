@@ -1,7 +1,6 @@
 #include "cli/anaphora.h"
 #include "network/plugin/plugin.h"
 #include "network/train/train.h"
-#include "network/train/weights.h"
 #include "tensor/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
@@ -147,7 +146,7 @@ static anaphora_head *figures_of(const measuring *x, const char *part, int64_t l
     for (size_t i = 0; i < f->n_heads; i++)
         if (f->head[i].layer == layer && f->head[i].head == head) return &f->head[i];
     f->head = grow(f->head, &f->cap, f->n_heads + 1, sizeof *f->head);
-    f->head[f->n_heads] = (anaphora_head){part, layer, head, xcalloc(f->n, sizeof(anaphora_shares))};
+    f->head[f->n_heads] = (anaphora_head){part, layer, head, FROM_SOFTMAX, xcalloc(f->n, sizeof(anaphora_shares))};
     return &f->head[f->n_heads++];
 }
 
@@ -172,16 +171,18 @@ static void add_pronouns(const measuring *x, anaphora_head *h, const given *g, c
     }
 }
 
-static void add_batch(const measuring *x, const ab_ctx *c, const batch *b)
+static void add_batch(const measuring *x, const influence *from, const batch *b)
 {
     bool encoder = x->src;
     int64_t layers = encoder ? x->m.cfg.layers_encoder : x->m.cfg.layers_decoder;
     const int32_t *offset = encoder ? b->src_offset : b->tgt_offset;
     weights w;
+    weights_source source;
     for (int64_t l = 0; l < layers; l++) {
-        if (!weights_find(c, encoder ? "enc" : "dec", "self", l, &w)) continue;
+        if (!influence_find(from, encoder ? "enc" : "dec", "self", l, &w, &source)) continue;
         for (size_t h = 0; h < w.heads; h++) {
             anaphora_head *f = figures_of(x, encoder ? "encoder" : "decoder", l + 1, h + 1);
+            f->from = source;
             for (int64_t i = 0; i < b->n_sentences; i++)
                 add_pronouns(x, f, &x->sentence[b->example[i]], w.at + ((size_t)i * w.heads + h) * w.rows * w.stride,
                              w.stride, (size_t)(offset[i + 1] - offset[i]));
@@ -203,14 +204,14 @@ static int look(measuring *x, err *e)
         all = batcher_new(&p, &(batch_options){.batch_tokens = longest * SENTENCES, .max_sentences = SENTENCES}, e);
     bad = all ? 0 : -1;
     while (!bad && batcher_next(all, &b)) {
-        ab_ctx *c = weights_tape(&x->m, &b, e);
-        bad = c ? 0 : -1;
-        if (c) add_batch(x, c, &b);
-        tape_free(c);
+        influence *from = influence_open(&x->m, &b, e);
+        bad = from ? 0 : -1;
+        if (from) add_batch(x, from, &b);
+        influence_close(from);
     }
     batcher_free(all);
     pairs_free(&p);
-    if (!bad && !x->out->n_heads) bad = fail(e, "nothing to measure: this attention has no weights over keys");
+    if (!bad && !x->out->n_heads) bad = fail(e, "nothing to measure: no output of this attention depends on a key");
     return bad;
 }
 

@@ -3,6 +3,7 @@
 #ifndef ABLATE_ANAPHORA_H
 #define ABLATE_ANAPHORA_H
 #include "cli/options.h"
+#include "network/train/influence.h"
 #include "text/data/coreference.h"
 #include "text/tokens/vocab.h"
 
@@ -17,6 +18,7 @@ typedef struct {
     const char *part; /* "encoder", "decoder" */
     int64_t layer;    /* from 1, like head */
     size_t head;
+    weights_source from;      /* what its weights are */
     anaphora_shares *pronoun; /* [n] of the measured pronouns; owned by anaphora_figures */
 } anaphora_head;
 
@@ -30,7 +32,7 @@ typedef struct {
 } anaphora_figures;
 
 /* Applies the model file at `path` to the sentences with pronouns: the encoder's self-attention, or a decoder's alone.
- * -1 and e: its task reads no plain sentences; none is left; its attention has no weights over keys. */
+ * -1 and e: its task reads no plain sentences; none is left; no output of its attention depends on a key. */
 int anaphora_measure(const char *path, const places *p, const coreference *x, anaphora_figures *out, err *e);
 void anaphora_free(anaphora_figures *f);
 

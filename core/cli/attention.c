@@ -1,8 +1,8 @@
 /* attention.c - ablate attention: what each head looks at in one sentence, as an interactive page or a figure like the
- * paper's figures 3 to 5. Works for any attention that ends in a softmax over keys. */
+ * paper's figures 3 to 5. Of any attention plugin: its softmax's weights, or which keys its output depends on. */
 #include "cli/options.h"
 #include "cli/predict.h"
-#include "network/train/weights.h"
+#include "network/train/influence.h"
 #include "tensor/cpu/cpu.h"
 #include "network/decode/beam.h"
 #include "network/plugin/plugin.h"
@@ -61,19 +61,23 @@ typedef struct {
     arena memory;
 } collected;
 
-static void add_part(collected *all, const ab_ctx *c, const char *title, const char *stack, const char *part,
+static void add_part(collected *all, const influence *from, const char *title, const char *stack, const char *part,
                      int64_t layers, side q, side k)
 {
     for (int64_t l = 0; l < layers; l++) {
         weights x;
-        if (!weights_find(c, stack, part, l, &x)) continue;
+        weights_source source;
+        if (!influence_find(from, stack, part, l, &x, &source)) continue;
         size_t heads = x.heads;
         float *w = arena_alloc(&all->memory, heads * q.n * k.n * sizeof *w);
         for (size_t h = 0; h < heads; h++)
             for (size_t i = 0; i < q.n; i++)
                 memcpy(w + (h * q.n + i) * k.n, x.at + (h * x.rows + i) * x.stride, k.n * sizeof *w);
         all->maps = grow(all->maps, &all->cap, all->n + 1, sizeof *all->maps);
-        all->maps[all->n++] = (attention_map){title, l + 1, heads, q.n, k.n, q.tokens, k.tokens, w};
+        all->maps[all->n++] =
+            (attention_map){title,    l + 1, heads,
+                            q.n,      k.n,   q.tokens,
+                            k.tokens, w,     source == FROM_SOFTMAX ? NULL : influence_source(source)};
     }
 }
 
@@ -87,22 +91,33 @@ static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt,
         batcher_free(one);
         return fail(e, "the sentence is empty");
     }
-    ab_ctx *c = weights_tape(m, &b, e);
-    int bad = !c;
+    influence *x = influence_open(m, &b, e);
+    int bad = !x;
     if (!bad) {
         side s = side_of(src, b.src_ids, b.src_rows, &all->memory),
              t = side_of(tgt, b.tgt_in, b.tgt_rows, &all->memory);
-        add_part(all, c, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, s, s);
-        add_part(all, c, "decoder self-attention", "dec", "self", m->cfg.layers_decoder, t, t);
-        add_part(all, c, "attention to the source", "dec", "cross", m->cfg.layers_decoder, t, s);
-        if (!all->n) bad = fail(e, "nothing to show: this attention has no weights over keys");
+        add_part(all, x, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, s, s);
+        add_part(all, x, "decoder self-attention", "dec", "self", m->cfg.layers_decoder, t, t);
+        add_part(all, x, "attention to the source", "dec", "cross", m->cfg.layers_decoder, t, s);
+        if (!all->n) bad = fail(e, "nothing to show: no output of this attention depends on a key");
     }
-    tape_free(c);
+    influence_close(x);
     batcher_free(one);
     return bad;
 }
 
 /* ---- what is written ---- */
+
+/* What the weights of each part are, with its layers where they differ. */
+static void say_sources(const collected *all)
+{
+    for (size_t i = 0, n; i < all->n; i += n) {
+        const attention_map *m = &all->maps[i];
+        for (n = 1; i + n < all->n && same(m[n].part, m->part) && m[n].influence == m->influence;) n++;
+        fprintf(stderr, "%s, layers %lld to %lld: %s%s\n", m->part, (long long)m->layer, (long long)m[n - 1].layer,
+                m->influence ? "influence " : "weights of the softmax", m->influence ? m->influence : "");
+    }
+}
 
 static int find_word(const attention_map *m, const char *word, size_t *at, err *e)
 {
@@ -136,7 +151,8 @@ static int write_figure(const attention_options *o, const collected *all, err *e
     attention_figure f = {.figure = (int)o->figure, .head = o->head > 0 ? (size_t)o->head - 1 : 0};
     f.next = f.head + 1 < m->heads ? f.head + 1 : f.head;
     if (o->word && find_word(m, o->word, &f.token, e)) return -1;
-    char *title = xprintf("%s, layer %lld of %lld", part, (long long)layer, (long long)layers);
+    char *title = xprintf("%s, layer %lld of %lld%s%s", part, (long long)layer, (long long)layers,
+                          m->influence ? ", influence " : "", m->influence ? m->influence : "");
     f.title = title;
     drawing *d = attention_draw(m, &f);
     int bad = drawing_write(d, o->out, e);
@@ -178,6 +194,7 @@ static int look(const attention_options *o, const char *path, err *e)
     if (!bad && !target) target = out[0];
     if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);
     if (!bad) bad = collect(&m, &p, src, tgt, &all, e);
+    if (!bad) say_sources(&all);
     if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, target, e);
     free(all.maps);
     arena_free(&all.memory);
@@ -225,6 +242,10 @@ const command attention_command = {
     .name = "attention",
     .part = FOR_MODELS,
     .does = "show what each head attends to in a sentence: a page, or a figure as SVG, PDF or PNG",
+    .about =
+        "Of attentions with a softmax over keys, its weights. Of all others, the influence of each key: the length\n"
+        "of the derivative of the output at a query with respect to the key's value, or to its input where an\n"
+        "attention sums no values, relative to the sum over the keys (docs/pictures.md).",
     .choices = CHOICES_NONE,
     .options = options,
     .defaults = &defaults,

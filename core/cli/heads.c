@@ -95,6 +95,12 @@ void put_number(grid *g, size_t column, const char *format, double x)
 
 static const char *const role_names[HEAD_ROLES] = {"previous token", "rarest token", "constituent"};
 
+const char *source_name(weights_source s)
+{
+    static const char *const names[] = {"softmax", "by value", "by input"};
+    return names[s];
+}
+
 static void notes(grid *g)
 {
     grid_note(g, "previous token, rarest token, constituent: queries whose strongest weight goes to the "
@@ -105,11 +111,30 @@ static void notes(grid *g)
                  "queries. Entropy in bits.");
 }
 
-static void print_heads(const measured_run *r)
+void note_sources(grid *g, const bool seen[FROM_ROWS + 1])
 {
+    if (seen[FROM_VALUES])
+        grid_note(g, "Weights by value: %s, its length for each key, divided by the sum over the keys.",
+                  influence_source(FROM_VALUES));
+    if (seen[FROM_ROWS])
+        grid_note(g, "Weights by input: %s, the same of the rows that the attention reads, as one head.",
+                  influence_source(FROM_ROWS));
+}
+
+static void note_all_sources(grid *g, const measured *all)
+{
+    bool seen[FROM_ROWS + 1] = {false};
+    for (size_t i = 0; i < all->n; i++)
+        for (size_t k = 0; k < all->at[i].n; k++) seen[all->at[i].head[k].from] = true;
+    note_sources(g, seen);
+}
+
+static void print_heads(const measured *all)
+{
+    const measured_run *r = &all->at[0];
     grid g = {0};
     static const char *const columns[] = {"attention",     "layer",   "head",     "previous token %", "rarest token %",
-                                          "constituent %", "entropy", "gradient", "PPL without it"};
+                                          "constituent %", "entropy", "gradient", "PPL without it",   "weights"};
     g.title = r->row;
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 0);
     for (size_t i = 0; i < r->n; i++) {
@@ -122,6 +147,7 @@ static void print_heads(const measured_run *r)
         put_number(&g, 6, "%.2f", h->entropy);
         put_number(&g, 7, "%.3f", h->gradient);
         put_number(&g, 8, "%+.1f %%", 100 * (exp(h->cost) - 1));
+        grid_put(&g, 9, "%s", source_name(h->from));
     }
     for (size_t i = 0; i < r->n; i++) {
         if (i && same(r->head[i].part, r->head[i - 1].part)) continue;
@@ -130,6 +156,7 @@ static void print_heads(const measured_run *r)
         for (int k = 0; k < HEAD_ROLES; k++) put_number(&g, 3 + (size_t)k, "%.1f", 100 * r->head[i].chance[k]);
     }
     notes(&g);
+    note_all_sources(&g, all);
     print_grid(&g);
     grid_free(&g);
 }
@@ -220,6 +247,7 @@ static void print_roles(const measured *all)
                   "pruned: dev PPL without this head; against others:");
     grid_note(&g, "compared with pruning another head of the same attention. n: seeds; intervals and "
                   "p over seeds, Student's t.");
+    note_all_sources(&g, all);
     print_grid(&g);
     grid_free(&g);
 }
@@ -254,7 +282,7 @@ static void row_line(grid *g, const measured *all, size_t first, const char *par
         put_number(g, 3, "%.3f", s.mean);
         put_number(g, 4, "%.3f", s.sd);
         put_number(g, 7, "%.2f", bits.mean);
-        if (first) {
+        if (first && isfinite(s.mean) && isfinite(spread_of(base, n_base).mean)) {
             arm row = arm_measure(x, NULL, n, 0), of_base = arm_measure(base, NULL, n_base, 0);
             difference d = design_compare(&row, &of_base, INFINITY);
             if (isfinite(d.p)) grid_put(g, 5, "%+.3f [%+.3f, %+.3f]", d.d, d.low, d.high);
@@ -278,6 +306,7 @@ static void print_rows(const measured *all)
     grid_note(&g, "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
                   "heads and layers, after training; entropy in bits. Δ against base,");
     grid_note(&g, "intervals and p over seeds (Welch), not corrected for the number of rows.");
+    note_all_sources(&g, all);
     print_grid(&g);
     grid_free(&g);
 }
@@ -305,6 +334,7 @@ static void print_json(const measured *all)
             for (int j = 0; j < HEAD_ROLES; j++) json_key_real(&out, chance_keys[j], 100 * h->chance[j]);
             json_key_real(&out, "entropy", h->entropy);
             json_key_real(&out, "gradient", h->gradient);
+            json_key_text(&out, "weights", influence_source(h->from));
             json_key_real(&out, "ppl_ratio_without", exp(h->cost));
             str_addc(&out, '}');
         }
@@ -322,7 +352,7 @@ static void print_all(const measured *all, bool json)
     else if (all->n > 1)
         print_roles(all);
     else
-        print_heads(&all->at[0]);
+        print_heads(all);
 }
 
 static int heads(const invocation *c, void *options)
@@ -361,7 +391,8 @@ const command heads_command = {
     .about = "EXPERIMENT/ROW@SEED or a run's number: every head of that model. "
              "EXPERIMENT/ROW: roles of heads over its seeds. EXPERIMENT: the softmax's "
              "gradient and entropy of all rows. With --coreference: heads that look from pronouns at "
-             "their antecedents.",
+             "their antecedents. Of attentions without a softmax over keys the influence of each key takes "
+             "the place of its weight (docs/pictures.md).",
     .arguments = "RUN | EXPERIMENT/ROW | EXPERIMENT",
     .least = 1,
     .most = 1,

@@ -3,7 +3,7 @@
 #define ABLATE_HEADS_H
 #include "cli/options.h"
 #include "lab/report/grid.h"
-#include "network/train/weights.h"
+#include "network/train/influence.h"
 
 /* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the rarest
  * token of the sentence; to another word of the smallest constituent around the word. */
@@ -13,11 +13,12 @@ typedef struct {
     const char *part; /* "encoder", "decoder", "source" */
     int64_t layer;    /* from 1, like head */
     size_t head;
+    weights_source from; /* what its weights are */
     double queries;
     double entropy; /* of the weights, mean over queries [bits] */
     double
         /* Frobenius norm of the softmax's Jacobian, diag(p) - p p', mean over queries: 0 where one key has all the
-         * weight */
+         * weight; NaN: no softmax */
         gradient;
     /* Queries whose strongest weight fits the role, and counted queries, for even and odd sentences: one half selects
      * the head, the other half reports it. */
@@ -54,6 +55,9 @@ typedef struct {
 } spread; /* interval and p (of a mean of 0) by Student's t; n < 2: NaN */
 spread spread_of(const double *x, size_t n);
 void put_number(grid *g, size_t column, const char *format, double x); /* not finite: an empty cell */
+const char *source_name(weights_source s); /* in a table: "softmax", "by value", "by input" */
+/* Says below a table what weights are that are not a softmax's. seen: is there such a source? */
+void note_sources(grid *g, const bool seen[FROM_ROWS + 1]);
 /* Path of the run's model, which is said; the caller frees. NULL and e. */
 char *heads_model_path(const invocation *c, const measured_run *r, err *e);
 

@@ -78,8 +78,9 @@ static void head_line(grid *g, const anaphora_figures *f, const anaphora_head *h
 
 static void print_heads(const measured_run *r, const anaphora_figures *f)
 {
-    static const char *const columns[] = {"attention",        "layer", "head", "antecedent %", "other %",
-                                          "difference, 95 %", "p"};
+    static const char *const columns[] = {"attention",        "layer", "head",   "antecedent %", "other %",
+                                          "difference, 95 %", "p",     "weights"};
+    bool seen[FROM_ROWS + 1] = {false};
     grid g = {0};
     g.title = r->row;
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 0);
@@ -87,6 +88,8 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
         grid_row(&g, false);
         grid_put(&g, 0, "%s", f->head[i].part);
         head_line(&g, f, &f->head[i], BOTH);
+        grid_put(&g, 7, "%s", source_name(f->head[i].from));
+        seen[f->head[i].from] = true;
     }
     summary s = summary_of(f, &f->head[0], BOTH);
     grid_row(&g, true);
@@ -106,6 +109,7 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
               s.n, s.n_other);
     if (best)
         grid_note(&g, "best: even sentences select the head with the largest difference, odd ones give the figures.");
+    note_sources(&g, seen);
     print_grid(&g);
     grid_free(&g);
 }
@@ -139,15 +143,19 @@ static void print_rows(const measured_run *runs, const anaphora_figures *f, size
 {
     static const char *const columns[] = {"row",     "attention",        "n", "antecedent %", "evenly %",
                                           "other %", "difference, 95 %", "p"};
+    bool seen[FROM_ROWS + 1] = {false};
     grid g = {0};
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 1);
     for (size_t i = 0, same_row; i < n; i += same_row) {
         for (same_row = 1; i + same_row < n && same(runs[i + same_row].row, runs[i].row);) same_row++;
         row_line(&g, runs + i, f + i, same_row);
     }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < f[i].n_heads; k++) seen[f[i].head[k].from] = true;
     notes(&g);
     grid_note(&g, "For each seed, even sentences select the head with the largest difference, odd ones give the "
                   "figures. n: seeds; intervals and p over seeds, Student's t.");
+    note_sources(&g, seen);
     print_grid(&g);
     grid_free(&g);
 }
@@ -176,6 +184,7 @@ static void print_json(const measured_run *runs, const anaphora_figures *f, size
             json_key_real(&out, "low", s.above.low);
             json_key_real(&out, "high", s.above.high);
             json_key_real(&out, "p", s.above.p);
+            json_key_text(&out, "weights", influence_source(h->from));
             str_addc(&out, '}');
         }
     str_add(&out, "\n]\n");

@@ -161,15 +161,17 @@ static const struct {
     const char *name, *stack, *part;
 } parts[PARTS] = {{"encoder", "enc", "self"}, {"decoder", "dec", "self"}, {"source", "dec", "cross"}};
 
-static void add_batch(measuring *x, const ab_ctx *c, const batch *b, const sentence *s)
+static void add_batch(measuring *x, const influence *from, const batch *b, const sentence *s)
 {
     for (int p = 0; p < PARTS; p++) {
         int64_t layers = p == ENCODER ? x->m.cfg.layers_encoder : x->m.cfg.layers_decoder;
         for (int64_t l = 0; l < layers; l++) {
             weights w;
-            if (!weights_find(c, parts[p].stack, parts[p].part, l, &w)) continue;
+            weights_source source;
+            if (!influence_find(from, parts[p].stack, parts[p].part, l, &w, &source)) continue;
             for (size_t h = 0; h < w.heads; h++) {
                 head_figures *f = figures_of(x->out, parts[p].name, l + 1, h + 1);
+                f->from = source;
                 for (int64_t i = 0; i < b->n_sentences; i++) {
                     const float *at = w.at + ((size_t)i * w.heads + h) * w.rows * w.stride;
                     size_t targets = (size_t)(b->tgt_offset[i + 1] - b->tgt_offset[i]),
@@ -186,7 +188,7 @@ static void add_batch(measuring *x, const ab_ctx *c, const batch *b, const sente
 /* Sums into means. */
 static void finish(const measuring *x, head_figures *h)
 {
-    h->entropy /= h->queries, h->gradient /= h->queries;
+    h->entropy /= h->queries, h->gradient = h->from == FROM_SOFTMAX ? h->gradient / h->queries : NAN;
     for (int r = 0; r < HEAD_ROLES; r++) h->chance[r] /= h->counted[r][0] + h->counted[r][1];
     for (int d = 0; d <= 2 * FARTHEST && x->in_constituents > 0; d++)
         h->chance[ROLE_SYNTAX] = fmax(h->chance[ROLE_SYNTAX], x->fixed[d] / x->in_constituents);
@@ -204,14 +206,14 @@ static int look(measuring *x, err *e)
         arena a = {0};
         sentence *s = arena_alloc(&a, (size_t)b.n_sentences * sizeof *s);
         for (int64_t i = 0; i < b.n_sentences; i++) s[i] = describe(x, &b, i, &a), count_fixed(x, &s[i]);
-        ab_ctx *c = weights_tape(&x->m, &b, e);
-        bad = c ? 0 : -1;
-        if (c) add_batch(x, c, &b, s);
-        tape_free(c);
+        influence *from = influence_open(&x->m, &b, e);
+        bad = from ? 0 : -1;
+        if (from) add_batch(x, from, &b, s);
+        influence_close(from);
         arena_free(&a);
     }
     batcher_free(all);
-    if (!bad && !x->out->n) bad = fail(e, "nothing to measure: this attention has no weights over keys");
+    if (!bad && !x->out->n) bad = fail(e, "nothing to measure: no output of this attention depends on a key");
     for (size_t i = 0; i < x->out->n && !bad; i++) finish(x, &x->out->head[i]);
     return bad;
 }

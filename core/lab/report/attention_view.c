@@ -144,6 +144,7 @@ static void put_maps(const attention_map *maps, size_t n, str *out)
         str_add(&json, i ? ",\n{\"part\":" : "{\"part\":");
         json_string(&json, m->part);
         str_addf(&json, ",\"layer\":%lld,\"heads\":%zu", (long long)m->layer, m->heads);
+        if (m->influence) str_add(&json, ",\"influence\":"), json_string(&json, m->influence);
         put_tokens("q", m->queries, m->n_queries, &json);
         put_tokens("k", m->keys, m->n_keys, &json);
         str_add(&json, ",\"w\":\"");
@@ -173,7 +174,8 @@ void attention_page(const attention_map *maps, size_t n, const char *run, const 
     drawing *d = attention_draw(&maps[0], &(attention_figure){.figure = 5, .next = maps[0].heads - 1});
     drawing_svg(d, SVG_THEMED, out);
     drawing_free(d);
-    str_add(out, "</div>\n<p id=\"says\" role=\"status\" class=\"note\"></p>\n<p class=\"note\">Queries are at the "
+    str_add(out, "</div>\n<p id=\"says\" role=\"status\" class=\"note\"></p>\n<p id=\"source\" class=\"note\"></p>\n<p "
+                 "class=\"note\">Queries are at the "
                  "left or above, keys at the right "
                  "or below. A line's "
                  "colour shows the head, its opacity the weight. In the decoder a query is the token that was read. "

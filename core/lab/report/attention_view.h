@@ -12,6 +12,7 @@ typedef struct {
     size_t heads, n_queries, n_keys;
     const char *const *queries, *const *keys; /* displayed tokens */
     const float *weights;                     /* [heads][n_queries][n_keys] */
+    const char *influence;                    /* "|d output / d value|": what they are, if not a softmax's; else NULL */
 } attention_map;
 
 typedef struct {

@@ -165,10 +165,13 @@ static ab_t run_attention(layer *l, const plugin *p, const void *cfg, int role, 
     else
         source_side(t, &k, role == ROLE_ENCODER);
     if (role == ROLE_CROSS) target_queries(t, &k);
+    int32_t first = c->n;
     trace_caller before = trace_begin(c, &k, AB_IN_FORWARD, scope);
     ab_t y = tape_given(c, p->iface.attention.forward(c, cfg, x, mem), "attention", p->desc.name);
     trace_end(c, before);
-    return trace_expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model);
+    y = trace_expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model);
+    if (t->m->keep_influence && !depth) trace_influence(c, &k, first, y, scope);
+    return y;
 }
 
 static ab_t attention(ab_ctx *c, ab_t x, bool cross)

@@ -43,6 +43,9 @@ typedef struct model {
     table_cache tables; /* tables of positions, kept across traces */
     /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
     bool keep_weights;
+    /* with keep_weights: loss tapes can tell which keys the other attentions' outputs depend on (trace_influence); what
+     * follows from the batch alone is then of phase SETUP */
+    bool keep_influence;
     bool keep_outputs; /* loss tapes keep each sublayer's output as "dec.0.ffn" KEPT_OUTPUT */
     /* loss tapes have inputs "dec.0.ffn" PATCH [rows,d_model] and PATCHED_ROWS [rows,1]: the sublayer's output has the
      * first's rows where the second is 1; F32 or F64 only */
@@ -114,7 +117,12 @@ typedef struct {
 #define KEPT_OUTPUT  ".output"
 #define PATCH        ".patch"
 #define PATCHED_ROWS ".patched"
-#define WATCHED      ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
+/* with keep_influence: what a row of an attention's output is multiplied by, and the gradient of that with respect to
+ * the attention's values [B,heads,Tk,d], or to the rows of its key side [rows,d_model] */
+#define PROBE     ".probe"
+#define BY_VALUES ".by_values"
+#define BY_ROWS   ".by_rows"
+#define WATCHED   ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
 /* Loss of one batch; with its gradient if `training`. Results: "losses" [tgt_rows,2] (smoothed, plain; see CE in op.h),
  * and "logits" [tgt_rows, tgt_vocab] if not training. In training also, with one element each: RECORDED plus the name
  * of each number that plugins record (mean over layers), and "auxiliary", the plugins' losses as part of the sum of

@@ -183,17 +183,18 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
 {
     tracer t = begin(m, s, training);
     ab_ctx *c = t.c;
+    phase ph = m->keep_influence ? PHASE_SETUP : PHASE_STEP;
     ab_t src = {0}, memory = {0};
     if (model_has_encoder(m)) {
-        source_inputs(&t, PHASE_STEP, true);
-        src = t_input(c, "src.ids", I32, PHASE_STEP, 1, 1, 1, s->src_rows);
+        source_inputs(&t, ph, true);
+        src = t_input(c, "src.ids", I32, ph, 1, 1, 1, s->src_rows);
     }
-    ab_t tgt_in = t_input(c, "tgt.in", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows),
-         tgt_out = t_input(c, "tgt.out", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows);
-    ab_t tgt_pos = t_input(c, "tgt.pos", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows);
-    ab_t norm = t_input(c, "norm", m->compute == F64 ? F64 : F32, PHASE_STEP, 1, 1, 1, 1);
-    t.tgt_off = t_input(c, "tgt.offset", I32, PHASE_STEP, 1, 1, 1, s->batch + 1);
-    t.tgt_len = t_input(c, "tgt.len", I32, PHASE_STEP, 1, 1, 1, s->batch);
+    ab_t tgt_in = t_input(c, "tgt.in", I32, ph, 1, 1, 1, s->tgt_rows),
+         tgt_out = t_input(c, "tgt.out", I32, ph, 1, 1, 1, s->tgt_rows);
+    ab_t tgt_pos = t_input(c, "tgt.pos", I32, ph, 1, 1, 1, s->tgt_rows);
+    ab_t norm = t_input(c, "norm", m->compute == F64 ? F64 : F32, ph, 1, 1, 1, 1);
+    t.tgt_off = t_input(c, "tgt.offset", I32, ph, 1, 1, 1, s->batch + 1);
+    t.tgt_len = t_input(c, "tgt.len", I32, ph, 1, 1, 1, s->batch);
     t.tgt_kpos = counting(c, s->tgt_time, 1);
     t.src_ids = src, t.tgt_ids = tgt_in;
     if (model_has_encoder(m)) memory = encoder(&t, src);

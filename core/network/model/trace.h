@@ -50,6 +50,10 @@ typedef struct { /* who was running, to come back to */
 } trace_caller;
 trace_caller trace_begin(ab_ctx *c, attn_context *k, ab_hook hook, const char *scope);
 void trace_end(ab_ctx *c, trace_caller before);
+/* Traces, for an attention's output y (nodes from `first` on), the gradient of its product with an input SCOPE PROBE
+ * [rows,d_model], with respect to the values that its sums over keys take, or the rows of its key side: kept as SCOPE
+ * BY_VALUES or BY_ROWS. Nothing if one softmax's weights are kept. influence.c */
+void trace_influence(ab_ctx *c, const attn_context *k, int32_t first, ab_t y, const char *scope);
 /* Rows [rows, width] in the type of rows; else the failed tensor and an error that names the plugin. */
 ab_t trace_expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_t width);
 #endif

@@ -180,6 +180,7 @@ ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
                      queries_rows ? k->q_time : k->k_time);
     if (query && k->query_factor) y = t_mul_scalar(c, y, k->query_factor);
     if (!value) y = attn_rotate(c, y);
+    if (value) k->value_rows = y;
     return attn_steps(c) && !query && !this_step ? cached(c, y, value ? "v.cache" : "k.cache") : y;
 }
 
@@ -235,9 +236,17 @@ ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
     return attn_mask(c, attn_position(c, t_mul_scalar(c, t_matmul(c, q, k, 0, 1), scale), q, k));
 }
 
+void attn_note_values(ab_ctx *c, ab_t v)
+{
+    attn_context *t = c->attn;
+    t->several_values = t->several_values || (t->values.id && t->values.id != v.id);
+    t->values = v;
+}
+
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
 {
     attn_context *t = c->attn;
+    attn_note_values(c, v);
     ab_t y = attn_fused_sum(c, p, v);
     t->weights = y.id ? p : (ab_t){0};
     if (!y.id) y = t_matmul(c, p, v, 0, 0);

@@ -74,6 +74,8 @@ struct attn_context {
     ab_t ancestors, parents, time;  /* ids [R,capacity], [R], [1] */
     int64_t n_remembered;           /* tensors cached by this call so far, which numbers their names */
     ab_t weights, summed;           /* weights and result of the last fused attention: attn_fused_sum */
+    ab_t values, value_rows;        /* [B,n,Tk,d]: what a sum over keys took as values; what ab_value returned */
+    bool several_values;            /* sums of this call took different ones */
     int64_t n_carried;              /* states made by this call so far, which numbers their names */
     ab_t joined;                    /* the fused projection made so far: q,k,v of x, or k,v of mem */
     windowed *windows;              /* of this call so far */
@@ -95,6 +97,7 @@ ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink); /* attention_weights.c */
 ab_t attn_entmax(ab_ctx *c, ab_t s, double alpha);
 ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
+void attn_note_values(ab_ctx *c, ab_t v); /* a sum over keys takes these values */
 ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 /* attention_scores.c: the weighted sum as one fused operation; id 0: p cannot be fused. */
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v);

@@ -47,6 +47,7 @@ ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
         }
     if (!q.id || !k.id || !v.id || c->error.text[0]) return (ab_t){0};
     if (attn_steps(c)) return one_step(c, q, k, v, beta, decay);
+    attn_note_values(c, v);
     ab_t y = scan(c, q, k, v, beta, decay, 0);
     if (c->attn->info.role == AB_CAUSAL) return y;
     ab_t real = attn_has_key(c); /* a recurrence from the end meets the padding first: no values there, no decay */

@@ -14,7 +14,9 @@ ab_ctx *weights_tape(model *m, const batch *b, err *e)
     int bad = tape_plan(c, NULL, NULL);
     if (!bad) {
         model_loss_inputs(c, &view, 1);
-        bad = tape_run(c, &(run_options){.from = PHASE_CONST});
+        run_options all = {.from = PHASE_CONST};
+        bad = m->keep_influence ? tape_run_phase(c, &all, PHASE_CONST) || tape_run_phase(c, &all, PHASE_SETUP)
+                                : tape_run(c, &all);
     }
     if (!bad) return c;
     fail(e, "%s", c->error.text);

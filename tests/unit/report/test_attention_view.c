@@ -5,7 +5,7 @@
 static const char *const tokens[] = {"the", "law", "</script>"};
 /* Two heads: the first looks at itself, the second at the token before (the first token at itself). */
 static const float weights[] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0.25f, 0.75f};
-static const attention_map map = {"encoder self-attention", 5, 2, 3, 3, tokens, tokens, weights};
+static const attention_map map = {"encoder self-attention", 5, 2, 3, 3, tokens, tokens, weights, NULL};
 
 static size_t count(const char *text, const char *part)
 {

@@ -1,0 +1,56 @@
+/* influence.c - which keys an attention's output depends on, for attentions of any kind: a gradient behind the call.
+ *
+ * The gradient of r y_i with respect to the values v_j of a head is r W_h A_ij if the output is linear in the values,
+ * with one number A_ij for each head, query and key, and W_h what follows the sum: its length is |A_ij| times one that
+ * all keys share. So attention's own weights come out of it, and the effective weights of linear attention, of decaying
+ * states and of delta rules. An attention without such values is differentiated with respect to the rows that it reads.
+ */
+#include "network/model/trace.h"
+#include "tensor/graph/grad.h"
+#include <string.h>
+
+/* Has one softmax over keys been kept? Of several none is the attention's weights. */
+static bool one_softmax(const ab_ctx *c, const char *scope)
+{
+    char name[128];
+    int n = 0;
+    snprintf(name, sizeof name, "%s.weights", scope);
+    for (int32_t i = 1; i < c->n; i++) n += c->v[i].name && same(c->v[i].name, name);
+    return n == 1;
+}
+
+/* The values of the call's sums over keys, [B,n,Tk,d]; id 0: there are none, or several. */
+static ab_t values_of(const ab_ctx *c, const attn_context *k)
+{
+    ab_t v = k->values.id ? k->values : k->value_rows;
+    const int64_t *d = c->v[v.id].dim;
+    bool fits = v.id && !k->several_values && d[0] == k->batch && d[2] == k->k_time;
+    return fits ? v : (ab_t){0};
+}
+
+/* The gradient that `of` gets through the nodes behind it, from `first` on, up to y, whose gradient is dy. id 0: none.
+ */
+static ab_t gradient(ab_ctx *c, ab_t of, int32_t first, ab_t y, ab_t dy)
+{
+    grad_replace(c, y.id, dy);
+    grad_sweep(c, first > of.id ? first : of.id + 1, y.id + 1);
+    ab_t g = {c->grad[of.id]};
+    memset(c->grad, 0, c->grad_cap * sizeof *c->grad);
+    return g.id ? t_add_scalar(c, g, 0) : g; /* a value of its own */
+}
+
+void trace_influence(ab_ctx *c, const attn_context *k, int32_t first, ab_t y, const char *scope)
+{
+    if (!y.id || one_softmax(c, scope)) return;
+    trace_caller before = {c->attn, c->hook, c->scope};
+    c->attn = NULL, c->hook = AB_IN_HOST;
+    const int64_t *d = tape_at(c, y)->dim;
+    ab_t probe =
+             t_input(c, arena_printf(&c->memory, "%s" PROBE, scope), tape_at(c, y)->type, PHASE_STEP, 1, 1, d[2], d[3]),
+         v = values_of(c, k), g = v.id ? gradient(c, v, first, y, probe) : v;
+    if (g.id)
+        t_keep(c, g, arena_printf(&c->memory, "%s" BY_VALUES, scope));
+    else
+        t_keep(c, gradient(c, k->mem, first, y, probe), arena_printf(&c->memory, "%s" BY_ROWS, scope));
+    trace_end(c, before);
+}
