@@ -27,6 +27,8 @@ typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
 /* One step of ab_scan: returns the state after time t, from x_t [B,n] and the previous state [B,d]. */
 typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
 
+enum { AB_LOG_MOST = 64 }; /* numbers in a vector for ab_log */
+
 struct ab_host { /* append only: add new functions at the end and raise AB_ABI_MINOR */
     uint32_t size, minor;
     ab_ctx *(*at)(ab_ctx *c, const char *file, int line);
@@ -182,7 +184,8 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*row_mask)(ab_ctx *c);
     /* [model] values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged
      * over calls (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss.
-     * No effect outside training */
+     * From 2.6 on log takes a vector [n] too, of at most AB_LOG_MOST numbers: curves PLUGIN.name[0] to [n-1]. No effect
+     * outside training */
     void (*add_loss)(ab_ctx *c, const char *name, ab_t value, double weight);
     void (*log)(ab_ctx *c, const char *name, ab_t value);
     /* [model] values across layers: `shared` returns the last value that the same plugin in the same place (self,

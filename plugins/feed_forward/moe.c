@@ -112,6 +112,9 @@ static ab_t taken_rows(ab_ctx *c, const config *o, ab_t x, const gating *g)
         move_bias(c, o, g, mask);
     else
         ab_add_loss(c, "balance", imbalance(c, o, g, mask), o->balance);
+    ab_t load =
+        ab_div(c, ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2), wanted); /* [experts]: shares of the choices */
+    ab_log(c, "load", load);
     ab_log(c, "dropped", ab_sub(c, ab_full(c, 1, 1), ab_div(c, kept, wanted)));
     return ab_scatter_rows(c, y, ids, rows);
 }

@@ -1,4 +1,4 @@
-/* All rows are logged, where one number is wanted. */
+/* All rows are logged, where a number or a vector is wanted. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -77,6 +77,7 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
     event_point(metric, step, value);
     const char *dot = strchr(metric, '.');
     if (!dot || strchr(dot + 1, '.')) return; /* "enc.0.gradient" is a layer's (watch_layers) */
+    if (has_suffix(metric, "]")) return;      /* of a vector: too many for columns */
     last_recorded *at = r->recorded;
     while (at && !same(at->name, metric)) at = at->next;
     if (!at) {

@@ -124,9 +124,9 @@ typedef struct {
 #define BY_ROWS   ".by_rows"
 #define WATCHED   ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
 /* Loss of one batch; with its gradient if `training`. Results: "losses" [tgt_rows,2] (smoothed, plain; see CE in op.h),
- * and "logits" [tgt_rows, tgt_vocab] if not training. In training also, with one element each: RECORDED plus the name
- * of each number that plugins record (mean over layers), and "auxiliary", the plugins' losses as part of the sum of
- * losses. */
+ * and "logits" [tgt_rows, tgt_vocab] if not training. In training also: RECORDED plus the name of each number or
+ * vector [n] that plugins record (mean over layers), and, with one element, "auxiliary", the plugins' losses as part of
+ * the sum of losses. */
 ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
 /* True if a loss tape of shape `all` can run every batch with as many rows and no more or longer sentences. That is so
  * if all values are packed rows, because then none depends on the number of sentences or their lengths; this is

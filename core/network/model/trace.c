@@ -152,6 +152,27 @@ static ab_ctx *finish(tracer *t, err *e)
 
 static ab_t sum_of(ab_ctx *c, ab_t a, ab_t b) { return a.id ? t_binary(c, OP_ADD, a, b) : b; }
 
+/* The mean of what was recorded under this name, element by element where there are several: [n], of the longest. */
+static ab_t mean_recorded(ab_ctx *c, const noted *first)
+{
+    double share[AB_LOG_MOST] = {0};
+    int64_t n = 0;
+    ab_t sum = {0};
+    for (const noted *r = first; r; r = r->next)
+        if (same(r->name, first->name) && tape_at(c, r->value)->dim[3] > n) n = tape_at(c, r->value)->dim[3];
+    for (const noted *r = first; r; r = r->next) {
+        if (!same(r->name, first->name)) continue;
+        int64_t own = tape_at(c, r->value)->dim[3];
+        double none[AB_LOG_MOST] = {0};
+        ab_t rest = own < n ? t_const(c, (int64_t[4]){1, 1, 1, n - own}, none) : (ab_t){0};
+        sum = sum_of(c, sum, rest.id ? t_concat(c, r->value, rest, -1) : r->value);
+        for (int64_t i = 0; i < own; i++) share[i]++;
+    }
+    if (share[n - 1] == share[0]) return t_mul_scalar(c, t_add_scalar(c, sum, 0), 1 / share[0]);
+    for (int64_t i = 0; i < n; i++) share[i] = 1 / share[i];
+    return t_binary(c, OP_MUL, sum, t_const(c, (int64_t[4]){1, 1, 1, n}, share));
+}
+
 /* Each name's mean is kept as "recorded NAME". The loss is a sum over target tokens times norm; an auxiliary one, a
  * mean, counts as often, and all of them together are kept as "auxiliary". */
 static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
@@ -171,11 +192,7 @@ static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
     for (const noted *r = c->recorded; r; r = r->next) {
         const char *name = arena_printf(&c->memory, RECORDED "%s", r->name);
         if (tape_find(c, name).id) continue;
-        ab_t sum = {0};
-        int64_t n = 0;
-        for (const noted *q = r; q; q = q->next)
-            if (same(q->name, r->name)) sum = sum_of(c, sum, q->value), n++;
-        t_keep(c, t_mul_scalar(c, t_add_scalar(c, sum, 0), 1 / (double)n), name);
+        t_keep(c, mean_recorded(c, r), name);
     }
 }
 

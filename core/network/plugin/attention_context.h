@@ -158,7 +158,8 @@ bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
 ab_t attn_tokens(ab_ctx *c);
 ab_t attn_row_mask(ab_ctx *c);
 ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4]);
-void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight);
+/* most: how many numbers the value may have */
+void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight, int most);
 void attn_share(ab_ctx *c, const char *name, ab_t x);
 ab_t attn_shared(ab_ctx *c, const char *name);
 

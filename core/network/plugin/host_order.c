@@ -91,12 +91,13 @@ ab_t host_row_mask(ab_ctx *c)
 void host_add_loss(ab_ctx *c, const char *name, ab_t value, double weight)
 {
     if (tape_owns(c, value) && host_may_call(c, "ab_add_loss", MODEL_HOOKS))
-        attn_record(c, "ab_add_loss", name, value, weight);
+        attn_record(c, "ab_add_loss", name, value, weight, 1);
 }
 
 void host_log(ab_ctx *c, const char *name, ab_t value)
 {
-    if (tape_owns(c, value) && host_may_call(c, "ab_log", MODEL_HOOKS)) attn_record(c, "ab_log", name, value, 0);
+    if (tape_owns(c, value) && host_may_call(c, "ab_log", MODEL_HOOKS))
+        attn_record(c, "ab_log", name, value, 0, AB_LOG_MOST);
 }
 
 void host_print(ab_ctx *c, const char *name, ab_t x)

@@ -39,7 +39,7 @@ static bool good_name(const char *s)
     return true;
 }
 
-void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight)
+void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight, int most)
 {
     char shape[64];
     if (!value.id) return;
@@ -47,13 +47,17 @@ void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, 
         tape_fail(c, "%s: name '%s', expected lower-case letters, digits and _", function, name ? name : "");
         return;
     }
-    if (node_count(tape_at(c, value)) != 1) {
-        tape_fail(c, "%s: '%s' has shape %s, expected one number", function, name,
-                  shape_text(tape_at(c, value)->dim, shape));
+    int64_t n = node_count(tape_at(c, value));
+    bool vector = n == tape_at(c, value)->dim[3] && n >= 1 && n <= AB_LOG_MOST;
+    if (n != 1 && !(most > 1 && vector)) {
+        tape_fail(c,
+                  most > 1 ? "%s: '%s' has shape %s, expected one number or a vector [n] of at most %d"
+                           : "%s: '%s' has shape %s, expected one number",
+                  function, name, shape_text(tape_at(c, value)->dim, shape), most);
         return;
     }
     if (!c->training) return;
-    ab_t one = t_reshape(c, t_cast(c, value, c->compute == F64 ? F64 : F32), (int64_t[4]){1, 1, 1, 1});
+    ab_t one = t_reshape(c, t_cast(c, value, c->compute == F64 ? F64 : F32), (int64_t[4]){1, 1, 1, n});
     if (!one.id) return;
     noted **at = &c->recorded, *r = arena_alloc(&c->memory, sizeof *r);
     while (*at) at = &(*at)->next;

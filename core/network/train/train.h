@@ -99,8 +99,8 @@ const void *train_step_summed(const train_step *s);
  * gradient; waits for them. Returns how many, or -1 and e. Call it at least every STEPPER_PENDING batches. */
 enum { STEPPER_PENDING = 256 };
 int train_step_losses(train_step *s, const double (**sums)[2], err *e);
-/* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch; waits for them. Returns 0,
- * or -1 and e. */
+/* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch, "PLUGIN.name", of a vector
+ * "PLUGIN.name[0]" and so on; waits for them. Returns 0, or -1 and e. */
 int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e);
 /* Says what made the last batch's numbers infinite or NaN, by running it again (tape_find_not_finite). The gradient
  * is lost. */

@@ -307,12 +307,19 @@ int train_step_recorded(const train_step *s, void (*f)(void *self, const char *n
 {
     for (int32_t i = 1; s->last && i < s->last->n; i++) {
         const node *v = &s->last->v[i];
-        double wide = 0;
-        float narrow = 0;
+        double wide[AB_LOG_MOST] = {0};
+        float narrow[AB_LOG_MOST] = {0};
         if (!v->name || !has_prefix(v->name, RECORDED)) continue;
-        if (tape_read(s->last, (ab_t){i}, v->type == F64 ? (void *)&wide : (void *)&narrow, dtype_size(v->type), e))
+        int64_t n = node_count(v);
+        if (tape_read(s->last, (ab_t){i}, v->type == F64 ? (void *)wide : (void *)narrow,
+                      (size_t)n * dtype_size(v->type), e))
             return -1;
-        f(self, v->name + strlen(RECORDED), v->type == F64 ? wide : (double)narrow);
+        for (int64_t k = 0; k < n; k++) {
+            char *name = n > 1 ? xprintf("%s[%lld]", v->name + strlen(RECORDED), (long long)k)
+                               : xstrdup(v->name + strlen(RECORDED));
+            f(self, name, v->type == F64 ? wide[k] : (double)narrow[k]);
+            free(name);
+        }
     }
     return 0;
 }

@@ -28,6 +28,11 @@ static void check_recorded(void)
            added = 0.7 * layers * kept(&p, RECORDED "records.size");
     CHECK(kept(&p, RECORDED "records.size") > 0);
     CHECK(isfinite(kept(&p, RECORDED "records.hidden")));
+    const node *several =
+        &p.c->v[tape_find(p.c, RECORDED "records.several").id]; /* 1 layer and 2, of 3, 3, 2 numbers */
+    CHECK_INT(node_count(several), 3);
+    static const double means[] = {7. / 3, 11. / 3, 4};
+    for (int i = 0; i < 3; i++) CHECK_NEAR(((const double *)several->data)[i], means[i], 1e-12);
     CHECK_NEAR(kept(&p, "auxiliary"), added * (double)p.p.real_rows, 1e-9);
     CHECK_NEAR(pass_loss(&p), sum_of_rows(&p) + kept(&p, "auxiliary"), 1e-9);
     close_both(&m, &p);
