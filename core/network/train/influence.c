@@ -12,8 +12,7 @@ typedef struct {
     const int32_t *queries, *keys; /* first rows of the sentences */
     int64_t rows, stride;          /* of the longest sentence */
     size_t heads;
-    double *squares; /* [sentences][heads][rows][stride] */
-    float *at;       /* the same */
+    float *at; /* [sentences][heads][rows][stride]: sums of squares, then weights */
 } seen;
 
 struct influence {
@@ -53,8 +52,8 @@ static void add_place(influence *x, const batch *b, const char *scope, ab_t grad
     s.queries = decoder ? b->tgt_offset : b->src_offset, s.keys = decoder && !cross ? b->tgt_offset : b->src_offset;
     s.rows = longest(s.queries, x->sentences), s.stride = longest(s.keys, x->sentences);
     s.heads = from == FROM_VALUES ? (size_t)x->c->v[gradient.id].dim[1] : 1;
-    s.squares = arena_alloc(&x->memory, (count_of(x, &s) + 1) * sizeof *s.squares);
-    memset(s.squares, 0, count_of(x, &s) * sizeof *s.squares);
+    s.at = arena_alloc(&x->memory, (count_of(x, &s) + 1) * sizeof *s.at);
+    memset(s.at, 0, count_of(x, &s) * sizeof *s.at);
     x->place = grow(x->place, &x->cap, x->n + 1, sizeof s);
     x->place[x->n++] = s;
 }
@@ -109,7 +108,7 @@ static void add_squares(influence *x, const seen *s, int64_t query)
                 int64_t at = s->from == FROM_VALUES ? (b * heads + h) * v->dim[2] + j : s->keys[b] + j;
                 double sum = 0;
                 for (int64_t d = 0; d < width; d++) sum += pow((double)g[at * width + d], 2);
-                s->squares[((b * heads + h) * s->rows + query) * s->stride + j] += sum;
+                s->at[((b * heads + h) * s->rows + query) * s->stride + j] += (float)sum;
             }
 }
 
@@ -134,13 +133,13 @@ static int ask(influence *x, int64_t query, int64_t direction, err *e)
 /* ---- */
 
 /* Each query's lengths, divided by their sum. */
-static void normalise(influence *x, seen *s)
+static void normalise(const influence *x, const seen *s)
 {
-    s->at = arena_alloc(&x->memory, (count_of(x, s) + 1) * sizeof *s->at);
     for (int64_t r = 0; r < x->sentences * (int64_t)s->heads * s->rows; r++) {
-        double sum = 0, *of = s->squares + r * s->stride;
-        for (int64_t j = 0; j < s->stride; j++) sum += sqrt(of[j]);
-        for (int64_t j = 0; j < s->stride; j++) s->at[r * s->stride + j] = sum > 0 ? (float)(sqrt(of[j]) / sum) : 0;
+        float *of = s->at + r * s->stride;
+        double sum = 0;
+        for (int64_t j = 0; j < s->stride; j++) sum += sqrt((double)of[j]);
+        for (int64_t j = 0; j < s->stride; j++) of[j] = sum > 0 ? (float)(sqrt((double)of[j]) / sum) : 0;
     }
 }
 

@@ -114,16 +114,16 @@ static void check_softmax(world *w)
     forget(&plain);
 }
 
-/* Cross-attention to one position: the rows of the encoder, which earlier layers have read too, count for this layer
- * alone. */
+/* Cross-attention to one position: the rows of the encoder, which the layer before has read too and passes on in the
+ * query's row, count for this layer alone. */
 static void check_aligned(world *w)
 {
     looked l;
     weights x;
     weights_source from;
-    put(w, "attention_cross", "aligned");
+    put(w, "layers.cross.1.attention", BUILD_DIR "/sabotage/mixes.so"), put(w, "mixes.kind", "gated");
     look(w, "scaled_dot", NULL, &l);
-    put(w, "attention_cross", "scaled_dot");
+    put(w, "layers.cross.1.attention", "scaled_dot");
     CHECK(influence_find(l.x, "dec", "cross", 1, &x, &from));
     CHECK_TEXT(influence_source(from), "|d output / d input|");
     for (int64_t b = 0; b < l.b.n_sentences; b++) {
