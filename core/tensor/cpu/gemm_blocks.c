@@ -1,5 +1,5 @@
 /* gemm_blocks.c - products of rows with a matrix: packing, blocks, threads. */
-#include "tensor/cpu/gemm_int8_tile.h"
+#include "tensor/cpu/gemm_tile.h"
 
 enum { NC = 1024 / NR * NR, MC = 14 * MR * (64 / VEC) }; /* columns and rows of a block of y */
 
@@ -85,17 +85,6 @@ static void pack_panel(gemm_way way, int64_t k, int64_t n, int64_t j, const floa
                     to[c] = from_bf16(odd), to[NR + c] = from_bf16(even);
             }
     }
-}
-
-gemm_way gemm_way_of(dtype type)
-{
-    if (type == F32) return WAY_F32;
-    if (cpu_isa() == ISA_AMX) return WAY_TILES;
-#ifdef __AVX512BF16__
-    return WAY_PAIRS;
-#else
-    return WAY_WIDENED;
-#endif
 }
 
 size_t gemm_packed_size(gemm_way way, int64_t k, int64_t n)

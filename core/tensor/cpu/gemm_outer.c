@@ -133,7 +133,7 @@ static void multiply(const product *p, int64_t words, int64_t r, int64_t i0, int
                           .start_row = p->n,
                           .fetch = (const char *)c};
             fetch_line(next, &t);
-            tile(p->way == WAY_PAIRS ? tile_pairs : tile_floats, (int)smaller(MR, i1 - i), 1, j1 - j, &t);
+            tile(tile_of(p->way), (int)smaller(MR, i1 - i), 1, j1 - j, &t);
         }
 }
 

@@ -1,32 +1,17 @@
-/* gemm_tile.h - the tile of sums kept in registers, for floats and pairs of bf16. */
+/* gemm_tile.h - the tile of sums kept in registers. */
 #ifndef ABLATE_CPU_GEMM_TILE_H
 #define ABLATE_CPU_GEMM_TILE_H
 #include "tensor/cpu/gemm_words.h"
 
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b)  PASTE_(a, b)
-#define KIND(name)   PASTE(name, WORDS)
-
-#define TARGET
-#define WORDS         floats
-#define STEP(s, b, a) s += (b) * (a)
-#include "tensor/cpu/gemm_kernel.inc"
-#undef WORDS
-#undef STEP
-#ifdef __AVX512BF16__
-#define WORDS         pairs
-#define STEP(s, b, a) s = (vf)_mm512_dpbf16_ps((__m512)(s), (__m512bh)(b), (__m512bh)_mm512_set1_ps(a))
-#include "tensor/cpu/gemm_kernel.inc"
-#undef WORDS
-#undef STEP
-#else
-#define tile_pairs tile_floats
-#endif
-#undef TARGET
-
+/* rows times `panels` panels: gemm_kernels.c; of pairs: gemm_pairs.c, for sets that multiply bf16 alone. */
 typedef void (*tile_fn)(int rows, int panels, const tile_job *t);
+void tile_floats(int rows, int panels, const tile_job *t);
+void tile_shorts(int rows, int panels, const tile_job *t);
+void tile_bytes(int rows, int panels, const tile_job *t);
+tile_fn tile_of(gemm_way way);
+
 /* A panel with fewer than NR columns: sums go to a buffer instead of c. */
-static void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
+static __attribute__((unused)) void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
 {
     float c[MR * NR] __attribute__((aligned(64))) = {0};
     float bias[NR] = {0};
@@ -48,7 +33,7 @@ static void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
 }
 
 /* rows times `panels` panels, or times the last `cols` < NR columns. */
-static void tile(tile_fn f, int rows, int panels, int64_t cols, const tile_job *t)
+static __attribute__((unused)) void tile(tile_fn f, int rows, int panels, int64_t cols, const tile_job *t)
 {
     if (cols >= NR)
         f(rows, panels, t);

@@ -1,9 +1,16 @@
-/* gemm_int8_tile.h - the tile of integer sums.
+/* gemm_kernels.c - the tiles of floats and of integers.
  *
- * A word is two int16, or four bytes; the left factor's bytes are 128 too large, which the initial sums compensate. */
-#ifndef ABLATE_CPU_GEMM_INT8_TILE_H
-#define ABLATE_CPU_GEMM_INT8_TILE_H
+ * A word of integers is two int16, or four bytes; the left factor's bytes are 128 too large, which the initial sums
+ * compensate. */
 #include "tensor/cpu/gemm_tile.h"
+
+#define TARGET
+#define WORDS         floats
+#define STEP(s, b, a) s += (b) * (a)
+#include "tensor/cpu/gemm_kernel.inc"
+#undef WORDS
+#undef STEP
+#undef TARGET
 
 #define WHOLE_NUMBERS
 #define WORDS shorts
@@ -36,15 +43,6 @@ INLINE vi both_products(vi b, int32_t a) { return (b << 16 >> 16) * (int32_t)(in
 #undef STEP
 #undef TARGET
 #else
-#define tile_bytes tile_shorts
+void tile_bytes(int rows, int panels, const tile_job *t) { tile_shorts(rows, panels, t); }
 #endif
 #undef WHOLE_NUMBERS
-
-static inline tile_fn tile_of(gemm_way way)
-{
-    return way == WAY_PAIRS    ? tile_pairs
-           : way == WAY_BYTES  ? tile_bytes
-           : way == WAY_SHORTS ? tile_shorts
-                               : tile_floats;
-}
-#endif
