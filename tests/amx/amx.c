@@ -145,12 +145,9 @@ typedef struct {
     int length;
 } instruction;
 
-static int64_t register_of(const ucontext_t *c, int number)
-{
-    static const int place[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    return c->uc_mcontext.gregs[place[number]];
-}
+static const int place[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                              REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+static int64_t register_of(const ucontext_t *c, int number) { return c->uc_mcontext.gregs[place[number]]; }
 
 static bool decode(const ucontext_t *c, instruction *i)
 {
@@ -190,6 +187,34 @@ static bool decode(const ucontext_t *c, instruction *i)
     return true;
 }
 
+/* Between instructions on tiles the compiler reckons addresses: LEA of 64 bits, from a base and perhaps an index. It
+ * changes no flags. */
+static bool skip_address(ucontext_t *c)
+{
+    const uint8_t *p = (const uint8_t *)c->uc_mcontext.gregs[REG_RIP];
+    if ((p[0] & 0xf8) != 0x48 || p[1] != 0x8d) return false;
+    int high = p[0], mod = p[2] >> 6, rm = p[2] & 7, to = (p[2] >> 3 & 7) | (high & 4 ? 8 : 0), base = rm;
+    uint64_t address = 0;
+    if (mod == 3 || (mod == 0 && rm == 5)) return false;
+    p += 3;
+    if (rm == 4) {
+        int index = (*p >> 3 & 7) | (high & 2 ? 8 : 0);
+        if (index != 4) address = (uint64_t)register_of(c, index) << (*p >> 6);
+        base = *p++ & 7;
+        if (mod == 0 && base == 5) return false;
+    }
+    address += (uint64_t)register_of(c, base | (high & 1 ? 8 : 0));
+    if (mod == 1) address += (uint64_t)(int8_t)*p++;
+    if (mod == 2) {
+        int32_t wide;
+        memcpy(&wide, p, sizeof wide);
+        address += (uint64_t)wide, p += sizeof wide;
+    }
+    c->uc_mcontext.gregs[place[to]] = (int64_t)address;
+    c->uc_mcontext.gregs[REG_RIP] = (int64_t)p;
+    return true;
+}
+
 static bool execute(const instruction *i)
 {
     enum { NONE, P66, PF3, PF2 };
@@ -219,10 +244,13 @@ static void on_illegal(int number, siginfo_t *info, void *context)
 {
     ucontext_t *c = context;
     instruction i;
-    if (decode(c, &i) && execute(&i)) {
+    bool done = false;
+    while (decode(c, &i) && execute(&i)) { /* and those right behind it: a signal takes longer than they do */
         c->uc_mcontext.gregs[REG_RIP] += i.length;
-        return;
+        done = true;
+        while (skip_address(c)) continue;
     }
+    if (done) return;
     static const char words[] =
         "amx.c: an instruction that is none of AMX's, or one on tiles that are not configured for it\n";
     if (write(STDERR_FILENO, words, sizeof words - 1) < 0) _exit(1);
