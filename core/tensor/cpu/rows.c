@@ -28,7 +28,7 @@ int cpu_RELU_BACK(const call *k, err *e)
     return 0;
 }
 
-static int check_ids(const char *what, const int32_t *id, int64_t n, int64_t vocab, err *e)
+static int check_token_ids(const char *what, const int32_t *id, int64_t n, int64_t vocab, err *e)
 {
     for (int64_t r = 0; r < n; r++)
         if (id[r] >= vocab)
@@ -40,7 +40,7 @@ static int check_ids(const char *what, const int32_t *id, int64_t n, int64_t voc
 int cpu_EMBED_TOKENS(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->o.EMBED_TOKENS.y);
-    if (check_ids("embedding", k->i.EMBED_TOKENS.ids.data, rows, rows_of(&k->i.EMBED_TOKENS.table), e)) return -1;
+    if (check_token_ids("embedding", k->i.EMBED_TOKENS.ids.data, rows, rows_of(&k->i.EMBED_TOKENS.table), e)) return -1;
     BY_TYPE(k->o.EMBED_TOKENS.y.type, embed, rows, width_of(&k->o.EMBED_TOKENS.y), k->i.EMBED_TOKENS.table.data,
             k->i.EMBED_TOKENS.ids.data, k->a.EMBED_TOKENS.scale, k->o.EMBED_TOKENS.y.data);
     return 0;
@@ -50,7 +50,7 @@ int cpu_EMBED_TOKENS_BACK(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->i.EMBED_TOKENS_BACK.dy), vocab = rows_of(&k->o.EMBED_TOKENS_BACK.y),
             d = width_of(&k->o.EMBED_TOKENS_BACK.y);
-    if (check_ids("gradient of embedding", k->i.EMBED_TOKENS_BACK.ids.data, rows, vocab, e)) return -1;
+    if (check_token_ids("gradient of embedding", k->i.EMBED_TOKENS_BACK.ids.data, rows, vocab, e)) return -1;
     BY_TYPE(k->i.EMBED_TOKENS_BACK.dy.type, embed_back, rows, vocab, d, k->i.EMBED_TOKENS_BACK.base.data,
             k->i.EMBED_TOKENS_BACK.dy.data, k->i.EMBED_TOKENS_BACK.ids.data, k->a.EMBED_TOKENS.scale,
             k->o.EMBED_TOKENS_BACK.y.data);

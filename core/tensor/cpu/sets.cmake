@@ -28,22 +28,67 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   list(APPEND ABLATE_FAST --param=avoid-fma-max-bits=0)
 endif()
 
+# Files whose code in avx512_bf16 is not that of avx512: they round to bf16, multiply it, or use AMX. The others are
+# compiled once for both.
+set(bf16_files attend attend_step attend_tiles ce depthwise dropout gemm_pairs gemm_tiles generic norm outer_tiles
+  rotate rows tiles)
+# Small files that are compiled together, since the header of the intrinsics takes longer than each of them. Their
+# static names must differ.
+set(small_files ce depthwise dropout elementwise floor gemm_int8 generic heads ids linear long_conv norm order product
+  qr rotate rows shape sums table tiled tiles unit)
+# Files that are written in vectors by hand: -O3 finds nothing more there, and takes half as long again.
+if(level STREQUAL "-O3")
+  foreach(file attend attend_step delta_scan)
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/core/tensor/cpu/${file}.c PROPERTIES COMPILE_OPTIONS -O2)
+  endforeach()
+endif()
+
 function(ab_sets target table)
+  string(REPLACE ";" "|" of_bf16 "${bf16_files}")
+  string(REPLACE ";" "|" small "${small_files}")
   foreach(set ${ABLATE_SETS})
     set(objects ${target}_${set})
-    add_library(${objects} OBJECT ${ARGN})
-    target_include_directories(${objects} PRIVATE ${CMAKE_SOURCE_DIR}/core)
-    target_link_libraries(${objects} PRIVATE OpenMP::OpenMP_C)
-    target_compile_options(${objects} PRIVATE ${ABLATE_FAST} ${flags_${set}})
+    set(all)
+    foreach(half both own)
+      set(sources ${ARGN})
+      if(half STREQUAL "own")
+        list(FILTER sources INCLUDE REGEX "/(${of_bf16})[.]c$")
+      else()
+        list(FILTER sources EXCLUDE REGEX "/(${of_bf16})[.]c$")
+      endif()
+      if(NOT sources)
+        continue()
+      endif()
+      if(half STREQUAL "both" AND set STREQUAL "avx512_bf16")
+        list(APPEND all $<TARGET_OBJECTS:${target}_avx512_both>)
+        continue()
+      endif()
+      set(these ${objects}_${half})
+      add_library(${these} OBJECT ${sources})
+      target_include_directories(${these} PRIVATE ${CMAKE_SOURCE_DIR}/core)
+      target_link_libraries(${these} PRIVATE OpenMP::OpenMP_C)
+      target_compile_options(${these} PRIVATE ${ABLATE_FAST} ${flags_${set}})
+      if(half STREQUAL "both")
+        target_compile_definitions(${these} PRIVATE $<$<STREQUAL:${set},avx512>:ONE_OBJECT_FOR_BF16>)
+      endif()
+      list(FILTER sources INCLUDE REGEX "/(${small})[.]c$")
+      list(LENGTH sources many)
+      if(many GREATER 1)
+        set_target_properties(${these} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
+          UNITY_BUILD_CODE_AFTER_INCLUDE "#undef S")
+        set_source_files_properties(${sources} PROPERTIES UNITY_GROUP small)
+      endif()
+      list(APPEND all $<TARGET_OBJECTS:${these}>)
+    endforeach()
     set(one ${CMAKE_BINARY_DIR}/sets/${objects}.o)
     add_custom_command(OUTPUT ${one}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/sets
-      COMMAND ${CMAKE_LINKER} -r -o ${one}.all $<TARGET_OBJECTS:${objects}>
+      COMMAND ${CMAKE_LINKER} -r -o ${one}.all ${all}
       COMMAND ${CMAKE_OBJCOPY} --redefine-sym ${table}=${table}_${set} # LLVM's keeps the old name, GNU's the new one
       # clang's locks of critical sections are common symbols, which must not become local: they would get no memory
       --wildcard --keep-global-symbol=.gomp_critical*
       --keep-global-symbol=${table} --keep-global-symbol=${table}_${set} ${one}.all ${one}
-      DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM
+      DEPENDS ${all} COMMAND_EXPAND_LISTS VERBATIM
       COMMENT "Linking the kernels for ${set}")
     set_source_files_properties(${one} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     target_sources(${target} PRIVATE ${one})

@@ -76,8 +76,14 @@ INLINE reals_f32 widen(halves h)
     return (reals_f32)(__builtin_convertvector(h, words_f32) << 16);
 #endif
 }
+#ifdef ONE_OBJECT_FOR_BF16 /* the object is avx512_bf16's too, which has an instruction for it (sets.cmake) */
+void narrow_in_one_object(void) __attribute__((error("a file that rounds to bf16 stands in bf16_files of sets.cmake")));
+#endif
 INLINE halves narrow(reals_f32 x)
 {
+#ifdef ONE_OBJECT_FOR_BF16
+    narrow_in_one_object();
+#endif
 #if WIDTH == 64 && defined(__AVX512BF16__)
     return (halves)_mm512_cvtneps_pbh((__m512)x);
 #else
@@ -387,6 +393,9 @@ INLINE void store_step_real_f32(float *p, const reals_f32 *v, int64_t left) { st
 INLINE void store_step_real_bf16(float *p, const reals_f32 *v, int64_t left) { store_step_f32(p, v, left); }
 INLINE void store_step_real_f64(double *p, const reals_f64 *v, int64_t left) { store_step_f64(p, v, left); }
 
+/* Not copied into its callers, where that is much code for a call's cost. */
+#define APART static __attribute__((noinline, unused))
+
 /* ---- squares of LANES by LANES numbers: to[k][j] = from[j][k] for j < LANES, k < n; zeros for j >= rows ---- */
 
 #if WIDTH == 64
@@ -418,7 +427,7 @@ INLINE void turn_lanes(reals_f32 x[lanes_f32])
 #undef LOW
 #undef HIGH
 #define TURN_SQUARE(S)                                                                                                 \
-    INLINE void turn_square_##S(float *to, int64_t to_row, const number_##S *from, int64_t from_row, int rows, int n)  \
+    APART void turn_square_##S(float *to, int64_t to_row, const number_##S *from, int64_t from_row, int rows, int n)   \
     {                                                                                                                  \
         reals_f32 x[lanes_f32];                                                                                        \
         if (rows == lanes_f32 && n == lanes_f32)                                                                       \
