@@ -58,6 +58,7 @@ static side side_of(const vocab *v, const int32_t *ids, int64_t n, arena *a)
 typedef struct {
     attention_map *maps;
     size_t n, cap;
+    bool decoder_only;
     arena memory;
 } collected;
 
@@ -81,7 +82,7 @@ static void add_part(collected *all, const influence *from, const char *title, c
     }
 }
 
-/* Runs the sentence pair through the model and keeps all weights. */
+/* Runs the sentence pair, or the text (src NULL), through the model and keeps all weights. */
 static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt, collected *all, err *e)
 {
     batch b;
@@ -94,11 +95,11 @@ static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt,
     influence *x = influence_open(m, &b, e);
     int bad = !x;
     if (!bad) {
-        side s = side_of(src, b.src_ids, b.src_rows, &all->memory),
+        side s = src ? side_of(src, b.src_ids, b.src_rows, &all->memory) : (side){0},
              t = side_of(tgt, b.tgt_in, b.tgt_rows, &all->memory);
-        add_part(all, x, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, s, s);
+        if (src) add_part(all, x, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, s, s);
         add_part(all, x, "decoder self-attention", "dec", "self", m->cfg.layers_decoder, t, t);
-        add_part(all, x, "attention to the source", "dec", "cross", m->cfg.layers_decoder, t, s);
+        if (src) add_part(all, x, "attention to the source", "dec", "cross", m->cfg.layers_decoder, t, s);
         if (!all->n) bad = fail(e, "nothing to show: no output of this attention depends on a key");
     }
     influence_close(x);
@@ -136,9 +137,9 @@ static int find_word(const attention_map *m, const char *word, size_t *at, err *
 
 static int write_figure(const attention_options *o, const collected *all, err *e)
 {
-    const char *part = o->part == 1   ? "decoder self-attention"
-                       : o->part == 2 ? "attention to the source"
-                                      : "encoder self-attention";
+    const char *part = o->part == 2                                         ? "attention to the source"
+                       : o->part == 1 || (o->part < 0 && all->decoder_only) ? "decoder self-attention"
+                                                                            : "encoder self-attention";
     int64_t layers = 0;
     const attention_map *m = NULL;
     for (size_t i = 0; i < all->n; i++)
@@ -189,13 +190,16 @@ static int look(const attention_options *o, const char *path, err *e)
     pairs p = {0};
     collected all = {0};
     const char *target = o->target;
-    int bad = src ? 0 : fail(e, "this command does not support decoder-only models");
-    if (!bad) bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);
-    if (!bad && !target) target = out[0];
+    int bad = src || (!target && o->part != 0 && o->part != 2)
+                  ? 0
+                  : fail(e, "%s: a decoder-only model has one side", target ? "--target" : "--part");
+    all.decoder_only = !src;
+    if (!bad && src) bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);
+    if (!bad && !target) target = src ? out[0] : o->text;
     if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);
     if (!bad) bad = collect(&m, &p, src, tgt, &all, e);
     if (!bad) say_sources(&all);
-    if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, target, e);
+    if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, src ? target : NULL, e);
     free(all.maps);
     arena_free(&all.memory);
     pairs_free(&p);
@@ -223,7 +227,7 @@ static const option options[] = {
     {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
      .choices = CHOICES_RUNS},
     {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
-    {"--text", "LINE", "the sentence", OPTION_TEXT, AT(text), .required = true},
+    {"--text", "LINE", "the sentence, or the text of a decoder-only model", OPTION_TEXT, AT(text), .required = true},
     {"--output -o", "FILE", "output file: .html; for a figure: .svg, .pdf or .png", OPTION_TEXT, AT(out),
      .required = true},
     {"--target", "LINE", "the target sentence [the model's own output]", OPTION_TEXT, AT(target)},
@@ -232,7 +236,8 @@ static const option options[] = {
      "N and N+1 in full",
      OPTION_COUNT, AT(figure), 3, 5},
     {"--word", "WORD", "the token shown in figure 3 or 4", OPTION_TEXT, AT(word)},
-    {"--part", "encoder|decoder|source", "the attention shown in the figure [encoder]", OPTION_WORD, AT(part)},
+    {"--part", "encoder|decoder|source", "the attention shown in the figure [encoder; of a decoder-only model decoder]",
+     OPTION_WORD, AT(part)},
     {"--layer", "N", "only this layer, from 1 [all; for a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
     {"--head", "N", "the figure's first head, from 1", OPTION_COUNT, AT(head), 1, 1e6},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},

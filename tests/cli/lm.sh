@@ -94,6 +94,19 @@ equal "$(yes 'the c' | timeout 60 "$program" generate --run lm/base --threads 1 
 exits 1 write --prompt - < <(printf 'the c\nZebra\n')
 has err "standard input:2: token 1 does not occur in the training vocabulary"
 
+echo "what its heads look at"
+text=$(head -1 texts/small.txt)
+exits 0 ablate attention --run lm/base --text "$text" -o page.html
+has err 'decoder self-attention, layers 1 to'
+has page.html '"part":"decoder self-attention"'
+hasnt page.html encoder
+exits 0 ablate attention --run lm/base --text "$text" --figure 5 -o five.svg
+has five.svg 'aria-label="decoder self-attention, layer'
+exits 1 ablate attention --run lm/base --text "$text" --figure 5 --part source -o five.svg
+has err "--part: a decoder-only model has one side"
+exits 1 ablate attention --run lm/base --text "$text" --target "$text" -o page.html
+has err "--target: a decoder-only model has one side"
+
 echo "what is refused"
 exits 1 write --prompt "Zebra"
 has err "--prompt: token 1 does not occur in the training vocabulary"

@@ -167,8 +167,7 @@ void attention_page(const attention_map *maps, size_t n, const char *run, const 
     svg_text(out, run);
     str_add(out, "</p>\n<p>");
     svg_text(out, source);
-    str_add(out, "<br>");
-    svg_text(out, target);
+    if (target) str_add(out, "<br>"), svg_text(out, target);
     str_add(out, "</p>\n<form id=\"choose\" aria-label=\"what is shown\"></form>\n<div id=\"view\">\n");
     /* for print, and without a script */
     drawing *d = attention_draw(&maps[0], &(attention_figure){.figure = 5, .next = maps[0].heads - 1});

@@ -27,7 +27,7 @@ typedef struct {
 drawing *attention_draw(const attention_map *m, const attention_figure *f);
 
 /* A self-contained page: choice of part, layer, heads and token; lines or heat maps. n > 0. source, target: the
- * sentences. */
+ * sentences; target NULL: there is one text. */
 void attention_page(const attention_map *maps, size_t n, const char *run, const char *source, const char *target,
                     str *out);
 #endif
