@@ -174,7 +174,7 @@ static int make_parts(model *m, int role, err *e)
                            role == ROLE_ENCODER   ? "encoder"
                            : role == ROLE_DECODER ? "decoder"
                                                   : "decoder's cross-attention");
-        if (model_check_part(part, role, e)) return -1;
+        if (i < n && model_check_part(part, role, e)) return -1;
         widen(&m->widest.heads, part->cfg.heads), widen(&m->widest.d_ff, part->cfg.d_ff);
         widen(&m->widest.d_k, part->cfg.d_k), widen(&m->widest.d_v, part->cfg.d_v);
     }

@@ -60,6 +60,9 @@ int main(void)
                "layers.cross.restricted.r=2",
                VOCAB);
     check_same("linear", "", "attention_decoder=scaled_dot layers.decoder.attention=linear", 0);
+    /* no layer has the pair of the run's own settings, which this attention refuses */
+    check_same("scaled_dot", "attention_decoder=scaled_dot",
+               "attention_decoder=gated_delta_net layers.decoder.attention=scaled_dot", 0);
 
     model m;
     double x[16], y[16];
