@@ -3,6 +3,7 @@
 #include "lab/report/figures.h"
 #include "lab/report/forest.h"
 #include "lab/report/layout.h"
+#include "lab/statistics/choice.h"
 #include "lab/statistics/scale.h"
 #include "text/metric/stats.h"
 #include <cjson/cJSON.h>
@@ -227,12 +228,36 @@ static const gathered_row *row_at(const gathered *g, const cJSON *row, size_t k,
     return at;
 }
 
+static double mean_loss(const scale_points *p, size_t size)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->runs[size]; i++) sum += p->losses[size][i];
+    return sum / (double)p->runs[size];
+}
+
+/* The standard deviation of a run's log perplexity over seeds, pooled over sizes. */
+static double sd_over_seeds(const gathered *g, const cJSON *row, size_t ppl, size_t sizes)
+{
+    double squares = 0, df = 0;
+    for (size_t k = 0; k < sizes; k++) {
+        const gathered_row *at = row_at(g, row, k, ppl);
+        const measure *m = at ? &at->of[ppl] : NULL;
+        double mean = 0;
+        for (size_t i = 0; m && i < m->n; i++) mean += log(m->values[i]) / (double)m->n;
+        for (size_t i = 0; m && i < m->n; i++) squares += pow(log(m->values[i]) - mean, 2);
+        df += m ? (double)m->n - 1 : 0;
+    }
+    return sqrt(squares / df);
+}
+
 /* The runs of one row over its sizes: parameters, and loss in nats per token. */
 static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, arena *a)
 {
     size_t most = (size_t)cJSON_GetArraySize(item(row, "sizes")) + 1, n = 0;
-    double *sizes = arena_alloc(a, (most + 1) * sizeof *sizes), **losses = arena_alloc(a, (most + 1) * sizeof *losses);
+    double *sizes = arena_alloc(a, (most + 1) * sizeof *sizes), **losses = arena_alloc(a, (most + 1) * sizeof *losses),
+           *choice = arena_alloc(a, (most + 1) * sizeof *choice);
     size_t *runs = arena_alloc(a, (most + 1) * sizeof *runs), *step = arena_alloc(a, (most + 1) * sizeof *step);
+    double sd = sd_over_seeds(g, row, ppl, most);
     for (size_t k = 0; k < most; k++) {
         const gathered_row *at = row_at(g, row, k, ppl);
         if (!at) continue;
@@ -240,16 +265,12 @@ static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, a
         for (size_t i = 0; i < at->of[ppl].n; i++)
             if (at->of[ppl].values[i] > 1) losses[n][runs[n]++] = log(at->of[ppl].values[i]);
         sizes[n] = at->parameters, step[n] = k;
+        scale_points one = {.runs = &runs[n], .losses = (const double *const *)&losses[n]};
+        if (runs[n]) /* from log perplexity, the loss, to its logarithm */
+            choice[n] = choice_variance(at->row->behind, at->row->n_candidates, sd) / pow(mean_loss(&one, 0), 2);
         n += runs[n] > 0;
     }
-    return (scale_points){n, sizes, runs, (const double *const *)losses, step};
-}
-
-static double mean_loss(const scale_points *p, size_t size)
-{
-    double sum = 0;
-    for (size_t i = 0; i < p->runs[size]; i++) sum += p->losses[size][i];
-    return sum / (double)p->runs[size];
+    return (scale_points){n, sizes, runs, (const double *const *)losses, step, choice};
 }
 
 /* The speed-up compares at the loss of base's largest size: a warning if the row has no size on one side of that loss.

@@ -1,5 +1,6 @@
 #include "lab/statistics/scale.h"
 #include "base/distribution.h"
+#include "lab/statistics/design.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -117,8 +118,9 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
 
 typedef struct {
     size_t n;
-    double x[SCALE_MOST], d[SCALE_MOST], v[SCALE_MOST]; /* log size; difference, and its variance */
-    double df;                                          /* of the variance of seeds */
+    double x[SCALE_MOST], d[SCALE_MOST];                         /* log size; difference */
+    double seeds[SCALE_MOST], choice[SCALE_MOST], v[SCALE_MOST]; /* its variance: two parts, and both */
+    double df;                                                   /* of the variance of seeds */
 } differences;
 
 static double mean_log(const scale_points *p, size_t i, double *squares)
@@ -131,6 +133,8 @@ static double mean_log(const scale_points *p, size_t i, double *squares)
 
 static size_t step_of(const scale_points *p, size_t i) { return p->step ? p->step[i] : i; }
 
+static double choice_of(const scale_points *p, size_t i) { return p->choice ? p->choice[i] : 0; }
+
 static differences differences_of(const scale_points *row, const scale_points *base)
 {
     differences out = {0};
@@ -140,13 +144,16 @@ static differences differences_of(const scale_points *row, const scale_points *b
             if (step_of(row, k) != step_of(base, i) || !row->runs[k] || !base->runs[i]) continue;
             size_t n = out.n++;
             for (; n && out.x[n - 1] > log(base->sizes[i]); n--) /* by size */
-                out.x[n] = out.x[n - 1], out.d[n] = out.d[n - 1], weight[n] = weight[n - 1];
+                out.x[n] = out.x[n - 1], out.d[n] = out.d[n - 1], weight[n] = weight[n - 1],
+                out.choice[n] = out.choice[n - 1];
             out.x[n] = log(base->sizes[i]);
             out.d[n] = mean_log(row, k, &squares) - mean_log(base, i, &squares);
             weight[n] = 1 / (double)row->runs[k] + 1 / (double)base->runs[i];
+            out.choice[n] = choice_of(row, k) + choice_of(base, i);
             out.df += (double)(row->runs[k] + base->runs[i]) - 2;
         }
-    for (size_t i = 0; i < out.n; i++) out.v[i] = weight[i] * squares / out.df;
+    for (size_t i = 0; i < out.n; i++)
+        out.seeds[i] = weight[i] * squares / out.df, out.v[i] = out.seeds[i] + CHOICE_SHARE * out.choice[i];
     if (!(out.df > 0)) out.n = 0;
     return out;
 }
@@ -203,7 +210,7 @@ scale_difference scale_compare(const scale_points *row, const scale_points *base
                             .check = none,
                             .turns = NAN};
     for (size_t i = 0; i < p.n; i++) {
-        double half = t_upper(0.025, p.df) * sqrt(p.v[i]);
+        double half = howe_half_width(p.seeds[i], p.df, 0, p.choice[i], 0.05);
         out.at[i] = (scale_point){exp(p.x[i]), p.d[i], p.d[i] - half, p.d[i] + half};
     }
     if (p.n < 3 || !(p.v[0] > 0) || !(p.x[p.n - 1] > p.x[0])) return out;

@@ -11,6 +11,9 @@ typedef struct {
     const size_t *runs;
     const double *const *losses;
     const size_t *step; /* which of the experiment's sizes each is; NULL: 0, 1, ... */
+    /* [n_sizes] what the choice of searched settings adds to the variance of a size's mean log loss (choice.h); NULL:
+     * nothing was searched. For differences only: a fit's bootstrap has the variance of seeds alone */
+    const double *choice;
 } scale_points;
 
 typedef struct {
@@ -35,7 +38,7 @@ enum { SCALE_MOST = 16 };
 typedef struct {
     size_t n;                   /* sizes of which both have runs; at most SCALE_MOST are used */
     scale_point at[SCALE_MOST]; /* by size, in base's parameters; intervals from the variance of seeds, pooled over
-                                        all of them */
+                                        all of them, and that of the choices at this size */
     double slope, slope_low, slope_high, slope_p; /* of d over the natural logarithm of the size; NaN: under 3 sizes */
     scale_point next;                             /* what is expected at four times the largest size */
     scale_point check; /* what the others let expect at the largest size; NaN: under 4 sizes */

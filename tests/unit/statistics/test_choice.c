@@ -5,6 +5,7 @@
 #include "lab/statistics/choice.h"
 #include "base/distribution.h"
 #include "lab/statistics/design.h"
+#include "lab/statistics/scale.h"
 #include "test.h"
 #include <math.h>
 
@@ -75,6 +76,65 @@ static void check_alike(const scene *x, size_t trials, rng *r, worst *w)
     w->without = fmax(w->without, (double)without / n);
 }
 
+/* ---- over sizes ---- */
+
+enum { SIZES = 5, RUNS = 3 };
+static const double sizes[SIZES] = {1e4, 3e4, 1e5, 3e5, 1e6}, SD = 0.01;
+static const size_t runs[SIZES] = {RUNS, RUNS, RUNS, RUNS, RUNS};
+
+typedef struct {
+    double loss[SIZES][RUNS], choice[SIZES];
+    const double *losses[SIZES];
+} searched;
+
+/* The same law for every row; each size's rate is searched anew. */
+static void search_sizes(double spread, double truth[SIZES][MOST_CANDIDATES], size_t candidates, rng *r, searched *out)
+{
+    for (size_t i = 0; i < SIZES; i++) {
+        scene x = {candidates, RUNS, spread, true};
+        double trial[MOST_CANDIDATES], least = INFINITY;
+        size_t best = 0;
+        for (size_t k = 0; k < x.candidates; k++) {
+            trial[k] = truth[i][k] + rng_normal(r);
+            if (trial[k] < least) least = trial[best = k];
+        }
+        for (size_t k = 0; k < x.candidates; k++) trial[k] = SD * (trial[k] - least);
+        for (size_t k = 0; k < RUNS; k++)
+            out->loss[i][k] = 20 * pow(sizes[i], -0.2) * exp(SD * (truth[i][best] + rng_normal(r)));
+        out->choice[i] = choice_variance(trial, x.candidates, SD);
+        out->losses[i] = out->loss[i];
+    }
+}
+
+static void check_sizes_alike(double spread, size_t candidates, size_t trials, rng *r, worst *w)
+{
+    size_t differ = 0, without = 0, slopes = 0, outside = 0;
+    for (size_t t = 0; t < trials; t++) {
+        double truth[SIZES][MOST_CANDIDATES];
+        searched a, b;
+        for (size_t i = 0; i < SIZES; i++) candidates_of(&(scene){candidates, RUNS, spread, true}, r, truth[i]);
+        search_sizes(spread, truth, candidates, r, &a), search_sizes(spread, truth, candidates, r, &b);
+        scale_points p = {SIZES, sizes, runs, a.losses, NULL, a.choice},
+                     q = {SIZES, sizes, runs, b.losses, NULL, b.choice};
+        scale_difference x = scale_compare(&p, &q);
+        p.choice = q.choice = NULL;
+        scale_difference y = scale_compare(&p, &q);
+        for (size_t i = 0; i < SIZES; i++)
+            differ += x.at[i].low > 0 || x.at[i].high<0, without += y.at[i].low> 0 || y.at[i].high < 0;
+        slopes += x.slope_p <= 0.05;
+        outside += x.at[SIZES - 1].d < x.check.low || x.at[SIZES - 1].d > x.check.high;
+    }
+    double n = (double)trials, of = n * SIZES;
+    printf(
+        "%zu candidates, spread %4.1f, sizes: %.1f %% differ, %.1f %% of slopes, %.1f %% outside; without: %.1f %%\n",
+        candidates, spread, 100 * (double)differ / of, 100 * (double)slopes / n, 100 * (double)outside / n,
+        100 * (double)without / of);
+    CHECK((double)differ / of <= 0.06 + 3 * sqrt(0.06 * 0.94 / of));
+    CHECK((double)slopes / n <= 0.06 + 3 * sqrt(0.06 * 0.94 / n));
+    CHECK((double)outside / n <= 0.06 + 3 * sqrt(0.06 * 0.94 / n));
+    w->without = fmax(w->without, (double)without / of);
+}
+
 int main(void)
 {
     static const double spreads[] = {0, 0.3, 1, 2, 4, 10, 25};
@@ -95,5 +155,11 @@ int main(void)
     printf("at most %.1f %% at 5 %%, %.2f %% at 0.62 %%; without the choice up to %.1f %%\n", 100 * w.at_5,
            100 * w.at_holm, 100 * w.without);
     CHECK(w.without > 0.1);
+    worst over_sizes = {0};
+    for (size_t i = 0; i < LENGTH(spreads); i++)
+        for (size_t candidates = 3; candidates <= MOST_CANDIDATES; candidates += 2)
+            if (test_long() || (candidates == 3 && i % 2 == 0 && i <= 4))
+                check_sizes_alike(spreads[i], candidates, trials, &r, &over_sizes);
+    CHECK(over_sizes.without > 0.09);
     return test_end();
 }

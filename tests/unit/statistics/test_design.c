@@ -209,8 +209,8 @@ static void check_scale(void)
         for (size_t k = 0; k < RUNS; k++)
             own[i][k] = 20 * pow(sizes[i], -0.2), better[i][k] = 20 * pow(2 * sizes[i], -0.2);
     }
-    scale_points base = {SIZES, sizes, runs, of, NULL}, row = {SIZES, sizes, runs, other, NULL},
-                 single = {SIZES, sizes, one, of, NULL}, few = {2, sizes, runs, of, NULL};
+    scale_points base = {SIZES, sizes, runs, of, NULL, NULL}, row = {SIZES, sizes, runs, other, NULL, NULL},
+                 single = {SIZES, sizes, one, of, NULL, NULL}, few = {2, sizes, runs, of, NULL, NULL};
     scale_fit f = scale_fitted(&row, &base, 1);
     CHECK_NEAR(f.exponent, 0.2, 1e-12);
     CHECK_NEAR(f.speedup, 2, 1e-9); /* half as many parameters for the same loss */
@@ -240,7 +240,7 @@ static void check_scale_difference(void)
     double own[SIZES][RUNS], better[SIZES][RUNS];
     const double *of[SIZES], *other[SIZES];
     for (size_t i = 0; i < SIZES; i++) of[i] = own[i], other[i] = better[i];
-    scale_points base = {SIZES, sizes, runs, of, NULL}, row = {SIZES, sizes, runs, other, NULL};
+    scale_points base = {SIZES, sizes, runs, of, NULL, NULL}, row = {SIZES, sizes, runs, other, NULL, NULL};
     rng r = rng_seed(5, 1);
     size_t inside = 0, next_inside = 0, check_inside = 0, tries = 400, slopes = 0;
     for (size_t t = 0; t < tries; t++) {
@@ -270,8 +270,8 @@ static void check_scale_difference(void)
     const size_t two[SIZES] = {2, 2, 2, 2, 2};
     const double *pa[SIZES], *pb[SIZES];
     for (size_t i = 0; i < SIZES; i++) pa[i] = a[i], pb[i] = b[i];
-    scale_difference x =
-        scale_compare(&(scale_points){SIZES, sizes, two, pb, NULL}, &(scale_points){SIZES, sizes, two, pa, NULL});
+    scale_difference x = scale_compare(&(scale_points){SIZES, sizes, two, pb, NULL, NULL},
+                                       &(scale_points){SIZES, sizes, two, pa, NULL, NULL});
     CHECK_NEAR(x.at[0].d, -0.02597658, 1e-8);
     CHECK_NEAR(x.at[4].high - x.at[4].d, 0.02077773279425714, 1e-12);
     CHECK_NEAR(x.slope, 0.01567012048346601, 1e-12);
@@ -283,9 +283,10 @@ static void check_scale_difference(void)
     CHECK_NEAR(x.check.high, 0.05902921147779656, 1e-12);
     CHECK_NEAR(x.turns, 67448.30091816711, 1e-6);
     size_t alone[SIZES] = {1, 1, 1, 1, 1};
-    CHECK_INT(
-        scale_compare(&(scale_points){SIZES, sizes, alone, pb, NULL}, &(scale_points){SIZES, sizes, alone, pa, NULL}).n,
-        0);
+    CHECK_INT(scale_compare(&(scale_points){SIZES, sizes, alone, pb, NULL, NULL},
+                            &(scale_points){SIZES, sizes, alone, pa, NULL, NULL})
+                  .n,
+              0);
 }
 
 /* What the formulas do at their edges. */
