@@ -5,8 +5,11 @@
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   return()
 endif()
-set(cost_sources tests/shim/cost_attention.c tests/shim/cost_generic.c tests/shim/cost_rows.c tests/shim/cost.cc
-  tests/shim/cost_report.cc)
+add_library(cost_objects OBJECT EXCLUDE_FROM_ALL tests/shim/cost.cc tests/shim/cost_report.cc)
+target_compile_definitions(cost_objects PRIVATE GPU_ON_CPU)
+target_include_directories(cost_objects PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
+set(cost_sources tests/shim/cost_attention.c tests/shim/cost_generic.c tests/shim/cost_rows.c
+  $<TARGET_OBJECTS:cost_objects>)
 add_executable(model_calls EXCLUDE_FROM_ALL ${cost_sources} $<TARGET_OBJECTS:ab_race_short_objects>
   $<TARGET_OBJECTS:ab_race_long_objects> "$<FILTER:${plain},EXCLUDE,[.]cu[.]o$>")
 add_executable(model_calls_short EXCLUDE_FROM_ALL ${cost_sources} $<TARGET_OBJECTS:ab_race_short_objects>
@@ -25,9 +28,7 @@ set_tests_properties(cuda/model_short PROPERTIES LABELS unit SKIP_RETURN_CODE 77
 add_test(NAME cuda/model COMMAND ${model_sh} --check $<TARGET_FILE:model_calls>)
 add_test(NAME cuda/model_registers COMMAND ${model_sh} --compare ${CMAKE_BINARY_DIR}/cuda)
 set_tests_properties(cuda/model cuda/model_registers PROPERTIES LABELS long SKIP_RETURN_CODE 77)
-add_executable(model_planted tests/shim/planted_cost.cu tests/shim/cost.cc tests/shim/cost_report.cc
-  tests/shim/gpu_emulation.cc tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc
-  core/tensor/cuda/uploads.cu)
+add_executable(model_planted tests/shim/planted_cost.cu $<TARGET_OBJECTS:cost_objects> ${emulation})
 set_source_files_properties(tests/shim/planted_cost.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++;${race_flags}")
 target_compile_definitions(model_planted PRIVATE GPU_ON_CPU)
 target_include_directories(model_planted PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)

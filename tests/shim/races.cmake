@@ -21,9 +21,14 @@ foreach(name short long)
   target_include_directories(ab_race_${name}_objects PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 endforeach()
 set(plain $<TARGET_OBJECTS:ab_shim_objects>)
-add_library(ab_races_short STATIC EXCLUDE_FROM_ALL ${race_sources} $<TARGET_OBJECTS:ab_race_short_objects>
+add_library(ab_race_detector OBJECT EXCLUDE_FROM_ALL ${race_sources})
+target_compile_definitions(ab_race_detector PRIVATE GPU_ON_CPU)
+target_include_directories(ab_race_detector PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
+add_library(ab_races_short STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:ab_race_detector>
+  $<TARGET_OBJECTS:ab_race_short_objects>
   "$<FILTER:${plain},EXCLUDE,/(select|attend_step)[.]cu[.]o$>")
-add_library(ab_races_long STATIC EXCLUDE_FROM_ALL ${race_sources} $<TARGET_OBJECTS:ab_race_short_objects>
+add_library(ab_races_long STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:ab_race_detector>
+  $<TARGET_OBJECTS:ab_race_short_objects>
   $<TARGET_OBJECTS:ab_race_long_objects> "$<FILTER:${plain},EXCLUDE,[.]cu[.]o$>")
 foreach(name short long)
   target_compile_definitions(ab_races_${name} PRIVATE GPU_ON_CPU)
@@ -69,8 +74,7 @@ add_test(NAME races/seeds COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/race_seeds
   $<TARGET_FILE:races_test_generic>)
 set_tests_properties(races/seeds PROPERTIES LABELS long TIMEOUT 1800)
 
-add_executable(races_planted tests/shim/planted_races.cu ${race_sources} tests/shim/gpu_emulation.cc
-  tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc core/tensor/cuda/uploads.cu)
+add_executable(races_planted tests/shim/planted_races.cu $<TARGET_OBJECTS:ab_race_detector> ${emulation})
 set_source_files_properties(tests/shim/planted_races.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++;${race_flags}")
 target_compile_definitions(races_planted PRIVATE GPU_ON_CPU)
 target_include_directories(races_planted PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)

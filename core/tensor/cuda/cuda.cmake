@@ -127,8 +127,9 @@ foreach(source ${shim_tests})
   set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT ${test_seconds} ENVIRONMENT
     "${test_environment}")
 endforeach()
-add_executable(shim_planted tests/shim/planted.cu core/tensor/cuda/uploads.cu tests/shim/gpu_emulation.cc
-  tests/shim/gpu_streams.cc tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc)
+# the emulation alone, with the kernel of uploads
+set(emulation "$<FILTER:$<TARGET_OBJECTS:ab_shim_objects>,INCLUDE,/(gpu_[a-z]+[.]cc|uploads[.]cu)[.]o$>")
+add_executable(shim_planted tests/shim/planted.cu ${emulation})
 set_source_files_properties(tests/shim/planted.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
 target_compile_definitions(shim_planted PRIVATE GPU_ON_CPU)
 target_include_directories(shim_planted PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
