@@ -2,6 +2,7 @@
  * section 5.4). */
 #include "tensor/cpu/fused.h"
 #include "tensor/cpu/vectors.h"
+#include <stdlib.h>
 
 enum { MOST_CHUNKS = 64 }; /* of rows, over which the gradients of gain and bias are summed */
 

@@ -1,6 +1,7 @@
 /* order.c - TOP_K, TO_IDS, RANDOM: ids computed from numbers, and noise (Philox, Salmon et al. 2011). */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
+#include <stdlib.h>
 
 typedef struct {
     int32_t *ids;
