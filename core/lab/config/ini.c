@@ -261,16 +261,23 @@ static void add_sweep(build *b, section *s)
                 paper ? paper[i] : NULL);
 }
 
-static void add_variant(build *b, section *s)
+/* What a section of single values sets. */
+static assignment assignment_of(build *b, const section *s)
 {
     assignment set = {0};
     size_t n = 0;
-    if (s->bad) return;
     for (size_t i = 0; i < s->n; i++) n += s->lists[i].m;
     set.at = arena_alloc(b->a, (n + 1) * sizeof *set.at);
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < s->lists[i].m; j++)
             set.at[set.n++] = (setting){s->lists[i].keys[j], s->lists[i].items[0][j]};
+    return set;
+}
+
+static void add_variant(build *b, section *s)
+{
+    if (s->bad) return;
+    assignment set = assignment_of(b, s);
     const char **paper = paper_rows(b, s, 1);
     const char *name = s->alias ? unquote(s->alias->value, b->a) : s->name;
     if (!set.n)
@@ -286,14 +293,8 @@ static void add_variant(build *b, section *s)
 
 static void add_condition(build *b, section *s, size_t rows)
 {
-    assignment set = {0};
-    size_t n = 0;
     if (s->bad) return;
-    for (size_t i = 0; i < s->n; i++) n += s->lists[i].m;
-    set.at = arena_alloc(b->a, (n + 1) * sizeof *set.at);
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t j = 0; j < s->lists[i].m; j++)
-            set.at[set.n++] = (setting){s->lists[i].keys[j], s->lists[i].items[0][j]};
+    assignment set = assignment_of(b, s);
     if (!set.n)
         complain(b, s->where, arena_printf(b->a, "[condition %s]", s->name), "found no setting, expected key = value");
     else

@@ -43,8 +43,8 @@ static size_t list_comparisons(const gathered *g, db_comparison *list)
         for (size_t i = 0; i < g->x.n_rows; i++) tests += !g->rows[i].row->same_as && !isnan(g->rows[i].against[m].p);
         for (size_t i = 0; i < g->x.n_rows; i++) {
             const comparison *c = &g->rows[i].against[m];
-            if (!g->rows[i].row->same_as && (!isnan(c->delta) || c->refused))
-                list[n++] = as_stored(g, m, &g->rows[i], tests);
+            bool compared = !g->rows[i].row->same_as && g->rows[i].base != NO_ROW;
+            if (compared && (!isnan(c->delta) || c->refused)) list[n++] = as_stored(g, m, &g->rows[i], tests);
         }
     }
     return n;
