@@ -82,8 +82,9 @@ static const option table[] = {
     OPTION_DATABASE,
     {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device), .choices = CHOICES_OWN},
     {"--workers", "N|auto",
-     "runs at a time; auto: as many as fit cores (--threads, or 1, per run) and memory [one per device]", OPTION_TEXT,
-     AT(at_a_time), .choices = CHOICES_OWN},
+     "runs at a time; auto: as many as fit cores (--threads, or 1, per run; more where few are left) and memory [one "
+     "per device]",
+     OPTION_TEXT, AT(at_a_time), .choices = CHOICES_OWN},
     {"--no-mps", NULL, "runs that share a GPU take turns: start no MPS daemon (docs/gpu.md)", OPTION_FLAG, AT(no_mps)},
     {"--nice", NULL, "run at the lowest priority", OPTION_FLAG, AT(nice)},
     {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1,

@@ -20,6 +20,7 @@ static const option options[] = {
     {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
     {"--sandbox", NULL, "write below the folder and the cache only, no network", OPTION_FLAG, AT(sandbox)},
     {"--stay", NULL, "on a GPU: take more runs from standard input", OPTION_FLAG, AT(stay)},
+    {"--lend", NULL, "take more threads from standard input", OPTION_FLAG, AT(lend)},
     {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
     {0}};
 

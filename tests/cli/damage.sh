@@ -79,6 +79,21 @@ for ((i = 1; i <= n; i++)); do
 done
 echo "$n damaged databases: $same usual output, $refused refused, $other other values in the file, $lost trained again"
 
+echo "a file that was looked at is looked at again once it has changed"
+export XDG_CACHE_HOME=$work/cache
+exits 0 ablate bench host --folder . --keep large.db --runs 100 --points 2000 --workers 1 \
+    --events 10 --rows 1 --seeds 1 --watched 100
+exits 0 ablate ls --db large.db
+equal "$(cat cache/ablate/looked/* | cut -d' ' -f1)" "$(stat -c %s large.db)" "the size in the mark"
+exits 0 ablate ls --db large.db
+cp large.db again.db
+dd if=/dev/zero of=large.db bs=4096 seek=3 count=40 conv=notrunc status=none
+exits 1 ablate ls --db large.db
+has err "is damaged"
+cp large.db again.db # the same size and name as a file that was sound
+exits 1 ablate ls --db again.db
+unset XDG_CACHE_HOME
+
 model=$(find home/runs -name model.safetensors | head -1)
 cp "$model" good.safetensors
 printf 's0001 s0002 s0003\n' >in.txt

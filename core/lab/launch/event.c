@@ -137,6 +137,22 @@ void event_run_line(str *out, const char *folder, int64_t seed, bool fresh)
     str_addf(out, "\t%lld\t%d\n", (long long)seed, fresh);
 }
 
+void event_threads_line(str *out, int threads) { str_addf(out, "threads\t%d\n", threads); }
+
+/* A line of a few bytes arrives whole. */
+int event_threads(int fd)
+{
+    char text[256];
+    int64_t threads = 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = 0;
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = 0;
+        if (has_prefix(line, "threads\t")) parse_int(line + strlen("threads\t"), &threads);
+    }
+    return threads > 0 && threads < 1 << 16 ? (int)threads : 0;
+}
+
 int event_next(FILE *from, char **folder, int64_t *seed, bool *fresh)
 {
     char *line = NULL, *f[4];

@@ -7,18 +7,18 @@
  *   phase     NAME                                       current phase: data, train, decode, score
  *   progress  STEP TOTAL PPL TOKENS_PER_SECOND           at most a few per second
  *   point     METRIC STEP VALUE                          a point of a curve
- *   result    METRIC GOAL SIGNATURE VALUE STEP HOW N WIDTH V V V ...    per-sentence statistics at the end fact
- *   KEY VALUE                                  device, parameters, flops_step, tokens_second, peak_memory,
- *   plugins_json, ... artifact  KIND PATH                                  a file that the run wrote
+ *   result    METRIC GOAL SIGNATURE VALUE STEP HOW N WIDTH V V V ...    per-sentence statistics at the end
+ *   fact      KEY VALUE                                  device, parameters, tokens_second, plugins_json, ...
+ *   artifact  KIND PATH                                  a file that the run wrote
  *   error     WORDS                                      why it failed; the exit status follows
  *   diverged  WORDS
- *   stopped                                              it was asked to stop, and its checkpoint is written end
- *                                             the last line of a worker that finished: without it, exit status 0 means
- *   that a
- *                                                        plugin or library called exit
+ *   stopped                                              it was asked to stop, and its checkpoint is written
+ *   end                                                  the last line of a worker that finished: without it, exit
+ *                                                        status 0 means that a plugin or library called exit
  *   idle                                                 after `end`: the process takes another run
  *
- * A worker that stays gets each further run as a line on its standard input: FOLDER SEED FRESH.
+ * A worker that stays (--stay) gets each further run as a line on its standard input: run FOLDER SEED FRESH. One that
+ * may get more threads (--lend) is told their number there: threads N.
  */
 #ifndef ABLATE_EVENT_H
 #define ABLATE_EVENT_H
@@ -48,10 +48,13 @@ void event_end(void);
 void event_idle(void);
 /* The next run from `from`: 1, 0 at the end, -1: no such line. *folder is the caller's to free. */
 int event_next(FILE *from, char **folder, int64_t *seed, bool *fresh);
+/* The number of threads that came last since the previous call, from a descriptor that does not wait; 0: none came. */
+int event_threads(int fd);
 
 /* ---- host's side ---- */
-/* The line that event_next reads. */
+/* The lines that event_next and event_threads read. */
 void event_run_line(str *out, const char *folder, int64_t seed, bool fresh);
+void event_threads_line(str *out, int threads);
 /* Splits a line (changed in place) into fields, unescaped; returns their number (at most max; the last takes the
  * rest). */
 int event_split(char *line, char **field, int max);

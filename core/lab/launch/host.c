@@ -370,6 +370,7 @@ static int loop(launcher *l, err *e)
             more = got > 0 && !launch_interrupts;
         }
         for (int i = 0; i < l->n_workers && !more; i++) worker_dismiss(&l->rest[i]);
+        if (!more && !handled) launch_lend(l);
         if (active(l) && listen_once(l, e)) return -1;
         progress_draw(&l->p, l->w, (size_t)l->n_workers, false);
     }
@@ -390,8 +391,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     bool away = o->slurm || o->command;
     *out = (launch_result){0};
     *l = (launcher){.d = d, .o = o, .out = out, .n_workers = workers_of(o), .last_beat = ticks()};
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    l->threads = o->threads > 0 || away ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
+    l->threads = away ? o->threads : launch_threads(o, l->n_workers);
     for (int i = 0; i < LAUNCH_MAX; i++) l->w[i].fd = -1;
     db_owner(l->owner);
     progress_begin(&l->p, o);

@@ -13,7 +13,8 @@ typedef struct {
     pid_t pid; /* 0: no process */
     int fd;    /* its events; -1: closed */
     bool gone; /* its process has ended and was reaped */
-    int jobs;  /* > 0: where its process is told to train another run */
+    int jobs;  /* > 0: where its process is told to train another run, or to use more threads */
+    int lent;  /* threads that it was told to use; 0: its own */
     bool idle; /* its process waits for one */
     char *folder, *log, *argv_json;
     int ranks;        /* processes of the run; more than one: pid is mpirun's */
@@ -100,6 +101,7 @@ typedef struct {
     int workers;
 } progress;
 
+double progress_left(const worker *w); /* seconds of training still to come; NaN: not known */
 void progress_begin(progress *p, const launch_options *o);
 /* Prints a permanent line; not in the modes json and none. */
 void progress_line(progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -120,6 +122,7 @@ typedef struct {
     worker w[LAUNCH_MAX];
     resting rest[LAUNCH_MAX]; /* of the same places */
     int n_workers, threads;
+    int lent_among; /* active workers when threads were lent last */
     char owner[128];
     provenance from;
     double last_beat, interrupted_at;
@@ -134,12 +137,16 @@ void launch_let_signals_go(void);
 
 /* Records the events that are complete lines in w->buffer. */
 int launch_take_events(launcher *l, worker *w, err *e);
+/* Gives the cores that no run waits for to the runs under way (lend.c). */
+void launch_lend(launcher *l);
+/* Threads of each run from its start. */
+int launch_threads(const launch_options *o, int at_once);
 /* The first word to whoever wants one (launch_options.notify): a run failed, or goes wrong. */
 void launch_notify(launcher *l, const worker *w, const char *what);
 /* The run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word. */
-/* leftovers.c: checkpoints of a folder of a done run */
-void leftovers_remove(const char *folder);
 enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
+/* Checkpoints of a folder of a done run (leftovers.c). */
+void leftovers_remove(const char *folder);
 /* Records the end of the run, removes checkpoints no longer needed, clears the worker. */
 int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);
 

@@ -27,6 +27,8 @@ typedef struct {
     int ranks;   /* the largest number of processes of a run; 0: one */
     int workers; /* at a time; 0: one per device, divided by ranks */
     int threads; /* per worker; 0: all cores, divided by the workers */
+    /* 0; or the cores of which each run has `threads` at least, and more where fewer runs than would fit are left */
+    int cores;
     /* seconds without a step or other event in training after which a worker is ended with TERM, then KILL; 0: never */
     int step_limit;
     bool no_mps;                   /* workers that share a GPU take turns: no daemon is started (mps.h) */

@@ -49,7 +49,7 @@ static const char *many(double x, char out[24]) /* 28.1k */
     return out;
 }
 
-static double left_of(const worker *w) /* seconds of training still to come */
+double progress_left(const worker *w)
 {
     if (!w->total || w->step <= w->first_step) return NAN;
     double rate = (double)(w->step - w->first_step) / (ticks() - w->first_tick);
@@ -62,7 +62,7 @@ static double left_of_all(const progress *p, const worker *w, size_t n)
     double sum = 0, whole = 0;
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
-        double rest = w[i].pid ? left_of(&w[i]) : NAN;
+        double rest = w[i].pid ? progress_left(&w[i]) : NAN;
         if (!isfinite(rest)) continue;
         sum += rest;
         whole += rest + ticks() - w[i].started;
@@ -90,7 +90,7 @@ static void describe(const worker *w, char *out, size_t n)
         snprintf(out, n, "%s s%lld  %s  %s/%s  %s PPL %.4g  %s tok/s  ETA %s", w->claim.name, (long long)w->claim.seed,
                  w->device, many((double)w->step, step), many((double)w->total, total),
                  w->dev_ppl > 0 ? "dev" : "train", w->dev_ppl > 0 ? w->dev_ppl : w->ppl,
-                 many(w->tokens_per_second, speed), span(left_of(w), eta));
+                 many(w->tokens_per_second, speed), span(progress_left(w), eta));
 }
 
 /* At most `columns` UTF-8 characters, because a wrapped line could not be erased. */

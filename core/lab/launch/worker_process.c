@@ -76,6 +76,9 @@ static bool stays(const worker *w, const launch_options *o)
     return launch_gpus(o) > 0 && w->ranks < 2 && !o->slurm && !o->command;
 }
 
+/* Is it told on its standard input to use more threads? */
+static bool lends(const worker *w, const launch_options *o) { return o->cores > 0 && w->ranks < 2 && !stays(w, o); }
+
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads)
 {
     char gpu[24], **args = arena_alloc(&w->texts, MAX_ARGS * sizeof *args);
@@ -110,6 +113,7 @@ char **worker_arguments(worker *w, int slot, const launch_options *o, int thread
         args[n++] = arena_strdup(&w->texts, o->worker_args[i]);
     if (w->claim.anew) args[n++] = arena_strdup(&w->texts, "--fresh");
     if (stays(w, o)) args[n++] = arena_strdup(&w->texts, "--stay");
+    if (lends(w, o)) args[n++] = arena_strdup(&w->texts, "--lend");
     args[n] = NULL;
     put_argv(w, args);
     return args;
@@ -173,10 +177,11 @@ int worker_start(worker *w, resting *r, int slot, const launch_options *o, int t
         close(log);
         return fail(e, "cannot create a pipe for a worker: %s", strerror(errno));
     }
-    if (stays(w, o) && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, jobs)) {
+    if ((stays(w, o) || lends(w, o)) && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, jobs)) {
         close(log), close(ends[0]), close(ends[1]);
         return fail(e, "cannot create sockets for a worker: %s", strerror(errno));
     }
+    if (lends(w, o)) fcntl(jobs[1], F_SETFL, O_NONBLOCK);
     char **args = worker_arguments(w, slot, o, threads);
     pid_t host = getpid();
     w->pid = fork();

@@ -69,17 +69,62 @@ static int look_at_pages(sqlite3 *q, const char *pragma, const char *path, err *
     return rc < 0 ? -1 : 0;
 }
 
+/* A file that was looked at and has not changed since: a mark in ~/.cache/ablate/looked, named by device and inode,
+ * which says its size and times. Any write changes them; pages in a write-ahead log have SQLite's checksums. */
+typedef struct {
+    char *folder, *file;
+    char says[128];
+} mark;
+
+static mark mark_of(const char *path)
+{
+    static const int64_t least = 4 << 20; /* bytes: less takes no longer than the rest of the start */
+    struct stat file;
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    mark m = {0};
+    if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size < least) return m;
+    if (cache && *cache)
+        m.folder = path_join(cache, "ablate/looked");
+    else if (home && *home)
+        m.folder = path_join(home, ".cache/ablate/looked");
+    else
+        return m;
+    m.file = xprintf("%s/%llx-%llx", m.folder, (unsigned long long)file.st_dev, (unsigned long long)file.st_ino);
+    snprintf(m.says, sizeof m.says, "%lld %lld.%09ld %lld.%09ld", (long long)file.st_size,
+             (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec, (long long)file.st_ctim.tv_sec,
+             file.st_ctim.tv_nsec);
+    return m;
+}
+
+static bool mark_stands(const mark *m)
+{
+    str text = {0};
+    err none = {0};
+    bool is = m->file && !file_read_regular(m->file, sizeof m->says, &text, &none) && same(str_text(&text), m->says);
+    str_free(&text);
+    return is;
+}
+
+static void mark_free(mark *m)
+{
+    free(m->folder);
+    free(m->file);
+}
+
 /* A damaged page can hide rows from one query and show them to another, without an error. All of a large file would
  * take too long (10 MB take 40 ms): there only the tables that say what is in it are looked at (100,000 runs take 0.1
- * s). What the others hold is looked at when it is read (sql_row). */
+ * s), once for each change of the file. What the others hold is looked at when it is read (sql_row). */
 int guard_pages(sqlite3 *q, const char *path, err *e)
 {
     static char asked[4096]; /* the path, of this process */
     static const int64_t most = 32 << 20;
     int64_t bytes = 0;
     if (same(asked, path)) return 0;
-    if (sql_int(q, e, &bytes, "SELECT page_count*page_size FROM pragma_page_count,pragma_page_size", "") != 1)
-        return -1;
+    mark m = mark_of(path);
+    bool stands = mark_stands(&m);
+    if (stands) snprintf(asked, sizeof asked, "%s", path);
+    if (stands) return mark_free(&m), 0;
+    int bad = sql_int(q, e, &bytes, "SELECT page_count*page_size FROM pragma_page_count,pragma_page_size", "") != 1;
     static const char *const some[] = {"PRAGMA integrity_check('experiment')",
                                        "PRAGMA integrity_check('variant')",
                                        "PRAGMA integrity_check('alias')",
@@ -88,10 +133,13 @@ int guard_pages(sqlite3 *q, const char *path, err *e)
                                        "PRAGMA integrity_check('run')",
                                        NULL};
     static const char *const all[] = {"PRAGMA integrity_check(1)", NULL};
-    for (const char *const *look = bytes > most ? some : all; *look; look++)
-        if (look_at_pages(q, *look, path, e)) return -1;
-    snprintf(asked, sizeof asked, "%s", path);
-    return 0;
+    for (const char *const *look = bytes > most ? some : all; *look && !bad; look++)
+        bad = look_at_pages(q, *look, path, e);
+    err none = {0};
+    if (!bad && m.file && !make_folders(m.folder, &none)) file_write(m.file, m.says, strlen(m.says), &none);
+    mark_free(&m);
+    if (!bad) snprintf(asked, sizeof asked, "%s", path);
+    return bad ? -1 : 0;
 }
 
 /* ".../0123456789ab-s1-g0": the folder of a run with this seed. */

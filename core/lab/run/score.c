@@ -120,7 +120,7 @@ static int decode_split(worker_run *r, ab_split split, char **lines, decoding *s
 static void report_decoding(const worker_run *r, const decoding *d)
 {
     event_fact_number("decode_seconds", d->stats.seconds);
-    event_fact_number("decode_tokens_second", (double)d->stats.tokens / d->stats.seconds);
+    if (!r->lent) event_fact_number("decode_tokens_second", (double)d->stats.tokens / d->stats.seconds);
     if (!r->task->accepts) return;
     event_fact_number("outputs_first", (double)d->routes.first);
     event_fact_number("outputs_in_beam", (double)d->routes.in_beam);

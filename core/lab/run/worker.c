@@ -63,6 +63,20 @@ static bool should_stop(void *self)
     if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take any time */
     return stop_asked || events_broken();
 }
+/* Cores that no run waits for: the numbers of a run are the same with any number of threads, its time is not. */
+static bool take_threads(void *self, int64_t step)
+{
+    run *r = self;
+    int threads = r->job.lend ? event_threads(0) : 0;
+    if (threads && threads != (r->lent ? r->lent : r->job.threads)) {
+        cpu_threads(threads);
+        str_addf(&r->lent_told, "%s%d from step %lld", r->lent_told.n ? ", " : "", threads, (long long)step);
+        event_fact("threads_lent", str_text(&r->lent_told));
+        r->lent = threads;
+    }
+    return r->lent && r->lent != r->job.threads;
+}
+
 /* The last point of a curve recorded by a plugin: its name, PLUGIN.name, has one dot, which no other has. */
 typedef struct last_recorded {
     const char *name;
@@ -318,8 +332,10 @@ static void report_costs(run *r)
     if (e.text[0]) log_line(LOG_WARN, "FLOPs were not counted: %s", e.text);
     event_fact_number("flops_step", flops * r->trained.fill);
     if (*r->trained.started) event_fact("start_from", r->trained.started);
-    event_fact_number("tokens_second", r->trained.tokens_per_second);
-    event_fact_number("target_tokens_second", r->trained.target_tokens_per_second);
+    if (r->trained.tokens_per_second > 0) {
+        event_fact_number("tokens_second", r->trained.tokens_per_second);
+        event_fact_number("target_tokens_second", r->trained.target_tokens_per_second);
+    }
     event_fact_number("train_seconds", r->trained.seconds);
     event_fact_number("trained_tokens", r->trained.tokens);
     event_fact_number("batch_fill", r->trained.fill);
@@ -385,13 +401,15 @@ train_outcome worker_do(run *r, err *e)
     event_phase("data");
     if (join_ranks(r, e) || worker_open(r, e)) return TRAIN_FAILED;
     event_phase("train");
-    train_job t = {.m = &r->model,
-                   .data = &r->data,
-                   .src = r->src,
-                   .tgt = r->tgt,
-                   .folder = r->job.folder,
-                   .comm = r->comm,
-                   .events = {.self = r, .point = send_point, .progress = send_progress, .stop = should_stop}};
+    train_job t = {
+        .m = &r->model,
+        .data = &r->data,
+        .src = r->src,
+        .tgt = r->tgt,
+        .folder = r->job.folder,
+        .comm = r->comm,
+        .events = {
+            .self = r, .point = send_point, .progress = send_progress, .stop = should_stop, .lent = take_threads}};
     training = 1;
     train_outcome outcome = train_run(&t, &r->trained, e);
     training = 0;
@@ -401,6 +419,7 @@ train_outcome worker_do(run *r, err *e)
     report_costs(r);
     report_process(r);
     if (outcome != TRAIN_DONE) return outcome;
+    take_threads(r, r->trained.step);
     event_phase("score");
     if (score_perplexity(r, e)) return TRAIN_FAILED;
     watch_future(r);
@@ -422,6 +441,7 @@ void worker_close(run *r)
 {
     free(r->nll);
     free(r->hits);
+    str_free(&r->lent_told);
     if (r->model_open) model_free(&r->model);
     contrast_close(r);
     dataset_free(&r->data);

@@ -17,7 +17,7 @@ typedef struct {
     const char *events;    /* file or pipe for events of ranks, whose launcher passes on no descriptors */
     bool profile, sandbox; /* sandbox: writes below folder and cache_dir only, no network (base/sandbox.h) */
     bool fresh;            /* ignore files already in the folder */
-    bool stay;             /* take more runs from standard input (lab/launch/event.h) */
+    bool stay, lend;       /* take more runs, or more threads, from standard input (lab/launch/event.h) */
 } worker_job;
 
 typedef struct {
@@ -38,6 +38,8 @@ typedef struct {
     bool model_open;
     int lock;            /* of the folder; -1: none */
     double core_seconds; /* of this process before the run */
+    int64_t lent;        /* threads that it was given instead of its own; 0: none */
+    str lent_told;       /* "2 from step 450, 4 from step 800" */
     bool check_failed;   /* told already */
     train_result trained;
     const comm *comm;               /* the other ranks; NULL: none */

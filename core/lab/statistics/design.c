@@ -195,19 +195,30 @@ typedef struct {
     double half[POINTS * POINTS], weight[POINTS * POINTS], sd; /* sd: of the difference */
 } foreseen;
 
+enum { QUANTILES = 64 }; /* of t over 1 / df, from infinitely many to 1: interpolated on the log scale */
+
+/* Their logarithms, which rows have in common. */
+static const double *log_quantiles(double alpha)
+{
+    static _Thread_local double at = NAN, log_t[QUANTILES + 1];
+    if (at == alpha) return log_t;
+    log_t[0] = log(normal_upper(alpha / 2));
+    for (int i = 1; i <= QUANTILES; i++) log_t[i] = log(t_upper(alpha / 2, (double)QUANTILES / i));
+    at = alpha;
+    return log_t;
+}
+
 static foreseen foresee(const arm *row, const arm *base, double u, double most_df, double alpha)
 {
-    enum { TABLE = 64 }; /* quantiles of t over 1 / df, from infinitely many to 1: interpolated on the log scale */
-    double log_t[TABLE + 1], z = normal_upper(alpha / 2), n1 = (double)row->n, n0 = (double)base->n;
+    const double *log_t = log_quantiles(alpha);
+    double z = normal_upper(alpha / 2), n1 = (double)row->n, n0 = (double)base->n;
     estimates a = estimates_of(row, most_df), b = estimates_of(base, most_df);
     double choice = row->choice + base->choice, wide = t2_squared(alpha / 2) * CHOICE_SHARE * choice;
     foreseen x = {.sd = sqrt(row->expected_s2 / n1 + base->expected_s2 / n0 + choice + u)};
-    log_t[0] = log(z);
-    for (int i = 1; i <= TABLE; i++) log_t[i] = log(t_upper(alpha / 2, (double)TABLE / i));
     for (size_t i = 0; i < POINTS; i++)
         for (size_t j = 0; j < POINTS; j++) {
-            double v1 = a.s2[i] / n1, v0 = b.s2[j] / n0, at = TABLE / fmin(welch_df(v1, a.df, v0, b.df), most_df);
-            int k = at >= TABLE ? TABLE - 1 : (int)at;
+            double v1 = a.s2[i] / n1, v0 = b.s2[j] / n0, at = QUANTILES / fmin(welch_df(v1, a.df, v0, b.df), most_df);
+            int k = at >= QUANTILES ? QUANTILES - 1 : (int)at;
             double t = exp(log_t[k] + (at - k) * (log_t[k + 1] - log_t[k]));
             x.half[i * POINTS + j] = sqrt(t * t * (v1 + v0) + z * z * u + wide);
             x.weight[i * POINTS + j] = a.weight[i] * b.weight[j];
@@ -229,14 +240,16 @@ double least_detectable(const arm *row, const arm *base, double u, double most_d
 {
     if (row->n < 2 || base->n < 2 || !(row->expected_s2 + base->expected_s2 + u > 0)) return NAN;
     foreseen x = foresee(row, base, u, most_df, alpha);
-    double low = 0, high = x.sd;
-    while (found_by(&x, high) < power && high < 1e9 * x.sd) low = high, high *= 2;
-    while (high - low > 1e-5 * high) {
-        double middle = (low + high) / 2;
-        if (found_by(&x, middle) < power)
-            low = middle;
+    double low = 0, high = x.sd, below = found_by(&x, 0) - power, above;
+    while ((above = found_by(&x, high) - power) < 0 && high < 1e9 * x.sd) low = high, below = above, high *= 2;
+    if (below >= 0 || above <= 0) return below >= 0 ? low : high;
+    for (int side = 0; high - low > 1e-7 * high;) { /* false position, Illinois */
+        double middle = (low * above - high * below) / (above - below), found = found_by(&x, middle) - power;
+        if (fabs(found) < 1e-9) return middle;
+        if (found < 0)
+            low = middle, below = found, above *= side < 0 ? 0.5 : 1, side = -1;
         else
-            high = middle;
+            high = middle, above = found, below *= side > 0 ? 0.5 : 1, side = 1;
     }
     return (low + high) / 2;
 }

@@ -80,6 +80,43 @@ static double gap_of(double sum, double total, size_t n_a, size_t n_b)
     return fabs(sum / (double)n_a - (total - sum) / (double)n_b);
 }
 
+static int ascending(const void *p, const void *q)
+{
+    double a = *(const double *)p, b = *(const double *)q;
+    return (a > b) - (a < b);
+}
+
+/* How many of `sums` (ascending) give, with the part `with`, a gap of `least` or more. */
+static size_t as_far(const double *sums, size_t n, double with, double total, size_t n_a, size_t n_b, double least)
+{
+    double middle = total * (double)n_a / (double)(n_a + n_b) - with; /* where the gap is 0 */
+    size_t low = 0, high = n;
+    while (low < high) { /* the first one not below the middle */
+        size_t at = (low + high) / 2;
+        if (sums[at] < middle)
+            low = at + 1;
+        else
+            high = at;
+    }
+    size_t turn = low;
+    for (low = 0, high = turn; low < high;) { /* gaps fall up to the middle */
+        size_t at = (low + high) / 2;
+        if (gap_of(with + sums[at], total, n_a, n_b) >= least)
+            low = at + 1;
+        else
+            high = at;
+    }
+    size_t below = low;
+    for (low = turn, high = n; low < high;) { /* and rise from there */
+        size_t at = (low + high) / 2;
+        if (gap_of(with + sums[at], total, n_a, n_b) >= least)
+            high = at;
+        else
+            low = at + 1;
+    }
+    return below + n - low;
+}
+
 /* A choice of n_a among all values is a subset of their first half and one of the second. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
 {
@@ -95,10 +132,13 @@ double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
     sum_subsets(low, all, half);
     sum_subsets(high, all + half, n - half);
     double observed = gap_of(own, total, n_a, n_b), least = observed - tolerance(observed);
-    for (size_t k = n_a > n - half ? n_a - (n - half) : 0; k <= half && k <= n_a; k++)
-        for (size_t i = low->from[k]; i < low->from[k + 1]; i++)
-            for (size_t j = high->from[n_a - k]; j < high->from[n_a - k + 1]; j++, ways++)
-                as_large += gap_of(low->sum[i] + high->sum[j], total, n_a, n_b) >= least;
+    for (size_t k = n_a > n - half ? n_a - (n - half) : 0; k <= half && k <= n_a; k++) {
+        double *rest = high->sum + high->from[n_a - k];
+        size_t n_rest = high->from[n_a - k + 1] - high->from[n_a - k];
+        qsort(rest, n_rest, sizeof *rest, ascending);
+        for (size_t i = low->from[k]; i < low->from[k + 1]; i++, ways += n_rest)
+            as_large += as_far(rest, n_rest, low->sum[i], total, n_a, n_b, least);
+    }
     free(low);
     return (double)as_large / (double)ways;
 }

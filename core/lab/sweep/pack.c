@@ -7,8 +7,7 @@
 /* Of what is free so much may be planned for: estimates are estimates, and others use the machine too. */
 static const double SHARE = 0.9;
 
-/* Cores that this process may use. */
-static int64_t cores(void)
+int64_t pack_cores(void)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -39,12 +38,12 @@ static int64_t on_gpus(const pack_needs *x, str *why)
 
 int64_t pack_workers(const pack_needs *x, str *why)
 {
-    int64_t busy = (x->threads > 0 ? x->threads : 1) * x->ranks, by_cores = cores() / busy,
+    int64_t busy = (x->threads > 0 ? x->threads : 1) * x->ranks, by_cores = pack_cores() / busy,
             n = x->gpus ? on_gpus(x, why) : INT32_MAX;
     if (by_cores < 1) by_cores = 1;
     if (by_cores < n) n = by_cores;
-    str_addf(why, "%lld core%s, %lld thread%s each", (long long)cores(), cores() == 1 ? "" : "s", (long long)busy,
-             busy == 1 ? "" : "s");
+    str_addf(why, "%lld core%s, %lld thread%s each", (long long)pack_cores(), pack_cores() == 1 ? "" : "s",
+             (long long)busy, busy == 1 ? "" : "s");
     fit(&n, x->memory * (double)x->ranks, care_free_memory(), "", why);
     return n < LAUNCH_MOST_WORKERS ? n : LAUNCH_MOST_WORKERS;
 }

@@ -30,29 +30,63 @@ void resume_command(const sweep_call *c, str *out)
             add_word(out, c->argv[i]);
 }
 
-static int64_t steps_of(const spec *s, const db_frozen *f)
+static double steps_of(const spec *s, size_t row)
 {
-    const char *text = settings_get(&s->rows[f->row].settings, "steps");
+    const char *text = settings_get(&s->rows[row].settings, "steps");
     int64_t steps = 0;
-    return text && parse_int(text, &steps) ? steps : 0;
+    return text && parse_int(text, &steps) ? (double)steps : 0;
 }
 
-void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
+/* How long the rows' runs take, seconds or without an estimate of each updates: [rows], which the caller frees. */
+static double *lengths_of(const spec *s, const sweep_costs *x)
 {
-    int64_t *steps = xcalloc(n + 1, sizeof *steps);
+    double *length = xcalloc(s->n_rows + 1, sizeof *length);
+    size_t known = 0, asked = 0;
+    for (size_t i = 0; x && i < x->n; i++) {
+        length[x->rows[i].row] = x->rows[i].seconds + x->rows[i].beside;
+        known += x->rows[i].seconds > 0 && x->rows[i].beside >= 0;
+    }
+    for (size_t i = 0; i < s->n_rows; i++) asked += s->rows[i].run;
+    for (size_t i = 0; i < s->n_rows && known < asked; i++) length[i] = steps_of(s, i);
+    return length;
+}
+
+typedef struct {
+    int64_t id;
+    size_t at; /* seed by seed, in row order */
+    int64_t seed;
+    bool huge;
+    double length;
+} queued;
+
+static int earlier(const void *p, const void *q)
+{
+    const queued *a = p, *b = q;
+    if (a->huge != b->huge) return b->huge - a->huge;
+    if (a->seed == b->seed && a->length != b->length) return a->length < b->length ? 1 : -1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
+{
+    enum { FIFTH = 5 }; /* a run with more than this part of all work */
     bool several = l->workers > 1 || l->gpus > 1;
+    queued *q = xcalloc(n + 1, sizeof *q);
+    double *length = lengths_of(s, x), all = 0;
     l->runs = ids;
     for (size_t i = 0; i < n; i++) {
         if (!s->rows[f[i].row].run) continue;
-        size_t at = l->n++;
-        int64_t own = several ? steps_of(s, &f[i]) : 0;
-        for (; at > 0 && steps[at - 1] < own; at--) ids[at] = ids[at - 1], steps[at] = steps[at - 1];
-        ids[at] = f[i].id, steps[at] = own;
+        q[l->n++] = (queued){.id = f[i].id, .at = i, .seed = f[i].seed, .length = several ? length[f[i].row] : 0};
+        all += several ? length[f[i].row] : 0;
         l->done += f[i].status == DB_DONE;
         l->failed += f[i].status == DB_FAILED;
         l->skipped += f[i].status == DB_SKIPPED;
     }
-    free(steps);
+    for (size_t i = 0; i < l->n; i++) q[i].huge = q[i].length * FIFTH > all && all > 0;
+    qsort(q, l->n, sizeof *q, earlier);
+    for (size_t i = 0; i < l->n; i++) ids[i] = q[i].id;
+    free(length);
+    free(q);
 }
 
 void show_gaps(const db_counts *n)

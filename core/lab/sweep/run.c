@@ -68,6 +68,14 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 }
 
 static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e);
+/* May runs get the cores of others? Not where their time decides what they learn. */
+static bool may_lend(const spec *x, const sweep_options *o)
+{
+    bool may = same(o->at_a_time, "auto") && !device_count(o->device) && most_ranks(x) < 2;
+    for (size_t i = 0; i < x->n_rows; i++) may = may && same(settings_get(&x->rows[i].settings, "max_time"), "0");
+    return may;
+}
+
 static launch_options launch_of(const sweep *s, const spec *x, const char *folder, const char *cache, str *resume,
                                 str *sbatch);
 static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_t n, launch_options *l, err *e);
@@ -285,6 +293,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .gpus = local ? device_count(o->device) : 0,
                             .workers = (int)o->workers,
                             .threads = (int)o->threads,
+                            .cores = local && may_lend(x, o) ? (int)pack_cores() : 0,
                             .ranks = most_ranks(x),
                             .step_limit = (int)o->step_limit,
                             .no_mps = o->no_mps,
@@ -330,7 +339,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     db_counts now;
     int code = 1;
     if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found ranks, which need a network"), free(ids), 1;
-    choose_runs(x, frozen, n, ids, l);
+    choose_runs(x, same(x->name, s->experiment) && s->costs.n ? &s->costs : NULL, frozen, n, ids, l);
     if (s->talk && same(x->name, s->experiment)) say_preflight(&s->costs, x, frozen, n, l, s->c);
     if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, d, l, e)) {
         free(ids);

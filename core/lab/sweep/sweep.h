@@ -28,6 +28,7 @@ typedef struct {
     /* bytes of a process on its GPU; free bytes on the GPU with the least. 0: unknown */
     double gpu_memory, gpu_free;
 } pack_needs;
+int64_t pack_cores(void); /* that this process may use */
 /* How many runs fit at the same time (at least 1): by cores and free memory, and on GPUs by GPU memory. *why: the
  * reason. (pack.c) */
 int64_t pack_workers(const pack_needs *x, str *why);
@@ -82,9 +83,10 @@ int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e)
 
 /* ---- queue.c: which of the frozen runs are trained, in which order ---- */
 
-/* The runs of selected rows, done ones included, into l->runs = ids [n]. Where several are trained at a time, those
- * with more steps come first, so that no worker is idle while another one has a long run still to do. */
-void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
+/* The runs of selected rows, done ones included, into l->runs = ids [n]: seed by seed. Where several are trained at a
+ * time, a seed's longest run comes first, and a run that is a fifth of all work before all others, so that no worker is
+ * idle while another one has a long run still to do. x: what they cost; NULL: their steps count. */
+void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
 /* Sets what a run needs in l, or fails if disk or memory do not suffice for what is left to train. (room.c) */
 int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, db *d, launch_options *l, err *e);
 /* Requeues the runs of `rerun`, and reports runs affected by changed plugins. */

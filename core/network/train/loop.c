@@ -178,8 +178,15 @@ static train_outcome loop(training *t, err *e)
         if (t->j->comm ? t->stopping : v->stop && v->stop(v->self)) return stop(t, e);
         if (c->patience && t->worse >= c->patience)
             return t->step % c->save_every && state_save(t, e) ? TRAIN_FAILED : TRAIN_DONE;
+        bool lent = v->lent && v->lent(v->self, t->step);
+        double before[] = {t->seconds, t->src_tokens, t->tgt_tokens};
         train_outcome now = shown_update(t, e);
         if (now != TRAIN_DONE) return now;
+        if (lent) {
+            t->lent.seconds += t->seconds - before[0];
+            t->lent.src_tokens += t->src_tokens - before[1];
+            t->lent.tgt_tokens += t->tgt_tokens - before[2];
+        }
         bool last = t->step == c->steps, mark = is_mark(t, t->step);
         bool judge = t->step % c->eval_every == 0 || last, keep = t->step % c->save_every == 0 || last;
         if (t->n_waiting && (mark || judge || keep || t->step % LATE == 0)) now = collect(t, e);
@@ -245,8 +252,9 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
         out->seconds = t.seconds;
         out->out_of_time = t.out_of_time && t.step < j->m->cfg.steps;
         out->tokens = t.src_tokens + t.tgt_tokens - before;
-        out->tokens_per_second = t.seconds > 0 ? (t.src_tokens + t.tgt_tokens) / t.seconds : 0;
-        out->target_tokens_per_second = t.seconds > 0 ? t.tgt_tokens / t.seconds : 0;
+        double own = t.seconds - t.lent.seconds, target = t.tgt_tokens - t.lent.tgt_tokens;
+        out->target_tokens_per_second = own > 0 ? target / own : 0;
+        out->tokens_per_second = own > 0 ? (t.src_tokens - t.lent.src_tokens + target) / own : 0;
         out->fill = batcher_fill(t.batches);
     }
     batcher_free(t.batches);

@@ -77,6 +77,11 @@ int state_write(const training *t, err *e)
     put_real(&meta, "seconds", t->seconds);
     put_real(&meta, "src_tokens", t->src_tokens);
     put_real(&meta, "tgt_tokens", t->tgt_tokens);
+    if (t->lent.seconds > 0) {
+        put_real(&meta, "lent_seconds", t->lent.seconds);
+        put_real(&meta, "lent_src_tokens", t->lent.src_tokens);
+        put_real(&meta, "lent_tgt_tokens", t->lent.tgt_tokens);
+    }
     meta_put(&meta, "points", str_text(&t->points));
     const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
     char *path = state_file(t->j, STATE_FILE);
@@ -185,6 +190,9 @@ int state_resume(training *t, err *e)
     t->seconds = real_of(&meta, "seconds");
     t->src_tokens = real_of(&meta, "src_tokens");
     t->tgt_tokens = real_of(&meta, "tgt_tokens");
+    t->lent.seconds = real_of(&meta, "lent_seconds");
+    t->lent.src_tokens = real_of(&meta, "lent_src_tokens");
+    t->lent.tgt_tokens = real_of(&meta, "lent_tgt_tokens");
     t->known = t->step;
     if (!bad) repeat_points(t, meta_text(&meta, "points"));
     if (!bad) log_line(LOG_INFO, "resumed at step %lld from %s", (long long)t->step, path);

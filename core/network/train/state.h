@@ -16,6 +16,9 @@ typedef struct {
     int64_t dev_step; /* the last evaluation */
     int64_t worse;    /* evaluations since the best */
     double seconds, src_tokens, tgt_tokens;
+    struct {
+        double seconds, src_tokens, tgt_tokens; /* of these, with more threads than its own */
+    } lent;
     /* of the unsmoothed loss: 0.98 of the value before + 0.02 of the step's; recent_loss() is the mean */
     double recent;
     /* losses, which a device tells some steps late */

@@ -13,6 +13,9 @@ typedef struct {
      * second so far */
     void (*progress)(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second);
     bool (*stop)(void *self); /* true: write a checkpoint and stop */
+    /* before each update: true if it has another number of threads than its own, so that its tokens per second do not
+     * count */
+    bool (*lent)(void *self, int64_t step);
 } train_events;
 
 typedef struct {
@@ -42,7 +45,7 @@ typedef struct {
     int64_t best_step;
     const char *how; /* which weights these are: "last", "best", "average of 5" ... */
     char how_text[48];
-    double tokens_per_second; /* source and target tokens over the time of updates */
+    double tokens_per_second; /* source and target tokens over the time of updates with its own threads; 0: none */
     double target_tokens_per_second;
     double seconds; /* in updates */
     /* source and target tokens of this call's updates; other fields include earlier parts of a resumed run */

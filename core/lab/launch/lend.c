@@ -1,0 +1,50 @@
+/* lend.c - cores that no run waits for (--workers auto): the runs under way get them as threads, the same number each,
+ * and what is left over goes to those that have the longest still to go. A run's numbers do not depend on its threads;
+ * the time of its updates does, so that its tokens per second are those of its own threads alone. */
+#include "lab/launch/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Runs that are left and fit at the same time share all cores from their start. */
+int launch_threads(const launch_options *o, int at_once)
+{
+    long cores = o->cores > 0 ? o->cores : sysconf(_SC_NPROCESSORS_ONLN);
+    size_t over = o->done + o->failed + o->skipped, left = o->n > over ? o->n - over : 1;
+    if (o->cores > 0 && left < (size_t)at_once) at_once = (int)left;
+    long each = cores / at_once > 0 ? cores / at_once : 1;
+    bool own = o->threads > 0 && (o->cores < 1 || o->threads > each);
+    return own ? o->threads : (int)each;
+}
+
+static int longer(const void *a, const void *b)
+{
+    double x = progress_left(*(worker *const *)a), y = progress_left(*(worker *const *)b);
+    x = isnan(x) ? INFINITY : x, y = isnan(y) ? INFINITY : y;
+    return (x < y) - (x > y);
+}
+
+void launch_lend(launcher *l)
+{
+    worker *on[LAUNCH_MAX];
+    int n = 0;
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid && l->w[i].jobs > 0 && !l->w[i].ended) on[n++] = &l->w[i];
+    if (l->o->cores < 1 || !n || n == l->lent_among) return;
+    l->lent_among = n;
+    qsort(on, (size_t)n, sizeof *on, longer);
+    for (int i = 0; i < n; i++) {
+        int threads = l->o->cores / n + (i < l->o->cores % n);
+        if (threads < l->threads) threads = l->threads;
+        if (threads == (on[i]->lent ? on[i]->lent : l->threads)) continue;
+        str line = {0};
+        event_threads_line(&line, threads);
+        if (send(on[i]->jobs, line.s, line.n, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)line.n) {
+            on[i]->lent = threads;
+            progress_line(&l->p, "threads %s s%lld  %d from here on: no run waits for these cores", on[i]->claim.name,
+                          (long long)on[i]->claim.seed, threads);
+        }
+        str_free(&line);
+    }
+}
