@@ -13,7 +13,7 @@ typedef struct {
 /* What is planned: an INI's experiment, or one of the database. */
 typedef struct {
     const char *name, *metric; /* metric: to suggest if no run has one */
-    size_t rows;               /* besides base */
+    size_t rows;               /* with a base to compare with */
 } plan_subject;
 
 /* "0.5 BLEU" or "0.5" */
@@ -86,10 +86,12 @@ static const char *usual_metric(const char *task)
 static int look_up(const invocation *c, plan_subject *s, err *e)
 {
     arena a = {0};
-    read_experiment x;
+    gathered g = {0};
+    table_options table = {.trials = 1};
     reader *r = reader_open_any(&c->p.db, e);
-    int found = r ? reader_experiment(r, s->name, READ_VALUES, &a, &x, e) : -1;
-    for (size_t i = 0; !found && i < x.n_rows; i++) s->rows += !x.rows[i].is_base && !x.rows[i].same_as;
+    int found = r ? gather(r, s->name, &table, false, &a, &g, e) : -1;
+    for (size_t i = 0; !found && i < g.x.n_rows; i++) s->rows += g.rows[i].base != i && !g.x.rows[i].same_as;
+    gathered_free(&g);
     arena_free(&a);
     reader_close(r);
     return found > 0 ? fail(e, "%s: found no such INI file, and no such experiment; `ablate ls` lists the experiments",
@@ -106,6 +108,9 @@ static int plan_for(const invocation *c, const plan_options *o, const plan_subje
     say_what_to_add(c, s);
     return 2;
 }
+
+/* Has it a base to be compared with? A condition's base has none. */
+static bool compared(const spec_row *r) { return r->run && !r->is_base && !same(r->base, r->name); }
 
 static int plan(const invocation *c, void *options)
 {
@@ -128,7 +133,7 @@ static int plan(const invocation *c, void *options)
         return 2;
     }
     plan_subject subject = {.name = s.name, .metric = usual_metric(s.rows[0].config.task)};
-    for (size_t i = 0; i < s.n_rows; i++) subject.rows += !s.rows[i].is_base && s.rows[i].run;
+    for (size_t i = 0; i < s.n_rows; i++) subject.rows += compared(&s.rows[i]);
     int code = plan_for(c, o, &subject, &e);
     spec_free(&s);
     str_free(&errors);
