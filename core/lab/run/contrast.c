@@ -76,7 +76,7 @@ static void tell(const worker_run *r, const double *rows, int64_t group)
     char *name = group < 0 ? xstrdup("contrast") : xprintf("contrast_%s", x->name[group]);
     char *signature = xprintf("right target likelier than the wrong one|pairs:%lld", (long long)n);
     metric m = {.name = name, .unit = "%", .direction = 1, .sum = aggregation_of(AB_SUM_RATIO)};
-    event_result(&m, signature, 100 * right / (double)n, r->trained.step, r->trained.how, (size_t)n, own);
+    event_result(&m, signature, 100 * right / (double)n, r->trained.how_step, r->trained.how, (size_t)n, own);
     free(signature);
     free(name);
     free(own);

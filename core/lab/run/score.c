@@ -68,7 +68,7 @@ int score_perplexity(worker_run *r, err *e)
     double ppl = dev->n ? train_score(&r->model, dev, r->nll, r->hits, &why) : NAN;
     if (!why.text[0]) tell_documents_of_pairs(r, AB_DEV, metric_perplexity.name);
     if (!why.text[0])
-        event_result(&metric_perplexity, "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
+        event_result(&metric_perplexity, "exp(nll/token), EOS counted, dev", ppl, r->trained.how_step, r->trained.how,
                      (size_t)dev->n, r->nll);
     return why.text[0] ? fail(e, "%s", why.text) : 0;
 }
@@ -82,7 +82,7 @@ void score_token_accuracy(const worker_run *r)
     if (tokens > 0)
         event_result(&metric_token_accuracy,
                      "% of target tokens that are the likeliest after the true ones before, EOS counted, dev",
-                     100 * right / tokens, r->trained.step, r->trained.how, (size_t)dev->n, r->hits);
+                     100 * right / tokens, r->trained.how_step, r->trained.how, (size_t)dev->n, r->hits);
 }
 
 typedef struct { /* sums over the splits that are decoded */
@@ -179,7 +179,8 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
                                                    r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
         if (!bad && m[i].n_stats) tell_documents(name, &documents);
         if (!bad)
-            event_result(&facts, m[i].signature, m[i].value, r->trained.step, r->trained.how, (size_t)n, m[i].stats);
+            event_result(&facts, m[i].signature, m[i].value, r->trained.how_step, r->trained.how, (size_t)n,
+                         m[i].stats);
         free(name);
     }
     str_free(&documents);

@@ -43,12 +43,31 @@ static bool same_call(const sweep_call *c, const spec *s, const char *ini, const
     return equal;
 }
 
-/* "beam_size = 8, was 4", of the keys that count. */
-static void differences(const settings *now, const settings *then, str *out)
+bool values_wait(const spec *s)
 {
+    bool wait = *s->match;
+    for (size_t i = 0; i < s->n_rows; i++) wait = wait || s->rows[i].n_tunes;
+    return wait;
+}
+
+/* Is the value of the key found by a search or by matching, derived from one that is, or a run that becomes a file? */
+static bool found_later(const spec *s, const spec_row *row, const char *key)
+{
+    const char *given = settings_get(&row->given, key);
+    for (size_t i = 0; i < row->n_tunes; i++)
+        if (same(row->tunes[i].key, key)) return true;
+    return same(key, s->match_key) || same(key, "start_from") ||
+           (given && (same(given, "auto") || same(given, "same")));
+}
+
+/* "beam_size = 8, was 4", of the keys that count. */
+static void differences(const spec *s, const spec_row *row, const settings *then, str *out)
+{
+    const settings *now = &row->settings;
+    bool waiting = values_wait(s);
     for (size_t i = 0; i < now->n; i++) {
         const char *key = now->at[i].key, *old = settings_get(then, key);
-        if (config_is_hashed(key) && old && !same(old, now->at[i].value))
+        if (config_is_hashed(key) && old && !same(old, now->at[i].value) && !(waiting && found_later(s, row, key)))
             str_addf(out, "%s%s = %s, was %s", out->n ? ", " : "", key, now->at[i].value, old);
     }
 }
@@ -75,7 +94,7 @@ static int compare(reader *r, const spec *s, str *out, err *e)
         for (size_t k = 0; k < x.rows[i].n_runs; k++) done += x.rows[i].runs[k].status == DB_DONE;
         if (!row || !done || x.rows[i].same_as || same(row->hash, x.rows[i].config_hash)) continue;
         err ignored = {0};
-        if (!config_from_json(x.rows[i].config_json, &then, &a, &ignored)) differences(&row->settings, &then, &words);
+        if (!config_from_json(x.rows[i].config_json, &then, &a, &ignored)) differences(s, row, &then, &words);
         if (words.n && ++rows <= SHOWN) str_addf(out, "  %s: %s\n", row->name, str_text(&words));
         str_free(&words);
     }
@@ -88,9 +107,7 @@ int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e)
 {
     str ini = {0}, argv = {0}, words = {0};
     reader *r = NULL;
-    bool searches = *s->match;
-    for (size_t i = 0; i < s->n_rows; i++) searches = searches || s->rows[i].n_tunes; /* whose values may differ */
-    int bad = rerun == RERUN_CHANGED || searches ? 0 : db_stored_spec(d, s->name, &ini, &argv, e);
+    int bad = rerun == RERUN_CHANGED ? 0 : db_stored_spec(d, s->name, &ini, &argv, e);
     if (bad > 0 && same_call(c, s, str_text(&ini), str_text(&argv))) {
         r = reader_open(&c->p->db, e);
         bad = r ? compare(r, s, &words, e) : -1;

@@ -146,7 +146,7 @@ static void print_row(const spec *s, const row_work *w, bool device, size_t left
     const spec_row *row = &s->rows[w->row];
     const model_costs *c = &w->costs;
     double tokens = (w->g->src ? 2.0 : 1.0) * (double)row->config.batch_tokens,
-           kept = 2 + (double)row->config.average_checkpoints;
+           kept = 2 + (double)row->config.average_checkpoints + (row->config.checkpoint == SELECT_BEST);
     kept += 3 * (double)row->config.keep_states; /* with two slots, as adam has */
     double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + PROGRAM,
            gpu = 0;

@@ -5,12 +5,11 @@
 
 static double times(double steps, int64_t every) { return every > 0 ? ceil(steps / (double)every) : 0; }
 
-/* Evaluations during training (loop.c), one of the weights chosen if they are not the last ones, and one for the
- * table's scores. */
+/* Evaluations during training (loop.c), one of the weights if they are a new average, and one for the table's scores.
+ */
 static double evaluations_of(const config *c, double updates)
 {
-    bool chosen = c->average_checkpoints > 1 || c->checkpoint == SELECT_BEST;
-    return times(updates, c->eval_every) + chosen + 1;
+    return times(updates, c->eval_every) + (c->average_checkpoints > 1) + 1;
 }
 
 run_counts count_run(const config *c, const group *g, double steps, double step_seconds, bool trial)

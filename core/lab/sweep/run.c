@@ -215,11 +215,14 @@ static int count_costs(sweep *s, err *e)
 }
 
 /* Does the experiment need results of its runs before it starts others? */
-static bool waits_between(const spec *s)
+static bool waits_between(const spec *s) { return values_wait(s) || s->until.most; }
+
+static int check_stored(const sweep *s, err *e)
 {
-    bool waits = *s->match || s->until.most;
-    for (size_t i = 0; i < s->n_rows; i++) waits = waits || s->rows[i].n_tunes;
-    return waits;
+    db *d = db_open(&s->c->p->db, e);
+    int bad = d ? check_defaults(d, s->c, &s->spec, s->o->rerun, e) : -1;
+    db_close(d);
+    return bad;
 }
 
 static void say_searches(const sweep_costs *x)
@@ -242,6 +245,7 @@ static int prepare(sweep *s, const trainer *t, err *e)
         fail(e, "%s: searches, matched budgets and seeds = until ... must wait for runs; remove --detach", x->name);
         return 2;
     }
+    if (values_wait(x) && check_stored(s, e)) return 1; /* before trials are trained for other defaults */
     if (check_origins(x, t->db, found, e)) return 1;
     if (*x->match) code = match_rows(x, t, found, e);
     for (int round = 0; round < 2 && !code; round++) { /* first matching, then searches with the matched values */

@@ -77,8 +77,11 @@ int train_until(spec *s, const trainer *t, err *e);
  * runs, which the caller frees. 0, or -1 and sets *e. */
 int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e);
 
+/* Has some row values that a search or matching has still to find? (defaults.c) */
+bool values_wait(const spec *s);
+
 /* Fails if the INI is that of the stored experiment and rows with results have other settings all the same, unless
- * rerun is RERUN_CHANGED. (defaults.c) */
+ * rerun is RERUN_CHANGED. While values wait, they and what follows from them may differ. */
 int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e);
 
 /* ---- queue.c: which of the frozen runs are trained, in which order ---- */

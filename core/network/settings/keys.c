@@ -139,8 +139,10 @@ const ab_option config_params[] = {
     TEXT(max_time, "0",
          "budget of a run: training ends after the update at which its updates have taken this long, as if steps had "
          "been reached (the schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
-    CHOICE(checkpoint, SELECT_LAST, "last|best",
-           "checkpoint used for the result: last, or best dev perplexity; an average ends at this checkpoint"),
+    CHOICE(
+        checkpoint, SELECT_BEST, "last|best",
+        "evaluation whose weights give the result: the one with the best dev perplexity, or the last; an average ends "
+        "there. Without dev data, or with one evaluation, best is the last"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
     /* decoding */
     CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test",

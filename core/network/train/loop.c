@@ -24,6 +24,7 @@ static double recent_loss(const training *t) { return t->known ? t->recent / (1 
 
 static int evaluate(training *t, err *e)
 {
+    const config *c = &t->m->cfg;
     const pairs *dev = &t->j->data->split[AB_DEV];
     if (!dev->n) return 0;
     err why = {0};
@@ -40,8 +41,9 @@ static int evaluate(training *t, err *e)
     t->best = t->dev_ppl;
     t->best_step = t->step;
     t->worse = 0;
-    if (!t->j->folder || t->m->cfg.checkpoint != SELECT_BEST || !comm_leads(t->j->comm)) return 0;
-    char *path = state_file(t->j, "best.safetensors");
+    bool last = t->step == c->steps || t->out_of_time; /* the model keeps these */
+    if (!t->j->folder || c->checkpoint != SELECT_BEST || last || !comm_leads(t->j->comm)) return 0;
+    char *path = state_file(t->j, BEST_FILE);
     int bad = state_write_values(t, path, e);
     free(path);
     return bad;
@@ -214,9 +216,13 @@ static int finish(training *t, train_result *out, err *e)
 {
     if ((t->step && optim_exchange(t->m, e)) || state_choose_weights(t, out, e)) return -1;
     const pairs *dev = &t->j->data->split[AB_DEV];
-    bool known = same(out->how, "last") && t->dev_step == t->step;
     err why = {0};
-    out->dev_ppl = known || !dev->n ? t->dev_ppl : train_perplexity(t->m, dev, NULL, &why);
+    if (same(out->how, "best"))
+        out->dev_ppl = t->best;
+    else if ((same(out->how, "last") && t->dev_step == t->step) || !dev->n)
+        out->dev_ppl = t->dev_ppl;
+    else
+        out->dev_ppl = train_perplexity(t->m, dev, NULL, &why);
     return why.text[0] ? fail(e, "%s", why.text) : 0;
 }
 

@@ -321,11 +321,11 @@ static int average(training *t, train_result *out, err *e)
 {
     const config *c = &t->m->cfg;
     bool best = c->checkpoint == SELECT_BEST && t->best_step;
+    out->how_step = best ? t->best_step : t->step;
     char **paths = xcalloc((size_t)c->average_checkpoints, sizeof *paths);
     size_t n = 0;
-    for (int64_t s = best ? t->best_step : t->step; s > 0 && n < (size_t)c->average_checkpoints;
-         s = checkpoint_before(t, s)) {
-        char *path = best && !n ? state_file(t->j, "best.safetensors") : step_file(t->j, s);
+    for (int64_t s = out->how_step; s > 0 && n < (size_t)c->average_checkpoints; s = checkpoint_before(t, s)) {
+        char *path = s == t->best_step && s < t->step && best ? state_file(t->j, BEST_FILE) : step_file(t->j, s);
         if (file_exists(path))
             paths[n++] = path;
         else
@@ -344,15 +344,17 @@ int state_choose_weights(training *t, train_result *out, err *e)
 {
     const config *c = &t->m->cfg;
     out->how = "last";
+    out->how_step = t->step;
     if (!t->j->folder) return 0;
     if (c->average_checkpoints > 1) {
         if (average(t, out, e)) return -1;
     } else if (c->checkpoint == SELECT_BEST && t->best_step) {
-        char *path = state_file(t->j, "best.safetensors");
-        int bad = checkpoint_read(path, &t->m->params, NULL, 0, e);
+        char *path = state_file(t->j, BEST_FILE);
+        int bad = t->best_step < t->step ? checkpoint_read(path, &t->m->params, NULL, 0, e) : 0;
         free(path);
         if (bad) return -1;
         out->how = "best";
+        out->how_step = t->best_step;
     }
     char *path = state_file(t->j, "model.safetensors");
     int bad = state_write_values(t, path, e);

@@ -34,7 +34,8 @@ typedef struct {
 } training;
 
 #define STATE_FILE "state.safetensors" /* what a run resumes from; with keep_states also state-STEP.safetensors */
-/* A file of the run's folder, such as "best.safetensors"; the caller frees. */
+#define BEST_FILE  "best.safetensors"  /* checkpoint = best: the weights of best_step, unless that is the last step */
+/* A file of the run's folder, such as BEST_FILE; the caller frees. */
 char *state_file(const train_job *j, const char *name);
 /* The values, as a model's file. */
 int state_write_values(const training *t, const char *path, err *e);

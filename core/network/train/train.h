@@ -43,7 +43,8 @@ typedef struct {
     double dev_ppl; /* of the weights in the model */
     double best_ppl;
     int64_t best_step;
-    const char *how; /* which weights these are: "last", "best", "average of 5" ... */
+    const char *how;  /* which weights these are: "last", "best", "average of 5" ... */
+    int64_t how_step; /* the step that they are of; of an average, of its last checkpoint */
     char how_text[48];
     double tokens_per_second; /* source and target tokens over the time of updates with its own threads; 0: none */
     double target_tokens_per_second;
