@@ -15,7 +15,7 @@ tiny plain 40 >plain.ini
 equal "$(counted plain.ini base updates)" 40 "updates"
 equal "$(counted plain.ini base evaluations)" 5 "evaluations: steps 10, 20, 30, 40, and the scores"
 equal "$(counted plain.ini base evaluations -s steps=35)" 5 "evaluations: the last step is one"
-equal "$(counted plain.ini base evaluations -s checkpoint=best)" 6 "evaluations: the best checkpoint"
+equal "$(counted plain.ini base evaluations -s checkpoint=last)" 5 "evaluations: the last checkpoint"
 equal "$(counted plain.ini base evaluations -s average_checkpoints=2)" 6 "evaluations: an average"
 equal "$(counted plain.ini base saves)" 8 "checkpoints"
 dev=$(counted plain.ini base decoded -s decode_split=dev) test=$(counted plain.ini base decoded -s decode_split=test)

@@ -117,6 +117,23 @@ if command -v sqlite3 >/dev/null; then
     sqlite3 other.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
         config_json=json_set(config_json,'\$.label_smoothing',0.25) WHERE name='base'"
     exits 0 ablate run defaults.ini -s steps=7 "${fast[@]}" --db other.db # other settings were asked for
+
+    echo "nor does it search or match again; what these find is no other default"
+    { tiny tuned 6 | sed 's/^lr = .*/lr = tune(0.002 .. 0.01, 2)/' && printf '[sweep A]\nheads = 1\n'; } >tuned.ini
+    { tiny matched 6 | sed 's/^name.*/&\nmatch = params by d_ff/' && printf '[sweep A]\nfeed_forward = swiglu\n'; } >matched.ini
+    for name in tuned matched; do
+        exits 0 ablate run $name.ini "${fast[@]}" --db $name.db
+        count=$(sqlite3 $name.db "SELECT count(*) FROM run")
+        exits 0 ablate run $name.ini "${fast[@]}" --db $name.db
+        sqlite3 $name.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
+            config_json=json_set(config_json,'\$.checkpoint','last')"
+        exits 1 ablate run $name.ini "${fast[@]}" --db $name.db
+        has err "$name: this version has other defaults than the one that trained its results:"
+        has err "  base: checkpoint = best, was last"
+        hasnt err "start "
+        equal "$(sqlite3 $name.db "SELECT count(*) FROM run")" "$count" "runs of $name"
+        exits 0 ablate run $name.ini "${fast[@]}" --db $name.db --rerun changed
+    done
 else
     echo "left out: no sqlite3"
 fi

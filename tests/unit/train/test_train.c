@@ -171,7 +171,7 @@ static void test_accumulation(world *w)
 
 static void test_average(world *w)
 {
-    put(w, "average_checkpoints", "3");
+    put(w, "average_checkpoints", "3"), put(w, "checkpoint", "last");
     model m, one;
     watcher s = {0};
     train_result r;
@@ -193,7 +193,7 @@ static void test_average(world *w)
     model_free(&one);
     model_free(&m);
     empty_folder(w);
-    put(w, "average_checkpoints", "1");
+    put(w, "average_checkpoints", "1"), put(w, "checkpoint", "best");
 }
 
 static void test_early_stopping(world *w)

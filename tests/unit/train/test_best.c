@@ -1,0 +1,215 @@
+/* Which weights give a run's result: on ten training examples dev perplexity falls, then rises, and by default the run
+ * reports the step where it was lowest. */
+#include "tensor/cpu/cpu.h"
+#include "test.h"
+#include "network/train/train.h"
+#include "world.h"
+#include <unistd.h>
+
+static const char *const small[][2] = {{"task", "sequence"},    {"layers", "1"},          {"d_model", "16"},
+                                       {"d_ff", "32"},          {"heads", "2"},           {"steps", "200"},
+                                       {"lr", "0.0015"},        {"warmup", "10"},         {"dropout", "0"},
+                                       {"batch_tokens", "300"}, {"schedule", "constant"}, {"eval_every", "10"},
+                                       {"save_every", "200"},   {"precision", "fp32"},    {"label_smoothing", "0"}};
+
+typedef struct {
+    int64_t until, seen; /* 0: to the end */
+    int64_t step, n;     /* of the lowest dev perplexity; how many were measured */
+    double least, last;
+} curve;
+
+static bool stop_at(void *self)
+{
+    curve *c = self;
+    return c->until && c->seen >= c->until;
+}
+static void count_step(void *self, int64_t step, int64_t total, double ppl, double speed)
+{
+    (void)total, (void)ppl, (void)speed;
+    ((curve *)self)->seen = step;
+}
+static void see_point(void *self, const char *metric, int64_t step, double value)
+{
+    curve *c = self;
+    if (!same(metric, "dev_PPL")) return;
+    if (!c->n++ || value < c->least) c->least = value, c->step = step;
+    c->last = value;
+}
+
+static train_outcome train(world *w, model *m, curve *c, train_result *out)
+{
+    err e = {0};
+    if (train_open_model(m, &w->set, w->src, w->tgt, F32, &cpu_backend, &e)) broken("%s", e.text);
+    train_job j = {.m = m,
+                   .data = &w->data,
+                   .src = w->src,
+                   .tgt = w->tgt,
+                   .folder = w->folder,
+                   .events = {.self = c, .point = see_point, .progress = count_step, .stop = stop_at}};
+    train_outcome outcome = train_run(&j, out, &e);
+    CHECK_TEXT(e.text, "");
+    return outcome;
+}
+
+static void empty_folder(const world *w)
+{
+    char *command = xprintf("rm -rf '%s'/*", w->folder);
+    CHECK_INT(system(command), 0);
+    free(command);
+}
+
+static bool has_file(const world *w, const char *name)
+{
+    char *path = path_join(w->folder, name);
+    bool found = file_exists(path);
+    free(path);
+    return found;
+}
+
+/* The model and the result are of step `step`, whose dev perplexity is `ppl`. */
+static void check_weights(const world *w, model *m, const train_result *r, const char *how, int64_t step, double ppl)
+{
+    err e = {0};
+    CHECK_TEXT(r->how, how);
+    CHECK_INT(r->how_step, step);
+    CHECK_NEAR(r->dev_ppl, ppl, 0);
+    CHECK_NEAR(train_perplexity(m, &w->data.split[AB_DEV], NULL, &e), ppl, 1e-9 * ppl);
+    CHECK_TEXT(e.text, "");
+}
+
+/* By default the best step's weights, also of a run that was stopped after it; with `last` those of the last step. */
+static void test_selection(world *w)
+{
+    model best, last, second;
+    curve a = {0}, b = {0};
+    train_result r;
+    CHECK_TEXT(settings_get(&w->set, "checkpoint"), "best");
+    CHECK_INT(train(w, &best, &a, &r), TRAIN_DONE);
+    CHECK_THAT(a.step < 200 && a.least < 0.9 * a.last,
+               "found the least dev perplexity %g at step %lld, %g at the end, expected a rise by a tenth", a.least,
+               (long long)a.step, a.last);
+    CHECK_INT(r.step, 200);
+    check_weights(w, &best, &r, "best", a.step, a.least);
+    CHECK(has_file(w, "best.safetensors"));
+    empty_folder(w);
+    put(w, "checkpoint", "last");
+    CHECK_INT(train(w, &last, &b, &r), TRAIN_DONE);
+    check_weights(w, &last, &r, "last", 200, a.last);
+    CHECK(!has_file(w, "best.safetensors"));
+    empty_folder(w);
+    put(w, "checkpoint", "best"), put(w, "save_every", "50");
+    curve c = {.until = a.step + 15}, d = {0};
+    CHECK_INT(train(w, &second, &c, &r), TRAIN_STOPPED);
+    model_free(&second);
+    CHECK_INT(train(w, &second, &d, &r), TRAIN_DONE);
+    check_weights(w, &second, &r, "best", a.step, a.least);
+    CHECK_INT(memcmp(best.params.value, second.params.value, best.params.total * sizeof(float)), 0);
+    put(w, "save_every", "200");
+    empty_folder(w);
+    model_free(&best), model_free(&last), model_free(&second);
+}
+
+/* With one evaluation, or without dev data, the weights of the last step, and no further file. */
+static void test_no_choice(world *w)
+{
+    static const char *const at[] = {"200", "1000"};
+    model last, one;
+    curve none = {0};
+    train_result r;
+    put(w, "checkpoint", "last");
+    CHECK_INT(train(w, &last, &none, &r), TRAIN_DONE);
+    double ppl = r.dev_ppl;
+    put(w, "checkpoint", "best");
+    empty_folder(w);
+    for (size_t i = 0; i < LENGTH(at); i++) {
+        curve c = {0};
+        put(w, "eval_every", at[i]);
+        CHECK_INT(train(w, &one, &c, &r), TRAIN_DONE);
+        CHECK_INT(c.n, 1);
+        check_weights(w, &one, &r, "best", 200, ppl);
+        CHECK_INT(memcmp(last.params.value, one.params.value, one.params.total * sizeof(float)), 0);
+        CHECK(!has_file(w, "best.safetensors"));
+        model_free(&one);
+        empty_folder(w);
+    }
+    put(w, "eval_every", "10");
+    int64_t n = w->data.split[AB_DEV].n;
+    curve c = {0};
+    w->data.split[AB_DEV].n = 0;
+    CHECK_INT(train(w, &one, &c, &r), TRAIN_DONE);
+    w->data.split[AB_DEV].n = n;
+    CHECK_INT(c.n, 0);
+    CHECK_TEXT(r.how, "last");
+    CHECK_INT(r.how_step, 200);
+    CHECK_INT(memcmp(last.params.value, one.params.value, one.params.total * sizeof(float)), 0);
+    model_free(&one), model_free(&last);
+    empty_folder(w);
+}
+
+/* The mean of three ends at the best step; where that is the last one, it is the mean of the last three. */
+static void test_average(world *w)
+{
+    model m, last;
+    train_result r;
+    curve c = {0};
+    put(w, "average_checkpoints", "3"), put(w, "save_every", "10");
+    CHECK_INT(train(w, &m, &c, &r), TRAIN_DONE);
+    CHECK_TEXT(r.how, "average of 3, best");
+    CHECK_INT(r.how_step, c.step);
+    CHECK(c.step < 200);
+    model_free(&m);
+    empty_folder(w);
+    put(w, "lr", "0.0002"), put(w, "steps", "40"); /* falls to the end */
+    c = (curve){0};
+    CHECK_INT(train(w, &m, &c, &r), TRAIN_DONE);
+    CHECK_TEXT(r.how, "average of 3, best");
+    CHECK_INT(c.step, 40);
+    CHECK_INT(r.how_step, 40);
+    CHECK(has_file(w, "best.safetensors")); /* of step 30 */
+    empty_folder(w);
+    put(w, "checkpoint", "last");
+    CHECK_INT(train(w, &last, &c, &r), TRAIN_DONE);
+    CHECK_TEXT(r.how, "average of 3");
+    CHECK_INT(memcmp(last.params.value, m.params.value, m.params.total * sizeof(float)), 0);
+    model_free(&m), model_free(&last);
+    empty_folder(w);
+    put(w, "checkpoint", "best"), put(w, "lr", "0.0015"), put(w, "steps", "200");
+    put(w, "average_checkpoints", "1"), put(w, "save_every", "200");
+}
+
+/* An optimizer whose mean is what is evaluated: the best step's mean is kept. */
+static void test_mean(world *w)
+{
+    model m;
+    curve c = {0};
+    train_result r;
+    put(w, "optimizer", "schedule_free");
+    CHECK_INT(train(w, &m, &c, &r), TRAIN_DONE);
+    check_weights(w, &m, &r, "best", c.step, c.least);
+    model_free(&m);
+    empty_folder(w);
+    put(w, "eval_every", "1000"), put(w, "steps", "50");
+    c = (curve){0};
+    CHECK_INT(train(w, &m, &c, &r), TRAIN_DONE);
+    check_weights(w, &m, &r, "best", 50, c.last);
+    model_free(&m);
+    empty_folder(w);
+}
+
+int main(void)
+{
+    world w;
+    plugin_add_folder(BUILD_DIR "/plugins");
+    log_to(stderr, LOG_WARN);
+    world_open(&w, small, LENGTH(small), "10");
+    w.data.split[AB_DEV].n = 30; /* the first ones */
+    snprintf(w.folder, sizeof w.folder, "/tmp/ablate-best-XXXXXX");
+    if (!mkdtemp(w.folder)) broken("no temporary folder");
+    test_selection(&w);
+    test_no_choice(&w);
+    test_average(&w);
+    test_mean(&w);
+    rmdir(w.folder);
+    world_close(&w);
+    return test_end();
+}
