@@ -132,17 +132,16 @@ const ab_option config_params[] = {
         "start_step "
         "can begin there [checkpoints]; 0 = the state that a stopped run resumes from, alone"),
     INT(average_checkpoints, 1, 1, 10000, NULL,
-        "number of checkpoints averaged for the result [checkpoints]; 1 = no averaging, as in Table 3; Table 2 uses 5 "
-        "and 20 (section 6.1)"),
+        "number of checkpoints averaged for the result [checkpoints], up to the one of `checkpoint`; 1 = no averaging, "
+        "as in Table 3; Table 2 uses the last 5 and 20 (section 6.1)"),
     INT(patience, 0, 0, 10000, NULL,
         "stop after this many consecutive evaluations without a better dev perplexity [evaluations]; 0 = never"),
     TEXT(max_time, "0",
          "budget of a run: training ends after the update at which its updates have taken this long, as if steps had "
          "been reached (the schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
-    CHOICE(
-        checkpoint, SELECT_BEST, "last|best",
-        "evaluation whose weights give the result: the one with the best dev perplexity, or the last; an average ends "
-        "there. Without dev data, or with one evaluation, best is the last"),
+    CHOICE(checkpoint, SELECT_BEST, "last|best",
+           "step whose weights give the result, and where an average ends: of those that eval_every measures the one "
+           "with the best dev perplexity (without dev data the last), or the last"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
     /* decoding */
     CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test",
