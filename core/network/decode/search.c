@@ -1,5 +1,4 @@
 /* search.c - decodes one batch of sentences and keeps track of their hypotheses. */
-#include "network/decode/ensemble.h"
 #include "network/decode/search.h"
 #include <math.h>
 #include <omp.h>
@@ -220,6 +219,7 @@ static void shrink(search *s)
 static const void *next_logits(search *s, err *e)
 {
     int64_t n = 1 + s->o->n_others, rows = s->n_at * s->steps.beam, v = s->m->tgt_vocab;
+    _Static_assert(1 + MOST_OTHERS <= MOST_OPINIONS, "ensemble_row takes them all");
     opinion of[1 + MOST_OTHERS];
     for (int64_t i = 0; i < n; i++) {
         of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e),
@@ -228,7 +228,9 @@ static const void *next_logits(search *s, err *e)
     }
     if (n == 1) return of[0].logits;
 #pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < rows; r++) ensemble_row(s->mean + r * v, of, n, r, v);
+    for (int64_t r = 0; r < rows; r++)
+        ensemble_row(s->mean + r * v, of, n, r, v,
+                     (float *)(s->scratch + (size_t)omp_get_thread_num() * s->scratch_size));
     return s->mean;
 }
 
@@ -284,7 +286,8 @@ void search_open(search *s)
     s->n_choices = xcalloc(rows, sizeof *s->n_choices);
     s->log_sum = xcalloc(rows, sizeof *s->log_sum);
     s->cursor = xcalloc((size_t)s->o->beam_size, sizeof *s->cursor);
-    s->scratch_size = (select_scratch((int64_t)v) + v + 63) / 64 * 64;
+    size_t choosing = select_scratch((int64_t)v) + v, meaning = s->o->n_others ? 2 * v * sizeof(float) : 0;
+    s->scratch_size = ((choosing > meaning ? choosing : meaning) + 63) / 64 * 64;
     s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
     if (on_device(s->m->backend)) device_open_search(s);
     steps_open(&s->steps, s->m);

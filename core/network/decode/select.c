@@ -1,4 +1,4 @@
-/* select.c - the most likely tokens of a row, with the kernels of the instruction set in use. */
+/* select.c - the most likely tokens of a row, and the mean of several models, by the instruction set in use. */
 #include "network/decode/select.h"
 #include "tensor/cpu/cpu.h"
 
@@ -21,4 +21,8 @@ int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *al
                     double *log_sum, void *scratch)
 {
     return tables[cpu_isa()]->best(logits, type, v, allowed, k, out, log_sum, scratch);
+}
+void ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)
+{
+    tables[cpu_isa()]->mean(out, of, n, row, v, work);
 }

@@ -107,4 +107,4 @@ static int64_t best(const void *logits, dtype type, int64_t v, const uint8_t *al
 }
 
 extern const select_table_t select_table;
-const select_table_t select_table = {scratch_for, best};
+const select_table_t select_table = {scratch_for, best, ensemble_mean};

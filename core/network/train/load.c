@@ -7,6 +7,7 @@
 #include "text/tokens/ngrams.h"
 #include "network/train/train.h"
 #include <cjson/cJSON.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A name without folders, .so and .c: what is left is never taken for a path. */
@@ -29,9 +30,26 @@ static const char *recorded_name(const cJSON *recorded, const setting *s, const 
     return plain_name(name, strlen(name), a);
 }
 
+/* Plugins with another hash than the recorded one. */
+typedef struct {
+    str names, how; /* "attention 'scaled_dot', norm 'layer_norm'"; of the last one both hashes */
+    int n;
+} others;
+
+static void tell_others(const char *path, others *x)
+{
+    const char *of =
+        x->n == 1 ? "is not the one the model was trained with" : "are not those the model was trained with";
+    if (x->n)
+        log_line(LOG_WARN, "%s: %s %s: %s%s", path, str_text(&x->names), of,
+                 x->n == 1 ? "" : "their sha256 differ; of the last one, ", str_text(&x->how));
+    str_free(&x->names);
+    str_free(&x->how);
+}
+
 /* Puts into the setting the path of the plugin at hand with the recorded name; of several, the one with the recorded
  * hash. A task may be missing: only `parse` asks it. */
-static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind kind, arena *a, err *e)
+static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind kind, others *differ, arena *a, err *e)
 {
     const char *sha, *name = recorded_name(recorded, s, &sha, a);
     const plugin *found = NULL;
@@ -47,9 +65,15 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
                     "with --plugin-path FOLDER (paths in a "
                     "model file are not followed)",
                     path, s->key, s->value);
-    if (found && sha && !same(found->sha256, sha))
-        log_line(LOG_WARN, "%s: %s '%s' is not the one the model was trained with: %s has sha256 %.12s, expected %.12s",
-                 path, plugin_kind_name(kind), name, found->path, found->sha256, sha);
+    if (found && sha && !same(found->sha256, sha)) {
+        char *who = xprintf("%s '%s'", plugin_kind_name(kind), name);
+        if (!strstr(str_text(&differ->names), who)) { /* it may have several places */
+            str_addf(&differ->names, "%s%s", differ->n++ ? ", " : "", who);
+            str_clear(&differ->how);
+            str_addf(&differ->how, "%s has sha256 %.12s, expected %.12s", found->path, found->sha256, sha);
+        }
+        free(who);
+    }
     s->value = found ? arena_strdup(a, found->path) : name;
     return 0;
 }
@@ -68,11 +92,13 @@ static int find_plugins(const char *path, const checkpoint_meta *meta, settings 
     settings_put(set, "plugin_path", "", a);
     const char *json = meta_text(meta, "plugins");
     cJSON *recorded = json ? cJSON_Parse(json) : NULL;
+    others differ = {0};
     int bad = json && !recorded ? fail(e, "%s: its entry \"plugins\" is not JSON", path) : 0;
     for (size_t i = 0; i < set->n && !bad; i++) {
         ab_kind kind = model_plugin_kind(set->at[i].key);
-        if (kind) bad = find_own(path, recorded, &set->at[i], kind, a, e);
+        if (kind) bad = find_own(path, recorded, &set->at[i], kind, &differ, a, e);
     }
+    tell_others(path, &differ);
     cJSON_Delete(recorded);
     return bad;
 }

@@ -1,6 +1,6 @@
 /* The mean of models' probabilities against the definition in double. */
 #include "base/vmath.h"
-#include "network/decode/ensemble.h"
+#include "network/decode/select.h"
 #include "test.h"
 #include <math.h>
 
@@ -16,7 +16,7 @@ static double p_of(const double *x, int i)
 int main(void)
 {
     double logits[MODELS][ROWS][V];
-    float narrow[ROWS][V], out[V], alone[V];
+    float narrow[ROWS][V], out[V], alone[V], work[2 * V];
     bf16 short_[ROWS][V];
     for (int k = 0; k < MODELS; k++)
         for (int r = 0; r < ROWS; r++)
@@ -31,14 +31,14 @@ int main(void)
     const opinion of[MODELS] = {{logits[0], F64}, {narrow, F32}, {short_, BF16}};
     for (int r = 0; r < ROWS; r++) {
         double all = 0;
-        ensemble_row(out, of, MODELS, r, V);
+        ensemble_row(out, of, MODELS, r, V, work);
         for (int i = 0; i < V; i++) {
             double p = (p_of(logits[0][r], i) + p_of(logits[1][r], i) + p_of(logits[2][r], i)) / MODELS;
             CHECK_NEAR((double)out[i], log(p), 2e-6);
             all += exp((double)out[i]);
         }
         CHECK_NEAR(all, 1, 1e-5);
-        ensemble_row(alone, &(opinion){logits[0][r], F64}, 1, 0, V); /* one model: its own */
+        ensemble_row(alone, &(opinion){logits[0][r], F64}, 1, 0, V, work); /* one model: its own */
         for (int i = 0; i < V; i++) CHECK_NEAR((double)alone[i], log(p_of(logits[0][r], i)), 2e-6);
     }
     return test_end();
