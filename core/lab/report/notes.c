@@ -50,6 +50,18 @@ static void note_unknown(grid *t)
     str_free(&s);
 }
 
+/* Of the headline metric; 0: sentences are in no documents, as far as known. */
+static size_t documents_of(const gathered *g)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs; k++)
+            for (size_t m = 0; m < g->x.rows[i].runs[k].n_results; m++) {
+                const read_result *r = &g->x.rows[i].runs[k].results[m];
+                if (r->documents && same(r->metric, g->metrics[g->headline])) return r->documents;
+            }
+    return 0;
+}
+
 static void note_models(const gathered *g, grid *t)
 {
     size_t h = (size_t)g->headline, single = 0, tested = 0, outside = 0;
@@ -70,11 +82,14 @@ static void note_models(const gathered *g, grid *t)
               tested ? ""
                      : " No test over sentences either: it needs per-sentence statistics of the same "
                        "sentences, with the same seed.");
+    size_t documents = documents_of(g);
+    char over[40] = "sentences";
+    if (documents) snprintf(over, sizeof over, "%zu documents", documents);
     if (tested)
         grid_note(t,
-                  "p models concerns these models only: paired approximate randomisation of %s over sentences, %d "
-                  "trials, Holm over %zu row%s.%s",
-                  g->metrics[h], g->trials, tested, tested == 1 ? "" : "s",
+                  "p models concerns these models only: paired approximate randomisation of %s over %s, %d trials, "
+                  "Holm over %zu row%s.%s",
+                  g->metrics[h], over, g->trials, tested, tested == 1 ? "" : "s",
                   !g->full && g->tests ? " `--stats full` shows it." : "");
     if (outside)
         grid_note(t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.",
@@ -139,18 +154,6 @@ static void note_detectable(const gathered *g, grid *t)
                   "Sentence variance dominates: more seeds cannot reduce the least detectable difference below %.3g%s, "
                   "but more sentences can.",
                   floor, unit);
-}
-
-/* Of the headline metric; 0: sentences are in no documents, as far as known. */
-static size_t documents_of(const gathered *g)
-{
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        for (size_t k = 0; k < g->x.rows[i].n_runs; k++)
-            for (size_t m = 0; m < g->x.rows[i].runs[k].n_results; m++) {
-                const read_result *r = &g->x.rows[i].runs[k].results[m];
-                if (r->documents && same(r->metric, g->metrics[g->headline])) return r->documents;
-            }
-    return 0;
 }
 
 static void note_design(const gathered *g, grid *t)

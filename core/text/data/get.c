@@ -67,8 +67,8 @@ static const tree_file *tree_file_of(const corpus *c, const char *out)
     return NULL;
 }
 
-/* The trees of the file `from`, in brackets, appended to the file `to`. list: of articles, or NULL. */
-static int convert(const tree_form *t, const char *from, const char *list, const char *to, err *e)
+/* The trees of the file `from`, in brackets, appended to the file `to`. list: of articles, or NULL. *n: how many. */
+static int convert(const tree_form *t, const char *from, const char *list, const char *to, int64_t *n, err *e)
 {
     str text = {0}, ids = {0}, trees = {0};
     int rc = file_read(from, &text, e) || (list && file_read(list, &ids, e)) ? -1 : 0;
@@ -80,14 +80,29 @@ static int convert(const tree_form *t, const char *from, const char *list, const
     bool written = f && fwrite(str_text(&trees), 1, trees.n, f) == trees.n;
     if (f && fclose(f)) written = false;
     if (!rc && !written) rc = fail(e, "%s: cannot be written: %s", to, strerror(errno));
+    *n = 0;
+    for (const char *at = str_text(&trees); (at = strchr(at, '\n')); at++) ++*n;
     str_free(&text);
     str_free(&ids);
     str_free(&trees);
     return rc;
 }
 
-/* Append one piece to the file `part`. */
-static int add_piece(const corpus *c, const piece *p, const char *dir, const char *part, const char *scratch, err *e)
+/* Of a treebank whose files are documents, one each: which trees belong together (text/metric/documents.h). */
+#define DOCUMENTS "documents.tsv"
+static bool has_documents(const corpus *c) { return c->trees && c->trees->form == FORM_BRACKETS; }
+
+/* "GUM_bio_byron<tab>dev<tab>25" */
+static void add_document(const piece *p, int64_t trees, str *out)
+{
+    const char *name = strrchr(p->from->url, '/') + 1;
+    str_addf(out, "%.*s\t%.*s\t%lld\n", (int)strcspn(name, "."), name, (int)strcspn(p->out, "."), p->out,
+             (long long)trees);
+}
+
+/* Append one piece to the file `part`, and its document to `documents`. */
+static int add_piece(const corpus *c, const piece *p, const char *dir, const char *part, const char *scratch,
+                     str *documents, err *e)
 {
     const tree_file *made = tree_file_of(c, p->out);
     char *from = download_path(p->from, dir), *source = xprintf("%s.source", scratch);
@@ -99,7 +114,9 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
     } else if (!rc) {
         unlink(source); /* of a call that was killed */
         rc = fetch_unpack(p, from, source, scratch, e);
-        if (!rc && convert(c->trees, source, list, part, e)) rc = fail_in(e, "%s: ", from);
+        int64_t trees = 0;
+        if (!rc && convert(c->trees, source, list, part, &trees, e)) rc = fail_in(e, "%s: ", from);
+        if (has_documents(c)) add_document(p, trees, documents);
         unlink(source);
     }
     free(from);
@@ -119,7 +136,7 @@ static int check_trees(const corpus *c, const char *out, const char *part, err *
 }
 
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
-static int assemble(const corpus *c, const char *dir, const char *out, err *e)
+static int assemble(const corpus *c, const char *dir, const char *out, str *documents, err *e)
 {
     char *part = xprintf("%s/%s/%s.part", dir, c->name, out), *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
     unlink(part);
@@ -127,7 +144,7 @@ static int assemble(const corpus *c, const char *dir, const char *out, err *e)
     for (int i = 0; i < c->n_pieces; i++) files += same(c->pieces[i].out, out);
     if (c->trees && files > 1) log_line(LOG_INFO, "%s/%s: getting %d files", c->name, out, files);
     for (int i = 0; i < c->n_pieces && !rc; i++)
-        if (same(c->pieces[i].out, out)) rc = add_piece(c, &c->pieces[i], dir, part, scratch, e);
+        if (same(c->pieces[i].out, out)) rc = add_piece(c, &c->pieces[i], dir, part, scratch, documents, e);
     if (!rc) rc = check_trees(c, out, part, e);
     if (rc) unlink(part);
     free(part);
@@ -188,16 +205,35 @@ static int publish(const corpus *c, const char *dir, err *e)
     return rc;
 }
 
+static int write_documents(const corpus *c, const char *dir, const str *documents, err *e)
+{
+    char *path = out_path(c, dir, DOCUMENTS);
+    int rc = file_write(path, documents->s, documents->n, e);
+    free(path);
+    return rc;
+}
+
 static int get_locked(const corpus *c, const char *dir, err *e)
 {
-    for (int i = 0; i < c->n_pieces; i++) {
+    str documents = {0};
+    bool kept = false;
+    int rc = 0;
+    str_add(&documents, "document\tsplit\ttrees\n");
+    for (int i = 0; i < c->n_pieces && !rc; i++) {
         if (!first_of_out(c, i)) continue;
         char *whole = out_path(c, dir, c->pieces[i].out);
-        int rc = file_exists(whole) ? 0 : assemble(c, dir, c->pieces[i].out, e);
+        bool here = file_exists(whole);
+        rc = here ? 0 : assemble(c, dir, c->pieces[i].out, &documents, e);
+        kept = kept || (here && tree_file_of(c, c->pieces[i].out));
         free(whole);
-        if (rc) return -1;
     }
-    return check_lines(c, dir, e) || publish(c, dir, e) ? -1 : 0;
+    if (!rc) rc = check_lines(c, dir, e);
+    if (!rc && has_documents(c) && !kept) rc = write_documents(c, dir, &documents, e);
+    if (!rc && has_documents(c) && kept)
+        log_line(LOG_WARN, "%s: %s is not written, because trees of an earlier call are here: remove %s/%s to get it",
+                 c->name, DOCUMENTS, dir, c->name);
+    str_free(&documents);
+    return rc || publish(c, dir, e) ? -1 : 0;
 }
 
 int corpus_get(const corpus *c, const char *dir, err *e)

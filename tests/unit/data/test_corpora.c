@@ -315,6 +315,14 @@ static void test_treebanks(const char *dir)
     CHECK_TEXT(e.text, "");
     check_file(data, "plain/train.ptb", "( (S (A b)))\n(X y)\n");
     check_file(data, "plain/LICENSE.txt", "7\n"); /* as it is */
+    check_file(data, "plain/documents.tsv", "document\tsplit\ttrees\none\ttrain\t1\ntwo\ttrain\t1\n");
+    char *none = path_join(data, "xml/documents.tsv");
+    CHECK(!file_exists(none));
+    remove_file(data, "plain/LICENSE.txt"); /* trees that are kept have their documents from then */
+    remove_file(data, "plain/documents.tsv");
+    CHECK_INT(corpus_get(&(corpus){"plain", "", "", lines, 3, &plain}, data, &e), 0);
+    char *again = path_join(data, "plain/documents.tsv");
+    CHECK(!file_exists(again));
     check_file(data, "xml/dev.ptb", "(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n");
     CHECK_INT(corpus_get(&(corpus){"other", "", "", lines, 2, &other}, data, &e), -1);
     CHECK_HAS(e.text, "other/train.ptb has sha256 ");
@@ -328,7 +336,7 @@ static void test_treebanks(const char *dir)
     CHECK_INT(get(data, "gum"), 1);
     char *left = xprintf("test -z \"$(find %s -name '*.part' -o -name '*.scratch*')\"", data);
     sh(left);
-    free(left), free(root), free(data), free(make), free(article), free(pack);
+    free(left), free(root), free(data), free(make), free(article), free(pack), free(none), free(again);
 }
 
 static void test_resume(const char *dir)
