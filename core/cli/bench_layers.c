@@ -6,6 +6,7 @@
 #include "network/check/block.h"
 #include "cli/bench.h"
 #include "tensor/device/device.h"
+#include "tensor/graph/profile.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,13 +70,23 @@ static void fill(block *b, int64_t count_of, int64_t seed)
     for (int64_t i = 0; x && i < count_of; i++) x[i] = (float)(2 * rng_uniform(&r) - 1);
 }
 
+/* The role that is asked for, or the other one of self-attention if the plugin has only that. */
+static uint32_t role_of(const layer *l, const layers_options *o)
+{
+    uint32_t has = l->p->iface.attention.roles, wanted = same(o->role, "decoder") ? AB_CAUSAL : AB_SELF;
+    return has & wanted ? wanted : wanted ^ (AB_SELF | AB_CAUSAL);
+}
+
+/* Seconds: one thread's are those of the processor, which other programs' turns are no part of. */
+static double time_of(const layers_options *o) { return o->threads == 1 ? processor_ticks() : ticks(); }
+
 static int measure(const layer *l, const void *cfg, const layers_options *o, layer_point *out, err *e)
 {
     enum { MOST_RUNS = 1000, FEWEST = 3, LONG = 2 }; /* LONG: above this time [s], fewer runs are enough */
     block b;
     block_spec s = {.attention = l->p,
                     .attention_cfg = cfg,
-                    .role = l->p->iface.attention.roles & AB_SELF ? AB_SELF : AB_CAUSAL,
+                    .role = role_of(l, o),
                     .heads = o->heads,
                     .d_k = o->d_model / o->heads,
                     .d_v = o->d_model / o->heads,
@@ -90,13 +101,18 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, lay
     if (!bad) bad = count(&b, out, e);
     double ms[MOST_RUNS], spent = 0;
     size_t runs = 0;
+    profile_enable(o->profile);
     while (!bad && runs < MOST_RUNS && (runs < FEWEST ? runs == 0 || spent < LONG : spent < o->seconds)) {
-        double start = ticks();
+        double start = time_of(o);
         bad = block_run(&b, e);
-        spent += ticks() - start;
-        ms[runs++] = (ticks() - start) * 1e3;
+        ms[runs] = (time_of(o) - start) * 1e3;
+        spent += ms[runs++] / 1e3;
     }
     out->ms = bench_median(ms, runs);
+    if (!bad && o->profile) {
+        fprintf(stderr, "%s at n = %lld\n", l->label, (long long)out->n);
+        profile_print(stderr, 0, 0);
+    }
     block_close(&b);
     return bad;
 }
@@ -271,6 +287,10 @@ static int layers(const invocation *c, void *options)
                    (long long)o->heads);
     if (!bad && o->into && o->plugins.n)
         bad = fail(&e, "--plugin cannot be combined with --into, which measures the layers of the experiment's rows");
+    if (!bad && !same(o->role, "encoder") && !same(o->role, "decoder"))
+        bad = fail(&e, "--role %s: expected encoder or decoder", o->role);
+    if (!bad && o->into && same(o->role, "decoder"))
+        bad = fail(&e, "--role decoder cannot be combined with --into, which measures encoder layers");
     cpu_threads((int)o->threads);
     if (!bad && o->into) {
         bad = layers_into(o, &c->p, lengths, n_lengths, &a, &l, &n, &e);
@@ -289,7 +309,7 @@ static int layers(const invocation *c, void *options)
 
 #define AT(field) offsetof(layers_options, field)
 static const layers_options defaults = {
-    .d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1, .memory = 4096};
+    .role = "encoder", .d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1, .memory = 4096};
 static const option options[] = {
     {"--plugin", "NAME", "attention plugins [scaled_dot, recurrent, convolutional, restricted, linear, additive]",
      OPTION_LIST, AT(plugins), .choices = CHOICES_PLUGINS},
@@ -298,6 +318,8 @@ static const option options[] = {
     {"--into", "EXPERIMENT",
      "measure the encoder layer of each row of this experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
      .choices = CHOICES_EXPERIMENTS},
+    {"--role", "encoder|decoder", "which self-attention, if the plugin has both [encoder]", OPTION_TEXT, AT(role),
+     .choices = CHOICES_OWN},
     {"--memory", "MB", "memory limit: skip longer sentences that might need more [4096]", OPTION_COUNT, AT(memory), 1,
      1e9},
     {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
@@ -305,6 +327,7 @@ static const option options[] = {
     {"--seconds", "S", "measuring time per point in seconds [0.2]", OPTION_REAL, AT(seconds), 1e-6, 0},
     {"--threads", "N", "processor threads; 0: all [1]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
     {"--seed", "N", "seed of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
+    {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(profile)},
     {"--json", NULL, "print one JSON object per layer and length", OPTION_FLAG, AT(json)},
     OPTION_DATABASE,
     {0}};

@@ -9,8 +9,8 @@ typedef struct {
     text_list plugins, lengths, set;
     int64_t d_model, heads, threads, seed, memory; /* memory [MiB] */
     double seconds;
-    const char *into;
-    bool json;
+    const char *into, *role; /* role: encoder, decoder */
+    bool json, profile;
 } layers_options;
 
 typedef struct {

@@ -33,6 +33,18 @@ has err "no_such_layer"
 exits 0 ablate bench layers --plugin linear --length 16 --length 32 --seconds 0.001
 has out "linear "
 
+# the decoder's layer has one recurrence, the encoder's another one from the end
+for role in encoder decoder; do
+    exits 0 ablate bench layers --plugin delta_net --role $role --length 64 --seconds 0.001 --profile --json
+    has err "DELTA_SCAN"
+    sed 's/.*"flops":\([0-9]*\).*/\1/' out >$role.flops
+done
+equal "$([ "$(cat decoder.flops)" -lt "$(cat encoder.flops)" ] && echo fewer)" fewer "operations of the decoder's layer"
+exits 1 ablate bench layers --role cross --length 16
+has err "--role cross: expected encoder or decoder"
+exits 1 ablate bench layers --role decoder --into mixers --length 16
+has err "--role decoder cannot be combined with --into"
+
 # settings of plugins; what is longer than a table is refused; memory ends a row early
 exits 0 ablate bench layers --plugin convolutional --plugin synthesizer -s convolutional.separable=true -s \
     synthesizer.max_len=64 --length 32 --length 64 --seconds 0.001
