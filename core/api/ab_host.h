@@ -16,8 +16,9 @@ typedef enum { /* ab_map: one input, elementwise */
                AB_COS,
                AB_SIN,
                AB_ELU1,
-               AB_RECIP
-} ab_fn; /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x */
+               AB_RECIP,
+               AB_SILU
+} ab_fn; /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x; AB_SILU: x sigmoid(x) */
 
 /* *_STEP: in decoding, this step only */
 typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;

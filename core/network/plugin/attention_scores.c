@@ -190,6 +190,7 @@ static wanted zero_wants(walk *w, const node *v, int k)
     case AB_SQUARE:
     case AB_ABS:
     case AB_SQRT:
+    case AB_SILU:
     case AB_TANH: return WANTS_ZERO;
     default: return WANTS_NONE;
     }

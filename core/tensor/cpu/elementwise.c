@@ -9,7 +9,7 @@
 #include "tensor/cpu/vectors.h"
 #include "base/vmath.h"
 
-enum { MAP_BLOCK = 16 };
+enum { MAP_BLOCK = 16, REPEATED = 2048 }; /* bytes of copies of a short line */
 
 typedef struct elementwise elementwise;
 typedef void (*line)(const elementwise *w, void *y, const void *const x[3], int64_t n);
@@ -115,6 +115,30 @@ static void join_axes(elementwise *w, const int64_t dim[4], int64_t step[3][4])
     }
 }
 
+/* Where an input's short line is the same for all indices of the axis before it (a gain, the bias of a head) and the
+ * others go on from line to line, several lines become one, and that input's line is copied as often into `room`. */
+static void lengthen(elementwise *w, char room[REPEATED])
+{
+    int64_t n = w->dim[3], times = 1;
+    int repeated = -1;
+    for (int k = 0; k < w->n_in; k++) {
+        int64_t one = (int64_t)dtype_size(w->in_type[k]);
+        if (w->step[k][3] != one) return;
+        if (w->step[k][2] == n * one) continue;
+        if (w->step[k][2] || w->step[k][1] || w->step[k][0] || repeated >= 0) return;
+        repeated = k;
+    }
+    if (repeated < 0) return;
+    size_t line = (size_t)w->step[repeated][3] * (size_t)n;
+    while (w->dim[2] % (2 * times) == 0 && 2 * (size_t)times * line <= REPEATED) times *= 2;
+    if (times == 1) return;
+    for (int64_t i = 0; i < times; i++) memcpy(room + (size_t)i * line, w->in[repeated], line);
+    w->in[repeated] = room;
+    w->dim[2] /= times, w->dim[3] *= times;
+    for (int k = 0; k < w->n_in; k++)
+        if (k != repeated) w->step[k][2] *= times;
+}
+
 /* Runs the line of a call over its output. `lines` holds the one for F32 and the one for F64. */
 static int run(const call *k, const line lines[2], err *e)
 {
@@ -140,6 +164,8 @@ static int run(const call *k, const line lines[2], err *e)
     int64_t n = count_of(&k->out[0]);
     if (!n) return 0;
     join_axes(&w, k->out[0].dim, step);
+    _Alignas(64) char room[REPEATED];
+    lengthen(&w, room);
     for (int i = 0; i < k->n_in; i++) w.repeat[i] = !w.step[i][3] && w.dim[3] > 1;
     over_range(n, 64, n, walk, &w);
     return 0;
@@ -159,7 +185,7 @@ KERNEL(WHERE)
 
 static bool is_function(const call *k, err *e)
 {
-    if (k->a.MAP.function >= AB_EXP && k->a.MAP.function <= AB_RECIP) return true;
+    if (k->a.MAP.function >= AB_EXP && k->a.MAP.function <= AB_SILU) return true;
     fail(e, "%s: unknown function number %lld", op_names[k->op], (long long)k->a.MAP.function);
     return false;
 }

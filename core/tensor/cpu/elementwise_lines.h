@@ -108,6 +108,7 @@ MAP_LINE(map_COS, 1, FN(cos)(u))
 MAP_LINE(map_SIN, 1, FN(sin)(u))
 MAP_LINE(map_ELU1, 1, (u > 0 ? u + 1 : FN(exp)(u > 0 ? 0 : u)))
 MAP_LINE(map_RECIP, 1, (1 / u))
+MAP_LINE(map_SILU, 1, (u * FN(sigmoid)(u)))
 
 /* u: x, v: y = f(x), d: the gradient of y. */
 MAP_LINE(back_EXP, 3, (d * v))
@@ -123,20 +124,22 @@ MAP_LINE(back_COS, 3, (-d * FN(sin)(u)))
 MAP_LINE(back_SIN, 3, (d * FN(cos)(u)))
 MAP_LINE(back_ELU1, 3, (u > 0 ? d : d * v))
 MAP_LINE(back_RECIP, 3, (-d * v * v))
+/* s (1 + u (1 - s)) of s = sigmoid(u) = v / u; near 0 the quotient of two tiny numbers says nothing */
+MAP_LINE(back_SILU, 3, (d * (u < (REAL)-1e-30 || u > (REAL)1e-30 ? v / u : (REAL)0.5) * (1 + (u - v))))
 
 static const line TYPED(map_lines)[] = {
     [AB_EXP] = TYPED(map_EXP),         [AB_LOG] = TYPED(map_LOG),   [AB_TANH] = TYPED(map_TANH),
     [AB_SIGMOID] = TYPED(map_SIGMOID), [AB_RELU] = TYPED(map_RELU), [AB_SQRT] = TYPED(map_SQRT),
     [AB_SQUARE] = TYPED(map_SQUARE),   [AB_ABS] = TYPED(map_ABS),   [AB_SIGN] = TYPED(map_SIGN),
     [AB_COS] = TYPED(map_COS),         [AB_SIN] = TYPED(map_SIN),   [AB_ELU1] = TYPED(map_ELU1),
-    [AB_RECIP] = TYPED(map_RECIP),
+    [AB_RECIP] = TYPED(map_RECIP),     [AB_SILU] = TYPED(map_SILU),
 };
 static const line TYPED(back_lines)[] = {
     [AB_EXP] = TYPED(back_EXP),         [AB_LOG] = TYPED(back_LOG),   [AB_TANH] = TYPED(back_TANH),
     [AB_SIGMOID] = TYPED(back_SIGMOID), [AB_RELU] = TYPED(back_RELU), [AB_SQRT] = TYPED(back_SQRT),
     [AB_SQUARE] = TYPED(back_SQUARE),   [AB_ABS] = TYPED(back_ABS),   [AB_SIGN] = TYPED(back_SIGN),
     [AB_COS] = TYPED(back_COS),         [AB_SIN] = TYPED(back_SIN),   [AB_ELU1] = TYPED(back_ELU1),
-    [AB_RECIP] = TYPED(back_RECIP),
+    [AB_RECIP] = TYPED(back_RECIP),     [AB_SILU] = TYPED(back_SILU),
 };
 
 #undef BINARY

@@ -210,7 +210,7 @@ ELEMENTWISE(BROADCAST_TO)
 
 static int apply_map(const call *k, err *e)
 {
-    if (k->a.MAP.function < AB_EXP || k->a.MAP.function > AB_RECIP)
+    if (k->a.MAP.function < AB_EXP || k->a.MAP.function > AB_SILU)
         return fail(e, "unknown function number %lld", (long long)k->a.MAP.function);
     for (int i = 0; i < k->n_in; i++)
         if (memcmp(k->in[i].dim, k->out[0].dim, sizeof k->out[0].dim))

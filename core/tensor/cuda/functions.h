@@ -39,6 +39,7 @@ __device__ __forceinline__ float function_of(int function, float x)
     case AB_COS: return cosf(x);
     case AB_SIN: return sinf(x);
     case AB_ELU1: return x > 0 ? x + 1 : expf(x);
+    case AB_SILU: return __fmul_rn(x, 1 / (1 + expf(-x)));
     default: return 1 / x;
     }
 }
@@ -59,6 +60,7 @@ __device__ __forceinline__ float gradient_of(int function, float x, float y, flo
     case AB_COS: return __fmul_rn(-d, sinf(x));
     case AB_SIN: return __fmul_rn(d, cosf(x));
     case AB_ELU1: return x > 0 ? d : __fmul_rn(d, y);
+    case AB_SILU: return __fmul_rn(__fmul_rn(d, x < -1e-30f || x > 1e-30f ? y / x : 0.5f), 1 + (x - y));
     default: return __fmul_rn(__fmul_rn(-d, y), y);
     }
 }

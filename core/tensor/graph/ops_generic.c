@@ -132,15 +132,27 @@ static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->
 
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
 {
-    if (f < AB_EXP || f > AB_RECIP) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
+    if (f < AB_EXP || f > AB_SILU) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
     ab_t y = like(c, OP_MAP, number(c, a), &(attr){.MAP = {.function = f}});
     if (y.id && f == AB_SIGN) tape_at(c, y)->needs = false;
     return y;
 }
+/* MAP_BACK is given y twice or x twice where the other one says nothing more: it need not be kept. */
 static void map_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t in[3] = {{v.i.MAP.x}, y, dy};
+    switch ((int)v.a.MAP.function) {
+    case AB_EXP:
+    case AB_TANH:
+    case AB_SIGMOID:
+    case AB_RELU: /* x > 0 where y > 0 */
+    case AB_SQRT:
+    case AB_RECIP: in[0] = y; break;
+    case AB_ELU1:
+    case AB_SILU: break;
+    default: in[1] = in[0];
+    }
     grad_give(c, v.i.MAP.x, tape_push(c, OP_MAP_BACK, v.type, v.dim, 3, in, &v.a));
 }
 

@@ -87,6 +87,7 @@ static double function(int f, double x)
     case AB_COS: return cos(x);
     case AB_SIN: return sin(x);
     case AB_ELU1: return x > 0 ? x + 1 : exp(x);
+    case AB_SILU: return x / (1 + exp(-x));
     default: return 1 / x;
     }
 }
@@ -98,7 +99,7 @@ static double slope(int f, double x)
 
 static void test_map(void)
 {
-    for (int f = AB_EXP; f <= AB_RECIP; f++)
+    for (int f = AB_EXP; f <= AB_SILU; f++)
         for (int t = F32; t <= F64; t++)
             for (int n = 0; n < 12; n++) {
                 view x = n < 11 ? randoms(any_tensor(t)) : randoms(tensor(t, 2, 3, 77, 81)), y = like(t, &x),
@@ -126,6 +127,16 @@ static void test_map(void)
     for (int i = 0; i < 3; i++) set(&x, i, (double[]){-INFINITY, INFINITY, NAN}[i]);
     CHECK_INT(RUN(MAP, &(attr){.MAP = {.function = AB_EXP}}, &y, x), 0);
     CHECK(get(&y, 0) == 0 && get(&y, 1) == INFINITY && isnan(get(&y, 2)));
+    static const double far[][2] = {{0, 0.5}, {-0.0, 0.5}, {1e-45, 0.5}, {-1e-38, 0.5}, {200, 1}, {-200, 0}};
+    for (size_t i = 0; i < LENGTH(far); i++) { /* the slope of SiLU is made of a quotient */
+        view u = tensor(F32, 1, 1, 1, 1), v = like(F32, &u), one = like(F32, &u), slope_of = like(F32, &u);
+        set(&u, 0, far[i][0]), set(&one, 0, 1);
+        attr silu = {.MAP = {.function = AB_SILU}};
+        CHECK_INT(RUN(MAP, &silu, &v, u), 0);
+        CHECK_INT(RUN(MAP_BACK, &silu, &slope_of, u, v, one), 0);
+        CHECK_NEAR(get(&slope_of, 0), far[i][1], 1e-7);
+        RELEASE(u, v, one, slope_of);
+    }
     CHECK_INT(RUN(MAP, &(attr){.MAP = {.function = 99}}, &y, x), -1);
     CHECK_HAS(call_error.text, "99");
     RELEASE(x, y);
