@@ -20,11 +20,19 @@ static ab_t one_step(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
     return t_matmul(c, q, next, 0, 0);
 }
 
+/* Positions of a chunk of the operation. Products within chunks take time with their length, states between them memory
+ * and time with 1 / length and the square of the width. */
+static int64_t chunk_of(ab_ctx *c, ab_t k)
+{
+    return tape_at(c, k)->dim[3] > DELTA_CHUNK / 2 ? DELTA_CHUNK : DELTA_CHUNK / 2;
+}
+
 static ab_t scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards)
 {
     const backend *b = c->backend;
     bool one = !c->attn->generic && b && b->kernels[OP_DELTA_SCAN];
-    return (one ? t_delta_scan : t_delta_scan_composed)(c, q, k, v, beta, decay, backwards, DELTA_CHUNK);
+    if (one) return t_delta_scan(c, q, k, v, beta, decay, backwards, chunk_of(c, k));
+    return t_delta_scan_composed(c, q, k, v, beta, decay, backwards, DELTA_CHUNK);
 }
 
 ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
@@ -50,8 +58,11 @@ ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
     attn_note_values(c, v);
     ab_t y = scan(c, q, k, v, beta, decay, 0);
     if (c->attn->info.role == AB_CAUSAL) return y;
-    ab_t real = attn_has_key(c); /* a recurrence from the end meets the padding first: no values there, no decay */
-    v = t_binary(c, OP_MUL, v, real);
+    ab_t real = attn_has_key(c); /* a recurrence from the end meets the padding first: nothing is stored, no decay */
+    if (beta.id)
+        beta = t_binary(c, OP_MUL, beta, real);
+    else
+        v = t_binary(c, OP_MUL, v, real);
     if (decay.id) decay = t_binary(c, OP_MUL, decay, real);
     return t_binary(c, OP_ADD, y, scan(c, q, k, v, beta, decay, 1));
 }

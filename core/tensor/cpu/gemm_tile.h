@@ -3,6 +3,8 @@
 #define ABLATE_CPU_GEMM_TILE_H
 #include "tensor/cpu/gemm_words.h"
 
+/* In the place of a number of panels, with MR rows only: the first L columns of one. */
+enum { HALF_PANEL = 0 };
 /* rows times `panels` panels: gemm_kernels.c; of pairs: gemm_pairs.c, for sets that multiply bf16 alone. */
 typedef void (*tile_fn)(int rows, int panels, const tile_job *t);
 void tile_floats(int rows, int panels, const tile_job *t);
@@ -24,7 +26,7 @@ static __attribute__((unused)) void tile_at_edge(tile_fn f, int rows, int cols, 
     }
     if (t->y16) here.y16 = y16, here.y16_row = NR;
     if (t->bias) memcpy(bias, t->bias, (size_t)cols * sizeof *bias), here.bias = bias;
-    f(rows, 1, &here);
+    f(rows, cols <= L && rows == MR ? HALF_PANEL : 1, &here);
     for (int r = 0; r < rows; r++)
         if (t->y16)
             memcpy(t->y16 + r * t->y16_row, y16 + r * NR, (size_t)cols * sizeof *y16);
