@@ -1,9 +1,9 @@
-/* vmath.h - exp, log, tanh and sigmoid of floats, and bf16, for inner loops.
+/* vmath.h - exp, log, tanh, sigmoid, sin and cos of floats, and bf16, for inner loops.
  *
  * They have no branches and no calls, so loops over them are vectorised (-O3 -fno-math-errno -fno-trapping-math).
  * Errors are given in units in the last place (ulp) of the float result, as the largest over all finite arguments,
  * with and without fused multiply-add; tests/unit/base/test_vmath.c checks them. NaN gives NaN. The rounding mode must
- * be to nearest, the default. Polynomials: Moshier's Cephes library, single precision (expf, logf, tanhf).
+ * be to nearest, the default. Polynomials: Moshier's Cephes library, single precision (expf, logf, tanhf, sinf).
  */
 #ifndef ABLATE_VMATH_H
 #define ABLATE_VMATH_H
@@ -97,6 +97,49 @@ static inline float vsigmoidf(float x)
     float e = vexpf(-float_of_bits(float_bits(x) & 0x7fffffffu)); /* exp(-|x|) never overflows */
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
+
+static inline uint64_t double_bits(double x)
+{
+    union {
+        double f;
+        uint64_t u;
+    } both = {.f = x};
+    return both.u;
+}
+
+static inline double double_of_bits(uint64_t u)
+{
+    union {
+        uint64_t u;
+        double f;
+    } both = {.u = u};
+    return both.f;
+}
+
+/* The largest argument of vsinf and vcosf. */
+#define VSIN_MOST 1e6f
+
+/* sin(x + quarters pi/2), within 0.6 ulp for |x| up to VSIN_MOST; -0 stays -0. In double: x = n pi/2 + r with |r| <=
+ * pi/4, pi/2 in two parts (Cody and Waite), of which the first has 33 bits, so that n, below 2^20, times it is exact.
+ * r is then off by at most 2^-53 times itself and, for what pi/2 lacks, n 2^-87. */
+static inline float vsin_quartersf(float x, uint64_t quarters)
+{
+    double shifted = (double)x * 0.63661977236758134 + 0x1.8p52, n = shifted - 0x1.8p52;
+    double r = (double)x - n * 0x1.921fb5440p0 - n * 0x1.0b4611a626331p-34;
+    double z = r * r, s = -1.9515295891e-4, c = 2.443315711809948e-5;
+    s = s * z + 8.3321608736e-3;
+    s = s * z - 1.6666654611e-1;
+    s = (s * z + 1.0) * r;
+    c = c * z - 1.388731625493765e-3;
+    c = c * z + 4.166664568298827e-2;
+    c = c * z - 0.5;
+    c = c * z + 1.0;
+    uint64_t turned = double_bits(shifted) + quarters, odd = 0 - (turned & 1);
+    uint64_t y = (double_bits(s) & ~odd) | (double_bits(c) & odd);
+    return (float)double_of_bits(y ^ (turned & 2) << 62);
+}
+static inline float vsinf(float x) { return vsin_quartersf(x, 0); }
+static inline float vcosf(float x) { return vsin_quartersf(x, 1); }
 
 /* ---- bf16: the upper half of a float ---- */
 

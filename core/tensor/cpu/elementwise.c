@@ -9,7 +9,7 @@
 #include "tensor/cpu/vectors.h"
 #include "base/vmath.h"
 
-enum { MAP_BLOCK = 16, REPEATED = 2048 }; /* bytes of copies of a short line */
+enum { MAP_BLOCK = 16, FAR_BLOCK = 256, REPEATED = 2048 }; /* bytes of copies of a short line */
 
 typedef struct elementwise elementwise;
 typedef void (*line)(const elementwise *w, void *y, const void *const x[3], int64_t n);
@@ -28,8 +28,10 @@ struct elementwise {
 };
 
 static inline float vrootf(float x) { return __builtin_sqrtf(x); }
-static inline float vcosf(float x) { return cosf(x); }
-static inline float vsinf(float x) { return sinf(x); }
+static inline float vsizef(float x) { return fabsf(x); }
+static inline double vsize(double x) { return fabs(x); }
+static const float vmostf = VSIN_MOST;
+static const double vmost = INFINITY;
 static inline double vsigmoid(double x) { return 1 / (1 + exp(-x)); }
 static inline double vroot(double x) { return sqrt(x); }
 static inline double vexp(double x) { return exp(x); }

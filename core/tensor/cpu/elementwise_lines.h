@@ -104,8 +104,8 @@ MAP_LINE(map_SQRT, 1, FN(root)(u))
 MAP_LINE(map_SQUARE, 1, (u * u))
 MAP_LINE(map_ABS, 1, (u < 0 ? -u : u + 0))
 MAP_LINE(map_SIGN, 1, ((REAL)((u > 0) - (u < 0))))
-MAP_LINE(map_COS, 1, FN(cos)(u))
-MAP_LINE(map_SIN, 1, FN(sin)(u))
+MAP_LINE(near_COS, 1, FN(cos)(u))
+MAP_LINE(near_SIN, 1, FN(sin)(u))
 MAP_LINE(map_ELU1, 1, (u > 0 ? u + 1 : FN(exp)(u > 0 ? 0 : u)))
 MAP_LINE(map_RECIP, 1, (1 / u))
 MAP_LINE(map_SILU, 1, (u * FN(sigmoid)(u)))
@@ -120,12 +120,40 @@ MAP_LINE(back_SQRT, 3, (d / (2 * v)))
 MAP_LINE(back_SQUARE, 3, (d * 2 * u))
 MAP_LINE(back_ABS, 3, (u > 0 ? d : u < 0 ? -d : 0))
 MAP_LINE(back_SIGN, 3, (0 * d))
-MAP_LINE(back_COS, 3, (-d * FN(sin)(u)))
-MAP_LINE(back_SIN, 3, (d * FN(cos)(u)))
+MAP_LINE(near_back_COS, 3, (-d * FN(sin)(u)))
+MAP_LINE(near_back_SIN, 3, (d * FN(cos)(u)))
 MAP_LINE(back_ELU1, 3, (u > 0 ? d : d * v))
 MAP_LINE(back_RECIP, 3, (-d * v * v))
 /* s (1 + u (1 - s)) of s = sigmoid(u) = v / u; near 0 the quotient of two tiny numbers says nothing */
 MAP_LINE(back_SILU, 3, (d * (u < (REAL)-1e-30 || u > (REAL)1e-30 ? v / u : (REAL)0.5) * (1 + (u - v))))
+
+/* NEAR, and where |u| is above FN(most) or u is no number, libm's function in its place. */
+#define FAR_LINE(NAME, NEAR, N_IN, EXACT)                                                                              \
+    static void TYPED(NAME)(const elementwise *w, void *y_, const void *const x[3], int64_t n)                         \
+    {                                                                                                                  \
+        REAL *y = y_, kept[2][FAR_BLOCK];                                                                              \
+        for (int64_t i = 0; i < n; i += FAR_BLOCK) {                                                                   \
+            int64_t m = n - i < FAR_BLOCK ? n - i : FAR_BLOCK;                                                         \
+            const REAL *in[3] = {(const REAL *)x[0] + i};                                                              \
+            for (int k = 1; k < N_IN; k++) in[k] = (const REAL *)x[k] + i;                                             \
+            int far = 0;                                                                                               \
+            for (int64_t j = 0; j < m; j++) far |= !(FN(size)(in[0][j]) <= FN(most));                                  \
+            if (far) { /* y may be x */                                                                                \
+                memcpy(kept[0], in[0], (size_t)m * sizeof(REAL));                                                      \
+                if (N_IN > 1) memcpy(kept[1], in[2], (size_t)m * sizeof(REAL));                                        \
+            }                                                                                                          \
+            TYPED(NEAR)(w, y + i, (const void *const *)in, m);                                                         \
+            for (int64_t j = 0; j < m && far; j++) {                                                                   \
+                REAL u = kept[0][j], d = N_IN > 1 ? kept[1][j] : 0;                                                    \
+                (void)d;                                                                                               \
+                if (!(FN(size)(u) <= FN(most))) y[i + j] = EXACT;                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+FAR_LINE(map_COS, near_COS, 1, (REAL)cos((double)u))
+FAR_LINE(map_SIN, near_SIN, 1, (REAL)sin((double)u))
+FAR_LINE(back_COS, near_back_COS, 3, -d *(REAL)sin((double)u))
+FAR_LINE(back_SIN, near_back_SIN, 3, d *(REAL)cos((double)u))
 
 static const line TYPED(map_lines)[] = {
     [AB_EXP] = TYPED(map_EXP),         [AB_LOG] = TYPED(map_LOG),   [AB_TANH] = TYPED(map_TANH),
@@ -144,3 +172,4 @@ static const line TYPED(back_lines)[] = {
 
 #undef BINARY
 #undef MAP_LINE
+#undef FAR_LINE

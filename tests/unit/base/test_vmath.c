@@ -30,6 +30,25 @@ static void whole_range(const char *name, float (*f)(float), double (*exact)(dou
     CHECK_NEAR(worst, 0, allowed);
 }
 
+/* The same up to VSIN_MOST, and the floats next to multiples of pi/2, of which almost nothing is left. */
+static void near_range(const char *name, float (*f)(float), double (*exact)(double), double allowed)
+{
+    double worst = 0;
+    float at = 0, most = VSIN_MOST;
+    for (uint64_t u = 0; u <= float_bits(most); u += 97) {
+        float x = float_of_bits((uint32_t)u | (u % 2 ? 0x80000000u : 0));
+        double d = ulps(f(x), exact((double)x));
+        if (d > worst) worst = d, at = x;
+    }
+    for (int n = 1; n * 1.5707963267948966 < (double)VSIN_MOST; n++) {
+        float x = (float)(n * 1.5707963267948966);
+        double d = ulps(f(x), exact((double)x));
+        if (d > worst) worst = d, at = x;
+    }
+    printf("%s: largest error %.3f ulp, at %a\n", name, worst, (double)at);
+    CHECK_NEAR(worst, 0, allowed);
+}
+
 static void ends(void)
 {
     CHECK(vexpf(-INFINITY) == 0 && vexpf(INFINITY) == INFINITY && isnan(vexpf(NAN)));
@@ -42,6 +61,7 @@ static void ends(void)
     CHECK(signbit(vtanhf(-0.0f)) && vtanhf(20) == 1 && vtanhf(-20) == -1 && vtanhf(1e-20f) == 1e-20f);
     CHECK(vsigmoidf(0) == 0.5f && vsigmoidf(INFINITY) == 1 && vsigmoidf(-INFINITY) == 0 && isnan(vsigmoidf(NAN)));
     CHECK(vsigmoidf(-95) > 0);
+    CHECK(vsinf(0) == 0 && signbit(vsinf(-0.0f)) && vsinf(1e-45f) == 1e-45f && vcosf(0) == 1);
 }
 
 /* The nearest of the three bf16 about a float, ties to the even one, found by distance. */
@@ -97,6 +117,8 @@ int main(void)
     whole_range("vlogf", vlogf, log, 0.8);
     whole_range("vtanhf", vtanhf, tanh, 1.31);
     whole_range("vsigmoidf", vsigmoidf, sigmoid, 2.32);
+    near_range("vsinf", vsinf, sin, 0.6);
+    near_range("vcosf", vcosf, cos, 0.6);
     ends();
     halves();
     return test_end();

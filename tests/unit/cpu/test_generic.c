@@ -97,6 +97,38 @@ static double slope(int f, double x)
     return f == AB_SIGN ? 0 : (function(f, x + h) - function(f, x - h)) / (2 * h);
 }
 
+/* Sines and cosines of numbers of every size, in place too; what is beside a large number keeps its bits. */
+static void test_far(void)
+{
+    enum { MANY = 777 };
+    for (int f = AB_COS; f <= AB_SIN; f++) {
+        view x = tensor(F32, 1, 1, 1, MANY), y = like(F32, &x), dy = randoms(like(F32, &x)), dx = like(F32, &x),
+             near = like(F32, &x), near_y = like(F32, &x);
+        for (int i = 0; i < MANY; i++) {
+            double v = (rng_uniform(&dice) - 0.5) * pow(2, 40 * rng_uniform(&dice) - 10 + (i % 5 ? 0 : 80));
+            set(&x, i, v), set(&near, i, fabs(get(&x, i)) < 1e6 ? get(&x, i) : 0);
+        }
+        attr a = {.MAP = {.function = f}};
+        CHECK_INT(RUN(MAP, &a, &y, x), 0);
+        CHECK_INT(RUN(MAP, &a, &near_y, near), 0);
+        CHECK_INT(RUN(MAP_BACK, &a, &dx, x, y, dy), 0);
+        int kept = 0;
+        for (int i = 0; i < MANY; i++) {
+            CHECK_NEAR(get(&y, i), function(f, get(&x, i)), 6e-8);
+            CHECK_NEAR(get(&dx, i), (f == AB_SIN ? cos(get(&x, i)) : -sin(get(&x, i))) * get(&dy, i), 3e-7);
+            kept += get(&near, i) != 0 && get(&near_y, i) == get(&y, i);
+        }
+        CHECK(kept > MANY / 3);
+        for (int i = 0; i < MANY; i++) CHECK(get(&near, i) == 0 || get(&near_y, i) == get(&y, i));
+        CHECK_INT(RUN(MAP, &a, &x, x), 0);
+        CHECK(same_bits(&x, &y));
+        set(&x, 0, INFINITY), set(&x, 1, NAN);
+        CHECK_INT(RUN(MAP, &a, &y, x), 0);
+        CHECK(isnan(get(&y, 0)) && isnan(get(&y, 1)));
+        RELEASE(x, y, dy, dx, near, near_y);
+    }
+}
+
 static void test_map(void)
 {
     for (int f = AB_EXP; f <= AB_SILU; f++)
@@ -137,6 +169,7 @@ static void test_map(void)
         CHECK_NEAR(get(&slope_of, 0), far[i][1], 1e-7);
         RELEASE(u, v, one, slope_of);
     }
+    test_far();
     CHECK_INT(RUN(MAP, &(attr){.MAP = {.function = 99}}, &y, x), -1);
     CHECK_HAS(call_error.text, "99");
     RELEASE(x, y);
