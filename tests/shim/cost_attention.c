@@ -107,7 +107,8 @@ static void cost_scores_of(dtype type, int64_t d)
         k.i.ATTEND_PROGRAM.leaf[i] = i ? no_view : moved(randoms(tensor(F32, 1, SCORE_HEADS, T, T)));
     counted_call("scores", cuda_ATTEND_PROGRAM, k);
     call back = k;
-    back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = INPUTS(ATTEND_PROGRAM_BACK), back.n_out = 2 + SCORE_LEAVES;
+    back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = INPUTS(ATTEND_PROGRAM_BACK),
+    back.n_out = OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + SCORE_LEAVES, back.o.ATTEND_PROGRAM_BACK.dv = no_view;
     back.i.ATTEND_PROGRAM_BACK.lse = lse, back.i.ATTEND_PROGRAM_BACK.dy = random_rows(type, rows, width);
     back.i.ATTEND_PROGRAM_BACK.y = y, back.i.ATTEND_PROGRAM_BACK.z = no_view, back.i.ATTEND_PROGRAM_BACK.dz = no_view;
     back.out[0] = space(type, rows, 3 * width), back.out[1] = (view){.type = type, .param = -1};

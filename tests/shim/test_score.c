@@ -247,11 +247,13 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     if (written) check_written(name, cuda_ATTEND_PROGRAM, &k);
     view dy = rows_with_dummies(type, used_q, 3, width), dq = tensor(type, 1, 1, used_q + 3, q.dim[3]);
     call back = k;
-    back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = INPUTS(ATTEND_PROGRAM_BACK), back.n_out = 2 + SCORE_LEAVES;
+    back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = INPUTS(ATTEND_PROGRAM_BACK),
+    back.n_out = OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + SCORE_LEAVES;
     back.i.ATTEND_PROGRAM_BACK.lse = lse, back.i.ATTEND_PROGRAM_BACK.dy = dy, back.i.ATTEND_PROGRAM_BACK.y = y,
     back.i.ATTEND_PROGRAM_BACK.z = sums;
     back.i.ATTEND_PROGRAM_BACK.dz =
         s->counts ? randoms_in(tensor(F32, sums.dim[0], sums.dim[1], sums.dim[2], sums.dim[3]), -1, 1) : nothing();
+    back.o.ATTEND_PROGRAM_BACK.dv = nothing();
     back.out[0] = dq,
     back.out[1] = how->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + 19, 2 * width);
     for (int i = 0; i < SCORE_LEAVES; i++) {

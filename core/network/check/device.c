@@ -20,6 +20,7 @@ const backend *check_the_devices_cpu(void)
     static backend cpu;
     cpu = cpu_backend;
     cpu.takes_tables = device->takes_tables, cpu.takes_weights = device->takes_weights;
+    cpu.takes_maps = device->takes_maps;
     for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN ...: composed on both; but nothing composes LONG_CONV */
         if (!device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER) cpu.kernels[o] = NULL;
     return &cpu;

@@ -112,7 +112,8 @@ typedef struct {
     int64_t place; /* of dropout */
     bool causal;
 } attn_program;
-ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f);
+/* q, k: of each map of the program. */
+ab_t attn_attend_program(ab_ctx *c, const ab_t *q, const ab_t *k, ab_t v, const attn_program *f);
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
 ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, initially zero */
 /* of a decoding step: now [rows,..] added to the sum that each row's parent carried */

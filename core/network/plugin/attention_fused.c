@@ -33,6 +33,11 @@ static rotation rotation_of(const ab_ctx *c, ab_t x)
 {
     const node *sum = &c->v[x.id], *a = &c->v[sum->i.ADD.a], *b = &c->v[sum->i.ADD.b];
     rotation none = {{{0}, 0}, {0}, {0}};
+    if (sum->op == OP_SLICE && sum->a.SLICE.axis == -3) { /* some of the heads */
+        rotation all = rotation_of(c, (ab_t){sum->i.SLICE.x});
+        all.of.col += sum->a.SLICE.from * sum->dim[3];
+        return all;
+    }
     if (!c->backend->kernels[OP_ROTATE] || sum->op != OP_ADD || a->op != OP_MUL || b->op != OP_MUL) return none;
     const node *h = &c->v[a->i.MUL.a], *half = &c->v[b->i.MUL.a];
     if (h->op != OP_HEADS || half->op != OP_ROTATE_HALF || half->i.ROTATE_HALF.x != a->i.MUL.a) return none;
@@ -45,24 +50,33 @@ static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
     return a.rows.id == b.rows.id && a.col < b.col + b_width && b.col < a.col + width;
 }
 
-/* Queries and keys of one projection, turned as they lie: its rows with these columns rotated. id 0: they are not such,
- * or the same. */
-static ab_t rotated_rows(ab_ctx *c, ab_t q, ab_t k)
+/* b behind a, which is `width` columns wide? */
+static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
+
+/* The same of all maps, `width` columns each, side by side. */
+static rotation rotation_of_maps(const ab_ctx *c, const ab_t *x, int64_t maps, int64_t width)
 {
-    const attn_context *t = c->attn;
-    int64_t K = t->info.heads * tape_at(c, q)->dim[3];
-    rotation turn_q = rotation_of(c, q), turn_k = rotation_of(c, k);
-    if (!turn_q.of.rows.id || turn_q.of.rows.id != turn_k.of.rows.id || overlap(turn_q.of, K, turn_k.of, K))
-        return (ab_t){0};
-    ab_t rows = t_rotate(c, turn_q.of.rows, turn_q.cosine, turn_q.sine, t->q_off, turn_q.of.col, t->info.heads);
-    return t_rotate(c, rows, turn_k.cosine, turn_k.sine, t->q_off, turn_k.of.col, t->info.heads);
+    rotation all = rotation_of(c, x[0]);
+    for (int64_t m = 1; m < maps && all.of.rows.id; m++) {
+        rotation next = rotation_of(c, x[m]);
+        if (!beside(all.of, m * width, next.of) || next.cosine.id != all.cosine.id || next.sine.id != all.sine.id)
+            all.of.rows.id = 0;
+    }
+    return all;
+}
+
+/* Turned as they lie in `rows`, for so many heads: the rows with these columns rotated. */
+static ab_t turned(ab_ctx *c, ab_t rows, const rotation *r, int64_t heads)
+{
+    return t_rotate(c, rows, r->cosine, r->sine, c->attn->q_off, r->of.col, heads);
 }
 
 /* A projection's own columns, or what has been made of them since, brought back into rows. */
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
-    node v = *tape_at(c, x);
-    if (v.op == OP_HEADS) return (columns){{v.i.HEADS.rows}, v.a.HEADS.column};
+    node v = *tape_at(c, x), of = v.op == OP_SLICE && v.a.SLICE.axis == -3 ? c->v[v.i.SLICE.x] : v;
+    int64_t first = v.op == OP_SLICE ? v.a.SLICE.from : 0;
+    if (of.op == OP_HEADS) return (columns){{of.i.HEADS.rows}, of.a.HEADS.column + first * of.dim[3]};
     int64_t rows = query_side ? c->attn->q_rows : c->attn->k_rows;
     return (columns){t_merge(c, x, attn_offsets(c, query_side), rows, 0, v.dim[1] * v.dim[3]), 0};
 }
@@ -73,8 +87,17 @@ static ab_t alone(ab_ctx *c, columns x, int64_t width)
     return t_slice(c, x.rows, -1, x.col, width);
 }
 
-/* b behind a, which is `width` columns wide? */
-static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
+/* The columns of all maps side by side, `width` of each. */
+static columns columns_of_maps(ab_ctx *c, const ab_t *x, int64_t maps, bool query_side, int64_t width)
+{
+    columns all = columns_of(c, x[0], query_side);
+    for (int64_t m = 1; m < maps; m++) {
+        columns next = columns_of(c, x[m], query_side);
+        if (!beside(all, m * width, next))
+            all = (columns){t_concat(c, alone(c, all, m * width), alone(c, next, width), -1), 0};
+    }
+    return all;
+}
 
 /* What decoding keeps of these keys and values. Other ones of the same call have a cache of their own. */
 static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
@@ -93,26 +116,33 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
 /* Is nothing done but the softmax? */
 static bool softmax_only(const score_program *f) { return !f->n_steps && f->weights == WEIGHTS_SOFTMAX && f->sink < 0; }
 
-/* f: NULL, or what is done to the scores. */
-static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const attn_program *f)
+/* f: NULL, or what is done to the scores, of one map or several. */
+static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, double scale, const attn_program *f)
 {
     attn_context *t = c->attn;
     bool self = attn_is_self(c);
-    int64_t d_k = tape_at(c, q)->dim[3], d_v = tape_at(c, v)->dim[3], K = t->info.heads * d_k, U = t->info.heads * d_v;
+    ab_t q = qs[0], k = ks[0];
+    int64_t maps = f && f->f->maps ? f->f->maps : 1, d_k = tape_at(c, q)->dim[3], d_v = tape_at(c, v)->dim[3],
+            K = maps * t->info.heads * d_k, U = t->info.heads * d_v;
     columns at_q, at_k, at_v = columns_of(c, v, self);
-    ab_t rotated = rotated_rows(c, q, k);
-    if (rotated.id) {
-        columns of_q = rotation_of(c, q).of, of_k = rotation_of(c, k).of;
-        bool turned = overlap(of_q, K, at_v, U) || overlap(of_k, K, at_v, U); /* values are taken as they were */
-        if (at_v.rows.id == of_k.rows.id && !turned) at_v.rows = rotated;
-        at_q = (columns){rotated, of_q.col}, at_k = (columns){rotated, of_k.col};
+    rotation turn_q = rotation_of_maps(c, qs, maps, K / maps), turn_k = rotation_of_maps(c, ks, maps, K / maps);
+    bool same_rows = turn_q.of.rows.id == turn_k.of.rows.id;
+    if (turn_q.of.rows.id && turn_k.of.rows.id && !(same_rows && overlap(turn_q.of, K, turn_k.of, K))) {
+        ab_t rows = turned(c, turn_q.of.rows, &turn_q, maps * t->info.heads),
+             keys = turned(c, same_rows ? rows : turn_k.of.rows, &turn_k, maps * t->info.heads);
+        bool values = overlap(turn_q.of, K, at_v, U) || overlap(turn_k.of, K, at_v, U); /* are taken as they were */
+        if (at_v.rows.id == turn_k.of.rows.id && !values) at_v.rows = keys;
+        at_q = (columns){same_rows ? keys : rows, turn_q.of.col}, at_k = (columns){keys, turn_k.of.col};
     } else {
-        at_q = columns_of(c, q, true);
-        at_k = columns_of(c, k, self);
+        at_q = columns_of_maps(c, qs, maps, true, K / maps);
+        at_k = columns_of_maps(c, ks, maps, self, K / maps);
     }
+    bool program = f && !(maps == 1 && softmax_only(f->f) && f->f->window < 0);
     /* As they are projected, columns stand side by side. All others are copied so, for shared ones would also share a
-     * gradient. */
-    if (!beside(at_k, K, at_v)) {
+     * gradient. A program takes values of a tensor of their own. */
+    bool apart = program && !attn_steps(c) && c->backend->takes_weights && at_v.rows.id != at_k.rows.id &&
+                 at_v.rows.id != at_q.rows.id;
+    if (!apart && !beside(at_k, K, at_v)) {
         at_k = (columns){t_concat(c, alone(c, at_k, K), alone(c, at_v, U), -1), 0};
         at_v = (columns){at_k.rows, K};
     }
@@ -135,7 +165,7 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const 
         y = f && !softmax_only(f->f) ? t->summed = t_attend_program_step(c, at_q.rows, cache, t->ancestors, t->time, &s,
                                                                          f->f, f->ids, f->leaf)
                                      : t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
-    } else if (f && !(softmax_only(f->f) && f->f->window < 0)) {
+    } else if (program) {
         y = t->summed = t_attend_program(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s, f->place, f->f,
                                          f->ids, f->leaf);
     } else {
@@ -163,14 +193,17 @@ static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
            has_shape(c, v0, time, t->info.d_v);
 }
 
-ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f)
+ab_t attn_attend_program(ab_ctx *c, const ab_t *q, const ab_t *k, ab_t v, const attn_program *f)
 {
-    return fused_attend(c, q, before_cache(c, k), before_cache(c, v), f->scale, f);
+    ab_t keys[SCORE_MAPS];
+    for (int m = 0; m == 0 || m < f->f->maps; m++) keys[m] = before_cache(c, k[m]);
+    return fused_attend(c, q, keys, before_cache(c, v), f->scale, f);
 }
 
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     if (!q.id || !k.id || !v.id) return (ab_t){0};
-    if (fusable(c, q, k, v)) return fused_attend(c, q, before_cache(c, k), before_cache(c, v), scale, NULL);
+    ab_t key = before_cache(c, k);
+    if (fusable(c, q, k, v)) return fused_attend(c, &q, &key, before_cache(c, v), scale, NULL);
     return attn_weighted_sum(c, t_dropout(c, attn_softmax(c, attn_scores(c, q, k, scale)), c->attn->info.dropout), v);
 }

@@ -4,27 +4,12 @@
  * without, or an entmax. From there the tape is followed backwards: if t is f(q k') with f elementwise over
  * [B,H,Tq,Tk], followed by the mask, all of it becomes one ATTEND_PROGRAM (graph/score.h). Weights may also be
  * elementwise of the masked scores themselves, if these operations make 0 of what is masked (sigmoid, ReLU), or a sum
- * or difference of weights, each times a number per query, head or sentence: then each is an operation of its own. The
- * planner drops the traced nodes, except those that the plugin reads elsewhere. Any other attention runs as composed.
+ * or difference of weights, each times a number per query, head or sentence (attention_maps.c). The planner drops the
+ * traced nodes, except those that the plugin reads elsewhere. Any other attention runs as composed.
  */
-#include "tensor/graph/score.h"
-#include "network/plugin/attention_context.h"
+#include "network/plugin/attention_scores.h"
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    ab_ctx *c;
-    score_draft draft;
-    int32_t product, scored; /* q k'; the same times `scale`, where that comes next */
-    double scale;
-    ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
-    bool gathered[SCORE_LEAVES];
-    int n, window, keys, sink; /* which leaf, or -1 */
-    double keys_scale;
-    signed char *below;                 /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
-    int32_t *twin;                      /* [nodes] the draft's value of a node */
-    bool plain, masked, causal, failed; /* plain: no softmax or the like */
-} walk;
 
 /* What must come of masked keys where a value is read: nothing is known, -inf, 0. */
 typedef enum { WANTS_NONE, WANTS_HIDDEN, WANTS_ZERO } wanted;
@@ -35,7 +20,7 @@ static bool has_dims(const node *v, int64_t a, int64_t b, int64_t d, int64_t e)
 }
 /* Keys of the scores: in a step, all that are cached. */
 static int64_t keys_of(const ab_ctx *c) { return attn_steps(c) ? c->attn->seen : c->attn->k_time; }
-static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
+static bool of_scores(const score_walk *w, int32_t x) /* has it their shape? */
 {
     const attn_context *t = w->c->attn;
     return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
@@ -48,7 +33,7 @@ static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !
 /* May queries and keys be of another width than d_k, values of another than d_v? */
 static bool any_width(const ab_ctx *c) { return c->backend->takes_weights; }
 
-static const windowed *window_at(const walk *w, int32_t x)
+static const windowed *window_at(const score_walk *w, int32_t x)
 {
     if (!takes_tables(w->c)) return NULL;
     const windowed *y = w->c->attn->windows;
@@ -57,7 +42,7 @@ static const windowed *window_at(const walk *w, int32_t x)
 }
 
 /* The product q k' below x, and whether it is scaled at once. */
-static int32_t find_product(walk *w, int32_t x, int depth)
+static int32_t find_product(score_walk *w, int32_t x, int depth)
 {
     const node *v = &w->c->v[x];
     const attn_context *t = w->c->attn;
@@ -82,7 +67,7 @@ static int32_t find_product(walk *w, int32_t x, int depth)
     return 0;
 }
 
-static bool depends(walk *w, int32_t x)
+static bool depends(score_walk *w, int32_t x)
 {
     const node *v = &w->c->v[x];
     if (x == w->scored) return true;
@@ -94,7 +79,7 @@ static bool depends(walk *w, int32_t x)
     return yes;
 }
 
-static ab_t give_up(walk *w)
+static ab_t give_up(score_walk *w)
 {
     w->failed = true;
     return (ab_t){0};
@@ -102,7 +87,7 @@ static ab_t give_up(walk *w)
 
 /* ---- leaves ---- */
 
-static bool same_ids(const ab_ctx *c, int32_t a, int32_t b)
+bool attn_same_ids(const ab_ctx *c, int32_t a, int32_t b)
 {
     const node *u = &c->v[a], *v = &c->v[b];
     return a == b || (u->op == OP_CLIPPED_RELATIVE_POSITION && v->op == u->op &&
@@ -112,7 +97,7 @@ static bool same_ids(const ab_ctx *c, int32_t a, int32_t b)
 }
 
 /* The table E where x = by q E' with the queries of the product; id 0: x is made otherwise. */
-static ab_t key_table(const walk *w, int32_t x, double *by)
+static ab_t key_table(const score_walk *w, int32_t x, double *by)
 {
     const ab_ctx *c = w->c;
     for (*by = 1; c->v[x].op == OP_MUL_SCALAR; x = c->v[x].i.MUL_SCALAR.a) *by *= c->v[x].a.MUL_SCALAR.by;
@@ -124,7 +109,7 @@ static ab_t key_table(const walk *w, int32_t x, double *by)
     return (ab_t){e->dim[0] * e->dim[1] == 1 && e->type == v->type ? v->i.MATMUL.b : 0};
 }
 
-static ab_t leaf(walk *w, int32_t x)
+static ab_t leaf(score_walk *w, int32_t x)
 {
     const attn_context *t = w->c->attn;
     int32_t of = x;
@@ -133,7 +118,7 @@ static ab_t leaf(walk *w, int32_t x)
                     w->c->v[v->i.GATHER.x].dim[2] == t->q_time;
     /* ids of each sentence or head */
     if (gathered && w->c->v[v->i.GATHER.ids].dim[0] * w->c->v[v->i.GATHER.ids].dim[1] != 1) gathered = false;
-    if (gathered && w->ids.id && !same_ids(w->c, w->ids.id, v->i.GATHER.ids)) gathered = false;
+    if (gathered && w->ids.id && !attn_same_ids(w->c, w->ids.id, v->i.GATHER.ids)) gathered = false;
     if (gathered && !w->ids.id) w->ids = (ab_t){v->i.GATHER.ids};
     if (gathered) of = v->i.GATHER.x;
     if (v->op == OP_BROADCAST_TO) of = v->i.BROADCAST_TO.x;
@@ -158,7 +143,7 @@ static ab_t leaf(walk *w, int32_t x)
 /* ---- the program, from the softmax down ---- */
 
 /* Is this the mask of the place that the plugin is called for? */
-static bool right_mask(const walk *w, const node *v)
+static bool right_mask(const score_walk *w, const node *v)
 {
     const attn_context *t = w->c->attn;
     /* a step sees all of its past, which is no later than itself */
@@ -168,7 +153,7 @@ static bool right_mask(const walk *w, const node *v)
 }
 
 /* Between such an operation and the softmax, what is masked stays so. */
-static bool keeps_masked(walk *w, const node *v, int k)
+static bool keeps_masked(score_walk *w, const node *v, int k)
 {
     if (!depends(w, v->in[k])) return false;
     if (v->op == OP_ADD) return !depends(w, v->in[1 - k]);
@@ -177,7 +162,7 @@ static bool keeps_masked(walk *w, const node *v, int k)
 }
 
 /* What input k must make of masked keys, so that the operation makes 0 of them. */
-static wanted zero_wants(walk *w, const node *v, int k)
+static wanted zero_wants(score_walk *w, const node *v, int k)
 {
     bool other = v->n_in > 1 && v->in[1 - k] != v->in[k] && depends(w, v->in[1 - k]);
     if (!depends(w, v->in[k]) || other) return WANTS_NONE;
@@ -195,7 +180,7 @@ static wanted zero_wants(walk *w, const node *v, int k)
     default: return WANTS_NONE;
     }
 }
-static wanted wants_below(walk *w, const node *v, int k, wanted above)
+static wanted wants_below(score_walk *w, const node *v, int k, wanted above)
 {
     return above == WANTS_ZERO                              ? zero_wants(w, v, k)
            : above == WANTS_HIDDEN && keeps_masked(w, v, k) ? WANTS_HIDDEN
@@ -203,7 +188,7 @@ static wanted wants_below(walk *w, const node *v, int k, wanted above)
 }
 
 /* What is looked at of keys outside has no weight whatever is added to it. */
-static ab_t take_window(walk *w, const windowed *x)
+static ab_t take_window(score_walk *w, const windowed *x)
 {
     if (w->window >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->bounds)->needs) return give_up(w);
     w->window = w->n;
@@ -213,7 +198,7 @@ static ab_t take_window(walk *w, const windowed *x)
 }
 
 /* The draft's value of x, from which so much is wanted. */
-static ab_t emit(walk *w, int32_t x, wanted above)
+static ab_t emit(score_walk *w, int32_t x, wanted above)
 {
     node v = w->c->v[x];
     if (w->failed) return (ab_t){0};
@@ -253,7 +238,7 @@ static ab_t emit(walk *w, int32_t x, wanted above)
 }
 
 /* How weights were made of scores. */
-static traced_weights weights_at(const ab_ctx *c, int32_t p)
+traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
 {
     const traced_weights *x = c->attn->weights_traced;
     if (c->v[p].op == OP_SOFTMAX) return (traced_weights){p, c->v[p].i.SOFTMAX.x, WEIGHTS_SOFTMAX, {0}, NULL};
@@ -262,7 +247,7 @@ static traced_weights weights_at(const ab_ctx *c, int32_t p)
 }
 
 /* A number for each query, or for several of them. */
-static void take_sink(walk *w, ab_t sink)
+static void take_sink(score_walk *w, ab_t sink)
 {
     const attn_context *t = w->c->attn;
     const int64_t most[4] = {t->batch, t->info.heads, t->q_time, 1};
@@ -279,7 +264,7 @@ static void take_sink(walk *w, ab_t sink)
 }
 
 /* The program between the weights and the product; NULL: none. */
-static score_program *program_of(walk *w, const traced_weights *of)
+static score_program *program_of(score_walk *w, const traced_weights *of)
 {
     int32_t t = of->scores;
     w->scale = 1;
@@ -306,83 +291,28 @@ static score_program *program_of(walk *w, const traced_weights *of)
     return f;
 }
 
-static bool is_cached(const ab_ctx *c, ab_t x) { return c->v[x.id].op == OP_KV_CACHE_APPEND; }
-
-typedef struct {
-    double p;
-    int64_t place;
-} dropped; /* dropout of weights */
-
-/* The weighted sum of v as one operation; id 0: p cannot be fused. */
-static ab_t fused_alone(ab_ctx *c, int32_t p, ab_t v, const dropped *d)
+const score_program *attn_program_of(score_walk *w, int32_t p)
 {
-    const traced_weights of = weights_at(c, p);
-    walk w = {.c = c};
-    if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !c->backend->takes_weights) return (ab_t){0};
-    const score_program *f = of_scores(&w, p) ? program_of(&w, &of) : NULL;
-    if (!f) return (ab_t){0};
-    const node *product = &c->v[w.product];
-    ab_t q = {product->i.MATMUL.a}, k = {product->i.MATMUL.b};
-    /* made of what was cached: that is not kept */
-    if (attn_steps(c) && !(is_cached(c, k) && is_cached(c, v))) return (ab_t){0};
-    attn_program program = {
-        .f = f, .ids = w.ids, .scale = w.scale, .dropout = d->p, .place = d->place, .causal = w.causal};
-    memcpy(program.leaf, w.leaf, sizeof program.leaf);
-    c->attn->summed = (ab_t){0};
-    return attn_attend_program(c, q, k, v, &program);
-}
-
-static ab_t fused(ab_ctx *c, int32_t p, ab_t v, const dropped *d, int depth);
-
-/* Sums and differences of weights, and weights times numbers that are the same for all keys: of v's sums likewise.
- * Under dropout, terms of one sum keep the same keys. */
-static ab_t fused_terms(ab_ctx *c, int32_t p, ab_t v, const dropped *d, int depth)
-{
-    enum { DEEPEST = 4 };
-    const node x = c->v[p];
-    if (depth == DEEPEST || attn_steps(c)) return (ab_t){0};
-    if (x.op == OP_ADD || x.op == OP_SUB) {
-        ab_t a = fused(c, x.in[0], v, d, depth + 1), b = a.id ? fused(c, x.in[1], v, d, depth + 1) : a;
-        c->attn->summed = (ab_t){0};
-        return b.id ? t_binary(c, x.op, a, b) : b;
-    }
-    if (x.op == OP_MUL_SCALAR) {
-        ab_t y = fused(c, x.i.MUL_SCALAR.a, v, d, depth + 1);
-        c->attn->summed = (ab_t){0};
-        return y.id ? t_mul_scalar(c, y, x.a.MUL_SCALAR.by) : y;
-    }
-    for (int k = 0; k < 2 && x.op == OP_MUL; k++) {
-        int32_t number = c->v[x.in[k]].op == OP_BROADCAST_TO ? c->v[x.in[k]].i.BROADCAST_TO.x : x.in[k];
-        if (c->v[number].dim[3] != 1) continue;
-        ab_t y = fused(c, x.in[1 - k], v, d, depth + 1);
-        c->attn->summed = (ab_t){0};
-        return y.id ? t_binary(c, OP_MUL, y, (ab_t){number}) : y;
-    }
-    return (ab_t){0};
-}
-
-static ab_t fused(ab_ctx *c, int32_t p, ab_t v, const dropped *d, int depth)
-{
-    ab_t y = {0};
-    if (weights_at(c, p).kind == WEIGHTS_PLAIN) y = fused_terms(c, p, v, d, depth);
-    return y.id ? y : fused_alone(c, p, v, d);
+    const traced_weights of = attn_weights_at(w->c, p);
+    if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !w->c->backend->takes_weights) return NULL;
+    return of_scores(w, p) ? program_of(w, &of) : NULL;
 }
 
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
 {
     attn_context *t = c->attn;
-    dropped d = {0};
+    dropped_weights d = {0};
     if (!p.id || !v.id || t->generic ||
         !c->backend->kernels[attn_steps(c) ? OP_ATTEND_PROGRAM_STEP : OP_ATTEND_PROGRAM])
         return (ab_t){0};
     int32_t x = p.id;
     if (c->v[x].op == OP_DROPOUT) {
-        d = (dropped){c->v[x].a.DROPOUT.p, c->v[x].a.DROPOUT.place};
+        d = (dropped_weights){c->v[x].a.DROPOUT.p, c->v[x].a.DROPOUT.place};
         x = c->v[x].i.DROPOUT.x;
     }
     if (!has_dims(&c->v[v.id], t->batch, t->info.heads, keys_of(c), any_width(c) ? c->v[v.id].dim[3] : t->info.d_v))
         return (ab_t){0};
-    return fused(c, x, v, &d, 0);
+    return attn_sum_of_maps(c, x, v, &d);
 }
 
 ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
@@ -390,7 +320,7 @@ ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
     const attn_context *t = c->attn;
     if (t && p.id && ids.id && p.id == t->weights.id && t->summed.id) {
         ab_t mine = {c->v[t->summed.id].i.ATTEND_PROGRAM.ids};
-        if (mine.id && same_ids(c, mine.id, ids.id)) return t_attend_counts(c, t->summed, t->batch, t->q_time, n);
+        if (mine.id && attn_same_ids(c, mine.id, ids.id)) return t_attend_counts(c, t->summed, t->batch, t->q_time, n);
     }
     return t_scatter_add(c, p, ids, n);
 }

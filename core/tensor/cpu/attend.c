@@ -111,6 +111,7 @@ static attend_args args_of(const call *k)
     const attr *t = &k->a;
     return (attend_args){.n_sentences = k->i.ATTEND.q_offsets.dim[3] - 1,
                          .heads = t->ATTEND.heads,
+                         .maps = t->ATTEND.maps > 1 ? t->ATTEND.maps : 1,
                          .d_k = t->ATTEND.d_k,
                          .d_v = t->ATTEND.d_v,
                          .q_off = k->i.ATTEND.q_offsets.data,
@@ -148,12 +149,18 @@ static int forward(const call *k, attend_args a, err *e)
                                                     : attend_bf16;
     for_each_item(&a, work);
     zero_rows(k->o.ATTEND.y.data, a.q_off[a.n_sentences], rows_of(&k->o.ATTEND.y), width_of(&k->o.ATTEND.y), type);
-    zero_rows(a.lse, a.q_off[a.n_sentences], rows_of(&k->o.ATTEND.y), a.heads, k->o.ATTEND.lse.type);
+    zero_rows(a.lse, a.q_off[a.n_sentences], rows_of(&k->o.ATTEND.y), a.maps * a.heads, k->o.ATTEND.lse.type);
     return 0;
 }
 
-/* lse and dy: which inputs they are. */
-static int backward(const call *k, attend_args a, const view *lse, const view *dy, err *e)
+/* The rows of a gradient: all are zeroed of which columns are left out, else those without a token. */
+static void zero_gradient(const view *d, int64_t columns, int64_t used)
+{
+    zero_rows(d->data, columns == width_of(d) ? used : 0, rows_of(d), width_of(d), d->type);
+}
+
+/* lse and dy: which inputs they are. dv: the gradient of values of a tensor of their own, or data NULL. */
+static int backward(const call *k, attend_args a, const view *lse, const view *dy, const view *dv, err *e)
 {
     dtype type = k->i.ATTEND_BACK.q.type;
     if (check_offsets(k, &a, e)) return -1;
@@ -162,13 +169,13 @@ static int backward(const call *k, attend_args a, const view *lse, const view *d
     a.dy = columns_of(dy, 0);
     a.dq = columns_of(q, k->a.ATTEND.q_column);
     a.dk = columns_of(kv, k->a.ATTEND.k_column);
-    a.dv = columns_of(kv, k->a.ATTEND.v_column);
-    int64_t q_columns = a.heads * a.d_k, kv_columns = a.heads * (a.d_k + a.d_v);
-    if (kv == q) q_columns += kv_columns;
-    bool q_whole = q_columns == width_of(q), kv_whole = kv == q || kv_columns == width_of(kv);
+    a.dv = columns_of(dv->data ? dv : kv, k->a.ATTEND.v_column);
+    int64_t q_columns = a.maps * a.heads * a.d_k, v_columns = a.heads * a.d_v,
+            kv_columns = q_columns + (dv->data ? 0 : v_columns);
     int64_t used_q = a.q_off[a.n_sentences], used_k = a.k_off[a.n_sentences];
-    zero_rows(q->data, q_whole ? used_q : 0, rows_of(q), width_of(q), type);
-    if (kv != q) zero_rows(kv->data, kv_whole ? used_k : 0, rows_of(kv), width_of(kv), type);
+    zero_gradient(q, q_columns + (kv == q ? kv_columns : 0), used_q);
+    if (kv != q) zero_gradient(kv, kv_columns, used_k);
+    if (dv->data) zero_gradient(dv, v_columns, used_k);
     attend_work work = type == F64                  ? attend_back_f64
                        : type == F32                ? attend_back_f32
                        : tiles_usable() && !a.score ? attend_tiles_back
@@ -183,7 +190,8 @@ static int backward(const call *k, attend_args a, const view *lse, const view *d
 int cpu_ATTEND(const call *k, err *e) { return forward(k, args_of(k), e); }
 int cpu_ATTEND_BACK(const call *k, err *e)
 {
-    return backward(k, args_of(k), &k->i.ATTEND_BACK.lse, &k->i.ATTEND_BACK.dy, e);
+    static const view none;
+    return backward(k, args_of(k), &k->i.ATTEND_BACK.lse, &k->i.ATTEND_BACK.dy, &none, e);
 }
 
 /* ---- with a score program ---- */
@@ -305,7 +313,8 @@ int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
     if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
     open_tables(k->i.ATTEND_PROGRAM_BACK.q.type, &s);
     open_sums(k, &a, &s);
-    int bad = backward(k, a, &k->i.ATTEND_PROGRAM_BACK.lse, &k->i.ATTEND_PROGRAM_BACK.dy, e);
+    int bad =
+        backward(k, a, &k->i.ATTEND_PROGRAM_BACK.lse, &k->i.ATTEND_PROGRAM_BACK.dy, &k->o.ATTEND_PROGRAM_BACK.dv, e);
     close_score(&s);
     for (int i = 0; i < s.program->n_leaves; i++) {
         const view *d = &k->o.ATTEND_PROGRAM_BACK.d_leaf[i];

@@ -40,11 +40,11 @@ typedef struct { /* additional arguments of a score program (graph/score.h) */
     key_range *window; /* [sentences][times[0]]: the keys visible to each query; NULL: all, or all before it */
 } score_args;
 typedef struct {
-    int64_t n_sentences, heads, d_k, d_v;
-    const int32_t *q_off, *k_off; /* [n_sentences + 1] first rows */
+    int64_t n_sentences, heads, maps, d_k, d_v; /* maps: of each head (graph/score.h) */
+    const int32_t *q_off, *k_off;               /* [n_sentences + 1] first rows */
     columns q, k, v, y;
     columns dq, dk, dv, dy; /* backward */
-    void *lse;              /* [rows, heads] */
+    void *lse;              /* [rows, maps, heads] */
     bool causal;
     double scale;
     dropout drop;
@@ -97,6 +97,14 @@ static inline int64_t whole_line(int64_t n) { return (n + 15) / 16 * 16; }
 static inline int64_t table_numbers(const attend_args *a)
 {
     return a->score ? 2 * QUERIES * (a->score->table[TABLE_KEYS].ids + a->score->table[TABLE_VALUES].ids) : 0;
+}
+
+/* Is more done to the scores than that they are scaled before the softmax? With a window they are scaled as a program
+ * would: hiding the keys outside gives the same bits. */
+static inline bool runs_program(const attend_args *a)
+{
+    const score_program *f = a->score ? a->score->program : NULL;
+    return f && (f->n_steps || f->keys >= 0 || f->window >= 0 || f->weights != WEIGHTS_SOFTMAX);
 }
 
 enum { CHUNK = 2048 };                                      /* numbers of a program's value processed at a time */

@@ -15,10 +15,14 @@ static void *cpu_alloc(size_t bytes)
     return p;
 }
 
+/* Tiles have no programs, but are faster than one. */
+static bool takes_maps(dtype rows) { return rows != BF16 || cpu_isa() != ISA_AMX; }
+
 const backend cpu_backend = {.name = "cpu",
                              .kernels = {OPS(CPU_ENTRY)},
                              .takes_tables = true,
                              .takes_weights = true,
+                             .takes_maps = takes_maps,
                              .alloc = cpu_alloc,
                              .release = free,
                              .run_tiled = cpu_run_tiled,

@@ -74,12 +74,13 @@ typedef struct {
     dtype type;          /* of the vectors */
 } tiling;
 struct backend {
-    const char *name;             /* "cpu" */
-    kernel kernels[OP_COUNT];     /* NULL: not implemented (refused by tape_plan) */
-    bool takes_tables;            /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
-    bool joins_gradients;         /* LINEAR_DW takes a batch: tapes plan for it (together.h) */
-    bool takes_weights;           /* ATTEND_PROGRAM has each weights_kind, sinks, any width */
-    void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
+    const char *name;         /* "cpu" */
+    kernel kernels[OP_COUNT]; /* NULL: not implemented (refused by tape_plan) */
+    bool takes_tables;        /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
+    bool joins_gradients;     /* LINEAR_DW takes a batch: tapes plan for it (together.h) */
+    bool takes_weights;       /* ATTEND_PROGRAM has each weights_kind, sinks, any width, values of their own tensor */
+    bool (*takes_maps)(dtype rows); /* ATTEND_PROGRAM sums maps, and that is faster than each alone; NULL: no */
+    void *(*alloc)(size_t bytes);   /* 64-byte aligned, not zeroed */
     void (*release)(void *p);
     /* Access to a device's own memory; all NULL if memory is the host's (then backend_write and the like copy).
      * copy_in: `from` can be reused at return. copy_out waits for all earlier work. */

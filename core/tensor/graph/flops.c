@@ -37,6 +37,7 @@ static double long_conv_flops(const op_inputs *i, double numbers)
 static double op_flops(op o, const attr *a, const op_inputs *i, const view *out, double pairs)
 {
     double y = elements(out), scores = pairs * (double)a->ATTEND.heads;
+    int64_t maps = op_attends(o) && a->ATTEND.maps > 1 ? a->ATTEND.maps : 1;
     switch (o) {
     case OP_MATMUL: return 2 * y * (double)i->MATMUL.a.dim[a->MATMUL.transpose_a ? 2 : 3];
     case OP_LINEAR:
@@ -44,9 +45,9 @@ static double op_flops(op o, const attr *a, const op_inputs *i, const view *out,
     case OP_LINEAR_DX: return 2 * y * (double)(i->LINEAR_DX.dy.dim[3] - a->LINEAR.padding);
     case OP_LINEAR_DW: return 2 * y * (double)i->LINEAR_DW.x.dim[2];
     case OP_ATTEND:
-    case OP_ATTEND_PROGRAM: return 2 * scores * (double)(a->ATTEND.d_k + a->ATTEND.d_v);
+    case OP_ATTEND_PROGRAM: return 2 * scores * (double)(maps * a->ATTEND.d_k + a->ATTEND.d_v);
     case OP_ATTEND_BACK:
-    case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(a->ATTEND.d_k + a->ATTEND.d_v);
+    case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(maps * a->ATTEND.d_k + a->ATTEND.d_v);
     case OP_GRU: return gru_flops(i);
     case OP_GRU_BACK: return 2 * gru_flops(i);
     case OP_DELTA_SCAN: return delta_flops(a, i);

@@ -137,19 +137,21 @@ enum { WORKS_IN_PLACE = 1 };
     X(DROPOUT_ADD, IN(x, s), OUT(y), ON_BOTH, WORKS_IN_PLACE, ATTR_OF(DROPOUT), "x + dropout(s)")                      \
     X(ATTEND, IN(q, k, v, q_offsets, k_offsets), OUT(y, lse), ON_BOTH, 0,                                              \
       ATTR(double p, scale; int64_t place, q_column, k_column, v_column, heads, d_k, d_v, causal, most_keys,           \
-      most_queries;), "fused attention on packed rows: q [R,nq], k [S,nk], v [S,nv] from their columns, offsets "      \
-      "[B+1] of each side -> y [R, H d_v], lse [R,H] (log-sum-exp, F32/F64); causal: query t of a sentence sees "      \
-      "keys 0 .. t; most_keys, most_queries: upper bounds of a sentence")                                              \
+      most_queries, maps;), "fused attention on packed rows: q [R,nq], k [S,nk], v [S,nv] from their columns, "        \
+      "offsets [B+1] of each side -> y [R, H d_v], lse [R,H] (log-sum-exp, F32/F64); causal: query t of a sentence "   \
+      "sees keys 0 .. t; most_keys, most_queries: upper bounds of a sentence")                                         \
     X(ATTEND_BACK, IN(q, k, v, q_offsets, k_offsets, y, lse, dy), OUT(dq, dkv), ON_BOTH, 0, ATTR_OF(ATTEND),           \
       "-> dq, rows of q's tensor [R,nq], and dkv, rows of k's and v's [S,nk] (data NULL when q, k and v are "          \
       "columns of one tensor: then dq has them all). All columns are written; rows without a token are 0")             \
     X(ATTEND_PROGRAM, IN(q, k, v, q_offsets, k_offsets, ids, leaf[4]), OUT(y, lse, z), ON_BOTH, 0, ATTR_OF(ATTEND),    \
       "ATTEND with a score program (score.h): ids [1,1,Tq,Tk] or none, leaves; most_keys, most_queries: Tk, Tq "       \
       "-> y, lse, z [B,H,Tq,n] = a query's weights after dropout, summed by ids (data NULL: skip), 0 for "             \
-      "queries without a token")                                                                                       \
-    X(ATTEND_PROGRAM_BACK, IN(q, k, v, q_offsets, k_offsets, ids, leaf[4], lse, dy, dz, y, z), OUT(dq, dkv, d_leaf[4]),\
-      ON_BOTH, 0, ATTR_OF(ATTEND),                                                                                     \
-      "the same inputs, dz or none, z or none -> as ATTEND_BACK, then a gradient per leaf (data NULL: skip)")          \
+      "queries without a token. maps > 1: the weights are a sum of so many maps (score.h), each of which has H "       \
+      "d_k columns of q and of k, behind those of the map before it -> lse [R, maps H]; z is not made")                \
+    X(ATTEND_PROGRAM_BACK, IN(q, k, v, q_offsets, k_offsets, ids, leaf[4], lse, dy, dz, y, z),                         \
+      OUT(dq, dkv, dv, d_leaf[4]), ON_BOTH, 0, ATTR_OF(ATTEND),                                                        \
+      "the same inputs, dz or none, z or none -> as ATTEND_BACK, dv where values are columns of another tensor than "  \
+      "keys (then dkv is of keys alone; else data NULL), and a gradient per leaf (data NULL: skip)")                   \
     X(ATTEND_STEP, IN(qkv, cache, ancestors, time), OUT(y), ON_BOTH, 0, ATTR_OF(ATTEND),                               \
       "one decoding step of causal attention: qkv rows [R, H (2 d_k + d_v)] (columns q, k, v), cache [1,R,cap,H "      \
       "(d_k + d_v)] of the compute type, ancestors [1,1,R,cap], time [1,1,1,1]: writes k and v of row r to "           \
@@ -287,9 +289,9 @@ static inline bool op_attends(op o)
 {
     return o == OP_ATTEND || o == OP_ATTEND_BACK || o == OP_ATTEND_PROGRAM || o == OP_ATTEND_PROGRAM_BACK;
 }
-enum { ATTEND_KEYS = 1 << 20 };              /* most keys per sentence in dropout's numbering; a multiple of 8 */
-enum { SCORE_LEAVES = 4, SCORE_STEPS = 48 }; /* most of a score program (score.h) */
-#define HIDDEN (-1e8)                        /* a program hides keys by this value or less */
+enum { ATTEND_KEYS = 1 << 20 }; /* most keys per sentence in dropout's numbering; a multiple of 8 */
+enum { SCORE_LEAVES = 4, SCORE_STEPS = 48, SCORE_MAPS = 4 }; /* most of a score program (score.h) */
+#define HIDDEN (-1e8)                                        /* a program hides keys by this value or less */
 #ifdef __cplusplus
 }
 #endif

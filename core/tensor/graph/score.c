@@ -149,7 +149,10 @@ ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off,
     GIVEN2(q, k);
     GIVEN2(v, q_off);
     GIVEN1(k_off);
-    if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
+    if (k.id != v.id && (q.id == v.id || !c->backend->takes_weights))
+        return tape_fail(c, "attend: keys and values must be columns of one tensor");
+    if (f->maps > 1 && !c->backend->takes_maps)
+        return tape_fail(c, "attention: %s sums no maps of weights", c->backend->name);
     if (s->dropout > 0 && s->longest_key > ATTEND_KEYS)
         return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
                          ATTEND_KEYS);
@@ -165,12 +168,13 @@ ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off,
                          .d_v = s->d_v,
                          .causal = s->causal,
                          .most_keys = s->longest_key,
-                         .most_queries = s->longest_query}};
+                         .most_queries = s->longest_query,
+                         .maps = f->maps ? f->maps : 1}};
     ab_t in[INPUT(ATTEND_PROGRAM, leaf) + SCORE_LEAVES] = {q, k, v, q_off, k_off, ids};
     for (int i = 0; i < f->n_leaves; i++) in[INPUT(ATTEND_PROGRAM, leaf) + i] = leaf[i];
     ab_t y = tape_push(c, OP_ATTEND_PROGRAM, c->compute, d, LENGTH(in), in, &a);
     tape_at(c, y)->call_attr = f;
-    shape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse), sum_type(c), (int64_t[4]){1, 1, rows, s->heads});
+    shape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse), sum_type(c), (int64_t[4]){1, 1, rows, s->heads * a.ATTEND.maps});
     shape_part(c, y, OUTPUT(ATTEND_PROGRAM, z), sum_type(c), nothing);
     return y;
 }
@@ -190,7 +194,8 @@ ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t
                          .d_v = s->d_v,
                          .causal = s->causal,
                          .most_keys = s->longest_key,
-                         .most_queries = 1}};
+                         .most_queries = 1,
+                         .maps = 1}};
     ab_t in[INPUT(ATTEND_PROGRAM_STEP, leaf) + SCORE_LEAVES] = {qkv, cache, ancestors, time,
                                                                 [INPUT(ATTEND_PROGRAM_STEP, ids)] = ids};
     for (int i = 0; i < f->n_leaves; i++) in[INPUT(ATTEND_PROGRAM, leaf) + i] = leaf[i];
@@ -239,6 +244,7 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
     const score_program *f = v.call_attr;
     ab_t q = {v.i.ATTEND_PROGRAM.q}, k = {v.i.ATTEND_PROGRAM.k}, counts = tape_part(c, y, OUTPUT(ATTEND_PROGRAM, z)),
          in[INPUTS(ATTEND_PROGRAM_BACK)] = {{0}};
+    ab_t values = {v.i.ATTEND_PROGRAM.v};
     int64_t dq[4], d[4];
     memcpy(dq, tape_at(c, q)->dim, sizeof dq);
     for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};
@@ -253,15 +259,18 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
     tape_at(c, g)->call_attr = f;
     memcpy(d, tape_at(c, k)->dim, sizeof d);
     shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv), v.type, q.id == k.id ? nothing : d);
+    memcpy(d, tape_at(c, values)->dim, sizeof d);
+    shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dv), v.type, values.id == k.id ? nothing : d);
     for (int i = 0; i < SCORE_LEAVES; i++) {
         ab_t leaf = {v.i.ATTEND_PROGRAM.leaf[i]};
-        bool wanted =
-            i < f->n_leaves && (f->d_leaf[i] >= 0 || i == f->values || i == f->sink) && grad_wanted(c, leaf.id);
+        bool reached = f->d_leaf[i] >= 0 || i == f->values || score_number(f, i),
+             wanted = i < f->n_leaves && reached && grad_wanted(c, leaf.id);
         memcpy(d, tape_at(c, leaf)->dim, sizeof d);
         shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i, sum_type(c), wanted ? d : nothing);
     }
     grad_give(c, q.id, g);
     if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv)));
+    if (values.id != k.id) grad_give(c, values.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dv)));
     for (int i = 0; i < f->n_leaves; i++) {
         ab_t dleaf = tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i);
         if (node_count(tape_at(c, dleaf))) grad_give(c, v.i.ATTEND_PROGRAM.leaf[i], dleaf);

@@ -6,6 +6,12 @@
  * weights: softmax, or what weights_kind says. A leaf that the program does not read may be a sink [.,.,Tq or 1,1]: a
  * logit in the softmax's sum whose key has no value, so the weights' sum is below 1.
  *
+ * Several maps of the same queries, each a softmax of its own q k' by the same program, can be summed before dropout:
+ *
+ *     t_m = f(scale q_m k_m', leaves)        p = dropout(sum over m of factor_m number_m softmax(t_m))
+ *
+ * number_m: a leaf [.,.,Tq or 1,1] that the program does not read, or 1.
+ *
  * f is elementwise over [B,H,Tq,Tk]. A leaf is a value of the tape that does not depend on the scores. Its axes are 1
  * or those of the scores (a slope per head [1,H,1,1], a bias by distance [1,H,Tq,Tk] or [1,1,Tq,Tk], a length [B,1,1,1]
  * ...). Or it is gathered: a row of numbers per query [.,.,Tq,n] from which ids [Tq,Tk] select one per key (relative
@@ -62,7 +68,17 @@ typedef struct score_program {
     int hiding;               /* value: the last term of t, independent of scores and learned values; -1: none */
     int d_score;              /* value: the gradient of VALUE_SCORE; -1: none */
     int d_leaf[SCORE_LEAVES]; /* values; -1: not needed */
+    int maps;                 /* 0: one, without a factor */
+    double factor[SCORE_MAPS];
+    int number[SCORE_MAPS]; /* leaf; -1: 1 */
 } score_program;
+/* Is leaf i a number of each query: a sink, a map's? */
+static inline bool score_number(const score_program *f, int i)
+{
+    bool yes = i == f->sink;
+    for (int m = 0; m < f->maps; m++) yes |= i == f->number[m];
+    return yes;
+}
 
 /* A tape whose values are single numbers, on which a program is recorded and differentiated. */
 typedef struct {

@@ -1,6 +1,7 @@
 /* The gradient of every operation against central differences in double precision, every element of every
  * input. */
 #include "samples.h"
+#include "tensor/graph/score.h"
 
 typedef op_sample op_case;
 
@@ -107,6 +108,59 @@ static void check_samples(void)
             printf("%s has no sample beside its builder (op_sample, tensor/graph/grad.h)\n", op_names[o]);
             CHECK(seen[o]);
         }
+}
+
+/* ---- sums of attention's maps, as one operation and as one for each map ---- */
+
+enum { MAPS = 3, MAP_HEADS = 2, MAP_D = 3, MAP_V = 5, MAP_KEYS = 4 };
+static const double map_factor[MAPS] = {1, -0.5, 2};
+static bool maps_as_one, maps_causal, maps_biased;
+
+/* in: q and k of all maps, v, map 1's number of each query and head, a number added to the scores of each key. */
+static ab_t sum_of_maps(ab_ctx *c, const ab_t *in)
+{
+    const int64_t width = MAP_HEADS * MAP_D;
+    ab_t rows = t_cast(c, in[0], c->compute), v = t_cast(c, in[1], c->compute), offsets = SAMPLE_IDS(0, 4, 6),
+         leaf[SCORE_LEAVES] = {in[3], in[2]}, sum = {0};
+    score_draft d;
+    score_draft_open(&d, c);
+    ab_t bias = score_draft_leaf(&d, true);
+    score_program *f = score_draft_close(&d, c, maps_biased ? t_binary(d.tape, OP_ADD, d.score, bias) : d.score);
+    attend_spec s = {{0, MAPS * width, 0}, MAP_HEADS, MAP_D, MAP_V, 0.7, 0.3, maps_causal, MAP_KEYS, MAP_KEYS};
+    if (maps_as_one) {
+        f->maps = MAPS, f->n_leaves = 2;
+        for (int m = 0; m < MAPS; m++) f->factor[m] = map_factor[m], f->number[m] = m == 1 ? 1 : -1;
+        return t_attend_program(c, rows, rows, v, offsets, offsets, &s, 5, f, (ab_t){0}, leaf);
+    }
+    for (int m = 0; m < MAPS; m++, s.col[0] += width, s.col[1] += width) {
+        ab_t y = t_attend_program(c, rows, rows, v, offsets, offsets, &s, 5, f, (ab_t){0}, leaf);
+        y = t_mul_scalar(c, t_heads(c, y, offsets, 0, MAP_HEADS, MAP_V, MAP_KEYS), map_factor[m]);
+        if (m == 1) y = t_binary(c, OP_MUL, y, in[2]);
+        sum = m ? t_binary(c, OP_ADD, sum, y) : y;
+    }
+    return t_merge(c, sum, offsets, 7, 0, MAP_HEADS * MAP_V);
+}
+
+static void check_sums_of_maps(void)
+{
+    op_case o = {"a sum of attention's maps", sum_of_maps,
+                 .dim = {{1, 1, 7, 2 * MAPS * MAP_HEADS * MAP_D},
+                         {1, 1, 7, MAP_HEADS * MAP_V},
+                         {2, MAP_HEADS, MAP_KEYS, 1},
+                         {1, MAP_HEADS, 1, MAP_KEYS}}};
+    for (int i = 0; i < 8; i++) {
+        o.training = i & 1, maps_causal = i & 2, maps_biased = i & 4;
+        maps_as_one = false;
+        sample_outcome apart = sample_run(&o, false, &cpu_backend, F64, NULL);
+        maps_as_one = true;
+        check_case(&o);
+        sample_outcome exact = sample_run(&o, false, &cpu_backend, F64, NULL),
+                       fine = sample_run(&o, false, &cpu_backend, F32, NULL),
+                       rough = sample_run(&o, false, &cpu_backend, BF16, NULL);
+        check_outcome("fp64", &o, &exact, &apart, 1e-12);
+        check_outcome("fp32", &o, &fine, &apart, 1e-5);
+        check_outcome("bf16", &o, &rough, &apart, 0.03);
+    }
 }
 
 /* ---- elementwise operations over all ways to broadcast ---- */
@@ -343,6 +397,7 @@ static const op_case rows_cases[] = {
 int main(void)
 {
     check_samples();
+    check_sums_of_maps();
     check_binary();
     check_where();
     check_maps();

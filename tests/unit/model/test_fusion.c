@@ -23,7 +23,7 @@ static const struct {
     {"sink", "fused with a score program"},
     {"sigmoid", "fused with a score program"},
     {"entmax", "fused with a score program"},
-    {"differential", "fused"},
+    {"differential", "fused with a score program"},
     {"additive", "composed"},
     {"talking_heads", "composed"},
 };
@@ -43,8 +43,9 @@ static int64_t count_of(model *m, op o)
 }
 
 /* Rotary turns queries and keys in the rows of their projection; Shaw's vectors by distance are multiplied in the
- * kernel of attention: nothing is brought into padded sentences and back. */
-static void check_tape(const char *position, op expected, int64_t times)
+ * kernel of attention; the maps of differential attention are summed in it, whatever the position does to their scores:
+ * nothing is brought into padded sentences and back. */
+static void check_tape(const char *attention, const char *position, op expected, int64_t times)
 {
     arena a = {0};
     settings set = {0};
@@ -53,6 +54,7 @@ static void check_tape(const char *position, op expected, int64_t times)
     for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     settings_put(&set, "layers", "1", &a);
     settings_put(&set, "position", position, &a);
+    CHECK_INT(model_choose_plugin(&set, attention, &a, &e), 0);
     CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK_INT(count_of(&m, expected), times);
@@ -72,7 +74,9 @@ int main(void)
         if (!how || !same(how, known[i].how)) printf("%s:\n", known[i].plugin);
         CHECK_TEXT(how ? how : e.text, known[i].how);
     }
-    check_tape("rotary", OP_ROTATE, 4); /* queries and keys of encoder and decoder */
-    check_tape("shaw", OP_ATTEND_PROGRAM, 2);
+    check_tape("scaled_dot", "rotary", OP_ROTATE, 4); /* queries and keys of encoder and decoder */
+    check_tape("scaled_dot", "shaw", OP_ATTEND_PROGRAM, 2);
+    const char *const positions[] = {"sinusoid", "rotary", "alibi", "kerple"};
+    for (size_t i = 0; i < LENGTH(positions); i++) check_tape("differential", positions[i], OP_ATTEND_PROGRAM, 3);
     return test_end();
 }

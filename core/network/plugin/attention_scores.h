@@ -1,0 +1,36 @@
+/* attention_scores.h - how an attention's weights were made of its scores, read off the tape (attention_scores.c), and
+ * sums of such weights (attention_maps.c).
+ */
+#ifndef ABLATE_ATTENTION_SCORES_H
+#define ABLATE_ATTENTION_SCORES_H
+#include "tensor/graph/score.h"
+#include "network/plugin/attention_context.h"
+
+typedef struct { /* the way from weights down to the product q k' */
+    ab_ctx *c;
+    score_draft draft;
+    int32_t product, scored; /* q k'; the same times `scale`, where that comes next */
+    double scale;
+    ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
+    bool gathered[SCORE_LEAVES];
+    int n, window, keys, sink; /* which leaf, or -1 */
+    double keys_scale;
+    signed char *below;                 /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
+    int32_t *twin;                      /* [nodes] the draft's value of a node */
+    bool plain, masked, causal, failed; /* plain: no softmax or the like */
+} score_walk;
+
+typedef struct {
+    double p;
+    int64_t place;
+} dropped_weights; /* dropout of weights */
+
+/* How weights p were made of scores. */
+traced_weights attn_weights_at(const ab_ctx *c, int32_t p);
+/* The program that makes weights p, with what else it needs in w (of which c is set); NULL: none does. */
+const score_program *attn_program_of(score_walk *w, int32_t p);
+bool attn_same_ids(const ab_ctx *c, int32_t a, int32_t b);
+/* The weighted sum of v by weights p or by a sum of several, as few operations as there can be; id 0: p cannot be
+ * fused. */
+ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d);
+#endif
