@@ -124,7 +124,7 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
     /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv], from ab_key_step, ab_value_step: decoding carries the sum */
     ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);
-    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
+    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear. From 2.6 on also rows [rows, H d_v], as of ab_merge */
     ab_t (*output)(ab_ctx *c, ab_t y);
     /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */
     /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */

@@ -32,11 +32,12 @@ static ab_t forward(ab_ctx *c, const void *unused, ab_t x, ab_t mem)
     ab_t lambda = ab_sub(c, dot(c, "lambda_q1", "lambda_k1", half), dot(c, "lambda_q2", "lambda_k2", half));
     lambda = ab_add_scalar(c, lambda, initial);
     ab_t p = ab_sub(c, weights(c, q, k, 0, H), ab_mul(c, lambda, weights(c, q, k, 1, H)));
-    ab_t y = ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v);
-    ab_t mean = ab_mul_scalar(c, ab_sum_axis(c, ab_map(c, y, AB_SQUARE), -1), 1 / (double)in->d_v);
-    y = ab_div(c, y, ab_map(c, ab_add_scalar(c, mean, 1e-5), AB_SQRT));
-    y = ab_mul(c, y, ab_weight_full(c, "norm", 1, in->d_v));
-    return ab_output(c, ab_mul_scalar(c, y, 1 - initial));
+    ab_t y = ab_merge(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));
+    int64_t rows = ab_dim(c, y, -2);
+    double d = (double)in->d_v; /* y / sqrt(sum / d + eps) is sqrt(d) y / sqrt(sum + d eps) */
+    y = ab_unit_length(c, ab_reshape(c, y, rows, H, in->d_v), d * 1e-5);
+    y = ab_mul(c, y, ab_mul_scalar(c, ab_weight_full(c, "norm", 1, in->d_v), (1 - initial) * sqrt(d)));
+    return ab_output(c, ab_reshape(c, y, rows, H * in->d_v));
 }
 
 static const ab_option params[] = {{0}};

@@ -143,6 +143,17 @@ ab_t attn_remember(ab_ctx *c, ab_t x)
     return cached(c, x, arena_printf(&c->memory, "cache.%lld", (long long)k->n_remembered++));
 }
 
+/* The heads of the queries as rows: where they came from, if they are rows' heads side by side. */
+static ab_t merged(ab_ctx *c, ab_t y)
+{
+    const attn_context *t = c->attn;
+    node v = *tape_at(c, y);
+    int64_t width = v.dim[1] * v.dim[3];
+    bool packed = v.op == OP_HEADS && v.a.HEADS.column == 0 && v.i.HEADS.offsets == t->q_off.id &&
+                  c->v[v.i.HEADS.rows].dim[3] == width;
+    return packed ? (ab_t){v.i.HEADS.rows} : t_merge(c, y, t->q_off, t->q_rows, 0, width);
+}
+
 ab_t attn_merge(ab_ctx *c, ab_t y)
 {
     const attn_context *k = c->attn;
@@ -152,7 +163,7 @@ ab_t attn_merge(ab_ctx *c, ab_t y)
     if (d[0] != k->batch || d[2] != k->q_time)
         return tape_fail(c, "ab_merge: %s, expected [%lld,n,%lld,d]", shape_text(d, shape), (long long)k->batch,
                          (long long)k->q_time);
-    return t_merge(c, y, k->q_off, k->q_rows, 0, d[1] * d[3]);
+    return merged(c, y);
 }
 
 ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
@@ -264,11 +275,9 @@ ab_t attn_output(ab_ctx *c, ab_t y)
     if (!y.id) return y;
     node v = *tape_at(c, y);
     char shape[64];
-    if (v.dim[0] != t->batch || v.dim[1] != t->info.heads || v.dim[2] != t->q_time)
-        return tape_fail(c, "ab_output: %s, expected [%lld,%lld,%lld,d_v]", shape_text(v.dim, shape),
-                         (long long)t->batch, (long long)t->info.heads, (long long)t->q_time);
-    bool packed = v.op == OP_HEADS && v.a.HEADS.column == 0 && v.i.HEADS.offsets == t->q_off.id &&
-                  c->v[v.i.HEADS.rows].dim[3] == v.dim[1] * v.dim[3];
-    ab_t rows = packed ? (ab_t){v.i.HEADS.rows} : t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[1] * v.dim[3]);
-    return host_linear(c, rows, "o", t->info.d_model, t->info.d_model);
+    bool rows = v.dim[0] == 1 && v.dim[1] == 1 && v.dim[2] == t->q_rows;
+    if (!rows && (v.dim[0] != t->batch || v.dim[1] != t->info.heads || v.dim[2] != t->q_time))
+        return tape_fail(c, "ab_output: %s, expected [%lld,%lld,%lld,d_v] or rows [%lld,n]", shape_text(v.dim, shape),
+                         (long long)t->batch, (long long)t->info.heads, (long long)t->q_time, (long long)t->q_rows);
+    return host_linear(c, rows ? y : merged(c, y), "o", t->info.d_model, t->info.d_model);
 }
