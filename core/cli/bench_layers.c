@@ -185,8 +185,14 @@ static void print_table(const layer *l, size_t n, const layers_options *o)
         printf("%-16s", l[i].label);
         for (size_t k = 0; k < l[i].n; k++) printf(" %8.3f", l[i].at[k].ms);
         for (size_t k = l[i].n; k < longest->n; k++) printf(" %8s", "-");
-        printf("   n^%.2f  n^%.2f  n^%.2f  n^%.2f", layer_exponent(&l[i], layer_ms), layer_exponent(&l[i], layer_flops),
-               layer_exponent(&l[i], layer_bytes), layer_exponent(&l[i], layer_chain));
+        const double of[] = {layer_exponent(&l[i], layer_ms), layer_exponent(&l[i], layer_flops),
+                             layer_exponent(&l[i], layer_bytes), layer_exponent(&l[i], layer_chain)};
+        for (size_t k = 0; k < LENGTH(of); k++) {
+            if (isnan(of[k]))
+                printf("%s%6s", k ? "  " : "   ", "-"); /* of one length */
+            else
+                printf("%sn^%.2f", k ? "  " : "   ", of[k]);
+        }
         double meet = recurrent && recurrent != &l[i] ? layer_crossover(&l[i], recurrent) : 0;
         if (meet > 0) printf("  %.0f", meet);
         putchar('\n');

@@ -58,7 +58,7 @@ static int print_variant(const variant *base, variant *v, const recorded *r, con
                          err *e)
 {
     double tokens = (double)(r->src_rows + r->tgt_rows) * 1e3, ratio = ratio_of(base, v, passes);
-    const char *how = model_fusion(&v->m, e);
+    const char *how = model_fusion(&v->m, NULL, e);
     if (!how) return -1;
     str device = {0};
     json_string(&device, device_description(v->m.backend));

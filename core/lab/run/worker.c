@@ -259,7 +259,10 @@ static int open_model(run *r, err *e)
     struct utsname here;
     if (!uname(&here)) event_fact("host", here.nodename);
     event_fact("precision", dtype_name(compute));
-    const char *fusion = model_fusion(&r->model, e);
+    str why = {0};
+    const char *fusion = model_fusion(&r->model, &why, e);
+    if (fusion && why.n && r->job.profile) log_line(LOG_INFO, "attention: %s, because %s", fusion, str_text(&why));
+    str_free(&why);
     if (!fusion) return -1;
     event_fact("attention", fusion);
     str groups = {0};

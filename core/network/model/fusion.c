@@ -6,7 +6,7 @@
 static const model_shape small_batch = {.batch = 2, .src_rows = 12, .tgt_rows = 12, .src_time = 6, .tgt_time = 6};
 
 /* Releases c, which may be NULL. */
-static const char *count_attention(ab_ctx *c, int32_t n, err *e)
+static const char *count_attention(ab_ctx *c, int32_t n, str *why, err *e)
 {
     if (!c) return NULL;
     if (tape_measure(c)) {
@@ -21,22 +21,23 @@ static const char *count_attention(ab_ctx *c, int32_t n, err *e)
         program += v->live && (v->op == OP_ATTEND_PROGRAM || v->op == OP_ATTEND_PROGRAM_STEP);
         composed += v->live && v->op == OP_SOFTMAX;
     }
+    if (composed && why) str_add(why, *c->unfused ? c->unfused : "its weights go into no ab_weighted_sum or ab_attend");
     tape_free(c);
     if (composed) return plain || program ? "part fused, part composed" : "composed";
     return program ? "fused with a score program" : plain ? "fused" : "none";
 }
 
-const char *model_fusion(model *m, err *e)
+const char *model_fusion(model *m, str *why, err *e)
 {
     ab_ctx *c = model_loss_tape(m, &small_batch, true, e);
-    return count_attention(c, c ? c->forward_n : 0, e);
+    return count_attention(c, c ? c->forward_n : 0, why, e);
 }
 
 const char *model_step_fusion(model *m, err *e)
 {
     model_step step = {.beam = 2, .capacity = 8, .cache_rows = 2 * small_batch.batch, .seen = 8};
     ab_ctx *c = model_step_tape(m, &small_batch, &step, e);
-    return count_attention(c, c ? c->n : 0, e);
+    return count_attention(c, c ? c->n : 0, NULL, e);
 }
 
 int model_choose_plugin(settings *set, const char *name, arena *a, err *e)
@@ -55,7 +56,7 @@ int model_choose_plugin(settings *set, const char *name, arena *a, err *e)
     return 0;
 }
 
-const char *plugin_fusion(const char *name, const char **step, err *e)
+const char *plugin_fusion(const char *name, const char **step, str *why, err *e)
 {
     static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}};
     enum { WORDS = 32 };
@@ -66,7 +67,7 @@ const char *plugin_fusion(const char *name, const char **step, err *e)
     for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
     if (!model_choose_plugin(&set, name, &a, e) && !model_open(&m, &set, WORDS, WORDS, F32, &cpu_backend, e))
-        how = model_fusion(&m, e);
+        how = model_fusion(&m, why, e);
     *step = how ? model_step_fusion(&m, e) : NULL;
     model_free(&m);
     arena_free(&a);

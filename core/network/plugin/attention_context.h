@@ -69,10 +69,12 @@ struct attn_context {
     /* a decoding step; in self-attention each hypothesis is a sentence of one query, in cross-attention each
      * source sentence has its `beam` hypotheses as queries, all at the same position */
     bool decode;
-    int64_t capacity, cache_rows;   /* steps and rows that a cache can hold */
-    int64_t seen;                   /* T of cached tensors: at least the steps so far, including this one */
-    ab_t ancestors, parents, time;  /* ids [R,capacity], [R], [1] */
-    int64_t n_remembered;           /* tensors cached by this call so far, which numbers their names */
+    int64_t capacity, cache_rows;  /* steps and rows that a cache can hold */
+    int64_t seen;                  /* T of cached tensors: at least the steps so far, including this one */
+    ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
+    int64_t n_remembered;          /* tensors cached by this call so far, which numbers their names */
+    int32_t culprit;               /* of weights that cannot be fused: where, and why; NULL: not known */
+    const char *because;
     ab_t weights, summed;           /* weights and result of the last fused attention: attn_fused_sum */
     ab_t values, value_rows;        /* [B,n,Tk,d]: what a sum over keys took as values; what ab_value returned */
     bool several_values;            /* sums of this call took different ones */

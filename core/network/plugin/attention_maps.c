@@ -28,6 +28,7 @@ static bool take_term(ab_ctx *c, int32_t p, const factor *x, terms *t)
     term *y = &t->of[t->n];
     *y = (term){.factor = *x, .w = {.c = c}};
     y->f = attn_program_of(&y->w, p);
+    if (!y->f && !c->attn->because) c->attn->culprit = y->w.culprit, c->attn->because = y->w.because;
     t->n += y->f != NULL;
     return y->f != NULL;
 }

@@ -47,6 +47,7 @@ static int32_t find_product(score_walk *w, int32_t x, int depth)
     const node *v = &w->c->v[x];
     const attn_context *t = w->c->attn;
     if (!of_scores(w, x) || depth > SCORE_STEPS) return 0;
+    w->culprit = x;
     if (v->op == OP_MATMUL) {
         int64_t d_k = any_width(w->c) ? w->c->v[v->i.MATMUL.a].dim[3] : t->info.d_k;
         return !v->a.MATMUL.transpose_a && v->a.MATMUL.transpose_b &&
@@ -79,8 +80,10 @@ static bool depends(score_walk *w, int32_t x)
     return yes;
 }
 
-static ab_t give_up(score_walk *w)
+/* x: the node to name; 0: none. The first reason stands. */
+static ab_t give_up(score_walk *w, int32_t x, const char *because)
 {
+    if (!w->failed) w->culprit = x, w->because = because;
     w->failed = true;
     return (ab_t){0};
 }
@@ -133,8 +136,9 @@ static ab_t leaf(score_walk *w, int32_t x)
     const int64_t full[4] = {t->batch, t->info.heads, t->q_time, keys_of(w->c)};
     const node *u = &w->c->v[of];
     for (int i = 0; i < (gathered ? 2 : 4); i++)
-        if (u->dim[i] != 1 && u->dim[i] != full[i]) return give_up(w);
-    if ((u->type != F32 && u->type != F64) || w->n == SCORE_LEAVES) return give_up(w);
+        if (u->dim[i] != 1 && u->dim[i] != full[i]) return give_up(w, x, "has another shape than the scores");
+    if (w->n == SCORE_LEAVES) return give_up(w, x, "is one value too many that goes into the scores (4 can)");
+    if (u->type != F32 && u->type != F64) return give_up(w, x, "is not of fp32 or fp64");
     w->leaf[w->n] = (ab_t){of};
     w->gathered[w->n++] = gathered;
     return score_draft_leaf(&w->draft, u->needs);
@@ -190,7 +194,8 @@ static wanted wants_below(score_walk *w, const node *v, int k, wanted above)
 /* What is looked at of keys outside has no weight whatever is added to it. */
 static ab_t take_window(score_walk *w, const windowed *x)
 {
-    if (w->window >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->bounds)->needs) return give_up(w);
+    if (w->window >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->bounds)->needs)
+        return give_up(w, x->result, "is a second window, or one whose bounds are learned");
     w->window = w->n;
     w->leaf[w->n++] = x->bounds;
     score_draft_leaf(&w->draft, false); /* leaves are counted */
@@ -206,15 +211,17 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     if (w->twin[x]) return (ab_t){w->twin[x]};
     bool some = depends(w, x);
     if (v.op == OP_MASK && some) {
-        if (above != WANTS_HIDDEN || w->masked || !right_mask(w, &v)) return give_up(w);
+        if (above != WANTS_HIDDEN) return give_up(w, x, "is followed by what may give masked keys a weight");
+        if (w->masked || !right_mask(w, &v)) return give_up(w, x, "is not the one mask of this place");
         w->masked = true;
         w->causal = v.a.MASK.causal != 0;
         return emit(w, v.i.MASK.s, WANTS_HIDDEN);
     }
     const windowed *window = window_at(w, x);
     if (window)
-        return above == WANTS_HIDDEN && !w->plain && take_window(w, window).id ? emit(w, window->scores, WANTS_HIDDEN)
-                                                                               : give_up(w);
+        return above == WANTS_HIDDEN && !w->plain && take_window(w, window).id
+                   ? emit(w, window->scores, WANTS_HIDDEN)
+                   : give_up(w, x, "is a window behind which masked keys may get a weight");
     const attn_context *t = w->c->attn;
     bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* better computed in the block than read */
     if (!some && !(large && score_op(v.op))) {
@@ -222,7 +229,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
         w->twin[x] = y.id;
         return y;
     }
-    if (!score_op(v.op)) return give_up(w);
+    if (!score_op(v.op)) return give_up(w, x, "is not elementwise");
     ab_t in[3] = {{0}};
     for (int k = 0; k < v.n_in; k++) {
         in[k] = emit(w, v.in[k], wants_below(w, &v, k, above));
@@ -255,7 +262,7 @@ static void take_sink(score_walk *w, ab_t sink)
     bool fits = (v->type == F32 || v->type == F64) && w->n < SCORE_LEAVES;
     for (int i = 0; i < 4; i++) fits &= v->dim[i] == 1 || v->dim[i] == most[i];
     if (!fits) {
-        w->failed = true;
+        give_up(w, sink.id, "is no number for each query, head or sentence in fp32");
         return;
     }
     w->sink = w->n;
@@ -271,14 +278,19 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
     w->window = w->keys = w->sink = -1;
     w->plain = of->kind == WEIGHTS_PLAIN;
     w->product = find_product(w, t, 0);
-    if (!w->product) return NULL;
+    if (!w->product) {
+        w->because = score_op(w->c->v[w->culprit].op) ? "is made of values that are not [B,H,Tq,Tk]"
+                                                      : "is neither elementwise nor each head's q k', both [B,H,T,d_k]";
+        return NULL;
+    }
     if (!w->scored) w->scored = w->product;
     w->below = xcalloc((size_t)w->c->n, 1);
     w->twin = xcalloc((size_t)w->c->n, sizeof *w->twin);
     score_draft_open(&w->draft, w->c);
     ab_t result = emit(w, t, w->plain ? WANTS_ZERO : WANTS_HIDDEN);
     if (of->sink.id) take_sink(w, of->sink);
-    if (w->failed || !w->masked) result = (ab_t){0};
+    if (!w->masked) give_up(w, 0, "its scores are not masked: by ab_scores or ab_mask");
+    if (w->failed) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);
     if (f) {
         memcpy(f->gathered, w->gathered, sizeof f->gathered);
@@ -294,8 +306,25 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
 const score_program *attn_program_of(score_walk *w, int32_t p)
 {
     const traced_weights of = attn_weights_at(w->c, p);
-    if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !w->c->backend->takes_weights) return NULL;
+    if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !w->c->backend->takes_weights) {
+        w->because = "its weights are not a softmax, the only ones that this device's kernels have";
+        return NULL;
+    }
+    w->culprit = p, w->because = "has another shape than [B,H,Tq,Tk]";
     return of_scores(w, p) ? program_of(w, &of) : NULL;
+}
+
+/* Tells why the attention of this call stays composed. */
+static ab_t stays_composed(ab_ctx *c, int32_t at, const char *because)
+{
+    const node *v = &c->v[at];
+    if (*c->unfused || !because || c->attn->generic) return (ab_t){0};
+    const char *file = v->file ? strrchr(v->file, '/') : NULL;
+    char place[96] = "";
+    if (v->file) snprintf(place, sizeof place, " at %.80s:%d", file ? file + 1 : v->file, v->line);
+    snprintf(c->unfused, sizeof c->unfused, "%s%s%s%s", at ? op_names[v->op] : "", at ? place : "", at ? " " : "",
+             because);
+    return (ab_t){0};
 }
 
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
@@ -311,8 +340,10 @@ ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
         x = c->v[x].i.DROPOUT.x;
     }
     if (!has_dims(&c->v[v.id], t->batch, t->info.heads, keys_of(c), any_width(c) ? c->v[v.id].dim[3] : t->info.d_v))
-        return (ab_t){0};
-    return attn_sum_of_maps(c, x, v, &d);
+        return stays_composed(c, v.id, "makes values that are not [B,H,Tk,d_v]");
+    t->culprit = 0, t->because = NULL;
+    ab_t y = attn_sum_of_maps(c, x, v, &d);
+    return y.id ? y : stays_composed(c, t->culprit, t->because);
 }
 
 ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)

@@ -18,6 +18,8 @@ typedef struct { /* the way from weights down to the product q k' */
     signed char *below;                 /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
     int32_t *twin;                      /* [nodes] the draft's value of a node */
     bool plain, masked, causal, failed; /* plain: no softmax or the like */
+    int32_t culprit;                    /* the node at which it failed; 0: none */
+    const char *because;
 } score_walk;
 
 typedef struct {

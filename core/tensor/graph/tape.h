@@ -144,6 +144,7 @@ struct ab_ctx {
     op_use *calls, *last_call;   /* of plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
+    char unfused[240];           /* the first reason why an attention runs as composed; "": none does */
     arena memory;                /* names, constants, attributes */
     const struct backend *backend;
     workspace *shared;   /* holds the arena; NULL: the tape has its own. Owned by the caller */
