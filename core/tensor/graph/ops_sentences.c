@@ -31,7 +31,7 @@ static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
               rotate(c, dy, (ab_t){v.i.ROTATE.cosine}, (ab_t){v.i.ROTATE.sine}, (ab_t){v.i.ROTATE.offsets}, v.a));
 }
 
-static attr attend_attr(const attend_spec *s, int64_t rows)
+attr t_attend_attr(const attend_spec *s, int64_t rows)
 {
     return (attr){.ATTEND = {.p = s->dropout,
                              .scale = s->scale,
@@ -53,7 +53,7 @@ ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const a
     GIVEN1(k_off);
     if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
     int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
-    attr a = attend_attr(s, rows);
+    attr a = t_attend_attr(s, rows);
     if (!c->training) a.ATTEND.p = 0;
     if (a.ATTEND.p > 0) a.ATTEND.place = c->n_dropout++;
     if (a.ATTEND.p > 0 && s->longest_key > ATTEND_KEYS)
@@ -197,7 +197,7 @@ ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, c
 {
     GIVEN2(qkv, cache);
     GIVEN2(ancestors, time);
-    attr a = attend_attr(s, 1);
+    attr a = t_attend_attr(s, 1);
     a.ATTEND.p = 0;
     int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
     return tape_push(c, OP_ATTEND_STEP, c->compute, d, 4, (ab_t[]){qkv, cache, ancestors, time}, &a);

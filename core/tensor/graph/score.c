@@ -157,19 +157,8 @@ ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off,
         return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
                          ATTEND_KEYS);
     int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
-    attr a = {.ATTEND = {.p = s->dropout,
-                         .scale = s->scale,
-                         .place = place,
-                         .q_column = s->col[0],
-                         .k_column = s->col[1],
-                         .v_column = s->col[2],
-                         .heads = s->heads,
-                         .d_k = s->d_k,
-                         .d_v = s->d_v,
-                         .causal = s->causal,
-                         .most_keys = s->longest_key,
-                         .most_queries = s->longest_query,
-                         .maps = f->maps ? f->maps : 1}};
+    attr a = t_attend_attr(s, rows);
+    a.ATTEND.place = place, a.ATTEND.maps = f->maps ? f->maps : 1;
     ab_t in[INPUT(ATTEND_PROGRAM, leaf) + SCORE_LEAVES] = {q, k, v, q_off, k_off, ids};
     for (int i = 0; i < f->n_leaves; i++) in[INPUT(ATTEND_PROGRAM, leaf) + i] = leaf[i];
     ab_t y = tape_push(c, OP_ATTEND_PROGRAM, c->compute, d, LENGTH(in), in, &a);
@@ -185,17 +174,8 @@ ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t
     GIVEN2(qkv, cache);
     GIVEN2(ancestors, time);
     int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
-    attr a = {.ATTEND = {.scale = s->scale,
-                         .q_column = s->col[0],
-                         .k_column = s->col[1],
-                         .v_column = s->col[2],
-                         .heads = s->heads,
-                         .d_k = s->d_k,
-                         .d_v = s->d_v,
-                         .causal = s->causal,
-                         .most_keys = s->longest_key,
-                         .most_queries = 1,
-                         .maps = 1}};
+    attr a = t_attend_attr(s, 1);
+    a.ATTEND.p = 0, a.ATTEND.most_queries = 1, a.ATTEND.maps = 1;
     ab_t in[INPUT(ATTEND_PROGRAM_STEP, leaf) + SCORE_LEAVES] = {qkv, cache, ancestors, time,
                                                                 [INPUT(ATTEND_PROGRAM_STEP, ids)] = ids};
     for (int i = 0; i < f->n_leaves; i++) in[INPUT(ATTEND_PROGRAM, leaf) + i] = leaf[i];

@@ -247,6 +247,7 @@ typedef struct {
     int causal;
     int64_t longest_key, longest_query; /* upper bounds per sentence; longest_query 0: all rows */
 } attend_spec;
+attr t_attend_attr(const attend_spec *s, int64_t rows); /* rows: of queries, where no longest sentence is known */
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
 ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);
 ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest);
