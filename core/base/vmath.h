@@ -27,15 +27,13 @@ static inline float float_of_bits(uint32_t u)
     return both.f;
 }
 
-/* e^x within 2 ulp; 0 below -103.98 (and for -infinity), infinity above 88.73; results below 1.2e-38 are
- * subnormal and lose digits. */
-static inline float vexpf(float x)
+/* e^x = 2^n times what is returned, 0.7 to 1.42; n is left in the low bits of `shifted`, above VEXP_ZERO. */
+#define VEXP_ZERO 0x4b400000u
+static inline float vexp_partsf(float x, float *shifted)
 {
-    x = x < -104.0f ? -104.0f : x; /* this order keeps NaN */
-    x = x > 89.0f ? 89.0f : x;
-    /* x = n ln 2 + r, |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer, left in the low bits. */
-    float shifted = x * 1.44269504088896341f + 12582912.0f;
-    float n = shifted - 12582912.0f;
+    /* x = n ln 2 + r, |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer. */
+    *shifted = x * 1.44269504088896341f + 12582912.0f;
+    float n = *shifted - 12582912.0f;
     float r = x - n * 0.693359375f; /* ln 2 in two parts, the first short enough for n times it to be exact */
     r = r - n * -2.12194440e-4f;
     float p = 1.9875691500e-4f;
@@ -44,10 +42,26 @@ static inline float vexpf(float x)
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.0f;
+    return p * (r * r) + r + 1.0f;
+}
+
+/* e^x within 2 ulp; 0 below -103.98 (and for -infinity), infinity above 88.73; results below 1.2e-38 are
+ * subnormal and lose digits. */
+static inline float vexpf(float x)
+{
+    x = x < -104.0f ? -104.0f : x; /* this order keeps NaN */
+    x = x > 89.0f ? 89.0f : x;
+    float shifted, p = vexp_partsf(x, &shifted);
     /* times 2^n in two steps, because 2^n itself can exceed the range of normal numbers at both ends */
-    int32_t power = (int32_t)(float_bits(shifted) - 0x4b400000u), half = power >> 1;
+    int32_t power = (int32_t)(float_bits(shifted) - VEXP_ZERO), half = power >> 1;
     return p * float_of_bits((uint32_t)(half + 127) << 23) * float_of_bits((uint32_t)(power - half + 127) << 23);
+}
+/* The same bits for x <= 0, in fewer steps: 2^n is then too small at most, and 2^(n + 64) never. */
+static inline float vexp_belowf(float x)
+{
+    x = x < -104.0f ? -104.0f : x;
+    float shifted, p = vexp_partsf(x, &shifted);
+    return p * float_of_bits((float_bits(shifted) - VEXP_ZERO + 64 + 127) << 23) * 0x1p-64f;
 }
 
 /* Natural logarithm within 2 ulp, for subnormal arguments too; log(0) = -infinity, NaN below 0,
@@ -94,7 +108,7 @@ static inline float vtanhf(float x)
 /* 1 / (1 + e^-x) within 3 ulp. */
 static inline float vsigmoidf(float x)
 {
-    float e = vexpf(-float_of_bits(float_bits(x) & 0x7fffffffu)); /* exp(-|x|) never overflows */
+    float e = vexp_belowf(float_of_bits(float_bits(x) | 0x80000000u)); /* exp(-|x|) never overflows */
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
