@@ -107,10 +107,21 @@ static inline bool runs_program(const attend_args *a)
     return f && (f->n_steps || f->keys >= 0 || f->window >= 0 || f->weights != WEIGHTS_SOFTMAX);
 }
 
-enum { CHUNK = 2048 };                                      /* numbers of a program's value processed at a time */
-static inline int64_t program_numbers(const attend_args *a) /* of all its values */
+/* Is a score's weight its own, whatever the others are? */
+static inline bool weighs_each(const attend_args *a) { return a->score && a->score->program->weights == WEIGHTS_PLAIN; }
+/* Of a block's nk keys, how many are worked on at a time: all where weights need them all, or where tables are
+ * multiplied for each block. */
+static inline int64_t keys_at_once(const attend_args *a, int64_t nk)
 {
-    return a->score ? (int64_t)(SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
+    enum { PART = 128 };
+    bool all = !weighs_each(a) || a->score->table[0].rows || a->score->table[1].rows;
+    return all || nk < PART ? nk : PART;
+}
+
+enum { CHUNK = 2048 };                                      /* numbers of a program's value processed at a time */
+static inline int64_t program_numbers(const attend_args *a) /* of all its values, and scores for both passes at once */
+{
+    return a->score ? (int64_t)(1 + SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
 }
 
 /* bf16 rows with AMX tiles, if tiles_usable(): attend_tiles.c */
