@@ -97,7 +97,7 @@ template <int V> __device__ __forceinline__ void apply(const elements &e, int64_
     }
     write<float, V>((float *)e.y + at, u);
 }
-template <int V> __global__ void map(elements e, int64_t n)
+template <int V> __global__ void __launch_bounds__(THREADS, 8) map(elements e, int64_t n)
 {
     int64_t whole = n / V, rest = whole * V + my_thread();
     for (int64_t i = my_thread(); i < whole; i += all_threads()) apply<V>(e, i * V);
