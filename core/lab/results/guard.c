@@ -113,18 +113,10 @@ static void mark_free(mark *m)
 
 /* A damaged page can hide rows from one query and show them to another, without an error. All of a large file would
  * take too long (10 MB take 40 ms): there only the tables that say what is in it are looked at (100,000 runs take 0.1
- * s), once for each change of the file. What the others hold is looked at when it is read (sql_row). */
-int guard_pages(sqlite3 *q, const char *path, err *e)
+ * s). What the others hold is looked at when it is read (sql_row). */
+static int look_at_file(sqlite3 *q, const char *path, err *e)
 {
-    static char asked[4096]; /* the path, of this process */
     static const int64_t most = 32 << 20;
-    int64_t bytes = 0;
-    if (same(asked, path)) return 0;
-    mark m = mark_of(path);
-    bool stands = mark_stands(&m);
-    if (stands) snprintf(asked, sizeof asked, "%s", path);
-    if (stands) return mark_free(&m), 0;
-    int bad = sql_int(q, e, &bytes, "SELECT page_count*page_size FROM pragma_page_count,pragma_page_size", "") != 1;
     static const char *const some[] = {"PRAGMA integrity_check('experiment')",
                                        "PRAGMA integrity_check('variant')",
                                        "PRAGMA integrity_check('alias')",
@@ -133,13 +125,26 @@ int guard_pages(sqlite3 *q, const char *path, err *e)
                                        "PRAGMA integrity_check('run')",
                                        NULL};
     static const char *const all[] = {"PRAGMA integrity_check(1)", NULL};
-    for (const char *const *look = bytes > most ? some : all; *look && !bad; look++)
-        bad = look_at_pages(q, *look, path, e);
+    int64_t bytes = 0;
+    if (sql_int(q, e, &bytes, "SELECT page_count*page_size FROM pragma_page_count,pragma_page_size", "") != 1)
+        return -1;
+    for (const char *const *look = bytes > most ? some : all; *look; look++)
+        if (look_at_pages(q, *look, path, e)) return -1;
+    return 0;
+}
+
+int guard_pages(sqlite3 *q, const char *path, err *e)
+{
+    static char asked[4096]; /* the path, of this process */
+    if (same(asked, path)) return 0;
+    mark m = mark_of(path);
     err none = {0};
-    if (!bad && m.file && !make_folders(m.folder, &none)) file_write(m.file, m.says, strlen(m.says), &none);
-    mark_free(&m);
+    bool stands = mark_stands(&m);
+    int bad = stands ? 0 : look_at_file(q, path, e);
+    if (!bad && !stands && m.file && !make_folders(m.folder, &none)) file_write(m.file, m.says, strlen(m.says), &none);
     if (!bad) snprintf(asked, sizeof asked, "%s", path);
-    return bad ? -1 : 0;
+    mark_free(&m);
+    return bad;
 }
 
 /* ".../0123456789ab-s1-g0": the folder of a run with this seed. */

@@ -69,9 +69,9 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 
 static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e);
 /* May runs get the cores of others? Not where their time decides what they learn. */
-static bool may_lend(const spec *x, const sweep_options *o)
+static bool may_lend(const spec *x, const sweep_options *o, int gpus)
 {
-    bool may = same(o->at_a_time, "auto") && !device_count(o->device) && most_ranks(x) < 2;
+    bool may = same(o->at_a_time, "auto") && !gpus && most_ranks(x) < 2;
     for (size_t i = 0; i < x->n_rows; i++) may = may && same(settings_get(&x->rows[i].settings, "max_time"), "0");
     return may;
 }
@@ -286,6 +286,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
     const sweep_options *o = s->o;
     bool hushed = s->c->verbosity < 0 && o->progress == PROGRESS_AUTO, slurm = same(o->launcher, "slurm"),
          local = same(o->launcher, "local");
+    int gpus = local ? device_count(o->device) : 0;
     resume_command(s->c, resume);
     str_addf(sbatch, "%s%s%s", x->slurm_options, o->slurm_args ? " " : "", o->slurm_args ? o->slurm_args : "");
     return (launch_options){.program = s->c->p->program,
@@ -294,10 +295,10 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .data_dir = s->c->p->data_dir,
                             .cache_dir = cache,
                             .device = o->device,
-                            .gpus = local ? device_count(o->device) : 0,
+                            .gpus = gpus,
                             .workers = (int)o->workers,
                             .threads = (int)o->threads,
-                            .cores = local && may_lend(x, o) ? (int)pack_cores() : 0,
+                            .cores = local && may_lend(x, o, gpus) ? (int)pack_cores() : 0,
                             .ranks = most_ranks(x),
                             .step_limit = (int)o->step_limit,
                             .no_mps = o->no_mps,

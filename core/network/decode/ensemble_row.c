@@ -1,10 +1,9 @@
 /* ensemble_row.c - the mean of several models' probabilities. Compiled once per instruction set. */
+#include "network/decode/log_sum.h"
 #include "network/decode/select.h"
 #include "base/vmath.h"
 #include <math.h>
 #include <string.h>
-
-enum { LANES = 16, CHUNK = 1024 };
 
 /* n logits from place `from` on as floats, filled up with -infinity to whole lanes. Returns their number. */
 static int64_t widen(const opinion *o, int64_t from, int64_t n, float *v)
@@ -26,7 +25,7 @@ static int64_t widen(const opinion *o, int64_t from, int64_t n, float *v)
 /* e [v] = exp(logit - shift of its chunk). Returns the logarithm of the sum of all exp(logit). */
 static double exponentials(const opinion *o, int64_t from, int64_t v, float *e, float *shift)
 {
-    double highest = -INFINITY, sum = 0;
+    log_sum whole = {-INFINITY, 0};
     for (int64_t at = 0, c = 0; at < v; at += CHUNK, c++) {
         float x[CHUNK], most[LANES], part[LANES] = {0};
         int64_t size = v - at < CHUNK ? v - at : CHUNK, n = widen(o, from + at, size, x);
@@ -40,12 +39,11 @@ static double exponentials(const opinion *o, int64_t from, int64_t v, float *e, 
         for (int64_t i = 0; i < n; i += LANES)
             for (int l = 0; l < LANES; l++) part[l] += x[i + l];
         memcpy(e + at, x, (size_t)size * sizeof *x);
-        if ((double)top > highest) sum *= exp(highest - (double)top), highest = (double)top;
         double all = 0;
         for (int l = 0; l < LANES; l++) all += (double)part[l];
-        sum += all * exp((double)top - highest);
+        add_to(&whole, (double)top, all);
     }
-    return highest + log(sum);
+    return whole.shift + log(whole.sum);
 }
 
 void ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)

@@ -1,29 +1,14 @@
 /* select_row.c - log-sum-exp and the k largest in one pass over a row; then only lanes that have one of the largest are
  * read. Compiled once per instruction set. */
+#include "network/decode/log_sum.h"
 #include "network/decode/select.h"
 #include "base/vmath.h"
 #include "text/tokens/vocab.h"
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 16, CHUNK = 1024 };
-
 static int64_t chunks_of(int64_t v) { return (v + CHUNK - 1) / CHUNK; }
 static size_t scratch_for(int64_t v) { return (size_t)(chunks_of(v) * LANES) * sizeof(double); }
-
-/* log sum exp so far: shift + log(sum) */
-typedef struct {
-    double shift, sum;
-} log_sum;
-
-static void add_to(log_sum *to, double shift, double sum)
-{
-    if (shift > to->shift) {
-        to->sum *= exp(to->shift - shift);
-        to->shift = shift;
-    }
-    to->sum += sum * exp(shift - to->shift);
-}
 
 /* ---- the k best so far: a heap with the worst at its root ---- */
 

@@ -320,10 +320,12 @@ static ab_t stays_composed(ab_ctx *c, int32_t at, const char *because)
     const node *v = &c->v[at];
     if (*c->unfused || !because || c->attn->generic) return (ab_t){0};
     const char *file = v->file ? strrchr(v->file, '/') : NULL;
-    char place[96] = "";
-    if (v->file) snprintf(place, sizeof place, " at %.80s:%d", file ? file + 1 : v->file, v->line);
-    snprintf(c->unfused, sizeof c->unfused, "%s%s%s%s", at ? op_names[v->op] : "", at ? place : "", at ? " " : "",
-             because);
+    char where[128] = "";
+    if (at && v->file)
+        snprintf(where, sizeof where, "%s at %.80s:%d ", op_names[v->op], file ? file + 1 : v->file, v->line);
+    else if (at)
+        snprintf(where, sizeof where, "%s ", op_names[v->op]);
+    snprintf(c->unfused, sizeof c->unfused, "%s%s", where, because);
     return (ab_t){0};
 }
 
