@@ -16,7 +16,8 @@ add_executable(model_calls_short EXCLUDE_FROM_ALL ${cost_sources} $<TARGET_OBJEC
   "$<FILTER:${plain},EXCLUDE,/(select|attend_step)[.]cu[.]o$>")
 foreach(name model_calls model_calls_short)
   target_compile_definitions(${name} PRIVATE GPU_ON_CPU)
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/unit
+    ${CMAKE_SOURCE_DIR}/tests/shim)
   target_link_libraries(${name} PRIVATE ab_graph ab_comm ab_cpu dl)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
 endforeach()

@@ -21,6 +21,7 @@
 #include "tensor/cpu/cpu.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/runtime.h"
+#include "drawn.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,13 +44,6 @@ static rng dice;
                    rc, (e)->text, part);                                                                               \
         gpu_clear_refusal();                                                                                           \
     } while (0)
-
-/* Cases that take long run in `ablate test --all`. */
-static inline bool long_suite(void)
-{
-    const char *l = getenv("ABLATE_TEST_LONG");
-    return l && *l;
-}
 
 /* Opens the device; the numbers differ from run to run of the test only when ABLATE_TEST_SEED is set. */
 static inline void start(void)

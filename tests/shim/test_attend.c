@@ -354,7 +354,7 @@ int main(void)
 #endif
     for (size_t i = 0; i < LENGTH(settings); i++) { /* a long sentence for heads of all widths */
         setting one = settings[i];
-        if (one.d_k < 40 || (one.d_k != 128 && !long_suite())) continue;
+        if (one.d_k < 40 || (one.d_k != 128 && !test_long())) continue;
         one.n = 1, one.q[0] = 66, one.k[0] = one.self ? 0 : 67;
         check_setting(F32, &one);
         check_setting(BF16, &one);

@@ -32,8 +32,8 @@ static void check_rows(const plugin *p, int expected, const char *words)
     CHECK_INT(seen, p->desc.kind == AB_OPTIMIZER ? 1 : 2);
 }
 
-/* In the short suite: three that take the least time, or show the most; in `--all` one of each kind and every third
- * plugin, in a release all. */
+/* In the short suite: three that take the least time, or show the most; in `--all` one of each kind and a drawn sixth,
+ * in a release all. */
 static bool in_short_suite(const char *name)
 {
     static const char *const names[] = {"shaw", "geglu", "adamw", "aligned", "rms_norm", "rezero"};
@@ -49,7 +49,7 @@ static void check_every_plugin(void)
     for (size_t i = 0; i < n; i++) {
         const plugin *p = all[i];
         if (p->desc.kind == AB_SCHEDULE || p->desc.kind == AB_TASK) continue; /* run on the host */
-        if (!test_exhaustive() && !in_short_suite(p->desc.name) && !(test_long() && i % 3 == 0)) {
+        if (!test_exhaustive() && !in_short_suite(p->desc.name) && !(test_long() && test_drawn(i, 6))) {
             left++;
             continue;
         }

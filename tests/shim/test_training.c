@@ -320,14 +320,18 @@ static void check_joined(const char *dropout, const backend *device)
 
 #ifdef GPU_ON_CPU
 /* Every sixth variant, under the race detector every third; in `--all` more, in a release all: those take seconds each,
- * where fibers stand in for a GPU's threads. What is left to a release is in other variants or tests in parts. */
+ * where fibers stand in for a GPU's threads. What is left to a release is in other variants or tests in parts. Under
+ * sanitizers a drawn fifth. */
 static bool taken(size_t i)
 {
     const variant *v = &variants[i];
     bool elsewhere = same(v->value, "adamw") || same(v->value, "adafactor") || same(v->value, "muon") ||
                      same(v->more, "parameter_groups") ||
                      (same(v->more, "attention_dropout") && same(v->position, "sinusoid"));
-    if (i % (getenv("ABLATE_SCHEDULE") ? 3 : 6) == 0 || test_exhaustive() || (test_long() && !elsewhere)) return true;
+    if (TEST_SANITIZED
+            ? test_drawn(i, 5)
+            : i % (getenv("ABLATE_SCHEDULE") ? 3 : 6) == 0 || test_exhaustive() || (test_long() && !elsewhere))
+        return true;
     printf("left to %s: %s %s %s = %s\n", elsewhere ? "`tests/reliability.sh whole`" : "`ablate test --all`",
            v->attention, v->position, v->more, v->value);
     return false;

@@ -2,6 +2,7 @@
  * test_end(). */
 #ifndef ABLATE_TEST_H
 #define ABLATE_TEST_H
+#include "drawn.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -60,18 +61,6 @@ static inline const char *test_data(void)
 {
     const char *d = getenv("ABLATE_DATA");
     return d && *d ? d : NULL;
-}
-/* Cases that take longer than those of `ablate test --all` run before a release: `tests/reliability.sh whole`. */
-static inline int test_exhaustive(void)
-{
-    const char *w = getenv("ABLATE_TEST_WHOLE");
-    return w && *w;
-}
-/* Cases that take long run in `ablate test --all`. */
-static inline int test_long(void)
-{
-    const char *l = getenv("ABLATE_TEST_LONG");
-    return test_exhaustive() || (l && *l);
 }
 static inline int test_end(void)
 {

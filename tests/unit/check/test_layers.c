@@ -467,6 +467,7 @@ int main(void)
         check_steps(&models[i]);
     }
     if (getenv("ABLATE_ISA")) return test_end(); /* the rest is the same with every instruction set */
+    if (TEST_SANITIZED) check_tokens_at_most(100);
     backend device = as_device(layers);
     check_device_rows(&device, CHECK_OK, "with the device's own layers");
     device.kernels[OP_GRU_BACK] = off_by_a_hundredth;
