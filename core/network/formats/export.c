@@ -1,5 +1,6 @@
 /* export.c - checks that a model has a counterpart, gathers its tensors, and lets the format write them. */
 #include "network/formats/format.h"
+#include "network/model/parametrization.h"
 #include "network/settings/places.h"
 #include <math.h>
 #include <stdlib.h>
@@ -75,6 +76,16 @@ static void check_attention(exporting *x, const char *values)
             format_refuse(x, one ? "attention" : keys[r], at[r]->desc.name, NULL);
 }
 
+/* mup multiplies embeddings, queries, sublayers' outputs and logits by numbers that are in no learned value. */
+static void check_parametrization(exporting *x)
+{
+    const config *c = &x->m->cfg;
+    bool same_numbers = width_ratio(c) == 1 && !query_factor(c) && sublayer_factor(c, c->layers_decoder) == 1 &&
+                        (!model_has_encoder(x->m) || sublayer_factor(c, c->layers_encoder) == 1);
+    if (!same_numbers)
+        format_refuse(x, "parametrization", "mup", "it does not scale embeddings and logits by the width");
+}
+
 static void check_rules(exporting *x)
 {
     for (size_t i = 0; i < x->m->set.n; i++) {
@@ -95,6 +106,7 @@ static void check_rules(exporting *x)
         if (!listed(r->values, name)) format_refuse(x, r->key, name, NULL);
     }
     check_newer_kinds(x);
+    check_parametrization(x);
     if (x->m->cfg.char_ngrams) format_refuse_real(x, "char_ngrams", (double)x->m->cfg.char_ngrams, NULL);
 }
 
@@ -249,9 +261,10 @@ static const model_format *find_format(const char *name, bool encoder, err *e)
 }
 
 /* Scores are multiplied by 1 / sqrt(d_k) everywhere; what ours multiply besides goes into the queries. */
-static double query_scale(const exporting *x)
+static double query_scale(const exporting *x, int role)
 {
-    const char *name = x->m->attention[ROLE_DECODER]->desc.name;
+    const plugin *p = x->m->attention[role];
+    const char *name = p ? p->desc.name : "";
     if (same(name, "dot")) return sqrt((double)x->m->cfg.d_k);
     return same(name, "scaled_dot") ? 1 / format_setting(x, "scaled_dot.temperature") : 1;
 }
@@ -269,7 +282,7 @@ static int run(exporting *x, err *e)
     check_rules(x);
     if (x->format->check) x->format->check(x);
     if (x->refused.n) return fail(e, "%s", str_text(&x->refused));
-    x->query_scale = query_scale(x);
+    for (int r = 0; r < ROLES; r++) x->query_scale[r] = query_scale(x, r);
     if (x->format->halves) x->order = sines_first(x);
     if (tensors_gather(x, e) || make_folders(x->folder, e)) return -1;
     return x->format->write(x, e);

@@ -61,11 +61,11 @@ struct exporting {
     const vocab *src, *tgt;
     const model_format *format;
     const char *folder;
-    const float *values; /* all learned values */
-    bool *used;          /* [params.n] */
-    double query_scale;  /* factor on queries: their scores are q k' / sqrt(d_k) */
-    int64_t *order;      /* [d_model]: our column of each of theirs; NULL: the same */
-    format_tensor *at;   /* [n] */
+    const float *values;       /* all learned values */
+    bool *used;                /* [params.n] */
+    double query_scale[ROLES]; /* factor on the queries of each place: their scores are q k' / sqrt(d_k) */
+    int64_t *order;            /* [d_model]: our column of each of theirs; NULL: the same */
+    format_tensor *at;         /* [n] */
     size_t n, cap;
     size_t files;
     str refused; /* lines */

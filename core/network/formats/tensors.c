@@ -10,6 +10,7 @@ int tensors_gather(exporting *x, err *e);
 typedef struct {
     const param *w, *b; /* b NULL: no bias */
     int64_t first, width;
+    double scale; /* factor on all of it */
 } part;
 
 static const param *find(exporting *x, const char *name, const char *suffix)
@@ -26,7 +27,8 @@ static bool find_part(exporting *x, const char *name, part *out)
 {
     static const char *const joined[] = {"qkv", "kv"};
     const char *last = strrchr(name, '.') + 1;
-    *out = (part){.w = find(x, name, ".w")};
+    int role = has_prefix(name, "enc.") ? ROLE_ENCODER : strstr(name, ".cross.") ? ROLE_CROSS : ROLE_DECODER;
+    *out = (part){.w = find(x, name, ".w"), .scale = same(last, "q") ? x->query_scale[role] : 1};
     if (out->w) {
         out->b = find(x, name, ".b");
         out->width = out->w->dim[3];
@@ -86,7 +88,7 @@ static void put_part(exporting *x, const part *p, const char *last, float *w, fl
 {
     int64_t in = p->w->dim[2], wide = p->w->dim[3];
     const float *from = x->values + p->w->at, *bias = p->b ? x->values + p->b->at : NULL;
-    float scale = same(last, "q") ? (float)x->query_scale : 1;
+    float scale = (float)p->scale;
     for (int64_t o = 0; o < p->width; o++) {
         int64_t column = p->first + output_of(x, last, o);
         for (int64_t i = 0; i < in; i++) w[(at + o) * in + i] = scale * from[input_of(x, last, i) * wide + column];

@@ -35,6 +35,17 @@ static const model_case cases[] = {
       {"attention_decoder", "dot"},
       {"attention_cross", "dot"},
       {"layer_norm.eps", "1e-05"}}},
+    {"places",
+     "ctranslate2 huggingface",
+     TOKENS_BPE,
+     40,
+     false,
+     {{"attention_encoder", "dot"},
+      {"scaled_dot.temperature", "1.5"},
+      {"layer_norm.eps", "1e-05"},
+      {"parametrization", "mup"}, /* at its base: the standard one */
+      {"base_d_model", "16"},
+      {"schedule", "constant"}}},
     {"target",
      "ctranslate2 huggingface",
      TOKENS_BPE,
@@ -442,6 +453,17 @@ static void test_refusals(void)
             "char_ngrams = 10 has no counterpart in MarianMT\n"
             "sinusoid.base = 500 has no counterpart in MarianMT: it has 10000\n"
             "layer_norm.eps = 0.001 has no counterpart in MarianMT: it has 1e-05");
+    static const char *const base[][2] = {{"base_d_model", "8"}, {"base_d_k", "2"}, {"base_layers", "1"}};
+    for (size_t i = 0; i < LENGTH(base); i++) { /* each is enough: the model's d_model is 16, its d_k 4 */
+        const char *mup[][2] = {{"parametrization", "mup"},
+                                {"block", "pre_norm"},
+                                {"schedule", "constant"},
+                                {"base_d_model", "16"},
+                                {base[i][0], base[i][1]}};
+        refused("many", "ctranslate2", TOKENS_BPE, (const char *const(*)[2])mup, LENGTH(mup),
+                "parametrization = mup has no counterpart in CTranslate2: it does not scale embeddings and logits by "
+                "the width");
+    }
 }
 
 int main(void)
