@@ -190,6 +190,7 @@ ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
     ab_t y = t_heads(c, rows, attn_offsets(c, queries_rows), col, k->info.heads, width,
                      queries_rows ? k->q_time : k->k_time);
     if (query && k->query_factor) y = t_mul_scalar(c, y, k->query_factor);
+    k->queried |= query;
     if (!value) y = attn_rotate(c, y);
     if (value) k->value_rows = y;
     return attn_steps(c) && !query && !this_step ? cached(c, y, value ? "v.cache" : "k.cache") : y;
@@ -210,8 +211,21 @@ ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
     return s;
 }
 
+/* Scores of queries that a plugin makes itself would stay as they are at any d_k. */
+bool attn_scales_queries(ab_ctx *c)
+{
+    const attn_context *t = c->attn;
+    if (!t->query_factor || t->queried) return true;
+    tape_fail(c,
+              "parametrization = mup: with base_d_k attention '%s' cannot take part: only queries of ab_query are "
+              "scaled, and it makes its own",
+              t->plugin);
+    return false;
+}
+
 ab_t attn_mask(ab_ctx *c, ab_t s)
 {
+    if (!attn_scales_queries(c)) return (ab_t){0};
     return t_mask(c, s, c->attn->qpos, c->attn->kpos, c->attn->klen, attn_is_causal(c));
 }
 

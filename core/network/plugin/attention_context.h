@@ -56,6 +56,7 @@ struct attn_context {
     ab_t tokens;                   /* ids [rows] of x's rows; id 0: not known */
     bool bias;                     /* projections have biases */
     double query_factor;           /* queries are multiplied by it; 0: they are not */
+    bool queried;                  /* by ab_query, which does that */
     bool separate_init;            /* Glorot initialisation of q, k and v separately, not of the fused matrix */
     bool keep_weights;             /* keep softmaxes over keys by name: SCOPE.weights [B,H,Tq,Tk] */
     bool mixes_tokens;             /* claims AB_MIXES_TOKENS: a feed-forward or block may see sentences */
@@ -93,6 +94,7 @@ struct attn_context {
 ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
 ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
 ab_t attn_mask(ab_ctx *c, ab_t s);
+bool attn_scales_queries(ab_ctx *c); /* as the parametrisation asks; else false and an error */
 ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to);
 ab_t attn_softmax(ab_ctx *c, ab_t s);
 ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink); /* attention_weights.c */
