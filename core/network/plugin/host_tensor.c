@@ -51,12 +51,15 @@ ab_t host_gelu(ab_ctx *c, ab_t a)
     ab_t slope = t_add_scalar(c, t_mul_scalar(c, t_map(c, a, AB_SQUARE), 0.044715 * twice), twice);
     return t_binary(c, OP_MUL, a, t_map(c, t_binary(c, OP_MUL, a, slope), AB_SIGMOID));
 }
-/* relu(a) + log(1 + exp(-|a|)): no overflow. */
+/* max(a, 0) + log(1 + exp(-|a|)): no overflow. max(a, 0) as (a + |a|) / 2, whose gradient at 0 is 1/2, as softplus's
+ * is: relu's is 0, and a weight that begins at 0 would stay there. */
 ab_t host_softplus(ab_ctx *c, ab_t a)
 {
     OWN(a);
     ab_t tail = t_map(c, t_mul_scalar(c, t_map(c, a, AB_ABS), -1), AB_EXP);
-    return t_binary(c, OP_ADD, t_map(c, a, AB_RELU), t_map(c, t_add_scalar(c, tail, 1), AB_LOG));
+    ab_t log_tail = t_map(c, t_add_scalar(c, tail, 1), AB_LOG);
+    ab_t positive = t_mul_scalar(c, t_binary(c, OP_ADD, a, t_map(c, a, AB_ABS)), 0.5);
+    return t_binary(c, OP_ADD, positive, log_tail);
 }
 
 ab_t host_unit_length(ab_ctx *c, ab_t a, double eps)

@@ -9,6 +9,15 @@ static const ab_host *h = &host_table;
 typedef ab_t (*build)(ab_ctx *c, ab_t a, ab_t b);
 typedef double (*formula)(const double *a, const double *b, int i);
 
+/* The inputs: a from 1 on, b behind it. */
+static double hashed(uint64_t i)
+{
+    uint64_t z = i * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (double)((z ^ z >> 31) >> 40) / 8388608.0 - 1;
+}
+
 static ab_t maximum(ab_ctx *c, ab_t a, ab_t b) { return h->maximum(c, a, b); }
 static ab_t where(ab_ctx *c, ab_t a, ab_t b) { return h->where(c, h->less_than(c, a, b), h->mul_scalar(c, a, 3), b); }
 static ab_t cumsum(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->cumsum(c, a), b); }
@@ -20,6 +29,10 @@ static ab_t full(ab_ctx *c, ab_t a, ab_t b)
 static ab_t gelu(ab_ctx *c, ab_t a, ab_t b) { return h->gelu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
 static ab_t silu(ab_ctx *c, ab_t a, ab_t b) { return h->silu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
 static ab_t softplus(ab_ctx *c, ab_t a, ab_t b) { return h->softplus(c, h->sub(c, h->mul_scalar(c, a, 60), b)); }
+static ab_t softplus_at_0(ab_ctx *c, ab_t a, ab_t b) /* of (a - a) b, whose second a is a constant */
+{
+    return h->softplus(c, h->mul(c, h->sub(c, a, h->detach(c, a)), b));
+}
 
 static ab_t max_of_row(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -1), b); }
 static ab_t max_of_column(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -2), b); }
@@ -66,6 +79,10 @@ static double is_softplus(const double *a, const double *b, int i)
 {
     double x = 60 * a[i] - b[i];
     return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+static double is_softplus_at_0(const double *a, const double *b, int i) /* and what is near 0 */
+{
+    return log(2) + (a[i] - hashed((uint64_t)i + 1)) * b[i] / 2;
 }
 
 static double is_max_of_row(const double *a, const double *b, int i)
@@ -127,15 +144,8 @@ static const struct {
     {"one_hot", hot, is_hot, false},
     {"silu", silu, is_silu, false},
     {"softplus", softplus, is_softplus, false},
+    {"softplus at 0", softplus_at_0, is_softplus_at_0, false},
 };
-
-static double hashed(uint64_t i)
-{
-    uint64_t z = i * 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return (double)((z ^ z >> 31) >> 40) / 8388608.0 - 1;
-}
 
 static double sum_of(formula f, const double *a, const double *b)
 {
