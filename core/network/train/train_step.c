@@ -226,10 +226,17 @@ static int note_losses(train_step *s, const ab_ctx *c, int64_t rows, err *e)
     return 0;
 }
 
-/* Each rank draws its own dropout masks. */
+/* Each rank draws its own dropout masks, and so does each batch of an update: the counter, of 32 bits, has the batch in
+ * its upper 8; 256 more batches have another seed. */
 static uint64_t dropout_seed(const train_step *s)
 {
-    return (uint64_t)s->m->cfg.seed + (s->comm ? (uint64_t)s->comm->rank * UINT64_C(0x9e3779b97f4a7c15) : 0);
+    uint64_t rank = s->comm ? (uint64_t)s->comm->rank : 0;
+    return (uint64_t)s->m->cfg.seed + rank * UINT64_C(0x9e3779b97f4a7c15) +
+           (uint64_t)(s->batches >> 8) * UINT64_C(0xd1b54a32d192ed03);
+}
+static uint64_t dropout_step(const train_step *s, int64_t step)
+{
+    return (uint64_t)step + ((uint64_t)(s->batches & 255) << 24);
 }
 
 /* This rank's slice of the batch has no pair: its gradient and its losses are zero, its buffers as before. */
@@ -265,9 +272,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
         if (!s->sum) s->sum = on->alloc(bytes);
         if (s->batches == 1) backend_move(on, s->sum, m->params.grad, bytes);
     }
-    /* batches of one update have their own dropout: the counter has the batch in its upper bits */
-    run_options o = {
-        .seed = dropout_seed(s), .step = (uint64_t)step + ((uint64_t)s->batches << 24), .from = PHASE_CONST};
+    run_options o = {.seed = dropout_seed(s), .step = dropout_step(s, step), .from = PHASE_CONST};
     if (s->comm &&
         m->cfg.gradient_accumulation == 1) { /* with more batches an update their sum is what the ranks add up */
         if (buckets_begin(s->buckets, m->params.grad, c, e)) return -1;

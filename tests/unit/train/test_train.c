@@ -129,6 +129,32 @@ static void test_evaluated(world *w)
 }
 
 /* Two equal batches in one update have twice the gradient of one. */
+/* Every batch of an update has its own dropout masks, however many there are. */
+static void test_masks(world *w)
+{
+    enum { BATCHES = 300 };
+    model m;
+    open_model(w, &m);
+    err e = {0};
+    batch_options o = {.batch_tokens = 300, .round = 64, .seed = 1, .train = true};
+    batcher *b = batcher_new(&w->data.split[AB_TRAIN], &o, &e);
+    train_step *s = train_step_open(&m, &e);
+    double loss[BATCHES];
+    const double(*sums)[2];
+    batch x;
+    CHECK(batcher_next(b, &x));
+    for (int k = 0; k < BATCHES; k++) {
+        CHECK_INT(train_step_gradient(s, &x, 1, &e), 0);
+        CHECK_INT(train_step_losses(s, &sums, &e), 1);
+        loss[k] = sums[0][1];
+        for (int i = 0; i < k; i++)
+            CHECK_THAT(loss[i] != loss[k], "batches %d and %d: loss %.9g of both", i, k, loss[k]);
+    }
+    train_step_close(s);
+    batcher_free(b);
+    model_free(&m);
+}
+
 static void test_accumulation(world *w)
 {
     put(w, "dropout", "0");
@@ -394,6 +420,7 @@ int main(void)
     test_resume(&w, 3);
     put(&w, "gradient_accumulation", "1");
     test_evaluated(&w);
+    test_masks(&w);
     test_accumulation(&w);
     test_average(&w);
     test_checkpoints(&w);
