@@ -22,10 +22,13 @@ static ab_t dense(ab_ctx *c, const config *o, ab_t x) /* [B,H,Tq,max_len] */
                      0, 0);
 }
 
+/* Places behind the longest sentence, up to which a batch may be filled, share the last row. */
 static ab_t random_table(ab_ctx *c, const config *o) /* [H,Tq,max_len] */
 {
     const ab_info *in = ab_info(c);
-    ab_t queries = ab_qpos(c), table = ab_weight(c, "pairs", -0.1, o->max_len, in->heads * o->max_len);
+    ab_t last = ab_full(c, (double)(o->max_len - 1), 1),
+         queries = ab_to_ids(c, ab_minimum(c, ab_to_float(c, ab_qpos(c)), last)),
+         table = ab_weight(c, "pairs", -0.1, o->max_len, in->heads * o->max_len);
     ab_t rows = ab_reshape(c, ab_embedding(c, table, queries), ab_dim(c, queries, -1), in->heads, o->max_len);
     return ab_transpose(c, rows, -2, -3);
 }

@@ -155,6 +155,27 @@ static void test_masks(world *w)
     model_free(&m);
 }
 
+/* Sentences as long as a table of positions: batches are filled up to times that it does not have. */
+static void test_longest(world *w)
+{
+    static const char *const set[][2] = {{"attention_encoder", "synthesizer"},
+                                         {"attention_decoder", "synthesizer"},
+                                         {"synthesizer.kind", "random"},
+                                         {"synthesizer.max_len", "21"}};
+    model m;
+    watcher seen = {0};
+    train_result r;
+    err e = {0};
+    for (size_t i = 0; i < LENGTH(set); i++) put(w, set[i][0], set[i][1]);
+    open_model(w, &m);
+    CHECK_INT(w->data.split[AB_TRAIN].src_longest, 21);
+    CHECK_INT(train(w, &m, &seen, &r, &e), TRAIN_DONE);
+    CHECK_TEXT(e.text, "");
+    model_free(&m);
+    for (size_t i = 0; i < 2; i++) put(w, set[i][0], "same");
+    empty_folder(w);
+}
+
 static void test_accumulation(world *w)
 {
     put(w, "dropout", "0");
@@ -421,6 +442,7 @@ int main(void)
     put(&w, "gradient_accumulation", "1");
     test_evaluated(&w);
     test_masks(&w);
+    test_longest(&w);
     test_accumulation(&w);
     test_average(&w);
     test_checkpoints(&w);
