@@ -121,6 +121,8 @@ bool check_beyond(check_result *r, double figure)
     return !(figure <= r->bound);
 }
 
+double check_larger(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
+
 /* ---- one plugin ---- */
 
 static const char *failed_need(const char *needs, const check_result *done, const bool *missing, size_t n)

@@ -259,7 +259,7 @@ double check_distance(const pairing *w, const pass_outcome *a, const pass_outcom
     if (a->n != b->n || a->n_rows != b->n_rows) return NAN;
     if (w->claims & AB_DISCONTINUOUS) return most_rows_apart(a, b);
     for (size_t i = 0; i < a->n; i++) sum += (a->grad[i] - b->grad[i]) * (a->grad[i] - b->grad[i]);
-    return fmax(fabs(a->loss - b->loss) / fabs(a->loss), sqrt(sum) / a->size);
+    return check_larger(fabs(a->loss - b->loss) / fabs(a->loss), sqrt(sum) / a->size);
 }
 
 /* Loss and gradient under k against those under `than`; -1 when it could not be computed. */

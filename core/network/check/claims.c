@@ -44,7 +44,7 @@ static void shifted(const plugin *p, uint32_t role, const char *role_name, check
     memcpy(before, b.y, n * sizeof *before);
     shift(b.qpos, s.time), shift(b.kpos, s.time), shift(b.rows_pos, b.rows);
     if (!block_run(&b, &e)) {
-        for (size_t i = 0; i < n; i++) moved = fmax(moved, fabs(b.y[i] - before[i]));
+        for (size_t i = 0; i < n; i++) moved = check_larger(moved, fabs(b.y[i] - before[i]));
         if (check_beyond(r, moved))
             check_fail(r,
                        "%s: it claims AB_RELATIVE, but shifting every position by %d changes the output by %.2g; "

@@ -52,8 +52,7 @@ static void compare_row(const double *step, const double *full, int t, const pai
 {
     double worst = 0, size = 1;
     for (int j = 0; j < CHECK_VOCAB; j++) {
-        double d = fabs(step[j] - full[j]);
-        if (!(d <= worst)) worst = d;
+        worst = check_larger(worst, fabs(step[j] - full[j]));
         size = fmax(size, fabs(full[j]));
     }
     if (check_beyond(r, worst / size))

@@ -115,7 +115,7 @@ void check_device_update(const plugin *p, check_result *r)
     }
     float *a = update(p, &cpu_backend, &n, r), *b = update(p, device, &m, r);
     double worst = 0;
-    for (size_t i = 0; a && b && i < n; i++) worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
+    for (size_t i = 0; a && b && i < n; i++) worst = check_larger(worst, fabs((double)a[i] - (double)b[i]));
     if (a && b && check_beyond(r, worst))
         check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", device->name, worst);
     free(a);

@@ -14,6 +14,8 @@ void check_note(check_result *r, const char *fmt, ...)
     PRINTF_LIKE(2, 3); /* what was checked; ignored after a failure */
 /* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
 bool check_beyond(check_result *r, double figure);
+/* The larger of both, and NaN if one is, which fmax leaves out. */
+double check_larger(double a, double b);
 
 size_t check_memory_in_use(void); /* bytes that are allocated now */
 

@@ -197,7 +197,7 @@ static bool compare_kernel(const sample *s, dtype type, const dtype *types, doub
         for (size_t i = 0; done && i < elements_of(y->dim); i++) {
             double a = check_number(k.out.data, (dtype)k.run.out.dtype, i), b = check_number(y->data, y->type, i);
             if (!isfinite(b)) continue;
-            worst = fabs(a - b) <= worst ? worst : fabs(a - b);
+            worst = check_larger(worst, fabs(a - b));
             most = fmax(most, fabs(b));
         }
         if (done && keeps_to_output(s, &k, r) && check_beyond(r, worst / most / allowed)) {

@@ -493,8 +493,10 @@ double train_sees_future(model *m, const pairs *p, err *e)
         double *before = c ? losses_with(c, &b, b.tgt_in, e) : NULL, *after = before ? losses_with(c, &b, in, e) : NULL;
         if (!after) most = NAN;
         for (int64_t i = 0; after && i < b.n_sentences; i++)
-            for (int32_t r = b.tgt_offset[i]; r < (b.tgt_offset[i] + b.tgt_offset[i + 1] + 1) / 2; r++)
-                most = fmax(most, fabs(after[2 * r + 1] - before[2 * r + 1]) / fmax(1, fabs(before[2 * r + 1])));
+            for (int32_t r = b.tgt_offset[i]; r < (b.tgt_offset[i] + b.tgt_offset[i + 1] + 1) / 2; r++) {
+                double was = before[2 * r + 1], moved = fabs(after[2 * r + 1] - was) / fmax(1, fabs(was));
+                if (isfinite(was)) most = isnan(moved) ? INFINITY : fmax(most, moved);
+            }
         free(before);
         free(after);
         free(in);

@@ -60,6 +60,8 @@ static const struct {
     {"wrong_kernel", "kernels", {"operation 'squash'", "differs from its reference"}},
     {"keeps_state", "kernels", {"operation 'count'", "gives other bits than the first", "keeps state"}},
     {"large_numbers", "fp32", {"large_numbers with ", "too large or too small"}},
+    {"nan_gradient", "fp32", {"nan_gradient: loss or gradient in fp32 differs"}},
+    {"claim_of_nan", "relative", {"claims AB_RELATIVE", "shifting every position by 7"}},
     {"wrong_claim", "relative", {"claims AB_RELATIVE", "shifting every position by 7"}},
     {"wide_range", "parameters", {"width = 1000 is in its declared range", "wide_range.c:12: ", "larger than a head"}},
     {"newer_minor", "load", {"needs ABI 2.1000", "update the host", "-DAB_TARGET_MINOR="}},
