@@ -151,7 +151,7 @@ static gap gap_between(const void *found, dtype found_type, const void *expected
     for (size_t i = 0; i < n; i++) {
         double a = check_number(found, found_type, i), b = check_number(expected, type, i);
         g.size = fmax(g.size, fabs(b));
-        if (fabs(a - b) <= g.apart) continue;
+        if (isnan(g.apart) || fabs(a - b) <= g.apart) continue; /* NaN stays */
         g = (gap){fabs(a - b), g.size, a, b};
     }
     return g;
