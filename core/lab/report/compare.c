@@ -49,6 +49,12 @@ static const read_result *result_of(const read_run *run, const char *metric)
     return NULL;
 }
 
+bool run_diverged(const read_run *run)
+{
+    const read_result *only = run->status == DB_DONE && run->n_results == 1 ? run->results : NULL;
+    return only && same(only->metric, metric_perplexity.name) && !isfinite(only->value);
+}
+
 /* Did all runs of both rows use the same sentences, as far as known? With base == row: the runs of one row. */
 static bool same_sentences(const row_runs *row, const row_runs *base)
 {
@@ -92,7 +98,8 @@ static row_runs collect(const comparison_task *t, const read_row *row)
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_run *run = &row->runs[i];
         const read_result *x = run->status == DB_DONE ? result_of(run, m->name) : NULL;
-        if ((!x && run->status != DB_FAILED) || (t->most_seeds && r.n_all == t->most_seeds)) continue;
+        bool lost = run->status == DB_FAILED || run_diverged(run); /* with a value of this metric or without one */
+        if ((!x && !lost) || (t->most_seeds && r.n_all == t->most_seeds)) continue;
         r.n_all++;
         if (!is_number(x, m)) continue;
         r.results[r.n] = x, r.references[r.n] = run->references, r.values[r.n] = x->value;
@@ -286,6 +293,8 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
     for (size_t i = 0; i < t->n; i++) {
         if (first_of(t, i) != i) continue;
         others++;
+        if (runs[i].n && runs[i].n < runs[i].n_all)
+            return t->n; /* what is left of a row whose runs failed is a selection */
         if (runs[i].n && (best == t->n || metric_better(t->metric, runs[i].arm.mean, runs[best].arm.mean) > 0))
             best = i;
     }

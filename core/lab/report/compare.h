@@ -78,6 +78,8 @@ double dealt_rejections(const read_row *a, const read_row *b, const metric *m, s
  * design are such sums. */
 difference contrast_rows(const comparison_task *t, const double *weights);
 
+/* Did the run diverge? It is done, and a perplexity that is no number is all that it has (lab/launch/host.c). */
+bool run_diverged(const read_run *run);
 /* How the interval was computed, such as "crossed components, shared variances". */
 const char *comparison_rule(const comparison *c);
 /* A difference on the compared scale, as printed. */

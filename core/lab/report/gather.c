@@ -28,15 +28,19 @@ static const read_result *result_of(const read_run *run, const char *metric)
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
 {
     double sum = 0, squares = 0;
+    size_t without = 0; /* runs that do not have the metric although they did not diverge: the row has none */
     *x = (measure){.values = arena_alloc(a, (of->n_runs + 1) * sizeof *x->values)};
     for (size_t i = 0; i < of->n_runs; i++) {
-        const read_result *r = of->runs[i].status == DB_DONE ? result_of(&of->runs[i], metric) : NULL;
-        if (!r) continue;
-        if (isfinite(r->value))
+        const read_run *run = &of->runs[i];
+        const read_result *r = run->status == DB_DONE ? result_of(run, metric) : NULL;
+        if (r && isfinite(r->value))
             x->values[x->n++] = r->value;
-        else
+        else if (r || run_diverged(run))
             x->diverged++;
+        else if (run->status == DB_DONE)
+            without++;
     }
+    if (!x->n && without) x->diverged = 0;
     for (size_t i = 0; i < x->n; i++) sum += x->values[i];
     x->mean = x->n ? sum / (double)x->n : NAN;
     for (size_t i = 0; i < x->n; i++) squares += (x->values[i] - x->mean) * (x->values[i] - x->mean);

@@ -180,6 +180,12 @@ static void check_by_seeds(void)
     CHECK_INT(c.n, 4);
     CHECK(isnan(c.beats.theta)); /* four seeds are left */
     CHECK(c.failed == 1 && !isnan(c.delta) && isnan(c.p) && isnan(c.low) && isnan(c.p_adjusted));
+    read_result alone = {.metric = "PPL", .value = NAN}; /* all that a run has that diverged */
+    rows[1].results[4].value = 55, rows[1].runs[4].results = &alone;
+    c = compare(2, 1, NULL);
+    CHECK_INT(c.n, 4);
+    CHECK_INT(c.failed, 1);
+    CHECK(!isnan(c.delta) && isnan(c.p) && isnan(c.low));
 }
 
 static void check_shared(void)
