@@ -109,6 +109,10 @@ static const char *chosen_for(const build *b, const spec_row *row, const char *k
 /* Chosen values override the file; a search without one keeps the middle of its range and is listed. */
 static void take_chosen(build *b, spec_row *row)
 {
+    spec_tune any;
+    for (size_t i = 0; i < row->given.n; i++)
+        if (tune_read(b, row->given.at[i].key, row->given.at[i].value, &any))
+            settings_put(&row->searched, row->given.at[i].key, row->given.at[i].value, b->a);
     for (size_t i = 0; i < b->options->n_chosen; i++) {
         const spec_chosen *c = &b->options->chosen[i];
         if (!same(c->row, row->name)) continue;
@@ -165,12 +169,30 @@ static bool resolve_row(build *b, spec_row *row)
     return true;
 }
 
+/* A row whose search is to come is not the row with the middle of its range, nor one with another range: until then its
+ * hash is that of the searches, and of what is derived as it is written. */
+static void hash_row(build *b, spec_row *row)
+{
+    settings planned = {0};
+    for (size_t i = 0; i < row->settings.n && row->searched.n; i++) {
+        const char *key = row->settings.at[i].key, *search = settings_get(&row->searched, key),
+                   *given = settings_get(&row->given, key);
+        bool derived = given && (same(given, "auto") || same(given, "same"));
+        settings_put(&planned, key, search ? search : derived ? given : row->settings.at[i].value, b->a);
+    }
+    if (planned.n) config_hash(&planned, row->planned);
+    if (row->n_tunes)
+        memcpy(row->hash, row->planned, sizeof row->hash);
+    else
+        config_hash(&row->settings, row->hash);
+}
+
 static const ab_option *lookup(void *user, const char *key) { return key_param(user, key); }
 
 static void write_row(build *b, spec_row *row, name_set *hashes)
 {
     str json = {0};
-    config_hash(&row->settings, row->hash);
+    hash_row(b, row);
     place_paths(b, row);
     config_to_json(&row->placed, lookup, b, &json);
     row->json = arena_strdup(b->a, str_text(&json));

@@ -53,8 +53,10 @@ typedef struct {           /* one row of the table: a config without its seed */
     size_t n_seeds;    /* number of the spec's seeds to use, 0: all; set when undecided rows get more seeds */
     spec_tune *tunes;  /* keys of this row that still need a search: their settings are the middle of the range */
     size_t n_tunes;
-    const char *json; /* `placed` as JSON */
-    char hash[65];    /* of the settings: paths of plugins as they are written */
+    settings searched; /* every key of this row with a search, its value found or not, and the search as text */
+    const char *json;  /* `placed` as JSON */
+    char hash[65];     /* of the settings: paths of plugins as they are written; `planned` while a search is to come */
+    char planned[65];  /* of the settings with the searches themselves in place of what they find; "": none */
 } spec_row;
 
 typedef struct {
