@@ -23,6 +23,29 @@ equal "$(sql "SELECT count(*) FROM results WHERE experiment='set' AND seed=1001"
 judged=$(sql "SELECT n||' '||n_base||' '||unit||' '||(verdict IN('better','worse','undecided')) FROM paired WHERE experiment='set' AND row='wide' AND metric='PPL'")
 equal "$judged" "5 5 percent change 1" "the view paired"
 
+echo "a search belongs to its row: neither the middle of a range nor another range is the same row"
+{
+    tiny found 6 | sed '2a seeds = 1, 2' | sed 's/^lr = .*/lr = tune(0.001 .. 0.1, 2)/'
+    printf '[variant fixed]\nlr = 0.01\n[variant wide]\nlr = tune(0.0001 .. 1, 2)\n[variant thin]\nd_k = 6\n'
+} >found.ini
+found() { sql "SELECT group_concat(row||' '||lr,', ') FROM (SELECT DISTINCT row,lr FROM settings WHERE experiment='found' ORDER BY row)" found.db; }
+exits 0 ablate run found.ini --threads 1 --progress none --db found.db
+equal "$(found | tr -d '"')" "base 0.1, fixed 0.01, thin 0.1, wide 1" "each row's own learning rate"
+trials=$(sql "SELECT row,n,value,outcome FROM trial ORDER BY row,n" found.db)
+exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base --seeds 1..3
+equal "$(sql "SELECT group_concat(row||' '||n||' '||n_base,', ') FROM (SELECT row,n,n_base FROM paired WHERE experiment='found' AND metric='PPL' ORDER BY row)" found.db | tr -d '"')" \
+    "fixed 2 3, thin 2 3, wide 2 3" "rows that --only leaves out keep what was found for them"
+equal "$(sql "SELECT row,n,value,outcome FROM trial ORDER BY row,n" found.db)" "$trials" "their trials"
+rm found.db
+exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base
+exits 0 ablate run found.ini --threads 1 --progress none --db found.db
+hasnt out "exploratory" # they were planned with base, and their values are found later
+
+echo "a matched row that is there twice"
+{ tiny twice 6 | sed '2a match = params by d_ff' && printf '[variant one]\nd_k = 4\n[variant two]\nd_k = 4\n'; } >twice.ini
+exits 0 ablate run twice.ini --threads 1 --progress none --db twice.db
+equal "$(sql "SELECT t.same_as FROM table_row t JOIN experiment x ON x.id=t.experiment_id WHERE x.name='twice' AND t.name='two'" twice.db)" one "the same row after matching, too"
+
 exits 0 ablate plan set.ini --detect "20 PPL"
 has out "set: 1 row against base, to detect a difference of 20 % PPL"
 has out "from 10 runs of 2 rows of set"

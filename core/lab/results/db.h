@@ -69,6 +69,7 @@ typedef struct {
     bool is_base;            /* exactly one row */
     const char *same_as;     /* name of an equal row, which runs once and is shown in both places; or NULL */
     const char *config_hash; /* of the canonical configuration without the seed */
+    const char *planned;     /* the hash that it was planned with, before its settings were searched; NULL: the same */
     const char *config_json; /* that configuration, one JSON object: keys to values, or section to keys to values */
     const db_param *params;  /* the same, typed, for SQL; n_params of them */
     size_t n_params;

@@ -46,12 +46,14 @@ static int64_t put_variant(db *d, int64_t experiment, const db_row_spec *row, si
         d->q, e, &id,
         "INSERT INTO variant(experiment_id,group_name,place,name,change,is_base,paper_row,not_applicable,config_hash,"
         "config_json,exploratory) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,EXISTS(SELECT 1 FROM variant v JOIN run r ON"
-        " r.variant_id=v.id WHERE v.experiment_id=?1 AND r.status='done')) ON CONFLICT(experiment_id,config_hash) DO "
+        " r.variant_id=v.id WHERE v.experiment_id=?1 AND r.status='done') AND NOT EXISTS(SELECT 1 FROM variant v WHERE"
+        " v.experiment_id=?1 AND v.config_hash=?11 AND v.exploratory=0)) ON CONFLICT(experiment_id,config_hash) DO "
         "UPDATE"
         " SET group_name=?2,place=?3,name=?4,change=?5,is_base=?6,paper_row=?7,not_applicable=?8,config_json=?10,"
         "archived=0 RETURNING id",
-        "isississss", experiment, row->group ? row->group : "", (int64_t)ord, row->name, row->change ? row->change : "",
-        (int64_t)row->is_base, row->paper_row, row->not_applicable, row->config_hash, row->config_json);
+        "isississsss", experiment, row->group ? row->group : "", (int64_t)ord, row->name,
+        row->change ? row->change : "", (int64_t)row->is_base, row->paper_row, row->not_applicable, row->config_hash,
+        row->config_json, row->planned);
     if (rc != 1 || put_params(d, id, row, e)) {
         fail_in(e, "row \"%s\": ", row->name);
         return -1;

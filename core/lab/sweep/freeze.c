@@ -73,6 +73,7 @@ static db_row_spec row_spec(const spec *s, size_t i, arena *a)
                          .is_base = row->is_base,
                          .same_as = row->same_as >= 0 ? s->rows[row->same_as].name : NULL,
                          .config_hash = row->hash,
+                         .planned = *row->planned ? row->planned : NULL,
                          .config_json = row->json,
                          .params = params,
                          .n_params = row->settings.n,

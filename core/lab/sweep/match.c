@@ -203,8 +203,9 @@ static int match_all(const spec *s, const measured *m, const trainer *t, prepare
     for (size_t i = 1; i < s->n_rows && !code; i++) {
         const spec_row *row = &s->rows[i];
         budget b = {row, s->match, s->match_key, m->rate[i], m->vocab};
-        /* a row that sets the key itself keeps its own */
-        if (row->same_as >= 0 || settings_get(&row->swept, s->match_key)) continue;
+        /* A row that sets the key itself keeps its own. Those that repeat another row are solved alike; base's equals
+         * need nothing. */
+        if (row->same_as == 0 || settings_get(&row->swept, s->match_key)) continue;
         code = match_row(s, &b, wanted, t, out, e) ? 2 : 0;
     }
     return code;

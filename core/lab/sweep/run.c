@@ -40,7 +40,7 @@ static int expand(sweep *s, err *e);
 static int count_costs(sweep *s, err *e);
 static int prepare(sweep *s, const trainer *t, err *e);
 static int train_rows(void *self, spec *x, err *e);
-static int store_trials(sweep *s, err *e);
+static int store_trials(const sweep *s, db *d, err *e);
 static int show_table(const sweep *s, err *e);
 static void notify(const sweep *s, int code, const err *e);
 static void close_sweep(sweep *s);
@@ -60,7 +60,6 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
     if (!code) code = prepare(&s, &t, e); /* matched budgets (match.c), searched values (search.c) */
     bool ready = !code;
     if (ready) code = s.spec.until.most ? train_until(&s.spec, &t, e) : train_rows(&s, &s.spec, e); /* sequential.c */
-    if (ready && !e->text[0]) store_trials(&s, e);
     if (ready && !e->text[0] && !s.interrupted && !s.away) code = show_table(&s, e) ? 1 : code;
     if (o->notify) notify(&s, code, e);
     close_sweep(&s);
@@ -91,7 +90,8 @@ static int train_rows(void *self, spec *x, err *e)
     db_frozen *frozen = NULL;
     size_t n = 0;
     launch_options l = launch_of(s, x, folder, cache, &resume, &sbatch);
-    int code = freeze(s, x, &d, &frozen, &n, e);         /* rows and missing runs go into the database: freeze.c */
+    int code = freeze(s, x, &d, &frozen, &n, e); /* rows and missing runs go into the database: freeze.c */
+    if (!code && same(x->name, s->experiment)) code = store_trials(s, d, e) ? 1 : 0;
     if (!code) code = launch(s, x, d, frozen, n, &l, e); /* one worker process per run */
     db_close(d);
     free(frozen);
@@ -370,13 +370,10 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
 
 /* ---- results ---- */
 
-static int store_trials(sweep *s, err *e)
+/* Before the runs: tables of a sweep under way, or of one that was killed, allow for the choices too. */
+static int store_trials(const sweep *s, db *d, err *e)
 {
-    if (!s->found.n_trials) return 0;
-    db *d = db_open(&s->c->p->db, e);
-    int bad = d ? db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) : -1;
-    db_close(d);
-    return bad;
+    return s->found.n_trials ? db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) : 0;
 }
 
 static int show_table(const sweep *s, err *e)

@@ -131,20 +131,28 @@ static double ppl_of(const read_run *run)
     return NAN;
 }
 
+/* {"lr":0.001} */
+static const char *settings_json(const row_search *r, const candidate *c, arena *a)
+{
+    char number[32];
+    str s = {0};
+    for (size_t k = 0; k < r->row->n_tunes; k++)
+        str_addf(&s, "%s\"%s\":%s", k ? "," : "{", r->row->tunes[k].key, format_real(c->value[k], number));
+    str_addc(&s, '}');
+    const char *json = arena_strdup(a, s.s);
+    str_free(&s);
+    return json;
+}
+
 static void note_trial(searcher *s, const row_search *r, candidate *c, size_t rung, const read_run *run)
 {
     prepared *p = s->out;
-    char number[32];
-    str settings = {0};
-    for (size_t k = 0; k < r->row->n_tunes; k++)
-        str_addf(&settings, "%s\"%s\":%s", k ? "," : "{", r->row->tunes[k].key, format_real(c->value[k], number));
-    str_addc(&settings, '}');
     c->score = ppl_of(run);
     p->trials = grow(p->trials, &p->cap_trials, p->n_trials + 1, sizeof *p->trials);
     p->trials[p->n_trials++] = (db_trial){.row = arena_strdup(&p->mem, r->row->name),
                                           .n = (int64_t)c->number,
                                           .rung = (int64_t)rung,
-                                          .settings = arena_strdup(&p->mem, settings.s),
+                                          .settings = settings_json(r, c, &p->mem),
                                           .seed = s->seed,
                                           .steps = steps_at(s, r, rung),
                                           .metric = metric_perplexity.name,
@@ -152,7 +160,6 @@ static void note_trial(searcher *s, const row_search *r, candidate *c, size_t ru
                                           .seconds = run ? run->ended_at - run->started_at : NAN,
                                           .flops = run ? run->flops_step * (double)steps_at(s, r, rung) : NAN,
                                           .outcome = isfinite(c->score) ? "pruned" : "failed"};
-    str_free(&settings);
 }
 
 static void set_outcome(prepared *p, const row_search *r, const candidate *c, size_t rung, const char *outcome)
@@ -244,7 +251,18 @@ static int do_rung(searcher *s, size_t rung, err *e)
 
 /* ---- all rows ---- */
 
-/* The chosen values of each row, and of the rows that are equal to it. */
+/* The row gets the candidate's values, and so do the rows that are equal to it. */
+static void give(searcher *s, const row_search *r, const candidate *c)
+{
+    char number[32];
+    for (size_t k = 0; k < r->row->n_tunes; k++) {
+        const char *value = format_real(c->value[k], number);
+        for (size_t j = 0; j < s->s->n_rows; j++)
+            if (&s->s->rows[j] == r->row || s->s->rows[j].same_as == (int)r->row->order)
+                prepared_choose(s->out, s->s->rows[j].name, r->row->tunes[k].key, value);
+    }
+}
+
 static int choose(searcher *s, err *e)
 {
     char number[32];
@@ -258,15 +276,10 @@ static int choose(searcher *s, err *e)
                  s->s->name);
             return 1;
         }
-        for (size_t k = 0; k < r->row->n_tunes; k++) {
-            const char *value = format_real(r->at[best].value[k], number);
-            for (size_t j = 0; j < s->s->n_rows; j++)
-                if (&s->s->rows[j] == r->row || s->s->rows[j].same_as == (int)r->row->order)
-                    prepared_choose(s->out, s->s->rows[j].name, r->row->tunes[k].key, value);
-            if (s->t->talk)
-                fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, of %zu candidates\n", r->row->name,
-                        r->row->tunes[k].key, value, r->at[best].score, r->n);
-        }
+        give(s, r, &r->at[best]);
+        for (size_t k = 0; k < r->row->n_tunes && s->t->talk; k++)
+            fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, of %zu candidates\n", r->row->name,
+                    r->row->tunes[k].key, format_real(r->at[best].value[k], number), r->at[best].score, r->n);
     }
     return 0;
 }
@@ -278,6 +291,62 @@ static int64_t own_seed(const spec *s)
         if (s->seeds[i] == seed) seed++, i = (size_t)-1;
     return seed;
 }
+
+/* ---- rows that this call does not train ---- */
+
+/* They keep what an earlier call found: with other settings their results would leave the table. */
+static bool is_left_out(const spec_row *row) { return row->n_tunes && row->same_as < 0 && !row->run; }
+
+/* What the stored trials chose, if all of them are candidates of the row's search as it is now; NULL: nothing. */
+static const candidate *recalled(const row_search *r, const db_trial *list, size_t n, arena *a)
+{
+    const candidate *chosen = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const db_trial *t = &list[i];
+        if (!same(t->row, r->row->name)) continue;
+        const candidate *c = t->n >= 1 && t->n <= (int64_t)r->n ? &r->at[t->n - 1] : NULL;
+        if (!c || !same(settings_json(r, c, a), t->settings)) return NULL;
+        if (same(t->outcome, "chosen")) chosen = t->steps == r->row->config.steps ? c : NULL;
+    }
+    return chosen;
+}
+
+static void keep_trials(prepared *p, const char *row, const db_trial *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!same(list[i].row, row)) continue;
+        p->trials = grow(p->trials, &p->cap_trials, p->n_trials + 1, sizeof *p->trials);
+        db_trial *t = &p->trials[p->n_trials++];
+        *t = list[i];
+        t->row = arena_strdup(&p->mem, t->row), t->settings = arena_strdup(&p->mem, t->settings);
+        t->metric = arena_strdup(&p->mem, t->metric), t->outcome = arena_strdup(&p->mem, t->outcome);
+    }
+}
+
+static int recall(searcher *s, err *e)
+{
+    db_options own = *s->t->db;
+    err none = {0}; /* no database: nothing is known */
+    arena a = {0};
+    db_trial *list = NULL;
+    size_t n = 0;
+    bool any = false;
+    for (size_t i = 0; i < s->s->n_rows; i++) any = any || is_left_out(&s->s->rows[i]);
+    own.recorded = NULL; /* another's trials */
+    reader *r = any ? reader_open(&own, &none) : NULL;
+    int bad = r ? reader_trials(r, s->s->name, &a, &list, &n, e) : 0;
+    for (size_t i = 0; i < s->s->n_rows && n && !bad; i++) {
+        row_search one = {.row = &s->s->rows[i]};
+        if (!is_left_out(one.row) || list_candidates(&one, &none)) continue;
+        const candidate *chosen = recalled(&one, list, n, &a);
+        if (chosen) give(s, &one, chosen), keep_trials(s->out, one.row->name, list, n);
+    }
+    reader_close(r);
+    arena_free(&a);
+    return bad;
+}
+
+/* ---- the search of a call ---- */
 
 /* The rows to search; 0, or an exit code. */
 static int open_search(searcher *s, err *e)
@@ -296,7 +365,7 @@ static int open_search(searcher *s, err *e)
         &s->ini,
         "[experiment]\nname = %s.tune\nseeds = %lld\nnote = trials of the searches of %s; not included in its means\n",
         s->s->name, (long long)s->seed, s->s->name);
-    return code;
+    return code ? code : recall(s, e) ? 1 : 0;
 }
 
 static void close_search(searcher *s)
