@@ -121,6 +121,17 @@ exits 0 ablate table shared --db both.db
 has out "mean ± sd over 2 seeds"
 equal "$(sql "SELECT n||' '||n_base FROM paired WHERE row='wide' AND metric='acc'" both.db)" "2 2" \
     "the view paired of merged runs"
+echo "the same by rows, whose settings are searched: each machine knows what it has found"
+for row in base thin; do
+    exits 0 ablate run found.ini --threads 1 --progress none --only $row --db $row.db
+    exits 0 env ABLATE_DB=$row.db "$program" record found $row.json
+done
+for order in "base.json thin.json" "thin.json base.json"; do
+    rm -f rows.db
+    exits 0 ablate import $order --db rows.db
+    exits 0 ablate table found --db rows.db
+    equal "$(sql "SELECT n||' '||n_base FROM paired WHERE row='thin' AND metric='PPL'" rows.db)" "2 2" "imported: $order"
+done
 exits 0 env ABLATE_DB=both.db "$program" record shared both.json
 exits 0 ablate import both.json --db again.db
 has err "both.json: 4 runs added"

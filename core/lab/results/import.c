@@ -321,6 +321,20 @@ static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
         whole_of(t, "steps", -1), metric, real_of(t, "value"), real_of(t, "seconds"), real_of(t, "flops"), outcome);
 }
 
+/* Of a row whose settings are searched, a file of another machine's rows (--only) knows the search alone: the variant
+ * with runs is the row. */
+static int prefer_runs(sqlite3 *q, int64_t experiment, err *e)
+{
+    static const char without[] = "UPDATE variant SET archived=1 WHERE experiment_id=?1 AND archived=0 AND NOT EXISTS("
+                                  "SELECT 1 FROM run r WHERE r.variant_id=variant.id) AND EXISTS(SELECT 1 FROM variant "
+                                  "o JOIN run r ON r.variant_id=o.id WHERE o.experiment_id=?1 AND o.name=variant.name)",
+                      with[] = "UPDATE variant SET archived=0 WHERE experiment_id=?1 AND archived<>0 AND NOT EXISTS("
+                               "SELECT 1 FROM variant o WHERE o.experiment_id=?1 AND o.name=variant.name AND "
+                               "o.archived=0) AND id=(SELECT min(o.id) FROM variant o JOIN run r ON r.variant_id=o.id "
+                               "WHERE o.experiment_id=?1 AND o.name=variant.name)";
+    return sql_do(q, e, without, "i", experiment) || sql_do(q, e, with, "i", experiment) ? -1 : 0;
+}
+
 /* Another base than the one that is there already would be compared with by half of the rows. */
 static int one_base(sqlite3 *q, int64_t experiment, err *e)
 {
@@ -349,6 +363,7 @@ static int put_all(sqlite3 *q, const cJSON *root, const char *as, size_t *import
         put_trial(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "runs")) if (!rc) rc =
         put_run(q, experiment, c, imported, e);
+    if (!rc) rc = prefer_runs(q, experiment, e);
     if (!rc) rc = one_base(q, experiment, e);
     return rc ? -1 : view_refresh(q, experiment, e);
 }
