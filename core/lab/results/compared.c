@@ -58,13 +58,15 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
 /* ---- reading ---- */
 
 /* The results of an experiment's table as a short text: how many there are, the newest run, sums that change with every
- * value, and what the rows are. */
+ * value, what the rows are, and how many runs failed: they take p from their rows. */
 #define RESULTS_NOW                                                                                                    \
     "(SELECT count(x.value)||' '||coalesce(max(r.id),0)||' "                                                           \
     "'||printf('%!.17g',total(x.value*(r.id+7*x.metric_id)))||' '"                                                     \
     "||printf('%!.17g',total(r.ended_at))||' '||total(length(x.stats))||' '||count(DISTINCT v.id)||' "                 \
     "'||coalesce(max(v.id*v.is_base),0)"                                                                               \
-    "||coalesce(e.analysis,'') FROM variant v JOIN run r ON r.variant_id=v.id AND r.archived=0 AND r.status='done'"    \
+    "||coalesce(e.analysis,'')||' '||(SELECT count(*) FROM variant w JOIN run f ON f.variant_id=w.id AND f.archived=0" \
+    " AND f.status='failed' WHERE w.experiment_id=e.id AND w.archived=0)"                                              \
+    " FROM variant v JOIN run r ON r.variant_id=v.id AND r.archived=0 AND r.status='done'"                             \
     " JOIN result x ON x.run_id=r.id WHERE v.experiment_id=e.id AND v.archived=0)"
 
 int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, size_t *n, err *e)

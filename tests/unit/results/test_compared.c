@@ -118,6 +118,11 @@ static void test_comparisons(db *d, const db_options *o)
         CHECK_NEAR(one_number(o->path, sql), columns[i].value, 0);
         free(sql);
     }
+    db_claim c; /* a run that fails leaves no result, and no p to its row */
+    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 1000, &c, &e), 1);
+    CHECK_OK(db_finish(d, &c, DB_FAILED, 1, -1, "why", &e));
+    db_claim_free(&c);
+    free(stale_results(o, 1));
     finish_one(d, "toy", 26);
     second = stale_results(o, 1);
     CHECK(!same(first, second));
