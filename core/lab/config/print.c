@@ -104,6 +104,7 @@ static void print_criterion(FILE *f, const spec *s)
     fprintf(f, "\n[criterion]\nmargin = %s\nlevel = %s\nseeds = %lld\n", format_real(s->criterion.margin, margin),
             format_real(s->criterion.level, level), (long long)s->criterion.seeds);
     if (*s->criterion.metric) print_text(f, "metric", s->criterion.metric, false);
+    if (s->criterion.scores_failed) fprintf(f, "failed_as = %s\n", format_real(s->criterion.failed_as, margin));
 }
 
 static void print_slurm(FILE *f, const spec *s)

@@ -65,6 +65,8 @@ static inline void check_round_trip(const char *file, const spec *s, const plugi
     CHECK_TEXT(again.name, s->name);
     CHECK_TEXT(again.note, s->note);
     CHECK_TEXT(again.paper, s->paper);
+    CHECK_INT(again.criterion.scores_failed, s->criterion.scores_failed);
+    CHECK_NEAR(again.criterion.failed_as, s->criterion.failed_as, 0);
     for (size_t i = 0; i < s->n_rows && i < again.n_rows; i++) check_same_row(file, &s->rows[i], &again.rows[i]);
     spec_free(&again);
 out:
