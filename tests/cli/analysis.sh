@@ -46,6 +46,16 @@ echo "a matched row that is there twice"
 exits 0 ablate run twice.ini --threads 1 --progress none --db twice.db
 equal "$(sql "SELECT t.same_as FROM table_row t JOIN experiment x ON x.id=t.experiment_id WHERE x.name='twice' AND t.name='two'" twice.db)" one "the same row after matching, too"
 
+echo "--rerun reaches every rung and every look"
+{
+    printf '[experiment]\nname = twice\nseeds = until 0.001 PPL, at most 5\n'
+    tiny twice 6 | sed '1,2d; s/^lr = .*/lr = tune(0.001 .. 0.01, 3)/'
+    printf '[variant wide]\nd_k = 6\n'
+} >rerun.ini
+exits 0 ablate run rerun.ini --threads 1 --progress none --db rerun.db
+exits 0 ablate run rerun.ini --threads 1 --progress none --db rerun.db --rerun all
+equal "$(sql "SELECT count(*)||' '||sum(attempts=2) FROM runs" rerun.db)" "20 20" "six and four trials, five seeds of two rows, each twice"
+
 exits 0 ablate plan set.ini --detect "20 PPL"
 has out "set: 1 row against base, to detect a difference of 20 % PPL"
 has out "from 10 runs of 2 rows of set"

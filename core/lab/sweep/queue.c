@@ -104,23 +104,31 @@ void show_gaps(const db_counts *n)
             n->gone);
 }
 
-int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
+static bool is_in(const int64_t *ids, size_t n, int64_t id)
 {
-    int64_t *changed = xcalloc(n + 1, sizeof *changed);
-    size_t n_changed = 0, anew = 0, queued = 0;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, handled_runs *before, launch_options *l,
+                bool talk, err *e)
+{
+    bool redo = rerun == RERUN_CHANGED, all = rerun == RERUN_ALL;
+    int64_t *again = xcalloc(n + 1, sizeof *again);
+    size_t n_again = 0, n_changed = 0, anew = 0, queued = 0, known = before->n;
     for (size_t i = 0; i < n; i++) {
         if (!s->rows[f[i].row].run) continue;
-        if (f[i].changed) changed[n_changed++] = f[i].id;
-        anew += f[i].anew;
+        n_changed += f[i].changed, anew += f[i].anew;
+        if (is_in(before->id, known, f[i].id)) continue;
+        before->id = grow(before->id, &before->cap, before->n + 1, sizeof *before->id);
+        before->id[before->n++] = f[i].id;
+        if (rerun < 0 || (redo && !f[i].changed)) continue;
+        again[n_again++] = f[i].id;
+        if (f[i].status == DB_DONE && (redo || all)) l->done--;
+        if (f[i].status == DB_FAILED && !redo) l->failed--;
     }
-    bool redo = rerun == RERUN_CHANGED, all = rerun == RERUN_ALL;
-    int bad = 0;
-    if (redo)
-        bad = n_changed && db_requeue(d, changed, n_changed, DB_RERUN_ALL, &queued, e), l->done -= n_changed;
-    else if (rerun >= 0) {
-        bad = db_requeue(d, l->runs, l->n, all ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e);
-        l->failed = 0, l->done = all ? 0 : l->done;
-    }
+    int bad = n_again ? db_requeue(d, again, n_again, redo || all ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e) : 0;
     if (talk && !redo && !all && n_changed)
         fprintf(stderr, "%zu run%s trained with a plugin that has changed since: --rerun changed trains %s again\n",
                 n_changed, n_changed == 1 ? " was" : "s were", n_changed == 1 ? "it" : "them");
@@ -133,6 +141,6 @@ int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, l
                 "%zu older run%s with other settings stay%s in the database but out of the table: `ablate ls %s "
                 "--older`\n",
                 older, older == 1 ? "" : "s", older == 1 ? "s" : "", s->name);
-    free(changed);
+    free(again);
     return bad;
 }

@@ -30,10 +30,9 @@ typedef struct {
     sweep_costs costs; /* of its rows */
     prepared found;
     bool talk;
-    int interrupted; /* the signal, or 0 */
-    bool away;       /* runs were left to jobs that go on */
-    /* experiments, a line each, whose runs --rerun has queued again in this call: later rungs and looks resume them */
-    str rerun_of;
+    int interrupted;      /* the signal, or 0 */
+    bool away;            /* runs were left to jobs that go on */
+    handled_runs handled; /* by --rerun */
 } sweep;
 
 static int expand(sweep *s, err *e);
@@ -144,7 +143,7 @@ static void close_sweep(sweep *s)
     spec_free(&s->spec);
     estimate_free(&s->costs);
     prepared_free(&s->found);
-    str_free(&s->rerun_of);
+    free(s->handled.id);
     free(s->experiment);
 }
 
@@ -327,16 +326,6 @@ static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err 
     return bad ? 1 : 0;
 }
 
-/* Is this the first time that this call trains the experiment? */
-static bool first_time(sweep *s, const char *experiment)
-{
-    char *line = xprintf("\n%s\n", experiment);
-    bool first = !strstr(str_text(&s->rerun_of), line);
-    str_add(&s->rerun_of, line);
-    free(line);
-    return first;
-}
-
 static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_t n, launch_options *l, err *e)
 {
     int64_t *ids = xcalloc(n + 1, sizeof *ids);
@@ -350,8 +339,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
         free(ids);
         return 1;
     }
-    int rerun = first_time(s, x->name) ? s->o->rerun : RERUN_NONE;
-    if (!queue_again(d, x, rerun, frozen, n, l, s->talk, e) && !launch_runs(d, l, &result, e) &&
+    if (!queue_again(d, x, s->o->rerun, frozen, n, &s->handled, l, s->talk, e) && !launch_runs(d, l, &result, e) &&
         !db_count(d, ids, l->n, &now, e)) {
         code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l->n ? 0 : 1;
         if (s->talk && !result.interrupted) show_gaps(&now);

@@ -92,8 +92,15 @@ int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e)
 void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
 /* Sets what a run needs in l, or fails if disk or memory do not suffice for what is left to train. (room.c) */
 int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, db *d, launch_options *l, err *e);
-/* Requeues the runs of `rerun`, and reports runs affected by changed plugins. */
-int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e);
+/* The runs that this call has trained or tried already: a later rung of a search, or look, does not do so again. */
+typedef struct {
+    int64_t *id;
+    size_t n, cap;
+} handled_runs;
+/* Requeues the runs of `rerun` that are not in `before`, and reports runs affected by changed plugins. Adds the selected
+ * runs to `before`. */
+int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, handled_runs *before, launch_options *l,
+                bool talk, err *e);
 /* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
 void show_gaps(const db_counts *n);
 /* The command that resumes: this one without --rerun, because its runs are already requeued. */
