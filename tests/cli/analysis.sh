@@ -41,6 +41,27 @@ exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only ba
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db
 hasnt out "exploratory" # they were planned with base, and their values are found later
 
+echo "a trial that another process trains is waited for, not taken for a failed one"
+tiny both 400 | sed 's/^lr = .*/lr = tune(0.0005 .. 0.01, 2)/' >both.ini
+"$program" run both.ini --threads 1 --progress none --db both_hosts.db >first 2>&1 &
+host=$!
+worker_of() {
+    local p
+    for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -q ' worker ' && worker=$p && return
+    done
+    return 1
+}
+wait_for 60 worker_of $host || wrong "the first process started no worker"
+kill -STOP "$worker"
+exits 1 ablate run both.ini --threads 1 --progress none --db both_hosts.db
+has err "search, rung 1: 1 trial is with another process"
+kill -CONT "$worker"
+code=0
+wait $host || code=$?
+equal $code 0 "the first process goes on"
+equal "$(sql "SELECT count(*)||' '||sum(outcome='chosen')||' '||sum(outcome='pruned') FROM trial" both_hosts.db)" "2 1 1" "both trials count"
+
 echo "a matched row that is there twice"
 { tiny twice 6 | sed '2a match = params by d_ff' && printf '[variant one]\nd_k = 4\n[variant two]\nd_k = 4\n'; } >twice.ini
 exits 0 ablate run twice.ini --threads 1 --progress none --db twice.db

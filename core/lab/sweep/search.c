@@ -220,16 +220,24 @@ static int read_rung(searcher *s, size_t rung, const char *experiment, const cha
     read_experiment x;
     reader *r = reader_open(s->t->db, e);
     int bad = !r || reader_experiment(r, experiment, READ_VALUES, &a, &x, e);
+    size_t killed = 0, open = 0;
     for (size_t i = 0; i < s->n && !bad; i++) {
         row_search *of = &s->rows[i];
         if (rung < first_rung(s, of) || of->stuck) continue;
         for (size_t k = 0; k < of->n; k++) {
             if (!of->at[k].alive) continue;
             const char *name = trial_name(of, &of->at[k], rung, &s->out->mem);
-            note_trial(s, of, &of->at[k], rung, run_of(&x, same(name, base) ? "base" : name));
+            const read_run *run = run_of(&x, same(name, base) ? "base" : name);
+            killed += run && run->status == DB_KILLED;
+            open += run && (run->status == DB_RUNNING || run->status == DB_QUEUED);
+            note_trial(s, of, &of->at[k], rung, run);
         }
         promote(s, of, rung);
     }
+    if (!bad && (killed || open)) /* a rung decides when all of it is done */
+        bad = fail(
+            e, "search, rung %zu: %zu trial%s with another process and %zu killed; the same command goes on with them",
+            rung + 1, open, open == 1 ? " is" : "s are", killed);
     reader_close(r);
     arena_free(&a);
     return bad ? -1 : 0;

@@ -97,8 +97,8 @@ typedef struct {
     int64_t *id;
     size_t n, cap;
 } handled_runs;
-/* Requeues the runs of `rerun` that are not in `before`, and reports runs affected by changed plugins. Adds the selected
- * runs to `before`. */
+/* Requeues the runs of `rerun` that are not in `before`, and reports runs affected by changed plugins. Adds the
+ * selected runs to `before`. */
 int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, handled_runs *before, launch_options *l,
                 bool talk, err *e);
 /* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
