@@ -13,7 +13,7 @@ typedef struct {
 /* What is planned: an INI's experiment, or one of the database. */
 typedef struct {
     const char *name, *metric; /* metric: to suggest if no run has one */
-    size_t rows;               /* with a base to compare with */
+    size_t rows, bases;        /* with a base to compare with; these bases */
 } plan_subject;
 
 /* "0.5 BLEU" or "0.5" */
@@ -34,6 +34,7 @@ static int print_plan(const invocation *c, const plan_options *o, const plan_sub
     gathered g = {0};
     plan_task t = {.experiment = s->name,
                    .rows = s->rows,
+                   .bases = s->bases ? s->bases : 1,
                    .effect = effect,
                    .metric = *metric ? metric : NULL,
                    .sd = o->sd > 0 ? o->sd : NAN};
@@ -90,7 +91,10 @@ static int look_up(const invocation *c, plan_subject *s, err *e)
     table_options table = {.trials = 1};
     reader *r = reader_open_any(&c->p.db, e);
     int found = r ? gather(r, s->name, &table, false, &a, &g, e) : -1;
-    for (size_t i = 0; !found && i < g.x.n_rows; i++) s->rows += g.rows[i].base != i && !g.x.rows[i].same_as;
+    for (size_t i = 0; !found && i < g.x.n_rows; i++) {
+        if (g.x.rows[i].same_as) continue;
+        s->rows += g.rows[i].base != i, s->bases += g.rows[i].base == i;
+    }
     gathered_free(&g);
     arena_free(&a);
     reader_close(r);
@@ -133,7 +137,8 @@ static int plan(const invocation *c, void *options)
         return 2;
     }
     plan_subject subject = {.name = s.name, .metric = usual_metric(s.rows[0].config.task)};
-    for (size_t i = 0; i < s.n_rows; i++) subject.rows += compared(&s.rows[i]);
+    for (size_t i = 0; i < s.n_rows; i++)
+        subject.rows += compared(&s.rows[i]), subject.bases += s.rows[i].run && !compared(&s.rows[i]);
     int code = plan_for(c, o, &subject, &e);
     spec_free(&s);
     str_free(&errors);

@@ -10,6 +10,8 @@ has out "label_smoothing=0.3"
 has out "15 of 15 runs are recorded"
 exits 0 ablate show smoothing/base@1
 has out "(recorded elsewhere)"
+exits 1 ablate show "table3-core/A/heads=2 d_k=64@99"
+has err "table3-core/A/heads=2 d_k=64 has the seeds 1, 2, 3, 4, 5"
 exits 0 ablate plot smoothing -o smoothing.svg
 exits 0 ablate query "SELECT count(*) FROM recorded.runs WHERE experiment='smoothing.recorded'" --format csv
 equal "$(tail -n 1 out | tr -d '\r')" 15 "recorded runs by SQL"

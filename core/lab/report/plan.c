@@ -77,7 +77,7 @@ static void put_needed(const plan_task *t, const known *k, double effect, double
         return;
     }
     str_addf(out, "%zu seeds per row: ", n);
-    put_cost(out, n * (t->rows + 1), k->seconds);
+    put_cost(out, n * (t->rows + t->bases), k->seconds);
     str_addc(out, '\n');
 }
 
@@ -122,7 +122,7 @@ int plan_print(const plan_task *t, str *out, err *e)
         size_t n = look_seeds[i];
         str_addf(out, "%13zu   %12.0f %%   %22.0f %%   ", n, 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05),
                  100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05 / (double)(t->rows ? t->rows : 1)));
-        put_cost(out, n * (t->rows + 1), k.seconds);
+        put_cost(out, n * (t->rows + t->bases), k.seconds);
         str_addc(out, '\n');
     }
     str_addf(out, "\nseeds = until %g %s, at most 20    adds seeds only to undecided rows\n", t->effect, name);

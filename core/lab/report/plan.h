@@ -5,11 +5,11 @@
 
 typedef struct {
     const char *experiment; /* the planned one */
-    size_t rows;            /* rows compared with base, without base */
-    double effect;          /* to detect, in the metric's unit; a change in percent for PPL */
-    const char *metric;     /* NULL: the headline metric of the existing runs */
-    double sd;              /* over seeds; NaN: from the existing runs */
-    const gathered *runs;   /* of this experiment or a similar one; NULL: none */
+    size_t rows, bases;   /* rows compared with base, and those that they are compared with: one, or each condition's */
+    double effect;        /* to detect, in the metric's unit; a change in percent for PPL */
+    const char *metric;   /* NULL: the headline metric of the existing runs */
+    double sd;            /* over seeds; NaN: from the existing runs */
+    const gathered *runs; /* of this experiment or a similar one; NULL: none */
 } plan_task;
 
 /* Appends the plan as text. -1 and a message: standard deviation or metric unknown. */

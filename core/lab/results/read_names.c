@@ -136,8 +136,8 @@ int names_not_found(reader *r, const char *text, const char *experiment, const c
     char *name = xprintf("%s/%s", experiment, row);
     if (!rc)
         rc = load_names(r->q,
-                        "SELECT DISTINCT u.seed" RUNS
-                        " WHERE x.name||'/'||t.name IN(?1,replace(?1,'/',?2||'/')) ORDER BY u.seed",
+                        "SELECT DISTINCT u.seed" RUNS " WHERE ?1 IN(x.name||'/'||t.name,(" OWN_NAME
+                        ")||'/'||t.name) ORDER BY u.seed",
                         "run.seed", name, DB_RECORDED, &a, &seeds, e);
     if (!rc) rc = fail(e, "run \"%s\": not in the database: %s has the seeds %s", text, name, listed(&seeds, &a));
     free(name);
