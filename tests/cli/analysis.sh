@@ -40,6 +40,8 @@ rm found.db
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db
 hasnt out "exploratory" # they were planned with base, and their values are found later
+"$program" gate found thin --metric PPL --json --db found.db >out
+has out '"place":3' # each of the three rows once
 
 echo "a trial that another process trains is waited for, not taken for a failed one"
 tiny both 400 | sed 's/^lr = .*/lr = tune(0.0005 .. 0.01, 2)/' >both.ini

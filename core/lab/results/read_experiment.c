@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids of the rows that were frozen to be trained, those that the table leaves out now too, in the order of freezing. */
+/* Ids of the rows that were frozen to be trained, those that the table leaves out now too, in the order of freezing. One
+ * that got other settings under its name before it was trained, as a searched row does, counts once. */
 typedef struct {
     size_t n;
     const int64_t *id;
@@ -17,8 +18,12 @@ static int load_frozen(sqlite3 *q, int64_t experiment, arena *a, frozen_rows *ou
     size_t cap = 0;
     *out = (frozen_rows){0};
     sqlite3_stmt *s = sql_open(
-        q, e, "SELECT id FROM variant WHERE experiment_id=?1 AND is_base=0 AND not_applicable IS NULL ORDER BY id", "i",
-        experiment);
+        q, e,
+        "SELECT id FROM variant v WHERE experiment_id=?1 AND is_base=0 AND not_applicable IS NULL AND NOT(archived<>0 "
+        "AND"
+        " NOT EXISTS(SELECT 1 FROM run r WHERE r.variant_id=v.id AND (r.attempt>0 OR r.recorded>0)) AND EXISTS(SELECT 1"
+        " FROM variant o WHERE o.experiment_id=?1 AND o.name=v.name AND o.archived=0)) ORDER BY id",
+        "i", experiment);
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_next(s, e)) == 1) {
         ids = grow(ids, &cap, out->n + 1, sizeof *ids);
