@@ -32,6 +32,8 @@ found() { sql "SELECT group_concat(row||' '||lr,', ') FROM (SELECT DISTINCT row,
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db
 equal "$(found | tr -d '"')" "base 0.1, fixed 0.01, thin 0.1, wide 1" "each row's own learning rate"
 trials=$(sql "SELECT row,n,value,outcome FROM trial ORDER BY row,n" found.db)
+exits 0 ablate plot found --over lr -o found.csv --db found.db
+equal "$(tail -n +2 found.csv | cut -d, -f2 | sort -g | tr -s '\r\n' ' ')" "0.01 0.1 1 " "found values, not their searches"
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base --seeds 1..3
 equal "$(sql "SELECT group_concat(row||' '||n||' '||n_base,', ') FROM (SELECT row,n,n_base FROM paired WHERE experiment='found' AND metric='PPL' ORDER BY row)" found.db | tr -d '"')" \
     "fixed 2 3, thin 2 3, wide 2 3" "rows that --only leaves out keep what was found for them"

@@ -28,14 +28,14 @@ static bool next_change(const char **p, const char **key, size_t *key_n, const c
     return false;
 }
 
-/* A setting of a row: from its change, else from its configuration; NULL: neither. */
+/* A setting of a row: from its change, else, and where that is a search, from its configuration; NULL: neither. */
 static const char *setting(const read_row *row, const cJSON *config, const char *key, arena *a)
 {
     const char *p = row->change, *k, *v;
     size_t kn, vn;
     char real[32];
     while (next_change(&p, &k, &kn, &v, &vn))
-        if (strlen(key) == kn && !strncmp(k, key, kn)) return arena_strndup(a, v, vn);
+        if (strlen(key) == kn && !strncmp(k, key, kn) && !has_prefix(v, "tune(")) return arena_strndup(a, v, vn);
     const cJSON *x = cJSON_GetObjectItemCaseSensitive(config, key);
     if (cJSON_IsString(x)) return arena_strdup(a, x->valuestring);
     if (cJSON_IsNumber(x)) return arena_strdup(a, format_real(x->valuedouble, real));
