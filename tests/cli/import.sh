@@ -88,6 +88,10 @@ exits 0 ablate table turns
 hasnt out "was not fixed"
 
 echo "what is wrong is said"
+printf 'row,acc,f1\na,0.1,10\na,0.2,\na,0.3,30\nb,0.4,40\nb,0.5,50\n' >empty.csv # no seeds, and an empty cell
+exits 0 ablate import empty.csv --as empty
+equal "$(sql "SELECT group_concat(seed||' '||acc||' '||coalesce(f1,'none'),', ') FROM (SELECT seed,acc,f1 FROM settings WHERE experiment='empty' AND row='a' ORDER BY seed)" | tr -d '"')" \
+    "1 0.1 10.0, 2 0.2 none, 3 0.3 30.0" "a line's values stay in one run"
 exits 1 ablate import results.csv --as mine --seed sed
 has err 'did you mean "seed"'
 printf 'row,seed,acc\na,1,good\n' >bad.csv

@@ -212,27 +212,61 @@ static void sort(foreign *f)
     if (f->n_seen) qsort(f->seen, f->n_seen, sizeof *f->seen, compare);
 }
 
-/* Without seeds: the k-th result of a row is its seed k. Points of curves and examples cannot be told apart so. */
+static bool is_plain(const observation *x) { return x->step < 0 && x->example == SIZE_MAX; }
+
+/* [records]: the how-many-th record of its row, settings and file each is, from 1, of those with plain results; the
+ * caller frees. */
+static int64_t *ranks_of_records(const foreign *f)
+{
+    int64_t *rank = xcalloc(f->s.n + 1, sizeof *rank), *count = NULL;
+    size_t *of = xcalloc(f->s.n + 1, sizeof *of), cap = 0; /* 1 + an observation of the record */
+    arena a = {0};
+    names places = {0};
+    for (size_t i = 0; i < f->n_seen; i++)
+        if (is_plain(&f->seen[i])) of[f->seen[i].record] = i + 1;
+    for (size_t i = 0; i < f->s.n; i++) {
+        if (!of[i]) continue;
+        const observation *x = &f->seen[of[i] - 1];
+        size_t before = places.n,
+               at = names_put(&places, &a,
+                              arena_printf(&a, "%zu\x1f%zu\x1f%s", x->row, x->config, f->s.records[i].file));
+        count = grow(count, &cap, places.n, sizeof *count);
+        if (at == before) count[at] = 0;
+        rank[i] = ++count[at];
+    }
+    names_free(&places);
+    arena_free(&a);
+    free(count);
+    free(of);
+    return rank;
+}
+
+/* Is it a further result of the same metric of a row, apart from its seed? */
+static bool is_again(const foreign *f, size_t i)
+{
+    const observation *x = &f->seen[i], *before = i ? x - 1 : NULL;
+    return before && is_plain(x) && is_plain(before) && before->row == x->row && before->config == x->config &&
+           before->metric == x->metric;
+}
+
+/* Without seeds: where a record has all metrics of a run, the k-th record of a row is its seed k, so that an empty cell
+ * moves no value into another run; else the k-th result of each metric. Points of curves and examples cannot be told
+ * apart so. */
 static void number_seeds(foreign *f)
 {
     if (f->r.seed != SIZE_MAX || f->seeds_from_names) return;
-    int64_t k = 0;
-    bool single = true;
+    int64_t k = 0, *rank = ranks_of_records(f);
+    bool by_record = f->r.value == SIZE_MAX, single = true;
     for (size_t i = 0; i < f->n_seen; i++) {
-        observation *x = &f->seen[i], *before = i ? x - 1 : NULL;
-        bool again = before && before->row == x->row && before->config == x->config && before->metric == x->metric &&
-                     x->step < 0 && before->step < 0 && x->example == SIZE_MAX;
-        k = again ? k + 1 : 1;
-        single = single && !again;
+        single = single && !is_again(f, i);
+        if (is_again(f, i) && rank[f->seen[i].record] <= rank[f->seen[i - 1].record]) by_record = false;
     }
-    for (size_t i = 0; i < f->n_seen; i++) {
-        observation *x = &f->seen[i], *before = i ? x - 1 : NULL;
-        bool again = before && before->row == x->row && before->config == x->config && before->metric == x->metric &&
-                     x->step < 0 && before->step < 0 && x->example == SIZE_MAX;
-        k = again ? k + 1 : 1;
-        if (!single) x->seed = k;
+    for (size_t i = 0; i < f->n_seen && !single; i++) {
+        k = is_again(f, i) ? k + 1 : 1;
+        f->seen[i].seed = by_record && is_plain(&f->seen[i]) ? rank[f->seen[i].record] : k;
     }
     f->seeds_numbered = !single;
+    free(rank);
     sort(f);
 }
 

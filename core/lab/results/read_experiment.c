@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids of the rows that were frozen to be trained, those that the table leaves out now too, in the order of freezing. One
- * that got other settings under its name before it was trained, as a searched row does, counts once. */
+/* Ids of the rows that were frozen to be trained, those that the table leaves out now too, in the order of freezing.
+ * One that got other settings under its name before it was trained, as a searched row does, counts once. */
 typedef struct {
     size_t n;
     const int64_t *id;
