@@ -3,6 +3,7 @@
  * else: no INI and no database makes code run. */
 #include "base/shell.h"
 #include "cli/options.h"
+#include "lab/report/compare.h"
 #include "lab/results/read.h"
 #include "text/metric/metric.h"
 #include <errno.h>
@@ -143,7 +144,7 @@ static int rate(const invocation *c, void *options)
     for (size_t i = 0; !rc && i < x.n_rows; i++)
         for (size_t k = 0; k < x.rows[i].n_runs && !rc && !x.rows[i].same_as; k++) {
             const read_run *run = &x.rows[i].runs[k];
-            if (run->status != DB_DONE || run->recorded) continue;
+            if (run->status != DB_DONE || run->recorded || run_diverged(run)) continue;
             rc = rate_run(c, o, r, d, run->id, &source, &e), rated++;
         }
     if (!rc && !rated) rc = fail(&e, "%s: found no run that was trained here and is done", c->word[0]);

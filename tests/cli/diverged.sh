@@ -41,4 +41,12 @@ exits 0 ablate run large.ini --threads 1 --progress none --db large.db
 said=$(told large.db)
 checks=$((checks + 1))
 [[ $said == *"a uniform guess has"* ]] || wrong "a loss that is only too large: '$said'"
+
+# beside runs that end well: no output to rate, and lost in every metric
+{ tiny mixed 30 && printf '[variant large]\nlr = 1000\nsteps = 200\n'; } >mixed.ini
+exits 0 ablate run mixed.ini --threads 1 --progress none --db mixed.db
+exits 0 ablate rate mixed words --command "awk -F '\t' '{ print NF }'" --db mixed.db
+exits 0 ablate table mixed --format csv --db mixed.db
+equal "$(column acc_diverged <out | tr '\n' ' ')" "0 1 " "runs that diverged, in accuracy"
+equal "$(column words_diverged <out | tr '\n' ' ')" "0 1 " "in a metric of another program"
 finish
