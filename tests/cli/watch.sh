@@ -47,6 +47,9 @@ has err "--ignore-room"
 equal "$(sql "SELECT count(*) FROM runs WHERE experiment='room' AND status='queued'")" 1 "runs that wait for room"
 exits 0 ablate run room.ini --threads 1 --progress none --ignore-room --notify 'cat >told'
 has told "ablate: room: done (exit code 0)"
+exits 1 env ABLATE_KEEP_FREE=1e18 "$program" run room.ini --threads 1 --progress none --rerun all
+has err "GB of disk free, expected"
+equal "$(sql "SELECT count(*) FROM runs WHERE experiment='room' AND status='done'")" 1 "runs that are done, and stay so"
 has told "base"
 exits 0 ablate run room.ini --threads 1 --progress none --notify false
 has err '--notify: `false` ended with status 1'

@@ -126,14 +126,13 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
     return bad ? 1 : 0;
 }
 
-void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l,
-                   const sweep_call *c)
+void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
+                   const launch_options *l, const sweep_call *c)
 {
     size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), queued = 0;
     str text = {0};
     for (size_t i = 0; i < n; i++)
-        if (s->rows[f[i].row].run && f[i].status != DB_DONE && f[i].status != DB_SKIPPED && f[i].status != DB_FAILED)
-            n_runs[f[i].row]++, queued++;
+        if (s->rows[f[i].row].run && is_left(again, &f[i])) n_runs[f[i].row]++, queued++;
     if (queued && x->n) {
         estimate_line(x, n_runs, false, l->workers, threads_timed(l->threads), &text);
         fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p->db.path, l->folder);

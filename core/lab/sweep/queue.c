@@ -111,22 +111,34 @@ static bool is_in(const int64_t *ids, size_t n, int64_t id)
     return false;
 }
 
-int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, handled_runs *before, launch_options *l,
-                bool talk, err *e)
+/* Does --rerun ask for a run that is done or failed? */
+static bool is_asked(int rerun, const db_frozen *run)
 {
-    bool redo = rerun == RERUN_CHANGED, all = rerun == RERUN_ALL;
+    return rerun == RERUN_ALL || (rerun == RERUN_FAILED && run->status == DB_FAILED) ||
+           (rerun == RERUN_CHANGED && run->changed);
+}
+
+bool is_left(const reruns *r, const db_frozen *run)
+{
+    if (run->status != DB_DONE && run->status != DB_FAILED) return run->status != DB_SKIPPED;
+    return is_asked(r->rerun, run) && !is_in(r->before.id, r->before.n, run->id);
+}
+
+int queue_again(db *d, const spec *s, reruns *r, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
+{
+    bool redo = r->rerun == RERUN_CHANGED, all = r->rerun == RERUN_ALL;
     int64_t *again = xcalloc(n + 1, sizeof *again);
-    size_t n_again = 0, n_changed = 0, anew = 0, queued = 0, known = before->n;
+    size_t n_again = 0, n_changed = 0, anew = 0, queued = 0, known = r->before.n;
     for (size_t i = 0; i < n; i++) {
         if (!s->rows[f[i].row].run) continue;
         n_changed += f[i].changed, anew += f[i].anew;
-        if (is_in(before->id, known, f[i].id)) continue;
-        before->id = grow(before->id, &before->cap, before->n + 1, sizeof *before->id);
-        before->id[before->n++] = f[i].id;
-        if (rerun < 0 || (redo && !f[i].changed)) continue;
+        if (is_in(r->before.id, known, f[i].id)) continue;
+        r->before.id = grow(r->before.id, &r->before.cap, r->before.n + 1, sizeof *r->before.id);
+        r->before.id[r->before.n++] = f[i].id;
+        if (r->rerun < 0 || (redo && !f[i].changed)) continue;
         again[n_again++] = f[i].id;
-        if (f[i].status == DB_DONE && (redo || all)) l->done--;
-        if (f[i].status == DB_FAILED && !redo) l->failed--;
+        l->done -= f[i].status == DB_DONE && is_asked(r->rerun, &f[i]);
+        l->failed -= f[i].status == DB_FAILED;
     }
     int bad = n_again ? db_requeue(d, again, n_again, redo || all ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e) : 0;
     if (talk && !redo && !all && n_changed)

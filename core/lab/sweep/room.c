@@ -10,12 +10,13 @@ static void no_room(double needs, double has, const char *of, const char *what, 
          has / 1e9, of, needs / 1e9, what);
 }
 
-int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, db *d, launch_options *l, err *e)
+int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again, db *d,
+               launch_options *l, err *e)
 {
     double disk = 0, memory = 0, at_once = l->workers > 0 ? l->workers : 1;
     size_t runs = 0;
     for (size_t i = 0; i < n; i++) {
-        bool waits = f[i].status != DB_DONE && f[i].status != DB_SKIPPED && f[i].status != DB_FAILED;
+        bool waits = is_left(again, &f[i]);
         for (size_t k = 0; k < x->n && waits && s->rows[f[i].row].run; k++) {
             const row_estimate *row = &x->rows[k];
             if (row->row != f[i].row) continue;

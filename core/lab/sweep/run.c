@@ -30,9 +30,9 @@ typedef struct {
     sweep_costs costs; /* of its rows */
     prepared found;
     bool talk;
-    int interrupted;      /* the signal, or 0 */
-    bool away;            /* runs were left to jobs that go on */
-    handled_runs handled; /* by --rerun */
+    int interrupted; /* the signal, or 0 */
+    bool away;       /* runs were left to jobs that go on */
+    reruns again;
 } sweep;
 
 static int expand(sweep *s, err *e);
@@ -47,7 +47,7 @@ static void close_sweep(sweep *s);
 int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 {
     bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
-    sweep s = {.c = c, .o = o, .talk = talk};
+    sweep s = {.c = c, .o = o, .talk = talk, .again.rerun = o->rerun};
     int code = expand(&s, e); /* the INI becomes rows times seeds */
     trainer t = {train_rows, &s, &c->p->db, run_schemas(), talk};
     if (!code && o->dry_run) {
@@ -143,7 +143,7 @@ static void close_sweep(sweep *s)
     spec_free(&s->spec);
     estimate_free(&s->costs);
     prepared_free(&s->found);
-    free(s->handled.id);
+    free(s->again.before.id);
     free(s->experiment);
 }
 
@@ -334,12 +334,12 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     int code = 1;
     if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found ranks, which need a network"), free(ids), 1;
     choose_runs(x, same(x->name, s->experiment) && s->costs.n ? &s->costs : NULL, frozen, n, ids, l);
-    if (s->talk && same(x->name, s->experiment)) say_preflight(&s->costs, x, frozen, n, l, s->c);
-    if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, d, l, e)) {
+    if (s->talk && same(x->name, s->experiment)) say_preflight(&s->costs, x, frozen, n, &s->again, l, s->c);
+    if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, &s->again, d, l, e)) {
         free(ids);
         return 1;
     }
-    if (!queue_again(d, x, s->o->rerun, frozen, n, &s->handled, l, s->talk, e) && !launch_runs(d, l, &result, e) &&
+    if (!queue_again(d, x, &s->again, frozen, n, l, s->talk, e) && !launch_runs(d, l, &result, e) &&
         !db_count(d, ids, l->n, &now, e)) {
         code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l->n ? 0 : 1;
         if (s->talk && !result.interrupted) show_gaps(&now);

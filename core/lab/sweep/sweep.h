@@ -17,9 +17,21 @@ void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk);
 int check_data(const sweep_costs *x, const sweep_call *c, err *e);
 /* Prints the rows and what they would cost. Returns the exit code. */
 int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e);
+/* The runs that this call has trained or tried already: a later rung of a search, or look, does not do so again. */
+typedef struct {
+    int64_t *id;
+    size_t n, cap;
+} handled_runs;
+/* The call's --rerun, and the runs that it does not count for any more. */
+typedef struct {
+    int rerun; /* RERUN_NONE .. */
+    handled_runs before;
+} reruns;
+/* Is the run still to train, with what --rerun asks for? (queue.c) */
+bool is_left(const reruns *r, const db_frozen *run);
 /* Prints one line before the first run starts: costs, and where results go. f [n]: the runs. */
-void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l,
-                   const sweep_call *c);
+void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
+                   const launch_options *l, const sweep_call *c);
 
 typedef struct {
     int64_t threads, ranks; /* of each rank; the largest number of processes of a run */
@@ -91,16 +103,11 @@ int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e)
  * idle while another one has a long run still to do. x: what they cost; NULL: their steps count. */
 void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
 /* Sets what a run needs in l, or fails if disk or memory do not suffice for what is left to train. (room.c) */
-int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, db *d, launch_options *l, err *e);
-/* The runs that this call has trained or tried already: a later rung of a search, or look, does not do so again. */
-typedef struct {
-    int64_t *id;
-    size_t n, cap;
-} handled_runs;
-/* Requeues the runs of `rerun` that are not in `before`, and reports runs affected by changed plugins. Adds the
- * selected runs to `before`. */
-int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, handled_runs *before, launch_options *l,
-                bool talk, err *e);
+int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again, db *d,
+               launch_options *l, err *e);
+/* Requeues the runs that --rerun asks for and that it has not reached before in this call, and reports runs affected by
+ * changed plugins. Adds the selected runs to those reached. */
+int queue_again(db *d, const spec *s, reruns *r, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e);
 /* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
 void show_gaps(const db_counts *n);
 /* The command that resumes: this one without --rerun, because its runs are already requeued. */
