@@ -92,6 +92,10 @@ printf 'row,acc,f1\na,0.1,10\na,0.2,\na,0.3,30\nb,0.4,40\nb,0.5,50\n' >empty.csv
 exits 0 ablate import empty.csv --as empty
 equal "$(sql "SELECT group_concat(seed||' '||acc||' '||coalesce(f1,'none'),', ') FROM (SELECT seed,acc,f1 FROM settings WHERE experiment='empty' AND row='a' ORDER BY seed)" | tr -d '"')" \
     "1 0.1 10.0, 2 0.2 none, 3 0.3 30.0" "a line's values stay in one run"
+printf 'row,lr,seed,acc\na,0.1,1,0.5\na,0.2,1,0.9\nb,0.1,1,0.4\nb,0.2,1,0.3\n' >tried.csv # two settings per row
+exits 0 ablate import tried.csv --as tried
+exits 0 ablate plot tried --over trials -o tried.csv
+equal "$(tr -d '\r' <tried.csv | grep '^[ab],2,' | cut -d, -f1-3 | tr '\n' ' ')" "a,2,0.9 b,2,0.4 " "the best of two is the higher one"
 exits 1 ablate import results.csv --as mine --seed sed
 has err 'did you mean "seed"'
 printf 'row,seed,acc\na,1,good\n' >bad.csv

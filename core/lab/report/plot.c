@@ -240,6 +240,10 @@ static int over_trials(plot *p, err *e)
 {
     if (!p->g.n_trials) return fail(e, "--over trials: no row of %s was searched (lr = tune(...))", p->g.x.name);
     double *values = xmalloc(p->g.n_trials * sizeof *values);
+    const char *metric = p->g.trials_made[0].metric; /* a search's is dev's perplexity, imported ones have any */
+    bool lower = true;
+    for (size_t m = 0; m < p->g.n_metrics; m++)
+        if (same(p->g.metrics[m], metric)) lower = metric_better(&p->g.facts[m], 1, 0) <= 0;
     for (size_t i = 0; i < p->g.x.n_rows; i++) {
         const read_row *row = p->g.rows[i].row;
         int64_t first = INT64_MAX;
@@ -253,7 +257,7 @@ static int over_trials(plot *p, err *e)
         if (!n || row->same_as) continue;
         double *v = arena_alloc(&p->mem, 4 * n * sizeof *v);
         for (size_t k = 0; k < n; k++) {
-            best_of b = best_of_trials(values, n, k + 1, true);
+            best_of b = best_of_trials(values, n, k + 1, lower);
             v[k] = (double)k + 1, v[n + k] = b.mean, v[2 * n + k] = b.low, v[3 * n + k] = b.high;
         }
         const char *name = gathered_label(&p->g.rows[i], &p->mem);
@@ -274,7 +278,8 @@ static int over_trials(plot *p, err *e)
                                     .high = bars ? v + 3 * n : NULL};
     }
     free(values);
-    p->chart.x_label = "trials", p->chart.y_label = "best dev PPL of so many trials";
+    p->chart.x_label = "trials";
+    p->chart.y_label = arena_printf(&p->mem, "best %s%s of so many trials", p->g.foreign ? "" : "dev ", metric);
     return 0;
 }
 
