@@ -60,9 +60,9 @@ static bool tasks_of(const tasks *all, const char *name, across_task *out)
 {
     for (size_t i = 0; i < all->n; i++) {
         const gathered *g = &all->g[i];
-        const gathered_row *row = row_called(g, name), *base = row ? &g->rows[row->base] : NULL;
-        const measure *m = row ? &row->of[g->headline] : NULL, *b = row ? &base->of[g->headline] : NULL;
-        if (!m || !all_positive(m) || !all_positive(b)) return false;
+        const gathered_row *row = row_called(g, name), *base = row && row->base != NO_ROW ? &g->rows[row->base] : NULL;
+        const measure *m = row ? &row->of[g->headline] : NULL, *b = base ? &base->of[g->headline] : NULL;
+        if (!m || !b || !all_positive(m) || !all_positive(b)) return false;
         out[i] = (across_task){b->values, m->values, b->n, m->n, g->facts[g->headline].direction < 0};
     }
     return true;

@@ -41,9 +41,11 @@ static bool has_value(const cJSON *config, const char *key, const char *value)
 static bool at_level(const cJSON *config, const cJSON *factor, const char *level)
 {
     const cJSON *keys = item(factor, "keys"), *values = item(factor, level);
-    for (int j = 0; j < cJSON_GetArraySize(keys); j++)
-        if (!has_value(config, cJSON_GetArrayItem(keys, j)->valuestring, cJSON_GetArrayItem(values, j)->valuestring))
-            return false;
+    for (int j = 0; j < cJSON_GetArraySize(keys); j++) { /* a stranger's file may have anything */
+        const char *key = cJSON_GetStringValue(cJSON_GetArrayItem(keys, j)),
+                   *value = cJSON_GetStringValue(cJSON_GetArrayItem(values, j));
+        if (!key || !value || !has_value(config, key, value)) return false;
+    }
     return true;
 }
 
@@ -149,7 +151,9 @@ static void note_design_of(const gathered *g, const cJSON *design, grid *t)
                   "Factorial %s, %zu rows: effects on %s, high minus low%s, with 95 %% intervals and p after Holm over "
                   "%zu effects%s.",
                   text_of(design, "group"), e.found, g->metrics[g->headline], scale.percent ? ", in percent" : "", e.n,
-                  item(design, "resolution")->valueint ? "; = joins effects that this fraction cannot separate" : "");
+                  cJSON_GetNumberValue(item(design, "resolution")) > 0
+                      ? "; = joins effects that this fraction cannot separate"
+                      : "");
     for (size_t i = 0; i < e.n; i++)
         grid_note(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label, comparison_shown(&scale, e.list[i].x.d),
                   comparison_shown(&scale, e.list[i].x.low), comparison_shown(&scale, e.list[i].x.high), e.p[i]);
