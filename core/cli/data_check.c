@@ -27,11 +27,19 @@ static void find_crlf(const char *path, const char *name, str *out)
     str_free(&text);
 }
 
+/* A path without '/' is in the data folder, as tasks have it. */
+static char *data_path(const char *name, const char *data_dir)
+{
+    return strchr(name, '/') ? xstrdup(name) : path_join(data_dir, name);
+}
+
 static void find_all_crlf(const char *place, const char *data_dir, str *out)
 {
-    const char *plus = strchr(place, '+');
+    char *path = data_path(place, data_dir);
+    const char *plus = file_exists(path) ? NULL : strchr(place, '+');
     char *first = plus ? xstrndup(place, (size_t)(plus - place)) : xstrdup(place);
-    char *path = strchr(place, '/') ? xstrdup(first) : path_join(data_dir, first);
+    free(path);
+    path = data_path(first, data_dir);
     DIR *d = opendir(path);
     for (struct dirent *x; d && (x = readdir(d));) {
         char *file = path_join(path, x->d_name);
@@ -41,8 +49,10 @@ static void find_all_crlf(const char *place, const char *data_dir, str *out)
     if (d)
         closedir(d);
     else {
+        char *second = plus ? data_path(plus + 1, data_dir) : NULL;
         find_crlf(path, first, out);
-        if (plus) find_crlf(plus + 1, plus + 1, out);
+        if (second) find_crlf(second, plus + 1, out);
+        free(second);
     }
     free(path);
     free(first);

@@ -27,6 +27,8 @@ mkdir part && cp all.en part/train.en && cp all.de part/train.de && sed -n 1,20p
     sed -n 1,20p all.de >part/val.de
 cp pairs plain.tsv
 { printf 'EN\tDE\n'; cat pairs; } >header.tsv
+{ printf '\357\273\277source\tid\ttarget\n'; awk -F'\t' '{ print $1 "\t" NR "\t" $2 }' pairs; } >marked.tsv # by a spreadsheet
+cp marked.tsv c++.tsv
 awk -F'\t' 'BEGIN { print "target\tid\tsource" } { print $2 "\t" NR "\t" $1 }' pairs | gzip >turned.tsv.gz
 
 { tiny own 4 | grep -v '^sequence'; } | sed 's/^task .*/task = translation/' >own.ini
@@ -40,7 +42,7 @@ hasnt err "$note"
 equal "$(lines folder.db)" 50 "test lines of a folder with valid and .gz"
 run ./tables tables.db
 equal "$(lines tables.db)" 50 "test lines of a folder of tables"
-for data in ./plain.tsv ./header.tsv ./turned.tsv.gz ./all.en+./all.de; do
+for data in ./plain.tsv ./header.tsv ./turned.tsv.gz ./marked.tsv ./c++.tsv ./all.en+./all.de; do
     rm -rf one.db*
     run "$data" one.db
     equal "$(grep -c "^$data: dev (.* pairs) and test (.* pairs) split off from 400 pairs $note\$" err)" 1 \
@@ -102,6 +104,12 @@ equal "$(row 'lengths differ over 3 times' 3)" 1 "ratio of lengths"
 equal "$(row 'source: to 5 words' 1) $(row 'target: to 10 words' 3)" "7 1" "lengths"
 has out 'lines end in CR LF (read without the CR): train.de (7 lines)'
 exits 1 ablate data check ./faulty --strict
+mkdir data_folder && cp all.en data_folder/two.en && sed 's/$/\r/' all.de >data_folder/two.de
+exits 0 env ABLATE_DATA="$work/data_folder" "$program" data check two.en+two.de
+has out 'lines end in CR LF (read without the CR): two.de (400 lines)'
+cp -r faulty faulty+more
+exits 0 ablate data check ./faulty+more
+has out 'lines end in CR LF (read without the CR): train.de (7 lines)'
 mkdir clean
 printf 'a b\nc d\n' | tee clean/train.en | tr a-z A-Z >clean/train.de
 printf 'e f\ng h\n' | tee clean/dev.en | tr a-z A-Z >clean/dev.de
@@ -110,6 +118,8 @@ exits 0 ablate data check ./clean --strict
 exits 1 ablate data check ./nowhere
 has err 'no file ./nowhere/train.en'
 exits 0 ablate data check ./trees.ptb --task parsing
+mkdir 'trees[1]' && for part in train dev test; do head -5 trees.ptb >"trees[1]/$part.ptb"; done
+exits 0 ablate data check './trees[1]' --task parsing
 
 echo "a run says what endangers its results, once, and keeps it"
 head -20 pairs >part/dev.tsv

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH = 4096, MOST_FOLDERS_DEEP = 8 };
 
@@ -94,6 +95,8 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
     }
     if (is_folder(path))
         add_folder(p, path, in->files, MOST_FOLDERS_DEEP);
+    else if (!access(path, F_OK)) /* its name may have a pattern's signs */
+        add(p, path);
     else
         add_pattern(p, path);
     if (p->n > before) return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct {
     const char *data, *src, *tgt, *train, *dev, *test;
@@ -117,12 +118,15 @@ static void data_path(char path[PATH], const char *data_dir, const char *data, s
         snprintf(path, PATH, "%s/%.*s", data_dir, (int)n, data);
 }
 
-/* data = a table FILE, or two files joined by +: all pairs, as training pairs. 1: done; 0: data is neither; -1. */
+/* data = a table FILE, or two files joined by +: all pairs, as training pairs. 1: done; 0: data is neither; -1. What
+ * exists by the whole name is that, though its name may have a +. */
 static int read_whole(task *t, const corpus_place *at, char folder[PATH], char *err, size_t n_err)
 {
     char path[2][PATH];
     const char *plus = strchr(at->data, '+');
     split *s = &t->split[AB_TRAIN];
+    data_path(path[0], at->data_dir, at->data, strlen(at->data));
+    if (!access(path[0], F_OK)) plus = NULL;
     data_path(path[0], at->data_dir, at->data, plus ? (size_t)(plus - at->data) : strlen(at->data));
     if (plus) data_path(path[1], at->data_dir, plus + 1, strlen(plus + 1));
     if (!plus && !is_file(path[0])) return 0;
