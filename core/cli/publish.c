@@ -59,11 +59,15 @@ static int put_runs(publishing *p, size_t points, err *e)
     const places *at = &p->c->p;
     str text = {0};
     err none = {0};
-    char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = xprintf("%s/%s.json", at->db.recorded, p->name);
+    reader *any = reader_open_any(&at->db, e); /* says what is wrong with a database that is there */
+    if (!any) return -1;
+    reader_close(any);
     reader *r = reader_open(&at->db, &none);
-    if (!r || reader_experiment(r, p->name, READ_VALUES, &p->a, &p->own, &none) || !same(p->own.name, p->name))
-        p->own = (read_experiment){0};
+    int found = r ? reader_experiment(r, p->name, READ_VALUES, &p->a, &p->own, e) : 1;
     reader_close(r);
+    if (found < 0) return -1;
+    if (found || !same(p->own.name, p->name)) p->own = (read_experiment){0};
+    char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = xprintf("%s/%s.json", at->db.recorded, p->name);
     bool own = p->own.n_rows;
     int rc = own                     ? record_write(at, p->name, path, points, e)
              : file_exists(recorded) ? 0

@@ -11,7 +11,7 @@ static const char after_path[] = " :,;')]}\\\"";
 
 static bool begins(const char *start, const char *at)
 {
-    return at == start || strchr(" =:,;'([{", at[-1]) || at[-1] == '"';
+    return at == start || strchr(" =:,;+'([{", at[-1]) || at[-1] == '"'; /* +: between files of a setting */
 }
 
 /* Does a complete path begin at `at`, in a text that begins at `start`? */

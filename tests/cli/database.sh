@@ -97,6 +97,12 @@ hasnt two.json "$work"
 has two.json '\"file\":\"plugins/optimizer/adam.so\"'
 hasnt two.json "/plugins/"
 equal "$(grep -o '"stats":"[^"]*"' one.json)" "$(grep -o '"stats":"[^"]*"' two.json)" "statistics in both files"
+for k in {1..80}; do echo "word$k and more"; done | tee d/text.en >d/text.de
+{ tiny pairs 4 | grep -v '^task\|^sequence' && printf 'translation.data = %s\nvocab = words\n' "$work/d/text.en+$work/d/text.de"; } >pairs.ini
+exits 0 env ABLATE_DATA="$work/d" "$program" run pairs.ini "${fast[@]}"
+exits 0 env ABLATE_DATA="$work/d" "$program" record pairs pairs.json
+has pairs.json '"$ABLATE_DATA/text.en+$ABLATE_DATA/text.de"'
+hasnt pairs.json "$work"
 exits 0 ablate import two.json --db new.db
 equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND value IS NOT NULL" new.db |
     awk '{print ($1 > 0)}')" 1 "imported results"

@@ -24,6 +24,9 @@ has err "folder: is not empty"
 exits 1 ablate publish other folder2
 has err 'found no experiment "other"'
 exits 1 test -e folder2
+echo "no database" >broken.db
+exits 1 ablate publish small folder2 --db broken.db
+has err "broken.db: found a file that is not an SQLite database"
 equal "$(ls -d folder* | paste -sd' ')" folder "folders"
 
 echo "it holds"
@@ -45,6 +48,12 @@ exits 0 ablate verify folder --runs 0
 hasnt out "retrained"
 exits 1 ablate verify nowhere
 has err "nowhere"
+
+echo "two dots in a name lead nowhere"
+{ tiny v1..2 10; } >dots.ini
+exits 0 ablate run dots.ini --threads 1 --progress none
+exits 0 ablate publish v1..2 dots
+exits 0 ablate verify dots --runs 0
 
 echo "no code of a stranger runs, also where the runs name its folder"
 mkdir -p evil && cp gone/mine.so evil/mine.so
