@@ -194,9 +194,15 @@ static int look(const attention_options *o, const char *path, err *e)
                   ? 0
                   : fail(e, "%s: a decoder-only model has one side", target ? "--target" : "--part");
     all.decoder_only = !src;
+    if (!bad && src) bad = source_check_reach(&m, src, "--text", o->text, e);
     if (!bad && src) bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);
     if (!bad && !target) target = src ? out[0] : o->text;
     if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);
+    if (!bad)
+        bad = model_check_reach(&m, p.tgt_longest,
+                                src ? "the target has that many tokens, its end counted"
+                                    : "--text has that many tokens, its end counted",
+                                e);
     if (!bad) bad = collect(&m, &p, src, tgt, &all, e);
     if (!bad) say_sources(&all);
     if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, src ? target : NULL, e);

@@ -22,6 +22,20 @@ static int split(const input_part *in, const char **src, const char **tgt, err *
     return 0;
 }
 
+/* Is no side longer than the model can take? */
+static int check_reach(const model *m, const pairs *p, size_t first, err *e)
+{
+    err none = {0};
+    int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
+    if (!model_check_reach(m, longest, "", &none)) return 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t src = p->src_at[i + 1] - p->src_at[i], tgt = p->tgt_at[i + 1] - p->tgt_at[i];
+        if (model_check_reach(m, src > tgt ? src : tgt, "a side of the line has that many tokens, its end counted", e))
+            return fail_in(e, "standard input:%zu: ", first + (size_t)p->example[i]);
+    }
+    return 0;
+}
+
 int pairs_read(const invocation *c, const pairs_options *o,
                int (*f)(void *self, model *m, const vocab *src, const vocab *tgt, const pairs *p, size_t first, err *e),
                void *self)
@@ -42,7 +56,7 @@ int pairs_read(const invocation *c, const pairs_options *o,
         if (!split(&in, lines, lines + in.n, &e)) {
             if (pairs_encode(&p, lines, lines + in.n, (int64_t)in.n, src, tgt, &e))
                 fail_in(&e, "standard input, from line %zu: ", in.first);
-            else if (!f(self, &m, src, tgt, &p, in.first, &e))
+            else if (!check_reach(&m, &p, in.first, &e) && !f(self, &m, src, tgt, &p, in.first, &e))
                 output_flush(&e);
         }
         pairs_free(&p);

@@ -63,6 +63,7 @@ static int sentence_make(const patching *x, const char *text, const char *target
     }
     if (s->tgt.n <= s->first) return fail(e, "the target is empty");
     size_t n = (size_t)s->tgt.n, longest = n > (size_t)s->src.n ? n : (size_t)s->src.n;
+    if (model_check_reach(&x->m, (int64_t)longest, "a side of the sentence has that many tokens", e)) return -1;
     s->tgt_in = xmalloc((2 * n + longest) * sizeof *s->tgt_in);
     s->tgt_out = s->tgt_in + n, s->pos = s->tgt_out + n;
     for (size_t i = 0; i < n; i++) {
@@ -258,7 +259,8 @@ static int patch(const invocation *c, void *options)
     const char *target = o->target;
     if (!bad && !target && x.src) {
         beam_options b = beam_options_of(&x.m.cfg);
-        bad = decode_lines(&x.m, x.src, x.tgt, &o->to, 1, &b, &decoded, NULL, NULL, &e);
+        bad = source_check_reach(&x.m, x.src, "--to", o->to, &e) ||
+              decode_lines(&x.m, x.src, x.tgt, &o->to, 1, &b, &decoded, NULL, NULL, &e);
         if (!bad) target = decoded[0], call_say(c, "target: %s\n", target);
     }
     if (!bad) bad = patch_pair(&x, o, target, &e);

@@ -16,6 +16,16 @@ char *run_model_path(const char *name, const places *p, err *e)
     return path;
 }
 
+int source_check_reach(const model *m, const vocab *src, const char *option, const char *line, err *e)
+{
+    id_list ids = {0};
+    char *why = xprintf("%s has that many tokens, its end counted", option);
+    int bad = vocab_encode(src, line, &ids, e) || model_check_reach(m, ids.n + 1, why, e) ? -1 : 0;
+    id_list_free(&ids);
+    free(why);
+    return bad;
+}
+
 enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
 
 /* The number format of products: the run's, or as requested. int8 means products of F32 rows. */

@@ -28,4 +28,7 @@ bool predict_is_parsing(const model *m); /* does its task format its outputs? */
 /* Path of the trained model of a run (id or experiment/row), from the database; NULL and a message. The caller
  * frees. */
 char *run_model_path(const char *run, const places *p, err *e);
+
+/* -1 and a message that names the option: its line has more tokens than the model's positions reach. */
+int source_check_reach(const model *m, const vocab *src, const char *option, const char *line, err *e);
 #endif

@@ -22,6 +22,22 @@ exits 1 ablate score likelihood --run pairs/base <<<'no tab'
 has err 'standard input:1: found no tab, expected SOURCE, a tab and TARGET'
 exits 2 ablate score likelihood
 has err 'expected either --run or --model'
+exits 0 ablate run pairs.ini -s position=learned -s learned.max_len=100 --threads 1 --progress none --db learned.db
+{ head -n 2 some.tsv && printf 'a\t%s\n' "$(printf 'b %.0s' {1..120})"; } >long.tsv
+why='learned.max_len = 100: expected at least 121, because'
+for command in "score likelihood" align; do
+    exits 1 ablate $command --run pairs/base --db learned.db <long.tsv
+    has err "standard input:3: $why a side of the line has that many tokens"
+done
+long=$(sed -n '3s/.*\t//p' long.tsv)
+exits 1 ablate attention --run pairs/base --db learned.db --text a --target "$long" -o long.html
+has err "$why the target has that many tokens"
+exits 1 ablate patch pairs/base --db learned.db --from a --to b --target "$long"
+has err "$why a side of the sentence has that many tokens"
+exits 1 ablate attention --run pairs/base --db learned.db --text "$long" -o long.html
+has err "$why --text has that many tokens"
+exits 1 ablate patch pairs/base --db learned.db --from a --to "$long"
+has err "$why --to has that many tokens"
 
 echo "alignments"
 exits 0 ablate align --run pairs/base <some.tsv
