@@ -84,7 +84,7 @@ static int show_log(const invocation *c, void *options)
     bool found = !rc;
     if (!rc)
         rc = read_run_file(&d, d.run.log_path, &e) || file_read_regular(d.run.log_path, MOST_BYTES, &text, &e) ? -1 : 0;
-    const char *from = tail(&text, o->lines);
+    const char *from = rc ? "" : tail(&text, o->lines);
     if (!rc) print(from, (size_t)(str_text(&text) + text.n - from));
     if (!rc && o->follow) rc = follow(c, d.run.log_path, text.n, &e);
     if (rc && found && d.run.error) fprintf(stderr, "its last output: %s\n", d.run.error);

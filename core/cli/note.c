@@ -9,6 +9,7 @@ static int set_tag(const invocation *c, const char *tag, const char *value)
 {
     arena a = {0};
     err e = {0};
+    if (!*tag) fail(&e, "found no name of a tag, expected NAME=VALUE, or NAME to remove it");
     for (const char *p = value ? value : ""; *p; p++)
         if (control_at(p)) fail(&e, "%s: found a control character, expected text of one line", value);
     for (const char *p = tag; *p; p++)

@@ -131,9 +131,10 @@ static int rate(const invocation *c, void *options)
     read_experiment x;
     lines source = {0};
     size_t rated = 0;
-    for (const char *p = c->word[1]; *p; p++)
-        if (control_at(p) || *p == ' ')
-            return fail(&e, "%s: expected a name without blanks", c->word[1]), call_usage(c, &e);
+    bool named = *c->word[1];
+    for (const char *p = c->word[1]; *p; p++) named = named && !control_at(p) && *p != ' ';
+    if (!named)
+        return fail(&e, "found the metric \"%s\", expected a name without blanks", c->word[1]), call_usage(c, &e);
     signal(SIGPIPE, SIG_IGN);
     reader *r = reader_open(&c->p.db, &e);
     int rc = r ? reader_experiment(r, c->word[0], READ_VALUES, &a, &x, &e) : -1;

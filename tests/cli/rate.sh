@@ -14,6 +14,8 @@ exits 0 ablate rate rated right --command "awk -f right.awk" --unit %
 has err "base s1: right "
 value() { sql "SELECT group_concat(printf('%.12g',value),' ') FROM (SELECT value FROM results WHERE experiment='rated' AND metric='$1' ORDER BY variant,seed)"; }
 equal "$(value right)" "$(value acc)" "shares of right lines, and acc"
+equal "$(sql 'SELECT group_concat(printf("%.12g", "right")) FROM rated')" \
+    "$(sql 'SELECT group_concat(printf("%.12g", acc)) FROM rated')" "its column in the experiment's view"
 verdict() { ablate gate rated A/heads=1 --metric "$1" | sed "s/$1/METRIC/; s/ *%//g"; }
 has <(verdict right) "interval"
 equal "$(verdict right)" "$(verdict acc)" "difference, interval and p"
@@ -47,6 +49,10 @@ has err "has no outputs for dev"
 exits 1 ablate rate rated bad --command "awk '{ print 1 }'" --source right.awk
 has err "right.awk has 2 lines and run"
 exits 2 ablate rate rated
+exits 2 ablate rate rated "" --command "awk '{ print 1 }'"
+has err 'found the metric "", expected a name without blanks'
+exits 2 ablate tag rated/base ""
+has err "found no name of a tag, expected NAME=VALUE"
 equal "$(sql "SELECT count(*) FROM results WHERE metric='bad'")" 0 "results of what failed"
 
 echo "published with the rest; verify does not compare what another program computed"

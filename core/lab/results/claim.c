@@ -275,11 +275,13 @@ int db_release_owner(db *d, const char *owner, err *e)
     return tx_end(d, rc, e);
 }
 
-/* The views get columns for what this run was scored by, where they lack some: most runs bring nothing new, and making
- * views looks at every run. */
-static int show_metrics(db *d, int64_t run, int64_t experiment, err *e)
+int run_show_metrics(db *d, int64_t run, err *e)
 {
-    int64_t lacks = 0;
+    int64_t experiment = 0, lacks = 0;
+    if (sql_int(d->q, e, &experiment,
+                "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1", "i", run) < 0)
+        return -1;
+    /* most runs bring nothing new, and making views looks at every run */
     if (sql_int(d->q, e, &lacks,
                 "SELECT (SELECT count(*) FROM experiment e WHERE e.id=?2 AND e.view_name IS NULL)+(SELECT count(*) "
                 "FROM result x WHERE x.run_id=?1 AND NOT EXISTS("
@@ -295,7 +297,6 @@ int db_finish(db *d, const db_claim *c, enum db_status status, int exit_code, in
 {
     if (tx_begin(d, true, e)) return -1;
     double t = now();
-    int64_t experiment = 0;
     int rc = status == DB_RUNNING ? fail(e, "run %lld: an attempt cannot end as running", (long long)c->run)
                                   : claim_fence(d, c, e);
     if (!rc)
@@ -307,12 +308,7 @@ int db_finish(db *d, const db_claim *c, enum db_status status, int exit_code, in
         rc = sql_do(d->q, e,
                     "UPDATE attempt SET ended_at=?3,exit_code=?4,term_signal=?5,error=?6 WHERE run_id=?1 AND n=?2",
                     "iidIIs", c->run, c->attempt, t, (int64_t)exit_code, (int64_t)term_signal, error);
-    if (!rc)
-        rc = sql_int(d->q, e, &experiment,
-                     "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1", "i",
-                     c->run) < 0
-                 ? -1
-                 : show_metrics(d, c->run, experiment, e);
+    if (!rc) rc = run_show_metrics(d, c->run, e);
     return tx_end(d, rc, e);
 }
 

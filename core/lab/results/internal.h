@@ -111,6 +111,9 @@ int view_refresh_all(sqlite3 *q, err *e);                                       
 int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e); /* existing or new; -1 */
 /* claim.c: starts a new generation without earlier data; the status stays */
 int run_afresh(db *d, int64_t run, err *e);
+/* claim.c: the view of the run's experiment gets columns for what it was scored by, where it lacks some; in a
+ * transaction */
+int run_show_metrics(db *d, int64_t run, err *e);
 int status_parse(const char *text, enum db_status *out);
 /* Checks that `c` still holds the run: 0, or -1 and a message. */
 int claim_fence(db *d, const db_claim *c, err *e);

@@ -110,6 +110,7 @@ int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results
     if (!rc && !done) rc = fail(e, "run %lld is not done", (long long)run);
     for (size_t i = 0; i < n_results && !rc; i++) rc = put_result(d, run, &results[i], e);
     if (!rc && n_points) rc = put_points(d, run, points, n_points, e);
+    if (!rc && n_results) rc = run_show_metrics(d, run, e);
     return tx_end(d, rc, e);
 }
 

@@ -309,8 +309,8 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e)
     }
     if (!p) {
         const char *near = nearest(name, names, n);
-        fail(e, "no %s plugin '%s'%s%s%s", kind ? plugin_kind_name(kind) : "", name, near ? "; did you mean '" : "",
-             near ? near : "",
+        fail(e, "no %s%splugin '%s'%s%s%s", kind ? plugin_kind_name(kind) : "", kind ? " " : "", name,
+             near ? "; did you mean '" : "", near ? near : "",
              near ? "'?"
              : n  ? ""
                   : "; no plugin folder was found");
