@@ -8,6 +8,7 @@
 #include "base/distribution.h"
 #include "lab/report/grid.h"
 #include "lab/results/read.h"
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,12 +27,44 @@ typedef struct {
 
 /* ---- which runs ---- */
 
-static void add_run(measured *all, const char *row, const read_run *r)
+static void add_run(measured *all, const char *row, const char *base, const read_run *r)
 {
     if (r->status != DB_DONE || r->recorded) return;
     all->at = xrealloc(all->at, (all->n + 1) * sizeof *all->at);
-    all->at[all->n++] =
-        (measured_run){.row = arena_strdup(&all->memory, row), .run = r->id, .seed = r->seed, .ppl = NAN};
+    all->at[all->n++] = (measured_run){.row = arena_strdup(&all->memory, row),
+                                       .base = base ? arena_strdup(&all->memory, base) : NULL,
+                                       .run = r->id,
+                                       .seed = r->seed,
+                                       .ppl = NAN};
+}
+
+/* Base, or under a condition base under it, which is the condition's first row; NULL: there is none. */
+static const char *base_of(const read_experiment *x, const cJSON *conditions, const char *row)
+{
+    const cJSON *condition, *name;
+    cJSON_ArrayForEach(condition, conditions)
+    {
+        const cJSON *rows = cJSON_GetObjectItemCaseSensitive(condition, "rows");
+        const char *own = cJSON_GetStringValue(cJSON_GetArrayItem(rows, 0));
+        cJSON_ArrayForEach(name, rows) if (same(cJSON_GetStringValue(name), row)) return own;
+    }
+    for (size_t i = 0; i < x->n_rows; i++)
+        if (x->rows[i].is_base) return x->rows[i].name;
+    return NULL;
+}
+
+/* All runs of an experiment, base's first. */
+static void add_rows(measured *all, const read_experiment *x)
+{
+    cJSON *analysis = x->analysis ? cJSON_Parse(x->analysis) : NULL;
+    const cJSON *conditions = cJSON_GetObjectItemCaseSensitive(analysis, "conditions");
+    for (int base = 1; base >= 0; base--)
+        for (size_t i = 0; i < x->n_rows; i++) {
+            const read_row *row = &x->rows[i];
+            for (size_t k = 0; k < row->n_runs && row->is_base == base && !row->same_as; k++)
+                add_run(all, row->name, base_of(x, conditions, row->name), &row->runs[k]);
+        }
+    cJSON_Delete(analysis);
 }
 
 static int find_runs(const char *text, const places *p, measured *all, err *e)
@@ -41,16 +74,13 @@ static int find_runs(const char *text, const places *p, measured *all, err *e)
     read_experiment x;
     int found = r ? reader_experiment(r, text, READ_VALUES, &a, &x, e) : -1;
     all->rows = !found;
-    for (int base = 1; base >= 0 && !found; base--)
-        for (size_t i = 0; i < x.n_rows; i++)
-            for (size_t k = 0; k < x.rows[i].n_runs && x.rows[i].is_base == base && !x.rows[i].same_as; k++)
-                add_run(all, x.rows[i].name, &x.rows[i].runs[k]);
+    if (!found) add_rows(all, &x);
     int64_t *ids;
     size_t n = 0;
     int bad = found < 0 || (found > 0 && reader_find_runs(r, text, &a, &ids, &n, e)) ? -1 : 0;
     for (size_t i = 0; i < n && !bad; i++) {
         read_detail d;
-        if (!(bad = reader_run(r, ids[i], &a, &d, e))) add_run(all, d.row, &d.run);
+        if (!(bad = reader_run(r, ids[i], &a, &d, e))) add_run(all, d.row, NULL, &d.run);
     }
     if (!bad && !all->n) bad = fail(e, "%s: found no finished run trained here", text);
     reader_close(r);
@@ -271,7 +301,9 @@ static size_t means_of(const measured *all, size_t first, const char *part, bool
 static void row_line(grid *g, const measured *all, size_t first, const char *part)
 {
     double *x = xcalloc(3 * all->n, sizeof *x), *y = x + all->n, *base = y + all->n;
-    size_t n = means_of(all, first, part, true, x), n_base = means_of(all, 0, part, true, base);
+    size_t n = means_of(all, first, part, true, x), at = 0;
+    while (at < all->n && !same(all->at[at].row, all->at[first].base)) at++;
+    size_t n_base = at < all->n && at != first ? means_of(all, at, part, true, base) : 0;
     means_of(all, first, part, false, y);
     if (n) {
         spread s = spread_of(x, n), bits = spread_of(y, n);
@@ -282,7 +314,7 @@ static void row_line(grid *g, const measured *all, size_t first, const char *par
         put_number(g, 3, "%.3f", s.mean);
         put_number(g, 4, "%.3f", s.sd);
         put_number(g, 7, "%.2f", bits.mean);
-        if (first && isfinite(s.mean) && isfinite(spread_of(base, n_base).mean)) {
+        if (n_base && isfinite(s.mean) && isfinite(spread_of(base, n_base).mean)) {
             arm row = arm_measure(x, NULL, n, 0), of_base = arm_measure(base, NULL, n_base, 0);
             difference d = design_compare(&row, &of_base, INFINITY);
             if (isfinite(d.p)) grid_put(g, 5, "%+.3f [%+.3f, %+.3f]", d.d, d.low, d.high);
@@ -303,8 +335,9 @@ static void print_rows(const measured *all)
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < LENGTH(named) && (!i || !same(all->at[i].row, all->at[i - 1].row)); k++)
             row_line(&g, all, i, named[k]);
-    grid_note(&g, "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
-                  "heads and layers, after training; entropy in bits. Δ against base,");
+    grid_note(&g,
+              "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
+              "heads and layers, after training; entropy in bits. Δ against base, under a condition base under it,");
     grid_note(&g, "intervals and p over seeds (Welch), not corrected for the number of rows.");
     note_all_sources(&g, all);
     print_grid(&g);

@@ -30,7 +30,7 @@ typedef struct {
 } head_figures;
 
 typedef struct {
-    const char *row;
+    const char *row, *base; /* base: the row that it is compared with, in an experiment's table; NULL: none */
     int64_t run, seed;
     head_figures *head;
     size_t n, cap;

@@ -82,6 +82,18 @@ has out 'previous token  encoder    2  100.0 ± 0.0'
 has err 'base, seed 2'
 exits 0 ablate heads heads --plugin-path .
 has out 'sinusoid  encoder    2 '
+{ tiny judged 10 && printf '[sweep A]\nheads = 1\n[condition long]\nbatch_tokens = 256\n'; } >judged.ini
+exits 0 ablate run judged.ini --threads 1 --progress none --seeds 1..2
+exits 0 ablate heads judged
+equal "$(grep -E '^(A/heads=1|base|A/heads=1 @ long|base @ long)  +encoder ' out | grep -c ' \[')" 2 "rows compared with a base"
+exits 0 ablate heads judged --json
+mean() { awk -F'[:,]' -v row="\"$1\"" '$0 ~ "\"row\":" row && /"attention":"encoder"/ {
+    for (i = 1; i < NF; i++) if ($i == "\"gradient\"") { sum += $(i + 1); n++ } } END { printf "%.9f", sum / n }' out; }
+equal "$(ablate heads judged 2>/dev/null | sed -n 's/^A.heads=1 @ long  *encoder.* \([-+][0-9.]*\) \[.*/\1/p')" \
+    "$(awk -v a="$(mean 'A\/heads=1 @ long')" -v b="$(mean 'base @ long')" 'BEGIN { printf "%+.3f", a - b }')" "difference from base under the condition"
+exits 0 ablate rm judged/base --yes
+exits 0 ablate heads judged
+equal "$(grep ' encoder ' out | grep ' \[' | cut -d' ' -f1-3)" "A/heads=1 @ long" "rows with a base that has runs"
 exits 1 ablate heads heads/nowhere
 exits 1 ablate heads nothing
 exits 2 ablate heads

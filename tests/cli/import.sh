@@ -35,6 +35,15 @@ exits 0 ablate import examples.csv --as examples
 exits 0 ablate table examples
 has out "over seeds and sentences"
 
+echo "more metrics than SQLite joins tables"
+{
+    echo "model,seed,$(seq -s, -f 'm%g' 100)"
+    for m in base big; do for s in 1 2; do echo "$m,$s,$(seq -s, "$s" $((s + 99)))"; done; done
+} >many.csv
+exits 0 ablate import many.csv --as many
+equal "$(sql "SELECT \"row\", m1, m100, printf('%.4f', m1_sd), printf('%.4f', m100_sd) FROM many" | xargs)" \
+    "base,1.5,100.5,0.7071,0.7071 big,1.5,100.5,0.7071,0.7071" "the first and the last metric in the view"
+
 echo "JSON lines, a chart of W&B, lm-eval, event files"
 for s in 1 2; do for r in a b; do echo "{\"run\":\"$r-seed$s\",\"step\":$s,\"val\":{\"acc\":0.$s},\"loss\":NaN}"; done
 done >log.jsonl

@@ -286,7 +286,7 @@ int run_show_metrics(db *d, int64_t run, err *e)
                 "SELECT (SELECT count(*) FROM experiment e WHERE e.id=?2 AND e.view_name IS NULL)+(SELECT count(*) "
                 "FROM result x WHERE x.run_id=?1 AND NOT EXISTS("
                 "SELECT 1 FROM experiment e JOIN sqlite_master s ON s.name=e.view_name WHERE e.id=?2 AND "
-                "instr(s.sql,',m'||x.metric_id||'.mean ')>0))",
+                "(instr(s.sql,',m'||x.metric_id||'.mean ')>0 OR instr(s.sql,',(SELECT m'||x.metric_id||'.mean ')>0)))",
                 "ii", run, experiment) < 0)
         return -1;
     return lacks ? view_refresh(d->q, experiment, e) : 0;

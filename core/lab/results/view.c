@@ -77,12 +77,28 @@ static void add_name(str *sql, char ***used, size_t *n, size_t *cap, const char 
     str_free(&name);
 }
 
+/* A metric's mean and sd. SQLite joins at most 64 tables; metrics behind the first MOST_JOINS are looked up one by one.
+ * run_show_metrics knows both by their texts. */
+enum { MOST_JOINS = 60 };
+static void add_figure(str *sql, str *joins, long long id, const char *figure, size_t place)
+{
+    if (place < MOST_JOINS)
+        str_addf(sql, ",m%lld.%s ", id, figure);
+    else
+        str_addf(sql,
+                 ",(SELECT m%lld.%s FROM summary m%lld WHERE m%lld.variant_id=t.variant_id AND m%lld.metric_id=%lld) ",
+                 id, figure, id, id, id, id);
+    if (place < MOST_JOINS && same(figure, "mean"))
+        str_addf(joins, " LEFT JOIN summary m%lld ON m%lld.variant_id=t.variant_id AND m%lld.metric_id=%lld", id, id,
+                 id, id);
+}
+
 /* "AS SELECT ...": the text of the view's body for the experiment and its metrics. */
 static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
 {
     static const char *const fixed[] = {"row", "change", "n", "params_M", "name"};
     char **used = NULL;
-    size_t n = 0, cap = 0;
+    size_t n = 0, cap = 0, place = 0; /* place: of the metric */
     str joins = {0};
     for (size_t i = 0; i < LENGTH(fixed); i++) {
         used = grow(used, &cap, n + 1, sizeof *used);
@@ -103,13 +119,11 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
         long long id = sqlite3_column_int64(s, 0);
         const char *metric = (const char *)sqlite3_column_text(s, 1);
         char *sd = xprintf("%s_sd", metric);
-        str_addf(sql, ",m%lld.mean ", id);
+        add_figure(sql, &joins, id, "mean", place);
         add_name(sql, &used, &n, &cap, metric);
-        str_addf(sql, ",m%lld.std ", id);
+        add_figure(sql, &joins, id, "std", place++);
         add_name(sql, &used, &n, &cap, sd);
         free(sd);
-        str_addf(&joins, " LEFT JOIN summary m%lld ON m%lld.variant_id=t.variant_id AND m%lld.metric_id=%lld", id, id,
-                 id, id);
         rc = 0;
     }
     sqlite3_finalize(s);
