@@ -130,7 +130,7 @@ static int write_all(const generate_options *o, model *m, const vocab *v, const 
         bad = write_lines(&w, e);
     else if (!bad && write_on(&w, o->prompt, e))
         bad = (fail_in(e, "--prompt: "), -1);
-    if (!bad && !quiet)
+    if (!bad && !quiet && w.tokens)
         fprintf(stderr, "%lld tokens in %.2f s: %.0f tokens/s, %s\n", (long long)w.tokens, w.seconds,
                 (double)w.tokens / w.seconds, dtype_name(m->compute));
     id_list_free(&w.text);
@@ -148,7 +148,8 @@ static int generate(const invocation *c, void *options)
     model m = {0};
     vocab *src = NULL, *tgt = NULL;
     dtype compute;
-    char *path = o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
+    bool reads = same(o->prompt, "-"); /* a closed standard input is found before another file takes its number */
+    char *path = reads && input_check(&e) ? NULL : o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
     cpu_threads((int)o->threads);
     const backend *on = path ? device_open(o->device, &e) : NULL;
     int bad = !on || device_model_compute(path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);

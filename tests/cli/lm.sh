@@ -91,6 +91,10 @@ exits 0 write --prompt - --tokens 60 --seed 3 < <(while read -r line; do echo "$
 equal "$(diff one out)" "" "lines that arrive slowly"
 equal "$(yes 'the c' | timeout 60 "$program" generate --run lm/base --threads 1 --tokens 3 --prompt - 2>err | head -5 | wc -l)" \
     5 "lines of an endless input"
+exits 0 write --prompt - </dev/null
+equal "$(cat out err)" "" "what no prompt gives"
+exits 1 write --prompt - <&-
+has err "standard input: cannot be read"
 exits 1 write --prompt - < <(printf 'the c\nZebra\n')
 has err "standard input:2: token 1 does not occur in the training vocabulary"
 
