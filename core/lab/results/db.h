@@ -232,7 +232,7 @@ int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err
 /* Sets a tag of a run, whoever holds it; value NULL removes it. */
 int db_tag_run(db *d, int64_t run, const char *tag, const char *value, err *e);
 /* Adds results and points, measured later, to a done run that no process holds; replaces earlier ones of these
- * metrics. */
+ * metrics; the experiment's view gets their columns. */
 int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results, const db_point *points,
                   size_t n_points, err *e);
 /* Ends the attempt. DB_DONE, DB_FAILED, DB_KILLED, DB_SKIPPED, or DB_QUEUED (given back, to be resumed).

@@ -84,7 +84,7 @@ static void test_freeze_and_claim(db *d)
     CHECK_SQL(path, "SELECT n||' '||PPL FROM toy WHERE name='A/heads=8'", "1 4.25");
     CHECK_SQL(path, "SELECT PPL_sd IS NULL FROM toy WHERE name='base'", "1"); /* one run has no deviation */
     CHECK_SQL(path, "SELECT group_concat(name,' ') FROM pragma_table_info('toy')",
-              "row change n PPL PPL_sd params_M name");
+              "row change n PPL PPL_sd ms ms_sd params_M name");
     CHECK_SQL(path, "SELECT group_concat(\"row\"||':'||change,' ') FROM toy",
               "base: (A):heads=1 (A):heads=8 big:d_model=1024");
     db_claim_free(&c);
