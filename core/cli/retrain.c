@@ -23,9 +23,19 @@ computed how_computed(const char *device)
 }
 
 /* ---- the run's INI, but a plugin's file (mine.so, folder/mine.c) becomes its name, and no folder of plugins is read:
- * a stranger wrote it ---- */
+ * a stranger wrote it. $ABLATE_DATA, as record.c names the folder of corpora, is this machine's. ---- */
 
-static void add_line(const char *line, size_t n, str *out)
+static void add_value(const char *value, const char *data_dir, str *out)
+{
+    static const char folder[] = "$ABLATE_DATA/";
+    for (const char *at; (at = strstr(value, folder)); value = at + strlen(folder)) {
+        str_addn(out, value, (size_t)(at - value));
+        str_addf(out, "%s/", data_dir);
+    }
+    str_add(out, value);
+}
+
+static void add_line(const char *line, size_t n, const char *data_dir, str *out)
 {
     char *own = xstrndup(line, n), *value = strstr(own, " = "), *slash = strrchr(own, '/'), *dot = strrchr(own, '.');
     if (has_prefix(own, "plugin_path =")) {
@@ -37,7 +47,7 @@ static void add_line(const char *line, size_t n, str *out)
         str_addn(out, own, (size_t)(value + 3 - own));
         str_add(out, slash > value ? slash + 1 : value + 3);
     } else {
-        str_add(out, own);
+        add_value(own, data_dir, out);
     }
     str_addc(out, '\n');
     free(own);
@@ -46,15 +56,17 @@ static void add_line(const char *line, size_t n, str *out)
 static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
 {
     str ini = {0}, own = {0};
+    char *data_dir = realpath(t->data_dir, NULL); /* tasks look for other paths below the folder of corpora */
     reader *r = reader_open(&t->w->db, e);
     int rc = r ? reader_run_ini(r, run, &ini, e) : -1;
     reader_close(r);
     for (const char *p = str_text(&ini); !rc && *p;) {
         size_t n = strcspn(p, "\n");
-        add_line(p, n, &own);
+        add_line(p, n, data_dir ? data_dir : t->data_dir, &own);
         p += n + (p[n] == '\n');
     }
     if (!rc) rc = file_write(path, str_text(&own), own.n, e);
+    free(data_dir);
     str_free(&ini);
     str_free(&own);
     return rc;

@@ -103,6 +103,8 @@ exits 0 env ABLATE_DATA="$work/d" "$program" run pairs.ini "${fast[@]}"
 exits 0 env ABLATE_DATA="$work/d" "$program" record pairs pairs.json
 has pairs.json '"$ABLATE_DATA/text.en+$ABLATE_DATA/text.de"'
 hasnt pairs.json "$work"
+exits 0 env ABLATE_DATA="$work/d" "$program" verify pairs.json
+has out "retrained: 1 of 1 runs with the same digits"
 exits 0 ablate import two.json --db new.db
 equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND value IS NOT NULL" new.db |
     awk '{print ($1 > 0)}')" 1 "imported results"
