@@ -296,6 +296,10 @@ static int ls(const invocation *c, void *options)
         fail(&e, "--older needs an experiment");
         return call_usage(c, &e);
     }
+    if (o->recorded && (o->older || c->n_words)) {
+        fail(&e, "--recorded lists names: expected no %s beside it", c->n_words ? "experiment" : "--older");
+        return call_usage(c, &e);
+    }
     reader *r = (o->recorded || c->n_words ? reader_open_any : reader_open)(&c->p.db, &e);
     int rc = !r            ? -1
              : o->recorded ? list_recorded(r, o->json, &e)

@@ -1,6 +1,7 @@
 /* sync.c - ablate sync: records the progress of runs that Slurm or another engine trains; also what those start. */
 #include "cli/options.h"
 #include "lab/launch/launch.h"
+#include "lab/results/read.h"
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -19,10 +20,24 @@ static int sync_one(const invocation *c, db *d, const char *name, const char *fo
     return 0;
 }
 
+/* Is there such a database, and the experiment in it? */
+static int is_there(const invocation *c, err *e)
+{
+    arena a = {0};
+    read_experiment x;
+    reader *r = reader_open(&c->p.db, e); /* it makes no database */
+    int rc = r && c->n_words ? reader_experiment(r, c->word[0], READ_BRIEF, &a, &x, e) : r ? 0 : -1;
+    if (rc == 1) rc = reader_no_experiment(r, c->word[0], e);
+    reader_close(r);
+    arena_free(&a);
+    return rc;
+}
+
 /* An experiment's folder, or every one that has runs away. */
 static int sync_run(const invocation *c, void *options)
 {
     err e = {0};
+    if (is_there(c, &e)) return call_failed(c, &e);
     char *folder = runs_folder(&c->p);
     db *d = db_open(&c->p.db, &e);
     int bad = !d;

@@ -110,6 +110,14 @@ equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND
     awk '{print ($1 > 0)}')" 1 "imported results"
 exits 1 ablate record small none.json --db none.db
 has err "no database at none.db"
+exits 1 ablate sync --db none.db
+has err "no database at none.db"
+exits 1 test -e none.db
+exits 1 ablate sync smal
+has err 'found no experiment "smal"'
+exits 0 ablate sync small
+exits 2 ablate ls small --recorded
+has err "--recorded lists names: expected no experiment beside it"
 
 echo "another host's spec does not take rows away"
 tiny shared 100000 >shared.ini
