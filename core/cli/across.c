@@ -170,6 +170,10 @@ static int across(const invocation *c, void *options)
     const across_options *o = options;
     err e = {0};
     static tasks all;
+    for (size_t i = 0; i < c->n_words; i++)
+        for (size_t k = 0; k < i; k++)
+            if (same(c->word[i], c->word[k]))
+                return fail(&e, "found %s twice, expected different experiments", c->word[i]), call_usage(c, &e);
     reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? 0 : -1;
     for (size_t i = 0; i < c->n_words && !rc; i++) rc = read_task(r, c->word[i], o, &all, &e);

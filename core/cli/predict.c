@@ -91,6 +91,13 @@ static int same_vocab(const member *a, const member *b, const vocab *x, const vo
                 a->name, b->name, side, one, (long long)vocab_size(x), two, (long long)vocab_size(y));
 }
 
+/* A loaded model names its task by the plugin's file. */
+static const char *task_of(const model *m)
+{
+    const plugin *p = plugin_find(AB_TASK, m->cfg.task, NULL);
+    return p ? p->desc.name : m->cfg.task;
+}
+
 static int open_member(members *all, predict_options *o, const char *name, char *path, const backend *on, err *e)
 {
     member *x = &all->at[all->n];
@@ -108,9 +115,9 @@ static int open_member(members *all, predict_options *o, const char *name, char 
         return fail(e, "%s is a decoder-only model without a source; for a language model, use `ablate generate`",
                     name);
     if (all->n == 1) return 0;
-    if (!same(x->m.cfg.task, first->m.cfg.task))
+    if (!same(task_of(&x->m), task_of(&first->m)))
         return fail(e, "%s and %s cannot form an ensemble: their tasks are %s and %s", first->name, name,
-                    first->m.cfg.task, x->m.cfg.task);
+                    task_of(&first->m), task_of(&x->m));
     return same_vocab(first, x, first->src, x->src, "source", e) ||
                    same_vocab(first, x, first->tgt, x->tgt, "target", e)
                ? -1
@@ -147,7 +154,7 @@ static int predict(const invocation *c, predict_options *o, enum work work)
     if (!bad) {
         member *x = &all->at[0];
         bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&x->m));
-        if (!trees && o->set.n) fail(&e, "-s is only for tasks that format their outputs; %s does not", x->m.cfg.task);
+        if (!trees && o->set.n) fail(&e, "-s is only for tasks that format their outputs; %s does not", task_of(&x->m));
         if (o->alignment && (trees || all->n > 1 || o->nbest > 1))
             fail(&e, "--alignment is for translations of one model, without --nbest");
         if (o->blockwise && (trees || all->n > 1 || o->nbest > 1 || o->beam_size > 1))

@@ -22,6 +22,8 @@ has out "first (PPL), second (PPL)"
 has out "1 row is left out: not in all of these experiments"
 equal "$(awk -F, '$1 == "base" { n++; if (n == 1) first = $3; last = $3 } END { print n, (first >= 0.9), last + 0 }' profile.csv)" \
     "61 1 0" "points of base's profile; its first share; its last"
+exits 2 ablate across first second first
+has err "found first twice, expected different experiments"
 exits 2 ablate across first
 has err "expected two experiments or more"
 exits 1 ablate across first secnd --metric PPL

@@ -133,4 +133,10 @@ equal "$(cut -f1,3 both | diff - <(cut -f1,3 out))" "" "an ensemble the other wa
 model=$(find other.db.runs other.runs -name model.safetensors 2>/dev/null | head -1)
 exits 1 several --model "$(find home/runs -name model.safetensors | head -1)" --model "$model" <lines.txt
 has err "cannot form an ensemble: their source vocabularies differ (sha256 "
+{ tiny pairs 4 | grep -v '^task\|^sequence' && printf 'translation.train_pairs = 100\nvocab = words\n'; } >pairs.ini
+exits 0 ablate run pairs.ini --threads 1 --progress none
+exits 1 several --run reach/base@2 --run pairs/base <lines.txt
+has err "cannot form an ensemble: their tasks are sequence and translation"
+exits 1 several --run reach/base@2 -s sequence.kind=sort <lines.txt
+has err "-s is only for tasks that format their outputs; sequence does not"
 finish
