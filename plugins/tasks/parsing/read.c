@@ -24,11 +24,14 @@ static split *part_of(task *t, const tree *x)
     return &t->split[at < SPLIT_SHARE ? AB_DEV : at < 2 * SPLIT_SHARE ? AB_TEST : AB_TRAIN];
 }
 
-/* s NULL: the part that the words decide. */
+/* s NULL: the part that the words decide; of training trees only the first train_trees. */
 static void add_tree(task *t, split *s, const tree *x)
 {
     buffer *b = &t->scratch;
-    if (!s) s = part_of(t, x);
+    if (!s && (s = part_of(t, x)) == &t->split[AB_TRAIN] && t->c.train_trees && s->n == t->c.train_trees) {
+        t->n_left++;
+        return;
+    }
     if (s->n == s->cap) {
         s->cap = 2 * s->cap + 1024;
         s->src = resized(s->src, (size_t)s->cap, sizeof *s->src);
@@ -182,7 +185,7 @@ static int read_whole(task *t, const ab_env *env, char *note, size_t n_note, cha
     }
     snprintf(note, n_note,
              "%s: dev (%lld trees) and test (%lld trees) split off from %lld trees by a hash of the words", data,
-             n[AB_DEV], n[AB_TEST], n[AB_TRAIN] + n[AB_DEV] + n[AB_TEST]);
+             n[AB_DEV], n[AB_TEST], n[AB_TRAIN] + n[AB_DEV] + n[AB_TEST] + (long long)t->n_left);
     return 1;
 }
 

@@ -151,6 +151,18 @@ static const char *usual_name(const corpus_place *at, ab_split part)
     return NULL;
 }
 
+/* After dev and test are split off, so that they stay the same when the training set grows. */
+static int keep_first(split *train, int64_t first_pairs, char *err, size_t n_err)
+{
+    if (first_pairs > train->n) {
+        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has %lld pairs", (long long)first_pairs,
+                 (long long)train->n);
+        return -1;
+    }
+    if (first_pairs) train->n = first_pairs;
+    return 0;
+}
+
 /* On success err holds what was split off, or "". */
 static int open_corpus(task *t, const config *c, const corpus_defaults *d, const ab_env *env, char *err, size_t n_err)
 {
@@ -177,19 +189,13 @@ static int open_corpus(task *t, const config *c, const corpus_defaults *d, const
         }
         if (corpus_read(&t->split[i], &at, keys[i], stems, err, n_err)) return -1;
     }
-    int64_t *n = &t->split[AB_TRAIN].n;
-    if (c->first_pairs > *n) {
-        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has %lld pairs",
-                 (long long)c->first_pairs, (long long)*n);
-        return -1;
-    }
-    if (c->first_pairs) *n = c->first_pairs;
-    if (!lacks[AB_DEV] && !lacks[AB_TEST]) return 0;
-    char note[512];
-    if (corpus_split_off(&t->split[AB_TRAIN], lacks[AB_DEV], lacks[AB_TEST], c->data, whole ? NULL : c->src, note,
+    char note[512] = "";
+    if ((lacks[AB_DEV] || lacks[AB_TEST]) &&
+        corpus_split_off(&t->split[AB_TRAIN], lacks[AB_DEV], lacks[AB_TEST], c->data, whole ? NULL : c->src, note,
                          sizeof note, err, n_err))
         return -1;
-    snprintf(err, n_err, "%s", note);
+    if (keep_first(&t->split[AB_TRAIN], c->first_pairs, err, n_err)) return -1;
+    if (*note) snprintf(err, n_err, "%s", note);
     return 0;
 }
 

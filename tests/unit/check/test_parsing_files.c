@@ -53,6 +53,31 @@ static void file_lists(void)
     free(some);
 }
 
+/* Of one file, train_trees keeps the first of the training part; dev and test stay. */
+static void trees_of_one_file(void)
+{
+    enum { TREES = 400, KEPT = 20 };
+    str text = {0};
+    for (int i = 0; i < TREES; i++) str_addf(&text, "(S (NN w%d))\n", i);
+    write_text("one.ptb", str_text(&text));
+    str_free(&text);
+    parsing_task all = parsing_open("data=one.ptb", test_folder, false),
+                 some = parsing_open("data=one.ptb train_trees=20", test_folder, false);
+    CHECK_HAS(all.message, "split off from 400 trees");
+    CHECK_TEXT(some.message, all.message);
+    if (all.self && some.self) {
+        CHECK_INT(some.task->count(some.self, AB_TRAIN), KEPT);
+        for (ab_split s = AB_DEV; s < AB_SPLITS; s++)
+            CHECK_INT(some.task->count(some.self, s), all.task->count(all.self, s));
+        ab_example a, b;
+        all.task->get(all.self, AB_TRAIN, KEPT - 1, &a);
+        some.task->get(some.self, AB_TRAIN, KEPT - 1, &b);
+        CHECK_TEXT(b.src, a.src);
+    }
+    parsing_close(&all);
+    parsing_close(&some);
+}
+
 /* In parsing.data, + is not a list separator. */
 static void data_with_plus(void)
 {
@@ -208,6 +233,7 @@ int main(void)
     use_plugins();
     make_test_folder();
     file_lists();
+    trees_of_one_file();
     data_with_plus();
     silver_trees();
     missing();
