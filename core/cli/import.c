@@ -45,10 +45,38 @@ static int import_recorded(const invocation *c, err *e)
     return rc;
 }
 
+/* An option that is given and says how to read another program's files; NULL: none. */
+static const char *of_foreign(const import_options *o)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } all[] = {{"--row", o->f.row.n},
+               {"--seed", o->f.seed},
+               {"--step", o->f.step},
+               {"--metric", o->f.metrics.n},
+               {"--value", o->f.value},
+               {"--example", o->f.example},
+               {"--setting", o->f.settings.n},
+               {"--ignore", o->f.ignored.n},
+               {"--base", o->f.base},
+               {"--headline", o->f.headline},
+               {"--lower-is-better", o->f.lower.n},
+               {"--higher-is-better", o->f.higher.n},
+               {"--result", o->result},
+               {"--note", o->f.note},
+               {"--dry-run", o->dry_run}};
+    for (size_t i = 0; i < LENGTH(all); i++)
+        if (all[i].given) return all[i].name;
+    return NULL;
+}
+
 static int import(const invocation *c, void *options)
 {
     const import_options *o = options;
     err e = {0};
+    const char *other = o->f.name ? NULL : of_foreign(o);
+    if (other) return fail(&e, "%s is only for files of another program: expected --as NAME", other), call_usage(c, &e);
     return (o->f.name ? import_foreign(c, o, &e) : import_recorded(c, &e)) ? call_failed(c, &e) : 0;
 }
 

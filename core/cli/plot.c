@@ -31,6 +31,13 @@ static int plot(const invocation *c, void *options)
     err e = {0};
     if ((o->size && parse_size(o->size, &o->plot, &e)) || (o->logarithmic && parse_log(o->logarithmic, &o->plot, &e)))
         return call_usage(c, &e);
+    const char *curves = o->plot.over     ? "over"
+                         : o->plot.by     ? "by"
+                         : o->plot.bars   ? "bars"
+                         : o->logarithmic ? "log"
+                                          : NULL;
+    if (o->plot.forest && curves)
+        return fail(&e, "--%s is not for --forest, which draws differences from base", curves), call_usage(c, &e);
     o->plot.experiment = c->n_words ? c->word[0] : NULL;
     reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? plot_write(r, &o->plot, &e) : -1;

@@ -155,6 +155,7 @@ static int predict(const invocation *c, predict_options *o, enum work work)
         member *x = &all->at[0];
         bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&x->m));
         if (!trees && o->set.n) fail(&e, "-s is only for tasks that format their outputs; %s does not", task_of(&x->m));
+        if (trees && o->nbest) fail(&e, "--nbest is not for trees");
         if (o->alignment && (trees || all->n > 1 || o->nbest > 1))
             fail(&e, "--alignment is for translations of one model, without --nbest");
         if (o->blockwise && (trees || all->n > 1 || o->nbest > 1 || o->beam_size > 1))

@@ -49,6 +49,14 @@ has err 'combine'
 exits 2 ablate run bad.ini
 has err 'd_model'
 
+echo "options of another launcher"
+exits 2 ablate run good.ini --detach
+has err "--detach needs --launcher slurm or --launcher COMMAND"
+exits 2 ablate run good.ini --slurm-args "-p cpu"
+has err "--slurm-args needs --launcher slurm"
+exits 2 ablate run good.ini --runs-per-task 2 --launcher 'sh -c {}'
+has err "--runs-per-task needs --launcher slurm"
+
 echo "files that are none"
 exits 2 ablate run nowhere.ini
 has err 'nowhere.ini: cannot be opened: No such file or directory'

@@ -18,6 +18,11 @@ exits 2 ablate run mine
 has err "mine is an experiment of the database"
 exits 1 ablate import results.csv
 has err "results of another program are imported with --as NAME"
+exits 2 ablate import results.json --dry-run --db none.db
+has err "--dry-run is only for files of another program: expected --as NAME"
+exits 2 ablate import results.csv --base wide
+has err "--base is only for files of another program"
+exits 1 test -e none.db
 for command in "ls mine" "show mine/wide"; do
     exits 0 ablate $command --json
     equal "$(grep -o '"imported"' out | wc -l)" "$(grep -o '"recorded"' out | wc -l)" "keys of runs in: $command"

@@ -111,6 +111,8 @@ done
 grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may be max_extra_tokens = 60' \
     short.err || { cat short.err; fail "the line that is too long is not named"; }
 test "$(grep -c 'ablate parse:' short.err)" = 1 || { cat short.err; fail "more is said than of one line"; }
+"$program" parse --run toy/short --nbest 2 < in.txt > nbest.txt 2> nbest.err && fail "--nbest of trees is accepted"
+grep -qF -- '--nbest is not for trees' nbest.err || { cat nbest.err; fail "--nbest of trees is refused in other words"; }
 grep -q '7 sentences.* 6 best of the beam.* 1 repaired' short.err || { cat short.err
 fail "the ways of outputs do not add up"; }
 sed -n 4p out.txt | grep -q '^(TOP (XX the) (XX dog) (XX the)' || { sed -n 4p out.txt

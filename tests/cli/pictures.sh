@@ -68,6 +68,8 @@ has forest.svg 'A/heads=4'
 exits 0 ablate plot look --forest --metric PPL -o forest.svg
 has forest.svg 'PPL, change in % against'
 exits 1 ablate plot look --forest --metric BLUE -o forest.svg
+exits 2 ablate plot look --forest --by heads -o forest.svg
+has err "--by is not for --forest"
 exits 0 ablate plot look --over heads -o heads.gp
 if command -v gnuplot >/dev/null; then
     exits 0 gnuplot -e "set terminal svg; set output 'g.svg'" heads.gp

@@ -54,6 +54,10 @@ int sweep_check(sweep_options *o, err *e)
     if (o->device && device_check(o->device, e)) return -1;
     if (!same(o->launcher, "local") && !same(o->launcher, "slurm") && !strpbrk(o->launcher, " {/")) /* a slip */
         return fail(e, "--launcher %s: expected local, slurm, or a command with a blank or {} in it", o->launcher);
+    if (o->detach && same(o->launcher, "local"))
+        return fail(e, "--detach needs --launcher slurm or --launcher COMMAND: workers on this machine end with it");
+    if ((o->slurm_args || o->per_task) && !same(o->launcher, "slurm"))
+        return fail(e, "--%s needs --launcher slurm", o->slurm_args ? "slurm-args" : "runs-per-task");
     if (o->sandbox && sandbox_missing()) return fail(e, "--sandbox: %s", sandbox_missing());
     if (!o->at_a_time || packs(o)) return 0;
     if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;
