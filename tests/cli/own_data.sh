@@ -58,7 +58,8 @@ hasnt err 'dev ('
 
 echo "a smaller training set has the same dev and test"
 run ./plain.tsv whole.db
-exits 0 ablate run own.ini -s translation.data=./plain.tsv -s translation.first_pairs=100 --threads 1 --progress none --db first.db
+exits 0 ablate run own.ini -s translation.data=./plain.tsv -s translation.first_pairs=100 --threads 1 \
+    --progress none --db first.db
 has err "split off from 400 pairs $note"
 equal "$(ablate show own/base --ref test --db first.db)" "$(ablate show own/base --ref test --db whole.db)" "test lines"
 
