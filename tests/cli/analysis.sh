@@ -81,6 +81,16 @@ exits 0 ablate run rerun.ini --threads 1 --progress none --db rerun.db
 exits 0 ablate run rerun.ini --threads 1 --progress none --db rerun.db --rerun all
 equal "$(sql "SELECT count(*)||' '||sum(attempts=2) FROM runs" rerun.db)" "20 20" "six and four trials, five seeds of two rows, each twice"
 
+echo "a row that fails or diverges gets no more seeds, the others do"
+{
+    printf '[experiment]\nname = some\nseeds = until 0.001 PPL, at most 5\n'
+    tiny some 6 | sed '1,2d'
+    printf '[variant wild]\nlr = 1000\nwarmup = 0\n[variant wide]\nd_k = 6\n[variant fails]\nposition = learned\nlearned.max_len = 4\n'
+} >some.ini
+exits 1 ablate run some.ini --threads 1 --progress none --db some.db
+equal "$(sql "SELECT group_concat(row||' '||n, ' ') FROM (SELECT row, count(*) n FROM runs GROUP BY 1 ORDER BY 1)" some.db)" \
+    "base 5 fails 3 wide 5 wild 3" "runs of each row"
+
 exits 0 ablate plan set.ini --detect "20 PPL"
 has out "set: 1 row against base, to detect a difference of 20 % PPL"
 has out "from 10 runs of 2 rows of set"
@@ -180,7 +190,8 @@ for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[
     exits 0 ablate import forged.json --db forged.db
     exits 0 ablate table factors --db forged.db
 done
-exits 0 ablate across factors factors --db forged.db # of the last one, whose base has no base
+exits 0 ablate import "$source/experiments/recorded/sizes.json" --db forged.db
+exits 0 ablate across factors sizes --db forged.db # the first is the last forgery, whose base has no base
 # A speed-up over sizes that compares at a loss which the row does not reach says so.
 exits 0 ablate import "$source/experiments/recorded/sizes.json" --db sizes.db
 exits 0 ablate table sizes --db sizes.db

@@ -4,17 +4,18 @@
 #include "lab/report/gather.h"
 #include <math.h>
 
-/* Rows without a verdict, or with an undecided one, get the seeds of the next look, and so does base if any row does.
- * Returns the number of undecided rows. */
+/* Rows without a verdict, or with an undecided one, get the seeds of the next look, and so does base if any row does;
+ * but where a run of the row or of base failed or diverged, no verdict will come. Returns the number of undecided
+ * rows. */
 static size_t next_look(spec *s, const gathered *g, size_t seeds)
 {
     size_t undecided = 0;
     for (size_t i = 0; i < s->n_rows; i++) {
         if (s->rows[i].is_base || !s->rows[i].run) continue;
-        const char *verdict = NULL;
+        const comparison *c = NULL;
         for (size_t k = 0; k < g->x.n_rows && g->headline >= 0; k++)
-            if (same(g->rows[k].row->name, s->rows[i].name)) verdict = g->rows[k].against[g->headline].verdict;
-        if (verdict && !same(verdict, "undecided")) continue;
+            if (same(g->rows[k].row->name, s->rows[i].name)) c = &g->rows[k].against[g->headline];
+        if (c && (c->failed || c->failed_base || (c->verdict && !same(c->verdict, "undecided")))) continue;
         s->rows[i].n_seeds = seeds;
         undecided++;
     }
@@ -26,10 +27,15 @@ static size_t next_look(spec *s, const gathered *g, size_t seeds)
 int train_until(spec *s, const trainer *t, err *e)
 {
     for (size_t i = 0; i < s->n_rows; i++) s->rows[i].n_seeds = look_seeds[0];
+    int failed = 0;
     for (size_t k = 0;; k++) {
         s->n_seeds = look_seeds[k];
         int code = t->train(t->self, s, e);
-        if (code || k + 1 == N_LOOKS || (int64_t)look_seeds[k + 1] > s->until.most) return code;
+        if (code == 1 && !e->text[0])
+            failed = 1; /* of some runs; the other rows go on */
+        else if (code)
+            return code;
+        if (k + 1 == N_LOOKS || (int64_t)look_seeds[k + 1] > s->until.most) return failed;
         arena a = {0};
         gathered g = {0};
         reader *r = reader_open(t->db, e);
@@ -43,6 +49,6 @@ int train_until(spec *s, const trainer *t, err *e)
         arena_free(&a);
         reader_close(r);
         if (bad) return 1;
-        if (!undecided) return 0;
+        if (!undecided) return failed;
     }
 }

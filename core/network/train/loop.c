@@ -34,7 +34,7 @@ static int evaluate(training *t, err *e)
     point(t, "dev_PPL", t->dev_ppl);
     log_line(LOG_INFO, "step %lld: dev PPL %.4f, training PPL %.4f, %.0f tokens/s", (long long)t->step, t->dev_ppl,
              exp(recent_loss(t)), t->seconds > 0 ? (t->src_tokens + t->tgt_tokens) / t->seconds : 0);
-    if (t->best_step && !(t->dev_ppl < t->best)) {
+    if (t->best_step && !(t->dev_ppl < t->best) && (isnan(t->dev_ppl) || !isnan(t->best))) {
         t->worse++;
         return 0;
     }
