@@ -259,6 +259,9 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * filter does not have is 0. Decoding keeps all positions, and past needs a row for each: ab_kpos has as many.
      * Without a future no position has a part in what lies before it, not even by rounding */
     ab_t (*long_conv)(ab_ctx *c, ab_t rows, ab_t past, ab_t future);
+    /* 2.6 [LOSSES] logits [rows,vocabulary] that the run's teacher (the key teacher) has for the same rows, fp32, in
+     * evaluation; no gradient. An error where the run has none */
+    ab_t (*teacher)(ab_ctx *c);
 };
 
 /* Plugins call the host through these macros. */
@@ -390,5 +393,6 @@ extern const ab_host *ab_host_;
 #define ab_softmax_sink(c, s, sink)                ab_host_->softmax_sink(AB_AT_(c), s, sink)
 #define ab_entmax(c, s, alpha)                     ab_host_->entmax(AB_AT_(c), s, alpha)
 #define ab_print(c, name, x)                       ab_host_->print(AB_AT_(c), name, x)
+#define ab_teacher(c)                              ab_host_->teacher(AB_AT_(c))
 #endif
 #endif

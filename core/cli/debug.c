@@ -39,14 +39,14 @@ static const spec_row *find_row(const spec *s, const char *name, err *e)
     return e->text[0] ? NULL : found;
 }
 
-/* start_from = RUN: the file of its model or state, as `ablate run` has it. */
-static int find_origin(const invocation *c, settings *set, int64_t start_step, arena *a, err *e)
+/* start_from or teacher = RUN: the file of its model or state, as `ablate run` has it. */
+static int find_origin(const invocation *c, settings *set, const char *key, int64_t start_step, arena *a, err *e)
 {
-    const char *from = settings_get(set, "start_from");
+    const char *from = settings_get(set, key);
     if (!from || !*from || file_exists(from)) return 0;
     reader *r = reader_open_any(&c->p.db, e);
     char *path = r ? origin_file(r, from, start_step, e) : NULL;
-    if (path) settings_put(set, "start_from", path, a);
+    if (path) settings_put(set, key, path, a);
     reader_close(r);
     free(path);
     return path ? 0 : -1;
@@ -59,7 +59,8 @@ static int train(const invocation *c, const debug_options *o, const spec *s, con
     str json = {0};
     for (size_t i = 0; i < row->placed.n; i++) settings_put(&set, row->placed.at[i].key, row->placed.at[i].value, &a);
     replay_job j = {0};
-    int bad = find_origin(c, &set, row->config.start_step, &a, e);
+    int bad =
+        find_origin(c, &set, "start_from", row->config.start_step, &a, e) || find_origin(c, &set, "teacher", 0, &a, e);
     if (!bad) config_to_json(&set, NULL, NULL, &json);
     if (!bad) bad = replay_job_of(c, &o->what, str_text(&json), &j, e);
     if (!bad) {

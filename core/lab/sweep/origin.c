@@ -1,5 +1,5 @@
-/* origin.c - start_from = EXPERIMENT/ROW@SEED: the model that a run has left, or with start_step its state of that
- * step, becomes the row's file. */
+/* origin.c - start_from and teacher = EXPERIMENT/ROW@SEED: the model that a run has left, or for start_from with
+ * start_step its state of that step, becomes the row's file. */
 #include "lab/sweep/run.h"
 #include "lab/sweep/sweep.h"
 #include "network/train/states.h"
@@ -40,9 +40,10 @@ char *origin_file(reader *r, const char *run, int64_t start_step, err *e)
     return path;
 }
 
-static const char *origin_of(const spec_row *row)
+static const char *const keys[] = {"start_from", "teacher"};
+static const char *origin_of(const spec_row *row, const char *key)
 {
-    const char *text = settings_get(&row->settings, "start_from");
+    const char *text = settings_get(&row->settings, key);
     return row->run && text && *text && !file_exists(text) ? text : NULL;
 }
 
@@ -50,17 +51,19 @@ int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
 {
     reader *r = NULL;
     int rc = 0;
-    for (size_t i = 0; i < s->n_rows && !rc; i++) {
-        const char *text = origin_of(&s->rows[i]);
+    for (size_t k = 0; k < s->n_rows * LENGTH(keys) && !rc; k++) {
+        size_t i = k / LENGTH(keys);
+        const char *key = keys[k % LENGTH(keys)], *text = origin_of(&s->rows[i], key);
+        bool start = same(key, "start_from");
         err why = {0};
         if (!text) continue;
         if (!r) r = reader_open_any(where, &why);
-        char *path = r ? origin_file(r, text, s->rows[i].config.start_step, &why) : NULL;
+        char *path = r ? origin_file(r, text, start ? s->rows[i].config.start_step : 0, &why) : NULL;
         if (!path)
-            rc = fail(e, "row %s: start_from = %s: found no such file, nor such a run: %s", s->rows[i].name, text,
+            rc = fail(e, "row %s: %s = %s: found no such file, nor such a run: %s", s->rows[i].name, key, text,
                       why.text);
         else if (out)
-            prepared_choose(out, s->rows[i].name, "start_from", path);
+            prepared_choose(out, s->rows[i].name, key, path);
         free(path);
     }
     reader_close(r);

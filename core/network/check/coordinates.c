@@ -133,9 +133,9 @@ static void put_number(settings *s, const char *key, int64_t value, arena *a)
 
 size_t coordinates_measure(const settings *set, coordinate out[MOST_COORDINATES], err *e)
 {
-    static const char *const usual[][2] = {{"layers", "2"},      {"schedule", "constant"}, {"warmup", "0"},
-                                           {"lr", "0.01"},       {"dropout", "0"},         {"label_smoothing", "0"},
-                                           {"block", "pre_norm"}};
+    static const char *const usual[][2] = {
+        {"layers", "2"},  {"schedule", "constant"}, {"warmup", "0"},       {"lr", "0.01"},
+        {"dropout", "0"}, {"label_smoothing", "0"}, {"block", "pre_norm"}, {"teacher", TEACHER_MADE_UP}};
     size_t n = 0;
     int bad = 0;
     for (int w = 0; w < COORDINATE_WIDTHS && !bad; w++) {

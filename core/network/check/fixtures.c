@@ -164,6 +164,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"dropout", drop},
                                     {"attention_dropout", drop},
                                     {"activation_dropout", drop},
+                                    {"teacher", TEACHER_MADE_UP},
                                     {"seed", "7"}};
     for (size_t i = 0; i < LENGTH(pairs); i++)
         if (pairs[i][1]) settings_put(&set, pairs[i][0], pairs[i][1], &a);

@@ -20,10 +20,20 @@ static ab_t token_vectors(ab_ctx *c)
     return y;
 }
 
+/* One input for all calls. */
+static ab_t teacher(ab_ctx *c)
+{
+    const tracer *t = ((head_place *)c->attn->layer)->t;
+    const char *of = t->m->cfg.teacher, *name = same(of, TEACHER_MADE_UP) ? TEACHER_MADE_UP : TEACHER;
+    ab_t y = tape_find(c, name);
+    if (!*of) return tape_fail(c, "ab_teacher: the run has no teacher; teacher = RUN or FILE.safetensors names one");
+    return y.id ? y : t_input(c, name, c->compute == F64 ? F64 : F32, PHASE_STEP, 1, 1, t->s.tgt_rows, t->m->tgt_vocab);
+}
+
 static attn_context context(tracer *t, head_place *at, ab_t x)
 {
     const model *m = t->m;
-    *at = (head_place){.calls = {.token_vectors = token_vectors}, .t = t};
+    *at = (head_place){.calls = {.token_vectors = token_vectors, .teacher = teacher}, .t = t};
     attn_context k = trace_context(t, &m->cfg, m->head, ROLE_DECODER, m->cfg.layers_decoder);
     k.layer = &at->calls;
     trace_self_side(t, &k, ROLE_DECODER, x);

@@ -50,9 +50,10 @@ typedef struct model {
     /* loss tapes have inputs "dec.0.ffn" PATCH [rows,d_model] and PATCHED_ROWS [rows,1]: the sublayer's output has the
      * first's rows where the second is 1; F32 or F64 only */
     bool patches;
-    bool prints;    /* loss tapes keep what ab_print prints */
-    FILE *print_to; /* and this is where runs of them are told, as long as it is set; the caller's */
-    bool generic;   /* never fuse attention, or a norm with its addition: for `ablate check` */
+    bool wide_logits; /* logits of evaluation are fp32, not bf16: a teacher's */
+    bool prints;      /* loss tapes keep what ab_print prints */
+    FILE *print_to;   /* and this is where runs of them are told, as long as it is set; the caller's */
+    bool generic;     /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
         /* n-gram ngram.id[i] is one of source token ngram.token[i]: [n]; at first ten of every token, for models that
          * see no text */
@@ -113,10 +114,14 @@ typedef struct {
     const int32_t *tgt_in, *tgt_out, *tgt_pos, *tgt_offset;
 } model_batch;
 
-#define RECORDED     "recorded "
-#define KEPT_OUTPUT  ".output"
-#define PATCH        ".patch"
-#define PATCHED_ROWS ".patched"
+/* Input of a training tape whose head asks for the teacher's logits [tgt_rows,tgt_vocab]: the caller copies them into
+ * it. With the setting teacher = TEACHER_MADE_UP, of `ablate check`, model_loss_inputs writes some of its own. */
+#define TEACHER         "teacher"
+#define TEACHER_MADE_UP "teacher made up"
+#define RECORDED        "recorded "
+#define KEPT_OUTPUT     ".output"
+#define PATCH           ".patch"
+#define PATCHED_ROWS    ".patched"
 /* with keep_influence: what a row of an attention's output is multiplied by, and the gradient of that with respect to
  * the attention's values [B,heads,Tk,d], or to the rows of its key side [rows,d_model] */
 #define PROBE     ".probe"

@@ -46,6 +46,7 @@ typedef struct layer_calls {
     ab_t (*norm)(ab_ctx *c, ab_t x, const ab_t *add, const char *name);
     ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* of an attention: another one in its place */
     ab_t (*token_vectors)(ab_ctx *c);                            /* of a head: the softmax's table */
+    ab_t (*teacher)(ab_ctx *c);                                  /* of a head: its logits */
 } layer_calls;
 
 struct attn_context {

@@ -216,6 +216,7 @@ ab_host host_table = {
     .print = host_print,
     .unit_length = host_unit_length,
     .long_conv = host_long_conv,
+    .teacher = host_teacher,
 };
 
 void plugin_set_services(const plugin_services *s)

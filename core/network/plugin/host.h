@@ -120,6 +120,7 @@ ab_t host_logits(ab_ctx *c, ab_t x);
 ab_t host_token_vectors(ab_ctx *c);
 ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target);
 ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by);
+ab_t host_teacher(ab_ctx *c);
 ab_t host_qpos(ab_ctx *c);
 ab_t host_kpos(ab_ctx *c);
 ab_t host_klen(ab_ctx *c);

@@ -15,6 +15,12 @@ ab_t host_logits(ab_ctx *c, ab_t x)
     return x.id ? t_linear(c, x, c->attn->layer->token_vectors(c), (ab_t){0}, 1, 0) : x;
 }
 
+ab_t host_teacher(ab_ctx *c)
+{
+    ONLY_IN(c, "ab_teacher", BIT(AB_IN_LOSSES));
+    return c->attn->layer->teacher(c);
+}
+
 /* ids [rows] as a column of numbers [rows,1] */
 static ab_t column(ab_ctx *c, ab_t ids)
 {

@@ -60,6 +60,7 @@ typedef struct config {
     double clip_norm;               /* 0: off */
     int64_t start_step;             /* of the run start_from; 0: none */
     const char *start_from;         /* a model file; "": fresh values */
+    const char *teacher;            /* a model file; "": none */
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
     int64_t watch_layers;

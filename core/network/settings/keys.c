@@ -119,6 +119,10 @@ const ab_option config_params[] = {
         "with "
         "its parameters, optimizer's state and place in the data; that run must have kept the state (keep_states) "
         "[updates]; 0 = values alone"),
+    TEXT(teacher, "",
+         "model file (.safetensors), or run (quick/base@1) of the database, whose logits the head sees in training "
+         "(head = distillation): a model with the same vocabularies, of any architecture; the run's tag teacher says "
+         "which it was"),
     TEXT(parameter_groups, "", "optimizer settings for groups of parameters, such as norm bias: decay=0 (above)"),
     INT(eval_every, 1000, 1, MOST_STEPS, NULL,
         "interval between measurements of dev perplexity, also measured at the end [updates]"),
@@ -213,6 +217,7 @@ bool config_came_later(const char *key, const char *value)
     } later[] = {{"ranks", "1"},
                  {"parameter_groups", ""},
                  {"start_from", ""},
+                 {"teacher", ""},
                  {"start_step", "0"},
                  {"keep_states", "0"},
                  {"watch_layers", "false"},

@@ -2,6 +2,7 @@
 #include "network/train/checkpoint.h"
 #include "network/train/optim.h"
 #include "network/train/state.h"
+#include "network/train/teacher.h"
 #include "network/train/watch.h"
 #include <math.h>
 #include <stdlib.h>
@@ -242,7 +243,11 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;
     t.s = train_step_open(j->m, e);
     if (t.s) train_step_share(t.s, j->comm);
-    t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
+    const char *from = j->m->cfg.teacher;
+    teacher *teacher =
+        t.s && *from ? teacher_open(from, j->m, j->src, j->tgt, out->taught, sizeof out->taught, e) : NULL;
+    if (t.s) train_step_teach(t.s, teacher);
+    t.batches = t.s && !e->text[0] ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
     if (j->m->cfg.watch_layers && comm_leads(j->comm)) t.watch = watch_open(j->m);
     bool fresh = t.batches && !state_resume(&t, e) && !t.step && *j->m->cfg.start_from;
     if (fresh && !e->text[0])
@@ -265,6 +270,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     }
     batcher_free(t.batches);
     train_step_close(t.s);
+    teacher_close(teacher);
     watch_close(t.watch);
     str_free(&t.points);
     return outcome;

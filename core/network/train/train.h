@@ -53,6 +53,7 @@ typedef struct {
     double tokens;
     double fill;       /* mean fill of the batches */
     char started[512]; /* what start_from gave; "": nothing was asked for, or the run was resumed */
+    char taught[512];  /* the teacher; "": none */
     bool out_of_time;  /* max_time ended the training before its last step */
 } train_result;
 
@@ -87,11 +88,14 @@ int train_same_plugins(const char *path, const char *then, const char *now, err 
 
 /* Training steps, one batch at a time, as in the trainer: for bench and tests. */
 typedef struct train_step train_step;
+typedef struct teacher teacher; /* teacher.h */
 /* The batch as tapes take it, with its dummy rows; borrows its arrays. */
 model_batch train_view(const batch *b);
 train_step *train_step_open(model *m, err *e);
 /* Sums gradients over these ranks from now on; every rank makes the same calls. c outlives s; NULL: no others. */
 void train_step_share(train_step *s, const comm *c);
+/* Whose logits the head sees; t outlives s; NULL: nobody's. */
+void train_step_teach(train_step *s, teacher *t);
 void train_step_close(train_step *s);
 /* Adds the gradient of a batch. Returns 0, or -1 and e. Does not wait for a device. */
 int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e);

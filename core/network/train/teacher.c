@@ -1,0 +1,80 @@
+/* teacher.c - see teacher.h. */
+#include "network/train/teacher.h"
+#include "network/train/tapes.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct teacher {
+    model m;
+    vocab *src, *tgt;
+    tapes tapes;
+};
+
+/* The same tokens with the same ids? */
+static bool same_words(const vocab *a, const vocab *b)
+{
+    if (!a || !b) return !a && !b;
+    bool same_ones = vocab_size(a) == vocab_size(b) && vocab_lowercase(a) == vocab_lowercase(b);
+    for (int64_t i = 0; same_ones && i < vocab_size(a); i++)
+        same_ones = same(vocab_token(a, (int32_t)i), vocab_token(b, (int32_t)i));
+    return same_ones;
+}
+
+/* The file's own sum, so that a run's tag tells one teacher from another. */
+static int sum_of(const char *path, char out[65], err *e)
+{
+    str all = {0};
+    int bad = file_read(path, &all, e);
+    if (!bad) sha256_of(all.s, all.n, out);
+    str_free(&all);
+    return bad;
+}
+
+teacher *teacher_open(const char *path, const model *student, const vocab *src, const vocab *tgt, char *said,
+                      size_t most, err *e)
+{
+    char sum[65] = "";
+    teacher *t = xcalloc(1, sizeof *t);
+    if (sum_of(path, sum, e) || train_load(path, &t->m, student->compute, student->backend, &t->src, &t->tgt, e)) {
+        fail_in(e, "teacher = %s: ", path);
+        free(t);
+        return NULL;
+    }
+    t->m.wide_logits = true;
+    t->tapes.m = &t->m;
+    if (!same_words(t->src, src) || !same_words(t->tgt, tgt)) {
+        fail(e, "teacher = %s: has another vocabulary (%lld tokens, this run has %lld); expected the same tokens", path,
+             (long long)vocab_size(t->tgt), (long long)vocab_size(tgt));
+        teacher_close(t);
+        return NULL;
+    }
+    snprintf(said, most, "%s, sha256 %.12s", path, sum);
+    return t;
+}
+
+void teacher_close(teacher *t)
+{
+    if (!t) return;
+    tapes_close(&t->tapes);
+    model_free(&t->m);
+    if (t->tgt != t->src) vocab_free(t->tgt);
+    vocab_free(t->src);
+    free(t);
+}
+
+int teacher_teach(teacher *t, const batch *b, ab_ctx *student, err *e)
+{
+    if (!t) return fail(e, "the head asks for the logits of a teacher, but there is none");
+    ab_ctx *c = tapes_get(&t->tapes, b, e);
+    if (!c) return -1;
+    model_batch view = train_view(b);
+    model_loss_inputs(c, &view, 1);
+    if (tape_run(c, &(run_options){.from = PHASE_CONST})) return fail(e, "teacher: %s", c->error.text);
+    const node *from = &c->v[tape_find(c, "logits").id], *to = &student->v[tape_find(student, TEACHER).id];
+    if (!to->data) return 0; /* nothing reads them */
+    if (from->type != to->type || node_count(from) != node_count(to))
+        return fail(e, "teacher: %lld logits of type %s, expected %lld of type %s", (long long)node_count(from),
+                    dtype_name(from->type), (long long)node_count(to), dtype_name(to->type));
+    backend_move(t->m.backend, to->data, from->data, (size_t)node_count(to) * dtype_size(to->type));
+    return 0;
+}
