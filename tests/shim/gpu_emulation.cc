@@ -234,6 +234,7 @@ void *gpu_alloc(size_t bytes)
     if (posix_memalign(&p, 256, size)) broken_kernel("out of memory");
     memset(p, 0xff, size);
     blocks[(char *)p] = size;
+    gpu_done.blocks = (int64_t)blocks.size();
     if (gpu_watch) gpu_watch->memory(p, size);
     lock(true);
     return p;
@@ -249,6 +250,7 @@ void gpu_release(void *p)
     ASAN_UNPOISON_MEMORY_REGION(at->first, at->second);
 #endif
     blocks.erase(at);
+    gpu_done.blocks = (int64_t)blocks.size();
     free(p);
 }
 void *gpu_stage(void)

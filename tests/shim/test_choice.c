@@ -210,6 +210,66 @@ static void test_at_once(void)
     for (int i = 0; i < 5; i++) free(in[i].data);
 }
 
+/* max(0, x W) at `to`, with rows of that type; training, so that the library may leave bits of the ReLU. */
+static void put_relu(dtype type, int64_t rows, const view *x, const view *w, void *to)
+{
+    err e = {{0}};
+    view in[2] = {*x, *w}, y = {.data = to, .dim = {1, 1, rows, w->dim[3]}, .type = type, .param = -1};
+    in[0].dim[2] = rows;
+    call k = {.op = OP_LINEAR,
+              .n_in = 3,
+              .n_out = 1,
+              .in = {in[0], in[1], {.param = -1}},
+              .out = {y},
+              .a.LINEAR = {.relu = 1},
+              .training = true};
+    CHECK_THAT(!cuda_LINEAR(&k, &e), "%s", e.text);
+}
+
+/* Tapes have the same addresses one after another. A ReLU of fp32 rows where one of bf16 rows was before: its gradient
+ * does not take the earlier one's bits. Bits that were too small are kept until the close, for graphs may name them, but
+ * no longer. */
+static void test_reused(void)
+{
+    enum { ROWS = 70, K = 24, N = 40, D = 16 };
+    err e = {{0}};
+    view x16 = randoms(tensor(BF16, 1, 1, ROWS, K)), x = randoms(tensor(F32, 1, 1, ROWS, K)),
+         w = randoms(tensor(F32, 1, 1, K, N)), dy = randoms(tensor(F32, 1, 1, ROWS, D)),
+         v = randoms(tensor(F32, 1, 1, N, D)), y = tensor(F32, 1, 1, ROWS, N), dx = y, found = y;
+    dx.data = xmalloc(bytes_of_view(&dx)), found.data = xmalloc(bytes_of_view(&found));
+    call forward = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w, {.param = -1}}, .out = {y}};
+    forward.a.LINEAR.relu = 1;
+    call back = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .in = {dy, v, {.param = -1}, y}, .out = {dx}};
+    CHECK_THAT(!cpu_LINEAR(&forward, &e) && !cpu_LINEAR_DX(&back, &e), "%s", e.text);
+
+    view *all[] = {&x16, &x, &w, &dy, &v};
+    void *host[LENGTH(all)], *at = gpu_alloc(bytes_of_view(&y)), *to = gpu_alloc(bytes_of_view(&dx));
+    for (size_t i = 0; i < LENGTH(all); i++)
+        host[i] = all[i]->data, all[i]->data = gpu_copy_of(host[i], bytes_of_view(all[i]));
+    int64_t blocks[3];
+    for (int round = 0; round < 3; round++) {
+        reopen("");
+        put_relu(BF16, ROWS / 2, &x16, &w, at);
+        put_relu(BF16, ROWS, &x16, &w, at);
+        product_count before = product_counts();
+        put_relu(F32, ROWS, &x, &w, at);
+        call k = back;
+        k.in[0] = dy, k.in[1] = v, k.in[3].data = at, k.out[0].data = to, k.training = true;
+        CHECK_THAT(!cuda_LINEAR_DX(&k, &e), "%s", e.text);
+        CHECK_THAT(product_counts().library - before.library == 2, "%lld products by the library, expected 2",
+                   (long long)(product_counts().library - before.library));
+        gpu_copy_out(found.data, to, bytes_of_view(&found));
+        check_views("the gradient below a ReLU of fp32 rows", &found, &dx, 1e-5);
+        product_close();
+        blocks[round] = gpu_done.blocks;
+    }
+    CHECK_THAT(blocks[2] == blocks[1], "%lld blocks of memory after one more close, %lld before", (long long)blocks[2],
+               (long long)blocks[1]);
+    for (size_t i = 0; i < LENGTH(all); i++) gpu_release(all[i]->data), free(host[i]);
+    gpu_release(at), gpu_release(to);
+    free(y.data), free(dx.data), free(found.data);
+}
+
 /* The fastest of eight goes into the file; a program that finds it there times nothing; a file that is wrong is an
  * error with its line. */
 static void test_file(void)
@@ -259,6 +319,7 @@ int main(void)
         test_failures();
         test_exact();
         test_at_once();
+        test_reused();
         test_file();
         remove(choices);
     }

@@ -89,6 +89,8 @@ static struct {
     bool written;
 } relus[MOST_BITS];
 static int n_relus;
+static void **outgrown; /* bits that graphs may name: they live on until product_close */
+static size_t n_outgrown, outgrown_cap;
 
 static int find_bits(const void *y)
 {
@@ -96,17 +98,28 @@ static int find_bits(const void *y)
     while (i < n_relus && relus[i].y != y) i++;
     return i;
 }
-/* Room beside y [m,n]; NULL when there are too many. Graphs may name what was outgrown, so that it lives on. */
+/* Room beside y [m,n]; NULL when there are too many. */
 static void *room_for_bits(const void *y, int64_t m, int64_t n)
 {
     int i = find_bits(y);
     size_t bytes = (size_t)(m * RELU_BITS(n) / 8);
     if (i == MOST_BITS) return NULL;
     if (i == n_relus) relus[n_relus++].y = y;
-    if (relus[i].bytes < bytes) relus[i].bits = gpu_alloc(bytes), relus[i].bytes = bytes;
+    if (relus[i].bytes < bytes) {
+        if (relus[i].bits) {
+            outgrown = grow(outgrown, &outgrown_cap, n_outgrown + 1, sizeof *outgrown);
+            outgrown[n_outgrown++] = relus[i].bits;
+        }
+        relus[i].bits = gpu_alloc(bytes), relus[i].bytes = bytes;
+    }
     return relus[i].bits;
 }
-static void note_bits(const product *p, bool written) { relus[find_bits(p->c)].written = written; }
+/* Bits that another product left at this address are not this one's. */
+static void note_bits(const product *p, bool written)
+{
+    int i = find_bits(p->c);
+    if (i < n_relus) relus[i].written = written && p->bits;
+}
 static void *bits_of(const void *y)
 {
     int i = find_bits(y);
@@ -115,8 +128,10 @@ static void *bits_of(const void *y)
 static void forget_bits(void)
 {
     for (int i = 0; i < n_relus; i++) gpu_release(relus[i].bits);
+    for (size_t i = 0; i < n_outgrown; i++) gpu_release(outgrown[i]);
+    free(outgrown);
     memset(relus, 0, sizeof relus);
-    n_relus = 0;
+    n_relus = 0, outgrown = NULL, n_outgrown = outgrown_cap = 0;
 }
 
 static view rows_at(const void *at, dtype type, int64_t rows, int64_t width)
@@ -166,10 +181,10 @@ static int multiply(const product *p)
     }
     if (rc <= 0) {
         counts.library += !rc, counts.at_once += !rc && at_once;
-        if (p->relu && p->bits) note_bits(p, !rc && at_once);
+        if (p->relu) note_bits(p, !rc && at_once);
         return rc;
     }
-    if (p->relu && p->bits) note_bits(p, false);
+    if (p->relu) note_bits(p, false);
     rc = gpu_own_product(p);
     counts.own += !rc;
     return rc;

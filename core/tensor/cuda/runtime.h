@@ -111,9 +111,9 @@ const char *gpu_name(void); /* of the open device */
 #ifdef GPU_ON_CPU
 extern int gpu_reversed; /* fibers run from the last to the first */
 /* Counts since the program started, including graphs: kernels, zeroing and copies within the device; copies from the
- * host; warps of kernels. */
+ * host; warps of kernels. blocks: of memory, in use now. */
 typedef struct {
-    int64_t launches, copies_in, warps;
+    int64_t launches, copies_in, warps, blocks;
 } gpu_tally;
 extern gpu_tally gpu_done;
 extern int gpu_dry;           /* count launches without running them: values stay unchanged */
