@@ -7,6 +7,7 @@ static struct {
     size_t fixed;            /* a kernel's static shared memory */
     int allowed;             /* dynamic shared memory it is allowed, 0: nothing was asked for */
     cudaError_t last, stays; /* the last error; one that the device does not recover from */
+    int busy;                /* the device is so many times asked for its work before that is done; < 0: it never is */
 } fake;
 static cudaError_t stays_or(cudaError_t rc) { return fake.stays ? fake.stays : rc; }
 
@@ -21,7 +22,14 @@ cudaError_t cudaGetLastError(void)
     fake.last = cudaSuccess;
     return stays_or(rc);
 }
-cudaError_t cudaStreamQuery(cudaStream_t) { return stays_or(cudaSuccess); }
+static cudaError_t asked_for_work(void)
+{
+    if (!fake.busy) return stays_or(cudaSuccess);
+    fake.busy -= fake.busy > 0;
+    return cudaErrorNotReady;
+}
+cudaError_t cudaStreamQuery(cudaStream_t) { return asked_for_work(); }
+cudaError_t cudaEventQuery(cudaEvent_t) { return asked_for_work(); }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return stays_or(cudaSuccess); }
 const char *cudaGetErrorString(cudaError_t rc) { return rc == cudaErrorInvalidValue ? "invalid argument" : "a fault"; }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
@@ -51,6 +59,7 @@ static cudaError_t unmade(void *p)
 }
 cudaError_t cudaEventCreate(cudaEvent_t *e) { return made((void **)e); }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return made((void **)e); }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
 cudaError_t cudaEventDestroy(cudaEvent_t e) { return unmade((void *)e); }
 cudaError_t cudaFree(void *p) { return unmade(p); }
 cudaError_t cudaFreeHost(void *p) { return unmade(p); }
@@ -102,7 +111,6 @@ cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaSt
 #define NEVER(name, ...)                                                                                               \
     cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
 NEVER(cudaGraphDestroy, cudaGraph_t)
-NEVER(cudaGraphExecDestroy, cudaGraphExec_t)
 NEVER(cudaGraphInstantiate, cudaGraphExec_t *, cudaGraph_t, unsigned long long)
 NEVER(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
 NEVER(cudaLaunchKernel, const void *, dim3, dim3, void **, size_t, cudaStream_t)
@@ -222,10 +230,53 @@ static void check_events(void)
     gpu_close();
 }
 
+/* While somebody watches, every wait of the host asks again and again, so that work that would never end is seen: here
+ * it ends because the watch makes it. */
+static int watched;
+static void end_work(double seconds)
+{
+    watched++;
+    if (seconds < 0.02) return;
+    fake.busy = 0;
+    gpu_refuse("a rank was lost");
+}
+static void check_watch(void)
+{
+    static const char *const names[] = {"gpu_wait", "gpu_copy_out", "gpu_release", "gpu_graph_free", "gpu_stage"};
+    const char *why = NULL;
+    for (int i = 0; i < 5; i++) {
+        fake = {};
+        gpu_open(0, &why);
+        for (int k = 0; k < STAGES; k++) gpu_send(NULL, gpu_stage(), 1);
+        void *memory = gpu_alloc(8);
+        gpu_while_waiting(end_work);
+        fake.busy = -1, watched = 0;
+        int rc = i == 1 ? gpu_copy_out(NULL, memory, 8) : 0;
+        if (i == 0) gpu_wait();
+        if (i == 2) gpu_release(memory);
+        if (i == 3) gpu_graph_free(&places[1]);
+        if (i == 4) gpu_stage();
+        CHECK(watched > 1 && gpu_error() && !strcmp(gpu_error(), "a rank was lost"),
+              "%s: watched %d times, then \"%s\"", names[i], watched, gpu_error() ? gpu_error() : "");
+        CHECK(rc == (i == 1 ? -1 : 0), "%s: found %d", names[i], rc);
+        gpu_while_waiting(NULL);
+        if (i != 2) gpu_release(memory);
+        gpu_close();
+        fake = {};
+        gpu_open(0, &why), gpu_while_waiting(end_work), fake.busy = 3, watched = 0;
+        gpu_wait();
+        CHECK(watched == 3 && !gpu_error(), "three more looks: watched %d times", watched);
+        gpu_while_waiting(NULL);
+        gpu_close();
+    }
+    told[0] = 0;
+}
+
 int main(void)
 {
     check_reopening();
     check_events();
+    check_watch();
     check_shared_memory();
     check_errors();
     printf("%d checks, %d failed\n", checks, failed);

@@ -2,6 +2,7 @@
 #include "gpu_streams.h"
 #include "tensor/cuda/uploads.h"
 #include <deque>
+#include <unistd.h>
 #include <vector>
 
 extern "C" {
@@ -11,6 +12,7 @@ int gpu_side_stuck;
 
 namespace
 {
+enum { MOST_WAIT = 20 /* seconds */ };
 enum { SEES = 0 /* side_sees of runtime.cu */, SEEN = GPU_SIDES, EVENTS = 2 * GPU_SIDES };
 enum what { WORK, RECORD, WAIT };
 struct action {
@@ -39,6 +41,7 @@ struct {
 } events[EVENTS];
 gpu_clock host; /* what it has waited for */
 int lane;
+void (*watch)(double seconds); /* of gpu_while_waiting */
 
 /* ---- the graph that is being written: what CUDA would refuse ---- */
 
@@ -76,11 +79,29 @@ static void join(gpu_clock *c, const gpu_clock &other)
         if (c->of[i] < other.of[i]) c->of[i] = other.of[i];
 }
 
-int gpu_current() { return lane; }
-void gpu_finish(int of)
+/* Does stream `of` wait for all that a side stream was given? */
+static bool waits_for_sides(int of)
+{
+    for (int i = 1; i < GPU_LANES; i++)
+        if (streams[i].clock.of[i] && (of == i || streams[of].clock.of[i] == streams[i].clock.of[i])) return true;
+    return false;
+}
+
+static void do_all(int of)
 {
     run_until(of, streams[of].given);
     join(&host, streams[of].clock);
+}
+
+int gpu_current() { return lane; }
+void gpu_finish(int of)
+{
+    do_all(of);
+    for (double waited = 0; gpu_side_stuck && waits_for_sides(of); waited += 1e-3) {
+        if (!watch || waited > MOST_WAIT) broken_kernel("the host waits for ever: a side stream's work does not end");
+        watch(waited);
+        usleep(1000);
+    }
 }
 void gpu_finish_all()
 {
@@ -147,6 +168,7 @@ int gpu_side_begin(gpu_side s)
     lane = 1 + s;
     return gpu_launched();
 }
+void gpu_while_waiting(void (*f)(double seconds)) { watch = f; }
 void gpu_side_end(void)
 {
     gpu_flush();
@@ -160,7 +182,7 @@ int gpu_side_join(gpu_side s)
 }
 int gpu_side_done(gpu_side s) /* asked again and again by a host that waits */
 {
-    gpu_finish(1 + s);
+    do_all(1 + s);
     return gpu_launched() ? -1 : !gpu_side_stuck;
 }
 

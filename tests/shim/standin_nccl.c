@@ -3,7 +3,8 @@
  *
  * A communicator is a block of shared memory that its id names, with a ring of bytes for each pair of ranks. A group's
  * messages are carried when the emulated GPU comes to them, which the host waits for. A rank that has ended is told of
- * as NCCL tells it: calls succeed, ncclCommGetAsyncError says ncclRemoteError, and the stream never comes to an end.
+ * as NCCL tells it: calls succeed, ncclCommGetAsyncError says ncclRemoteError, and the stream never comes to an end
+ * before ncclCommAbort.
  */
 #include "tensor/cuda/nccl.h"
 #include "tensor/cuda/runtime.h"
@@ -118,7 +119,9 @@ nccl_code ncclCommDestroy(nccl_comm c)
 
 nccl_code ncclCommAbort(nccl_comm c)
 {
-    c->at->aborted = 1;
+    int *stuck = emulation("gpu_side_stuck");
+    c->at->aborted = 1, c->found = NCCL_REMOTE_ERROR; /* what is under way is given up */
+    if (stuck) *stuck = 0;
     return NCCL_SUCCESS;
 }
 nccl_code ncclCommGetAsyncError(nccl_comm c, nccl_code *found)

@@ -7,8 +7,9 @@
  * stream (runtime.h), while the stream computes the rest of the backward pass.
  *
  * The ranks meet by a file in the run's folder, which holds the id that NCCL asks for; MPI is not needed. A rank that
- * is gone is seen where the host waits: by ncclCommGetAsyncError, or when no sum has ended for a time
- * ($ABLATE_NCCL_TIMEOUT).
+ * is gone is seen wherever the host waits for the GPU (gpu_while_waiting): by ncclCommGetAsyncError, or when the wait
+ * takes too long ($ABLATE_NCCL_TIMEOUT). Then ncclCommAbort ends the kernels that wait for that rank: without it the
+ * stream would never come to an end, nor would a release of memory, and this rank could not report its error.
  */
 #include "tensor/cuda/nccl.h"
 #include "tensor/cuda/library.h"
@@ -30,6 +31,7 @@ static nccl_comm joined;
 static int me, size;
 static double timeout;
 static char about[64];
+static err gone; /* why the others are no longer reached */
 
 static int said(nccl_code code, const char *what, err *e)
 {
@@ -99,18 +101,23 @@ static int join(const char *folder, err *e)
     return bad;
 }
 
+static void while_waiting(double seconds);
+
 static int nccl_open(const backend *on, const char *folder, int *rank, int *ranks, err *e)
 {
     int here;
     (void)on;
     if (!comm_place(&me, &size, &here)) return fail(e, "this process was not started by mpirun or srun");
+    gone = (err){{0}};
     if (load(e) || read_timeout(e) || join(folder, e)) return -1;
+    gpu_while_waiting(while_waiting);
     *rank = me, *ranks = size;
     return 0;
 }
 
 static void nccl_close(void)
 {
+    gpu_while_waiting(NULL);
     if (joined) nccl.ncclCommDestroy(joined);
     joined = NULL;
 }
@@ -126,11 +133,30 @@ static const char *nccl_description(void) { return about; }
 
 /* ---- waiting ---- */
 
-static int still_there(err *e)
+/* -1 and e: the others are not reached, for whatever reason it was. */
+static int lose(err *e)
+{
+    if (joined) nccl.ncclCommAbort(joined);
+    joined = NULL;
+    return fail(e, "%s", gone.text);
+}
+
+/* Are the others there, after a wait of so many seconds? */
+static int there_after(double seconds, err *e)
 {
     nccl_code found = NCCL_SUCCESS;
-    if (said(nccl.ncclCommGetAsyncError(joined, &found), "ncclCommGetAsyncError", e)) return -1;
-    return found == NCCL_IN_PROGRESS ? 0 : said(found, "another rank was lost", e);
+    if (!joined) return fail(e, "%s", gone.text[0] ? gone.text : "the ranks are not connected");
+    if (said(nccl.ncclCommGetAsyncError(joined, &found), "ncclCommGetAsyncError", &gone)) return lose(e);
+    if (found != NCCL_IN_PROGRESS && said(found, "another rank was lost", &gone)) return lose(e);
+    if (seconds <= timeout) return 0;
+    fail(&gone, "no data from the other ranks for %g s (ABLATE_NCCL_TIMEOUT)", timeout);
+    return lose(e);
+}
+static int still_there(err *e) { return there_after(0, e); }
+static void while_waiting(double seconds)
+{
+    err e = {{0}};
+    if (joined && there_after(seconds, &e)) gpu_refuse(e.text);
 }
 
 static int wait_side(err *e)
@@ -139,9 +165,8 @@ static int wait_side(err *e)
     for (;;) {
         int done = gpu_side_done(GPU_RANKS);
         if (done) return launched(done < 0 ? -1 : 0, e);
-        if (still_there(e)) return -1;
         double waited = ticks() - start;
-        if (waited > timeout) return fail(e, "no data from the other ranks for %g s (ABLATE_NCCL_TIMEOUT)", timeout);
+        if (there_after(waited, e)) return -1;
         usleep(waited < 0.01 ? 20 : 1000);
     }
 }
@@ -158,7 +183,7 @@ typedef part part_of_rank(const void *self, int r);
  * ends. */
 static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl_type type, err *e)
 {
-    if (said(nccl.ncclGroupStart(), "ncclGroupStart", e)) return -1;
+    if (still_there(e) || said(nccl.ncclGroupStart(), "ncclGroupStart", e)) return -1;
     int bad = 0;
     for (int r = 0; r < size && !bad; r++) {
         part out = to(self, r), in = from(self, r);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 namespace
 {
@@ -31,7 +33,8 @@ cudaEvent_t began, ended; /* of gpu_milliseconds */
 bool capturing, open_;
 int n_multiprocessors, capability;
 char name[128], error[512];
-bool refused; /* the error is one of our own words, and the device is as well as before */
+bool refused;                  /* the error is one of our own words, and the device is as well as before */
+void (*watch)(double seconds); /* of gpu_while_waiting */
 } // namespace
 
 static int note(cudaError_t rc, const char *what)
@@ -41,7 +44,40 @@ static int note(cudaError_t rc, const char *what)
     return -1;
 }
 
+/* ---- waiting ---- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+/* Until `asked` says that the work is done, while somebody watches; else by CUDA's own wait. */
+template <class Ask, class Wait> static cudaError_t host_waits(Ask asked, Wait wait)
+{
+    if (!watch) return wait();
+    double start = now();
+    for (;;) {
+        cudaError_t rc = asked();
+        if (rc != cudaErrorNotReady) return rc;
+        cudaGetLastError();
+        double waited = now() - start;
+        watch(waited);
+        usleep(waited < 0.01 ? 20 : 1000);
+    }
+}
+static cudaError_t wait_stream(cudaStream_t s)
+{
+    return host_waits([=] { return cudaStreamQuery(s); }, [=] { return cudaStreamSynchronize(s); });
+}
+static cudaError_t wait_event(cudaEvent_t e)
+{
+    return host_waits([=] { return cudaEventQuery(e); }, [=] { return cudaEventSynchronize(e); });
+}
+
 extern "C" {
+
+void gpu_while_waiting(void (*f)(double seconds)) { watch = f; }
 
 /* ---- devices ---- */
 
@@ -124,7 +160,7 @@ void gpu_close(void)
 {
     if (!open_) return;
     gpu_forget_uploads();
-    cudaStreamSynchronize(stream);
+    wait_stream(stream);
     for (auto &of_lane : scratch)
         for (block &b : of_lane) cudaFree(b.data), b = block();
     while (outgrown) {
@@ -205,7 +241,7 @@ void gpu_release(void *p)
 {
     if (!p) return;
     gpu_flush(); /* it may be where something is to be written */
-    cudaStreamSynchronize(stream);
+    wait_stream(stream);
     note(cudaFree(p), "cudaFree");
 }
 
@@ -213,7 +249,7 @@ void *gpu_stage(void)
 {
     int i = next_stage++ % STAGES;
     /* of this stage; only a full ring of them can make this wait */
-    note(cudaEventSynchronize(sent[i]), "an earlier copy");
+    note(wait_event(sent[i]), "an earlier copy");
     return staged + (size_t)i * GPU_STAGE_BYTES;
 }
 
@@ -229,7 +265,7 @@ int gpu_copy_out(void *to, const void *from, size_t bytes)
     if (capturing) return gpu_refuse("a copy to the host during graph capture");
     gpu_flush();
     note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
-    return note(cudaStreamSynchronize(stream), "the GPU's work");
+    return note(wait_stream(stream), "the GPU's work");
 }
 
 void gpu_copy(void *to, const void *from, size_t bytes)
@@ -265,13 +301,13 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg)
     /* nothing runs beside what is timed */
     if (note(cudaEventRecord(began, stream), "an event") || work(arg)) return -1;
     note(cudaEventRecord(ended, stream), "an event");
-    note(cudaEventSynchronize(ended), "the GPU's work");
+    note(wait_event(ended), "the GPU's work");
     return note(cudaEventElapsedTime(&ms, began, ended), "an event") ? -1 : (double)ms;
 }
 void gpu_wait(void)
 {
     gpu_flush();
-    note(cudaStreamSynchronize(stream), "the GPU's work");
+    note(wait_stream(stream), "the GPU's work");
 }
 
 /* ---- the stream and graphs ---- */
@@ -338,7 +374,7 @@ int gpu_replay(void *graph)
 void gpu_graph_free(void *graph)
 {
     if (!graph) return;
-    cudaStreamSynchronize(stream);
+    wait_stream(stream);
     cudaGraphExecDestroy((cudaGraphExec_t)graph);
 }
 

@@ -68,6 +68,9 @@ enum {
  * graphs may use it. Every side stream has its own slots. */
 void *gpu_scratch(int slot, size_t bytes);
 void gpu_wait(void);
+/* Wherever the host waits for the GPU, f is called again and again with the seconds it has waited: the GPU may wait for
+ * another machine that is gone. f makes the GPU's work end, or the program. NULL: nobody is asked. */
+void gpu_while_waiting(void (*f)(double seconds));
 size_t gpu_free_memory(void); /* bytes; 0 after an error */
 /* Time in milliseconds of work(arg), which launches into the stream; -1 after an error. Waits. Not during capture. */
 double gpu_milliseconds(int (*work)(void *arg), void *arg);
@@ -120,7 +123,9 @@ extern int gpu_dry;           /* count launches without running them: values sta
 extern const char *gpu_label; /* label under which launches are counted */
 /* Calls f with the number of launches of each label and kernel since the last call. */
 void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self);
-extern int gpu_side_stuck; /* makes gpu_side_done report a busy side stream, as after losing a rank */
+/* The side streams' work does not end, as after losing a rank: gpu_side_done reports them busy, and where the host waits
+ * for them, too, it does so until gpu_while_waiting's function makes this 0. */
+extern int gpu_side_stuck;
 /* When streams do their work: at once; the side streams' only when something waits for it; the stream's only when
  * something waits for it. Between the last two lies whatever a GPU does, so that a wait that is missing gives other
  * results in one of them. */
