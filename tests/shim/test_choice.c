@@ -227,8 +227,8 @@ static void put_relu(dtype type, int64_t rows, const view *x, const view *w, voi
 }
 
 /* Tapes have the same addresses one after another. A ReLU of fp32 rows where one of bf16 rows was before: its gradient
- * does not take the earlier one's bits. Bits that were too small are kept until the close, for graphs may name them, but
- * no longer. */
+ * does not take the earlier one's bits. Bits that were too small are kept until the close, for graphs may name them,
+ * but no longer. */
 static void test_reused(void)
 {
     enum { ROWS = 70, K = 24, N = 40, D = 16 };

@@ -123,8 +123,8 @@ extern int gpu_dry;           /* count launches without running them: values sta
 extern const char *gpu_label; /* label under which launches are counted */
 /* Calls f with the number of launches of each label and kernel since the last call. */
 void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self);
-/* The side streams' work does not end, as after losing a rank: gpu_side_done reports them busy, and where the host waits
- * for them, too, it does so until gpu_while_waiting's function makes this 0. */
+/* The side streams' work does not end, as after losing a rank: gpu_side_done reports them busy, and where the host
+ * waits for them, too, it does so until gpu_while_waiting's function makes this 0. */
 extern int gpu_side_stuck;
 /* When streams do their work: at once; the side streams' only when something waits for it; the stream's only when
  * something waits for it. Between the last two lies whatever a GPU does, so that a wait that is missing gives other
