@@ -59,7 +59,20 @@ static cudaError_t unmade(void *p)
 }
 cudaError_t cudaEventCreate(cudaEvent_t *e) { return made((void **)e); }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return made((void **)e); }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t g) { return unmade((void *)g); }
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *g, cudaGraph_t, unsigned long long) { return made((void **)g); }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t g) { return unmade((void *)g); }
+static int captures; /* begun and not ended */
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode)
+{
+    captures++;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g)
+{
+    captures--;
+    return made((void **)g);
+}
 cudaError_t cudaEventDestroy(cudaEvent_t e) { return unmade((void *)e); }
 cudaError_t cudaFree(void *p) { return unmade(p); }
 cudaError_t cudaFreeHost(void *p) { return unmade(p); }
@@ -110,16 +123,12 @@ cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaSt
 /* the rest is not called */
 #define NEVER(name, ...)                                                                                               \
     cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
-NEVER(cudaGraphDestroy, cudaGraph_t)
-NEVER(cudaGraphInstantiate, cudaGraphExec_t *, cudaGraph_t, unsigned long long)
 NEVER(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
 NEVER(cudaLaunchKernel, const void *, dim3, dim3, void **, size_t, cudaStream_t)
 NEVER(cudaLibraryGetKernel, cudaKernel_t *, cudaLibrary_t, const char *)
 NEVER(cudaLibraryLoadData, cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned, cudaLibraryOption *,
       void **, unsigned)
 NEVER(cudaMemGetInfo, size_t *, size_t *)
-NEVER(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode)
-NEVER(cudaStreamEndCapture, cudaStream_t, cudaGraph_t *)
 }
 
 static int checks, failed;
@@ -254,7 +263,7 @@ static void check_watch(void)
         int rc = i == 1 ? gpu_copy_out(NULL, memory, 8) : 0;
         if (i == 0) gpu_wait();
         if (i == 2) gpu_release(memory);
-        if (i == 3) gpu_graph_free(&places[1]);
+        if (i == 3) gpu_graph_free(&places[1]), living++;
         if (i == 4) gpu_stage();
         CHECK(watched > 1 && gpu_error() && !strcmp(gpu_error(), "a rank was lost"),
               "%s: watched %d times, then \"%s\"", names[i], watched, gpu_error() ? gpu_error() : "");
@@ -272,11 +281,35 @@ static void check_watch(void)
     told[0] = 0;
 }
 
+/* Behind an error no capture begins, which nobody would end, and of one that ends behind an error nothing is left. */
+static void check_capture(void)
+{
+    const char *why = NULL;
+    fake = {};
+    gpu_open(0, &why);
+    int before = living;
+    gpu_refuse("too wide");
+    CHECK(gpu_capture() == -1 && !captures && !gpu_capturing(), "%d captures behind an error", captures);
+    gpu_clear_refusal();
+    CHECK(!gpu_capture() && captures == 1 && gpu_capturing(), "%d captures, expected one", captures);
+    gpu_refuse("too wide");
+    CHECK(!gpu_captured() && !captures && living == before, "%d captures, %d things left", captures, living - before);
+    gpu_clear_refusal();
+    gpu_capture();
+    void *graph = gpu_captured();
+    CHECK(graph && !captures && living == before + 1, "%d captures, %d things, expected a graph", captures,
+          living - before);
+    gpu_graph_free(graph);
+    CHECK(living == before, "%d things left of a graph", living - before);
+    gpu_close();
+}
+
 int main(void)
 {
     check_reopening();
     check_events();
     check_watch();
+    check_capture();
     check_shared_memory();
     check_errors();
     printf("%d checks, %d failed\n", checks, failed);

@@ -350,6 +350,7 @@ int gpu_capture(void)
 {
     /* relaxed: the first use of a kernel may load its code while the graph is written */
     gpu_flush();
+    if (gpu_launched()) return -1; /* nobody would end it */
     int rc = note(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "writing a graph");
     capturing = !rc;
     return rc;
@@ -360,9 +361,9 @@ void *gpu_captured(void)
     cudaGraph_t g = NULL;
     cudaGraphExec_t run = NULL;
     capturing = false;
-    if (note(cudaStreamEndCapture(stream, &g), "writing a graph")) return NULL;
-    note(cudaGraphInstantiate(&run, g, 0), "making a graph");
-    cudaGraphDestroy(g);
+    if (!note(cudaStreamEndCapture(stream, &g), "writing a graph"))
+        note(cudaGraphInstantiate(&run, g, 0), "making a graph");
+    if (g) cudaGraphDestroy(g);
     return error[0] ? NULL : run;
 }
 
