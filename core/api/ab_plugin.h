@@ -117,6 +117,10 @@ typedef struct { /* the place of this call in the model */
     double dropout;
     /* for blocks: 1 if the layer reads an encoder's output; 1 if it has a feed-forward */
     uint32_t cross, feed_forward;
+    /* 2.6, for heads: 1 if ab_token_vectors is an embedding's table (share_embeddings), so that using it adds no
+     * parameters; the number of tokens. 0 elsewhere */
+    uint32_t tied;
+    int64_t vocabulary;
 } ab_info;
 
 typedef struct {

@@ -36,6 +36,8 @@ static attn_context context(tracer *t, head_place *at, ab_t x)
     *at = (head_place){.calls = {.token_vectors = token_vectors, .teacher = teacher}, .t = t};
     attn_context k = trace_context(t, &m->cfg, m->head, ROLE_DECODER, m->cfg.layers_decoder);
     k.layer = &at->calls;
+    k.info.tied = m->cfg.share_embeddings != SHARE_NONE;
+    k.info.vocabulary = m->tgt_vocab;
     trace_self_side(t, &k, ROLE_DECODER, x);
     return k;
 }
