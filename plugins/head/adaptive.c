@@ -76,5 +76,5 @@ static const ab_option options[] = {
     {"factor", AB_INT, offsetof(config, factor), 4, 1, 64, NULL, "tail i has d_model / factor^i columns, at least one"},
     {0}};
 AB_PLUGIN(config, options, &self, .name = "adaptive",
-          .doc = "a short list and clusters of rarer tokens, in fewer columns; saves parameters, not time",
+          .doc = "a short list and clusters of rarer tokens, in fewer columns: fewer parameters, not less time",
           .paper = "Grave et al. 2017, section 4");

@@ -31,9 +31,9 @@ precision = fp32
 beam_size = 1
 [variant untied]
 head = adaptive
-steps = 300
-eval_every = 300
-save_every = 300
+steps = 500
+eval_every = 500
+save_every = 500
 [variant tied]
 head = adaptive
 share_embeddings = all
