@@ -120,7 +120,8 @@ nccl_code ncclCommDestroy(nccl_comm c)
 nccl_code ncclCommAbort(nccl_comm c)
 {
     int *stuck = emulation("gpu_side_stuck");
-    c->at->aborted = 1, c->found = NCCL_REMOTE_ERROR; /* what is under way is given up */
+    c->at->aborted = 1; /* what is under way is given up */
+    c->found = NCCL_REMOTE_ERROR;
     if (stuck) *stuck = 0;
     return NCCL_SUCCESS;
 }
