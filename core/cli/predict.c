@@ -70,19 +70,10 @@ static void members_close(members *all)
     free(all);
 }
 
-/* Identifies a vocabulary: the sha256 of its contents. */
-static void hash_vocab(const vocab *v, char out[65])
-{
-    str all = {0};
-    vocab_write(v, &all);
-    sha256_of(str_text(&all), all.n, out);
-    str_free(&all);
-}
-
 static int same_vocab(const member *a, const member *b, const vocab *x, const vocab *y, const char *side, err *e)
 {
     char one[65], two[65];
-    hash_vocab(x, one), hash_vocab(y, two);
+    vocab_sum(x, one), vocab_sum(y, two);
     if (same(one, two)) return 0;
     return fail(e,
                 "%s and %s cannot form an ensemble: their %s vocabularies differ (sha256 %.12s with %lld tokens, %.12s "

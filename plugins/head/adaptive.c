@@ -1,6 +1,6 @@
 /* adaptive.c - a softmax in two steps: over a short list of tokens and a few clusters of the others, then within each
  * cluster, in fewer columns. Its logits are the log-probabilities. */
-#include "ab_plugin.h"
+#include "log_sum.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -8,13 +8,6 @@ typedef struct {
     int64_t clusters, factor;
     double share;
 } config;
-
-/* [rows,n] -> log of the sum of exp along each row, [rows,1] */
-static ab_t log_sum_exp(ab_ctx *c, ab_t x)
-{
-    ab_t largest = ab_detach(c, ab_max_axis(c, x, -1));
-    return ab_add(c, ab_map(c, ab_sum_axis(c, ab_map(c, ab_sub(c, x, largest), AB_EXP), -1), AB_LOG), largest);
-}
 
 static ab_t too_few(ab_ctx *c, const config *o, int64_t tokens, int64_t n)
 {

@@ -1,16 +1,9 @@
 /* distillation.c - the student learns the teacher's distribution over the next token, not the token alone. */
-#include "ab_plugin.h"
+#include "log_sum.h"
 
 typedef struct {
     double weight, temperature;
 } config;
-
-/* log of the sum of exp over each row of x [rows,n]: [rows,1] */
-static ab_t log_sum(ab_ctx *c, ab_t x)
-{
-    ab_t largest = ab_detach(c, ab_max_axis(c, x, -1));
-    return ab_add(c, ab_map(c, ab_sum_axis(c, ab_map(c, ab_sub(c, x, largest), AB_EXP), -1), AB_LOG), largest);
-}
 
 /* weight (T^2 KL(teacher || student) - cross entropy), a mean over the tokens: with the cross entropy that the host
  * has, the loss is (1 - weight) cross entropy + weight T^2 KL. Both distributions are those of the logits over T. */
@@ -21,7 +14,7 @@ static void losses(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target)
     (void)x;
     ab_t theirs = ab_mul_scalar(c, ab_teacher(c), 1 / o->temperature),
          own = ab_mul_scalar(c, logits, 1 / o->temperature);
-    ab_t log_p = ab_sub(c, theirs, log_sum(c, theirs)), log_q = ab_sub(c, own, log_sum(c, own));
+    ab_t log_p = ab_sub(c, theirs, log_sum_exp(c, theirs)), log_q = ab_sub(c, own, log_sum_exp(c, own));
     ab_t each = ab_sum_axis(c, ab_mul(c, ab_map(c, log_p, AB_EXP), ab_sub(c, log_p, log_q)), -1); /* [rows,1] */
     ab_t known = ab_less_than(c, ab_const(c, &none, 1), ab_to_float(c, target)); /* [rows] as [1,rows] */
     ab_t n = ab_add_scalar(c, ab_sum_axis(c, known, -1), 1e-6);

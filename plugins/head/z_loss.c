@@ -1,5 +1,5 @@
 /* z_loss.c - keeps the softmax's normaliser Z near 1, so that logits do not drift away. */
-#include "ab_plugin.h"
+#include "log_sum.h"
 
 typedef struct {
     double weight;
@@ -10,10 +10,7 @@ static void losses(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target)
     const config *o = cfg;
     (void)x, (void)target;
     ab_t mask = ab_row_mask(c); /* [rows,1] */
-    ab_t largest = ab_detach(c, ab_max_axis(c, logits, -1));
-    ab_t sum = ab_sum_axis(c, ab_map(c, ab_sub(c, logits, largest), AB_EXP), -1);
-    ab_t log_z = ab_add(c, ab_map(c, sum, AB_LOG), largest);
-    ab_t squares = ab_sum_axis(c, ab_mul(c, ab_map(c, log_z, AB_SQUARE), mask), -2);
+    ab_t squares = ab_sum_axis(c, ab_mul(c, ab_map(c, log_sum_exp(c, logits), AB_SQUARE), mask), -2);
     ab_add_loss(c, "z", ab_div(c, squares, ab_sum_axis(c, mask, -2)), o->weight);
 }
 

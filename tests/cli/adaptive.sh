@@ -3,32 +3,17 @@
 source "$(dirname "$0")/common.bash" "$@"
 
 # 40 symbols and 4 special tokens: a short list of 9, tails of 17 and 18 with 8 and 2 columns
-cat >adaptive.ini <<'INI'
-[experiment]
-name = adaptive
-[base]
-task = sequence
-sequence.kind = copy
+{
+    printf '[experiment]\nname = adaptive\n[base]\n'
+    copying
+    cat <<'INI'
 sequence.alphabet = 40
 sequence.max_length = 6
 sequence.test_length = 6
 share_embeddings = none
-layers = 1
-d_model = 32
-d_ff = 64
-heads = 2
-dropout = 0
-label_smoothing = 0
-batch_tokens = 512
-optimizer = adam
-schedule = constant
-lr = 0.005
-warmup = 20
 steps = 5
 eval_every = 5
 save_every = 5
-precision = fp32
-beam_size = 1
 [variant untied]
 head = adaptive
 steps = 500
@@ -40,6 +25,7 @@ share_embeddings = all
 [variant all]
 share_embeddings = all
 INI
+} >adaptive.ini
 exits 0 ablate run adaptive.ini --threads 1 --progress none
 params() { sql "select cast(round(params_M * 1e6) as integer) from adaptive where row = '$1'"; }
 tails=$((2 * 32 + 32 * 8 + 8 * 17 + 32 * 2 + 2 * 18))

@@ -2,30 +2,15 @@
 # Blockwise decoding of trained models: the same outputs as greedy decoding, in fewer steps; what is refused.
 source "$(dirname "$0")/common.bash" "$@"
 
-cat >copy.ini <<'INI'
-[experiment]
-name = copy
-[base]
-task = sequence
-sequence.kind = copy
+{
+    printf '[experiment]\nname = copy\n[base]\n'
+    copying
+    cat <<'INI'
 head = multi_token
 multi_token.ahead = 3
-layers = 1
-d_model = 32
-d_ff = 64
-heads = 2
-dropout = 0
-label_smoothing = 0
-batch_tokens = 512
-optimizer = adam
-schedule = constant
-lr = 0.005
-warmup = 20
 steps = 500
 eval_every = 250
 save_every = 500
-precision = fp32
-beam_size = 1
 [variant rotary]
 position = rotary
 steps = 5
@@ -37,6 +22,7 @@ steps = 5
 eval_every = 5
 save_every = 5
 INI
+} >copy.ini
 exits 0 ablate run copy.ini --threads 1 --progress none
 exits 0 ablate show copy/base --ref test # a copy is its source
 head -200 out >sources

@@ -77,6 +77,27 @@ finish() {
     exit
 }
 
+# Keys of [base] for a model that learns to copy in 500 updates; the caller adds steps, eval_every and save_every.
+copying() {
+    cat <<'INI'
+task = sequence
+sequence.kind = copy
+layers = 1
+d_model = 32
+d_ff = 64
+heads = 2
+dropout = 0
+label_smoothing = 0
+batch_tokens = 512
+optimizer = adam
+schedule = constant
+lr = 0.005
+warmup = 20
+precision = fp32
+beam_size = 1
+INI
+}
+
 # tiny NAME STEPS: the head of a spec whose runs take well under a second. A sweep follows.
 tiny() {
     cat <<INI

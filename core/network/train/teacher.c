@@ -10,24 +10,12 @@ struct teacher {
     tapes tapes;
 };
 
-/* The same tokens with the same ids? */
 static bool same_words(const vocab *a, const vocab *b)
 {
+    char one[65], two[65];
     if (!a || !b) return !a && !b;
-    bool same_ones = vocab_size(a) == vocab_size(b) && vocab_lowercase(a) == vocab_lowercase(b);
-    for (int64_t i = 0; same_ones && i < vocab_size(a); i++)
-        same_ones = same(vocab_token(a, (int32_t)i), vocab_token(b, (int32_t)i));
-    return same_ones;
-}
-
-/* The file's own sum, so that a run's tag tells one teacher from another. */
-static int sum_of(const char *path, char out[65], err *e)
-{
-    str all = {0};
-    int bad = file_read(path, &all, e);
-    if (!bad) sha256_of(all.s, all.n, out);
-    str_free(&all);
-    return bad;
+    vocab_sum(a, one), vocab_sum(b, two);
+    return same(one, two);
 }
 
 teacher *teacher_open(const char *path, const model *student, const vocab *src, const vocab *tgt, char *said,
@@ -35,7 +23,7 @@ teacher *teacher_open(const char *path, const model *student, const vocab *src, 
 {
     char sum[65] = "";
     teacher *t = xcalloc(1, sizeof *t);
-    if (sum_of(path, sum, e) || train_load(path, &t->m, student->compute, student->backend, &t->src, &t->tgt, e)) {
+    if (sha256_file(path, sum, e) || train_load(path, &t->m, student->compute, student->backend, &t->src, &t->tgt, e)) {
         fail_in(e, "teacher = %s: ", path);
         free(t);
         return NULL;

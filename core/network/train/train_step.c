@@ -151,7 +151,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     ab_ctx *c = tapes_get(&s->tapes, b, e);
     if (!c) return -1;
     model_loss_inputs(c, &view, 1);
-    if (tape_find(c, TEACHER).id) {
+    if (*m->cfg.teacher && tape_find(c, TEACHER).id) {
         if (teacher_teach(s->teacher, b, c, e)) return -1;
     } else if (s->teacher && !s->last) {
         log_line(LOG_WARN, "teacher: head = %s does not ask for its logits", m->head->desc.name);

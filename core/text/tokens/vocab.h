@@ -73,6 +73,7 @@ void vocab_decode(const vocab *v, const int32_t *ids, int64_t n, str *out);
 
 /* To self-describing bytes for a checkpoint (binary: use out->n), and back. vocab_read checks length and sha256. */
 void vocab_write(const vocab *v, str *out);
+void vocab_sum(const vocab *v, char out[65]); /* sha256 of these bytes: two vocabularies with one sum are the same */
 vocab *vocab_read(const void *data, size_t n, err *e);
 
 /* Offset of the first byte of s[n] that is not well-formed UTF-8 (RFC 3629), or -1. */

@@ -226,6 +226,14 @@ void vocab_write(const vocab *v, str *out)
     str_free(&symbols);
 }
 
+void vocab_sum(const vocab *v, char out[65])
+{
+    str all = {0};
+    vocab_write(v, &all);
+    sha256_of(str_text(&all), all.n, out);
+    str_free(&all);
+}
+
 vocab *vocab_read(const void *data, size_t n, err *e)
 {
     const char *end = n ? memchr(data, '\n', n < 256 ? n : 256) : NULL;
