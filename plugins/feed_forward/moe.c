@@ -9,9 +9,8 @@
  * only the top_k experts of a row are computed. In evaluation and decoding, where a row's result must not depend on
  * other rows, there is no capacity: every expert is computed for every row, and experts that the gate did not choose
  * have weight 0. */
-#include "ab_plugin.h"
+#include "experts.h"
 #include <math.h>
-#include <stdio.h>
 
 typedef struct {
     int64_t experts, top_k;
@@ -47,23 +46,6 @@ static gating gate(ab_ctx *c, const config *o, ab_t x)
     if (k > 1) best = ab_div(c, best, ab_sum_axis(c, best, -1));
     return (gating){p, ab_scatter_add(c, ab_full(c, 1, rows, k), ids, o->experts),
                     ab_scatter_add(c, best, ids, o->experts)};
-}
-
-static ab_t expert(ab_ctx *c, ab_t x, int64_t e)
-{
-    const ab_info *in = ab_info(c);
-    char first[16], second[16];
-    snprintf(first, sizeof first, "%d.1", (int)e), snprintf(second, sizeof second, "%d.2", (int)e);
-    return ab_linear(c, ab_dropout(c, ab_linear_relu(c, x, first, in->d_ff, 1), in->dropout), second, in->d_model, 1);
-}
-
-/* Rows [n each, d] in sequence -> the outputs of experts e .. e + n - 1. Splitting into halves keeps copies few. */
-static ab_t experts(ab_ctx *c, ab_t x, int64_t e, int64_t n)
-{
-    if (n == 1) return expert(c, x, e);
-    int64_t each = ab_dim(c, x, -2) / n, half = n / 2;
-    ab_t a = experts(c, ab_slice(c, x, -2, 0, half * each), e, half);
-    return ab_concat(c, a, experts(c, ab_slice(c, x, -2, half * each, (n - half) * each), e + half, n - half), -2);
 }
 
 static ab_t all_rows(ab_ctx *c, const config *o, ab_t x, ab_t weight)

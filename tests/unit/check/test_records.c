@@ -1,6 +1,6 @@
 /* What plugins leave beside their results: recorded numbers and losses against the values they are made of; and the
  * mixture of experts: training without a full expert is evaluation, a full one drops rows, and only the experts that a
- * row goes to are counted. */
+ * row goes to are counted; of the mixture of depths, only the tokens that may be chosen. */
 #include "passes.h"
 #include "network/model/costs.h"
 #include <string.h>
@@ -83,6 +83,15 @@ static void check_active(void)
     CHECK(four > 2.4 * one && sixteen < 1.6 * four);
 }
 
+/* A quarter of 256 rows, one more for each of 8 sentences, and the router. */
+static void check_skipped(void)
+{
+    double all = feed_forward_flops("relu", NULL, NULL),
+           quarter = feed_forward_flops("mixture_of_depths", "mixture_of_depths.capacity", "0.25");
+    printf("feed-forward: relu %.4g FLOPs, a quarter of the rows %.4g\n", all, quarter);
+    CHECK(quarter > 72. / 256 * all && quarter < 0.45 * all);
+}
+
 int main(void)
 {
     use_plugins();
@@ -90,5 +99,6 @@ int main(void)
     check_capacity("64", false);
     check_capacity("0.5", true);
     check_active();
+    check_skipped();
     return test_end();
 }
