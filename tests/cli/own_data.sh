@@ -56,6 +56,21 @@ run ./part part.db
 has err './part: test ('
 hasnt err 'dev ('
 
+echo "dev beside a table or two files, wherever these are"
+mkdir beside home/data -p && cp plain.tsv all.en all.de beside
+for place in . beside home/data; do
+    sed -n 1,20p all.en >$place/own.en && sed -n 1,20p all.de >$place/own.de
+done
+cp plain.tsv home/data
+for data in ./plain.tsv beside/plain.tsv beside/all.en+beside/all.de plain.tsv "$work/beside/plain.tsv"; do
+    rm -rf one.db*
+    exits 0 ablate run own.ini -s translation.data="$data" -s translation.dev=own --threads 1 --progress none --db one.db
+    has err "$data: test ("
+    hasnt err 'dev ('
+done
+exits 1 ablate run own.ini -s translation.data=./plain.tsv -s translation.dev=none --db bad.db
+has err 'no file ./none.en (translation.dev = none'
+
 echo "a smaller training set has the same dev and test"
 run ./plain.tsv whole.db
 exits 0 ablate run own.ini -s translation.data=./plain.tsv -s translation.first_pairs=100 --threads 1 \

@@ -31,7 +31,8 @@ static void file_path(char path[PATH], const corpus_place *at, const char *stem,
     else if (in_data_dir)
         snprintf(path, PATH, "%s/%s/%.*s.%s", at->data_dir, at->data, (int)n, stem, language);
     else
-        snprintf(path, PATH, "%s/%.*s.%s", at->data, (int)n, stem, language);
+        snprintf(path, PATH, "%s%s%.*s.%s", at->data, at->data[strlen(at->data) - 1] == '/' ? "" : "/", (int)n, stem,
+                 language);
 }
 
 /* Reports what is missing, where it was searched for, and how to get it. */
