@@ -15,21 +15,24 @@ typedef struct {
     align_settings how;
 } align_options;
 
-/* word[i]: the word of token i, from 0. Blanks separate words; a SentencePiece token with its mark begins one. */
+/* word[i]: the word of token i, from 0; -1: of none. Blanks separate words, however many. A SentencePiece token has a
+ * mark for each blank before it; blanks alone are of the word that follows, in characters of the word before. */
 static void find_words(const vocab *v, const int32_t *ids, int64_t n, int64_t *word)
 {
     static const char mark[] = "\u2581";
     vocab_kind kind = vocab_kind_of(v);
-    int64_t at = -1;
-    bool blank = true;
+    const char *blank = kind == TOKENS_CHAR ? " " : mark;
+    bool apart = true;
+    int64_t words = 0;
     for (int64_t i = 0; i < n; i++) {
         const char *t = vocab_token(v, ids[i]);
-        bool begins = kind == TOKENS_WORDS || blank || (kind != TOKENS_CHAR && has_prefix(t, mark));
-        blank = kind == TOKENS_CHAR ? same(t, " ") : same(t, mark); /* a mark alone: the next piece is of its word */
-        at += begins && !(kind == TOKENS_CHAR && blank);
-        if (kind != TOKENS_CHAR && blank) blank = false;
-        word[i] = at < 0 ? 0 : at;
+        apart = apart || kind == TOKENS_WORDS;
+        for (; kind != TOKENS_WORDS && has_prefix(t, blank); t += strlen(blank)) apart = true;
+        if (*t) words += apart, apart = false;
+        word[i] = words - (words && (*t || kind == TOKENS_CHAR));
     }
+    for (int64_t i = 0; i < n; i++)
+        if (word[i] >= words) word[i] = -1; /* blanks at the end */
 }
 
 typedef struct {
@@ -67,7 +70,8 @@ static void add_line(const align_settings *o, const batch *b, int64_t i, const w
     find_words(tgt, b->tgt_out + b->tgt_offset[i], n_tgt - 1, tgt_word);
     for (int64_t t = 0; t + 1 < n_tgt; t++) {
         size_t key = strongest(w, (size_t)i, (size_t)(t + o->next), (size_t)n_src);
-        if ((int64_t)key < n_src - 1) all[n++] = (alignment_link){src_word[key], tgt_word[t]};
+        if ((int64_t)key < n_src - 1 && src_word[key] >= 0 && tgt_word[t] >= 0)
+            all[n++] = (alignment_link){src_word[key], tgt_word[t]};
     }
     if (n) qsort(all, (size_t)n, sizeof *all, by_place);
     for (int64_t k = 0; k < n; k++)

@@ -20,6 +20,11 @@ exits 0 ablate score likelihood --run pairs/base <turned.tsv
 equal "$(tac out)" "$(cat likelihoods)" "figures do not depend on the other lines"
 exits 1 ablate score likelihood --run pairs/base <<<'no tab'
 has err 'standard input:1: found no tab, expected SOURCE, a tab and TARGET'
+{ yes "$(head -n 1 some.tsv)" | head -n 70 && printf 'a\tb \xff\n'; } >bytes.tsv
+for command in "score likelihood" align; do
+    exits 1 ablate $command --run pairs/base <bytes.tsv
+    has err 'standard input:71: byte 5 (0xff) is not UTF-8'
+done
 exits 2 ablate score likelihood
 has err 'expected either --run or --model'
 exits 0 ablate run pairs.ini -s position=learned -s learned.max_len=100 --threads 1 --progress none --db learned.db
@@ -45,6 +50,13 @@ equal "$(wc -l <out)" 20 "a line per pair"
 paste some.tsv out | awk -F'\t' '{ n = split($1, a, " "); m = split($2, b, " "); k = split($3, l, " ")
     for (i = 1; i <= k; i++) { split(l[i], w, "-"); if (w[1] >= n || w[2] >= m) print NR ": " l[i] } }' >beyond
 equal "$(cat beyond)" "" "words of the sentences only"
+exits 0 ablate run pairs.ini -s vocab=bpe -s vocab_size=200 --threads 1 --progress none --db bpe.db
+for vocab in results bpe; do
+    printf '%s\n' $'the dog sleeps .\tder hund schläft .' $'  the dog  sleeps .  \t der  hund schläft .   ' $' \t ' >blanks.tsv
+    exits 0 ablate align --run pairs/base --db $vocab.db <blanks.tsv
+    equal "$(tr ' ' '\n' <out | awk -F- '$1 > 3 || $2 > 3' | xargs)" "" "words beyond the sentence's, db $vocab"
+    equal "$(wc -l <out) $(tail -n 1 out)" "3 " "a pair of blanks has no word, db $vocab"
+done
 exits 1 ablate align --run pairs/base --layer 9 <some.tsv
 has err '--layer: found 9, the decoder has layers 1 to'
 
