@@ -1,4 +1,5 @@
 #include "cli/input.h"
+#include "text/tokens/vocab.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -87,6 +88,17 @@ int input_next(input_part *p, size_t most, err *e)
         p->ended = got == 0;
     }
     return p->held.n ? cut(p, most, e) : 0;
+}
+
+int input_check_text(const input_part *p, err *e)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        int64_t bad = utf8_bad(p->lines[i], strlen(p->lines[i]));
+        if (bad >= 0)
+            return fail(e, "%s:%zu: byte %lld (0x%02x) is not UTF-8", name(p), p->first + i, (long long)bad + 1,
+                        (unsigned char)p->lines[i][bad]);
+    }
+    return 0;
 }
 
 void input_end(input_part *p)

@@ -26,6 +26,8 @@ int input_open(input_part *p, const char *path, err *e);
 /* The next part: up to `most` lines, fewer if they are a megabyte, or if no more arrive for a moment (so whoever types
  * or follows a log gets an answer). 1; 0 at the end; -1 and e, also for a line of more than a megabyte. */
 int input_next(input_part *p, size_t most, err *e);
+/* -1 and e, "NAME:LINE: ...", if a line of the part is not UTF-8. */
+int input_check_text(const input_part *p, err *e);
 void input_end(input_part *p); /* closes the file too */
 /* The part after one of `most` lines: parts begin small, so that the first answer comes soon, and double. */
 size_t input_more(size_t most, size_t largest);

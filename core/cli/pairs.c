@@ -53,12 +53,10 @@ int pairs_read(const invocation *c, const pairs_options *o,
     while (!e.text[0] && input_next(&in, most, &e) == 1) {
         const char **lines = xmalloc(2 * in.n * sizeof *lines);
         pairs p = {0};
-        if (!split(&in, lines, lines + in.n, &e)) {
-            if (pairs_encode(&p, lines, lines + in.n, (int64_t)in.n, src, tgt, &e))
-                fail_in(&e, "standard input, from line %zu: ", in.first);
-            else if (!check_reach(&m, &p, in.first, &e) && !f(self, &m, src, tgt, &p, in.first, &e))
-                output_flush(&e);
-        }
+        if (!input_check_text(&in, &e) && !split(&in, lines, lines + in.n, &e) &&
+            !pairs_encode(&p, lines, lines + in.n, (int64_t)in.n, src, tgt, &e) &&
+            !check_reach(&m, &p, in.first, &e) && !f(self, &m, src, tgt, &p, in.first, &e))
+            output_flush(&e);
         pairs_free(&p);
         free(lines);
         most = input_more(most, LARGEST_PART);

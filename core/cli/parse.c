@@ -124,9 +124,8 @@ static int parse_part(parser *x, const input_part *in, parse_counts *all, err *e
     beam_stats stats = {0};
     task_routes ways = {0};
     parse_line *line = xcalloc(in->n + 1, sizeof *line);
+    input_check_text(in, e);
     for (size_t i = 0; i < in->n; i++) {
-        int64_t bad = utf8_bad(in->lines[i], strlen(in->lines[i]));
-        if (bad >= 0) fail(e, "line %zu: byte %lld is not UTF-8", in->first + i, (long long)bad + 1);
         line[i] = (parse_line){(int64_t)(in->first + i), in->lines[i],
                                xstrdup(task->encode_input(x->self, in->lines[i])), NULL};
     }

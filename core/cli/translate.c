@@ -80,6 +80,7 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     if (largest > LARGEST_PART) largest = most > LARGEST_PART ? most : LARGEST_PART;
     int rc;
     while ((rc = input_next(&in, most, e)) == 1) {
+        if ((rc = input_check_text(&in, e))) break;
         left += leave_long(m, src, &o, &in);
         if ((rc = translate_part(m, src, tgt, &o, &in, t->alignment, &stats, e))) break;
         most = input_more(most, largest);

@@ -131,7 +131,7 @@ printf 'the dog sees Ann .\r\n' | "$program" parse --run toy/base --threads 1 2>
     fail "a CR became part of a word"
 
 printf 'a \377 b\n' | "$program" parse --run toy/base > /dev/null 2> bad.err && fail "invalid UTF-8 was taken"
-grep -q 'line 1: byte 3' bad.err || { cat bad.err; fail "the byte is not named"; }
+grep -q 'standard input:1: byte 3 (0xff)' bad.err || { cat bad.err; fail "the byte is not named"; }
 "$program" parse --run toy/base -s parsing.unary_cap=x < in.txt > /dev/null 2> bad.err && fail "a bad setting was taken"
 grep -q 'unary_cap' bad.err || { cat bad.err; fail "the setting is not named"; }
 "$program" parse --run toy/base -s beam_size=3 < in.txt > /dev/null 2> bad.err &&

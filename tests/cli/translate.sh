@@ -43,6 +43,9 @@ printf 's0001\ns0002 \0s0003\n' >zero.txt
 exits 1 translate <zero.txt
 has err "standard input:2: found a zero byte; not a text file"
 equal "$(wc -c <out)" 0 "output"
+{ yes s0001 | head -n 70 && printf 's0002 \xff\n'; } >bytes.txt
+exits 1 translate <bytes.txt
+has err "standard input:71: byte 7 (0xff) is not UTF-8"
 for with in translate "ablate score bleu --ref lf.txt"; do
     code=1
     [ "$with" = translate ] || code=2
