@@ -50,6 +50,13 @@ has out bits_per_byte
 exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=bpe -s vocab_size=40
 has out bits_per_byte
 
+sed 's/ /   /g; s/^./ &/; s/$/ /' texts/dev.txt >texts/blanks.txt # as the Penn Treebank's text
+for dev in dev blanks; do
+    exits 0 ablate run lm.ini --threads 1 --progress none --db $dev.db -s lm.unit=word -s lm.dev=$dev.txt -s steps=20
+done
+equal "$(sql 'select bits_per_byte from lm' blanks.db)" "$(sql 'select bits_per_byte from lm' dev.db)" \
+    "bits per byte of words, whatever the blanks around them"
+
 echo "dev and test as parts of one text"
 exits 0 ablate run lm.ini --threads 1 --progress none --db parts.db -s lm.dev_part=0.1 -s lm.test_part=0.2
 has err "small.txt: dev (46 lines) and test (91 lines) are the end of its 458 lines"

@@ -92,11 +92,12 @@ static int64_t cut(char **line, int64_t n, double part)
 static int word_unit(const task *t) { return t->c.unit == UNIT_WORD; }
 
 /* Bytes of a line that a model of this unit predicts, line end included; between words one blank counts, however many
- * the file has. */
+ * the file has, and at a line's ends none. */
 static void measure(const task *t, const known *k, text *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
         const char *s = x->line[i];
+        int begun = 0; /* a word of the line */
         x->bytes++, x->characters++;
         for (size_t n; *s; s += n) {
             n = known_length(s, word_unit(t));
@@ -104,7 +105,7 @@ static void measure(const task *t, const known *k, text *x)
                 n = 1;
                 continue;
             }
-            x->bytes += (double)n + (word_unit(t) && s > x->line[i]);
+            x->bytes += (double)n + (word_unit(t) && begun), begun = 1;
             for (size_t b = 0; b < n; b++) x->characters += (s[b] & 0xc0) != 0x80;
             if (!known_has(k, s, n)) x->unknown_bits += 8 * (double)n;
         }
