@@ -135,6 +135,14 @@ static int check_trees(const corpus *c, const char *out, const char *part, err *
     return same(sum, made->sha256) ? 0 : fail(e, "%s/%s has sha256 %s, expected %s", c->name, out, sum, made->sha256);
 }
 
+/* OUT.part of a call that was killed must not take the name of a file that is here now. */
+static void drop_part(const corpus *c, const char *dir, const char *out)
+{
+    char *part = xprintf("%s/%s/%s.part", dir, c->name, out);
+    unlink(part);
+    free(part);
+}
+
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
 static int assemble(const corpus *c, const char *dir, const char *out, str *documents, err *e)
 {
@@ -223,6 +231,7 @@ static int get_locked(const corpus *c, const char *dir, err *e)
         if (!first_of_out(c, i)) continue;
         char *whole = out_path(c, dir, c->pieces[i].out);
         bool here = file_exists(whole);
+        if (here) drop_part(c, dir, c->pieces[i].out);
         rc = here ? 0 : assemble(c, dir, c->pieces[i].out, &documents, e);
         kept = kept || (here && tree_file_of(c, c->pieces[i].out));
         free(whole);

@@ -183,9 +183,14 @@ static void test_get(const char *dir)
     /* Downloads are kept: with nobody serving, a lost text file comes back; what is there is left alone. */
     stop();
     remove_file(data, "mine/train.de");
+    char *killed = path_join(data, "mine/train.en.part"); /* of a call that was killed */
+    CHECK_INT(file_write(killed, "a\nb\nc\n", 6, &e), 0);
     CHECK_INT(corpus_get(&c, data, &e), 0);
     CHECK_INT(corpus_get(&c, data, &e), 0);
     check_file(data, "mine/train.de", "eins\nzwei\ndrei\n");
+    check_file(data, "mine/train.en", "one\ntwo\nthree\n");
+    sh(left);
+    free(killed);
 
     /* No network. */
     remove_file(data, "mine/dev.en");
