@@ -45,4 +45,18 @@ sed -i 's/\t13\t/\tten\t/' corpus/documents.tsv
 run
 grep -rqF "corpus/documents.tsv:5: found 'ten' as the number of examples, expected one above 0 in the third column" home ||
     wrong "no log says where documents.tsv is wrong"
+
+# a treebank in a folder of the data folder, which no path from here names
+mkdir -p data/banks/mini
+for part in "train 1,340" "dev 341,370" "test 371,400"; do
+    set -- $part
+    sed -n "$2p" all | awk '{ printf "(S (NP (DT a)) (VP"; for (i = 2; i <= NF; i++) printf " (NN %s)", $i; print "))" }' \
+        >data/banks/mini/$1.ptb
+done
+printf 'document\tsplit\ttrees\none\ttrain\t340\ntwo\tdev\t30\nthree\ttest\t10\nfour\ttest\t20\n' \
+    >data/banks/mini/documents.tsv
+{ tiny trees 4 | grep -v '^sequence'; } | sed 's/^task .*/task = parsing/' >trees.ini
+exits 0 env ABLATE_DATA="$work/data" "$program" run trees.ini -s parsing.data=banks/mini -s vocab=words --threads 1 \
+    --progress none --db trees.db
+equal "$(sql "SELECT value FROM tag WHERE tag='documents F1'" trees.db)" "10 20" "documents of banks/mini"
 finish

@@ -18,14 +18,21 @@ bool worker_decodes(const worker_run *r, ab_split split)
     return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
 }
 
+/* The folder of a task's data. Tasks take a name with a '/' from where they run, or as parsing does from the data
+ * folder. */
+static char *folder_of(const worker_run *r, const char *data)
+{
+    if (strchr(data, '/') && is_folder(data)) return xstrdup(data);
+    return path_join(r->job.data_dir, data);
+}
+
 /* Which sentences of a split make up one document ("10 12 8"), if documents.tsv stands beside the task's data; else
  * empty. */
 static str documents_of(const worker_run *r, ab_split split, int64_t n)
 {
     char *key = xprintf("%s.data", r->task_plugin->desc.name);
     const char *data = settings_get(&r->set, key);
-    char *folder = data && strchr(data, '/') ? xstrdup(data) : path_join(r->job.data_dir, data ? data : ""),
-         *path = path_join(folder, "documents.tsv");
+    char *folder = folder_of(r, data ? data : ""), *path = path_join(folder, "documents.tsv");
     str counts = {0};
     err e = {0};
     if (data && is_folder(folder) && file_exists(path)) documents_read(path, worker_split_names[split], n, &counts, &e);
