@@ -23,13 +23,14 @@ static double logit_at(const void *row, dtype type, int64_t i)
     return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
 }
 
-/* Samples a token by inverting the distribution function over tokens sorted by probability. `all` has room for v
- * candidates. */
+/* Samples a token by inverting the distribution function over tokens sorted by probability; -1: a logit is not a number.
+ * `all` has room for v candidates. */
 static int32_t draw(const void *logits, dtype type, int64_t v, const sample_options *o, candidate *all, rng *r)
 {
     int64_t n = 0;
     for (int32_t i = 0; i < v; i++) {
         double x = logit_at(logits, type, i);
+        if (isnan(x)) return -1;
         bool never = i == VOCAB_PAD || i == VOCAB_UNK || i == VOCAB_BOS || (o->endless && i == VOCAB_EOS);
         if (!never && x > -INFINITY) all[n++] = (candidate){x, i};
     }
@@ -93,6 +94,7 @@ int sample_text(model *m, const sample_options *o, id_list *text, double *second
     int bad = read_text(&x, text, first, capacity, e);
     for (int64_t i = 0; i < o->tokens && !bad; i++) {
         int32_t id = draw(x.logits, m->compute, m->tgt_vocab, o, all, &r);
+        if (id < 0 && (bad = fail(e, "sampling: the model's logits are not numbers"))) break;
         if (id == VOCAB_EOS && (!o->window || o->one_line)) break;
         id_list_add(text, id);
         if (id == VOCAB_EOS && o->ended && (bad = o->ended(o->self, text, e))) break;

@@ -111,6 +111,19 @@ static void test_endless(model *m)
     id_list_free(&text);
 }
 
+/* Such a model's text does not just end. */
+static void test_no_numbers(model *m)
+{
+    err e = {0};
+    id_list text = {0};
+    for (int64_t i = 0; i < m->params.total; i++) ((double *)m->params.value)[i] = NAN;
+    m->params.version++;
+    CHECK_INT(sample_text(m, &(sample_options){.tokens = 3}, &text, NULL, &e), -1);
+    CHECK_HAS(e.text, "sampling: the model's logits are not numbers");
+    CHECK_INT(text.n, 0);
+    id_list_free(&text);
+}
+
 int main(void)
 {
     model m;
@@ -120,6 +133,7 @@ int main(void)
     test_greedy(&m, 12);
     test_draws(&m);
     test_endless(&m);
+    test_no_numbers(&m);
     model_free(&m);
     return test_end();
 }
