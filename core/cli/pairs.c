@@ -54,8 +54,8 @@ int pairs_read(const invocation *c, const pairs_options *o,
         const char **lines = xmalloc(2 * in.n * sizeof *lines);
         pairs p = {0};
         if (!input_check_text(&in, &e) && !split(&in, lines, lines + in.n, &e) &&
-            !pairs_encode(&p, lines, lines + in.n, (int64_t)in.n, src, tgt, &e) &&
-            !check_reach(&m, &p, in.first, &e) && !f(self, &m, src, tgt, &p, in.first, &e))
+            !pairs_encode(&p, lines, lines + in.n, (int64_t)in.n, src, tgt, &e) && !check_reach(&m, &p, in.first, &e) &&
+            !f(self, &m, src, tgt, &p, in.first, &e))
             output_flush(&e);
         pairs_free(&p);
         free(lines);

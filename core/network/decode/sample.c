@@ -23,8 +23,8 @@ static double logit_at(const void *row, dtype type, int64_t i)
     return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
 }
 
-/* Samples a token by inverting the distribution function over tokens sorted by probability; -1: a logit is not a number.
- * `all` has room for v candidates. */
+/* Samples a token by inverting the distribution function over tokens sorted by probability. `all` has room for v
+ * candidates. -1: a logit is not a number. */
 static int32_t draw(const void *logits, dtype type, int64_t v, const sample_options *o, candidate *all, rng *r)
 {
     int64_t n = 0;

@@ -138,7 +138,7 @@ static int read_whole(task *t, const corpus_place *at, char folder[PATH], char *
     if (plus ? corpus_read_files(s, at, path[0], path[1], err, n_err) : corpus_read_table(s, at, path[0], err, n_err))
         return -1;
     snprintf(folder, PATH, "%s", path[0]);
-    strrchr(folder, '/')[1] = 0; /* where dev and test are looked for; its '/' stays, or "." would be in the data folder */
+    strrchr(folder, '/')[1] = 0; /* where dev and test are; the '/' stays: "." alone would be in the data folder */
     return 1;
 }
 

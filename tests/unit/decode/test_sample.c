@@ -116,7 +116,7 @@ static void test_no_numbers(model *m)
 {
     err e = {0};
     id_list text = {0};
-    for (int64_t i = 0; i < m->params.total; i++) ((double *)m->params.value)[i] = NAN;
+    for (size_t i = 0; i < m->params.total; i++) ((double *)m->params.value)[i] = NAN;
     m->params.version++;
     CHECK_INT(sample_text(m, &(sample_options){.tokens = 3}, &text, NULL, &e), -1);
     CHECK_HAS(e.text, "sampling: the model's logits are not numbers");
