@@ -64,6 +64,7 @@ void cost_attention(void)
         cost_heads((dtype)t, 2, 64, 0);
         cost_heads((dtype)t, 1, 128, 0);
     }
+    cost_heads(F32, 2, 64, 3);
     cost_heads(BF16, 2, 64, 3);
 }
 void cost_steps(void)

@@ -1,12 +1,9 @@
 /* cost_rows.c - calls of operations on rows (norms, sums, embedding, loss, products), of the optimizer, of decoding's
  * choice and of the services around a step, for the model of cost. */
 #include "cost_calls.h"
-#include "tensor/cuda/losses.h"
 #include "tensor/cuda/optim.h"
 #include "tensor/cuda/product.h"
-#include "tensor/cuda/ragged.h"
-#include "tensor/cuda/ranks.h"
-#include "tensor/cuda/rows_by_id.h"
+#include "tensor/cuda/services.h"
 #include "tensor/cuda/select.h"
 
 static void cost_norm(dtype type, int64_t rows, int64_t width)
@@ -147,9 +144,20 @@ void cost_optimizer(void)
     COUNTED("clipping", gpu_clip_scale(gpu_alloc(4), sum, 1, 1));
 }
 
+static int followed(int64_t rows, int64_t capacity)
+{
+    int32_t *parents = xcalloc((size_t)rows, sizeof *parents);
+    size_t bytes = (size_t)(rows * capacity) * sizeof *parents;
+    for (int64_t r = 0; r < rows; r++) parents[r] = (int32_t)(r / 4 * 4 + rng_below(&dice, 4));
+    gpu_follow(gpu_alloc(bytes), gpu_alloc(bytes), random_ids(rows * capacity, rows).data, parents, rows, capacity, 40);
+    gpu_flush();
+    free(parents);
+    return 0;
+}
+
 static void cost_choice(dtype type)
 {
-    enum { BEAM = 4, SENTENCES = 4, MANY = BEAM * SENTENCES, K = 8, CAPACITY = 64 };
+    enum { BEAM = 4, SENTENCES = 4, MANY = BEAM * SENTENCES, K = 8 };
     static const int32_t never[2] = {0, 1};
     view logits = random_rows(type, MANY, WORDS);
     gpu_choice *best = gpu_alloc(MANY * K * sizeof *best);
@@ -158,9 +166,6 @@ static void cost_choice(dtype type)
     gpu_merging merging = {BEAM, K, gpu_alloc(SENTENCES * K * sizeof *merging.out)};
     COUNTED("best tokens",
             gpu_select_best((int)type, MANY, WORDS, logits.data, &limits, never, K, best, sums, &merging));
-    COUNTED("followed",
-            gpu_follow(gpu_alloc(MANY * CAPACITY * 4), gpu_alloc(MANY * CAPACITY * 4),
-                       random_ids(MANY * CAPACITY, MANY).data, random_ids(MANY, MANY).data, MANY, CAPACITY, 40));
 }
 
 void cost_choices(void)
@@ -184,6 +189,8 @@ void cost_services(void)
     dice = rng_seed(4, 0);
     COUNTED("few numbers uploaded", uploaded(512));
     COUNTED("ids uploaded", uploaded(16384));
+    COUNTED("rows followed", followed(16, 64));
+    COUNTED("more rows followed", followed(512, 64));
     COUNTED("losses added", gpu_add_columns(gpu_alloc(16), random_rows(F32, 2048, 2).data, 2048));
     COUNTED("ranks added",
             gpu_add_ranks(random_rows(F32, 1, 8192).data, random_rows(F32, 3, 8192).data, 1, 3, 8192, 8192));

@@ -23,7 +23,7 @@ of_file() {
     units=$1
     case $1 in
     */attend.cu | */attend_back.cu | */attend_tiles.cu) tests=attend ;;
-    */attend_plain.h | */attend_tile.h) units="attend.cu attend_back.cu" tests=attend ;;
+    */attend_tile.h) units="attend.cu attend_back.cu" tests=attend ;;
     */attend_score.h) units="attend_score.cu" tests=score ;;
     */attend_score_step.cu) tests="score" ;;
     */attend_step.cu) tests="step" ;;
@@ -32,7 +32,7 @@ of_file() {
     */norm.cu | */ce.cu) tests="rows" ;;
     */embedding_back.cu) tests="rows shape" ;;
     */gather.cu | */shape.cu) tests=shape ;;
-    */losses.cu) tests=training ;;
+    */services.cu) tests=training ;;
     */reduce.cu) tests="generic" ;;
     */optim.cu | */product.cu | */select.cu) tests=$(basename "$1" .cu) ;;
     */nccl.c | */gpu_streams.cc) tests="ranks" ;;

@@ -2,6 +2,7 @@
  * decode/select.h, row by row: the same ids and logits, ties and masks and all, and the log of the sum. Those of a
  * sentence merged against a search through all of them. Where rows go on. */
 #include "tensor/cuda/select.h"
+#include "tensor/cuda/uploads.h"
 #include "network/decode/select.h"
 #include "shim_test.h"
 #include "text/tokens/vocab.h"
@@ -213,9 +214,9 @@ static void check_following(void)
     int64_t wrong = 0;
     for (int i = 0; i < ROWS * CAPACITY; i++) from[i] = (int32_t)rng_below(&dice, 1000);
     for (int r = 0; r < ROWS; r++) parents[r] = (int32_t)(r / BEAM * BEAM + (int)rng_below(&dice, BEAM));
-    int32_t *device_from = gpu_copy_of(from, sizeof from), *device_parents = gpu_copy_of(parents, sizeof parents),
-            *to = gpu_alloc(sizeof found), *copy = gpu_alloc(sizeof found);
-    CHECK_THAT(!gpu_follow(to, copy, device_from, device_parents, ROWS, CAPACITY, STEP), "following: %s", gpu_error());
+    int32_t *device_from = gpu_copy_of(from, sizeof from), *to = gpu_alloc(sizeof found),
+            *copy = gpu_alloc(sizeof found);
+    gpu_follow(to, copy, device_from, parents, ROWS, CAPACITY, STEP);
     for (int which = 0; which < 2; which++) {
         gpu_copy_out(found, which ? copy : to, sizeof found);
         for (int i = 0; i < ROWS * CAPACITY; i++) {
@@ -224,7 +225,31 @@ static void check_following(void)
         }
     }
     CHECK_THAT(!wrong, "following: %lld of %d places are wrong", (long long)wrong, 2 * ROWS * CAPACITY);
-    gpu_release(device_from), gpu_release(device_parents), gpu_release(to), gpu_release(copy);
+    gpu_release(device_from), gpu_release(to), gpu_release(copy);
+}
+
+/* What is written before rows follow is followed, what is written afterwards is not, and rows follow one another. */
+static void check_order_of_following(void)
+{
+    enum { ROWS_OF_ALL = 4, CAPACITY = 3 };
+    int32_t before[ROWS_OF_ALL][CAPACITY] = {{10, 11}, {20, 21}, {30, 31}, {40, 41}},
+            after[ROWS_OF_ALL][CAPACITY] = {{0}}, found[ROWS_OF_ALL][CAPACITY];
+    static const int32_t turned[] = {3, 2, 1, 0},
+                         expected[ROWS_OF_ALL][CAPACITY] = {{10, 0, 3}, {20, 1, 2}, {30, 2, 1}, {40, 3, 0}};
+    int32_t *from = gpu_alloc(sizeof before), *to = gpu_alloc(sizeof before), *last = gpu_alloc(sizeof before),
+            *other = gpu_alloc(sizeof before), *aside = gpu_alloc(sizeof before);
+    gpu_copy_in(other, before, sizeof before);
+    gpu_copy_in(from, before, sizeof before);
+    gpu_follow(to, NULL, from, turned, ROWS_OF_ALL, CAPACITY, 1);
+    gpu_follow(aside, NULL, other, turned, ROWS_OF_ALL, CAPACITY, 0);
+    gpu_copy_in(from, after, sizeof after);
+    gpu_follow(last, NULL, to, turned, ROWS_OF_ALL, CAPACITY, 2);
+    gpu_copy_out(found, last, sizeof found);
+    for (int r = 0; r < ROWS_OF_ALL; r++)
+        for (int t = 0; t < CAPACITY; t++)
+            CHECK_THAT(found[r][t] == expected[r][t], "row %d, time %d: found %d, expected %d", r, t, found[r][t],
+                       expected[r][t]);
+    gpu_release(from), gpu_release(to), gpu_release(last), gpu_release(other), gpu_release(aside);
 }
 
 int main(void)
@@ -246,5 +271,6 @@ int main(void)
     check_merging(F32);
     check_merging(BF16);
     check_following();
+    check_order_of_following();
     return finish();
 }

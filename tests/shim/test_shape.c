@@ -1,6 +1,6 @@
 /* test_shape.c - axes, ids and tables, heads and decoding's states of the CUDA backend against the CPU's. */
 #include "shim_test.h"
-#include "tensor/cuda/rows_by_id.h"
+#include "tensor/cuda/services.h"
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
 static view at(view v, void *device) /* the same in device memory */

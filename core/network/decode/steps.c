@@ -20,9 +20,8 @@ static void free_batch(steps *s)
     free(s->src_offset);
     free(s->parents);
     if (s->ancestors) s->m->backend->release(s->ancestors), s->m->backend->release(s->spare);
-    if (s->sent) s->m->backend->release(s->sent);
     s->source.taken = false;
-    s->src_ids = s->src_pos = s->src_offset = s->parents = s->ancestors = s->spare = s->sent = NULL;
+    s->src_ids = s->src_pos = s->src_offset = s->parents = s->ancestors = s->spare = NULL;
 }
 
 void steps_close(steps *s)
@@ -269,7 +268,6 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
     const backend *b = s->m->backend;
     s->ancestors = b->alloc(all * sizeof(int32_t));
     s->spare = b->alloc(all * sizeof(int32_t));
-    s->sent = on_device(b) ? b->alloc(rows * sizeof(int32_t)) : NULL;
     s->follows = false;
     backend_zero(b, s->ancestors, all * sizeof(int32_t));
     backend_zero(b, s->spare, all * sizeof(int32_t));
@@ -284,7 +282,6 @@ static void swap_ancestors(steps *s)
     s->spare = old;
 }
 
-/* On a device after all else is put, so that one copy takes it along. */
 static void put_ancestors(steps *s)
 {
     const backend *b = s->m->backend;
@@ -296,8 +293,7 @@ static void put_ancestors(steps *s)
     const node *x = tape_at(s->tape, tape_find(s->tape, "ancestors"));
     void *read = x->live ? x->data : NULL;
     if (s->follows) {
-        b->copy_in(s->sent, s->parents, (size_t)rows * sizeof *s->sent);
-        b->follow(s->spare, read, s->ancestors, s->sent, rows, s->capacity, s->time - 1);
+        b->follow(s->spare, read, s->ancestors, s->parents, rows, s->capacity, s->time - 1);
         swap_ancestors(s);
         s->follows = false;
     } else if (read) {

@@ -36,7 +36,6 @@ typedef struct {
     /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two and `sent` are in the backend's memory. A cache keeps
      * the rows that each step had, wherever they are now: ancestors are numbered as in their own step. */
     int32_t *parents, *ancestors, *spare;
-    int32_t *sent;  /* a device's copy of `parents`; NULL elsewhere */
     bool follows;   /* rows continue others, which a device's `ancestors` do not include yet */
     ab_ctx *tape;   /* NULL: to be traced before the next step */
     bool ran;       /* the tape, so it has the values of the sources */

@@ -65,14 +65,14 @@ template <int PASS> static int score_run(const gpu_attention *a, const gpu_score
 extern "C" int gpu_ATTEND_PROGRAM(const gpu_attention *a, const gpu_score *f)
 {
     if (!a->rows || !a->heads) return 0;
-    if (a->type == BF16 && !rows_fit(a)) return gpu_attend_packed(a, 0, f);
+    if (!rows_fit(a)) return gpu_attend_packed(a, 0, f);
     return score_run<SCORE_FORWARD>(a, f);
 }
 
 extern "C" int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *f)
 {
     if ((!a->rows && !a->keys) || !a->heads) return 0;
-    if (a->type == BF16 && !rows_fit(a)) return gpu_attend_packed(a, 1, f);
+    if (!rows_fit(a)) return gpu_attend_packed(a, 1, f);
     int64_t blocks = (side_at_once(a, a->rows, GPU_SCORE_TILE) + SCORE_WARPS - 1) / SCORE_WARPS * a->heads;
     int bad = a->type == F32 ? LAUNCH(score_delta<float>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f)
                              : LAUNCH(score_delta<bf16>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f);

@@ -11,9 +11,109 @@
  */
 #ifndef ABLATE_CUDA_ATTEND_SCORE_H
 #define ABLATE_CUDA_ATTEND_SCORE_H
-#include "tensor/cuda/score_sums.h"
+#include "tensor/cuda/score_tile.h"
 
-#define SCORE_LOG2_E 1.44269504f
+enum { SCORE_WARPS = 2 };
+#define SCORE_THREADS(W) (32 * ((W) > 1 ? (W) : SCORE_WARPS))
+#define EVERY            0xffffffffu
+#define EACH_PAIR(e)     UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++)
+
+/* ---- pairs ---- */
+
+/* Position of a program's pair e in its tile. */
+__device__ __forceinline__ int row_of_pair(int e) { return (int)(threadIdx.x & 31) / 4 + 8 * (e % 4 / 2); }
+__device__ __forceinline__ int column_of_pair(int e) { return 8 * (e / 4) + 2 * (int)(threadIdx.x & 3) + e % 2; }
+
+/* Rows are queries starting at `query`, columns are keys starting at `key`; turned: the reverse. */
+__device__ __forceinline__ score_pairs pairs_at(int sentence, int head, int query, int queries, int key, int keys,
+                                                bool turned)
+{
+    score_pairs p;
+    p.sentence = sentence, p.head = head;
+    EACH_PAIR(e)
+    {
+        int row = row_of_pair(e), column = column_of_pair(e);
+        p.query[e] = min(query + (turned ? column : row), queries - 1);
+        p.key[e] = min(key + (turned ? row : column), keys - 1);
+    }
+    return p;
+}
+
+/* ---- sums over a warp's tile, each owned by one thread ---- */
+
+/* to[ids[i]] += x[i], i < n, in order, with eight loads in flight. */
+__device__ __forceinline__ void add_by_id(float *to, const int32_t *ids, const float *x, int n)
+{
+    for (int from = 0; from < n; from += 8) {
+        int id[8];
+        float sum[8];
+        UNROLL for (int i = 0; i < 8; i++)
+        {
+            id[i] = from + i < n ? ids[from + i] : -1;
+            sum[i] = id[i] >= 0 ? to[id[i]] : 0;
+        }
+        UNROLL for (int i = 0; i < 8; i++)
+        {
+            UNROLL for (int j = 0; j < i; j++) if (id[j] == id[i]) sum[i] = sum[j];
+            sum[i] += from + i < n ? x[from + i] : 0;
+        }
+        UNROLL for (int i = 0; i < 8; i++) if (id[i] >= 0) to[id[i]] = sum[i];
+    }
+}
+/* Adds the pairs x, with queries from `query` and keys from `key`, to rows `to` + row * step of n. */
+__device__ __forceinline__ void add_pairs_by_id(float *to, int64_t step, const gpu_score &f,
+                                                const float (&x)[SCORE_AT_ONCE], int query, int n, int key, int keys)
+{
+    __shared__ float stage[SCORE_WARPS][GPU_SCORE_TILE][17];
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    __syncwarp();
+    EACH_PAIR(e) stage[warp][row_of_pair(e)][column_of_pair(e)] = x[e];
+    __syncwarp();
+    if (lane < n)
+        add_by_id(to + lane * step, f.ids + (query + lane) * f.ids_row + key, stage[warp][lane],
+                  min((int)GPU_SCORE_TILE, keys - key));
+}
+
+/* Sums over the eight g of a column. */
+__device__ __forceinline__ float column_sum(float x)
+{
+    for (int o = 4; o < 32; o *= 2) x += __shfl_xor_sync(EVERY, x, o);
+    return x;
+}
+
+/* Adds the gradient d of leaf k, 0 at missing pairs, to the sums of `part`. */
+__device__ __forceinline__ void add_leaf(const gpu_score &f, int k, int part, int head, int tile,
+                                         const float (&d)[SCORE_AT_ONCE], int query, int n, int key, int keys)
+{
+    const gpu_score_leaf &l = f.leaf[k];
+    int lane = threadIdx.x & 31;
+    float *to = l.sum + part * l.part + head * l.sum_head + (l.of_query ? query : tile) * l.line;
+    if (l.gathered) {
+        add_pairs_by_id(to, l.line, f, d, query, n, key, keys);
+    } else if (l.of_query && l.key) {
+        EACH_PAIR(e)
+        if (row_of_pair(e) < n && key + column_of_pair(e) < keys)
+            to[row_of_pair(e) * l.line + key + column_of_pair(e)] += d[e];
+    } else if (l.of_query) {
+        UNROLL for (int r = 0; r < 2; r++)
+        {
+            float sum = four_sum(d[2 * r] + d[2 * r + 1] + d[4 + 2 * r] + d[5 + 2 * r]);
+            if (lane % 4 == 0 && lane / 4 + 8 * r < n) to[(lane / 4 + 8 * r) * l.line] += sum;
+        }
+    } else if (l.key) {
+        UNROLL for (int j = 0; j < 2; j++) UNROLL for (int i = 0; i < 2; i++)
+        {
+            float sum = column_sum(d[4 * j + i] + d[4 * j + 2 + i]);
+            int column = key + 8 * j + 2 * lane + i;
+            if (lane < 4 && column < keys) to[column] += sum;
+        }
+    } else {
+        float sum = 0;
+        EACH_PAIR(e) sum += d[e];
+        sum = warp_sum(sum);
+        if (lane == 0) to[0] += sum;
+    }
+}
 
 /* By a whole warp: does the program hide all these pairs? */
 template <class F>
@@ -70,7 +170,7 @@ __device__ __forceinline__ void score_keys(float (&s)[2][4], const score_tile &m
     const T *k = at_row<const T>(m.a.k, m.at.other.first + key, m.head * m.a.d_k + m.from);
     float x[SCORE_AT_ONCE];
     EACH_PAIR(e) s[e / 4][e % 4] = 0;
-    scores_of<D>(s, q, k, (int)m.a.k.stride, keys - key, m.a.d_k - m.from);
+    add_scores<D>(s, q, k, (int)m.a.k.stride, keys - key, m.a.d_k - m.from);
     add_warps<W>(s);
     EACH_PAIR(e) x[e] = __fmul_rn(s[e / 4][e % 4], m.a.scale);
     program.forward(m.f, pairs_of(m, key), x);
@@ -91,7 +191,7 @@ __device__ __forceinline__ void count_keys(const score_tile &m, const F &program
         EACH_PAIR(e)
         {
             int r = e % 4 / 2;
-            p[e] = there >> e & 1 ? exp2f(s[e / 4][e % 4] * SCORE_LOG2_E - top[r]) * by[r] : 0;
+            p[e] = there >> e & 1 ? exp2f(s[e / 4][e % 4] * LOG2_E - top[r]) * by[r] : 0;
         }
         if (m.from == 0) add_pairs_by_id(to, m.f.counts_row, m.f, p, m.at.first, m.at.n, key, keys);
     }
@@ -103,54 +203,31 @@ __device__ __forceinline__ void score_queries(const score_tile &m, const F &prog
     const gpu_attention &a = m.a;
     const gpu_score &f = m.f;
     const attend_place &at = m.at;
-    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, head = m.head;
+    int g = (int)(threadIdx.x & 31) / 4, head = m.head;
     int keys = a.causal ? min(at.other.n, at.first + at.n) : at.other.n;
     left_rows<T, D> q(at_row<const T>(a.q, m.row, head * a.d_k + m.from), (int)a.q.stride, at.n, a.d_k - m.from);
-    float y[D / 8][4], top[2], sum[2], by[2];
+    float y[D / 8][4], by[2];
+    running w;
     for (bool skip = f.hides != 0;; skip = false) {
         UNROLL for (int j = 0; j < D / 8; j++) UNROLL for (int i = 0; i < 4; i++) y[j][i] = 0;
-        UNROLL for (int r = 0; r < 2; r++) top[r] = LOWEST, sum[r] = 0;
+        w = {{LOWEST, LOWEST}, {0, 0}};
         for (int key = 0; key < keys; key += GPU_SCORE_TILE) {
             float s[2][4], worth[2];
             if (skip && all_hidden(program, f, pairs_of(m, key))) continue;
             score_keys<D, W>(s, m, program, q, key, keys);
             unsigned keep = kept_pairs(m, key, keys), seen = seen_pairs(m, key, keys);
-            UNROLL for (int r = 0; r < 2; r++)
-            { /* running maximum and sum, as in attend.cu */
-                float high = top[r], part = 0;
-                EACH_PAIR(e) if (e % 4 / 2 == r)
-                {
-                    float *x = &s[e / 4][e % 4];
-                    *x = seen >> e & 1 ? *x * SCORE_LOG2_E : LOWEST;
-                    high = fmaxf(high, *x);
-                }
-                high = four_max(high);
-                EACH_PAIR(e) if (e % 4 / 2 == r)
-                {
-                    float *x = &s[e / 4][e % 4], p = exp2f(*x - high);
-                    part += p;
-                    *x = keep >> e & 1 ? p : 0;
-                }
-                worth[r] = exp2f(top[r] - high);
-                top[r] = high;
-                sum[r] = sum[r] * worth[r] + four_sum(part);
-            }
+            soften(s, w, worth, LOG2_E, [&](int r, int j, int i) { return seen >> (4 * j + 2 * r + i) & 1; });
+            EACH_PAIR(e) if (!(keep >> e & 1)) s[e / 4][e % 4] = 0;
             UNROLL for (int j = 0; j < D / 8; j++) UNROLL for (int i = 0; i < 4; i++) y[j][i] *= worth[i / 2];
-            product_of<D>(y, s, at_row<const T>(a.v, at.other.first + key, head * a.d_v + m.from), (int)a.v.stride,
-                          keys - key, a.d_v - m.from);
+            add_product<D>(y, s, at_row<const T>(a.v, at.other.first + key, head * a.d_v + m.from), (int)a.v.stride,
+                           keys - key, a.d_v - m.from);
         }
-        int hidden = (g < at.n && top[0] <= GPU_HIDDEN / 2) || (g + 8 < at.n && top[1] <= GPU_HIDDEN / 2);
+        int hidden = (g < at.n && w.top[0] <= GPU_HIDDEN / 2) || (g + 8 < at.n && w.top[1] <= GPU_HIDDEN / 2);
         if (!skip || !__any_sync(EVERY, hidden)) break;
     }
-    UNROLL for (int r = 0; r < 2; r++)
-    {
-        const float ln_2 = 0.693147181f;
-        by[r] = sum[r] > 0 ? a.drop.scale / sum[r] : 0;
-        if (t == 0 && m.from == 0 && g + 8 * r < at.n)
-            a.lse[(int64_t)(m.row + g + 8 * r) * a.heads + head] = sum[r] > 0 ? top[r] * ln_2 + logf(sum[r]) : 0;
-    }
-    give_rows<D>(y, by[0], by[1], at_row<T>(a.y, m.row, head * a.d_v + m.from), (int)a.y.stride, at.n, a.d_v - m.from);
-    if (f.counts) count_keys<D, W>(m, program, q, keys, top, by);
+    finish(w, by, a, m.row, head, at.n, m.from == 0);
+    give<D>(y, by[0], by[1], at_row<T>(a.y, m.row, head * a.d_v + m.from), (int)a.y.stride, at.n, a.d_v - m.from);
+    if (f.counts) count_keys<D, W>(m, program, q, keys, w.top, by);
 }
 
 /* The first tile of a warp (W > 1: of a block), and how many the grid takes at once. */
@@ -217,8 +294,8 @@ __device__ __forceinline__ void add_to_sums(const float (&x)[SCORE_AT_ONCE], uns
         float high = top[r], part = 0;
         EACH_PAIR(e) if (e % 4 / 2 == r && seen >> e & 1) high = fmaxf(high, x[e]);
         high = four_max(high);
-        EACH_PAIR(e) if (e % 4 / 2 == r && seen >> e & 1) part += exp2f((x[e] - high) * SCORE_LOG2_E);
-        sum[r] = sum[r] * exp2f((top[r] - high) * SCORE_LOG2_E) + four_sum(part);
+        EACH_PAIR(e) if (e % 4 / 2 == r && seen >> e & 1) part += exp2f((x[e] - high) * LOG2_E);
+        sum[r] = sum[r] * exp2f((top[r] - high) * LOG2_E) + four_sum(part);
         top[r] = high;
     }
 }
@@ -254,7 +331,7 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
             unsigned seen = seen_pairs(m, key, keys);
             float s[2][4] = {}, dp[2][4] = {}, x[SCORE_AT_ONCE], score[SCORE_AT_ONCE], d[SCORE_AT_ONCE],
                   dz[SCORE_AT_ONCE];
-            scores_of<D>(s, q, k, (int)a.k.stride, keys - key, d_k);
+            add_scores<D>(s, q, k, (int)a.k.stride, keys - key, d_k);
             add_warps<W>(s);
             EACH_PAIR(e) score[e] = x[e] = __fmul_rn(s[e / 4][e % 4], a.scale);
             program.forward(f, p, score);
@@ -263,15 +340,14 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
                 continue;
             }
             unsigned keep = kept_pairs(m, key, keys);
-            scores_of<D>(dp, dy, v, (int)a.v.stride, keys - key, d_v);
+            add_scores<D>(dp, dy, v, (int)a.v.stride, keys - key, d_v);
             add_warps<W>(dp);
             take_dz(f, a.heads, p, dz);
             EACH_PAIR(e)
             {
                 int r = e % 4 / 2;
                 float up = keep >> e & 1 ? (dp[e / 4][e % 4] + dz[e]) * a.drop.scale : 0;
-                d[e] =
-                    seen >> e & 1 ? __fmul_rn(exp2f((score[e] - lse[r] - rest[r]) * SCORE_LOG2_E), up - delta[r]) : 0;
+                d[e] = seen >> e & 1 ? __fmul_rn(exp2f((score[e] - lse[r] - rest[r]) * LOG2_E), up - delta[r]) : 0;
             }
             program.backward(f, p, x, d, f.chunks && m.from == 0, [&](int leaf, float(&dl)[SCORE_AT_ONCE]) {
                 EACH_PAIR(e) dl[e] = seen >> e & 1 ? dl[e] : 0;
@@ -279,7 +355,7 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
                          keys);
             });
             EACH_PAIR(e) s[e / 4][e % 4] = seen >> e & 1 ? d[e] * a.scale : 0;
-            product_of<D>(dq, s, k, (int)a.k.stride, keys - key, d_k);
+            add_product<D>(dq, s, k, (int)a.k.stride, keys - key, d_k);
         }
         if (!summing) break;
         UNROLL for (int r = 0; r < 2; r++)
@@ -290,7 +366,7 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
             if (m.from == 0 && (lane & 3) == 0) to[0] = lse[r], to[1] = rest[r];
         }
     }
-    give_rows<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
+    give<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
 }
 
 /* A chunk has every f.chunks-th sentence up to the last that has queries, chunk 0 also the dummies. The one after b. */
@@ -363,8 +439,8 @@ __device__ __forceinline__ void score_back_keys(const gpu_attention &a, const gp
         const T *q = at_row<const T>(a.q, first, k_column), *dy = at_row<const T>(a.dy, first, v_column);
         unsigned my_keep = a.drop.least ? keep32<2>(a, dice, first + lane / 2, head, at.first, at.n) : ~0u;
         float s[2][4] = {}, dp[2][4] = {};
-        scores_of<D>(s, k, q, (int)a.q.stride, n, d_k);
-        scores_of<D>(dp, v, dy, (int)a.dy.stride, n, d_v);
+        add_scores<D>(s, k, q, (int)a.q.stride, n, d_k);
+        add_scores<D>(dp, v, dy, (int)a.dy.stride, n, d_v);
         add_warps<W>(s);
         add_warps<W>(dp);
         float x[SCORE_AT_ONCE], score[SCORE_AT_ONCE], d[SCORE_AT_ONCE], dz[SCORE_AT_ONCE];
@@ -378,18 +454,18 @@ __device__ __forceinline__ void score_back_keys(const gpu_attention &a, const gp
             unsigned keep = __shfl_sync(EVERY, my_keep, 2 * column);
             bool there = column < n && r < at.n && (!a.causal || at.first + r <= query + column);
             float by = keep >> r & 1 ? a.drop.scale : 0,
-                  weight = there ? exp2f((score[e] - lse[c] - rest[c]) * SCORE_LOG2_E) : 0;
+                  weight = there ? exp2f((score[e] - lse[c] - rest[c]) * LOG2_E) : 0;
             s[e / 4][e % 4] = weight * by;
             d[e] = there ? __fmul_rn(weight, (dp[e / 4][e % 4] + dz[e]) * by - delta[c]) : 0;
             seen |= (unsigned)there << e;
         }
         program.backward(f, p, x, d, false, [](int, float(&)[SCORE_AT_ONCE]) {});
         EACH_PAIR(e) dp[e / 4][e % 4] = seen >> e & 1 ? d[e] * a.scale : 0;
-        product_of<D>(dv, s, dy, (int)a.dy.stride, n, d_v);
-        product_of<D>(dk, dp, q, (int)a.q.stride, n, d_k);
+        add_product<D>(dv, s, dy, (int)a.dy.stride, n, d_v);
+        add_product<D>(dk, dp, q, (int)a.q.stride, n, d_k);
     }
-    give_rows<D>(dk, 1, 1, at_row<T>(a.dk, row, k_column), (int)a.dk.stride, at.n, d_k);
-    give_rows<D>(dv, 1, 1, at_row<T>(a.dv, row, v_column), (int)a.dv.stride, at.n, d_v);
+    give<D>(dk, 1, 1, at_row<T>(a.dk, row, k_column), (int)a.dk.stride, at.n, d_k);
+    give<D>(dv, 1, 1, at_row<T>(a.dv, row, v_column), (int)a.dv.stride, at.n, d_v);
 }
 
 template <class T, int D, int W, class F>

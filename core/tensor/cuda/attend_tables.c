@@ -1,6 +1,6 @@
 /* attend_tables.c - which tables of tiles a tape's attention wants. Layers share them, forward and backward: they
  * depend on the offsets only. */
-#include "tensor/cuda/attend_tables.h"
+#include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/ops.h"
 #include <stdlib.h>
 
@@ -21,13 +21,13 @@ static const attend_tables *current;
 
 static int shapes_of(const call *k, gpu_tile_shape s[EACH])
 {
-    bool back = k->op == OP_ATTEND_BACK, program = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK;
+    bool back = k->op == OP_ATTEND_BACK;
     s[0] = (gpu_tile_shape){.own = k->i.ATTEND.q_offsets.data,
                             .other = k->i.ATTEND.k_offsets.data,
                             .sentences = (int)(k->i.ATTEND.q_offsets.dim[3] - 1),
                             .own_rows = (int)rows_of(&k->i.ATTEND.q),
                             .other_rows = (int)rows_of(&k->i.ATTEND.k),
-                            .rows = k->i.ATTEND.q.type == F32 && !program ? ATTEND_TILE_F32 : ATTEND_TILE,
+                            .rows = ATTEND_TILE,
                             .both = back,
                             .whole = back ? ATTEND_WHOLE : 0};
     if (k->op != OP_ATTEND_PROGRAM_BACK) return 1;

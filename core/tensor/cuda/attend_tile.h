@@ -1,5 +1,5 @@
-/* attend_tile.h - shared by the attention kernels: assignment of tiles to warps, and bf16 rows as factors of tensor
- * core products. For kernels.
+/* attend_tile.h - shared by the attention kernels: assignment of tiles to warps, and rows as factors of products: bf16
+ * rows by tensor cores, F32 rows by plain multiplications in the same layout. For kernels.
  *
  * Tiles. A sentence's rows are split into tiles of n rows. A table made once per batch (attend_tiles.cu) lists the
  * tiles that there are, with all that a kernel must know of one, in 32 bytes: a warp reads how many there are and its
@@ -51,7 +51,7 @@ __device__ __forceinline__ attend_place place_in(const int32_t *table, int i)
     return ((const attend_place *)table)[1 + i];
 }
 
-/* ---- grids, on the host ---- */
+/* ---- grids and rows, on the host ---- */
 
 #ifndef __CUDACC_RTC__
 /* Tiles that there can be, at least 1. */
@@ -77,6 +77,15 @@ static inline int64_t side_at_once(const gpu_attention *a, int64_t rows, int64_t
 static inline dim3 tile_grid(int64_t each, int64_t tiles)
 {
     return dim3((unsigned)each, (unsigned)(tiles > 65535 ? 65535 : tiles));
+}
+/* Do the kernels support these rows? On the host. */
+static inline bool rows_fit(const gpu_attention *a)
+{
+    const gpu_columns *all[] = {&a->q, &a->k, &a->v, &a->y, &a->dy, &a->dq, &a->dk, &a->dv};
+    bool fit = a->d_k % 8 == 0 && a->d_v % 8 == 0;
+    for (const gpu_columns *x : all)
+        fit = fit && (!x->at || (aligned16(x->at) && x->stride % (a->type == BF16 ? 8 : 4) == 0));
+    return fit;
 }
 #endif
 
@@ -107,7 +116,7 @@ __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k,
     return bits;
 }
 
-/* ---- bf16 factors of one warp: lane = 4 g + t ---- */
+/* ---- factors of one warp: lane = 4 g + t ---- */
 
 __device__ __forceinline__ float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
 __device__ __forceinline__ float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
@@ -124,28 +133,42 @@ template <int N> __device__ __forceinline__ void take_words(unsigned (&w)[N], co
     }
 }
 
-/* Rows x [n <= 16, width <= D], the rest zeros, as the left factor of products over columns. */
-template <int D>
-__device__ __forceinline__ void take_left(unsigned (&a)[D / 16][4], const bf16 *x, int stride, int n, int width)
+__device__ __forceinline__ void take_four(float (&v)[4], const float *p, bool there)
 {
-    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    UNROLL for (int c = 0; c < D / 32; c++)
+    float4 x = there ? *(const float4 *)p : make_float4(0, 0, 0, 0);
+    v[0] = x.x, v[1] = x.y, v[2] = x.z, v[3] = x.w;
+}
+
+/* Rows x [n <= 16, width <= D], the rest zeros, as the left factor of products over columns. */
+template <class T, int D> struct left_rows;
+template <int D> struct left_rows<bf16, D> {
+    unsigned a[D / 16][4];
+    GPU_MEMBER left_rows(const bf16 *x, int stride, int n, int width)
     {
-        int column = 32 * c + 8 * t;
-        unsigned up[4], down[4];
-        take_words(up, x + g * stride + column, g < n && column < width);
-        take_words(down, x + (g + 8) * stride + column, g + 8 < n && column < width);
-        UNROLL for (int i = 0; i < 4; i++)
+        int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+        UNROLL for (int c = 0; c < D / 32; c++)
         {
-            a[2 * c + i / 2][2 * (i % 2)] = up[i];
-            a[2 * c + i / 2][2 * (i % 2) + 1] = down[i];
+            int column = 32 * c + 8 * t;
+            unsigned up[4], down[4];
+            take_words(up, x + g * stride + column, g < n && column < width);
+            take_words(down, x + (g + 8) * stride + column, g + 8 < n && column < width);
+            UNROLL for (int i = 0; i < 4; i++)
+            {
+                a[2 * c + i / 2][2 * (i % 2)] = up[i];
+                a[2 * c + i / 2][2 * (i % 2) + 1] = down[i];
+            }
         }
     }
-}
+};
+template <int D> struct left_rows<float, D> { /* they stay where they are */
+    const float *x;
+    int stride, n;
+    GPU_MEMBER left_rows(const float *rows, int step, int many, int) : x(rows), stride(step), n(many) {}
+};
 
 /* s [16, 8 N] += a x' over columns; x [n, width], the rest zeros. */
 template <int D, int N>
-__device__ __forceinline__ void add_scores(float (&s)[N][4], const unsigned (&a)[D / 16][4], const bf16 *x, int stride,
+__device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<bf16, D> &left, const bf16 *x, int stride,
                                            int n, int width)
 {
     int lane = threadIdx.x & 31;
@@ -162,7 +185,32 @@ __device__ __forceinline__ void add_scores(float (&s)[N][4], const unsigned (&a)
             UNROLL for (int i = 0; i < 2; i++)
             {
                 unsigned b[2] = {w[2 * i], w[2 * i + 1]};
-                mma_16816(s[j], a[2 * c + i], b);
+                mma_16816(s[j], left.a[2 * c + i], b);
+            }
+        }
+    }
+}
+
+template <int D, int N>
+__device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<float, D> &left, const float *x,
+                                           int stride, int n, int width)
+{
+    int lane = threadIdx.x & 31;
+    FRESH(lane);
+    FRESH(stride);
+    int g = lane >> 2, t = lane & 3;
+    for (int c = 0; c < min((int)D, width); c += 4) {
+        float up[4], down[4], b[4];
+        take_four(up, left.x + g * left.stride + c, g < left.n);
+        take_four(down, left.x + (g + 8) * left.stride + c, g + 8 < left.n);
+        UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++)
+        {
+            int row = 8 * j + 2 * t + i;
+            take_four(b, x + row * stride + c, row < n);
+            UNROLL for (int k = 0; k < 4; k++)
+            {
+                s[j][i] = fmaf(up[k], b[k], s[j][i]);
+                s[j][2 + i] = fmaf(down[k], b[k], s[j][2 + i]);
             }
         }
     }
@@ -212,6 +260,29 @@ __device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&
     }
 }
 
+template <int D, int N>
+__device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const float *x, int stride,
+                                            int n, int width)
+{
+    int lane = threadIdx.x & 31;
+    FRESH(lane);
+    FRESH(stride);
+    int t = lane & 3;
+    UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++) for (int from = 0; from < 4; from++)
+    {
+        int row = 8 * j + 2 * from + i, source = (lane & ~3) | from;
+        float up = __shfl_sync(0xffffffffu, p[j][i], source), down = __shfl_sync(0xffffffffu, p[j][2 + i], source);
+        if (row >= n) continue;
+        UNROLL for (int m = 0; m < D / 8; m++)
+        {
+            int column = 8 * m + 2 * t;
+            float2 b = column < width ? *(const float2 *)(x + row * stride + column) : float2{0, 0};
+            o[m][0] = fmaf(up, b.x, o[m][0]), o[m][1] = fmaf(up, b.y, o[m][1]);
+            o[m][2] = fmaf(down, b.x, o[m][2]), o[m][3] = fmaf(down, b.y, o[m][3]);
+        }
+    }
+}
+
 /* Rows y [n, width] = o, row g times up and row g + 8 times down. */
 template <int D>
 __device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n,
@@ -231,6 +302,21 @@ __device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float
     }
 }
 
+template <int D>
+__device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float down, float *y, int stride, int n,
+                                     int width)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int m = 0; m < D / 8; m++) UNROLL for (int r = 0; r < 2; r++)
+    {
+        int row = g + 8 * r, column = 8 * m + 2 * t;
+        float by = r ? down : up;
+        if (row >= n || column >= width) continue;
+        unsigned w[2] = {__float_as_uint(o[m][2 * r] * by), __float_as_uint(o[m][2 * r + 1] * by)};
+        store_words(y + row * stride + column, w);
+    }
+}
+
 /* Sums over the four lanes t: a row's numbers from add_scores. */
 __device__ __forceinline__ float four_sum(float x)
 {
@@ -241,6 +327,55 @@ __device__ __forceinline__ float four_max(float x)
 {
     x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
     return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+/* ---- the softmax of a tile's rows g and g + 8, as far as the keys have been seen ---- */
+
+#define LOG2_E 1.44269504f
+
+struct running {
+    float top[2], sum[2]; /* of exponents of 2 */
+};
+
+/* The scores of one tile of keys, times `scale`, become probabilities, not yet divided by their sum; worth: of the sums
+ * so far. sees(r, j, i): does row g + 8 r see the key of column 8 j + 2 t + i? */
+template <int N, class SEES>
+__device__ __forceinline__ void soften(float (&s)[N][4], running &w, float (&worth)[2], float scale, SEES sees)
+{
+    UNROLL for (int r = 0; r < 2; r++)
+    {
+        float top = w.top[r], sum = 0;
+        UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++)
+        {
+            float *x = &s[j][2 * r + i];
+            *x = sees(r, j, i) ? *x * scale : LOWEST;
+            top = fmaxf(top, *x);
+        }
+        top = four_max(top);
+        UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++)
+        {
+            float *x = &s[j][2 * r + i];
+            *x = exp2f(*x - top);
+            sum += *x;
+        }
+        worth[r] = exp2f(w.top[r] - top);
+        w.top[r] = top;
+        w.sum[r] = w.sum[r] * worth[r] + four_sum(sum);
+    }
+}
+
+/* by: what a sum of values is to be multiplied with; `first`, the warp of the head's first columns, gives lse. */
+__device__ __forceinline__ void finish(const running &w, float (&by)[2], const gpu_attention &a, int64_t row, int head,
+                                       int n, bool first)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2;
+    UNROLL for (int r = 0; r < 2; r++)
+    {
+        const float ln_2 = 0.693147181f;
+        by[r] = w.sum[r] > 0 ? a.drop.scale / w.sum[r] : 0;
+        if (lane % 4 == 0 && first && g + 8 * r < n)
+            a.lse[(row + g + 8 * r) * a.heads + head] = w.sum[r] > 0 ? w.top[r] * ln_2 + logf(w.sum[r]) : 0;
+    }
 }
 
 /* For heads wider than a warp: W warps have D columns each of the same tile, and x becomes the sum over them, with the
@@ -256,13 +391,5 @@ template <int W, int N> __device__ __forceinline__ void add_warps(float (&x)[N][
         UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] = part[0][i][lane];
         for (int w = 1; w < W; w++) UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] += part[w][i][lane];
     }
-}
-
-/* Do the bf16 kernels support these columns? Empty ones (NULL) are supported. On the host. */
-static inline bool columns_fit(const gpu_columns &x) { return !x.at || (aligned16(x.at) && x.stride % 8 == 0); }
-static inline bool rows_fit(const gpu_attention *a)
-{
-    return a->d_k % 8 == 0 && a->d_v % 8 == 0 && columns_fit(a->q) && columns_fit(a->k) && columns_fit(a->v) &&
-           columns_fit(a->y) && columns_fit(a->dy) && columns_fit(a->dq) && columns_fit(a->dk) && columns_fit(a->dv);
 }
 #endif

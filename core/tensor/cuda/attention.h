@@ -2,8 +2,8 @@
  * ATTEND, ATTEND_BACK and ATTEND_STEP of op.h, for rows of type F32 or BF16.
  *
  * Every pointer is device memory; a launcher returns 0, or -1 (message: gpu_error). Sentences may have any length,
- * heads any width up to ATTEND_WIDEST, rows any address and stride: bf16 rows not aligned for 16-byte loads are copied
- * first (attend_pack.cu). The order of sums depends only on the shapes.
+ * heads any width up to ATTEND_WIDEST, rows any address and stride: rows not aligned for 16-byte loads are copied first
+ * (attend_pack.cu). The order of sums depends only on the shapes.
  */
 #ifndef ABLATE_CUDA_ATTENTION_H
 #define ABLATE_CUDA_ATTENTION_H
@@ -16,7 +16,6 @@ extern "C" {
 enum {
     ATTEND_WIDEST = 512, /* columns of a head */
     ATTEND_TILE = 16,
-    ATTEND_TILE_F32 = 32,
     ATTEND_WHOLE = 64, /* most queries and keys of a sentence whose backward pass is one block's, per head */
     ATTEND_TABLES = 16 /* most tables of tiles in one launch */
 };
@@ -52,8 +51,7 @@ typedef struct {
     gpu_dropping drop;
     const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
     /* Tables of tiles, from the same offsets: gpu_ATTEND and gpu_ATTEND_PROGRAM: of queries; gpu_ATTEND_BACK: of both
-     * sides; gpu_ATTEND_PROGRAM_BACK: of queries, and of keys. Rows of a tile: ATTEND_TILE, or ATTEND_TILE_F32 for
-     * gpu_ATTEND and gpu_ATTEND_BACK on F32 rows. */
+     * sides; gpu_ATTEND_PROGRAM_BACK: of queries, and of keys. Rows of a tile: ATTEND_TILE. */
     const int32_t *tiles, *key_tiles;
     gpu_columns q, k, v, y;
     float *lse;                 /* [rows, heads] log-sum-exp of each row's scores */
@@ -64,7 +62,7 @@ typedef struct {
 int gpu_ATTEND(const gpu_attention *a);
 /* Reads y, lse and dy; writes the given columns dq, dk and dv in all rows, 0 in rows without a sentence. */
 int gpu_ATTEND_BACK(const gpu_attention *a);
-/* The same, with a score program (score.h) or NULL, for bf16 rows at any address, using copies. */
+/* The same, with a score program (score.h) or NULL, for rows at any address, using copies. */
 struct gpu_score;
 int gpu_attend_packed(const gpu_attention *a, int backward, const struct gpu_score *f);
 

@@ -1,13 +1,14 @@
 /* backend.c - the CUDA backend's table: kernels, memory, and how a tape runs - the first time kernel after kernel, from
  * then on as one graph. */
-#include "tensor/cuda/attend_tables.h"
+#include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
-#include "tensor/cuda/losses.h"
 #include "tensor/cuda/module.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/optim.h"
 #include "tensor/cuda/product.h"
 #include "tensor/cuda/select.h"
+#include "tensor/cuda/services.h"
+#include "tensor/cuda/uploads.h"
 #include "tensor/graph/profile.h"
 #include <stdlib.h>
 #include <string.h>
@@ -275,12 +276,6 @@ static int choose(const choosing *c, const void *logits, dtype type, continuatio
     return bad ? launched(-1, e) : copy_out(out, r.found, (size_t)(c->sentences * c->wanted) * sizeof *out, e);
 }
 
-static void follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows,
-                   int64_t capacity, int64_t step)
-{
-    (void)gpu_follow(to, copy, from, parents, rows, capacity, step);
-}
-
 static bool supports(op o) { return o != OP_GRU && o != OP_CONV; }
 
 static const backend cuda_backend = {.name = "cuda",
@@ -304,7 +299,7 @@ static const backend cuda_backend = {.name = "cuda",
                                      .supports = supports,
                                      .put_choosing = put_choosing,
                                      .choose = choose,
-                                     .follow = follow,
+                                     .follow = gpu_follow,
                                      .free_memory = gpu_free_memory};
 
 /* ---- the module ---- */

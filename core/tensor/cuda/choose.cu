@@ -56,9 +56,8 @@ int cuda_TOP_K(const call *k, err *e)
     const view *x = &k->i.TOP_K.x, *y = &k->o.TOP_K.y;
     int64_t all = count_of(x);
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    if (!all) return launched(gpu_launched(), e);
-    return launched(LAUNCH(top_k, blocks_for(all), THREADS, 0, (int32_t *)y->data, (const float *)x->data, width_of(x),
-                           k->a.TOP_K.k, k->a.TOP_K.smallest ? -1.f : 1.f, all),
+    return launched(LAUNCH_OVER(top_k, all, (int32_t *)y->data, (const float *)x->data, width_of(x), k->a.TOP_K.k,
+                                k->a.TOP_K.smallest ? -1.f : 1.f, all),
                     e);
 }
 int cuda_TO_IDS(const call *k, err *e)
@@ -66,16 +65,14 @@ int cuda_TO_IDS(const call *k, err *e)
     const view *x = &k->i.TO_IDS.x, *y = &k->o.TO_IDS.y;
     int64_t n = count_of(y);
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    if (!n) return launched(gpu_launched(), e);
-    return launched(LAUNCH(to_ids, blocks_for(n), THREADS, 0, (int32_t *)y->data, (const float *)x->data, n), e);
+    return launched(LAUNCH_OVER(to_ids, n, (int32_t *)y->data, (const float *)x->data, n), e);
 }
 int cuda_RANDOM(const call *k, err *e)
 {
     const view *y = &k->o.RANDOM.y;
     int64_t n = count_of(y);
     if (y->type != F32) return no_kernel(k, e);
-    if (!n) return launched(gpu_launched(), e);
-    return launched(LAUNCH(random_numbers, blocks_for((n + 3) / 4), THREADS, 0, (float *)y->data, n,
-                           (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal, aligned16(y->data), gpu_counters()),
+    return launched(LAUNCH_OVER(random_numbers, (n + 3) / 4, (float *)y->data, n, (unsigned)k->a.RANDOM.place,
+                                (int)k->a.RANDOM.normal, aligned16(y->data), gpu_counters()),
                     e);
 }

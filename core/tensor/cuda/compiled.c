@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 typedef struct {
-    const char *name;
-    const char *text;
+    const char *name, *text;
 } kernel_header;
 extern const kernel_header kernel_headers[]; /* embed_headers.cmake; ended by NULL */
 

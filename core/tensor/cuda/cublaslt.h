@@ -5,6 +5,14 @@
 #include "tensor/cuda/library.h"
 #include "tensor/cuda/product.h"
 
+#if defined GPU_ON_CPU && !defined HAVE_CUBLASLT
+static inline int lt_load_functions(err *e) { return fail(e, "cuBLASLt: this was built without its header"); }
+static inline const char *lt_description(void) { return ""; }
+static inline int lt_open(err *e) { return lt_load_functions(e); }
+static inline void lt_close(void) {}
+static inline int lt_product(const product *p) { return (void)p, 1; }
+static inline int64_t lt_failures(void) { return 0; }
+#else
 /* The functions used. */
 #define LT_FUNCTIONS(X)                                                                                                \
     X(cublasLtCreate)                                                                                                  \
@@ -30,4 +38,5 @@ void lt_close(void);
 /* The product by the library: 0 done, 1 no algorithm for this shape, -1 an error (message: gpu_error). k > 0. */
 int lt_product(const product *p);
 int64_t lt_failures(void); /* logged refusals for reasons other than a missing algorithm */
+#endif
 #endif

@@ -18,7 +18,7 @@ find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /u
 # What NVRTC compiles generated programs with, inside of the module.
 set(nvrtc_headers api/ab_plugin.h api/ab_task.h api/ab_host.h tensor/graph/op.h tensor/cuda/gpu.h tensor/cuda/runtime.h
   tensor/cuda/vec8.h tensor/cuda/attention.h tensor/cuda/attend_tile.h tensor/cuda/functions.h tensor/cuda/score.h
-  tensor/cuda/score_tile.h tensor/cuda/score_sums.h tensor/cuda/attend_score.h)
+  tensor/cuda/score_tile.h tensor/cuda/attend_score.h)
 list(TRANSFORM nvrtc_headers PREPEND ${CMAKE_SOURCE_DIR}/core/ OUTPUT_VARIABLE nvrtc_files)
 set(embedded ${CMAKE_BINARY_DIR}/kernel_headers.c)
 add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake
@@ -52,17 +52,18 @@ function(ab_stand_in name) # sources...
 endfunction()
 set(stand_ins)
 if(have_cudnn)
-  target_compile_definitions(ab_shim_objects PRIVATE HAVE_CUDNN CUDNN_FILE="${CMAKE_BINARY_DIR}/fake_cudnn.so")
-  target_include_directories(ab_shim_objects SYSTEM PRIVATE ${CUDNN_HEADER} ${CUDA_HEADER})
-  target_compile_definitions(ab_shim PUBLIC HAVE_CUDNN)
-  target_include_directories(ab_shim SYSTEM PUBLIC ${CUDNN_HEADER} ${CUDA_HEADER})
+  target_compile_definitions(ab_shim_objects PRIVATE CUDNN_FILE="${CMAKE_BINARY_DIR}/fake_cudnn.so")
+  foreach(target ab_shim_objects ab_shim)
+    target_compile_definitions(${target} PUBLIC HAVE_CUDNN)
+    target_include_directories(${target} SYSTEM PUBLIC ${CUDNN_HEADER} ${CUDA_HEADER})
+  endforeach()
   ab_stand_in(fake_cudnn tests/shim/fake_cudnn.c tests/shim/fake_graph.c)
 endif()
 if(CUBLASLT_HEADER AND CUDA_HEADER) # asked for by ABLATE_PRODUCT=library
-  target_compile_definitions(ab_shim_objects PRIVATE HAVE_CUBLASLT)
-  target_include_directories(ab_shim_objects SYSTEM PRIVATE ${CUDA_HEADER})
-  target_compile_definitions(ab_shim PUBLIC HAVE_CUBLASLT)
-  target_include_directories(ab_shim SYSTEM PUBLIC ${CUDA_HEADER})
+  foreach(target ab_shim_objects ab_shim)
+    target_compile_definitions(${target} PUBLIC HAVE_CUBLASLT)
+    target_include_directories(${target} SYSTEM PUBLIC ${CUDA_HEADER})
+  endforeach()
   ab_stand_in(fake_cublaslt tests/shim/fake_cublaslt.c)
 endif()
 # A library in the place of NCCL's, for ranks on GPUs.

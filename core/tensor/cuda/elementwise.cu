@@ -71,13 +71,11 @@ template <class T, int V> __global__ void elementwise_line(elements e, int64_t n
 template <class T, int V, class Index> __global__ void elementwise_axes(elements e, int64_t n)
 {
     Index d1 = (Index)e.dim[1], d2 = (Index)e.dim[2], d3 = (Index)(e.dim[3] / V);
-    const int64_t *s = e.step[0], *t = e.step[1];
     for (int64_t i = my_thread(); i < n / V; i += all_threads()) {
         place<Index> p = place_of((Index)i, d1, d2, d3);
-        int64_t i3 = p.i3, i2 = p.i2, i1 = p.i1, i0 = (int64_t)p.i0 * V;
-        const T *a = (const T *)e.x[0] + (i3 * s[0] + i2 * s[1] + i1 * s[2] + i0 * s[3]);
-        const T *b = (const T *)e.x[1] + (i3 * t[0] + i2 * t[1] + i1 * t[2] + i0 * t[3]);
-        combine<T, V>(e, (T *)e.y + i * V, a, b, s[3], t[3]);
+        p.i0 *= V;
+        const T *a = (const T *)e.x[0] + offset_of(p, e.step[0]), *b = (const T *)e.x[1] + offset_of(p, e.step[1]);
+        combine<T, V>(e, (T *)e.y + i * V, a, b, e.step[0][3], e.step[1][3]);
     }
 }
 
@@ -105,20 +103,14 @@ template <int V> __global__ void __launch_bounds__(THREADS, 8) map(elements e, i
 }
 
 /* Three inputs of any strides. */
-template <class Index> __global__ void where(elements e, int64_t n)
+template <class T, class Index> __global__ void where(elements e, int64_t n) /* T: float */
 {
     Index d1 = (Index)e.dim[1], d2 = (Index)e.dim[2], d3 = (Index)e.dim[3];
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         place<Index> p = place_of((Index)i, d1, d2, d3);
-        float x[3];
-        UNROLL for (int k = 0; k < 3; k++)
-        {
-            const int64_t *s = e.step[k];
-            x[k] =
-                ((const float *)
-                     e.x[k])[(int64_t)p.i3 * s[0] + (int64_t)p.i2 * s[1] + (int64_t)p.i1 * s[2] + (int64_t)p.i0 * s[3]];
-        }
-        ((float *)e.y)[i] = where_of(x[0], x[1], x[2]);
+        T x[3];
+        UNROLL for (int k = 0; k < 3; k++) x[k] = ((const T *)e.x[k])[offset_of(p, e.step[k])];
+        ((T *)e.y)[i] = where_of(x[0], x[1], x[2]);
     }
 }
 
@@ -140,13 +132,10 @@ template <class T, int V> int run(const elements &e, int64_t n)
 
 int run_elementwise(const elements &e, dtype type, int64_t n)
 {
-    if (e.what == OP_WHERE)
-        return COUNTS_IN_32(n) ? LAUNCH(where<unsigned>, blocks_for(n), THREADS, 0, e, n)
-                               : LAUNCH(where<uint64_t>, blocks_for(n), THREADS, 0, e, n);
+    if (e.what == OP_WHERE) return LAUNCH_INDEX(where, float, n, e, n);
     if (e.what == OP_MAP || e.what == OP_MAP_BACK) {
         bool wide = n >= 4 && (e.what == OP_MAP ? aligned16(e.y, e.x[0]) : aligned16(e.y, e.x[0], e.x[1], e.x[2]));
-        return wide ? LAUNCH(map<4>, blocks_for(n / 4), THREADS, 0, e, n)
-                    : LAUNCH(map<1>, blocks_for(n), THREADS, 0, e, n);
+        return wide ? LAUNCH_OVER(map<4>, n / 4, e, n) : LAUNCH_OVER(map<1>, n, e, n);
     }
     return type == BF16 ? run<bf16, 8>(e, n) : run<float, 4>(e, n);
 }

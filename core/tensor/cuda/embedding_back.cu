@@ -1,7 +1,7 @@
 /* embedding_back.cu - gradients of tables whose rows were chosen by ids: EMBEDDING_BACK and EMBED_TOKENS_BACK. */
 #include "tensor/cuda/vec8.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/rows_by_id.h"
+#include "tensor/cuda/services.h"
 #include "tensor/cuda/threads.h"
 
 namespace

@@ -15,7 +15,7 @@
 #include "tensor/cuda/library.h"
 #include "tensor/cuda/module.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/ranks.h"
+#include "tensor/cuda/services.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

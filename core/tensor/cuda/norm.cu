@@ -333,22 +333,28 @@ template <class T> static int norm_of(norm_call<T> a)
                   : LAUNCH((norm_wide<T, false>), grid, WIDE_THREADS, 0, a);
 }
 
+/* A block for 256 columns of each part of the rows; -1: more than have tickets for `sums` of each. */
+static int column_grid(int64_t rows, int64_t width, int sums, dim3 *grid)
+{
+    int64_t parts = column_parts(rows, width), strips = up(width, 256);
+    *grid = dim3((unsigned)strips, (unsigned)parts);
+    return sums * strips * parts_tickets(parts) <= GPU_TICKETS
+               ? 0
+               : gpu_refuse("sums over rows: too many columns for the available tickets");
+}
+
 template <class T> static int column_sum_of(norm_call<T> a)
 {
-    int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
-    dim3 grid((unsigned)strips, (unsigned)parts);
-    if (strips * parts_tickets(parts) > GPU_TICKETS)
-        return gpu_refuse("sums over rows: too many columns for the available tickets");
+    dim3 grid;
+    if (column_grid(a.rows, a.width, 1, &grid)) return -1;
     return a.width % 8 == 0 && aligned16(a.x) ? LAUNCH((column_sum<T, true, false>), grid, 32 * BACK_WARPS, 0, a)
                                               : LAUNCH((column_sum<T, false, false>), grid, 32 * BACK_WARPS, 0, a);
 }
 
 template <class T> static int norm_back_wide_of(norm_call<T> a, bool vector)
 {
-    int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
-    dim3 grid((unsigned)a.rows), columns((unsigned)strips, (unsigned)parts);
-    if (2 * strips * parts_tickets(parts) > GPU_TICKETS)
-        return gpu_refuse("norm: too many columns for the available tickets");
+    dim3 grid((unsigned)a.rows), columns;
+    if (column_grid(a.rows, a.width, 2, &columns)) return -1;
     int rc = vector ? LAUNCH((norm_back_wide<T, true>), grid, WIDE_THREADS, 0, a)
                     : LAUNCH((norm_back_wide<T, false>), grid, WIDE_THREADS, 0, a);
     if (rc) return rc;

@@ -1,6 +1,5 @@
 /* ops_attention.c - ATTEND, ATTEND_BACK, ATTEND_STEP: calls unpacked for the launchers of attention.h. */
 #include "tensor/cuda/ops_attention.h"
-#include "tensor/cuda/attend_tables.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops.h"
 

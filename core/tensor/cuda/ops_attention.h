@@ -1,4 +1,5 @@
-/* ops_attention.h - converts calls of attention to arguments of attention.h, for ops_attention.c and ops_score.c. */
+/* ops_attention.h - converts calls of attention to arguments of attention.h (ops_attention.c), and the tables of tiles
+ * that a tape's attention reads, written once per run for all of its layers (attend_tables.c). */
 #ifndef ABLATE_CUDA_OPS_ATTENTION_H
 #define ABLATE_CUDA_OPS_ATTENTION_H
 #include "tensor/cuda/attention.h"
@@ -15,4 +16,20 @@ int cuda_attention(const call *k, gpu_attention *a, err *e);
 int cuda_attention_step(const call *k, gpu_attention_step *a, err *e);
 /* Outputs 0 and 1 of a gradient: dq, dk and dv. Sets columns that attention does not write to zero. */
 void cuda_attention_gradients(const call *k, gpu_attention *a);
+
+/* ---- tables ---- */
+
+typedef struct attend_tables attend_tables; /* of a tape */
+
+/* At the start of a run of these phases, when the offsets are known: writes the tables that these phases' offsets
+ * change, in one launch (none: no launch). *t: NULL before the first run. Returns 0 or -1. */
+int attend_tables_write(const ab_ctx *c, attend_tables **t, phase first, phase last);
+void attend_tables_free(attend_tables *t);
+/* Operations take their tables from t (NULL: from none) from now on. Returns what they took them from before. */
+const attend_tables *attend_tables_use(const attend_tables *t);
+
+/* Sets a->tiles and a->key_tiles for a call of ATTEND, ATTEND_BACK, ATTEND_PROGRAM or ATTEND_PROGRAM_BACK: the tape's;
+ * outside of a run, or if an operation of the tape computes the offsets, tables written for this call. Returns 0 or
+ * -1. */
+int attend_tables_find(const call *k, gpu_attention *a);
 #endif

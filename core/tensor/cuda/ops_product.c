@@ -13,28 +13,8 @@ product_count product_counts(void) { return counts; }
 static bool plain_wanted; /* ABLATE_PRODUCT=plain: what comes with a product is done by our own kernels */
 static void forget_bits(void);
 
-#if defined GPU_ON_CPU && !defined HAVE_CUBLASLT
-int product_open(err *e)
-{
-    (void)e;
-    return 0;
-}
-void product_close(void)
-{
-    forget_bits();
-    counts = (product_count){0};
-}
-static bool library_wanted(void) { return false; }
-const char *product_library(void) { return "own kernels"; }
-static int by_library(const product *p)
-{
-    (void)p;
-    return 1;
-}
-int64_t product_failures(void) { return 0; }
-#else
 #ifdef GPU_ON_CPU
-enum { OWN_UNLESS_ASKED = true };          /* the library is a stand-in that tests ask for */
+enum { OWN_UNLESS_ASKED = true }; /* the library is a stand-in that tests ask for */
 #else
 enum { OWN_UNLESS_ASKED = false };
 #endif
@@ -76,7 +56,6 @@ static int by_library(const product *p)
     bool ours = own_wanted || !p->k || (p->exact && (p->batch > 1 || p->turn_a));
     return ours ? 1 : lt_product(p);
 }
-#endif
 
 /* ---- which numbers a ReLU let through, as the library writes them: by the address of its output, which lives until
  * its gradient ---- */
@@ -252,25 +231,28 @@ static const void *as_rows(const call *k, int i, dtype type, err *e)
     return NULL;
 }
 
+/* One product of matrices that lie as these views' rows. */
+static product product_of(const view *a, const view *b, const view *c)
+{
+    return (product){.a = a->data,
+                     .b = b->data,
+                     .c = c->data,
+                     .row_a = a->dim[3],
+                     .row_b = b->dim[3],
+                     .row_c = c->dim[3],
+                     .batch = 1,
+                     .type = a->type,
+                     .type_c = c->type,
+                     .alpha = 1};
+}
+
 int cuda_LINEAR(const call *k, err *e)
 {
     const view *x = &k->i.LINEAR.x, *w = &k->i.LINEAR.w, *y = &k->o.LINEAR.y;
     if (want_alike("linear", x, y, e)) return -1;
-    product p = {.m = rows_of(x),
-                 .n = y->dim[3] - k->a.LINEAR.padding,
-                 .k = x->dim[3],
-                 .a = x->data,
-                 .c = y->data,
-                 .row_a = x->dim[3],
-                 .row_b = w->dim[3],
-                 .row_c = y->dim[3],
-                 .turn_b = k->a.LINEAR.transposed != 0,
-                 .batch = 1,
-                 .type = x->type,
-                 .type_c = x->type,
-                 .alpha = 1,
-                 .relu = k->a.LINEAR.relu != 0,
-                 .exact = k->batch_invariant};
+    product p = product_of(x, w, y);
+    p.m = rows_of(x), p.n = y->dim[3] - k->a.LINEAR.padding, p.k = x->dim[3];
+    p.turn_b = k->a.LINEAR.transposed != 0, p.relu = k->a.LINEAR.relu != 0, p.exact = k->batch_invariant;
     if (!p.m || !p.n) return 0;
     if (p.relu && k->training && x->type == BF16 && library_wanted()) p.bits = room_for_bits(p.c, p.m, p.n);
     if (!(p.b = as_rows(k, 1, x->type, e))) return -1;
@@ -285,22 +267,10 @@ int cuda_LINEAR_DX(const call *k, err *e)
     if (want_alike("gradient of linear", dy, dx, e) || want_alike("gradient of linear", dy, base, e) ||
         want_alike("gradient of linear", dy, y, e))
         return -1;
-    product p = {.m = rows_of(dy),
-                 .n = dx->dim[3],
-                 .k = dy->dim[3] - k->a.LINEAR.padding,
-                 .a = dy->data,
-                 .c = dx->data,
-                 .row_a = dy->dim[3],
-                 .row_b = w->dim[3],
-                 .row_c = dx->dim[3],
-                 .turn_b = k->a.LINEAR.transposed == 0,
-                 .batch = 1,
-                 .type = dy->type,
-                 .type_c = dy->type,
-                 .alpha = 1,
-                 .beta = base->data ? 1 : 0,
-                 .positive = y->data,
-                 .bits = y->data ? bits_of(y->data) : NULL};
+    product p = product_of(dy, w, dx);
+    p.m = rows_of(dy), p.n = dx->dim[3], p.k = dy->dim[3] - k->a.LINEAR.padding;
+    p.turn_b = k->a.LINEAR.transposed == 0, p.beta = base->data ? 1 : 0;
+    p.positive = y->data, p.bits = y->data ? bits_of(y->data) : NULL;
     if (!p.m || !p.n) return 0;
     if (base->data && base->data != dx->data)
         gpu_copy(dx->data, base->data, (size_t)count_of(dx) * dtype_size(dx->type));
@@ -318,22 +288,10 @@ int cuda_LINEAR_DW(const call *k, err *e)
         return fail(e, "sums of a gradient over rows: %s, expected fp32", dtype_name(sums->type));
     int64_t padding[2] = {k->a.LINEAR.transposed ? k->a.LINEAR.padding : 0,
                           k->a.LINEAR.transposed ? 0 : k->a.LINEAR.padding}; /* dy's */
-    product p = {.m = a->dim[3] - padding[0],
-                 .n = b->dim[3] - padding[1],
-                 .k = rows_of(x),
-                 .a = a->data,
-                 .b = b->data,
-                 .c = dw->data,
-                 .row_a = a->dim[3],
-                 .row_b = b->dim[3],
-                 .row_c = b->dim[3],
-                 .turn_a = 1,
-                 .batch = k->batch > 1 ? k->batch : 1,
-                 .step_c = k->stride[2] / (int64_t)sizeof(float),
-                 .type = x->type,
-                 .type_c = F32,
-                 .alpha = 1,
-                 .step_sums = k->stride[3] / (int64_t)sizeof(float)};
+    product p = product_of(a, b, dw);
+    p.m = a->dim[3] - padding[0], p.n = b->dim[3] - padding[1], p.k = rows_of(x);
+    p.row_c = b->dim[3], p.turn_a = 1, p.batch = k->batch > 1 ? k->batch : 1;
+    p.step_c = k->stride[2] / (int64_t)sizeof(float), p.step_sums = k->stride[3] / (int64_t)sizeof(float);
     int64_t step_x = k->stride[0] / (int64_t)dtype_size(x->type), step_dy = k->stride[1] / (int64_t)dtype_size(x->type);
     p.step_a = a == x ? step_x : step_dy, p.step_b = b == x ? step_x : step_dy;
     bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */
@@ -361,19 +319,9 @@ int cuda_MATMUL(const call *k, err *e)
         return fail(e, "matmul of %s and %s to %s, expected fp32", dtype_name(a->type), dtype_name(b->type),
                     dtype_name(c->type));
     int turn_a = k->a.MATMUL.transpose_a != 0, turn_b = k->a.MATMUL.transpose_b != 0;
-    product p = {.m = c->dim[2],
-                 .n = c->dim[3],
-                 .k = a->dim[turn_a ? 2 : 3],
-                 .a = a->data,
-                 .b = b->data,
-                 .c = c->data,
-                 .row_a = a->dim[3],
-                 .row_b = b->dim[3],
-                 .row_c = c->dim[3],
-                 .turn_a = turn_a,
-                 .turn_b = turn_b,
-                 .alpha = 1,
-                 .exact = k->batch_invariant};
+    product p = product_of(a, b, c);
+    p.m = c->dim[2], p.n = c->dim[3], p.k = a->dim[turn_a ? 2 : 3];
+    p.turn_a = turn_a, p.turn_b = turn_b, p.exact = k->batch_invariant;
     if (p.k != b->dim[turn_b ? 3 : 2] || p.m != a->dim[turn_a ? 3 : 2] || p.n != b->dim[turn_b ? 2 : 3])
         return fail(e, "matmul: the shapes of a, b and their product do not match");
     if (!count_of(c)) return 0;

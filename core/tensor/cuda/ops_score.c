@@ -1,6 +1,5 @@
 /* ops_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_STEP and ATTEND_PROGRAM_BACK: calls unpacked for the launchers of
  * score.h, and the gradients of leaves, which tiles of queries add up in parts, summed in order. */
-#include "tensor/cuda/attend_tables.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/score_program.h"

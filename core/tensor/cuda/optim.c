@@ -72,7 +72,7 @@ static int locate(program *p, int32_t id, err *e)
 
 static bool gpu_computes(op o) { return o >= OP_ADD && o <= OP_WHERE; }
 static bool one_number(const ab_ctx *c, int32_t id) { return c->v[id].type == F32 && node_count(&c->v[id]) == 1; }
-static bool is_constant_step(const node *n) { return n->op == OP_MUL_SCALAR || n->op == OP_ADD_SCALAR; }
+static bool is_constant_step(int what) { return what == OP_MUL_SCALAR || what == OP_ADD_SCALAR; }
 
 /* Adds a node of phase SETUP: 0, 1 when it is not for the kernel, -1 and words. */
 static int add_setup(program *p, int32_t id, err *e)
@@ -87,7 +87,7 @@ static int add_setup(program *p, int32_t id, err *e)
                      .vector = UPDATE_NOWHERE};
     for (int k = 0; k < 3; k++) {
         int32_t in = k < n->n_in ? source_of(p->c, n->in[k]) : 0;
-        s.in[k] = k == 1 && is_constant_step(n) ? UPDATE_BY : UPDATE_NOWHERE;
+        s.in[k] = k == 1 && is_constant_step(n->op) ? UPDATE_BY : UPDATE_NOWHERE;
         if (!in) continue;
         if (!one_number(p->c, in)) return 1;
         if (locate(p, in, e)) return -1;
@@ -201,9 +201,10 @@ static int give_registers(program *p, err *e)
     }
     for (int i = 0; i < u->n_steps; i++) {
         update_step *s = &u->step[i];
-        bool has_constant = s->what == OP_MUL_SCALAR || s->what == OP_ADD_SCALAR;
         for (int k = 0; k < 3; k++)
-            s->in[k] = p->in[i][k] ? operand(p, i, p->in[i][k]) : k == 1 && has_constant ? UPDATE_BY : UPDATE_NOWHERE;
+            s->in[k] = p->in[i][k]                           ? operand(p, i, p->in[i][k])
+                       : k == 1 && is_constant_step(s->what) ? UPDATE_BY
+                                                             : UPDATE_NOWHERE;
         for (int r = 0; r < UPDATE_REGISTERS; r++)
             if (holder[r] && p->v[holder[r]].last_use <= i) holder[r] = 0;
         int32_t id = p->result[i];

@@ -52,9 +52,7 @@ int cuda_TO_FLOAT(const call *k, err *e)
     const view *ids = &k->i.TO_FLOAT.ids, *y = &k->o.TO_FLOAT.y;
     int64_t n = count_of(y);
     if (y->type != F32 || ids->type != I32) return no_kernel(k, e);
-    if (!n) return launched(gpu_launched(), e);
-    return launched(LAUNCH(ids_to_float, blocks_for(n), THREADS, 0, (float *)y->data, (const int32_t *)ids->data, n),
-                    e);
+    return launched(LAUNCH_OVER(ids_to_float, n, (float *)y->data, (const int32_t *)ids->data, n), e);
 }
 
 /* clip -1: distances as numbers. */
@@ -63,9 +61,8 @@ static int relative(const call *k, dtype type, int64_t clip, err *e)
     const view *q = &k->i.RELATIVE_POSITION.q, *keys = &k->i.RELATIVE_POSITION.k, *y = &k->o.RELATIVE_POSITION.y;
     int64_t n_k = count_of(keys), n = count_of(q) * n_k;
     if (y->type != type || q->type != I32 || keys->type != I32) return no_kernel(k, e);
-    if (!n) return launched(gpu_launched(), e);
-    return launched(LAUNCH(relative_position, blocks_for(n), THREADS, 0, y->data, (const int32_t *)q->data,
-                           (const int32_t *)keys->data, n_k, (int32_t)clip, n),
+    return launched(LAUNCH_OVER(relative_position, n, y->data, (const int32_t *)q->data, (const int32_t *)keys->data,
+                                n_k, (int32_t)clip, n),
                     e);
 }
 int cuda_RELATIVE_POSITION(const call *k, err *e) { return relative(k, F32, -1, e); }
@@ -91,7 +88,6 @@ int cuda_MASK(const call *k, err *e)
                  y->dim[2],
                  y->dim[3],
                  k->a.MASK.causal != 0};
-    if (n <= 0) return launched(gpu_launched(), e);
     return launched(m.n_k % 4 == 0 && aligned16(m.y, m.s) ? LAUNCH_INDEX(mask, float4, n / 4, m, n / 4)
                                                           : LAUNCH_INDEX(mask, float, n, m, n),
                     e);

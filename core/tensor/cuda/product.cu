@@ -4,8 +4,8 @@
  * on its row of a and its column of b only. The next tiles are fetched into registers while the present ones are
  * multiplied.
  */
-#include "tensor/cuda/gpu.h"
 #include "tensor/cuda/product.h"
+#include "tensor/cuda/vec8.h"
 
 enum { TILE = 64 };
 
@@ -31,14 +31,11 @@ struct own_call {
 template <int N, class T>
 __device__ __forceinline__ void fetch(const operand &o, const T *p, int64_t k, int64_t line, int64_t depth, T v[N])
 {
-    struct alignas(16) block {
-        T x[N];
-    };
     int64_t left = line < o.lines && depth < k ? (o.along ? k - depth : o.lines - line) : 0;
     p += o.along ? line * o.row + depth : depth * o.row + line;
     if (o.vector && left >= N) {
-        block t = *(const block *)p;
-        UNROLL for (int j = 0; j < N; j++) v[j] = t.x[j];
+        lanes<T, N> t = *(const lanes<T, N> *)p;
+        UNROLL for (int j = 0; j < N; j++) v[j] = t.v[j];
     } else {
         UNROLL for (int j = 0; j < N; j++) v[j] = j < left ? p[j] : T(0);
     }

@@ -112,17 +112,14 @@ __device__ __forceinline__ float weight(float x, float most)
 __device__ __forceinline__ float scale_of(float sum, float most) { return most == -INFINITY ? 1.f : 1 / sum; }
 
 /* K groups of V numbers that lie side by side, for each lane: a row of at most 32 K V numbers in a warp's registers. */
-template <int V> struct alignas(4 * V) group {
-    float v[V];
-};
 template <int V, int K> __device__ __forceinline__ void load_row(const float *x, int n, float rest, float out[K][V])
 {
     UNROLL for (int k = 0; k < K; k++)
     {
         int j = (k * 32 + my_lane()) * V;
-        group<V> g;
+        lanes<float, V> g;
         if (j < n)
-            g = *(const group<V> *)(x + j);
+            g = *(const lanes<float, V> *)(x + j);
         else
             UNROLL for (int i = 0; i < V; i++) g.v[i] = rest;
         UNROLL for (int i = 0; i < V; i++) out[k][i] = g.v[i];
@@ -133,9 +130,9 @@ template <int V, int K> __device__ __forceinline__ void store_row(float *y, int 
     UNROLL for (int k = 0; k < K; k++)
     {
         int j = (k * 32 + my_lane()) * V;
-        group<V> g;
+        lanes<float, V> g;
         UNROLL for (int i = 0; i < V; i++) g.v[i] = v[k][i];
-        if (j < n) *(group<V> *)(y + j) = g;
+        if (j < n) *(lanes<float, V> *)(y + j) = g;
     }
 }
 

@@ -1,5 +1,4 @@
-/* score_tile.h - parts of the kernels of attend_score.cu: a score program over the pairs of a thread, and factors of
- * rows of either type. For kernels.
+/* score_tile.h - a score program over the pairs of a thread. For the kernels of attend_score.cu.
  *
  * Pairs. A warp has a tile of scores in the tensor cores' layout (gpu.h): s[j][i] is row g + 8 (i / 2), column 8 j + 2
  * t + i % 2. A program runs over the eight of a thread.
@@ -9,8 +8,6 @@
 #include "tensor/cuda/attend_tile.h"
 #include "tensor/cuda/functions.h"
 #include "tensor/cuda/score.h"
-
-/* ---- programs ---- */
 
 struct score_pairs { /* of one thread: (query, key) in a sentence, clamped to it if the tile goes beyond */
     int sentence, head;
@@ -132,86 +129,4 @@ struct score_interpreter {
         UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) g[e] = d[e];
     }
 };
-
-/* ---- factors: bf16 rows with tensor cores (attend_tile.h), F32 rows with plain multiplications in the same layout
- * ---- */
-
-template <class T, int D> struct left_rows;
-template <int D> struct left_rows<bf16, D> {
-    unsigned a[D / 16][4];
-    GPU_MEMBER left_rows(const bf16 *x, int stride, int n, int width) { take_left<D>(a, x, stride, n, width); }
-};
-template <int D> struct left_rows<float, D> {
-    const float *x;
-    int stride, n;
-    GPU_MEMBER left_rows(const float *rows, int step, int many, int) : x(rows), stride(step), n(many) {}
-};
-
-template <int D, int N>
-__device__ __forceinline__ void scores_of(float (&s)[N][4], const left_rows<bf16, D> &a, const bf16 *x, int stride,
-                                          int n, int width)
-{
-    add_scores<D>(s, a.a, x, stride, n, width);
-}
-template <int D, int N>
-__device__ __forceinline__ void scores_of(float (&s)[N][4], const left_rows<float, D> &a, const float *x, int stride,
-                                          int n, int width)
-{
-    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    bool up = g < a.n, down = g + 8 < a.n;
-    for (int c = 0; c < min((int)D, width); c++) {
-        float high = up ? a.x[g * a.stride + c] : 0, low = down ? a.x[(g + 8) * a.stride + c] : 0;
-        UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++)
-        {
-            int row = 8 * j + 2 * t + i;
-            float b = row < n ? x[row * stride + c] : 0;
-            s[j][i] = fmaf(high, b, s[j][i]);
-            s[j][2 + i] = fmaf(low, b, s[j][2 + i]);
-        }
-    }
-}
-
-template <int D, int N>
-__device__ __forceinline__ void product_of(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride,
-                                           int n, int width)
-{
-    add_product<D>(o, p, x, stride, n, width);
-}
-template <int D, int N>
-__device__ __forceinline__ void product_of(float (&o)[D / 8][4], const float (&p)[N][4], const float *x, int stride,
-                                           int n, int width)
-{
-    int lane = threadIdx.x & 31, t = lane & 3;
-    UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++) for (int from = 0; from < 4; from++)
-    {
-        int row = 8 * j + 2 * from + i, source = (lane & ~3) | from;
-        float high = __shfl_sync(0xffffffffu, p[j][i], source), low = __shfl_sync(0xffffffffu, p[j][2 + i], source);
-        if (row >= n) continue;
-        UNROLL for (int m = 0; m < D / 8; m++) UNROLL for (int c = 0; c < 2; c++)
-        {
-            int column = 8 * m + 2 * t + c;
-            float b = column < width ? x[row * stride + column] : 0;
-            o[m][c] = fmaf(high, b, o[m][c]);
-            o[m][2 + c] = fmaf(low, b, o[m][2 + c]);
-        }
-    }
-}
-
-template <int D>
-__device__ __forceinline__ void give_rows(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n,
-                                          int width)
-{
-    give<D>(o, up, down, y, stride, n, width);
-}
-template <int D>
-__device__ __forceinline__ void give_rows(const float (&o)[D / 8][4], float up, float down, float *y, int stride, int n,
-                                          int width)
-{
-    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    UNROLL for (int m = 0; m < D / 8; m++) UNROLL for (int i = 0; i < 4; i++)
-    {
-        int row = g + i / 2 * 8, column = 8 * m + 2 * t + i % 2;
-        if (row < n && column < width) y[row * stride + column] = o[m][i] * (i < 2 ? up : down);
-    }
-}
 #endif

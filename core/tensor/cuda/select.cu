@@ -172,18 +172,6 @@ __global__ void __launch_bounds__(THREADS, 2)
     if (threadIdx.x < 32) merge(m, row / m.beam, limits, k, best, log_sum);
 }
 
-__global__ void __launch_bounds__(FEW_THREADS)
-    follow_rows(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t numbers,
-                int64_t capacity, int64_t step)
-{
-    int64_t i = (int64_t)blockIdx.x * FEW_THREADS + threadIdx.x;
-    if (i >= numbers) return;
-    int64_t row = i / capacity, at = i % capacity;
-    int32_t x = at < step ? from[parents[row] * capacity + at] : at == step ? parents[row] : 0;
-    to[i] = x;
-    if (copy) copy[i] = x;
-}
-
 template <class T, int N>
 static int run(int64_t rows, int64_t v, const T *logits, const gpu_limits &limits, const int32_t never[2], int k,
                gpu_choice *best, double *log_sum, const gpu_merging &m)
@@ -218,13 +206,4 @@ extern "C" int gpu_select_best(int type, int64_t rows, int64_t v, const void *lo
     const bf16 *x = (const bf16 *)logits;
     return whole && v % 8 == 0 ? run<bf16, 8>(rows, v, x, l, never, k, best, log_sum, into)
                                : run<bf16, 1>(rows, v, x, l, never, k, best, log_sum, into);
-}
-
-extern "C" int gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows,
-                          int64_t capacity, int64_t step)
-{
-    int64_t n = rows * capacity;
-    if (!n) return 0;
-    return LAUNCH(follow_rows, dim3((unsigned)((n + FEW_THREADS - 1) / FEW_THREADS)), dim3(FEW_THREADS), 0, to, copy,
-                  from, parents, n, capacity, step);
 }

@@ -1,6 +1,5 @@
 /* select.h - a step of beam search on the device (select.cu): the most likely next tokens of rows of logits
- * (select_best of decode/select.h for many rows at once), merged over the hypotheses of a sentence, and the positions
- * of each row's past. */
+ * (select_best of decode/select.h for many rows at once), merged over the hypotheses of a sentence. */
 #ifndef ABLATE_CUDA_SELECT_H
 #define ABLATE_CUDA_SELECT_H
 #include <stdint.h>
@@ -40,10 +39,6 @@ typedef struct {
  * rows is. Returns 0, or -1 (message: gpu_error). */
 int gpu_select_best(int type, int64_t rows, int64_t v, const void *logits, const gpu_limits *limits,
                     const int32_t never[2], int k, gpu_choice *best, double *log_sum, const gpu_merging *m);
-
-/* `follow` of graph/backend.h. */
-int gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
-               int64_t step);
 
 #ifdef __cplusplus
 }

@@ -34,8 +34,7 @@ template <class T, class Index> __global__ void transpose_axes(void *to, const v
     const T *x = (const T *)from;
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         place<Index> p = place_of((Index)i, (Index)a.dim[1], (Index)a.dim[2], (Index)a.dim[3]);
-        y[i] = x[(int64_t)p.i3 * a.step[0] + (int64_t)p.i2 * a.step[1] + (int64_t)p.i1 * a.step[2] +
-                 (int64_t)p.i0 * a.step[3]];
+        y[i] = x[offset_of(p, a.step)];
     }
 }
 
@@ -300,7 +299,6 @@ static int copy_along(const call *k, int axis, int64_t from, int64_t at, err *e)
         next += p.size[i];
         if (p.size[i]) all |= p.at[i] | p.size[i] | p.from[i] | bits_of(p.x[i]);
     }
-    if (!count_of(y)) return launched(gpu_launched(), e);
     int unit = unit_of(all);
     p.y_size /= unit;
     for (int i = 0; i < 2; i++) p.at[i] /= unit, p.size[i] /= unit, p.from[i] /= unit;
@@ -316,7 +314,6 @@ int cuda_ROTATE_HALF(const call *k, err *e)
     const view *x = &k->i.ROTATE_HALF.x, *y = &k->o.ROTATE_HALF.y;
     if (x->type != y->type || !is_row_type(y->type)) return no_kernel(k, e);
     int64_t half = width_of(y) / 2 * (int64_t)dtype_size(y->type), n = rows_of(y) * 2 * half;
-    if (n <= 0) return launched(gpu_launched(), e);
     int unit = unit_of(half | bits_of(x->data) | bits_of(y->data));
     unsigned sign = y->type == BF16 ? 0x80008000u : 0x80000000u;
     n /= unit, half /= unit;
@@ -330,11 +327,10 @@ static int rows_by_id(const call *k, const view *x, const view *ids, int64_t row
 {
     const view *y = &k->out[0];
     if (x->type != y->type || x->type == F64 || ids->type != I32) return no_kernel(k, e);
-    if (!rows || !count_of(y)) return launched(gpu_launched(), e);
+    if (!rows) return launched(gpu_launched(), e);
     int64_t bytes = (int64_t)bytes_of(x) / rows;
     int unit = unit_of(bytes | bits_of(x->data) | bits_of(y->data));
     int64_t width = bytes / unit, n = count_of(ids) * width;
-    if (n <= 0) return launched(gpu_launched(), e);
     return launched(LAUNCH_UNITS(embedding, unit, n, y->data, x->data, (const int32_t *)ids->data, rows, width, n), e);
 }
 int cuda_EMBEDDING(const call *k, err *e)
@@ -418,7 +414,6 @@ int cuda_KV_CACHE_APPEND(const call *k, err *e)
         return fail(e, "%lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld", (long long)rows,
                     (long long)m.heads, (long long)m.width, (long long)m.cached, (long long)width_of(cache));
     if (m.seen > cap) return fail(e, "%lld steps are read, but the cache has %lld", (long long)m.seen, (long long)cap);
-    if (n <= 0) return launched(gpu_launched(), e);
     return launched(cache->type == BF16 ? LAUNCH_INDEX(kv_cache_append, bf16, n, m, n)
                                         : LAUNCH_INDEX(kv_cache_append, float, n, m, n),
                     e);

@@ -32,6 +32,11 @@ template <class Index> __device__ __forceinline__ place<Index> place_of(Index i,
     place<Index> p = {outer, plane - outer * d2, row - plane * d1, i - row * d0};
     return p;
 }
+/* Where it is in a tensor of these steps. */
+template <class Index> __device__ __forceinline__ int64_t offset_of(place<Index> p, const int64_t step[4])
+{
+    return (int64_t)p.i3 * step[0] + (int64_t)p.i2 * step[1] + (int64_t)p.i1 * step[2] + (int64_t)p.i0 * step[3];
+}
 /* Axes that continue each other in each of n tensors become one: those that remain, whose number it returns, come last.
  * Of the others the length is 1 and the steps are 0. */
 static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
@@ -55,8 +60,9 @@ static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
     return 4 - at;
 }
 #define COUNTS_IN_32(n) ((n) < (int64_t)1 << 32)
-/* Launches kernel<T, Index> over n items. */
+/* Launches a kernel over n items, if there are any; the other with <T, Index>. */
+#define LAUNCH_OVER(kernel, n, ...) ((n) > 0 ? LAUNCH(kernel, blocks_for(n), THREADS, 0, __VA_ARGS__) : gpu_launched())
 #define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
-    (COUNTS_IN_32(n) ? LAUNCH((kernel<T, unsigned>), blocks_for(n), THREADS, 0, __VA_ARGS__)                           \
-                     : LAUNCH((kernel<T, uint64_t>), blocks_for(n), THREADS, 0, __VA_ARGS__))
+    (COUNTS_IN_32(n) ? LAUNCH_OVER((kernel<T, unsigned>), n, __VA_ARGS__)                                              \
+                     : LAUNCH_OVER((kernel<T, uint64_t>), n, __VA_ARGS__))
 #endif

@@ -1,6 +1,7 @@
 /* uploads.cu - what the host writes to the device between two launches, gathered: gpu_copy_in keeps it, and gpu_flush,
- * which whatever runs next calls, sends all of it at once. A kernel puts the pieces where they belong. A few numbers
- * are its argument, so that nothing is copied for them; more go through pinned memory in one copy. */
+ * which whatever runs next calls, sends all of it at once. A kernel puts the pieces where they belong, and makes the
+ * past of rows that follow others (gpu_follow) of what it was sent for it. A few numbers are its argument, so that
+ * nothing is copied for them; more go through pinned memory in one copy. */
 #include "tensor/cuda/gpu.h"
 #include "tensor/cuda/uploads.h"
 #include <string.h>
@@ -11,67 +12,123 @@ struct piece {
     void *to;
     unsigned at, bytes; /* where its data begin */
 };
+struct following { /* of rows of `capacity` numbers, `numbers` of them */
+    int32_t *to, *copy;
+    const int32_t *from;
+    int64_t numbers, capacity, step;
+    unsigned at; /* where their parents begin */
+};
 struct table {
     piece of[PIECES];
+    unsigned n, blocks; /* a piece's; blocks behind those of all pieces follow */
+    following rows;     /* numbers 0: none */
 };
 struct alignas(16) few {
     unsigned char data[FEW_BYTES];
 };
 
 static table pieces;
-static unsigned n_pieces, filled; /* bytes of the stage */
+static unsigned filled; /* bytes of the stage */
 static unsigned char *stage, *blob;
 
-/* Piece blockIdx.y. */
-__device__ __forceinline__ void put_piece(const piece &p, const unsigned char *data)
+/* By `blocks` blocks, of which this is number `block`. */
+__device__ __forceinline__ void put_piece(const piece &p, const unsigned char *data, unsigned block, unsigned blocks)
 {
-    unsigned first = blockIdx.x * UPLOAD_THREADS + threadIdx.x, all = gridDim.x * UPLOAD_THREADS;
+    unsigned first = block * UPLOAD_THREADS + threadIdx.x, all = blocks * UPLOAD_THREADS;
     const unsigned char *from = data + p.at;
     if (p.bytes % 4 == 0 && (uintptr_t)p.to % 4 == 0)
         for (unsigned i = first; i < p.bytes / 4; i += all) ((unsigned *)p.to)[i] = ((const unsigned *)from)[i];
     else
         for (unsigned i = first; i < p.bytes; i += all) ((unsigned char *)p.to)[i] = from[i];
 }
+__device__ __forceinline__ void follow_rows(const following &f, const unsigned char *data, unsigned block)
+{
+    int64_t i = (int64_t)block * UPLOAD_THREADS + threadIdx.x;
+    if (i >= f.numbers) return;
+    int64_t at = i % f.capacity;
+    int32_t parent = ((const int32_t *)(data + f.at))[i / f.capacity];
+    int32_t x = at < f.step ? f.from[parent * f.capacity + at] : at == f.step ? parent : 0;
+    f.to[i] = x;
+    if (f.copy) f.copy[i] = x;
+}
+__device__ __forceinline__ void put_all(const table &t, const unsigned char *data)
+{
+    unsigned own = blockIdx.x / t.blocks;
+    if (own < t.n)
+        put_piece(t.of[own], data, blockIdx.x % t.blocks, t.blocks);
+    else
+        follow_rows(t.rows, data, blockIdx.x - t.n * t.blocks);
+}
 __global__ void __launch_bounds__(UPLOAD_THREADS) put_blob(const __grid_constant__ table t, const unsigned char *data)
 {
-    put_piece(t.of[blockIdx.y], data);
+    put_all(t, data);
 }
 __global__ void __launch_bounds__(UPLOAD_THREADS)
     put_few(const __grid_constant__ table t, const __grid_constant__ few f)
 {
-    put_piece(t.of[blockIdx.y], f.data);
+    put_all(t, f.data);
 }
 
 extern "C" void gpu_flush(void)
 {
-    if (!n_pieces) return;
-    unsigned n = n_pieces, bytes = filled, longest = 0;
-    for (unsigned i = 0; i < n; i++) longest = pieces.of[i].bytes > longest ? pieces.of[i].bytes : longest;
-    n_pieces = filled = 0; /* launches come here, too */
+    if (!filled) return;
+    table all = pieces;
+    unsigned bytes = filled, longest = 0;
+    for (unsigned i = 0; i < all.n; i++) longest = all.of[i].bytes > longest ? all.of[i].bytes : longest;
+    pieces.n = filled = 0, pieces.rows.numbers = 0; /* launches come here, too */
     unsigned blocks = (longest / 4 + UPLOAD_THREADS - 1) / UPLOAD_THREADS;
-    dim3 grid(blocks < 1 ? 1 : blocks > 64 ? 64 : blocks, n);
+    all.blocks = blocks < 1 ? 1 : blocks > 64 ? 64 : blocks;
+    unsigned grid = all.n * all.blocks + (unsigned)((all.rows.numbers + UPLOAD_THREADS - 1) / UPLOAD_THREADS);
     if (bytes <= FEW_BYTES) {
         few f;
         memcpy(f.data, stage, bytes);
         memset(f.data + bytes, 0, FEW_BYTES - bytes);
-        (void)LAUNCH(put_few, grid, UPLOAD_THREADS, 0, pieces, f);
+        (void)LAUNCH(put_few, grid, UPLOAD_THREADS, 0, all, f);
         return;
     }
     if (!blob) blob = (unsigned char *)gpu_alloc(GPU_STAGE_BYTES);
     gpu_send(blob, stage, bytes);
     stage = NULL;
-    (void)LAUNCH(put_blob, grid, UPLOAD_THREADS, 0, pieces, (const unsigned char *)blob);
+    (void)LAUNCH(put_blob, grid, UPLOAD_THREADS, 0, all, (const unsigned char *)blob);
 }
 
-/* Does a piece that waits go there too? Pieces of one launch are put in no order. */
+static bool meet(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+/* Does what waits go there too, or read there? The parts of one launch are done in no order. */
 static bool overlaps(const void *to, size_t bytes)
 {
-    uintptr_t from = (uintptr_t)to;
-    for (unsigned i = 0; i < n_pieces; i++) {
-        uintptr_t at = (uintptr_t)pieces.of[i].to;
-        if (at < from + bytes && from < at + pieces.of[i].bytes) return true;
+    const following &f = pieces.rows;
+    size_t past = (size_t)f.numbers * sizeof(int32_t);
+    bool any = meet(f.to, past, to, bytes) || meet(f.copy, past, to, bytes) || meet(f.from, past, to, bytes);
+    for (unsigned i = 0; i < pieces.n; i++) any = any || meet(pieces.of[i].to, pieces.of[i].bytes, to, bytes);
+    return any;
+}
+
+/* Where the next `bytes` of the stage begin, which are these. */
+static unsigned stage_bytes(const void *from, size_t bytes)
+{
+    unsigned at = filled;
+    if (!stage) stage = (unsigned char *)gpu_stage();
+    memcpy(stage + at, from, bytes);
+    filled = (unsigned)((at + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    return at;
+}
+
+extern "C" void gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows,
+                           int64_t capacity, int64_t step)
+{
+    size_t bytes = (size_t)rows * sizeof *parents, past = bytes * (size_t)capacity;
+    if (!past) return;
+    if (gpu_capturing() || bytes > GPU_STAGE_BYTES) {
+        gpu_refuse(gpu_capturing() ? "a copy from the host during graph capture" : "more than 524288 hypotheses");
+        return;
     }
-    return false;
+    if (pieces.rows.numbers || filled + bytes > GPU_STAGE_BYTES || overlaps(to, past) || overlaps(from, past) ||
+        (copy && overlaps(copy, past)))
+        gpu_flush();
+    pieces.rows = {to, copy, from, rows * capacity, capacity, step, stage_bytes(parents, bytes)};
 }
 
 extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
@@ -92,11 +149,8 @@ extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
         }
         return;
     }
-    if (n_pieces == PIECES || filled + bytes > GPU_STAGE_BYTES || overlaps(to, bytes)) gpu_flush();
-    if (!stage) stage = (unsigned char *)gpu_stage();
-    memcpy(stage + filled, from, bytes);
-    pieces.of[n_pieces++] = piece{to, filled, (unsigned)bytes};
-    filled = (unsigned)((filled + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    if (pieces.n == PIECES || filled + bytes > GPU_STAGE_BYTES || overlaps(to, bytes)) gpu_flush();
+    pieces.of[pieces.n++] = piece{to, stage_bytes(from, bytes), (unsigned)bytes};
 }
 
 static gpu_counter counter;
@@ -111,7 +165,7 @@ extern "C" void gpu_set_counter(uint64_t seed, uint64_t step)
 
 extern "C" void gpu_forget_uploads(void)
 {
-    n_pieces = filled = 0, counter_known = false;
+    pieces.n = filled = 0, pieces.rows.numbers = 0, counter_known = false;
     gpu_release(blob);
     stage = blob = NULL;
 }

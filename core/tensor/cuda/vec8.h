@@ -11,8 +11,9 @@
 #define UNROLL_BY(n)     PRAGMA_OF(unroll n)
 #endif
 
-struct alignas(16) bf16_eight {
-    bf16 x[8];
+/* V numbers, read and written at once. */
+template <class T, int V> struct alignas(sizeof(T) * V) lanes {
+    T v[V];
 };
 
 /* Two numbers as a word, the first in the lower half. */
@@ -34,8 +35,8 @@ __device__ __forceinline__ void load8(const float *p, float v[8])
 }
 __device__ __forceinline__ void load8(const bf16 *p, float v[8])
 {
-    bf16_eight t = *(const bf16_eight *)p;
-    UNROLL for (int j = 0; j < 8; j++) v[j] = to_float(t.x[j]);
+    lanes<bf16, 8> t = *(const lanes<bf16, 8> *)p;
+    UNROLL for (int j = 0; j < 8; j++) v[j] = to_float(t.v[j]);
 }
 __device__ __forceinline__ void store8(float *p, const float v[8])
 {
@@ -44,9 +45,9 @@ __device__ __forceinline__ void store8(float *p, const float v[8])
 }
 __device__ __forceinline__ void store8(bf16 *p, const float v[8])
 {
-    bf16_eight t;
-    UNROLL for (int j = 0; j < 8; j++) t.x[j] = to_bf16(v[j]);
-    *(bf16_eight *)p = t;
+    lanes<bf16, 8> t;
+    UNROLL for (int j = 0; j < 8; j++) t.v[j] = to_bf16(v[j]);
+    *(lanes<bf16, 8> *)p = t;
 }
 /* The same in as few stores as there can be; p is in device memory. */
 __device__ __forceinline__ void store8_device(float *p, const float v[8])
@@ -112,10 +113,6 @@ static inline bool aligned16(const void *a, const void *b = nullptr, const void 
     return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)e | (uintptr_t)f) & 15) == 0;
 }
 
-/* V numbers, read and written at once. */
-template <class T, int V> struct alignas(sizeof(T) * V) lanes {
-    T v[V];
-};
 /* To device memory. */
 __device__ __forceinline__ void put_lanes(float *p, const lanes<float, 1> &x) { *p = x.v[0]; }
 __device__ __forceinline__ void put_lanes(float *p, const lanes<float, 4> &x)

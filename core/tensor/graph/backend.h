@@ -112,7 +112,7 @@ struct backend {
     int (*put_choosing)(const choosing *c, err *e);
     int (*choose)(const choosing *c, const void *logits, dtype type, continuation *out, err *e);
     /* to [rows, capacity] = rows parents [rows] (of the same sentence) of `from`, and the parents themselves at `step`,
-     * the last column; the same at `copy`, unless it is NULL. In its memory */
+     * the last column; the same at `copy`, unless it is NULL. All but the parents are in its memory */
     void (*follow)(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows,
                    int64_t capacity, int64_t step);
     size_t (*free_memory)(void); /* bytes */

@@ -15,7 +15,7 @@ dnn_attend_count dnn_attend_counts(void) { return count; }
 #ifdef HAVE_CUDNN
 #include "tensor/cuda/cudnn/dnn.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/ragged.h"
+#include "tensor/cuda/services.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,15 +66,11 @@ typedef struct {
 static plan *plans;
 static size_t n_plans, plans_cap;
 
-static dnn_tensor heads_of(plan *p, int64_t rows, int64_t width, int64_t stride, dnn_tensor offsets)
+enum order { AS_ROWS, TURNED /* the last two axes exchanged, as products want their second factor */ };
+static dnn_tensor heads_of(plan *p, enum order order, int64_t rows, int64_t width, int64_t stride, dnn_tensor offsets)
 {
     dnn_shape s = {{p->key.sentences, p->key.heads, rows, width}, {rows * stride, width, stride, 1}};
-    return dnn_given(p->graph, CUDNN_DATA_BFLOAT16, &s, offsets);
-}
-/* The last two axes exchanged, as products want their second factor. */
-static dnn_tensor turned(plan *p, int64_t rows, int64_t width, int64_t stride, dnn_tensor offsets)
-{
-    dnn_shape s = {{p->key.sentences, p->key.heads, width, rows}, {rows * stride, width, 1, stride}};
+    if (order == TURNED) s.dim[2] = width, s.dim[3] = rows, s.stride[2] = 1, s.stride[3] = stride;
     return dnn_given(p->graph, CUDNN_DATA_BFLOAT16, &s, offsets);
 }
 static dnn_tensor numbers(plan *p, int64_t n)
@@ -105,8 +101,8 @@ static void describe_inputs(plan *p)
     p->queries = numbers(p, k->sentences);
     p->keys = numbers(p, k->sentences);
     p->off_q = offsets(p), p->off_k = offsets(p), p->off_v = offsets(p), p->off_y = offsets(p), p->off_lse = offsets(p);
-    p->q = heads_of(p, k->queries, k->d_k, k->q, p->off_q);
-    p->k = turned(p, k->keys, k->d_k, k->k, p->off_k);
+    p->q = heads_of(p, AS_ROWS, k->queries, k->d_k, k->q, p->off_q);
+    p->k = heads_of(p, TURNED, k->keys, k->d_k, k->k, p->off_k);
 }
 
 static dnn_tensor scaled_scores(plan *p)
@@ -136,8 +132,8 @@ static void describe_forward(plan *p)
     const shape_key *k = &p->key;
     dnn_graph *g = p->graph;
     describe_inputs(p);
-    p->v = heads_of(p, k->keys, k->d_v, k->v, p->off_v);
-    p->y = heads_of(p, k->queries, k->d_v, k->y, p->off_y);
+    p->v = heads_of(p, AS_ROWS, k->keys, k->d_v, k->v, p->off_v);
+    p->y = heads_of(p, AS_ROWS, k->queries, k->d_v, k->y, p->off_y);
     p->lse = per_query(p);
     dnn_tensor s = hide_future(p, hide_padding(p, scaled_scores(p)));
     dnn_tensor most = dnn_reduce(g, CUDNN_REDUCE_TENSOR_MAX, s, 0);
@@ -156,14 +152,14 @@ static void describe_backward(plan *p)
     dnn_graph *g = p->graph;
     describe_inputs(p);
     p->off_dy = offsets(p), p->off_dq = offsets(p), p->off_dk = offsets(p), p->off_dv = offsets(p);
-    p->v = turned(p, k->keys, k->d_v, k->v, p->off_v);
-    p->y = heads_of(p, k->queries, k->d_v, k->y, p->off_y);
-    p->dy = heads_of(p, k->queries, k->d_v, k->dy, p->off_dy);
+    p->v = heads_of(p, TURNED, k->keys, k->d_v, k->v, p->off_v);
+    p->y = heads_of(p, AS_ROWS, k->queries, k->d_v, k->y, p->off_y);
+    p->dy = heads_of(p, AS_ROWS, k->queries, k->d_v, k->dy, p->off_dy);
     p->lse = per_query(p);
     p->sums = per_query(p);
-    p->dq = heads_of(p, k->queries, k->d_k, k->dq, p->off_dq);
-    p->dk = heads_of(p, k->keys, k->d_k, k->dk, p->off_dk);
-    p->dv = heads_of(p, k->keys, k->d_v, k->dv, p->off_dv);
+    p->dq = heads_of(p, AS_ROWS, k->queries, k->d_k, k->dq, p->off_dq);
+    p->dk = heads_of(p, AS_ROWS, k->keys, k->d_k, k->dk, p->off_dk);
+    p->dv = heads_of(p, AS_ROWS, k->keys, k->d_v, k->dv, p->off_dv);
 
     dnn_tensor both = dnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, dnn_map(g, CUDNN_POINTWISE_MUL, p->dy, p->y, 0), 0);
     dnn_map(g, CUDNN_POINTWISE_MUL, both, dnn_number(g, 1), p->sums);
@@ -279,16 +275,12 @@ static int run(const gpu_attention *a, plan *p, bool backward, err *e)
     size_t work = part_of_scratch(&used, dnn_workspace(p->graph));
     char *at = gpu_scratch(SCRATCH_DNN, used);
     if (list_sentences(a, p, n, at, one)) return launched(-1, e);
-    dnn_at(p->graph, p->q, a->q.at);
-    dnn_at(p->graph, p->k, a->k.at);
-    dnn_at(p->graph, p->v, a->v.at);
-    dnn_at(p->graph, p->y, a->y.at);
-    dnn_at(p->graph, p->lse, a->lse);
-    dnn_at(p->graph, p->dy, a->dy.at);
-    dnn_at(p->graph, p->dq, a->dq.at);
-    dnn_at(p->graph, p->dk, a->dk.at);
-    dnn_at(p->graph, p->dv, a->dv.at);
-    dnn_at(p->graph, p->sums, at + sums);
+    const struct {
+        dnn_tensor x;
+        void *at;
+    } given[] = {{p->q, a->q.at},   {p->k, a->k.at},   {p->v, a->v.at},   {p->y, a->y.at},   {p->lse, a->lse},
+                 {p->dy, a->dy.at}, {p->dq, a->dq.at}, {p->dk, a->dk.at}, {p->dv, a->dv.at}, {p->sums, at + sums}};
+    for (size_t i = 0; i < LENGTH(given); i++) dnn_at(p->graph, given[i].x, given[i].at);
     return dnn_run(p->graph, at + work, e);
 }
 
