@@ -262,6 +262,10 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     /* 2.6 [LOSSES] logits [rows,vocabulary] that the run's teacher (the key teacher) has for the same rows, fp32, in
      * evaluation; no gradient. An error where the run has none */
     ab_t (*teacher)(ab_ctx *c);
+    /* 2.6 [attention] restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only where allowed
+     * [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient. Each of allowed's first three axes is that of s or 1.
+     * Fused attention on CPUs leaves out what none of 32 neighbouring queries sees. Every query must see a key */
+    ab_t (*key_blocks)(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
 };
 
 /* Plugins call the host through these macros. */
@@ -394,5 +398,6 @@ extern const ab_host *ab_host_;
 #define ab_entmax(c, s, alpha)                     ab_host_->entmax(AB_AT_(c), s, alpha)
 #define ab_print(c, name, x)                       ab_host_->print(AB_AT_(c), name, x)
 #define ab_teacher(c)                              ab_host_->teacher(AB_AT_(c))
+#define ab_key_blocks(c, s, allowed, size)         ab_host_->key_blocks(AB_AT_(c), s, allowed, size)
 #endif
 #endif

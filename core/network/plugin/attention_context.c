@@ -229,33 +229,6 @@ ab_t attn_mask(ab_ctx *c, ab_t s)
     return t_mask(c, s, c->attn->qpos, c->attn->kpos, c->attn->klen, attn_is_causal(c));
 }
 
-/* Traced as a term of the scores, for composed attention, and recorded, for fused attention. */
-ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
-{
-    attn_context *t = c->attn;
-    if (!s.id || !from.id || !to.id) return (ab_t){0};
-    int64_t batch = t->batch, given[2] = {tape_at(c, from)->dim[0], tape_at(c, to)->dim[0]},
-            d[4] = {1, 1, t->q_time, 1};
-    char a[64], b[64];
-    d[0] = given[0] > given[1] ? given[0] : given[1];
-    for (int i = 0; i < 2; i++) {
-        const int64_t *x = tape_at(c, i ? to : from)->dim;
-        if ((x[0] != 1 && x[0] != batch) || x[1] != 1 || (x[2] != 1 && x[2] != t->q_time) || x[3] != 1)
-            return tape_fail(c, "ab_window: from %s and to %s, expected numbers [%lld or 1,1,%lld or 1,1]",
-                             shape_text(tape_at(c, from)->dim, a), shape_text(tape_at(c, to)->dim, b), (long long)batch,
-                             (long long)t->q_time);
-    }
-    from = t_broadcast_to(c, from, d), to = t_broadcast_to(c, to, d);
-    ab_t key = t_to_float(c, t->kpos);
-    ab_t before = t_binary(c, OP_LESS_THAN, key, from),
-         behind = t_binary(c, OP_LESS_THAN, t_add_scalar(c, to, -1), key);
-    ab_t y = t_binary(c, OP_ADD, s, t_mul_scalar(c, t_binary(c, OP_ADD, before, behind), -1e9));
-    windowed *w = arena_alloc(&c->memory, sizeof *w);
-    *w = (windowed){y.id, s.id, t_concat(c, from, to, -1), t->windows};
-    t->windows = w;
-    return y;
-}
-
 ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
 {
     return attn_mask(c, attn_position(c, t_mul_scalar(c, t_matmul(c, q, k, 0, 1), scale), q, k));

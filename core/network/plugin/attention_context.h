@@ -20,12 +20,13 @@ typedef struct shared_value {
     ab_t value;
     struct shared_value *next;
 } shared_value;
-/* Scores with a window, traced by ab_window. */
-typedef struct windowed {
-    int32_t result, scores; /* nodes: with the window, before it */
-    ab_t bounds;            /* [B or 1,1,Tq,2] */
-    struct windowed *next;
-} windowed;
+/* Scores of which queries see some keys only, traced by ab_window and ab_key_blocks. */
+typedef struct narrowed {
+    int32_t result, scores; /* nodes: so narrowed, before it */
+    ab_t by;                /* bounds [B or 1,1,Tq,2], or blocks [B or 1,H or 1,Tq or 1,n] that are above 0 */
+    int64_t block;          /* keys of a block; 0: bounds */
+    struct narrowed *next;
+} narrowed;
 /* Weights that no single operation makes, traced by ab_softmax_sink and ab_entmax. */
 typedef struct traced_weights {
     int32_t result, scores; /* nodes: weights and what they are made of */
@@ -82,7 +83,7 @@ struct attn_context {
     bool several_values;            /* sums of this call took different ones */
     int64_t n_carried;              /* states made by this call so far, which numbers their names */
     ab_t joined;                    /* the fused projection made so far: q,k,v of x, or k,v of mem */
-    windowed *windows;              /* of this call so far */
+    narrowed *narrowed;             /* scores of this call so far */
     traced_weights *weights_traced; /* likewise */
     key_value *attended;            /* pairs of this call so far: each has its cache */
     double residual_dropout;        /* dropout before adding to the residual stream */
@@ -95,8 +96,9 @@ struct attn_context {
 ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
 ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
 ab_t attn_mask(ab_ctx *c, ab_t s);
-bool attn_scales_queries(ab_ctx *c); /* as the parametrisation asks; else false and an error */
-ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to);
+bool attn_scales_queries(ab_ctx *c);                     /* as the parametrisation asks; else false and an error */
+ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to); /* attention_narrow.c */
+ab_t attn_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
 ab_t attn_softmax(ab_ctx *c, ab_t s);
 ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink); /* attention_weights.c */
 ab_t attn_entmax(ab_ctx *c, ab_t s, double alpha);

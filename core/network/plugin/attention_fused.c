@@ -137,7 +137,7 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
         at_q = columns_of_maps(c, qs, maps, true, K / maps);
         at_k = columns_of_maps(c, ks, maps, self, K / maps);
     }
-    bool program = f && !(maps == 1 && softmax_only(f->f) && f->f->window < 0);
+    bool program = f && !(maps == 1 && softmax_only(f->f) && f->f->window < 0 && !f->f->block);
     /* As they are projected, columns stand side by side. All others are copied so, for shared ones would also share a
      * gradient. A program takes values of a tensor of their own. */
     bool apart = program && !attn_steps(c) && c->backend->takes_weights && at_v.rows.id != at_k.rows.id &&

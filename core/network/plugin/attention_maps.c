@@ -96,8 +96,9 @@ static bool alike(const term *a, const term *b)
     int64_t d_k = c->v[c->v[a->w.product].i.MATMUL.a].dim[3];
     if (d_k != c->v[c->v[b->w.product].i.MATMUL.a].dim[3] || a->w.scale != b->w.scale || a->w.causal != b->w.causal ||
         f->weights != WEIGHTS_SOFTMAX || g->weights != WEIGHTS_SOFTMAX || f->n_leaves != g->n_leaves ||
-        f->sink != g->sink || f->window != g->window || f->keys != g->keys || f->keys_scale != g->keys_scale ||
-        memcmp(f->gathered, g->gathered, sizeof f->gathered) || !same_steps(f, g) ||
+        f->sink != g->sink || f->window != g->window || f->blocks != g->blocks || f->block != g->block ||
+        f->keys != g->keys || f->keys_scale != g->keys_scale || memcmp(f->gathered, g->gathered, sizeof f->gathered) ||
+        !same_steps(f, g) ||
         (a->w.ids.id != b->w.ids.id && !(a->w.ids.id && b->w.ids.id && attn_same_ids(c, a->w.ids.id, b->w.ids.id))))
         return false;
     bool same = true;

@@ -26,17 +26,17 @@ static bool of_scores(const score_walk *w, int32_t x) /* has it their shape? */
     return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
 }
 
-/* May windows and tables of vectors go into the operation? Devices' kernels, and a step's, take what was traced of them
+/* May windows, chosen blocks and tables of vectors go into the operation? Devices' kernels, and a step's, take what was traced of them
  * instead. */
 static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
 
 /* May queries and keys be of another width than d_k, values of another than d_v? */
 static bool any_width(const ab_ctx *c) { return c->backend->takes_weights; }
 
-static const windowed *window_at(const score_walk *w, int32_t x)
+static const narrowed *narrowed_at(const score_walk *w, int32_t x)
 {
     if (!takes_tables(w->c)) return NULL;
-    const windowed *y = w->c->attn->windows;
+    const narrowed *y = w->c->attn->narrowed;
     while (y && y->result != x) y = y->next;
     return y;
 }
@@ -56,8 +56,8 @@ static int32_t find_product(score_walk *w, int32_t x, int depth)
                    ? x
                    : 0;
     }
-    const windowed *window = window_at(w, x);
-    if (window) return find_product(w, window->scores, depth + 1);
+    const narrowed *narrow = narrowed_at(w, x);
+    if (narrow) return find_product(w, narrow->scores, depth + 1);
     int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
     for (int k = 0; k < n; k++) {
         int32_t found = find_product(w, v->in[k], depth + 1);
@@ -192,12 +192,14 @@ static wanted wants_below(score_walk *w, const node *v, int k, wanted above)
 }
 
 /* What is looked at of keys outside has no weight whatever is added to it. */
-static ab_t take_window(score_walk *w, const windowed *x)
+static ab_t take_narrowed(score_walk *w, const narrowed *x)
 {
-    if (w->window >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->bounds)->needs)
-        return give_up(w, x->result, "is a second window, or one whose bounds are learned");
-    w->window = w->n;
-    w->leaf[w->n++] = x->bounds;
+    int *which = x->block ? &w->blocks : &w->window;
+    if (*which >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->by)->needs)
+        return give_up(w, x->result, "is a second window or choice of blocks, or one whose bounds are learned");
+    *which = w->n;
+    if (x->block) w->block = x->block;
+    w->leaf[w->n++] = x->by;
     score_draft_leaf(&w->draft, false); /* leaves are counted */
     return w->draft.score;
 }
@@ -217,11 +219,11 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
         w->causal = v.a.MASK.causal != 0;
         return emit(w, v.i.MASK.s, WANTS_HIDDEN);
     }
-    const windowed *window = window_at(w, x);
-    if (window)
-        return above == WANTS_HIDDEN && !w->plain && take_window(w, window).id
-                   ? emit(w, window->scores, WANTS_HIDDEN)
-                   : give_up(w, x, "is a window behind which masked keys may get a weight");
+    const narrowed *narrow = narrowed_at(w, x);
+    if (narrow)
+        return above == WANTS_HIDDEN && !w->plain && take_narrowed(w, narrow).id
+                   ? emit(w, narrow->scores, WANTS_HIDDEN)
+                   : give_up(w, x, "is a window or choice of blocks behind which masked keys may get a weight");
     const attn_context *t = w->c->attn;
     bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* better computed in the block than read */
     if (!some && !(large && score_op(v.op))) {
@@ -275,7 +277,7 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
 {
     int32_t t = of->scores;
     w->scale = 1;
-    w->window = w->keys = w->sink = -1;
+    w->window = w->blocks = w->keys = w->sink = -1;
     w->plain = of->kind == WEIGHTS_PLAIN;
     w->product = find_product(w, t, 0);
     if (!w->product) {
@@ -294,7 +296,8 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
     score_program *f = score_draft_close(&w->draft, w->c, result);
     if (f) {
         memcpy(f->gathered, w->gathered, sizeof f->gathered);
-        f->window = w->window, f->keys = w->keys, f->keys_scale = w->keys_scale;
+        f->window = w->window, f->blocks = w->blocks, f->block = w->block;
+        f->keys = w->keys, f->keys_scale = w->keys_scale;
         f->weights = (weights_kind)of->kind, f->sink = w->sink;
         if (w->plain) f->hiding = -1;
     }

@@ -13,7 +13,8 @@ typedef struct { /* the way from weights down to the product q k' */
     double scale;
     ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
     bool gathered[SCORE_LEAVES];
-    int n, window, keys, sink; /* which leaf, or -1 */
+    int n, window, blocks, keys, sink; /* which leaf, or -1 */
+    int64_t block;                     /* keys of one of the blocks */
     double keys_scale;
     signed char *below;                 /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
     int32_t *twin;                      /* [nodes] the draft's value of a node */

@@ -217,6 +217,7 @@ ab_host host_table = {
     .unit_length = host_unit_length,
     .long_conv = host_long_conv,
     .teacher = host_teacher,
+    .key_blocks = host_key_blocks,
 };
 
 void plugin_set_services(const plugin_services *s)

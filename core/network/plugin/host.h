@@ -95,6 +95,7 @@ ab_t host_project(ab_ctx *c, ab_t x, ab_projection what);
 ab_t host_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
 ab_t host_mask(ab_ctx *c, ab_t s);
 ab_t host_window(ab_ctx *c, ab_t s, ab_t from, ab_t to);
+ab_t host_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
 ab_t host_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
 ab_t host_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
 ab_t host_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);

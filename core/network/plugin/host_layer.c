@@ -123,6 +123,12 @@ ab_t host_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
     ONLY_IN(c, "ab_window", ATTENTION_HOOKS);
     return attn_window(c, s, from, to);
 }
+ab_t host_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size)
+{
+    OWN(s, allowed);
+    ONLY_IN(c, "ab_key_blocks", ATTENTION_HOOKS);
+    return attn_key_blocks(c, s, allowed, size);
+}
 ab_t host_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
     OWN(s, q, k);

@@ -259,6 +259,21 @@ static int open_windows(const call *k, const attend_args *a, score_args *s, err 
     return 0;
 }
 
+static int check_blocks(const call *k, const attend_args *a, const score_args *s, err *e)
+{
+    const score_program *f = s->program;
+    if (!f->block) return 0;
+    const int64_t *d = s->leaf[f->blocks].dim, n = (s->times[1] - 1) / f->block + 1;
+    if ((d[0] == 1 || d[0] == a->n_sentences) && (d[1] == 1 || d[1] == a->heads) &&
+        (d[2] == 1 || d[2] == s->times[0]) && d[3] == n && f->weights != WEIGHTS_PLAIN)
+        return 0;
+    return fail(e,
+                "%s: chosen blocks [%lld,%lld,%lld,%lld], expected [1 or %lld,1 or %lld,1 or %lld,%lld], for a softmax "
+                "or entmax",
+                op_names[k->op], (long long)d[0], (long long)d[1], (long long)d[2], (long long)d[3],
+                (long long)a->n_sentences, (long long)a->heads, (long long)s->times[0], (long long)n);
+}
+
 int cpu_ATTEND_PROGRAM(const call *k, err *e)
 {
     attend_args a = args_of(k);
@@ -267,7 +282,7 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     a.score = &s;
     s.counts = k->o.ATTEND_PROGRAM.z;
     if (s.counts.data && check_ids(k, &k->i.ATTEND_PROGRAM.ids, s.counts.dim[3], e)) return -1;
-    if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
+    if (check_offsets(k, &a, e) || check_blocks(k, &a, &s, e) || open_windows(k, &a, &s, e)) return -1;
     open_tables(k->i.ATTEND_PROGRAM.q.type, &s);
     if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
     int bad = forward(k, a, e);
@@ -310,7 +325,7 @@ int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
     if (score_of(k, &s, e)) return -1;
     a.score = &s;
     s.counts = k->i.ATTEND_PROGRAM_BACK.dz;
-    if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
+    if (check_offsets(k, &a, e) || check_blocks(k, &a, &s, e) || open_windows(k, &a, &s, e)) return -1;
     open_tables(k->i.ATTEND_PROGRAM_BACK.q.type, &s);
     open_sums(k, &a, &s);
     int bad =

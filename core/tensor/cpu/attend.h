@@ -18,6 +18,13 @@ typedef struct {
 typedef struct {
     int32_t from, to; /* keys from .. to - 1 */
 } key_range;
+typedef struct { /* keys of a block of queries */
+    key_range keys;
+    uint32_t sees; /* bit q: query q may see them */
+} key_run;
+typedef struct {
+    int64_t from, to, next; /* keys from .. to - 1; the run behind them */
+} key_span;
 typedef struct { /* additional arguments of a score program (graph/score.h) */
     const score_program *program;
     view leaf[SCORE_LEAVES];
@@ -66,6 +73,19 @@ static inline const key_range *windows_of(const attend_args *a, const attend_ite
 {
     const score_args *s = a->score;
     return s && s->window ? s->window + it->sentence * s->times[0] : NULL;
+}
+
+/* Runs of keys that a block of queries can have, where blocks of keys are chosen. */
+static inline int64_t most_runs(const attend_args *a, int64_t nk)
+{
+    const score_program *f = a->score ? a->score->program : NULL;
+    return f && f->block && nk ? (nk - 1) / f->block + 1 : 0;
+}
+
+/* Bytes that they take, with two words for each. */
+static inline size_t runs_bytes(const attend_args *a, int64_t nk)
+{
+    return (size_t)most_runs(a, nk) * (sizeof(key_run) + 2 * sizeof(uint32_t));
 }
 
 static inline int64_t chunk_of(const score_args *s, int64_t sentence, int64_t n_sentences)

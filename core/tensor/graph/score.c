@@ -116,7 +116,7 @@ static bool take(score_draft *d, ab_t result, score_program *f)
     }
     bool all = take_steps(d, wanted, value, f);
     f->result = value[result.id];
-    f->window = f->keys = f->values = f->sink = -1;
+    f->window = f->blocks = f->keys = f->values = f->sink = -1;
     f->hiding = hiding ? value[hiding] : -1;
     f->back_reads_score = wanted[PASS_BACKWARD][d->score.id];
     f->d_score = gradient_of(d, d->score) ? value[gradient_of(d, d->score)] : -1;

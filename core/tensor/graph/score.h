@@ -24,7 +24,9 @@
  * whose weights are 0, unless all keys of a query are hidden: these have the weights that softmax gives them, forward
  * and backward. A leaf that the program does not read may be a window [B or 1,1,Tq,2]: each query's first key and the
  * key after its last. Keys outside the window have no weight and are not computed. A query with no visible key in its
- * window sees all visible keys.
+ * window sees all visible keys. Another leaf that the program does not read may choose blocks of keys [B or 1,H or 1,
+ * Tq or 1, blocks of the longest sentence]: a query sees only those whose number is above 0. If that leaves it no
+ * visible key of its window, it sees all of them.
  */
 #ifndef ABLATE_SCORE_H
 #define ABLATE_SCORE_H
@@ -63,6 +65,8 @@ typedef struct score_program {
     weights_kind weights;
     int sink;         /* leaf, with WEIGHTS_SOFTMAX; -1: none */
     int window;       /* leaf; -1: none */
+    int blocks;       /* leaf that chooses blocks, if `block` */
+    int64_t block;    /* keys of a block; 0: none are chosen. Not with WEIGHTS_PLAIN */
     int keys, values; /* leaves that are tables of vectors (keys: gathered); -1: none */
     double keys_scale;
     int hiding;               /* value: the last term of t, independent of scores and learned values; -1: none */
