@@ -9,9 +9,9 @@
 static const struct {
     ab_kind kind;
     const char *name;
-} parts[] = {{AB_POSITION, "rotary"},           {AB_POSITION, "shaw"},         {AB_ATTENTION, "restricted"},
-             {AB_ATTENTION, "gated_delta_net"}, {AB_ATTENTION, "sink"},        {AB_ATTENTION, "sigmoid"},
-             {AB_ATTENTION, "entmax"},          {AB_ATTENTION, "differential"}};
+} parts[] = {{AB_POSITION, "rotary"},           {AB_POSITION, "shaw"},          {AB_ATTENTION, "restricted"},
+             {AB_ATTENTION, "gated_delta_net"}, {AB_ATTENTION, "sink"},         {AB_ATTENTION, "sigmoid"},
+             {AB_ATTENTION, "entmax"},          {AB_ATTENTION, "differential"}, {AB_ATTENTION, "moba"}};
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* test_window.c - score programs with windows: the bits of scores that hide the same keys, and nothing outside is
- * read. */
+ * read. The same of chosen blocks of keys, but for rounding. */
 #include "fused_case.h"
 #include "tensor/graph/score.h"
 
@@ -37,7 +37,7 @@ static outcome attend(const view *qkv, const view *dy, const view *leaf, const s
     view off = ids_view(SENTENCES + 1, offset);
     call k = {.n_in = INPUT(ATTEND_PROGRAM_BACK, dz) + 1,
               .n_out = 3,
-              .in = {*qkv, *qkv, *qkv, off, off, [INPUT(ATTEND_PROGRAM, leaf)] = *leaf},
+              .in = {*qkv, *qkv, *qkv, off, off},
               .out = {o.y, o.lse},
               .a = {.ATTEND = {.p = 0.2,
                                .scale = 0.3,
@@ -54,6 +54,7 @@ static outcome attend(const view *qkv, const view *dy, const view *leaf, const s
               .seed = 9,
               .call_attr = f};
     err e = {""};
+    for (int i = 0; i < f->n_leaves; i++) k.in[INPUT(ATTEND_PROGRAM, leaf) + i] = leaf[i];
     CHECK_INT(cpu_ATTEND_PROGRAM(&k, &e), 0);
     k.i.ATTEND_PROGRAM_BACK.lse = o.lse, k.i.ATTEND_PROGRAM_BACK.dy = *dy, k.out[0] = o.d, k.out[1] = (view){0};
     CHECK_INT(cpu_ATTEND_PROGRAM_BACK(&k, &e), 0);
@@ -160,6 +161,141 @@ static void check_hidden(dtype type)
     free_views((view[]){qkv, dy, leaf, exact[0], exact[1], exact[2]}, 6);
 }
 
+/* ---- chosen blocks ---- */
+
+typedef bool (*choice_fn)(int64_t sentence, int64_t head, int64_t query, int64_t block);
+static bool every(int64_t b, int64_t h, int64_t i, int64_t k) { return (void)b, (void)h, (void)i, (void)k, true; }
+/* queries differ, some see nothing of their own */
+static bool scattered(int64_t b, int64_t h, int64_t i, int64_t k) { return (b * 7 + h * 5 + i * 3 + k * 11) % 13 < 3; }
+/* whole tiles of queries agree */
+static bool by_tile(int64_t b, int64_t h, int64_t i, int64_t k) { return (b + h + i / 32 + k) % 3 == 0; }
+static bool first_only(int64_t b, int64_t h, int64_t i, int64_t k) { return (void)b, (void)h, (void)i, k == 0; }
+static bool far_apart(int64_t b, int64_t h, int64_t i, int64_t k) { return (void)b, (void)h, (void)i, k % 40 == 1; }
+
+typedef struct {
+    choice_fn f;
+    int64_t size, sentences, heads, queries; /* of each: as many as there are, or 1 */
+    window_fn window;                        /* NULL: none */
+    bool causal, step;                       /* step: the program has one, that reads a number of each key */
+} chosen;
+
+static bool allows(const chosen *x, int64_t b, int64_t h, int64_t i, int64_t j)
+{
+    return x->f(x->sentences > 1 ? b : 0, x->heads > 1 ? h : 0, x->queries > 1 ? i : 0, j / x->size);
+}
+/* By time and window; a window without a key that can be seen is none. */
+static bool may_see(const chosen *x, int64_t b, int64_t i, int64_t j)
+{
+    int64_t n = offset[b + 1] - offset[b], seen = x->causal && i + 1 < n ? i + 1 : n;
+    range w = x->window ? x->window(0, i) : (range){0, MOST};
+    if ((w.from > 0 ? w.from : 0) >= (w.to < seen ? w.to : seen)) w = (range){0, MOST};
+    return j < seen && j >= w.from && j < w.to;
+}
+
+/* Leaves: what the choice allows, the window; or what hides the same keys. Behind them, of a step, a number of each
+ * key. */
+static int leaves_of(const chosen *x, dtype type, bool hiding, view *leaf)
+{
+    int64_t blocks = (MOST - 1) / x->size + 1, width = hiding ? MOST : blocks,
+            sentences = hiding ? SENTENCES : x->sentences, heads = hiding ? HEADS : x->heads,
+            queries = hiding ? MOST : x->queries;
+    int n = 0;
+    leaf[n] = new_view(sums_of(type), sentences * heads * queries, width);
+    leaf[n].dim[0] = sentences, leaf[n].dim[1] = heads, leaf[n].dim[2] = queries;
+    bool some = false;
+    for (int64_t at = 0; at < sentences * heads * queries * width; at++) {
+        int64_t b = at / width / queries / heads, h = at / width / queries % heads, i = at / width % queries,
+                j = at % width;
+        if (!j) some = false;
+        for (int64_t k = 0; k < MOST && hiding && !j; k++) some |= may_see(x, b, i, k) && allows(x, b, h, i, k);
+        bool sees = !hiding ? x->f(b, h, i, j) : may_see(x, b, i, j) && (!some || allows(x, b, h, i, j));
+        set(&leaf[n], at, hiding ? (sees ? 0 : -1e9) : sees);
+    }
+    n++;
+    if (x->window && !hiding) leaf[n++] = bounds_of(type, x->window, false);
+    if (x->step) {
+        leaf[n] = new_view(sums_of(type), 1, MOST);
+        for (int64_t j = 0; j < MOST; j++) set(&leaf[n], j, (double)(j * 7 % 11) * 0.1);
+        n++;
+    }
+    return n;
+}
+static score_program program_of_choice(const chosen *x, bool hiding, int n_leaves)
+{
+    score_program f = program(!hiding);
+    int last = VALUE_SCORE;
+    f.window = x->window && !hiding ? 1 : -1, f.n_leaves = n_leaves, f.n_steps = 0;
+    if (!hiding) f.blocks = 0, f.block = x->size;
+    for (int i = 0; i < 2; i++) {
+        if (i ? !hiding : !x->step) continue;
+        int leaf = i ? 0 : n_leaves - 1;
+        f.step[f.n_steps] =
+            (score_step){.op = OP_ADD, .n_in = 2, .in = {last, VALUE_LEAF + leaf}, .runs = {[PASS_FORWARD] = true}};
+        f.reads[PASS_FORWARD][leaf] = true;
+        last = VALUE_STEP + f.n_steps++;
+    }
+    f.result = last;
+    return f;
+}
+
+static void check_choice(dtype type, const chosen *x, weights_kind weights)
+{
+    view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2), leaf[2][SCORE_LEAVES];
+    outcome o[2];
+    int n[2];
+    for (int hiding = 0; hiding < 2; hiding++) {
+        n[hiding] = leaves_of(x, type, hiding, leaf[hiding]);
+        score_program f = program_of_choice(x, hiding, n[hiding]);
+        f.weights = weights;
+        o[hiding] = attend(&qkv, &dy, leaf[hiding], &f, x->causal);
+    }
+    CHECK_ROWS(o[0].y, o[1].y, tolerance(type));
+    CHECK_ROWS(o[0].lse, o[1].lse, tolerance(type));
+    CHECK_ROWS(o[0].d, o[1].d, tolerance(type));
+    for (int hiding = 0; hiding < 2; hiding++) free_outcome(&o[hiding]), free_views(leaf[hiding], n[hiding]);
+    free_views((view[]){qkv, dy}, 2);
+}
+
+static void check_choices(dtype type)
+{
+    static const choice_fn fs[] = {every, scattered, by_tile, first_only, far_apart};
+    static const int64_t sizes[] = {1, 2, 3, 8, 16, 29, 64, 1000};
+    for (size_t i = 0; i < LENGTH(fs); i++)
+        for (size_t s = 0; s < LENGTH(sizes); s++) {
+            chosen x = {fs[i],
+                        sizes[s],
+                        (i + s) % 2 ? SENTENCES : 1,
+                        (i + s) % 3 ? HEADS : 1,
+                        (i + s) % 4 ? MOST : 1,
+                        (i + s) % 5 == 2 ? farther_back : NULL,
+                        s % 2 == 0,
+                        (i + s) % 3 == 1};
+            check_choice(type, &x, WEIGHTS_SOFTMAX);
+            if (s == i) check_choice(type, &x, WEIGHTS_ENTMAX15);
+        }
+}
+
+/* Keys of blocks that no query allows may hold anything, and have no gradient. */
+static void check_left_out(dtype type)
+{
+    enum { SIZE = 8, FROM = SIZE, TO = MOST };
+    chosen x = {first_only, SIZE, 1, 1, 1, NULL, false, false};
+    view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2), leaf;
+    score_program f = program_of_choice(&x, false, leaves_of(&x, type, false, &leaf));
+    outcome a = attend(&qkv, &dy, &leaf, &f, false);
+    for (int64_t r = offset[3] + FROM; r < offset[3] + TO; r++)
+        for (int64_t i = HEADS * D; i < WIDTH; i++) set(&qkv, r * WIDTH + i, NAN);
+    outcome b = attend(&qkv, &dy, &leaf, &f, false);
+    CHECK_SAME_BITS(a.y, b.y);
+    CHECK_SAME_BITS(a.d, b.d);
+    double sum = 0;
+    for (int64_t r = offset[3] + FROM; r < offset[3] + TO; r++)
+        for (int64_t i = HEADS * D; i < WIDTH; i++) sum += fabs(get(&a.d, r * WIDTH + i));
+    CHECK_NEAR(sum, 0, 0);
+    free_outcome(&a), free_outcome(&b);
+    free_views((view[]){qkv, dy, leaf}, 3);
+}
+
 int main(void)
 {
     static const window_fn windows[] = {near_only, farther_back, late_keys, one_key, backwards};
@@ -173,6 +309,8 @@ int main(void)
                     check_bits(row_types[t], windows[i], (int)i % 2 == causal, causal);
             check_skipped(row_types[t]);
             check_hidden(row_types[t]);
+            check_choices(row_types[t]);
+            check_left_out(row_types[t]);
         }
     }
     return test_end();

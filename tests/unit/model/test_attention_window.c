@@ -1,5 +1,5 @@
-/* ab_window: what it adds to the scores where attention is composed, and which bounds it refuses.
- * tests/unit/cpu/test_window.c has the kernel. */
+/* ab_window and ab_key_blocks: what they add to the scores where attention is composed, and which bounds and blocks
+ * they refuse. tests/unit/cpu/test_window.c has the kernel. */
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"
@@ -64,8 +64,72 @@ static void check_refused(void)
     close_desk(&d);
 }
 
+/* Blocks of 2 keys, the last of one; a number for each sentence and query, each query, or all. */
+static void check_blocks(int sentences, int queries)
+{
+    enum { SIZE = 2, N = 3 };
+    desk d;
+    open_desk(&d);
+    double allowed[SENTENCES * TQ * N], s[SENTENCES * TQ * TK];
+    for (int i = 0; i < sentences * queries * N; i++) allowed[i] = i * 5 % 3 - 1; /* -1 and 0: not seen */
+    ab_t blocks = t_const(d.c, (int64_t[4]){sentences, 1, queries, N}, allowed);
+    t_keep(d.c, host_table.key_blocks(d.c, d.s, blocks, SIZE), "s");
+    CHECK_TEXT(d.c->error.text, "");
+    CHECK_INT(tape_plan(d.c, NULL, NULL), 0);
+    CHECK_INT(tape_run(d.c, &(run_options){.from = PHASE_CONST}), 0);
+    err e = {0};
+    CHECK_INT(tape_read(d.c, tape_find(d.c, "s"), s, sizeof s, &e), 0);
+    for (int i = 0; i < SENTENCES * TQ * TK; i++) {
+        int sentence = sentences > 1 ? i / TK / TQ : 0, query = queries > 1 ? i / TK % TQ : 0;
+        CHECK_NEAR(s[i], allowed[(sentence * queries + query) * N + i % TK / SIZE] > 0 ? 0 : -1e9, 0);
+    }
+    close_desk(&d);
+}
+
+/* The choice has no gradient, also where it is made of what is learned. */
+static void check_no_gradient(void)
+{
+    desk d;
+    open_desk(&d);
+    ab_t learned = t_param(d.c, "w", (int64_t[4]){1, 1, 1, TK}, 1, 0);
+    CHECK(tape_at(d.c, learned)->needs);
+    CHECK(!tape_at(d.c, host_table.key_blocks(d.c, d.s, learned, 1))->needs);
+    close_desk(&d);
+}
+
+static void check_blocks_refused(void)
+{
+    static const struct {
+        int64_t dim[4], size;
+        const char *says;
+    } cases[] = {
+        {{1, 1, 3, 5},
+         2,
+         "ab_key_blocks: allowed [3,5] for scores [2,1,3,5] in blocks of 2 keys, expected [2,1,3,3], or 1 along"},
+        {{1, 1, 2, 3},
+         2,
+         "ab_key_blocks: allowed [2,3] for scores [2,1,3,5] in blocks of 2 keys, expected [2,1,3,3], or 1 along"},
+        {{1, 1, 1, 1},
+         2,
+         "ab_key_blocks: allowed [1] for scores [2,1,3,5] in blocks of 2 keys, expected [2,1,3,3], or 1 along"},
+        {{1, 1, 1, 1}, 0, "ab_key_blocks: blocks of 0 keys, expected 1 or more"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        desk d;
+        open_desk(&d);
+        CHECK_INT(host_table.key_blocks(d.c, d.s, t_const(d.c, cases[i].dim, (double[15]){0}), cases[i].size).id, 0);
+        CHECK_HAS(d.c->error.text, cases[i].says);
+        close_desk(&d);
+    }
+}
+
 int main(void)
 {
+    check_blocks(SENTENCES, TQ);
+    check_blocks(1, TQ);
+    check_blocks(1, 1);
+    check_no_gradient();
+    check_blocks_refused();
     check_values();
     check_refused();
     return test_end();
