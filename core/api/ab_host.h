@@ -263,8 +263,8 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * evaluation; no gradient. An error where the run has none */
     ab_t (*teacher)(ab_ctx *c);
     /* 2.6 [attention] restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only where allowed
-     * [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient. Each of allowed's first three axes is that of s or 1.
-     * Fused attention on CPUs leaves out what none of 32 neighbouring queries sees. Every query must see a key */
+     * [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient. Its first three axes are those of s, or 1. On CPUs,
+     * fused attention leaves out what none of 32 neighbouring queries sees. Every query must see a key */
     ab_t (*key_blocks)(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
 };
 

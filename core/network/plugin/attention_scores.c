@@ -26,8 +26,8 @@ static bool of_scores(const score_walk *w, int32_t x) /* has it their shape? */
     return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
 }
 
-/* May windows, chosen blocks and tables of vectors go into the operation? Devices' kernels, and a step's, take what was traced of them
- * instead. */
+/* May windows, chosen blocks and tables of vectors go into the operation? Devices' kernels, and a step's, take what was
+ * traced of them instead. */
 static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
 
 /* May queries and keys be of another width than d_k, values of another than d_v? */

@@ -24,6 +24,7 @@ static const struct {
     {"sigmoid", "fused with a score program", NULL},
     {"entmax", "fused with a score program", NULL},
     {"differential", "fused with a score program", NULL},
+    {"moba", "fused", NULL}, /* of sentences that its blocks span whole */
     {"additive", "composed", " is made of values that are not [B,H,Tq,Tk]"},
     {"talking_heads", "composed", " is neither elementwise nor each head's q k', both [B,H,T,d_k]"},
 };
@@ -65,6 +66,33 @@ static void check_tape(const char *attention, const char *position, op expected,
     arena_free(&a);
 }
 
+/* Live numbers that training holds for each pair of tokens: with chosen blocks of keys none, composed many. */
+static int64_t pairs_held(bool generic)
+{
+    enum { T = 50 };
+    model_shape s = {.batch = 1, .src_rows = T, .tgt_rows = T, .src_time = T, .tgt_time = T};
+    arena a = {0};
+    settings set = {0};
+    err e = {0};
+    model m;
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    settings_put(&set, "layers", "1", &a);
+    settings_put(&set, "moba.block", "7", &a);
+    settings_put(&set, "moba.top_k", "2", &a);
+    CHECK_INT(model_choose_plugin(&set, "moba", &a, &e), 0);
+    CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
+    m.generic = generic;
+    ab_ctx *c = model_loss_tape(&m, &s, true, &e);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(tape_measure(c), 0);
+    int64_t n = 0;
+    for (int32_t i = 1; i < c->n; i++) n += c->v[i].live && c->v[i].dim[2] == T && c->v[i].dim[3] == T;
+    tape_free(c);
+    model_free(&m);
+    arena_free(&a);
+    return n;
+}
+
 int main(void)
 {
     plugin_add_folder(BUILD_DIR "/plugins");
@@ -84,5 +112,7 @@ int main(void)
     check_tape("scaled_dot", "shaw", OP_ATTEND_PROGRAM, 2);
     const char *const positions[] = {"sinusoid", "rotary", "alibi", "kerple"};
     for (size_t i = 0; i < LENGTH(positions); i++) check_tape("differential", positions[i], OP_ATTEND_PROGRAM, 3);
+    CHECK_INT(pairs_held(false), 0);
+    CHECK(pairs_held(true) > 10);
     return test_end();
 }
