@@ -200,9 +200,9 @@ sed 's/if (o->crash) abort/if (0) abort/; s/if (o->leave) exit/if (1) exit/' sof
 cc -shared -fPIC -I"$source/core/api" leaves.c -o leaves.so
 exits 1 ablate check ./leaves.so
 has out "ended the process with exit status 0 in 'parameters', in an attention's forward: plugins return, they do not exit"
+exits 0 ablate check attention/moba -s moba.block=5 -s moba.top_k=1 # by default its blocks span the checks' sentences
 exits 0 ablate check position/rotary -s rotary.base=500
 exits 2 ablate check position/rotary -s rotary.bass=500
-exits 0 ablate check attention/moba -s moba.block=5 -s moba.top_k=1 # by default its blocks span the checks' sentences
 has err "rotary.bass"
 exits 2 ablate check position/rotary -s base=500
 has err "expected PLUGIN.KEY=VALUE"
