@@ -8,21 +8,14 @@
  * which may be any number: there every row is computed. The binary cross entropy between sigmoid(r) and the choice in
  * training teaches the router this (section 3.5). Curves: the share of tokens chosen in training, and that of tokens
  * for which the threshold says otherwise (missed). */
-#include "ab_plugin.h"
+#include "experts.h"
 #include <math.h>
 
 typedef struct {
     double capacity, auxiliary;
 } config;
 
-static ab_t sum(ab_ctx *c, ab_t x) { return ab_sum_axis(c, ab_sum_axis(c, x, -1), -2); }
-
-static ab_t feed_forward(ab_ctx *c, ab_t x)
-{
-    const ab_info *in = ab_info(c);
-    ab_t h = ab_dropout(c, ab_linear_relu(c, x, "1", in->d_ff, 1), in->dropout);
-    return ab_linear(c, h, "2", in->d_model, 1);
-}
+static ab_t feed_forward(ab_ctx *c, ab_t x) { return relu_layer(c, x, "1", "2"); }
 
 static double number(const void *cfg, const int64_t *i)
 {

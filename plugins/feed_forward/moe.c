@@ -58,8 +58,6 @@ static ab_t all_rows(ab_ctx *c, const config *o, ab_t x, ab_t weight)
     return y;
 }
 
-static ab_t sum(ab_ctx *c, ab_t x) { return ab_sum_axis(c, ab_sum_axis(c, x, -1), -2); }
-
 /* experts times the sum over experts of (share of choices x mean of p): 1 when both are even. Rows without a token do
  * not count. */
 static ab_t imbalance(ab_ctx *c, const config *o, const gating *g, ab_t mask)

@@ -33,7 +33,7 @@ typedef struct {
     char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory, like the states */
     size_t memory_size;
     source_values source;
-    /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two and `sent` are in the backend's memory. A cache keeps
+    /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two are in the backend's memory. A cache keeps
      * the rows that each step had, wherever they are now: ancestors are numbered as in their own step. */
     int32_t *parents, *ancestors, *spare;
     bool follows;   /* rows continue others, which a device's `ancestors` do not include yet */

@@ -18,6 +18,11 @@ if(ABLATE_SANITIZE)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(level)
 endif()
+if(level STREQUAL "-O3" AND "avx2" IN_LIST ABLATE_SETS)
+  # on x86-64 this runs on processors of before 2013 only; a training step has 0.95 of -O3's speed, the compiler half the
+  # work
+  list(APPEND flags_generic -O1)
+endif()
 set(ABLATE_FAST ${level} -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
 if(ABLATE_FUZZ) # fuzzed are readers of files; under coverage a file of kernels takes minutes
   list(APPEND ABLATE_FAST -fno-sanitize=all)
@@ -68,10 +73,6 @@ function(ab_sets target table)
       target_include_directories(${these} PRIVATE ${CMAKE_SOURCE_DIR}/core)
       target_link_libraries(${these} PRIVATE OpenMP::OpenMP_C)
       target_compile_options(${these} PRIVATE ${ABLATE_FAST} ${flags_${set}})
-      # runs on x86-64 of before 2013 only, at 0.95 of -O3's speed in a training step, and compiles in half the time
-      if(set STREQUAL "generic" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND level STREQUAL "-O3")
-        target_compile_options(${these} PRIVATE -O1)
-      endif()
       if(half STREQUAL "both")
         target_compile_definitions(${these} PRIVATE $<$<STREQUAL:${set},avx512>:ONE_OBJECT_FOR_BF16>)
       endif()

@@ -135,10 +135,15 @@ static int check_trees(const corpus *c, const char *out, const char *part, err *
     return same(sum, made->sha256) ? 0 : fail(e, "%s/%s has sha256 %s, expected %s", c->name, out, sum, made->sha256);
 }
 
+static char *part_path(const corpus *c, const char *dir, const char *out)
+{
+    return xprintf("%s/%s/%s.part", dir, c->name, out);
+}
+
 /* OUT.part of a call that was killed must not take the name of a file that is here now. */
 static void drop_part(const corpus *c, const char *dir, const char *out)
 {
-    char *part = xprintf("%s/%s/%s.part", dir, c->name, out);
+    char *part = part_path(c, dir, out);
     unlink(part);
     free(part);
 }
@@ -146,7 +151,7 @@ static void drop_part(const corpus *c, const char *dir, const char *out)
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
 static int assemble(const corpus *c, const char *dir, const char *out, str *documents, err *e)
 {
-    char *part = xprintf("%s/%s/%s.part", dir, c->name, out), *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
+    char *part = part_path(c, dir, out), *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
     unlink(part);
     int rc = 0, files = 0;
     for (int i = 0; i < c->n_pieces; i++) files += same(c->pieces[i].out, out);
@@ -183,7 +188,7 @@ static int check_lines(const corpus *c, const char *dir, err *e)
     for (int i = 0; i < c->n_pieces && !rc; i++) {
         if (!first_of_out(c, i)) continue;
         const char *out = c->pieces[i].out;
-        char *part = xprintf("%s/%s/%s.part", dir, c->name, out), *whole = out_path(c, dir, out);
+        char *part = part_path(c, dir, out), *whole = out_path(c, dir, out);
         rc = count_lines(file_exists(part) ? part : whole, &lines[i], e);
         size_t stem = (size_t)(strrchr(out, '.') - out) + 1;
         for (int k = 0; k < i && !rc; k++)

@@ -43,6 +43,20 @@ static int64_t count_of(model *m, op o)
     return n;
 }
 
+/* A model of one layer with this attention; *set has the other settings. */
+static void open_layer(model *m, settings *set, const char *attention, arena *a)
+{
+    err e = {0};
+    settings_put(set, "layers", "1", a);
+    CHECK_INT(model_choose_plugin(set, attention, a, &e), 0);
+    CHECK_INT(model_open(m, set, 20, 20, F32, &cpu_backend, &e), 0);
+    CHECK_TEXT(e.text, "");
+}
+static void put_defaults(settings *set, arena *a)
+{
+    for (const ab_option *p = config_params; p->name; p++) settings_put(set, p->name, param_default(p, a), a);
+}
+
 /* Rotary turns queries and keys in the rows of their projection; Shaw's vectors by distance are multiplied in the
  * kernel of attention; the maps of differential attention are summed in it, whatever the position does to their scores:
  * nothing is brought into padded sentences and back. */
@@ -50,14 +64,10 @@ static void check_tape(const char *attention, const char *position, op expected,
 {
     arena a = {0};
     settings set = {0};
-    err e = {0};
     model m;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    settings_put(&set, "layers", "1", &a);
+    put_defaults(&set, &a);
     settings_put(&set, "position", position, &a);
-    CHECK_INT(model_choose_plugin(&set, attention, &a, &e), 0);
-    CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
-    CHECK_TEXT(e.text, "");
+    open_layer(&m, &set, attention, &a);
     CHECK_INT(count_of(&m, expected), times);
     CHECK_INT(count_of(&m, OP_HEADS) + count_of(&m, OP_MERGE) + count_of(&m, OP_CONCAT) + count_of(&m, OP_SLICE) +
                   count_of(&m, OP_MATMUL),
@@ -75,12 +85,10 @@ static int64_t pairs_held(bool generic)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    settings_put(&set, "layers", "1", &a);
+    put_defaults(&set, &a);
     settings_put(&set, "moba.block", "7", &a);
     settings_put(&set, "moba.top_k", "2", &a);
-    CHECK_INT(model_choose_plugin(&set, "moba", &a, &e), 0);
-    CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
+    open_layer(&m, &set, "moba", &a);
     m.generic = generic;
     ab_ctx *c = model_loss_tape(&m, &s, true, &e);
     CHECK_TEXT(e.text, "");
