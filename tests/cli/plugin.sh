@@ -102,11 +102,14 @@ equal "$(sql "SELECT v.name||' '||(value>1e-4) FROM tag t JOIN run r ON r.id=t.r
 exits 0 ablate table leaks --format csv
 equal "$(column future_seen <out | awk '{ print ($1 > 1e-4) }' | paste -sd' ')" "0 1" "the column future_seen of base and leaky"
 equal "$(column core_minutes <out | awk '{ print ($1 > 0 && $1 < 5) }' | paste -sd' ')" "1 1" "the column core_minutes"
+equal "$(column peak_memory <out | awk '{ print ($1 > 5 && $1 < 2000) }' | paste -sd' ')" "1 1" "the column peak_memory"
 exits 0 ablate table leaks
 has out "future seen"
 hasnt out "core minutes"
+hasnt out "memory"
 exits 0 ablate table leaks --stats full
 has out "core minutes"
+has out "memory"
 
 echo "paths start at the folder of the INI; those of -s where the user stands"
 mkdir -p elsewhere/plugins

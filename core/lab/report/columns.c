@@ -227,6 +227,12 @@ static double future_seen_number(const place *p)
     for (size_t i = 0; i < p->row->row->n_runs; i++) most = fmax(most, p->row->row->runs[i].future_seen);
     return most;
 }
+static double peak_memory_number(const place *p)
+{
+    double most = NAN;
+    for (size_t i = 0; i < p->row->row->n_runs; i++) most = fmax(most, p->row->row->runs[i].peak_memory / 1e6);
+    return most;
+}
 static double flops_number(const place *p) { return training_flops(p->row->row); }
 static double paper_flops_number(const place *p) { return training_flops_by_formula(p->row->row, p->g->sustained); }
 
@@ -276,6 +282,7 @@ static bool has_holm(const gathered *g) { return has_p(g) || any_row(g, only_exp
 static bool has_parameters(const gathered *g) { return any_row(g, parameters_number); }
 static bool full(const gathered *g) { return g->full && has_delta(g); }
 static bool has_core_minutes(const gathered *g) { return g->full && any_row(g, core_minutes_number); }
+static bool has_peak_memory(const gathered *g) { return g->full && any_row(g, peak_memory_number); }
 static double if_future_seen(const place *p) { return future_seen_number(p) > 0 ? 1 : NAN; }
 static bool sees_future(const gathered *g) { return any_row(g, if_future_seen); }
 /* next to tests of designs only with all statistics */
@@ -402,6 +409,9 @@ const column columns[] = {
     {"flops", "FLOPs counted", "FLOPs", READERS | CSV | JSON | IF_ANY, ONCE,
      "operations of the traced updates, times updates", .number = flops_number, .print = print_flops, .digits = 1,
      .shown = has_flops},
+    {"peak_memory", "memory", "MB", READERS | CSV | JSON | IF_ANY, ONCE,
+     "most memory that a run's process held, the largest of its runs; of the host, not of a GPU",
+     .number = peak_memory_number, .print = print_fixed, .shown = has_peak_memory},
     {"flops_by_time", "FLOPs by the paper's formula", "FLOPs", READERS, ONCE, "training time x sustained rate",
      .number = paper_flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
     {"recorded", "recorded %s", NULL, READERS, EACH_RECORDED, "mean over the recorded runs of the row",

@@ -164,7 +164,7 @@ static void test_query_table(void)
     CHECK_INT(RUN(&table_command, "table", "toy", "--metric", "PPL", "--format", "csv"), 0);
     CHECK(has_prefix(
         out_text, "row,name,change,state,n,failed,PPL,PPL_sd,PPL_diverged,delta,low,high,p,p_holm,exploratory,p_models,"
-                  "params,verdict,core_minutes,future_seen,flops\r\nbase,base,"));
+                  "params,verdict,core_minutes,future_seen,flops,peak_memory\r\nbase,base,"));
     CHECK_INT(RUN(&table_command, "table", "table2"), 0);
     CHECK_HAS(out_text, "ConvS2S Ensemble                 26.36       41.29       7.7e19       1.2e21\n");
     CHECK_TEXT(err_text, "");

@@ -154,12 +154,12 @@ static void test_formats(void)
     char *t = print("three", TABLE_CSV, false, NULL);
     CHECK_LINE(t, "row",
                "row,name,change,state,n,failed,PPL,PPL_sd,PPL_diverged,ACC,ACC_sd,ACC_diverged,delta,low,high,p,p_"
-               "holm,exploratory,p_models,params,verdict,core_minutes,future_seen,flops");
+               "holm,exploratory,p_models,params,verdict,core_minutes,future_seen,flops,peak_memory");
     char *l = line(t, "(A),A/heads=1,");
     CHECK_HAS(l, "(A),A/heads=1,heads=1,done,3,0,5.3,0,0,29.6");
     free(l);
-    CHECK_LINE(t, "(D)", "(D),D/dropout=0,dropout=0,failed,0,3,,,0,,,0,,,,,,0,,,,,,");
-    CHECK_LINE(t, "(F)", "(F),F/position=rotary,position=rotary,skipped,0,0,,,0,,,0,,,,,,0,,,,,,");
+    CHECK_LINE(t, "(D)", "(D),D/dropout=0,dropout=0,failed,0,3,,,0,,,0,,,,,,0,,,,,,,");
+    CHECK_LINE(t, "(F)", "(F),F/position=rotary,position=rotary,skipped,0,0,,,0,,,0,,,,,,0,,,,,,,");
     free(t);
 
     t = print("three", TABLE_JSON, false, NULL);
