@@ -5,7 +5,7 @@
 #include "lab/results/read.h"
 
 /* Writes an experiment's finished runs to `path`, without this machine's folders. (record.c) */
-int record_write(const places *p, const char *experiment, const char *path, size_t points, err *e);
+int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e);
 
 /* A folder that holds a database of its own, and is removed with it. */
 typedef struct {

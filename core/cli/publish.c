@@ -69,7 +69,7 @@ static int put_runs(publishing *p, size_t points, err *e)
     if (found || !same(p->own.name, p->name)) p->own = (read_experiment){0};
     char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = xprintf("%s/%s.json", at->db.recorded, p->name);
     bool own = p->own.n_rows;
-    int rc = own                     ? record_write(at, p->name, path, points, e)
+    int rc = own                     ? record_write(at, p->name, path, &(db_export_options){.points = points}, e)
              : file_exists(recorded) ? 0
                                      : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
     if (!rc) rc = file_read(own ? path : recorded, &text, e) || put_file(p, ARTIFACT_RUNS, text.s, text.n, e) ? -1 : 0;

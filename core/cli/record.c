@@ -70,8 +70,8 @@ static const char *end_of_string(const char *at)
 }
 
 /* Takes the folders out of a recorded experiment's JSON: what lies in `data_dir` is named $ABLATE_DATA/..., what lies
- * in `root` ./..., and plugins plugins/KIND/NAME.so or NAME.c, wherever they were built. Only whole paths, only in
- * values, and never in statistics. */
+ * in `root` ./..., and plugins plugins/KIND/NAME.so or NAME.c, wherever they were built. Only whole paths, and only in
+ * values of keys: texts in a list are columns of statistics. */
 static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
 {
     const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};
@@ -79,22 +79,20 @@ static void without_folders(const char *json, const char *data_dir, const char *
     size_t n = 0;
     for (size_t i = 0; i < LENGTH(all); i++) /* other values are no paths of this machine */
         if (all[i].folder[0] == '/' && all[i].folder[1]) places[n++] = all[i];
-    bool stats = false; /* is this the value of the key "stats"? */
+    char before = 0; /* the last character that is no blank */
     for (const char *at = json; *at;) {
         if (*at != '"') {
-            if (*at == ',' || *at == '{') stats = false;
+            if (!strchr(" \n\t", *at)) before = *at;
             str_addc(out, *at++);
             continue;
         }
-        const char *start = at + 1, *end = end_of_string(start), *next = end + (*end == '"');
-        next += strspn(next, " \n\t");
-        bool key = *next == ':';
-        if (key) stats = (size_t)(end - start) == strlen("stats") && !strncmp(start, "stats", strlen("stats"));
+        const char *start = at + 1, *end = end_of_string(start);
         str_addc(out, '"');
-        if (key || stats)
-            str_addn(out, start, (size_t)(end - start));
-        else
+        if (before == ':')
             add_text(out, start, end, places, n);
+        else
+            str_addn(out, start, (size_t)(end - start));
+        before = '"';
         if (*end) str_addc(out, '"');
         at = end + (*end == '"');
     }
@@ -113,18 +111,19 @@ static int clean_file(const char *path, const places *p, err *e)
     return bad;
 }
 
-int record_write(const places *p, const char *experiment, const char *path, size_t points, err *e)
+int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e)
 {
     reader *r = reader_open(&p->db, e); /* it makes no database */
     db *d = r ? db_open(&p->db, e) : NULL;
     reader_close(r);
-    int bad = !d || db_export(d, experiment, path, points, e) || clean_file(path, p, e);
+    int bad = !d || db_export(d, experiment, path, o, e) || clean_file(path, p, e);
     db_close(d);
     return bad ? -1 : 0;
 }
 
 typedef struct {
     int64_t points;
+    const char *statistics;
 } record_options;
 
 static int record(const invocation *c, void *options)
@@ -133,8 +132,16 @@ static int record(const invocation *c, void *options)
     err e = {0};
     char *name = xprintf("experiments/recorded/%s.json", c->word[0]);
     char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_join(c->p.root, name);
-    int bad = record_write(&c->p, c->word[0], path, (size_t)o->points, &e);
+    str left_out = {0};
+    db_export_options how = {(size_t)o->points, same(o->statistics, "none") ? "" : o->statistics, &left_out};
+    int bad = record_write(&c->p, c->word[0], path, &how, &e);
     if (!bad) call_say(c, "%s\n", path);
+    if (!bad && left_out.n)
+        call_say(c,
+                 "Left out: per-sentence statistics of %s. Tables of the record show no intervals, p or verdicts in "
+                 "these metrics.\n",
+                 left_out.s);
+    str_free(&left_out);
     free(name);
     free(path);
     return bad ? call_failed(c, &e) : 0;
@@ -143,6 +150,10 @@ static int record(const invocation *c, void *options)
 static const record_options defaults = {.points = 200};
 static const option options[] = {{"--points", "N", "points to keep per learning curve [200]", OPTION_COUNT,
                                   offsetof(record_options, points), 0, 1e9},
+                                 {"--statistics", "METRIC,...",
+                                  "metrics that keep their statistics per sentence, or none [all]; tables of the "
+                                  "record have intervals, p and verdicts in these only",
+                                  OPTION_TEXT, offsetof(record_options, statistics), .choices = CHOICES_NONE},
                                  OPTION_DATABASE,
                                  {0}};
 const command record_command = {

@@ -23,7 +23,10 @@
 #define DB_LOADED "plugins_loaded"
 /* Tag of a run that another program trained: the files it was imported from. Such runs have run.recorded = 2. */
 #define DB_IMPORTED "imported_from"
-#define DB_VERSION  6 /* PRAGMA user_version of this program */
+/* Tag "statistics METRIC" of a recorded run whose record left that metric's per-sentence statistics out. */
+#define DB_STATISTICS "statistics"
+#define DB_LEFT_OUT   "left out"
+#define DB_VERSION    6 /* PRAGMA user_version of this program */
 
 typedef struct db db;
 
@@ -272,9 +275,13 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
 
 /* ---- text files ---- */
 
-/* Writes an experiment with its runs, results, curves (thinned to `points` per curve) and provenance as JSON text
- * that git can compare line by line. */
-int db_export(db *d, const char *experiment, const char *path, size_t points, err *e);
+typedef struct {
+    size_t points;           /* curves are thinned to so many points each */
+    const char *statistics;  /* metrics that keep their per-sentence statistics, "PPL,BLEU"; NULL: all; "": none */
+    str *left_out;           /* the metrics whose statistics are left out, "loss, BLEU"; may be NULL */
+} db_export_options;
+/* Writes an experiment with its runs, results, curves and provenance as JSON text that git can compare line by line. */
+int db_export(db *d, const char *experiment, const char *path, const db_export_options *o, err *e);
 /* Reads such a file. Existing runs with the same experiment, configuration and seed are left unchanged if they are
  * done, running, or already have the file's status, so importing twice changes nothing. The experiment is named
  * NAME.recorded here, so that recorded runs never count as runs of NAME. A file with impossible values is rejected with

@@ -1,6 +1,9 @@
 /* export.c - an experiment as JSON text: one line per row, result and curve, for readable git diffs.
  */
+#include "lab/results/columns.h"
 #include "lab/results/internal.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* Appends `,"name":value` of a column as JSON; NULL columns are left out unless `always`. */
 static void field(str *out, sqlite3_stmt *s, int column, bool first, bool always)
@@ -101,30 +104,73 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
     return rc;
 }
 
-static int write_results(sqlite3 *q, int64_t run, str *out, err *e)
+typedef struct {
+    const db_export_options *how;
+    columns columns;
+} exported;
+
+/* Statistics of a run's results that are written; {0} of one without. */
+static int read_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_stats **out, size_t *n, err *e)
 {
-    sqlite3_stmt *s =
-        sql_open(q, e,
-                 "SELECT x.stats,m.name "
-                 "metric,m.direction,x.unit,x.aggregation,x.step,x.checkpoint,x.signature,x.value FROM result x"
-                 " JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
-                 "i", run);
-    int rc = s ? 0 : -1, n = 0;
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT x.stats,?2 IS NULL OR instr(','||?2||',',','||m.name||',') FROM result x JOIN "
+                               "metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+                               "is", run, keep);
+    size_t cap = 0;
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        *out = grow(*out, &cap, *n + 1, sizeof **out);
+        (*out)[*n] = (db_stats){0};
+        rc = sqlite3_column_type(s, 0) == SQLITE_NULL || !sqlite3_column_int(s, 1)
+                 ? 0
+                 : stats_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), a, &(*out)[*n], e);
+        ++*n;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static const size_t *write_numbers(str *out, const size_t *number, size_t n)
+{
+    str_add(out, ",\"stats\":[");
+    for (size_t i = 0; i < n; i++) str_addf(out, "%s%zu", i ? "," : "", number[i]);
+    str_add(out, "]");
+    return number + n;
+}
+
+static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
+{
+    arena a = {0};
+    db_stats *stats = NULL;
+    size_t *number = NULL, n_stats = 0, n = 0;
+    int rc = read_stats(q, run, x->how->statistics, &a, &stats, &n_stats, e);
+    if (!rc) columns_add(&x->columns, stats, n_stats, &number);
+    const size_t *next = number;
+    sqlite3_stmt *s = rc ? NULL
+                         : sql_open(q, e,
+                                    "SELECT x.stats IS NOT NULL OR EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id "
+                                    "AND t.tag='" DB_STATISTICS " '||m.name AND t.value='" DB_LEFT_OUT "'),m.name "
+                                    "metric,m.direction,x.unit,x.aggregation,x.step,x.checkpoint,x.signature,x.value "
+                                    "FROM result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+                                    "i", run);
+    if (!s) rc = -1;
     str_add(out, ",\n\"results\":[");
     while (!rc && (rc = sql_row(s, "- metric.name - - - - result.checkpoint", e)) == 1) {
-        str_add(out, n++ ? ",\n{" : "\n{");
+        str_add(out, n ? ",\n{" : "\n{");
         fields(out, s, 1, 8, true);
         field(out, s, 8, false, true);
-        if (sqlite3_column_type(s, 0) != SQLITE_NULL) {
-            str_add(out, ",\"stats\":\"");
-            base64_encode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), out);
-            str_add(out, "\"");
-        }
+        if (stats[n].width)
+            next = write_numbers(out, next, stats[n].width);
+        else if (sqlite3_column_int(s, 0))
+            str_add(out, ",\"stats\":\"" DB_LEFT_OUT "\"");
         str_add(out, "}");
-        rc = 0;
+        n++, rc = 0;
     }
     sqlite3_finalize(s);
     str_add(out, "]");
+    free(number);
+    free(stats);
+    arena_free(&a);
     return rc;
 }
 
@@ -170,7 +216,7 @@ static int write_curves(sqlite3 *q, int64_t run, size_t keep, str *out, err *e)
     return rc;
 }
 
-static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err *e)
+static int write_runs(sqlite3 *q, int64_t experiment, exported *x, str *out, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT r.id,v.config_hash hash,r.seed,r.status,r.step,r.total_steps,r.queued_at,"
@@ -194,15 +240,16 @@ static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err
             "attempt.n", run, e);
         str_add(out, "],\n\"tags\":[");
         if (!rc)
-            rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag",
+            rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED
+                            "' AND NOT(tag LIKE '" DB_STATISTICS " %' AND value='" DB_LEFT_OUT "') ORDER BY tag",
                             "tag.tag", run, e);
         str_add(out, "]");
-        if (!rc) rc = write_results(q, run, out, e);
-        if (!rc) rc = write_curves(q, run, keep, out, e);
+        if (!rc) rc = write_results(q, run, x, out, e);
+        if (!rc) rc = write_curves(q, run, x->how->points, out, e);
         str_add(out, "}");
     }
     sqlite3_finalize(s);
-    str_add(out, "]\n");
+    str_addf(out, "],\n\"columns\":[%s\n]\n", str_text(&x->columns.text));
     return rc;
 }
 
@@ -218,19 +265,74 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
     return rc;
 }
 
-int db_export(db *d, const char *experiment, const char *path, size_t points, err *e)
+#define WITH_STATISTICS                                                                                                \
+    " FROM result x JOIN metric m ON m.id=x.metric_id JOIN run r ON r.id=x.run_id JOIN variant v ON v.id=r.variant_id" \
+    " WHERE v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND "
+#define LEFT_OUT_BEFORE                                                                                                \
+    "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS " '||m.name AND t.value='"          \
+    DB_LEFT_OUT "')"
+
+/* Metrics of the experiment that have statistics, or had some that its own record left out, "PPL, BLEU"; with `keep`:
+ * those that this record has not. */
+static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool all, str *out, err *e)
 {
-    str out = {0};
+    sqlite3_stmt *s =
+        sql_open(q, e,
+                 "SELECT DISTINCT m.id,m.name" WITH_STATISTICS
+                 "((x.stats IS NOT NULL AND(?3 OR NOT(?2 IS NULL OR instr(','||?2||',',','||m.name||','))))OR(NOT ?3 "
+                 "AND x.stats IS NULL AND " LEFT_OUT_BEFORE ")) ORDER BY m.id",
+                 "isi", experiment, keep, (int64_t)all);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_row(s, "metric.id metric.name", e)) == 1) {
+        str_addf(out, "%s%s", out->n ? ", " : "", (const char *)sqlite3_column_text(s, 1));
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+/* Each metric to keep must be one that has statistics. */
+static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *e)
+{
+    str known = {0};
+    int rc = keep ? list_metrics(q, experiment, NULL, true, &known, e) : 0;
+    for (const char *at = keep; at && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
+        char *name = xstrndup(at, strcspn(at, ",")), *is = xprintf(", %s,", name), *in = xprintf(", %s,", str_text(&known));
+        if (!*name || !strstr(in, is))
+            rc = fail(e, "found the metric \"%s\", expected some of those with statistics: %s", name,
+                      known.n ? known.s : "there are none");
+        free(name);
+        free(is);
+        free(in);
+    }
+    str_free(&known);
+    return rc;
+}
+
+int db_export(db *d, const char *experiment, const char *path, const db_export_options *o, err *e)
+{
+    str out = {0}, left_out = {0};
+    exported x = {.how = o};
     int64_t id = 0;
     if (tx_begin(d, false, e)) return -1; /* one consistent view of all tables */
-    str_add(&out, "{\"ablate_export\":1,\n");
+    str_add(&out, "{\"ablate_export\":2,\n");
     int rc = write_experiment(d->q, experiment, &out, &id, e);
+    if (!rc) rc = check_metrics(d->q, id, o->statistics, e);
+    if (!rc) rc = list_metrics(d->q, id, o->statistics, false, &left_out, e);
+    if (left_out.n) {
+        str_add(&out, "\"statistics_left_out\":");
+        json_string(&out, left_out.s);
+        str_add(&out, ",\n");
+    }
     if (!rc) rc = write_variants(d->q, id, &out, e);
     if (!rc) rc = write_trials(d->q, id, &out, e);
-    if (!rc) rc = write_runs(d->q, id, points, &out, e);
+    if (!rc) rc = write_runs(d->q, id, &x, &out, e);
     str_add(&out, "}\n");
     rc = tx_end(d, rc, e);
     if (!rc) rc = file_write(path, out.s, out.n, e);
+    if (!rc && o->left_out) str_add(o->left_out, str_text(&left_out));
+    columns_free(&x.columns);
+    str_free(&left_out);
     str_free(&out);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* import.c - imports what export.c wrote. Runs trained here are left unchanged. */
 #include "lab/results/import.h"
+#include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
 #include <math.h>
@@ -39,7 +40,7 @@ static int need(const cJSON *o, const char *key, const char **out, err *e)
     return *out ? 0 : fail(e, "found no text \"%s\"", key);
 }
 
-enum { MOST_BYTES = 1 << 28 }; /* the largest so far has 3 MB */
+enum { MOST_BYTES = 1 << 28 }; /* the largest so far has 13 MB */
 enum { MOST_ATTEMPTS = 1000000000 };
 static const double MOST_STEP = 9e15;
 
@@ -199,16 +200,38 @@ static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
                   whole_of(a, "term_signal", -1), text_of(a, "error"));
 }
 
-static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
+/* The statistics of a result as the database has them. "stats" has the numbers of columns; in files of
+ * "ablate_export": 1 the bytes themselves. */
+static int take_stats(const cJSON *r, const char *metric, columns_read *c, str *bytes, err *e)
 {
-    const char *metric, *stats = text_of(r, "stats"), *how = text_of(r, "checkpoint");
-    str bytes = {0};
+    const cJSON *of = cJSON_GetObjectItemCaseSensitive(r, "stats");
+    const char *text = cJSON_GetStringValue(of);
     arena mem = {0};
-    db_stats check;
+    db_stats s = {0};
+    int rc = 0;
+    if (cJSON_IsArray(of)) {
+        rc = columns_stats(c, of, &mem, &s, e);
+        if (!rc) stats_encode(&s, bytes);
+    } else if (text && !same(text, DB_LEFT_OUT)) {
+        rc = base64_decode(text, bytes) ? fail(e, "\"stats\" is not base64")
+                                        : stats_decode(bytes->s, bytes->n, &mem, &s, e);
+    }
+    arena_free(&mem);
+    return rc ? fail_in(e, "metric \"%s\": ", metric) : 0;
+}
+
+static int put_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, err *e)
+{
+    const char *metric, *how = text_of(r, "checkpoint");
+    str bytes = {0};
     int64_t id = -1, step;
-    int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) ? -1 : 0;
-    if (!rc && stats && base64_decode(stats, &bytes)) rc = fail(e, "metric \"%s\": \"stats\" is not base64", metric);
-    if (!rc && stats) rc = stats_decode(bytes.s, bytes.n, &mem, &check, e);
+    int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) || take_stats(r, metric, c, &bytes, e) ? -1
+                                                                                                               : 0;
+    if (!rc && same(text_of(r, "stats"), DB_LEFT_OUT))
+        rc = sql_do(q, e,
+                    "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,'" DB_STATISTICS " '||?2,'" DB_LEFT_OUT
+                    "')",
+                    "is", run, metric);
     if (!rc) id = metric_id(q, metric, text_of(r, "direction"), e), rc = id < 0 ? -1 : 0;
     if (!rc)
         rc = sql_do(
@@ -218,7 +241,6 @@ static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
             "iidIssbss", run, id, real_of(r, "value"), step, how ? how : "final", text_of(r, "signature"),
             (const void *)bytes.s, bytes.n, text_of(r, "unit"), text_of(r, "aggregation"));
     str_free(&bytes);
-    arena_free(&mem);
     return rc;
 }
 
@@ -261,7 +283,7 @@ static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *st
                : -1;
 }
 
-static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *imported, err *e)
+static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read *columns, size_t *imported, err *e)
 {
     const char *hash, *status;
     enum db_status parsed;
@@ -294,7 +316,8 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
             rc =
                 sql_do(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag, text_of(c, "value"));
     }
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "results")) if (!rc) rc = put_result(q, id, c, e);
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "results")) if (!rc) rc =
+        put_result(q, id, c, columns, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "curves")) if (!rc) rc = put_curve(q, id, c, e);
     if (!rc)
         rc = sql_do(q, e,
@@ -351,18 +374,23 @@ static int one_base(sqlite3 *q, int64_t experiment, err *e)
 
 static int put_all(sqlite3 *q, const cJSON *root, const char *as, size_t *imported, err *e)
 {
-    if (whole_of(root, "ablate_export", 0) != 1)
-        return fail(e, "found no \"ablate_export\": 1, expected a file written by `ablate record`" OF_ANOTHER);
+    int64_t version = whole_of(root, "ablate_export", 0);
+    if (version < 1)
+        return fail(e, "found no \"ablate_export\": 2, expected a file written by `ablate record`" OF_ANOTHER);
+    if (version > 2)
+        return fail(e, "\"ablate_export\": found %lld, expected 2 or less: a newer ablate wrote it", (long long)version);
     if (import_check(root, e)) return -1;
     int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
-    int rc = experiment < 0 ? -1 : 0;
+    columns_read columns = {0};
+    int rc = experiment < 0 ? -1 : columns_open(&columns, cJSON_GetObjectItemCaseSensitive(root, "columns"), e);
     const cJSON *c;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
         put_variant(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc =
         put_trial(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "runs")) if (!rc) rc =
-        put_run(q, experiment, c, imported, e);
+        put_run(q, experiment, c, &columns, imported, e);
+    columns_close(&columns);
     if (!rc) rc = prefer_runs(q, experiment, e);
     if (!rc) rc = one_base(q, experiment, e);
     return rc ? -1 : view_refresh(q, experiment, e);

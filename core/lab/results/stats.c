@@ -17,13 +17,63 @@ static uint32_t get32(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static bool is_whole(const db_stats *s, size_t column)
+static void put64(str *out, uint64_t v)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        double v = s->value[i * s->width + column];
-        if (!(fabs(v) < 9e15) || v != floor(v)) return false;
+    put32(out, (uint32_t)v);
+    put32(out, (uint32_t)(v >> 32));
+}
+
+static void put_varint(str *out, uint64_t v)
+{
+    for (; v > 127; v >>= 7) str_addc(out, (char)((v & 127) | 128));
+    str_addc(out, (char)v);
+}
+
+static uint64_t bits_of(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static double double_of(uint64_t bits)
+{
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static uint64_t reversed(uint64_t v)
+{
+    v = (v >> 1 & 0x5555555555555555) | (v & 0x5555555555555555) << 1;
+    v = (v >> 2 & 0x3333333333333333) | (v & 0x3333333333333333) << 2;
+    v = (v >> 4 & 0x0f0f0f0f0f0f0f0f) | (v & 0x0f0f0f0f0f0f0f0f) << 4;
+    return __builtin_bswap64(v);
+}
+
+bool stats_whole(const double *value, size_t n, size_t stride)
+{
+    for (size_t i = 0; i < n; i++) {
+        double v = value[i * stride];
+        if (!(fabs(v) < 9e15) || v != floor(v) || (v == 0 && signbit(v))) return false;
     }
     return true;
+}
+
+void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out)
+{
+    str_addc(out, kind);
+    for (size_t i = 0; i < n; i++) {
+        double v = value[i * stride];
+        if (kind == 'v') {
+            int64_t k = (int64_t)v;
+            put_varint(out, (uint64_t)k << 1 ^ (uint64_t)(k < 0 ? -1 : 0));
+        } else if (kind == 'r') {
+            put_varint(out, reversed(bits_of(v)));
+        } else {
+            put64(out, bits_of(v));
+        }
+    }
 }
 
 void stats_encode(const db_stats *s, str *out)
@@ -32,46 +82,38 @@ void stats_encode(const db_stats *s, str *out)
     str_addn(out, "ABS1", 4);
     put32(out, (uint32_t)s->n);
     put32(out, (uint32_t)s->width);
-    for (size_t j = 0; j < s->width; j++) {
-        bool whole = is_whole(s, j);
-        str_addc(out, whole ? 'v' : 'd');
-        for (size_t i = 0; i < s->n; i++) {
-            double v = s->value[i * s->width + j];
-            uint64_t bits;
-            if (whole) {
-                int64_t k = (int64_t)v;
-                for (bits = (uint64_t)k << 1 ^ (uint64_t)(k < 0 ? -1 : 0); bits > 127; bits >>= 7)
-                    str_addc(out, (char)((bits & 127) | 128));
-                str_addc(out, (char)bits);
-            } else {
-                memcpy(&bits, &v, sizeof bits);
-                put32(out, (uint32_t)bits);
-                put32(out, (uint32_t)(bits >> 32));
-            }
-        }
-    }
+    for (size_t j = 0; j < s->width; j++)
+        stats_put_column(s->value + j, s->n, s->width, stats_whole(s->value + j, s->n, s->width) ? 'v' : 'd', out);
 }
 
 /* One varint from p, before end; NULL when it is cut short. */
-static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end, double *out)
+static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end, uint64_t *out)
 {
-    uint64_t bits = 0;
+    *out = 0;
     for (int shift = 0; p < end && shift < 64; shift += 7) {
-        bits |= (uint64_t)(*p & 127) << shift;
-        if (*p++ < 128) {
-            *out = (double)((int64_t)(bits >> 1) ^ -(int64_t)(bits & 1));
-            return p;
-        }
+        *out |= (uint64_t)(*p & 127) << shift;
+        if (*p++ < 128) return p;
     }
     return NULL;
 }
 
-static const unsigned char *get_double(const unsigned char *p, const unsigned char *end, double *out)
+const unsigned char *stats_get_column(const unsigned char *p, const unsigned char *end, size_t n, size_t stride,
+                                      double *value)
 {
-    if (end - p < 8) return NULL;
-    uint64_t bits = get32(p) | (uint64_t)get32(p + 4) << 32;
-    memcpy(out, &bits, sizeof *out);
-    return p + 8;
+    int kind = *p++;
+    for (size_t i = 0; i < n && p; i++) {
+        uint64_t bits = 0;
+        if (kind != 'd')
+            p = get_varint(p, end, &bits);
+        else if (end - p < 8)
+            p = NULL;
+        else
+            bits = get32(p) | (uint64_t)get32(p + 4) << 32, p += 8;
+        value[i * stride] = kind == 'd'   ? double_of(bits)
+                            : kind == 'r' ? double_of(reversed(bits))
+                                          : (double)((int64_t)(bits >> 1) ^ -(int64_t)(bits & 1));
+    }
+    return p;
 }
 
 int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e)
@@ -87,9 +129,9 @@ int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e)
                     width);
     double *value = arena_alloc(a, n * width * sizeof *value);
     for (size_t j = 0; j < width; j++) {
-        int kind = p && p < end ? *p++ : 0;
+        int kind = p < end ? *p : 0;
         if (kind != 'v' && kind != 'd') return fail(e, "per-sentence statistics: column %zu is damaged", j);
-        for (size_t i = 0; i < n && p; i++) p = (kind == 'v' ? get_varint : get_double)(p, end, &value[i * width + j]);
+        p = stats_get_column(p, end, n, width, value + j);
         if (!p) return fail(e, "per-sentence statistics: column %zu is truncated", j);
     }
     *out = (db_stats){n, width, value};

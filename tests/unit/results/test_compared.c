@@ -211,7 +211,7 @@ static void test_trials(db *d, const db_options *o, const char *folder)
     CHECK_OK(db_put_trials(d, "toy", trials, LENGTH(trials), &e));
     check_trials(o, "toy");
     char *file = path_join(folder, "toy.json"), *copy = path_join(folder, "copy.db");
-    CHECK_OK(db_export(d, "toy", file, 10, &e));
+    CHECK_OK(db_export(d, "toy", file, &(db_export_options){.points = 10}, &e));
     db_options other = {.path = copy};
     db *c = db_open(&other, &e);
     CHECK_OK(db_import(c, file, NULL, &e));

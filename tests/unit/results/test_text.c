@@ -131,8 +131,8 @@ static void test_export(void)
     CHECK_OK(make_folders(dir, &e));
     db *d = db_open(&o, &e);
     fill(d);
-    CHECK_OK(db_export(d, "toy", json, 100, &e));
-    CHECK_INT(db_export(d, "nothing", json2, 100, &e), -1);
+    CHECK_OK(db_export(d, "toy", json, &(db_export_options){.points = 100}, &e));
+    CHECK_INT(db_export(d, "nothing", json2, &(db_export_options){.points = 100}, &e), -1);
     CHECK_HAS(e.text, "not in the database");
     CHECK_OK(db_import(d, json, &n, &e)); /* beside what is here; the second time there is nothing new */
     CHECK_INT(n, 3);
@@ -145,7 +145,7 @@ static void test_export(void)
     d = db_open(&o, &e); /* a new database takes the recorded runs in */
     CHECK_TEXT(e.text, "");
     CHECK_OK(db_import(d, json, &n, &e));
-    CHECK_OK(db_export(d, "toy", json2, 100, &e));
+    CHECK_OK(db_export(d, "toy", json2, &(db_export_options){.points = 100}, &e));
     CHECK_OK(file_read(json, &a, &e));
     CHECK_OK(file_read(json2, &b, &e));
     CHECK_TEXT(str_text(&b), str_text(&a));

@@ -1,0 +1,30 @@
+/* columns.h - statistics of a record's runs as columns that results share (docs/queries.md has the format). A result
+ * names its columns by number. What several results have is written once; so is what another metric has in another
+ * unit: nats and bits. Restored numbers are the same bits. */
+#ifndef ABLATE_RESULTS_COLUMNS_H
+#define ABLATE_RESULTS_COLUMNS_H
+#include "lab/results/db.h"
+#include <cjson/cJSON.h>
+
+typedef struct {
+    str text;      /* elements of a JSON array, one a line */
+    size_t n, cap; /* columns so far */
+    struct columns_entry *entry;
+    size_t *slot, slots; /* numbers + 1 by hash */
+} columns;
+
+/* Adds the statistics of one run's results; number: of each column, those of s[0] first. The caller frees it. */
+void columns_add(columns *c, const db_stats *s, size_t n, size_t **number);
+void columns_free(columns *c);
+
+typedef struct {
+    const cJSON **at;
+    size_t n;
+    size_t left; /* bytes that results may still restore: a small file must not fill the disk */
+} columns_read;
+
+int columns_open(columns_read *c, const cJSON *list, err *e); /* list: NULL, or the array of columns; columns_close */
+void columns_close(columns_read *c);
+/* The statistics of a result from the numbers of its columns, in the arena. */
+int columns_stats(columns_read *c, const cJSON *numbers, arena *a, db_stats *out, err *e);
+#endif
