@@ -1,5 +1,5 @@
 /* columns.c - writes and reads the columns of a record. An element of the array is a text, the column's bytes in base64
- * (stats_put_column), or {"of": NUMBER, "times": X, "over": Y}: the numbers of that text times X, the product divided
+ * (stats.c, packed.c), or {"of": NUMBER, "times": X, "over": Y}: the numbers of that text times X, the product divided
  * by Y, each rounded to a double. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
@@ -67,15 +67,14 @@ static void put(columns *c, column *x, const char *element, bool derived)
 /* The column's bytes in the shortest kind; their number. */
 static size_t shortest(const column *x, str *bytes)
 {
-    str other = {0};
+    str plain = {0};
     str_clear(bytes);
-    stats_put_column(x->v, x->n, 1, x->whole ? 'v' : 'd', bytes);
-    if (!x->whole) stats_put_column(x->v, x->n, 1, 'r', &other);
-    if (other.n && other.n < bytes->n) {
-        str swap = *bytes;
-        *bytes = other, other = swap;
+    stats_put_column(x->v, x->n, 1, x->whole ? 'v' : 'd', &plain);
+    if (!packed_put(x->v, x->n, bytes) || plain.n <= bytes->n) {
+        str_clear(bytes);
+        str_addn(bytes, plain.s, plain.n);
     }
-    str_free(&other);
+    str_free(&plain);
     return bytes->n;
 }
 
@@ -299,8 +298,10 @@ static size_t count_numbers(const unsigned char *p, size_t size)
 {
     size_t n = 0;
     if (size < 2) return 0;
+    packed x;
+    if (*p == 'p') return packed_open(p, size, &x) ? 0 : x.n;
     if (*p == 'd') return (size - 1) % 8 ? 0 : (size - 1) / 8;
-    if ((*p != 'v' && *p != 'r') || p[size - 1] > 127) return 0;
+    if (*p != 'v' || p[size - 1] > 127) return 0;
     for (size_t i = 1; i < size; i++) n += p[i] < 128;
     return n;
 }
@@ -335,14 +336,18 @@ static int read_column(columns_read *c, size_t i, size_t j, arena *a, db_stats *
     int rc = bytes_of(c, i, &bytes, &times, &over, e);
     const unsigned char *p = (const unsigned char *)str_text(&bytes);
     size_t n = rc ? 0 : count_numbers(p, bytes.n);
-    if (!rc && !n) rc = fail(e, "found %zu bytes, expected a kind (v, d, r) and complete numbers", bytes.n);
+    if (!rc && !n) rc = fail(e, "found %zu bytes, expected a kind (v, d or p) and complete numbers", bytes.n);
     if (!rc && j && n != out->n) rc = fail(e, "found %zu numbers, expected %zu as in the first column", n, out->n);
     if (!rc && !j) {
         size_t size = n * out->width * sizeof(double);
         if (size > c->left) rc = fail(e, "found more than %zu bytes of statistics in all", MOST_RESTORED);
         if (!rc) c->left -= size, out->n = n, out->value = arena_alloc(a, size);
     }
-    if (!rc && !stats_get_column(p, p + bytes.n, n, out->width, out->value + j)) rc = fail(e, "found a damaged number");
+    packed x;
+    if (!rc && *p == 'p')
+        packed_open(p, bytes.n, &x), packed_get(&x, out->value + j, out->width);
+    else if (!rc && !stats_get_column(p, p + bytes.n, n, out->width, out->value + j))
+        rc = fail(e, "found a damaged number");
     for (size_t k = 0; k < n && !rc && cJSON_IsObject(c->at[i]); k++) {
         double *v = &out->value[k * out->width + j];
         *v = derived(*v, times, over);

@@ -27,4 +27,16 @@ int columns_open(columns_read *c, const cJSON *list, err *e); /* list: NULL, or 
 void columns_close(columns_read *c);
 /* The statistics of a result from the numbers of its columns, in the arena. */
 int columns_stats(columns_read *c, const cJSON *numbers, arena *a, db_stats *out, err *e);
+
+/* ---- packed.c ---- */
+
+bool packed_put(const double *v, size_t n, str *out); /* false, and nothing: some number is not of that form */
+typedef struct {
+    const unsigned char *p; /* the counts */
+    size_t n;
+    int shift, bits;
+    int64_t least;
+} packed;
+int packed_open(const unsigned char *p, size_t size, packed *out); /* -1: damaged */
+void packed_get(const packed *x, double *out, size_t stride);
 #endif

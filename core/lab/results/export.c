@@ -265,9 +265,11 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
     return rc;
 }
 
+#define OF_RUNS " FROM run r JOIN variant v ON v.id=r.variant_id"
+#define RECORDED_RUNS                                                                                                  \
+    " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
 #define WITH_STATISTICS                                                                                                \
-    " FROM result x JOIN metric m ON m.id=x.metric_id JOIN run r ON r.id=x.run_id JOIN variant v ON v.id=r.variant_id" \
-    " WHERE v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND "
+    OF_RUNS " JOIN result x ON x.run_id=r.id JOIN metric m ON m.id=x.metric_id WHERE" RECORDED_RUNS " AND "
 #define LEFT_OUT_BEFORE                                                                                                \
     "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS " '||m.name AND t.value='"          \
     DB_LEFT_OUT "')"
@@ -288,6 +290,29 @@ static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool a
         rc = 0;
     }
     sqlite3_finalize(s);
+    return rc;
+}
+
+/* The names of all metrics in the order of the database, which is that of a table's columns: it holds where the record
+ * is imported, whichever run comes first. */
+static int write_metrics(sqlite3 *q, int64_t experiment, bool curves, str *out, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT m.name FROM metric m WHERE EXISTS(SELECT 1" OF_RUNS
+                               " JOIN result x ON x.run_id=r.id WHERE x.metric_id=m.id AND" RECORDED_RUNS
+                               ")OR(?2 AND EXISTS(SELECT 1" OF_RUNS
+                               " JOIN point p ON p.run_id=r.id WHERE p.metric_id=m.id AND" RECORDED_RUNS
+                               "))ORDER BY m.id",
+                               "ii", experiment, (int64_t)curves);
+    int rc = s ? 0 : -1, n = 0;
+    str_add(out, "\"metrics\":[");
+    while (!rc && (rc = sql_row(s, "metric.name", e)) == 1) {
+        str_add(out, n++ ? "," : "");
+        json_string(out, (const char *)sqlite3_column_text(s, 0));
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    str_add(out, "],\n");
     return rc;
 }
 
@@ -324,6 +349,7 @@ int db_export(db *d, const char *experiment, const char *path, const db_export_o
         json_string(&out, left_out.s);
         str_add(&out, ",\n");
     }
+    if (!rc) rc = write_metrics(d->q, id, o->points, &out, e);
     if (!rc) rc = write_variants(d->q, id, &out, e);
     if (!rc) rc = write_trials(d->q, id, &out, e);
     if (!rc) rc = write_runs(d->q, id, &x, &out, e);

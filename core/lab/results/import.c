@@ -384,6 +384,8 @@ static int put_all(sqlite3 *q, const cJSON *root, const char *as, size_t *import
     columns_read columns = {0};
     int rc = experiment < 0 ? -1 : columns_open(&columns, cJSON_GetObjectItemCaseSensitive(root, "columns"), e);
     const cJSON *c;
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "metrics")) if (!rc && cJSON_IsString(c)) rc =
+        metric_id(q, c->valuestring, NULL, e) < 0 ? -1 : 0; /* in the order of the record */
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
         put_variant(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc =

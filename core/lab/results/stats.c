@@ -17,39 +17,13 @@ static uint32_t get32(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static void put64(str *out, uint64_t v)
-{
-    put32(out, (uint32_t)v);
-    put32(out, (uint32_t)(v >> 32));
-}
-
-static void put_varint(str *out, uint64_t v)
+void stats_put_varint(str *out, uint64_t v)
 {
     for (; v > 127; v >>= 7) str_addc(out, (char)((v & 127) | 128));
     str_addc(out, (char)v);
 }
 
-static uint64_t bits_of(double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static double double_of(uint64_t bits)
-{
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-static uint64_t reversed(uint64_t v)
-{
-    v = (v >> 1 & 0x5555555555555555) | (v & 0x5555555555555555) << 1;
-    v = (v >> 2 & 0x3333333333333333) | (v & 0x3333333333333333) << 2;
-    v = (v >> 4 & 0x0f0f0f0f0f0f0f0f) | (v & 0x0f0f0f0f0f0f0f0f) << 4;
-    return __builtin_bswap64(v);
-}
+void stats_put_signed(str *out, int64_t v) { stats_put_varint(out, (uint64_t)v << 1 ^ (uint64_t)(v < 0 ? -1 : 0)); }
 
 bool stats_whole(const double *value, size_t n, size_t stride)
 {
@@ -65,13 +39,13 @@ void stats_put_column(const double *value, size_t n, size_t stride, char kind, s
     str_addc(out, kind);
     for (size_t i = 0; i < n; i++) {
         double v = value[i * stride];
+        uint64_t bits;
+        memcpy(&bits, &v, sizeof bits);
         if (kind == 'v') {
-            int64_t k = (int64_t)v;
-            put_varint(out, (uint64_t)k << 1 ^ (uint64_t)(k < 0 ? -1 : 0));
-        } else if (kind == 'r') {
-            put_varint(out, reversed(bits_of(v)));
+            stats_put_signed(out, (int64_t)v);
         } else {
-            put64(out, bits_of(v));
+            put32(out, (uint32_t)bits);
+            put32(out, (uint32_t)(bits >> 32));
         }
     }
 }
@@ -86,8 +60,7 @@ void stats_encode(const db_stats *s, str *out)
         stats_put_column(s->value + j, s->n, s->width, stats_whole(s->value + j, s->n, s->width) ? 'v' : 'd', out);
 }
 
-/* One varint from p, before end; NULL when it is cut short. */
-static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end, uint64_t *out)
+const unsigned char *stats_get_varint(const unsigned char *p, const unsigned char *end, uint64_t *out)
 {
     *out = 0;
     for (int shift = 0; p < end && shift < 64; shift += 7) {
@@ -97,21 +70,30 @@ static const unsigned char *get_varint(const unsigned char *p, const unsigned ch
     return NULL;
 }
 
+const unsigned char *stats_get_signed(const unsigned char *p, const unsigned char *end, int64_t *out)
+{
+    uint64_t v = 0;
+    p = stats_get_varint(p, end, &v);
+    *out = (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+    return p;
+}
+
 const unsigned char *stats_get_column(const unsigned char *p, const unsigned char *end, size_t n, size_t stride,
                                       double *value)
 {
     int kind = *p++;
     for (size_t i = 0; i < n && p; i++) {
-        uint64_t bits = 0;
-        if (kind != 'd')
-            p = get_varint(p, end, &bits);
-        else if (end - p < 8)
+        int64_t whole = 0;
+        if (kind == 'v') {
+            p = stats_get_signed(p, end, &whole);
+            value[i * stride] = (double)whole;
+        } else if (end - p < 8) {
             p = NULL;
-        else
-            bits = get32(p) | (uint64_t)get32(p + 4) << 32, p += 8;
-        value[i * stride] = kind == 'd'   ? double_of(bits)
-                            : kind == 'r' ? double_of(reversed(bits))
-                                          : (double)((int64_t)(bits >> 1) ^ -(int64_t)(bits & 1));
+        } else {
+            uint64_t bits = get32(p) | (uint64_t)get32(p + 4) << 32;
+            memcpy(&value[i * stride], &bits, sizeof bits);
+            p += 8;
+        }
     }
     return p;
 }
