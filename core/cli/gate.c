@@ -40,6 +40,9 @@ static answer decide(const gathered *g, const gathered_row *row, size_t m)
     else if (c->failed || c->failed_base)
         str_addf(&a.why, "%zu of the row's runs and %zu of base's failed, and have no value ([criterion] failed_as)",
                  c->failed, c->failed_base);
+    else if (c->left_out)
+        str_add(&a.why, "the record left out the statistics per sentence that an answer needs (`ablate record "
+                        "--statistics`)");
     else if (isnan(c->p))
         str_addf(&a.why, "found %zu finished runs of the row and %zu of base, expected 2 or more of each", c->n,
                  c->n_base);

@@ -40,6 +40,7 @@ typedef struct {
     double *values;          /* [n], then the failed and diverged ones as NaN: n_all */
     size_t n, n_all;
     arm arm;
+    bool left_out; /* a record left the statistics of some out */
 } row_runs;
 
 static const read_result *result_of(const read_run *run, const char *metric)
@@ -102,6 +103,7 @@ static row_runs collect(const comparison_task *t, const read_row *row)
         if ((!x && !lost) || (t->most_seeds && r.n_all == t->most_seeds)) continue;
         r.n_all++;
         if (!is_number(x, m)) continue;
+        r.left_out = r.left_out || x->left_out;
         r.results[r.n] = x, r.references[r.n] = run->references, r.values[r.n] = x->value;
         scores[r.n++] = metric_in_percent(m) ? log(x->value) : x->value;
     }
@@ -162,6 +164,9 @@ static bool same_tokens(const row_runs *a, const row_runs *b)
 static const char *why_refused(const metric *m, const row_runs *row, const row_runs *base)
 {
     if (!same_references(row->references[0], base->references[0])) return "it was scored against different references";
+    if (metric_in_percent(m) && (row->left_out || base->left_out))
+        return "the record left out the statistics that tell whether it has the tokens of base (`ablate record "
+               "--statistics`)";
     if (metric_in_percent(m) && !same_tokens(row, base))
         return "it has other tokens than base, so perplexities per token are not comparable";
     return NULL;
@@ -196,6 +201,9 @@ static difference compare_arms(const row_runs *row, const row_runs *base, double
 
 enum { RANKED_SEEDS = 5 };
 
+/* Without the statistics it would be another number: with the noise of the test set. */
+static double seed_sd_of(const row_runs *r) { return r->left_out ? NAN : arm_seed_sd(&r->arm); }
+
 static comparison compare_two(const comparison_task *t, const row_runs *row, const row_runs *base, double most_df)
 {
     comparison c = comparison_none;
@@ -203,18 +211,23 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     size_t least = row->n < base->n ? row->n : base->n;
     c.failed = row->n_all - row->n, c.failed_base = base->n_all - base->n;
     c.n = row->n, c.n_base = base->n, c.percent = metric_in_percent(t->metric);
-    c.seed_sd = arm_seed_sd(&row->arm);
+    c.seed_sd = seed_sd_of(row), c.left_out = row->left_out || base->left_out;
     if (!least) return c;
     if ((c.refused = why_refused(t->metric, row, base))) return c;
     difference x = compare_arms(row, base, most_df, &c.crossed);
     c.delta = comparison_shown(&c, x.d);
-    if (row->n == 1 && base->n >= 3) c.p_outside = predict_one(&base->arm, row->arm.mean).p;
+    if (row->n == 1 && base->n >= 3 && !c.left_out) c.p_outside = predict_one(&base->arm, row->arm.mean).p;
     if (c.failed || c.failed_base) {
         c.beats =
             least < RANKED_SEEDS ? c.beats : superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
         return c;
     }
     if (least < 2) return c;
+    if (least >= RANKED_SEEDS) {
+        c.beats = superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
+        c.p_permutation = permutation_p(row->values, row->n, base->values, base->n);
+    }
+    if (c.left_out) return c;
     if (t->margin > 0) {
         double margin = c.percent ? log1p(t->margin / 100) : t->margin;
         c.p_equivalent = equivalence_p(x.d, x.v, x.df, x.u, x.choice, margin);
@@ -223,9 +236,6 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     c.p = x.p, c.v = x.v, c.u = x.u, c.df = x.df, c.choice = x.choice;
     c.planned_row = row->arm, c.planned_base = base->arm, c.most_df = most_df;
     c.planned_row.z = c.planned_base.z = NULL;
-    if (least < RANKED_SEEDS) return c;
-    c.beats = superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
-    c.p_permutation = permutation_p(row->values, row->n, base->values, base->n);
     return c;
 }
 
@@ -293,7 +303,7 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
     for (size_t i = 0; i < t->n; i++) {
         if (first_of(t, i) != i) continue;
         others++;
-        if (runs[i].n && runs[i].n < runs[i].n_all)
+        if ((runs[i].n && runs[i].n < runs[i].n_all) || runs[i].left_out)
             return t->n; /* what is left of a row whose runs failed is a selection */
         if (runs[i].n && (best == t->n || metric_better(t->metric, runs[i].arm.mean, runs[best].arm.mean) > 0))
             best = i;
@@ -372,7 +382,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
     for (size_t i = 0; i < t->n; i++) {
         size_t first = first_of(t, i), base = base_of(t, i);
         out[i] = comparison_none;
-        out[i].n = runs[i].n, out[i].seed_sd = arm_seed_sd(&runs[i].arm), out[i].percent = metric_in_percent(t->metric);
+        out[i].n = runs[i].n, out[i].seed_sd = seed_sd_of(&runs[i]), out[i].percent = metric_in_percent(t->metric);
         if (first < i)
             out[i] = out[first];
         else if (base < t->n && t->rows[i]->runs != t->rows[base]->runs) {
@@ -410,7 +420,7 @@ difference contrast_rows(const comparison_task *t, const double *weights)
         if (weights[i] == 0) continue;
         runs[i] = collect(t, t->rows[i]);
         add_choice(t, t->rows[i], &runs[i]);
-        failed = failed || runs[i].n < runs[i].n_all;
+        failed = failed || runs[i].n < runs[i].n_all || runs[i].left_out;
         if (first == t->n) first = i;
         crossed = crossed && runs[i].n && runs[first].n && runs[i].arm.m && runs[first].arm.m &&
                   same_sentences(&runs[i], &runs[first]);
@@ -460,7 +470,7 @@ double dealt_rejections(const read_row *a, const read_row *b, const metric *m, s
     row_runs x = collect(&t, a), y = collect(&t, b);
     size_t rejected = 0, *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
     double share = NAN;
-    if (n >= 2 && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
+    if (n >= 2 && !x.left_out && !y.left_out && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
         bool crossed = x.arm.m && y.arm.m && same_sentences(&x, &y);
         double *zx = crossed ? influences(&x) : NULL, *zy = crossed ? influences(&y) : NULL;
         rng r = rng_seed(seed, 11);

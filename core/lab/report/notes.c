@@ -249,6 +249,27 @@ static void note_dealt(const gathered *g, grid *t)
     }
 }
 
+/* Of records without some statistics: what the table cannot say. */
+static void note_not_recorded(const gathered *g, grid *t)
+{
+    size_t left_out = 0, compared = 0;
+    str rows = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const comparison *c = &g->rows[i].against[g->headline];
+        if (isnan(c->delta) || g->rows[i].row->same_as || g->rows[i].base == i) continue;
+        compared++;
+        if (!c->left_out) continue;
+        left_out++;
+        str_addf(&rows, "%s%s", rows.n ? ", " : "", g->rows[i].row->name);
+    }
+    if (left_out)
+        grid_note(t,
+                  "No interval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left out "
+                  "(`ablate record --statistics`).",
+                  g->metrics[g->headline], left_out < compared ? " for " : "", left_out < compared ? rows.s : "");
+    str_free(&rows);
+}
+
 void note_statistics(const gathered *g, grid *t)
 {
     bool has_delta = false;
@@ -257,6 +278,7 @@ void note_statistics(const gathered *g, grid *t)
     note_design(g, t);
     note_left_out(g, t);
     note_refused(g, t);
+    note_not_recorded(g, t);
     if (!has_delta && g->x.n_rows > 1 && g->seeds_most) note_no_delta(g, t);
     note_models(g, t);
     note_detectable(g, t);

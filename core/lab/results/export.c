@@ -324,7 +324,7 @@ static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *
     for (const char *at = keep; at && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
         char *name = xstrndup(at, strcspn(at, ",")), *is = xprintf(", %s,", name), *in = xprintf(", %s,", str_text(&known));
         if (!*name || !strstr(in, is))
-            rc = fail(e, "found the metric \"%s\", expected some of those with statistics: %s", name,
+            rc = fail(e, "--statistics: found \"%s\", expected metrics that have some: %s", name,
                       known.n ? known.s : "there are none");
         free(name);
         free(is);

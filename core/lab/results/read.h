@@ -30,6 +30,7 @@ typedef struct {
     const char *counts; /* sentences of each document, in order (text/metric/documents.h); NULL: unknown */
     db_stats stats;     /* {0} unless requested and present; of documents, if all runs name the same ones */
     size_t documents;   /* how many; 0: stats are of sentences */
+    bool left_out;      /* there were statistics: the record that the run is from has none of them (DB_STATISTICS) */
 } read_result;
 
 typedef struct {

@@ -52,7 +52,8 @@ static int load_result(const loading *l, read_run *run, read_result *x, err *e)
                        .step = sql_whole(s, 5),
                        .unit = sql_text(s, 7, a),
                        .aggregation = sql_text(s, 8, a),
-                       .counts = sql_text(s, 9, a)};
+                       .counts = sql_text(s, 9, a),
+                       .left_out = sqlite3_column_int(s, 10)};
     if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
         stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
         return fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
@@ -67,7 +68,8 @@ static int load_results(loading *l, read_run *run, err *e)
     if (!l->results) {
 #define RESULTS(STATS)                                                                                                 \
     "SELECT m.name,x.checkpoint,x.value,m.direction,x.signature,x.step," STATS ",x.unit,x.aggregation,(SELECT value "  \
-    "FROM tag t WHERE t.run_id=x.run_id AND t.tag='documents '||m.name) FROM result x JOIN metric m ON "               \
+    "FROM tag t WHERE t.run_id=x.run_id AND t.tag='documents '||m.name),x.stats IS NULL AND EXISTS(SELECT 1 FROM tag " \
+    "t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS " '||m.name) FROM result x JOIN metric m ON "                \
     "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
         l->results = sql_open(l->q, e, l->depth == READ_STATS ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
 #undef RESULTS
