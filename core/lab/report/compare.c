@@ -165,7 +165,7 @@ static const char *why_refused(const metric *m, const row_runs *row, const row_r
 {
     if (!same_references(row->references[0], base->references[0])) return "it was scored against different references";
     if (metric_in_percent(m) && (row->left_out || base->left_out))
-        return "the record left out the statistics that tell whether it has the tokens of base (`ablate record "
+        return "the record left out the statistics that tell whether it has base's tokens (`ablate record "
                "--statistics`)";
     if (metric_in_percent(m) && !same_tokens(row, base))
         return "it has other tokens than base, so perplexities per token are not comparable";

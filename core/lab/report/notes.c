@@ -28,7 +28,7 @@ static void note_refused(const gathered *g, grid *t)
 {
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
-        if (c->refused && !g->rows[i].row->same_as) grid_note(t, "No Δ for %s: %s.", g->rows[i].row->name, c->refused);
+        if (c->refused && !c->left_out && !g->rows[i].row->same_as) grid_note(t, "No Δ for %s: %s.", g->rows[i].row->name, c->refused);
     }
 }
 
@@ -253,20 +253,21 @@ static void note_dealt(const gathered *g, grid *t)
 static void note_not_recorded(const gathered *g, grid *t)
 {
     size_t left_out = 0, compared = 0;
+    bool refused = false;
     str rows = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
-        if (isnan(c->delta) || g->rows[i].row->same_as || g->rows[i].base == i) continue;
+        if ((isnan(c->delta) && !c->left_out) || g->rows[i].row->same_as || g->rows[i].base == i) continue;
         compared++;
         if (!c->left_out) continue;
-        left_out++;
+        left_out++, refused = refused || c->refused;
         str_addf(&rows, "%s%s", rows.n ? ", " : "", g->rows[i].row->name);
     }
     if (left_out)
         grid_note(t,
-                  "No interval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left out "
-                  "(`ablate record --statistics`).",
-                  g->metrics[g->headline], left_out < compared ? " for " : "", left_out < compared ? rows.s : "");
+                  "No %sinterval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left "
+                  "out (`ablate record --statistics`).",
+                  refused ? "Δ, " : "", g->metrics[g->headline], left_out < compared ? " for " : "", left_out < compared ? rows.s : "");
     str_free(&rows);
 }
 

@@ -161,17 +161,18 @@ static int zeros_at_end(double v)
     return n;
 }
 
-/* A ratio's first number is in hundredths (ab_task.h). What was divided by 100 may be short, when it is a sum of
- * floats or a count: of the doubles that give x, the one with the fewest digits. false: some number has none. */
-static bool before_hundredths(const column *x, column *out)
+/* A ratio's first number is in hundredths (ab_task.h). What was multiplied by `times` and divided by 100 may be short,
+ * when it is a sum of floats or a count: of the doubles that give x, the one with the fewest digits. false: some number
+ * has none. The caller frees out->v. */
+static bool before_hundredths(const column *x, double times, column *out)
 {
     *out = (column){.v = xmalloc((x->n + 1) * sizeof(double)), .n = x->n, .number = (size_t)NOT_YET};
     bool all = true;
     for (size_t i = 0; i < x->n && all; i++) {
         int best = -1;
-        for (int k = -2; k <= 2; k++) {
-            double v = steps_away(x->v[i] * 100, k);
-            if (!same_bits(derived(v, 1, 100), x->v[i]) || zeros_at_end(v) <= best) continue;
+        for (int k = -NEAR; k <= NEAR; k++) {
+            double v = steps_away(x->v[i] * 100 / times, k);
+            if (!same_bits(derived(v, times, 100), x->v[i]) || zeros_at_end(v) <= best) continue;
             best = zeros_at_end(v), out->v[i] = v;
         }
         all = best >= 0;
@@ -206,21 +207,30 @@ static void add_source(sources *s, const columns *c, const column *x)
     s->at[s->n++] = copy;
 }
 
-/* Counts, what is there already and what is short. */
+static const double units[] = {1, 1.4426950408889634}; /* what is summed; nats as bits */
+
+static void place_from_short(columns *c, column *x, sources *s)
+{
+    for (size_t k = 0; k < LENGTH(units) && x->number == (size_t)NOT_YET; k++) {
+        column of;
+        if (before_hundredths(x, units[k], &of) && (of.whole || is_short(&of))) {
+            if (!find(c, &of)) put_text(c, &of);
+            if (!c->entry[of.number].derived) { /* a text is what others follow from */
+                put_derived(c, x, of.number, units[k], 100);
+                add_source(s, c, &of);
+            }
+        }
+        free(of.v);
+    }
+}
+
+/* Counts, what is there already, and what is short or follows from something short. */
 static void place_short(columns *c, column *x, sources *s)
 {
-    column whole = {0};
     if (!find(c, x) && (x->whole || is_short(x)))
         put_text(c, x);
-    else if (x->number == (size_t)NOT_YET && before_hundredths(x, &whole) && (whole.whole || is_short(&whole))) {
-        if (!find(c, &whole)) put_text(c, &whole);
-        if (c->entry[whole.number].derived) whole.number = (size_t)NOT_YET; /* a text is what others follow from */
-        if (whole.number != (size_t)NOT_YET) {
-            put_derived(c, x, whole.number, 1, 100);
-            add_source(s, c, &whole);
-        }
-    }
-    free(whole.v);
+    else if (x->number == (size_t)NOT_YET)
+        place_from_short(c, x, s);
     if (x->number != (size_t)NOT_YET) add_source(s, c, x);
 }
 
