@@ -185,7 +185,7 @@ static bool before_hundredths(const column *x, double times, column *out)
 static bool is_short(const column *x)
 {
     str bytes = {0};
-    bool is = 10 * shortest(x, &bytes) < 9 * 8 * x->n;
+    bool is = shortest(x, &bytes) <= 6 * x->n; /* of 8: doubles with all their digits, in a narrow range, take 6.5 */
     str_free(&bytes);
     return is;
 }
