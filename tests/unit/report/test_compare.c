@@ -220,6 +220,30 @@ static void check_refused(void)
     CHECK_TEXT(comparison_rule(&c), "seeds only");
 }
 
+/* A record left statistics out: what needs them is not replaced by what does not. */
+static void check_left_out(void)
+{
+    make(0, 5, 50, 1, "ACC"), make(1, 5, 55, 1, "ACC");
+    comparison with = compare(2, 1, NULL);
+    for (size_t s = 0; s < 5; s++) rows[1].results[s].stats = (db_stats){0}, rows[1].results[s].left_out = true;
+    comparison c = compare(2, 1, NULL);
+    CHECK(c.left_out && !with.left_out && !c.refused && !with.refused);
+    CHECK_NEAR(c.delta, with.delta, 0);
+    CHECK(isnan(c.p) && isnan(c.low) && isnan(c.high) && isnan(c.seed_sd) && isnan(c.p_adjusted));
+    CHECK_NEAR(c.p_permutation, with.p_permutation, 0); /* over seeds alone in any case */
+    CHECK_NEAR(c.beats.theta, with.beats.theta, 0);
+    for (size_t s = 0; s < 5; s++) rows[1].results[s].left_out = false;
+    CHECK(!isnan(compare(2, 1, NULL).p)); /* there were none */
+    make(0, 3, 50, 1, "ACC"), make(1, 1, 55, 1, "ACC");
+    rows[0].results[2].left_out = true;
+    c = compare(2, 1, NULL);
+    CHECK(c.left_out && isnan(c.p_outside) && !isnan(c.delta));
+    make(0, 3, 2, 0.1, "PPL"), make(1, 3, 2, 0.1, "PPL");
+    rows[0].results[0].left_out = true;
+    c = compare(2, 1, NULL);
+    CHECK(c.refused && isnan(c.delta)); /* of base's tokens nothing is known */
+}
+
 /* Two bases, 50 and 80 with larger variance, each with rows of its own: a row has the numbers that it has in a table of
  * its base alone, but for Holm, which counts all rows. */
 static void check_bases(void)
@@ -311,6 +335,7 @@ int main(void)
     check_bases();
     check_shared_by_base();
     check_refused();
+    check_left_out();
     check_searched();
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command)) puts("could not clean up");

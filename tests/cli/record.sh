@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Records: what several metrics have in common is written once, and a database that is read from one prints the same; with
+# --statistics a record is smaller, and says what it lacks.
+source "$(dirname "$0")/common.bash" "$@"
+
+mkdir -p texts
+awk 'BEGIN { for (i = 0; i < 400; i++) printf "the %s sat on the %s\n", i % 3 ? "cat" : "dog", i % 2 ? "mat" : "log" }' >texts/small.txt
+cat >lm.ini <<'INI'
+[experiment]
+name = lm
+seeds = 1..3
+[criterion]
+metric = bits_per_char
+[base]
+task = lm
+lm.file = small.txt
+lm.context = 16
+layers = 1
+d_model = 16
+d_ff = 32
+heads = 2
+batch_tokens = 64
+schedule = constant
+lr = 0.01
+warmup = 5
+steps = 20
+eval_every = 10
+save_every = 20
+[sweep A]
+heads = 1
+INI
+export ABLATE_DATA=$work/texts
+exits 0 ablate run lm.ini --threads 1 --progress none
+
+echo "a record comes back as it was written, and its database prints what the first one prints"
+exits 0 ablate record lm one.json
+hasnt err "Left out"
+exits 0 ablate import one.json --db new.db
+exits 0 ablate record lm two.json --db new.db
+cmp one.json two.json || wrong "a record of a record differs"
+statistics="SELECT count(*)||' '||group_concat(hex(stats),' ') FROM (SELECT stats FROM result x JOIN metric m ON m.id=x.metric_id JOIN
+    run r ON r.id=x.run_id JOIN variant v ON v.id=r.variant_id ORDER BY v.config_hash,r.seed,m.name)"
+equal "$(sql "$statistics" new.db)" "$(sql "$statistics")" "statistics, bit for bit"
+for how in "--format csv" "--json" "--stats full" "--metric loss --json"; do
+    exits 0 ablate table lm $how
+    sed '/^6 of 6 runs\|recorded/d' out >first.txt
+    exits 0 ablate table lm $how --db new.db
+    sed 's/lm\.recorded/lm/; /^6 of 6 runs/d' out | sed '/recorded/d' >second.txt
+    equal "$(<second.txt)" "$(<first.txt)" "the table with $how"
+done
+answer() { "$program" gate lm A/heads=1 --metric "$@" 2>&1; }
+equal "$(answer PPL --db new.db)" "$(answer PPL)" "the gate's answer"
+
+echo "metrics in other units and the counts of tokens are written once"
+stats=$(grep -c '"stats":\[' one.json)
+equal "$stats" 30 "results with statistics"
+has one.json '"times":1.4426950408889634,"over":100}'
+equal "$(grep -c '^{"of":' one.json)" 12 "columns that follow from others: loss and bits of six runs"
+equal "$(grep -c '^"[A-Za-z0-9+/]*=*",\?$' one.json)" 13 "columns with numbers: nats and hits of six runs, one of tokens"
+
+echo "--statistics: what a record lacks is in the file, in a message, and in a table that needs it"
+exits 2 ablate record lm x.json --statistics
+exits 1 ablate record lm x.json --statistics PPL,BLEU
+has err '--statistics: found "BLEU", expected metrics that have some: PPL, '
+[ ! -e x.json ] || wrong "a refused record was written"
+exits 0 ablate record lm some.json --statistics token_accuracy,bits_per_char
+has err "Left out: per-sentence statistics of PPL, bits_per_byte, loss. Tables of the record"
+has some.json '"statistics_left_out":"PPL, bits_per_byte, loss"'
+equal "$(grep -c '"stats":"left out"' some.json) $(grep -c '"stats":\[' some.json)" "18 12" "results without and with"
+exits 0 ablate record lm none.json --statistics none
+hasnt none.json '"stats":['
+less=$(stat -c %s none.json) some=$(stat -c %s some.json) all=$(stat -c %s one.json)
+[ "$less" -lt "$some" ] && [ "$some" -lt "$all" ] || wrong "sizes none $less, some $some, all $all: expected them to rise"
+exits 0 ablate import some.json --db some.db
+exits 0 ablate table lm --db some.db --metric bits_per_char --format csv
+cp out second.txt
+exits 0 ablate table lm --metric bits_per_char --format csv
+equal "$(<second.txt)" "$(<out)" "the table of a metric with its statistics"
+exits 0 ablate table lm --db some.db --metric PPL
+has out "No Δ, interval, p or verdict in PPL: they need its statistics per sentence, which the record left out"
+exits 0 ablate table lm --db some.db --metric loss
+has out "No interval, p or verdict in loss: they need"
+has out "Δ"
+exits 0 ablate table lm --db some.db --metric token_accuracy
+hasnt out "left out"
+exits 4 ablate gate lm A/heads=1 --metric loss --db some.db
+has out "the record left out the statistics per sentence that an answer needs"
+exits 0 ablate show lm/base@1 --db some.db
+has out "statistics loss"
+exits 0 ablate record lm again.json --db some.db
+cmp some.json again.json || wrong "a record of a record without some statistics differs"
+exits 1 ablate record lm x.json --db some.db --statistics loss
+has err 'found "loss", expected metrics that have some: bits_per_char, token_accuracy'
+finish
