@@ -121,6 +121,28 @@ static void db_sql(const char *path, const char *sql)
     sqlite3_close(q);
 }
 
+/* A metric that is a curve in the first run and a result in the second has its place among results from the record, not
+ * from the run that comes first. */
+static void check_order_of_metrics(db *d, const char *json)
+{
+    char *path3 = path_join(folder, "recorded/third.db"), *json3 = path_join(folder, "toy3.json");
+    db_export_options how = {.points = 100};
+    db_result loss = {.metric = "loss", .direction = "min", .value = 1, .step = 1000};
+    str a = {0}, b = {0};
+    CHECK_OK(db_put_beside(d, 2, &loss, 1, NULL, 0, &e));
+    CHECK_OK(db_export(d, "toy", json, &how, &e));
+    db *third = db_open(&(db_options){.path = path3}, &e);
+    CHECK_OK(db_import(third, json, NULL, &e));
+    CHECK_OK(db_export(third, "toy", json3, &how, &e));
+    db_close(third);
+    CHECK_OK(file_read(json, &a, &e));
+    CHECK_OK(file_read(json3, &b, &e));
+    CHECK_HAS(str_text(&a), "\"metrics\":[\"loss\",\"PPL\"]");
+    CHECK_TEXT(str_text(&b), str_text(&a));
+    str_free(&a), str_free(&b);
+    free(path3), free(json3);
+}
+
 static void test_export(void)
 {
     char *other = path_join(folder, "recorded/other.db"), *json = path_join(folder, "recorded/toy.json"),
@@ -149,6 +171,7 @@ static void test_export(void)
     CHECK_OK(file_read(json, &a, &e));
     CHECK_OK(file_read(json2, &b, &e));
     CHECK_TEXT(str_text(&b), str_text(&a));
+    check_order_of_metrics(d, json2);
     CHECK_NEAR(fixture_number(other, "SELECT count(*) FROM point WHERE run_id=1"), 100, 0);
     CHECK_SQL(other,
               "SELECT group_concat(step,' ') FROM (SELECT min(step) step FROM point WHERE run_id=1 UNION ALL SELECT"
