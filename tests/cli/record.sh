@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records: what several metrics have in common is written once, and a database that is read from one prints the same; with
+# Records: what several metrics have in common is written once, and a database read from one prints the same; with
 # --statistics a record is smaller, and says what it lacks.
 source "$(dirname "$0")/common.bash" "$@"
 

@@ -161,12 +161,13 @@ static bool same_tokens(const row_runs *a, const row_runs *b)
     return true;
 }
 
+static const char tokens_unknown[] =
+    "the record left out the statistics that tell whether it has base's tokens (`ablate record --statistics`)";
+
 static const char *why_refused(const metric *m, const row_runs *row, const row_runs *base)
 {
     if (!same_references(row->references[0], base->references[0])) return "it was scored against different references";
-    if (metric_in_percent(m) && (row->left_out || base->left_out))
-        return "the record left out the statistics that tell whether it has base's tokens (`ablate record "
-               "--statistics`)";
+    if (metric_in_percent(m) && (row->left_out || base->left_out)) return tokens_unknown;
     if (metric_in_percent(m) && !same_tokens(row, base))
         return "it has other tokens than base, so perplexities per token are not comparable";
     return NULL;
@@ -213,7 +214,10 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     c.n = row->n, c.n_base = base->n, c.percent = metric_in_percent(t->metric);
     c.seed_sd = seed_sd_of(row), c.left_out = row->left_out || base->left_out;
     if (!least) return c;
-    if ((c.refused = why_refused(t->metric, row, base))) return c;
+    if ((c.refused = why_refused(t->metric, row, base))) {
+        c.left_out = c.refused == tokens_unknown;
+        return c;
+    }
     difference x = compare_arms(row, base, most_df, &c.crossed);
     c.delta = comparison_shown(&c, x.d);
     if (row->n == 1 && base->n >= 3 && !c.left_out) c.p_outside = predict_one(&base->arm, row->arm.mean).p;

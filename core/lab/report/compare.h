@@ -30,9 +30,9 @@ typedef struct {
     /* by the criterion: "better", "worse", "equivalent", "undecided", "exploratory"; NULL: no criterion, too few
      * seeds, or failed runs */
     const char *verdict;
-    bool repeated;                 /* p and the interval account for several looks (repeated_p) */
-    bool exploratory;              /* the row, or base, was added after results were there: in no Holm, no verdict */
-    bool left_out; /* statistics that a record left out: no interval, p or verdict; the difference is of the runs */
+    bool repeated;    /* p and the interval account for several looks (repeated_p) */
+    bool exploratory; /* the row, or base, was added after results were there: in no Holm, no verdict */
+    bool left_out;    /* statistics that a record left out: no interval, p or verdict; the difference is of the runs */
     bool percent, crossed, shared; /* crossed: sentences are included; shared: variances are shared */
     const char *refused;           /* why there is no comparison, or NULL */
 } comparison;

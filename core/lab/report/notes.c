@@ -28,7 +28,8 @@ static void note_refused(const gathered *g, grid *t)
 {
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
-        if (c->refused && !c->left_out && !g->rows[i].row->same_as) grid_note(t, "No Δ for %s: %s.", g->rows[i].row->name, c->refused);
+        if (c->refused && !c->left_out && !g->rows[i].row->same_as)
+            grid_note(t, "No Δ for %s: %s.", g->rows[i].row->name, c->refused);
     }
 }
 
@@ -267,7 +268,8 @@ static void note_not_recorded(const gathered *g, grid *t)
         grid_note(t,
                   "No %sinterval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left "
                   "out (`ablate record --statistics`).",
-                  refused ? "Δ, " : "", g->metrics[g->headline], left_out < compared ? " for " : "", left_out < compared ? rows.s : "");
+                  refused ? "Δ, " : "", g->metrics[g->headline], left_out < compared ? " for " : "",
+                  left_out < compared ? rows.s : "");
     str_free(&rows);
 }
 

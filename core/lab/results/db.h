@@ -276,9 +276,9 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
 /* ---- text files ---- */
 
 typedef struct {
-    size_t points;           /* curves are thinned to so many points each */
-    const char *statistics;  /* metrics that keep their per-sentence statistics, "PPL,BLEU"; NULL: all; "": none */
-    str *left_out;           /* the metrics whose statistics are left out, "loss, BLEU"; may be NULL */
+    size_t points;          /* curves are thinned to so many points each */
+    const char *statistics; /* metrics that keep their per-sentence statistics, "PPL,BLEU"; NULL: all; "": none */
+    str *left_out;          /* the metrics whose statistics are left out, "loss, BLEU"; may be NULL */
 } db_export_options;
 /* Writes an experiment with its runs, results, curves and provenance as JSON text that git can compare line by line. */
 int db_export(db *d, const char *experiment, const char *path, const db_export_options *o, err *e);

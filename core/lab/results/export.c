@@ -240,7 +240,8 @@ static int write_runs(sqlite3 *q, int64_t experiment, exported *x, str *out, err
             "attempt.n", run, e);
         str_add(out, "],\n\"tags\":[");
         if (!rc)
-            rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED
+            rc = write_list(q, out,
+                            "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED
                             "' AND NOT(tag LIKE '" DB_STATISTICS " %' AND value='" DB_LEFT_OUT "') ORDER BY tag",
                             "tag.tag", run, e);
         str_add(out, "]");
@@ -265,14 +266,13 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
     return rc;
 }
 
-#define OF_RUNS " FROM run r JOIN variant v ON v.id=r.variant_id"
-#define RECORDED_RUNS                                                                                                  \
-    " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
+#define OF_RUNS       " FROM run r JOIN variant v ON v.id=r.variant_id"
+#define RECORDED_RUNS " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
 #define WITH_STATISTICS                                                                                                \
     OF_RUNS " JOIN result x ON x.run_id=r.id JOIN metric m ON m.id=x.metric_id WHERE" RECORDED_RUNS " AND "
 #define LEFT_OUT_BEFORE                                                                                                \
-    "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS " '||m.name AND t.value='"          \
-    DB_LEFT_OUT "')"
+    "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS                                     \
+    " '||m.name AND t.value='" DB_LEFT_OUT "')"
 
 /* Metrics of the experiment that have statistics, or had some that its own record left out, "PPL, BLEU"; with `keep`:
  * those that this record has not. */
@@ -297,13 +297,12 @@ static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool a
  * is imported, whichever run comes first. */
 static int write_metrics(sqlite3 *q, int64_t experiment, bool curves, str *out, err *e)
 {
-    sqlite3_stmt *s = sql_open(q, e,
-                               "SELECT m.name FROM metric m WHERE EXISTS(SELECT 1" OF_RUNS
-                               " JOIN result x ON x.run_id=r.id WHERE x.metric_id=m.id AND" RECORDED_RUNS
-                               ")OR(?2 AND EXISTS(SELECT 1" OF_RUNS
-                               " JOIN point p ON p.run_id=r.id WHERE p.metric_id=m.id AND" RECORDED_RUNS
-                               "))ORDER BY m.id",
-                               "ii", experiment, (int64_t)curves);
+    sqlite3_stmt *s = sql_open(
+        q, e,
+        "SELECT m.name FROM metric m WHERE EXISTS(SELECT 1" OF_RUNS
+        " JOIN result x ON x.run_id=r.id WHERE x.metric_id=m.id AND" RECORDED_RUNS ")OR(?2 AND EXISTS(SELECT 1" OF_RUNS
+        " JOIN point p ON p.run_id=r.id WHERE p.metric_id=m.id AND" RECORDED_RUNS "))ORDER BY m.id",
+        "ii", experiment, (int64_t)curves);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, "\"metrics\":[");
     while (!rc && (rc = sql_row(s, "metric.name", e)) == 1) {
@@ -322,7 +321,8 @@ static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *
     str known = {0};
     int rc = keep ? list_metrics(q, experiment, NULL, true, &known, e) : 0;
     for (const char *at = keep; at && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
-        char *name = xstrndup(at, strcspn(at, ",")), *is = xprintf(", %s,", name), *in = xprintf(", %s,", str_text(&known));
+        char *name = xstrndup(at, strcspn(at, ",")), *is = xprintf(", %s,", name),
+             *in = xprintf(", %s,", str_text(&known));
         if (!*name || !strstr(in, is))
             rc = fail(e, "--statistics: found \"%s\", expected metrics that have some: %s", name,
                       known.n ? known.s : "there are none");

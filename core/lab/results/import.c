@@ -225,13 +225,13 @@ static int put_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, 
     const char *metric, *how = text_of(r, "checkpoint");
     str bytes = {0};
     int64_t id = -1, step;
-    int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) || take_stats(r, metric, c, &bytes, e) ? -1
-                                                                                                               : 0;
+    int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) || take_stats(r, metric, c, &bytes, e)
+                 ? -1
+                 : 0;
     if (!rc && same(text_of(r, "stats"), DB_LEFT_OUT))
-        rc = sql_do(q, e,
-                    "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,'" DB_STATISTICS " '||?2,'" DB_LEFT_OUT
-                    "')",
-                    "is", run, metric);
+        rc = sql_do(
+            q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,'" DB_STATISTICS " '||?2,'" DB_LEFT_OUT "')",
+            "is", run, metric);
     if (!rc) id = metric_id(q, metric, text_of(r, "direction"), e), rc = id < 0 ? -1 : 0;
     if (!rc)
         rc = sql_do(
@@ -378,7 +378,8 @@ static int put_all(sqlite3 *q, const cJSON *root, const char *as, size_t *import
     if (version < 1)
         return fail(e, "found no \"ablate_export\": 2, expected a file written by `ablate record`" OF_ANOTHER);
     if (version > 2)
-        return fail(e, "\"ablate_export\": found %lld, expected 2 or less: a newer ablate wrote it", (long long)version);
+        return fail(e, "\"ablate_export\": found %lld, expected 2 or less: a newer ablate wrote it",
+                    (long long)version);
     if (import_check(root, e)) return -1;
     int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
     columns_read columns = {0};

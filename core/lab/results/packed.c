@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { MOST_SHIFT = 1000, MOST_BITS = 53, MOST_NUMBERS = 1 << 30 };
+static const int64_t MOST_LEAST = (int64_t)1 << MOST_BITS;
 
 /* The least shift that makes v whole; v is finite and not 0. */
 static int shift_of(double v)
@@ -53,7 +54,8 @@ int packed_open(const unsigned char *p, size_t size, packed *out)
     if (!(p = stats_get_varint(p + 1, end, &n)) || !(p = stats_get_signed(p, end, &shift)) || p == end) return -1;
     int bits = *p++;
     if (!n || n > MOST_NUMBERS || shift < -MOST_SHIFT || shift > MOST_SHIFT || bits > MOST_BITS ||
-        !(p = stats_get_signed(p, end, &least)) || (size_t)(end - p) != (n * (size_t)bits + 7) / 8)
+        !(p = stats_get_signed(p, end, &least)) || least > MOST_LEAST || least < -MOST_LEAST ||
+        (size_t)(end - p) != (n * (size_t)bits + 7) / 8)
         return -1;
     *out = (packed){p, (size_t)n, (int)shift, bits, least};
     return 0;

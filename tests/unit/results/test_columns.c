@@ -103,7 +103,7 @@ static void test_all_numbers(void)
     double odd[] = {0, -0.0, NAN, INFINITY, -INFINITY, 5e-324, 1.7e308, -1e-300, 0.1, 3, 1e15, -7};
     double counts[] = {-3, 0, 3, 12, 1e15, 7, 7, 7, 7, 7, 7, 7}, zero[LENGTH(odd)] = {0}, one[] = {0.375};
     double large[] = {0x1p90, 3 * 0x1p88, -0x1p91}, minus[] = {0, -0.0, 1}, small[] = {0x1p-900, 3 * 0x1p-901};
-    db_stats s[] = {{LENGTH(odd), 1, odd},     {LENGTH(counts), 1, counts}, {LENGTH(zero), 1, zero}, {1, 1, one},
+    db_stats s[] = {{LENGTH(odd), 1, odd},     {LENGTH(counts), 1, counts}, {LENGTH(zero), 1, zero},  {1, 1, one},
                     {LENGTH(large), 1, large}, {LENGTH(minus), 1, minus},   {LENGTH(small), 1, small}};
     columns c = {0};
     size_t *number;
@@ -115,8 +115,7 @@ static void test_all_numbers(void)
     str bytes = {0};
     CHECK(packed_put(counts, LENGTH(counts), &bytes));
     packed x;
-    for (size_t n = 1; n < bytes.n; n++)
-        CHECK_INT(packed_open((const unsigned char *)bytes.s, n, &x), -1);
+    for (size_t n = 1; n < bytes.n; n++) CHECK_INT(packed_open((const unsigned char *)bytes.s, n, &x), -1);
     CHECK_OK(packed_open((const unsigned char *)bytes.s, bytes.n, &x));
     str_free(&bytes);
 }
@@ -140,27 +139,26 @@ static void test_damaged(void)
                      xprintf("[{\"of\":1},\"%s\",{\"of\":0}]", three)};
     const struct {
         const char *columns, *numbers, *said;
-    } all[] = {
-        {"{}", "[0]", "\"columns\": found no list"},
-        {"[]", "[0]", "found a column that is none of the record's 0 \"columns\""},
-        {"[\"dgI=\"]", "[]", "\"stats\": found no column"},
-        {"[\"dgI=\"]", "[1]", "none of the record's 1"},
-        {"[\"dgI=\"]", "[-1]", "none of the record's 1"},
-        {"[\"dgI=\"]", "[0.5]", "none of the record's 1"},
-        {"[\"dgI=\"]", "[\"0\"]", "none of the record's 1"},
-        {"[\"d!I=\"]", "[0]", "column 0: found a text that is not base64"},
-        {"[3]", "[0]", "column 0: found neither a text nor"},
-        {"[\"dg==\"]", "[0]", "column 0: found 1 bytes, expected a kind"},
-        {"[\"doI=\"]", "[0]", "column 0: found 2 bytes, expected a kind"},
-        {"[\"eAI=\"]", "[0]", "column 0: found 2 bytes, expected a kind"},
-        {"[\"dgI=\",{\"of\":0,\"times\":\"2\"}]", "[1]", "column 1: \"times\": found no number"},
-        {"[\"dgI=\",{\"of\":0,\"over\":null}]", "[1]", "column 1: \"over\": found no number"},
-        {"[\"dgI=\",{\"of\":2}]", "[1]", "column 1: found a column that is none"},
-        {"[{\"of\":0}]", "[0]", "column 0: found neither a text nor"},
-        {texts[0], "[0]", "column 0: found more than 1073741824 bytes of statistics in all"},
-        {texts[1], "[0]", "column 0: found 10 bytes, expected a kind"},
-        {texts[2], "[0,1]", "column 1: found 1 numbers, expected 3 as in the first column"},
-        {texts[3], "[2]", "column 2: found neither a text nor"}};
+    } all[] = {{"{}", "[0]", "\"columns\": found no list"},
+               {"[]", "[0]", "found a column that is none of the record's 0 \"columns\""},
+               {"[\"dgI=\"]", "[]", "\"stats\": found no column"},
+               {"[\"dgI=\"]", "[1]", "none of the record's 1"},
+               {"[\"dgI=\"]", "[-1]", "none of the record's 1"},
+               {"[\"dgI=\"]", "[0.5]", "none of the record's 1"},
+               {"[\"dgI=\"]", "[\"0\"]", "none of the record's 1"},
+               {"[\"d!I=\"]", "[0]", "column 0: found a text that is not base64"},
+               {"[3]", "[0]", "column 0: found neither a text nor"},
+               {"[\"dg==\"]", "[0]", "column 0: found 1 bytes, expected a kind"},
+               {"[\"doI=\"]", "[0]", "column 0: found 2 bytes, expected a kind"},
+               {"[\"eAI=\"]", "[0]", "column 0: found 2 bytes, expected a kind"},
+               {"[\"dgI=\",{\"of\":0,\"times\":\"2\"}]", "[1]", "column 1: \"times\": found no number"},
+               {"[\"dgI=\",{\"of\":0,\"over\":null}]", "[1]", "column 1: \"over\": found no number"},
+               {"[\"dgI=\",{\"of\":2}]", "[1]", "column 1: found a column that is none"},
+               {"[{\"of\":0}]", "[0]", "column 0: found neither a text nor"},
+               {texts[0], "[0]", "column 0: found more than 1073741824 bytes of statistics in all"},
+               {texts[1], "[0]", "column 0: found 10 bytes, expected a kind"},
+               {texts[2], "[0,1]", "column 1: found 1 numbers, expected 3 as in the first column"},
+               {texts[3], "[2]", "column 2: found neither a text nor"}};
     for (size_t i = 0; i < LENGTH(all); i++) {
         cJSON *list = cJSON_Parse(all[i].columns), *numbers = cJSON_Parse(all[i].numbers);
         columns_read r;
