@@ -10,6 +10,7 @@ typedef struct {
     size_t rows, runs; /* with two seeds or more */
     double seconds;    /* of a run; NaN unknown */
     size_t timed;
+    bool left_out; /* u is unknown: a record left the statistics out */
 } known;
 
 /* What more seeds do not reduce, as a variance of sentences: the one whose interval at 5 % would be as wide. */
@@ -49,6 +50,8 @@ static known look_at(const gathered *g, size_t metric, bool percent)
         if (!isnan(own)) seconds += own, k.timed++;
     }
     if (df > 0) k.sd = sqrt(squares / df), k.u = median_u(g, metric);
+    for (size_t i = 0; g && i < g->x.n_rows && !(k.u > 0); i++)
+        k.left_out = k.left_out || g->rows[i].against[metric].left_out;
     if (k.timed) k.seconds = seconds / (double)k.timed;
     return k;
 }
@@ -112,7 +115,12 @@ int plan_print(const plan_task *t, str *out, err *e)
                  k.rows, k.rows == 1 ? "" : "s", g->x.name);
     else
         str_addf(out, "standard deviation over seeds %.3g%s, as given", shown_sd, unit);
-    str_addf(out, "; sentences' (and choices') part of a comparison %.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
+    str_add(out, "; sentences' (and choices') part of a comparison ");
+    if (k.left_out)
+        str_add(out, "unknown, taken as 0, so the power is too high: the record left out the statistics per sentence "
+                     "(`ablate record --statistics`)\n");
+    else
+        str_addf(out, "%.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
     if (!isnan(k.seconds)) str_addf(out, "a run took %.0f s on average, one at a time\n", k.seconds);
     str_addc(out, '\n');
     put_needed(t, &k, effect, 0.05, "one row", out);

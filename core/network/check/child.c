@@ -2,7 +2,9 @@
  * check. */
 #include "base/sandbox.h"
 #include "network/check/internal.h"
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,20 @@ static void prepare(void)
     atexit(note_hook);
 }
 
+/* LLVM's OpenMP before version 17 ends a process in which it cannot make its file of shared memory, as in the sandbox:
+ * nothing that it reads from the environment keeps it from that. */
+static bool openmp_shut_out(void)
+{
+    if (open_doors || page->check || !dlsym(RTLD_DEFAULT, "__kmpc_fork_call")) return false;
+    char name[64];
+    snprintf(name, sizeof name, "/ablate-check-%d", (int)getpid());
+    int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+    if (fd < 0) return true;
+    close(fd);
+    shm_unlink(name);
+    return false;
+}
+
 /* How the child ended, where that was not by itself. */
 static void describe(int status, check_result *r)
 {
@@ -67,6 +83,10 @@ static void describe(int status, check_result *r)
     *r = (check_result){.name = page->check ? page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         snprintf(r->message, sizeof r->message, "took longer than %d s in '%s'%s%s", PATIENCE, r->name, in, hook);
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && openmp_shut_out())
+        snprintf(r->message, sizeof r->message,
+                 "the OpenMP of this build (LLVM's) ends where it cannot make shared memory, as in the sandbox: check "
+                 "with --no-sandbox, or build with GCC");
     else if (WIFSIGNALED(status))
         snprintf(r->message, sizeof r->message, "died by signal %d (%s) in '%s'%s%s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)), r->name, in, hook);
