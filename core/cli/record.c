@@ -130,6 +130,8 @@ static int record(const invocation *c, void *options)
 {
     const record_options *o = options;
     err e = {0};
+    if (same(o->statistics, ""))
+        return fail(&e, "--statistics: found nothing, expected METRIC,... or none"), call_usage(c, &e);
     char *name = xprintf("experiments/recorded/%s.json", c->word[0]);
     char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_join(c->p.root, name);
     str left_out = {0};

@@ -60,6 +60,8 @@ equal "$(grep -c '^"[A-Za-z0-9+/]*=*",\?$' one.json)" 13 "columns with numbers: 
 
 echo "--statistics: what a record lacks is in the file, in a message, and in a table that needs it"
 exits 2 ablate record lm x.json --statistics
+exits 2 ablate record lm x.json --statistics ""
+has err "--statistics: found nothing, expected METRIC,... or none"
 exits 1 ablate record lm x.json --statistics PPL,BLEU
 has err '--statistics: found "BLEU", expected metrics that have some: PPL, '
 [ ! -e x.json ] || wrong "a refused record was written"

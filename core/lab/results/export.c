@@ -104,6 +104,11 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
     return rc;
 }
 
+/* SQL: the record that the run of result x is from left out its statistics of metric m. */
+#define LEFT_OUT_BEFORE                                                                                                \
+    "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS                                     \
+    " '||m.name AND t.value='" DB_LEFT_OUT "')"
+
 typedef struct {
     const db_export_options *how;
     columns columns;
@@ -148,8 +153,7 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
     const size_t *next = number;
     sqlite3_stmt *s = rc ? NULL
                          : sql_open(q, e,
-                                    "SELECT x.stats IS NOT NULL OR EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id "
-                                    "AND t.tag='" DB_STATISTICS " '||m.name AND t.value='" DB_LEFT_OUT "'),m.name "
+                                    "SELECT x.stats IS NOT NULL OR " LEFT_OUT_BEFORE ",m.name "
                                     "metric,m.direction,x.unit,x.aggregation,x.step,x.checkpoint,x.signature,x.value "
                                     "FROM result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
                                     "i", run);
@@ -270,10 +274,6 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
 #define RECORDED_RUNS " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
 #define WITH_STATISTICS                                                                                                \
     OF_RUNS " JOIN result x ON x.run_id=r.id JOIN metric m ON m.id=x.metric_id WHERE" RECORDED_RUNS " AND "
-#define LEFT_OUT_BEFORE                                                                                                \
-    "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS                                     \
-    " '||m.name AND t.value='" DB_LEFT_OUT "')"
-
 /* Metrics of the experiment that have statistics, or had some that its own record left out, "PPL, BLEU"; with `keep`:
  * those that this record has not. */
 static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool all, str *out, err *e)
