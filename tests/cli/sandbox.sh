@@ -65,6 +65,26 @@ exits 0 ablate check ./spy.c --no-sandbox
 has <(ls seen) forward
 has err "a socket"
 
+echo "LLVM's OpenMP, which aborts where it finds no shared memory: the cause is named"
+cat >llvm.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/types.h>
+void __kmpc_fork_call(void) {} /* by this name it is known */
+pid_t fork(void)
+{
+    pid_t (*real)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "fork"), pid = real();
+    if (!pid) abort();
+    return pid;
+}
+C
+cc -shared -fPIC -o llvm.so llvm.c -ldl
+exits 1 env LD_PRELOAD="$work/llvm.so" "$program" check feed_forward/relu
+has out "the OpenMP of this build (LLVM's) ends where it cannot make shared memory, as in the sandbox: check with"
+exits 1 env LD_PRELOAD="$work/llvm.so" "$program" check feed_forward/relu --no-sandbox
+has out "died by signal 6 (Aborted) in 'start'"
+
 echo "workers"
 rm -f seen/*
 sleep 600 & SPY_PID=$!
