@@ -62,7 +62,7 @@ static void prepare(void)
     atexit(note_hook);
 }
 
-/* LLVM's OpenMP before version 17 ends a process in which it cannot make its file of shared memory, as in the sandbox:
+/* LLVM's OpenMP, at least version 14, ends a process in which it cannot make its shared memory, as in the sandbox:
  * nothing that it reads from the environment keeps it from that. */
 static bool openmp_shut_out(void)
 {
