@@ -10,9 +10,15 @@
 #define S f64
 #include "tensor/cpu/attend.inc"
 #undef S
-#define S bf16
-#include "tensor/cpu/attend.inc"
-#undef S
+
+/* The instance of a template that computes rows of this type. */
+#define BY_REAL(type, name, ...)                                                                                       \
+    do {                                                                                                               \
+        if ((type) == F64)                                                                                             \
+            name##_f64(__VA_ARGS__);                                                                                   \
+        else                                                                                                           \
+            name##_f32(__VA_ARGS__);                                                                                   \
+    } while (0)
 
 /* ---- who does what: contiguous ranges of (sentence, head) of about the same cost ---- */
 
@@ -116,6 +122,7 @@ static attend_args args_of(const call *k)
                          .d_v = t->ATTEND.d_v,
                          .q_off = k->i.ATTEND.q_offsets.data,
                          .k_off = k->i.ATTEND.k_offsets.data,
+                         .rows = rows_as(k->i.ATTEND.q.type),
                          .q = columns_of(&k->i.ATTEND.q, t->ATTEND.q_column),
                          .k = columns_of(&k->i.ATTEND.k, t->ATTEND.k_column),
                          .v = columns_of(&k->i.ATTEND.v, t->ATTEND.v_column),
@@ -143,10 +150,9 @@ static int forward(const call *k, attend_args a, err *e)
     if (check_offsets(k, &a, e)) return -1;
     a.y = columns_of(&k->o.ATTEND.y, 0);
     a.lse = k->o.ATTEND.lse.data;
-    attend_work work = type == F64                  ? attend_f64
-                       : type == F32                ? attend_f32
-                       : tiles_usable() && !a.score ? attend_tiles
-                                                    : attend_bf16;
+    attend_work work = type == F64                                  ? attend_f64
+                       : type == BF16 && tiles_usable() && !a.score ? attend_tiles
+                                                                    : attend_f32;
     for_each_item(&a, work);
     zero_rows(k->o.ATTEND.y.data, a.q_off[a.n_sentences], rows_of(&k->o.ATTEND.y), width_of(&k->o.ATTEND.y), type);
     zero_rows(a.lse, a.q_off[a.n_sentences], rows_of(&k->o.ATTEND.y), a.maps * a.heads, k->o.ATTEND.lse.type);
@@ -176,10 +182,9 @@ static int backward(const call *k, attend_args a, const view *lse, const view *d
     zero_gradient(q, q_columns + (kv == q ? kv_columns : 0), used_q);
     if (kv != q) zero_gradient(kv, kv_columns, used_k);
     if (dv->data) zero_gradient(dv, v_columns, used_k);
-    attend_work work = type == F64                  ? attend_back_f64
-                       : type == F32                ? attend_back_f32
-                       : tiles_usable() && !a.score ? attend_tiles_back
-                                                    : attend_back_bf16;
+    attend_work work = type == F64                                  ? attend_back_f64
+                       : type == BF16 && tiles_usable() && !a.score ? attend_tiles_back
+                                                                    : attend_back_f32;
     if (a.score && a.score->sums)
         for_each_unit(&a, work);
     else
@@ -224,7 +229,7 @@ static void open_tables(dtype type, score_args *s)
         memset(rows, 0, (size_t)(n * line) * one);
         memset(turned, 0, (size_t)(d * ids) * one);
         s->table[i] = (typeof(s->table[i])){rows, turned, n, d, ids, line};
-        BY_TYPE(type, fill_table, v, i == TABLE_KEYS ? s->program->keys_scale : 1, ids, line, rows, turned);
+        BY_REAL(type, fill_table, v, i == TABLE_KEYS ? s->program->keys_scale : 1, ids, line, rows, turned);
     }
 }
 
@@ -334,7 +339,7 @@ int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
     for (int i = 0; i < s.program->n_leaves; i++) {
         const view *d = &k->o.ATTEND_PROGRAM_BACK.d_leaf[i];
         if (!d->data) continue;
-        BY_TYPE(k->i.ATTEND_PROGRAM_BACK.q.type, finish_leaf, &s, i, a.n_sentences, a.heads, d);
+        BY_REAL(k->i.ATTEND_PROGRAM_BACK.q.type, finish_leaf, &s, i, a.n_sentences, a.heads, d);
         cpu_backend.release(s.sum[i].data);
     }
     return bad;

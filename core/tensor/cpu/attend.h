@@ -15,6 +15,16 @@ typedef struct {
     void *data;
     int64_t stride;
 } columns; /* head 0's first column in row 0; elements from row to row */
+/* How rows are stored (attend_rows.c). Attention computes with them in f32, or f64 for f64: rows r0 .. r0 + n of head h,
+ * `width` columns, are copied to lines `stride` apart, or transposed to [width, padded], zeros behind column n, or come
+ * from such lines. */
+typedef struct {
+    bool in_place; /* they hold what is computed with, and need no copy if they are whole vectors wide */
+    void (*take)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, void *to, int64_t stride);
+    void (*turn)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, void *to, int64_t padded);
+    void (*give)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, const void *from, int64_t stride);
+} row_kind;
+const row_kind *rows_as(dtype type);
 typedef struct {
     int32_t from, to; /* keys from .. to - 1 */
 } key_range;
@@ -49,6 +59,7 @@ typedef struct { /* additional arguments of a score program (graph/score.h) */
 typedef struct {
     int64_t n_sentences, heads, maps, d_k, d_v; /* maps: of each head (graph/score.h) */
     const int32_t *q_off, *k_off;               /* [n_sentences + 1] first rows */
+    const row_kind *rows;                       /* of q, k, v, y and their gradients */
     columns q, k, v, y;
     columns dq, dk, dv, dy; /* backward */
     void *lse;              /* [rows, maps, heads] */

@@ -3,10 +3,8 @@
 #define ABLATE_CPU_GEMM_WORDS_H
 #include "base/vmath.h"
 #include "tensor/cpu/gemm.h"
+#include "tensor/cpu/intrinsics.h"
 #include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 /* Bytes of a vector; rows of a tile, whose sums (two vectors per row) fill almost all registers. */
 #if defined(__AVX512F__)

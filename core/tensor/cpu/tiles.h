@@ -7,7 +7,6 @@
  */
 #ifndef ABLATE_CPU_TILES_H
 #define ABLATE_CPU_TILES_H
-#include "tensor/cpu/vectors.h"
 #include <stdbool.h>
 
 /* Does this processor have tiles, and may this process use them? Each thread calls begin and end around its work. */
@@ -17,6 +16,7 @@ void tiles_end(void);
 
 #if defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__linux__)
 #define HAVE_TILES 1
+#include "tensor/cpu/vectors.h"
 enum { SIDE = 32, TILE = 512 }; /* rows and columns of a block; numbers in a bf16 tile */
 
 INLINE int64_t blocks(int64_t n) { return (n + SIDE - 1) / SIDE; }

@@ -15,13 +15,11 @@
  */
 #ifndef ABLATE_CPU_VECTORS_H
 #define ABLATE_CPU_VECTORS_H
+#include "tensor/cpu/intrinsics.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define WIDTH 64
