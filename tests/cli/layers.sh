@@ -26,6 +26,8 @@ grows scaled_dot flops 1.2 1.9
 grows restricted flops 0.98 1.15 # of a window, the keys inside count
 grows linear flops 0.98 1.02
 
+exits 0 ablate bench layers --plugin linear --d-model 16 --heads 2 --seconds 0.001 --json
+equal "$(sed -n 's/.*"n":\([0-9]*\),.*/\1/p' out | paste -sd' ')" "16 32 64 128 256 512 1024 2048 4096" "lengths by default"
 exits 1 ablate bench layers --length 64 --length 32
 has err "lengths must ascend"
 exits 1 ablate bench layers --plugin no_such_layer

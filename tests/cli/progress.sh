@@ -2,9 +2,9 @@
 # Progress output: on a terminal a header and lines updated in place, elsewhere plain lines, JSON, or nothing.
 source "$(dirname "$0")/common.bash" "$@"
 
-tiny watch 2000 >watch.ini
+tiny watch 1200 >watch.ini
 printf '[sweep A]\nheads = 1, 4\n' >>watch.ini
-sed -i 's/^eval_every.*/eval_every = 100/; s/^save_every.*/save_every = 2000/' watch.ini
+sed -i 's/^eval_every.*/eval_every = 100/; s/^save_every.*/save_every = 1200/' watch.ini
 esc=$'\033'
 
 # on_tty FILE COLUMNS COMMAND...: output on a terminal of that width.
@@ -20,7 +20,7 @@ if command -v script >/dev/null && on_tty probe 80 true; then
     tr '\r' '\n' <tty.log >lines
     grep -q "${esc}\[1m2 runs: 0 done, 1 running, 1 queued, 0 failed, 0 skipped  ETA .*${esc}\[0m" lines ||
         wrong "no header: $(head -c 2000 lines | cat -v)"
-    grep -Eq '^  (base|A/heads=1) s1  cpu  [0-9.]+k?/2\.0k  (dev|train) PPL [0-9.]+  [0-9.]+k? tok/s  ETA [0-9]+s' \
+    grep -Eq '^  (base|A/heads=1) s1  cpu  [0-9.]+k?/1\.2k  (dev|train) PPL [0-9.]+  [0-9.]+k? tok/s  ETA [0-9]+s' \
         lines || wrong "no line of the run: $(head -c 2000 lines | cat -v)"
     checks=$((checks + 2))
     has lines "${esc}[A${esc}[2K"

@@ -40,6 +40,9 @@ for f in README.md docs/*.md; do
         # trained again by cli/retrained, which `ablate test --all` runs
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
         [[ $command != *"ablate bench layers"* ]] || command=${command/--seconds 0.1/--seconds 0.01}
+        # the lengths by default go to 4,096: here with ABLATE_TEST_LONG; cli/layers has them for a small layer
+        [[ ${ABLATE_TEST_LONG-} || $command != *"ablate bench layers"* || $command == *" --length "* ]] ||
+            command+=" --length 16 --length 32 --length 64"
         [[ $command == *"ablate run experiments/"* && $command != *--dry-run* ]] && command+=" ${short[*]}"
         code=0
         eval "$command" >out 2>err </dev/null || code=$?

@@ -4,6 +4,39 @@
 
 /* ---- F64, for checks ---- */
 
+enum { AT_ONCE_F64 = 4 }; /* terms added, or sums made, in a pass over the row; each sum is one chain all the same */
+
+/* to [n] += x [k] w [k,n] */
+static void add_rows_f64(int64_t n, int64_t k, const double *x, const double *w, double *restrict to)
+{
+    int64_t i = 0;
+    for (; i + AT_ONCE_F64 <= k; i += AT_ONCE_F64)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = to[j];
+            for (int64_t c = 0; c < AT_ONCE_F64; c++) sum += x[i + c] * w[(i + c) * n + j];
+            to[j] = sum;
+        }
+    for (; i < k; i++)
+        for (int64_t j = 0; j < n; j++) to[j] += x[i] * w[i * n + j];
+}
+
+/* The same with w stored transposed, [n,k]. */
+static void add_products_f64(int64_t n, int64_t k, const double *x, const double *w, double *to)
+{
+    int64_t j = 0;
+    for (; j + AT_ONCE_F64 <= n; j += AT_ONCE_F64) {
+        double sum[AT_ONCE_F64] = {0};
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t c = 0; c < AT_ONCE_F64; c++) sum[c] += x[i] * w[(j + c) * k + i];
+        for (int64_t c = 0; c < AT_ONCE_F64; c++) to[j + c] += sum[c];
+    }
+    for (; j < n; j++) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; i++) sum += x[i] * w[j * k + i];
+        to[j] += sum;
+    }
+}
+
 static void linear_f64(int64_t rows, int64_t n, int64_t k, const double *x, const double *w, bool transposed,
                        const double *bias, bool relu, bool add, double *y)
 {
@@ -12,13 +45,7 @@ static void linear_f64(int64_t rows, int64_t n, int64_t k, const double *x, cons
         double *to = y + r * n;
         if (!add)
             for (int64_t j = 0; j < n; j++) to[j] = bias ? bias[j] : 0;
-        for (int64_t i = 0; i < k && !transposed; i++)
-            for (int64_t j = 0; j < n; j++) to[j] += x[r * k + i] * w[i * n + j];
-        for (int64_t j = 0; j < n && transposed; j++) {
-            double sum = 0;
-            for (int64_t i = 0; i < k; i++) sum += x[r * k + i] * w[j * k + i];
-            to[j] += sum;
-        }
+        (transposed ? add_products_f64 : add_rows_f64)(n, k, x + r * k, w, to);
         for (int64_t j = 0; j < n && relu; j++) to[j] = to[j] > 0 ? to[j] : 0;
     }
 }
