@@ -16,7 +16,9 @@ exits 0 ablate plot smoothing -o smoothing.svg
 exits 0 ablate query "SELECT count(*) FROM recorded.runs WHERE experiment='smoothing.recorded'" --format csv
 equal "$(tail -n 1 out | tr -d '\r')" 15 "recorded runs by SQL"
 exits 1 ablate table smoothingg
-exits 1 ablate query "DELETE FROM recorded.run"
+mkdir -p few/experiments/recorded && cp "$source/experiments/recorded/smoothing.json" few/experiments/recorded
+ABLATE_HOME=$work/few exits 1 ablate query "DELETE FROM recorded.run"
+has err "would change the database"
 [ ! -e results.db ] || wrong "a command that reads made a database"
 
 echo "a new database is empty and small; its first run is run 1"

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
         if (argc > 1         ? !same(argv[1], all[i]->desc.name)
             : TEST_SANITIZED ? !test_drawn(i, 20)
             : test_long()    ? !test_drawn(i, 2)
-                             : i % 10 > 0)
+                             : i % 10 != 1)
             continue;
         check_result r[CHECK_MOST];
         double start = ticks();
