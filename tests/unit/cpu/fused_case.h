@@ -42,11 +42,18 @@ static inline void set(const view *v, int64_t i, double value)
     else
         ((uint16_t *)v->data)[i] = (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
+/* Nearly normal, of one draw: the logarithm and cosine of a normal number took a third of a test's time. */
+static inline double bell(rng *r)
+{
+    const double mean = 2 * 65535, sd = 37837.2; /* of a sum of four words of 16 bits */
+    uint64_t x = rng_next(r);
+    return ((double)((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48)) - mean) / sd;
+}
 static inline view random_view(dtype type, int64_t rows, int64_t width, uint64_t seed)
 {
     view v = new_view(type, rows, width);
     rng r = rng_seed(seed, 1);
-    for (int64_t i = 0; i < count(&v); i++) set(&v, i, rng_normal(&r));
+    for (int64_t i = 0; i < count(&v); i++) set(&v, i, bell(&r));
     return v;
 }
 static inline view copy_as(const view *v, dtype type) /* the same numbers, rounded to `type` */

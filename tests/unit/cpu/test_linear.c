@@ -19,7 +19,7 @@ static void add_product(double *y, const double *a, const double *b, int64_t row
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < k; i++) {
             double x = a[r * k + i];
-            for (int64_t j = 0; j < n; j++) y[r * n + j] += x * b[i * n + j];
+            _Pragma("omp simd") for (int64_t j = 0; j < n; j++) y[r * n + j] += x * b[i * n + j];
         }
 }
 
