@@ -26,8 +26,8 @@ has out "acc"
 echo "an experiment"
 exits 0 ablate new experiment mine
 has out "ablate run mine.ini"
-exits 0 ablate run mine.ini -s layers=1 -s steps=20 -s eval_every=10 -s translation.train_pairs=500 -s translation.dev_pairs=50 \
-    -s translation.test_pairs=50 --seeds 1..2 --threads 1 --progress none
+exits 0 ablate run mine.ini -s layers=1 -s steps=20 -s eval_every=10 -s translation.train_pairs=500 \
+    -s translation.dev_pairs=50 -s translation.test_pairs=50 --seeds 1..2 --threads 1 --progress none
 has out "heads=1"
 exits 0 ablate query "SELECT DISTINCT checkpoint FROM result x JOIN metric m ON m.id=x.metric_id WHERE m.name='BLEU'" \
     --format csv
