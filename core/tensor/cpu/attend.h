@@ -16,8 +16,8 @@ typedef struct {
     int64_t stride;
 } columns; /* head 0's first column in row 0; elements from row to row */
 /* How rows are stored (attend_rows.c). Attention computes with them in f32, or f64 for f64: rows r0 .. r0 + n of head
- * h, `width` columns, are copied to lines `stride` apart, or transposed to [width, padded], zeros behind column n, or come
- * from such lines. */
+ * h, `width` columns, are copied to lines `stride` apart, or transposed to [width, padded], zeros behind column n, or
+ * come from such lines. */
 typedef struct {
     bool in_place; /* they hold what is computed with, and need no copy if they are whole vectors wide */
     void (*take)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, void *to, int64_t stride);
