@@ -113,7 +113,7 @@ static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim
     char *shared = (char *)aligned_alloc(64, (smem + 127) / 64 * 64);
     char *start = shared + (smem + 63) / 64 * 64 - smem; /* ends where the allocation's last 64 bytes begin */
     start -= (size_t)start % 16;
-    gpu_dynamic = (unsigned char *)start;
+    gpu_dynamic = (unsigned char *)start, gpu_dynamic_bytes = smem;
     if (gpu_watch) gpu_watch->grid(kernel, gpu_dynamic, smem);
     std::vector<unsigned> order(gpu_shuffled() ? (size_t)grid.x * grid.y * grid.z : 0);
     std::iota(order.begin(), order.end(), 0u);
@@ -146,6 +146,7 @@ static const struct {
     {"select_best", 512},
     {"ce_rows", 512},
     {"k_add_columns", 512},
+    {"attend_wgmma", 384},
 };
 static size_t most_threads(const char *name)
 {
@@ -327,7 +328,11 @@ unsigned *gpu_tickets(void) { return tickets[gpu_current()]; }
 void gpu_shared_memory(const void *, size_t) {}
 /* Code for the emulation is a shared object, whose section headers come last; a kernel in it is a function that
  * launches itself. */
-int gpu_capability(void) { return 90; }
+int gpu_capability(void)
+{
+    const char *capability = getenv("ABLATE_EMULATED_CAPABILITY"); /* for tests of what asks for it */
+    return capability ? atoi(capability) : 90;
+}
 void *gpu_load_kernel(const void *image, const char *name)
 {
     Elf64_Ehdr head;
@@ -343,11 +348,11 @@ void *gpu_load_kernel(const void *image, const char *name)
     if (!kernel) gpu_refuse("code that was compiled at run time is no shared object of the emulation");
     return kernel;
 }
-int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments)
+int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, size_t shared, const void *const *arguments)
 {
-    int (*run)(unsigned, unsigned, const void *const *);
+    int (*run)(unsigned, unsigned, size_t, const void *const *);
     memcpy(&run, &kernel, sizeof run);
-    return run(blocks, threads, arguments);
+    return run(blocks, threads, shared, arguments);
 }
 const char *gpu_name(void) { return "kernels on the CPU, for tests"; }
 int gpu_multiprocessors(void) { return 4; }

@@ -13,6 +13,8 @@
 gpu_index threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 unsigned char *gpu_dynamic;
+size_t gpu_dynamic_bytes;
+unsigned gpu_progress;
 const gpu_watcher *gpu_watch;
 [[noreturn]] void broken_kernel(const char *what)
 {
@@ -162,6 +164,9 @@ static void give_way(const unsigned *number, unsigned seen)
     f->waits = nullptr;
 }
 
+int gpu_running() { return running; }
+void gpu_give_way(const unsigned *number, unsigned seen) { give_way(number, seen); }
+
 static void fiber_main()
 {
     fiber *f = &fibers[running];
@@ -171,6 +176,7 @@ static void fiber_main()
     for (;;) { /* one iteration is one thread of one block */
         (*body)();
         f = &fibers[running];
+        gpu_hopper_leaves(running);
         f->done = true;
         live--;
         warp *w = &warps[running / 32];
@@ -320,15 +326,17 @@ void gpu_run_block(int threads, const std::function<void()> &what)
     }
     std::iota(order, order + n_threads, 0);
     shuffled = gpu_shuffled(), reversed = gpu_reversed && !shuffled;
+    gpu_hopper_begins();
     while (live) {
         int before = live;
-        unsigned rounds = barrier_round;
+        unsigned rounds = barrier_round + gpu_progress;
         for (int w = 0; w < n_threads / 32; w++) rounds += warps[w].round;
         next = 0;
         for (int t = next_thread(); t >= 0; t = next_thread()) switch_to(t);
-        unsigned now = barrier_round;
+        unsigned now = barrier_round + gpu_progress;
         for (int w = 0; w < n_threads / 32; w++) now += warps[w].round;
         if (live == before && rounds == now)
             broken_kernel("its threads wait for each other: a barrier that not all reach");
     }
+    gpu_hopper_ends();
 }

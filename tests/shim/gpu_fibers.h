@@ -29,6 +29,15 @@ bool gpu_shuffled(); /* is the order of blocks and threads random? ABLATE_SCHEDU
 /* Static shared memory (gpu_shared.cc): NaN before a block; bytes that the kernel's blocks have used, 0 if unknown. */
 void gpu_shared_poison(const void *kernel);
 size_t gpu_shared_used(const void *kernel);
+/* For instructions of capability 9.0 (gpu_hopper.cc): the thread that runs; to wait until *number is no longer `seen`;
+ * what changes with everything that threads wait for there; bytes of dynamic shared memory. */
+int gpu_running();
+void gpu_give_way(const unsigned *number, unsigned seen);
+extern unsigned gpu_progress;
+extern size_t gpu_dynamic_bytes;
+void gpu_hopper_begins(); /* a block */
+void gpu_hopper_ends();
+void gpu_hopper_leaves(int thread);
 /* Prints the error with the current block and thread, and aborts. */
 [[noreturn]] void broken_kernel(const char *what);
 #endif

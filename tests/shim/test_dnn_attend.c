@@ -166,7 +166,7 @@ static void check_wish(void)
                                .most_queries = 4}}};
     err e = {{0}};
     setenv("ABLATE_ATTENTION", "cudn", 1);
-    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=cudn: expected own, cudnn or auto");
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=cudn: expected own, cudnn, wgmma or auto");
     free(q.data), free(off.data), free(y.data), free(lse.data);
 }
 

@@ -35,7 +35,7 @@ template <int PASS, class T, int D, int W> static int score_launch(const gpu_att
     if (written) {
         const gpu_counter *counter = gpu_counters();
         const void *arguments[] = {a, f, &counter};
-        return gpu_run_kernel(written, (unsigned)blocks, SCORE_THREADS(W), arguments);
+        return gpu_run_kernel(written, (unsigned)blocks, SCORE_THREADS(W), 0, arguments);
     }
     if constexpr (D != 64 || W == 2) { /* the interpreter makes long code: it has one width for narrow heads, and one */
         return score_launch < PASS, T, 64, W == 1 ? 1 : 8 > (a, f);

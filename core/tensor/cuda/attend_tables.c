@@ -27,7 +27,7 @@ static int shapes_of(const call *k, gpu_tile_shape s[EACH])
                             .sentences = (int)(k->i.ATTEND.q_offsets.dim[3] - 1),
                             .own_rows = (int)rows_of(&k->i.ATTEND.q),
                             .other_rows = (int)rows_of(&k->i.ATTEND.k),
-                            .rows = ATTEND_TILE,
+                            .rows = attention_by_wgmma(k) ? ATTEND_WGMMA_QUERIES : ATTEND_TILE,
                             .both = back,
                             .whole = back ? ATTEND_WHOLE : 0};
     if (k->op != OP_ATTEND_PROGRAM_BACK) return 1;

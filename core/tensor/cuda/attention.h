@@ -19,6 +19,12 @@ enum {
     ATTEND_WHOLE = 64, /* most queries and keys of a sentence whose backward pass is one block's, per head */
     ATTEND_TABLES = 16 /* most tables of tiles in one launch */
 };
+enum { /* of attend_wgmma.h: rows of a tile of queries, of keys; slots of its ring; threads */
+    ATTEND_WGMMA_QUERIES = 128,
+    ATTEND_WGMMA_KEYS = 64,
+    ATTEND_WGMMA_SLOTS = 4,
+    ATTEND_WGMMA_THREADS = 3 * 128
+};
 
 /* ---- the tiles of a batch (attend_tile.h) ---- */
 
@@ -60,6 +66,9 @@ typedef struct {
 
 /* Writes y and lse; both are 0 in rows without a sentence or without keys. */
 int gpu_ATTEND(const gpu_attention *a);
+/* The same by TMA and wgmma, on tiles of ATTEND_WGMMA_QUERIES: bf16 rows that fit, d_k = d_v = 64 or 128, at least one
+ * key, capability 9.0. */
+int gpu_ATTEND_WGMMA(const gpu_attention *a);
 /* Reads y, lse and dy; writes the given columns dq, dk and dv in all rows, 0 in rows without a sentence. */
 int gpu_ATTEND_BACK(const gpu_attention *a);
 /* The same, with a score program (score.h) or NULL, for rows at any address, using copies. */

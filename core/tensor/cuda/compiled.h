@@ -3,6 +3,9 @@
 #ifndef ABLATE_CUDA_COMPILED_H
 #define ABLATE_CUDA_COMPILED_H
 #include "base/base.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ABLATE_SCORE: 1 if it is "compiled", as without it, 0 if it is "interpreted", as without it in the emulation; -1 and
  * gpu_error() for another value. */
@@ -10,8 +13,8 @@ int compiled_wanted(void);
 
 /* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
  * may include the kernels' headers ("tensor/cuda/attend_score.h"). Returns 0, or -1: gpu_error() is the compiler's
- * message, or says where NVRTC was searched for. */
-int compiled_kernel(const char *source, const char *expression, void **kernel);
+ * message, or says where NVRTC was searched for, and `without`, what does not need it. */
+int compiled_kernel(const char *source, const char *expression, const char *without, void **kernel);
 
 /* What generators of sources share. A float of any digits, as an expression; a step of a program (`what`: an operation
  * of op.h), as a statement that gives `to` what functions.h computes from the operands a, b and c. */
@@ -29,4 +32,7 @@ bool kernel_compiler_found(err *e); /* is NVRTC available? Else e has where it w
 /* For tests: a compiler to use instead of NVRTC, and the number of compilations. */
 void kernel_use_compiler(kernel_compiler c);
 int64_t kernel_compilations(void);
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -18,7 +18,7 @@ find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /u
 # What NVRTC compiles generated programs with, inside of the module.
 set(nvrtc_headers api/ab_plugin.h api/ab_task.h api/ab_host.h tensor/graph/op.h tensor/cuda/gpu.h tensor/cuda/runtime.h
   tensor/cuda/vec8.h tensor/cuda/attention.h tensor/cuda/attend_tile.h tensor/cuda/functions.h tensor/cuda/score.h
-  tensor/cuda/score_tile.h tensor/cuda/attend_score.h)
+  tensor/cuda/score_tile.h tensor/cuda/attend_score.h tensor/cuda/hopper.h tensor/cuda/attend_wgmma.h)
 list(TRANSFORM nvrtc_headers PREPEND ${CMAKE_SOURCE_DIR}/core/ OUTPUT_VARIABLE nvrtc_files)
 set(embedded ${CMAKE_BINARY_DIR}/kernel_headers.c)
 add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake
@@ -31,7 +31,7 @@ list(APPEND cuda_host ${embedded})
 set(shim_kernels ${cuda_kernels})
 list(FILTER shim_kernels EXCLUDE REGEX "/runtime\\.cu$")
 add_library(ab_shim_objects OBJECT ${shim_kernels} ${cuda_host} tests/shim/gpu_emulation.cc tests/shim/gpu_streams.cc
-  tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc)
+  tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc tests/shim/gpu_hopper.cc)
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
   "-xc++;-Wno-unused-function;-ffp-contract=off")
 target_compile_definitions(ab_shim_objects PRIVATE GPU_ON_CPU)

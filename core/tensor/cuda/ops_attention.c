@@ -2,6 +2,7 @@
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops.h"
+#include <stdlib.h>
 
 /* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
 static int check_shape(const call *k, int64_t blocks, err *e)
@@ -45,6 +46,53 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
     return 0;
 }
 
+/* ---- who computes it ---- */
+
+attend_wish attention_wish(err *e)
+{
+    static const char *const words[ATTEND_WISHES] = {"auto", "own", "cudnn", "wgmma"};
+    const char *text = getenv("ABLATE_ATTENTION");
+    if (!text || !*text) return ATTEND_AUTO;
+    for (int i = 0; i < ATTEND_WISHES; i++)
+        if (same(text, words[i])) return (attend_wish)i;
+    fail(e, "ABLATE_ATTENTION=%s: expected own, cudnn, wgmma or auto", text);
+    return ATTEND_OWN;
+}
+
+static int64_t wgmma_calls;
+int64_t attention_wgmma_calls(void) { return wgmma_calls; }
+
+bool attention_by_wgmma(const call *k)
+{
+    enum { LONG = 256 };
+    static bool said;
+    gpu_attention a;
+    err e = {{0}};
+    if (k->op != OP_ATTEND || k->batch_invariant || attention_wish(&e) != ATTEND_WGMMA ||
+        (k->a.ATTEND.most_queries < LONG && k->a.ATTEND.most_keys < LONG) || cuda_attention(k, &a, &e))
+        return false;
+    a.y = columns_of(&k->o.ATTEND.y, 0);
+    bool fits = a.type == BF16 && a.d_k == a.d_v && (a.d_k == 64 || a.d_k == 128) && a.keys > 0 && columns_fit(&a.q) &&
+                columns_fit(&a.k) && columns_fit(&a.v) && columns_fit(&a.y);
+    if (!fits && !said)
+        log_line(LOG_WARN,
+                 "ABLATE_ATTENTION=wgmma: attention over long sentences runs on our other kernels: %s rows, heads of "
+                 "width d_k %d and d_v %d, expected bf16 and 64 or 128 for both",
+                 dtype_name(a.type), a.d_k, a.d_v);
+    said |= !fits;
+    return fits;
+}
+
+static int attend_by_wgmma(const call *k, gpu_attention *a, err *e)
+{
+    int capability = gpu_capability();
+    if (capability != 90)
+        return fail(e, "ABLATE_ATTENTION=wgmma: this GPU has compute capability %d.%d, expected 9.0", capability / 10,
+                    capability % 10);
+    wgmma_calls++;
+    return launched(attend_tables_find(k, a) || gpu_ATTEND_WGMMA(a), e);
+}
+
 int cuda_ATTEND(const call *k, err *e)
 {
     gpu_attention a;
@@ -54,7 +102,9 @@ int cuda_ATTEND(const call *k, err *e)
     attend_extent x = {.queries = k->a.ATTEND.most_queries, .keys = k->a.ATTEND.most_keys};
     for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
     int rc = k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
-    return rc == 1 ? launched(attend_tables_find(k, &a) || gpu_ATTEND(&a), e) : rc;
+    if (rc != 1) return rc;
+    if (attention_by_wgmma(k)) return attend_by_wgmma(k, &a, e);
+    return launched(attend_tables_find(k, &a) || gpu_ATTEND(&a), e);
 }
 
 /* Zeros to all of v when attention does not write all of its columns. */

@@ -9,6 +9,18 @@ static inline gpu_columns columns_of(const view *v, int64_t first)
 {
     return (gpu_columns){(char *)v->data + (size_t)first * dtype_size(v->type), v->dim[3]};
 }
+/* Can 16 bytes of bf16 rows be loaded at once? */
+static inline bool columns_fit(const gpu_columns *c)
+{
+    return !c->at || ((uintptr_t)c->at % 16 == 0 && c->stride % 8 == 0);
+}
+/* ABLATE_ATTENTION: who computes attention. Of another word, ATTEND_OWN, and e says so. */
+typedef enum { ATTEND_AUTO, ATTEND_OWN, ATTEND_CUDNN, ATTEND_WGMMA, ATTEND_WISHES } attend_wish;
+attend_wish attention_wish(err *e);
+/* Is this a call for the kernel of attend_wgmma.h? Where ABLATE_ATTENTION is "wgmma" and sentences may be long, but the
+ * kernel cannot take their rows, the log says so once. */
+bool attention_by_wgmma(const call *k);
+int64_t attention_wgmma_calls(void); /* launched or captured */
 /* The attributes and inputs 0 to 4 of ATTEND, ATTEND_PROGRAM or a gradient of them. Returns 0, or -1 and why no kernel
  * supports them. */
 int cuda_attention(const call *k, gpu_attention *a, err *e);

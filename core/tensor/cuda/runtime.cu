@@ -1,6 +1,7 @@
 /* runtime.cu - runtime.h on a real GPU. */
 #include "tensor/cuda/runtime.h"
 #include "tensor/cuda/uploads.h"
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -391,12 +392,37 @@ void *gpu_load_kernel(const void *image, const char *kernel_name)
         return NULL;
     return note(cudaLibraryGetKernel(&kernel, library, kernel_name), kernel_name) ? NULL : (void *)kernel;
 }
-int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments)
+int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, size_t shared, const void *const *arguments)
 {
-    note(cudaLaunchKernel((const void *)kernel, dim3(blocks), dim3(threads), (void **)arguments, 0,
+    int device = 0;
+    if (!gpu_fits_shared(0, shared) && !note(cudaGetDevice(&device), "the GPU"))
+        note(cudaKernelSetAttributeForDevice((cudaKernel_t)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             (int)shared, device),
+             "a kernel's shared memory");
+    note(cudaLaunchKernel((const void *)kernel, dim3(blocks), dim3(threads), (void **)arguments, shared,
                           (cudaStream_t)gpu_stream()),
          "a kernel that was compiled at run time");
     return gpu_launched();
+}
+
+/* The driver's function, which no library of ours is linked with. */
+int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, int64_t stride, unsigned tile_rows)
+{
+    static_assert(sizeof(gpu_tensor_map) == sizeof(CUtensorMap) && alignof(gpu_tensor_map) == alignof(CUtensorMap), "");
+    static decltype(&cuTensorMapEncodeTiled) encode;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    if (!encode &&
+        (note(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000, cudaEnableDefault,
+                                               &found),
+              "the driver") ||
+         found != cudaDriverEntryPointSuccess))
+        return gpu_refuse("the driver has no tensor maps");
+    const cuuint64_t all[] = {(cuuint64_t)columns, (cuuint64_t)rows}, bytes[] = {(cuuint64_t)stride};
+    const cuuint32_t tile[] = {64, tile_rows}, step[] = {1, 1};
+    CUresult rc = encode((CUtensorMap *)to, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, at, all, bytes, tile, step,
+                         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return rc == CUDA_SUCCESS ? 0 : gpu_refuse("the driver makes no tensor map of these rows");
 }
 
 /* ---- side streams ---- */

@@ -111,7 +111,8 @@ int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel
     *kernel = NULL;
     if (wanted <= 0) return wanted;
     score_source(f, &source);
-    int rc = compiled_kernel(str_text(&source), expression, kernel);
+    int rc = compiled_kernel(str_text(&source), expression,
+                             "ABLATE_SCORE=interpreted runs score programs slowly, without a compiler", kernel);
     str_free(&source);
     return rc;
 }

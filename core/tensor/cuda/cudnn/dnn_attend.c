@@ -15,6 +15,7 @@ dnn_attend_count dnn_attend_counts(void) { return count; }
 #ifdef HAVE_CUDNN
 #include "tensor/cuda/cudnn/dnn.h"
 #include "tensor/cuda/ops.h"
+#include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/services.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,17 +25,12 @@ enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };
 
 /* ---- the choice ---- */
 
-/* ABLATE_ATTENTION: "own" never, "cudnn" wherever it can; "auto", as without the variable, where sentences may be
- * LONG. */
+/* ABLATE_ATTENTION: "cudnn" wherever it can; "auto", as without the variable, where sentences may be LONG. */
 static bool wanted(int64_t longest, err *e)
 {
-    const char *text = getenv("ABLATE_ATTENTION");
-    if (!text || !*text || same(text, "auto")) return longest >= LONG;
-    if (!same(text, "own") && !same(text, "cudnn")) fail(e, "ABLATE_ATTENTION=%s: expected own, cudnn or auto", text);
-    return same(text, "cudnn");
+    attend_wish wish = attention_wish(e);
+    return wish == ATTEND_AUTO ? longest >= LONG : wish == ATTEND_CUDNN;
 }
-
-static bool columns_fit(const gpu_columns *c) { return !c->at || ((uintptr_t)c->at % 16 == 0 && c->stride % 8 == 0); }
 
 static bool can_take(const gpu_attention *a, const attend_extent *x)
 {

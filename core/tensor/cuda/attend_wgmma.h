@@ -1,0 +1,215 @@
+/* attend_wgmma.h - scaled dot-product attention for long sentences on compute capability 9.0, forward: bf16 rows, heads
+ * of D = 64 or 128 columns. For NVRTC alone (attend_wgmma.cu): it needs sm_90a, for which the module is not made.
+ *
+ * A block has 128 queries of one head: two warp groups of 64 multiply and soften, a warp's 16 rows as in attend.cu, and
+ * one more warp has TMA bring the tiles of 64 keys and of their values into a ring of slots in shared memory, as far
+ * ahead as the ring has slots (the method of FlashAttention-3, Shah et al. 2024, without its overlap of products with
+ * the softmax inside of a warp group). A slot is full when its bytes have come, empty when all warps that multiply have
+ * left it. TMA knows no sentences: the last tile has rows of others, whose values are cleared, for no weight of 0 makes
+ * up for NaN.
+ */
+#ifndef ABLATE_CUDA_ATTEND_WGMMA_H
+#define ABLATE_CUDA_ATTEND_WGMMA_H
+#include "tensor/cuda/attend_tile.h"
+#include "tensor/cuda/hopper.h"
+
+enum {
+    KEYS = ATTEND_WGMMA_KEYS,
+    SLOTS = ATTEND_WGMMA_SLOTS,
+    WARPS = ATTEND_WGMMA_QUERIES / 16, /* that multiply */
+    PANEL = KEYS * HOPPER_ROW          /* bytes of 64 columns of a tile; a slot has D / 64 of them */
+};
+
+struct wgmma_ring { /* where a warp is in it: `used` tiles have been there before, of which `cleared` at their ends */
+    unsigned slots, barriers, bytes, used, cleared;
+    GPU_MEMBER unsigned slot() const { return slots + used % SLOTS * bytes; }
+    GPU_MEMBER unsigned full() const { return barriers + 8 * (used % SLOTS); }
+    GPU_MEMBER unsigned empty() const { return full() + 8 * SLOTS; }
+    GPU_MEMBER unsigned landed() const { return barriers + 16 * SLOTS; }
+    GPU_MEMBER unsigned round() const { return used / SLOTS & 1; }
+};
+
+/* ---- the warp that loads ---- */
+
+/* The tile's rows from `n` on become zeros. By a whole warp. */
+template <int D> __device__ __forceinline__ void clear_rows(unsigned tile, int n)
+{
+    for (int i = (int)(threadIdx.x & 31); i < (KEYS - n) * D / 8; i += 32) {
+        int panel = i / ((KEYS - n) * 8), part = i % ((KEYS - n) * 8);
+        shared_clear(tile + (unsigned)(panel * PANEL + n * HOPPER_ROW + 16 * part));
+    }
+    fence_async();
+    __syncwarp();
+}
+
+template <int D>
+__device__ __forceinline__ void load_tiles(const gpu_attention &a, const gpu_tensor_map &k, const gpu_tensor_map &v,
+                                           const attend_place &at, int head, int keys, wgmma_ring &ring)
+{
+    bool first_lane = (threadIdx.x & 31) == 0;
+    for (int key = 0; key < keys; key += KEYS) {
+        for (int of_values = 0; of_values < 2; of_values++, ring.used++) {
+            bool ends = of_values && keys - key < KEYS;
+            unsigned barrier = ends ? ring.landed() : ring.full();
+            barrier_wait(ring.empty(), ring.round() ^ 1);
+            if (first_lane) {
+                barrier_arrive_expecting(barrier, D / HOPPER_COLUMNS * PANEL);
+                for (int i = 0; i < D / HOPPER_COLUMNS; i++)
+                    tile_load(ring.slot() + (unsigned)(i * PANEL), of_values ? v : k, head * D + i * HOPPER_COLUMNS,
+                              at.other.first + key, barrier);
+            }
+            if (!ends) continue;
+            barrier_wait(barrier, ring.cleared++ & 1);
+            clear_rows<D>(ring.slot(), keys - key);
+            if (first_lane) barrier_arrive(ring.full());
+        }
+    }
+}
+
+/* ---- the warps that multiply ---- */
+
+__device__ __forceinline__ void leave_slot(wgmma_ring &ring)
+{
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) barrier_arrive(ring.empty());
+    ring.used++;
+}
+
+/* Word i of lane 4 g + t becomes word t of lane 4 g + i. */
+__device__ __forceinline__ void turn_words(unsigned (&w)[4])
+{
+    UNROLL for (int o = 1; o < 4; o *= 2) UNROLL for (int i = 0; i < 4; i++)
+    {
+        if (i & o) continue;
+        bool upper = threadIdx.x & (unsigned)o;
+        unsigned other = __shfl_xor_sync(0xffffffffu, upper ? w[i] : w[i + o], o);
+        (upper ? w[i] : w[i + o]) = other;
+    }
+}
+
+/* 64 columns of rows y [n <= 16] = o, row g times by[0] and row g + 8 times by[1]. */
+__device__ __forceinline__ void give_rows(const float (&o)[8][4], const float (&by)[2], bf16 *y, int64_t stride, int n)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int part = 0; part < 2; part++) UNROLL for (int r = 0; r < 2; r++)
+    {
+        unsigned w[4];
+        UNROLL for (int i = 0; i < 4; i++)
+        {
+            const float *x = o[4 * part + i] + 2 * r;
+            w[i] = bf16_pair(x[0] * by[r], x[1] * by[r]);
+        }
+        turn_words(w);
+        if (g + 8 * r < n) store_words(y + (g + 8 * r) * stride + 32 * part + 8 * t, w);
+    }
+}
+
+/* Weights that dropout drops become 0. */
+__device__ __forceinline__ void drop_weights(float (&s)[8][4], const gpu_attention &a, philox_key dice, int64_t row,
+                                             int head, int key, int keys)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int half = 0; half < 2; half++)
+    {
+        int from = key + 32 * half;
+        unsigned keep = keep32<2>(a, dice, row + lane / 2, head, from, min(32, keys - from));
+        UNROLL for (int r = 0; r < 2; r++)
+        {
+            unsigned bits = __shfl_sync(0xffffffffu, keep, 2 * g + 16 * r) >> 2 * t;
+            UNROLL for (int j = 0; j < 4; j++) UNROLL for (int i = 0; i < 2; i++) if (!(bits >> (8 * j + i) & 1))
+                s[4 * half + j][2 * r + i] = 0;
+        }
+    }
+}
+
+template <int D>
+__device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key dice, const attend_place &at, int head,
+                                            int keys, wgmma_ring &ring)
+{
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    int first = at.first + 16 * warp, n = at.n - 16 * warp, of_group = 64 * (warp / 4); /* n: may be 0 and less */
+    int64_t row = at.own.first + first;
+    unsigned q[D / 16][4];
+    UNROLL for (int c = 0; c < D / 16; c++) UNROLL for (int i = 0; i < 4; i++)
+    {
+        int r = g + 8 * (i % 2);
+        q[c][i] = r < n ? *(const unsigned *)at_row<const bf16>(a.q, row + r, head * D + 16 * c + 2 * t + i / 2 * 8) : 0;
+    }
+    float y[D / 64][8][4] = {}, by[2];
+    running w = {{LOWEST, LOWEST}, {0, 0}};
+    for (int key = 0; key < keys; key += KEYS) {
+        bool sees_any = of_group < at.n && !(a.causal && key > at.first + of_group + 63); /* of the whole group */
+        float s[8][4], worth[2];
+        barrier_wait(ring.full(), ring.round());
+        if (sees_any) {
+            wgmma_fence();
+            UNROLL for (int c = 0; c < D / 16; c++)
+                wgmma<0>(s, q[c], matrix_at(ring.slot() + (unsigned)(c / 4 * PANEL + c % 4 * 32)), c > 0);
+            wgmma_commit();
+            wgmma_wait(s);
+        }
+        leave_slot(ring);
+        if (sees_any) {
+            soften(s, w, worth, a.scale * LOG2_E, [&](int r, int j, int i) {
+                return key + 8 * j + 2 * t + i < (a.causal ? min(keys, first + g + 8 * r + 1) : keys);
+            });
+            UNROLL for (int h = 0; h < D / 64; h++) UNROLL for (int j = 0; j < 8; j++) UNROLL for (int i = 0; i < 4; i++)
+                y[h][j][i] *= worth[i / 2];
+            if (a.drop.least) drop_weights(s, a, dice, row, head, key, keys);
+        }
+        barrier_wait(ring.full(), ring.round());
+        if (sees_any) {
+            unsigned p[KEYS / 16][4];
+            UNROLL for (int m = 0; m < KEYS / 16; m++) UNROLL for (int i = 0; i < 4; i++)
+                p[m][i] = bf16_pair(s[2 * m + i / 2][i % 2 * 2], s[2 * m + i / 2][i % 2 * 2 + 1]);
+            wgmma_fence();
+            UNROLL for (int m = 0; m < KEYS / 16; m++) UNROLL for (int h = 0; h < D / 64; h++)
+                wgmma<1>(y[h], p[m], matrix_at(ring.slot() + (unsigned)(h * PANEL + m * 16 * HOPPER_ROW)), 1);
+            wgmma_commit();
+            UNROLL for (int h = 0; h < D / 64; h++) wgmma_wait(y[h]);
+        }
+        leave_slot(ring);
+    }
+    finish(w, by, a, row, head, n, true);
+    UNROLL for (int h = 0; h < D / 64; h++)
+        give_rows(y[h], by, at_row<bf16>(a.y, row, head * D + 64 * h), a.y.stride, n);
+}
+
+/* do_tile(place, keys that it sees) for each tile of the block. */
+template <class F> __device__ __forceinline__ void each_tile(const gpu_attention &a, F do_tile)
+{
+    for (int i = (int)blockIdx.x / a.heads; i < *a.tiles; i += (int)gridDim.x / a.heads) {
+        attend_place at = place_in(a.tiles, i);
+        do_tile(at, a.causal ? min(at.other.n, at.first + at.n) : at.other.n);
+    }
+}
+
+template <int D>
+__global__ void __launch_bounds__(ATTEND_WGMMA_THREADS, 1)
+    attend_wgmma(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_tensor_map k,
+                 const __grid_constant__ gpu_tensor_map v, const gpu_counter *counter)
+{
+    DYN_SMEM(char, memory);
+    unsigned start = (shared_address(memory) + HOPPER_EIGHT - 1) / HOPPER_EIGHT * HOPPER_EIGHT;
+    constexpr unsigned BYTES = D / HOPPER_COLUMNS * PANEL;
+    wgmma_ring ring = {start, start + SLOTS * BYTES, BYTES, 0, 0};
+    int head = (int)blockIdx.x % a.heads;
+    if (threadIdx.x == 0) {
+        for (unsigned i = 0; i < SLOTS; i++)
+            barrier_start(ring.full() + 8 * i, 1), barrier_start(ring.empty() + 8 * i, WARPS);
+        barrier_start(ring.landed(), 1);
+        fence_async();
+    }
+    __syncthreads();
+    if ((int)threadIdx.x / 32 >= WARPS) {
+        registers_leave<24>(); /* which whole groups do */
+        if ((int)threadIdx.x / 32 == WARPS)
+            each_tile(a, [&](const attend_place &at, int keys) { load_tiles<D>(a, k, v, at, head, keys, ring); });
+    } else {
+        registers_take<240>();
+        philox_key dice = {};
+        if (a.drop.least) dice = key_of(counter, a.drop.place);
+        each_tile(a, [&](const attend_place &at, int keys) { attend_rows<D>(a, dice, at, head, keys, ring); });
+    }
+}
+#endif

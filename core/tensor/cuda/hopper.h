@@ -1,0 +1,108 @@
+/* hopper.h - instructions that compute capability 9.0 alone has (sm_90a), for attend_wgmma.h: tiles copied by the tensor
+ * memory accelerator (TMA), barriers in shared memory that count threads and bytes (mbarrier), and products of a warp
+ * group, four warps, that go on while the threads do (wgmma). PTX ISA 8.0, "cp.async.bulk.tensor", "mbarrier",
+ * "Asynchronous Warpgroup Level Matrix Instructions". Addresses are those of shared memory, in bytes.
+ *
+ * A tile has rows of 64 columns of bf16, 128 bytes, and starts at a multiple of 1,024 bytes. TMA exchanges the 16-byte
+ * parts of a row: part p of row r is at p ^ (r % 8), so that products read without bank conflicts.
+ */
+#ifndef ABLATE_CUDA_HOPPER_H
+#define ABLATE_CUDA_HOPPER_H
+#include "tensor/cuda/gpu.h"
+
+enum { HOPPER_COLUMNS = 64, HOPPER_ROW = 2 * HOPPER_COLUMNS, HOPPER_EIGHT = 8 * HOPPER_ROW /* bytes of eight rows */ };
+
+/* The right factor of a product, in a tile from `at` on ("Matrix-descriptor"): eight rows are 1,024 bytes apart, the
+ * parts of a row swizzled over 128 bytes. The other offset has no meaning in a tile of 64 columns. */
+__device__ __forceinline__ uint64_t matrix_at(unsigned at)
+{
+    return (at & 0x3ffffu) >> 4 | 1u << 16 | (uint64_t)(HOPPER_EIGHT >> 4) << 32 | (uint64_t)1 << 62;
+}
+
+#ifdef GPU_ON_CPU
+#include "hopper_emulation.h"
+#else
+__device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+/* A phase of the barrier ends when so many have arrived, and all bytes that it expects. */
+__device__ __forceinline__ void barrier_start(unsigned barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(unsigned barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive_expecting(unsigned barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+/* Until the last phase that ended is one of this parity: 0 the first, 1 the second; 1 at once, before any has ended. */
+__device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity)
+{
+    unsigned ended = 0;
+    while (!ended)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(ended)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+}
+
+/* The map's tile from this column and row on to shared memory, zeros beyond its ends; its bytes arrive at the barrier.
+ * By one thread. */
+__device__ __forceinline__ void tile_load(unsigned to, const gpu_tensor_map &map, int column, int row,
+                                          unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+                 "%3}], [%4];" ::"r"(to),
+                 "l"(&map), "r"(column), "r"(row), "r"(barrier)
+                 : "memory");
+}
+/* 16 bytes of zeros. */
+__device__ __forceinline__ void shared_clear(unsigned at)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(0) : "memory");
+}
+/* What this thread has written to shared memory itself, barriers included, is seen by TMA and products. */
+__device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/* Before products: registers that the threads have written may be read. */
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+/* Registers of each thread from now on, a multiple of 8: a warp group that needs few leaves them to the others. By a
+ * whole warp group. */
+template <int N> __device__ __forceinline__ void registers_leave()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+}
+template <int N> __device__ __forceinline__ void registers_take()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+}
+
+#define FOUR_SUMS(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
+#define ALL_SUMS(d)                                                                                                    \
+    FOUR_SUMS(d, 0), FOUR_SUMS(d, 1), FOUR_SUMS(d, 2), FOUR_SUMS(d, 3), FOUR_SUMS(d, 4), FOUR_SUMS(d, 5),              \
+        FOUR_SUMS(d, 6), FOUR_SUMS(d, 7)
+
+/* d [64, 64] += a [64, 16] b [16, 64], or without d's own numbers (!add), begins: until wgmma_wait nobody may touch d
+ * or a. Each warp has 16 rows of d and a, in the layout of mma_16816. b: turned, 16 rows of a tile; else 16 columns of
+ * its 64 rows. By a whole warp group. */
+template <int TURNED>
+__device__ __forceinline__ void wgmma(float (&d)[8][4], const unsigned (&a)[4], uint64_t b, int add)
+{
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
+                 "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
+                 "%31}, {%32, %33, %34, %35}, %36, p, 1, 1, %38; }"
+                 : ALL_SUMS(d)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(TURNED));
+}
+/* All that was committed has ended; d: named, so that nothing reads it before. */
+__device__ __forceinline__ void wgmma_wait(float (&d)[8][4])
+{
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : ALL_SUMS(d)::"memory");
+}
+#endif
+#endif

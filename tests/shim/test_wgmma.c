@@ -1,0 +1,95 @@
+/* test_wgmma.c - ATTEND by TMA and wgmma (attend_wgmma.h), which ABLATE_ATTENTION=wgmma asks for: long sentences beside
+ * short and empty ones and ends of all kinds, rows of nobody that are NaN; who takes which call; what is refused. On a
+ * GPU of another capability than 9.0, and under the address sanitizer, which cannot open generated code, it is skipped. */
+#include "attend_setting.h"
+#include "tensor/cuda/compiled.h"
+#include "tensor/cuda/ops_attention.h"
+#ifdef GPU_ON_CPU
+#include "by_cxx.h"
+#endif
+
+static void check_taken(const setting *s, dtype type, bool expected)
+{
+    int64_t before = attention_wgmma_calls();
+    check_setting(type, s, false);
+    CHECK_THAT((attention_wgmma_calls() > before) == expected, "%s, %s: by wgmma %lld calls, expected %s", s->name,
+               dtype_name(type), (long long)(attention_wgmma_calls() - before), expected ? "some" : "none");
+}
+
+/* Its sums are those that the backward pass of our other kernels wants. */
+static void check_backward(void)
+{
+    static const setting s = {"backward", 1, 64, 64, 0, true, true, 0.1, 2, {257, 3}, {0}};
+    check_setting(BF16, &s, true);
+}
+
+/* A sentence's bits are its own. Where they must not depend on the longest one either, the kernel is not used. */
+static void check_invariant(void)
+{
+    view q = randoms(tensor(BF16, 1, 1, 256, 192)), off = ids_of(2, (int32_t[]){0, 256}),
+         y = tensor(BF16, 1, 1, 256, 64), lse = tensor(F32, 1, 1, 256, 1);
+    call k = {.op = OP_ATTEND,
+              .n_in = 5,
+              .n_out = 2,
+              .in = {q, q, q, off, off},
+              .out = {y, lse},
+              .a = {.ATTEND = {.scale = 0.1,
+                               .k_column = 64,
+                               .v_column = 128,
+                               .heads = 1,
+                               .d_k = 64,
+                               .d_v = 64,
+                               .most_keys = 256,
+                               .most_queries = 256}}};
+    CHECK_THAT(attention_by_wgmma(&k), "256 rows of bf16 are not wgmma's");
+    k.batch_invariant = true;
+    CHECK_THAT(!attention_by_wgmma(&k), "rows that must have bits of their own are wgmma's");
+    k.batch_invariant = false;
+#ifdef GPU_ON_CPU
+    err e = {{0}};
+    setenv("ABLATE_EMULATED_CAPABILITY", "80", 1);
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=wgmma: this GPU has compute capability 8.0, expected 9.0");
+    unsetenv("ABLATE_EMULATED_CAPABILITY");
+#endif
+    release_views(&k);
+}
+
+int main(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return 77;
+#endif
+    start();
+    if (gpu_capability() != 90) return 77;
+#ifdef GPU_ON_CPU
+    kernel_use_compiler(compile_by_cxx);
+    setenv("ABLATE_KERNELS", "", 1);
+#endif
+    static const setting settings[] = {
+        {"256 and 257", 1, 64, 64, 0, true, false, 0, 2, {256, 257}, {0}},
+        {"all ends, two heads", 2, 64, 64, 8, true, false, 0, 5, {300, 0, 1, 64, 65}, {0}},
+        {"causal, two heads", 2, 64, 64, 0, true, true, 0, 3, {129, 511, 5}, {0}},
+        {"cross", 1, 64, 64, 0, false, false, 0, 4, {5, 300, 63, 0}, {511, 17, 128, 9}},
+        {"cross, causal", 1, 64, 64, 8, false, true, 0, 3, {300, 70, 130}, {40, 256, 1}},
+        {"without keys", 1, 64, 64, 0, false, false, 0, 2, {300, 2}, {0, 33}},
+        {"d 128, dropout", 2, 128, 128, 0, true, false, 0.2, 2, {257, 40}, {0}},
+        {"d 128, causal, dropout", 1, 128, 128, 8, true, true, 0.1, 2, {31, 300}, {0}},
+        {"dropout, cross", 1, 64, 64, 0, false, false, 0.3, 2, {130, 3}, {33, 270}},
+    };
+    static const setting others[] = {{"short", 1, 64, 64, 0, true, false, 0, 2, {255, 3}, {0}},
+                                     {"d 32", 1, 32, 32, 0, true, false, 0, 1, {256}, {0}},
+                                     {"d 64 and 128", 1, 64, 128, 0, true, false, 0, 1, {256}, {0}},
+                                     {"odd columns", 1, 64, 64, 3, true, false, 0, 1, {256}, {0}}};
+    setenv("ABLATE_ATTENTION", "wgmma", 1);
+    for (size_t i = 0; i < LENGTH(settings); i++) check_taken(&settings[i], BF16, true);
+    times = -1; /* the largest score is that of the smallest product */
+    check_taken(&settings[1], BF16, true);
+    times = 1;
+    for (size_t i = 0; i < LENGTH(others); i++) check_taken(&others[i], BF16, false);
+    check_taken(&settings[0], F32, false);
+    check_backward();
+    check_invariant();
+    unsetenv("ABLATE_ATTENTION");
+    check_taken(&settings[0], BF16, false);
+    return finish();
+}
