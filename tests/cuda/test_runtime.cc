@@ -6,6 +6,7 @@
 static struct {
     size_t fixed;            /* a kernel's static shared memory */
     int allowed;             /* dynamic shared memory it is allowed, 0: nothing was asked for */
+    size_t launched;         /* with so much dynamic shared memory */
     cudaError_t last, stays; /* the last error; one that the device does not recover from */
     int busy;                /* the device is so many times asked for its work before that is done; < 0: it never is */
 } fake;
@@ -42,6 +43,37 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
 cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute what, int bytes)
 {
     if (what == cudaFuncAttributeMaxDynamicSharedMemorySize) fake.allowed = bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t, cudaFuncAttribute what, int bytes, int device)
+{
+    if (what == cudaFuncAttributeMaxDynamicSharedMemorySize && device == 1) fake.allowed = bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t bytes, cudaStream_t)
+{
+    fake.launched = bytes;
+    return cudaSuccess;
+}
+/* a driver's function for tensor maps, or none */
+static CUresult encode(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *all,
+                       const cuuint64_t *stride, const cuuint32_t *tile, const cuuint32_t *, CUtensorMapInterleave,
+                       CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill)
+{
+    return all[0] == 128 && all[1] == 9 && *stride == 768 && tile[0] == 64 && tile[1] == 32 ? CUDA_SUCCESS
+                                                                                            : CUDA_ERROR_INVALID_VALUE;
+}
+static bool has_encode;
+cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **f, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult *result)
+{
+    if (has_encode) *f = (void *)encode;
+    *result = has_encode ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }
 /* what opening and closing makes and unmakes: each in a place of its own */
@@ -124,7 +156,6 @@ cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaSt
 #define NEVER(name, ...)                                                                                               \
     cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
 NEVER(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
-NEVER(cudaLaunchKernel, const void *, dim3, dim3, void **, size_t, cudaStream_t)
 NEVER(cudaLibraryGetKernel, cudaKernel_t *, cudaLibrary_t, const char *)
 NEVER(cudaLibraryLoadData, cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned, cudaLibraryOption *,
       void **, unsigned)
@@ -162,6 +193,25 @@ static void check_shared_memory(void)
         gpu_shared_memory(&cases[i], cases[i].dynamic / 2);
         CHECK(fake.allowed == cases[i].allowed, "a smaller launch changed %d to %d", cases[i].allowed, fake.allowed);
     }
+}
+
+/* A kernel compiled at run time is allowed what it is launched with; maps of rows are the driver's. */
+static void check_run_kernel(void)
+{
+    gpu_tensor_map map;
+    for (size_t bytes = 49152; bytes < 49154; bytes++) {
+        fake = {};
+        CHECK(!gpu_run_kernel(NULL, 1, 32, bytes, NULL), "%s", gpu_error());
+        CHECK(fake.launched == bytes && fake.allowed == (bytes > 49152 ? (int)bytes : 0),
+              "%zu bytes: launched with %zu, %d allowed", bytes, fake.launched, fake.allowed);
+    }
+    CHECK(gpu_map_rows(&map, NULL, 9, 128, 768, 32) == -1 && !strcmp(gpu_error(), "the driver has no tensor maps"),
+          "found \"%s\"", gpu_error() ? gpu_error() : "");
+    gpu_clear_refusal();
+    has_encode = true;
+    CHECK(!gpu_map_rows(&map, NULL, 9, 128, 768, 32), "%s", gpu_error());
+    CHECK(gpu_map_rows(&map, NULL, 9, 128, 767, 32) == -1, "what the driver refuses is a map");
+    gpu_clear_refusal();
 }
 
 /* What the device recovers from can be cleared; what stays with it cannot, and is not hidden by a refusal. */
@@ -311,6 +361,7 @@ int main(void)
     check_watch();
     check_capture();
     check_shared_memory();
+    check_run_kernel();
     check_errors();
     printf("%d checks, %d failed\n", checks, failed);
     return failed != 0;

@@ -258,7 +258,7 @@ void gpu_tile_load(unsigned to, const gpu_tensor_map *map, int column, int row, 
 {
     mbarrier &b = barrier_at(barrier);
     int bytes = (int)map->words[5] * HOPPER_ROW;
-    if (map->words[0] != MAP || (uintptr_t)map % 64) broken_kernel("a tile of no map");
+    if (map->words[0] != MAP || (uintptr_t)map % alignof(gpu_tensor_map)) broken_kernel("a tile of no map");
     if (to % 128) broken_kernel("TMA writes to shared memory at an address that is no multiple of 128");
     if (!b.fenced) broken_kernel("TMA uses an mbarrier without fence.proxy.async since it was started");
     memset(shared_at(to, (unsigned)bytes, "a tile"), 0xff, (size_t)bytes);

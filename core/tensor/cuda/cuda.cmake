@@ -198,6 +198,14 @@ else()
 endif()
 install(TARGETS ablate_cuda DESTINATION lib/ablate/backends ${where_built})
 add_dependencies(all_tests ablate_cuda)
+# what NVRTC makes of attend_wgmma.h, for the log
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/cuda/wgmma.o DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu ${nvrtc_files}
+  VERBATIM COMMENT "nvcc wgmma.cu"
+  COMMAND ${NVCC} -std=c++17 -O3 --fmad=false -gencode arch=compute_90a,code=sm_90a -I${CMAKE_SOURCE_DIR}/core -Xptxas -v
+    -c ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu -o ${CMAKE_BINARY_DIR}/cuda/wgmma.o > ${CMAKE_BINARY_DIR}/cuda/wgmma.log
+    2>&1)
+add_custom_target(cuda_wgmma DEPENDS ${CMAKE_BINARY_DIR}/cuda/wgmma.o)
+add_dependencies(all_tests cuda_wgmma)
 add_test(NAME cuda/spills COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/spills.sh ${CMAKE_BINARY_DIR}/cuda
   ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
 add_test(NAME cuda/module COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/module.sh ${CMAKE_BINARY_DIR}/ablate

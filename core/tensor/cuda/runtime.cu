@@ -408,7 +408,7 @@ int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, size_t share
 /* The driver's function, which no library of ours is linked with. */
 int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, int64_t stride, unsigned tile_rows)
 {
-    static_assert(sizeof(gpu_tensor_map) == sizeof(CUtensorMap) && alignof(gpu_tensor_map) == alignof(CUtensorMap), "");
+    static_assert(sizeof(gpu_tensor_map) == sizeof(CUtensorMap) && alignof(gpu_tensor_map) >= alignof(CUtensorMap), "");
     static decltype(&cuTensorMapEncodeTiled) encode;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     if (!encode &&

@@ -105,7 +105,7 @@ void *gpu_load_kernel(const void *image, const char *name); /* from a cubin; sta
 int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, size_t shared, const void *const *arguments);
 typedef struct { /* a CUtensorMap, for hopper.h */
     uint64_t words[16];
-} __attribute__((aligned(64))) gpu_tensor_map;
+} __attribute__((aligned(128))) gpu_tensor_map;
 /* Rows of bf16 at `at`, aligned to 16 bytes, whose starts are `stride` bytes apart, a multiple of 16: for tiles of
  * tile_rows rows and 64 columns, swizzled over 128 bytes. Returns 0 or -1. */
 int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, int64_t stride, unsigned tile_rows);
