@@ -23,6 +23,7 @@ static const char launcher_by_cxx[] =
 static int compile_by_cxx(const char *source, const char *expression, int capability, str *image, str *name, err *e)
 {
     char folder[] = "/tmp/ablate_kernelXXXXXX";
+    const char *broken = getenv("ABLATE_BROKEN_KERNELS"); /* a folder of headers with a mistake (wgmma_breaks.sh) */
     (void)capability;
     if (!mkdtemp(folder)) return fail(e, "%s cannot be made", folder);
     char *file = path_join(folder, "kernel.cc"), *library = path_join(folder, "kernel.so");
@@ -31,9 +32,9 @@ static int compile_by_cxx(const char *source, const char *expression, int capabi
                          "    return launch(%s, \"%s\", blocks, threads, shared, arguments);\n}\n",
                          source, launcher_by_cxx, expression, expression);
     /* compiled and linked apart: the race detector's flags bring a library to the link */
-    char *command = xprintf("c++ -std=gnu++17 -O1 -w -Wno-psabi -ffp-contract=off -fPIC %s -DGPU_ON_CPU -I%s/core -I%s/tests/shim "
-                            "-c -o %s.o %s && c++ -shared -o %s %s.o",
-                            BY_CXX_FLAGS, SOURCE_DIR, SOURCE_DIR, library, file, library, library);
+    char *command = xprintf("c++ -std=gnu++17 -O1 -w -Wno-psabi -ffp-contract=off -fPIC %s -DGPU_ON_CPU -I%s -I%s/core "
+                            "-I%s/tests/shim -c -o %s.o %s && c++ -shared -o %s %s.o",
+                            BY_CXX_FLAGS, broken ? broken : folder, SOURCE_DIR, SOURCE_DIR, library, file, library, library);
     char *clear = xprintf("rm -rf %s", folder);
     int bad = file_write(file, text, strlen(text), e);
     if (!bad && system(command)) bad = fail(e, "%s: does not compile", command);

@@ -236,6 +236,7 @@ static void meet(unsigned mask)
 
 void gpu_warp_barrier(unsigned mask)
 {
+    gpu_hopper_syncs(running);
     meet(mask);
     if (gpu_watch) gpu_watch->passes(running, false);
 }

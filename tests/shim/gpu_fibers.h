@@ -38,6 +38,7 @@ extern size_t gpu_dynamic_bytes;
 void gpu_hopper_begins(); /* a block */
 void gpu_hopper_ends();
 void gpu_hopper_leaves(int thread);
+void gpu_hopper_syncs(int thread); /* it has come to __syncwarp */
 /* Prints the error with the current block and thread, and aborts. */
 [[noreturn]] void broken_kernel(const char *what);
 #endif

@@ -6,8 +6,8 @@
  *
  * Who may touch what is checked besides, in whatever order things happened: each 16 bytes of dynamic shared memory know
  * who wrote them last and which warps have read them since, and a warp knows what has reached it through barriers. Warps
- * count what they release, a barrier's copies count its phases; both are places of a vector clock. Within a warp nothing
- * is checked.
+ * count what they release, a barrier's copies count its phases; both are places of a vector clock. What a thread has
+ * stored, another one of its warp releases only if there was a __syncwarp; products are their whole warp's.
  */
 #include "gpu_watch.h"
 #include "tensor/cuda/hopper.h"
@@ -49,6 +49,7 @@ struct mbarrier {
     int place = 0, starter = 0; /* in the clocks; the warp that started it */
     std::vector<tile_copy> copies;
     vector_clock next = {}, ended = {}; /* what arrives brings along; what the last phase brought */
+    std::map<int, unsigned> seen; /* by each thread that waits: phases that had ended */
 };
 struct product {
     float (*d)[4];
@@ -63,6 +64,10 @@ struct thread_state {
     std::map<float (*)[4], std::array<float, 32>> sums; /* what the accumulators were */
     bool fenced = false;
 };
+struct stored { /* that no arrival has released yet */
+    unsigned at, syncs; /* syncs: of its thread, when it stored */
+    int thread;
+};
 struct warp_group {
     int there = 0;
     unsigned round = 0;
@@ -74,6 +79,8 @@ thread_state threads[GPU_MOST_THREADS];
 warp_group groups[GPU_MOST_THREADS / GROUP];
 vector_clock knows[MOST_WARPS];
 uint32_t counts[MOST_WARPS]; /* of each warp itself */
+std::vector<stored> stores[MOST_WARPS];
+unsigned syncs[GPU_MOST_THREADS]; /* __syncwarps that each thread has come to */
 int registers[GPU_MOST_THREADS / GROUP]; /* of a thread of each group, once it has said so */
 } // namespace
 
@@ -87,8 +94,10 @@ void gpu_hopper_begins()
     for (auto &g : groups) g = warp_group();
     for (auto &k : knows) k = vector_clock();
     for (auto &c : counts) c = 0;
+    for (auto &w : stores) w.clear();
     for (auto &r : registers) r = 0;
 }
+void gpu_hopper_syncs(int thread) { syncs[thread]++; }
 void gpu_hopper_leaves(int thread)
 {
     if (!threads[thread].products.empty()) broken_kernel("a thread ends while products of wgmma are under way");
@@ -148,6 +157,7 @@ void gpu_shared_clear(unsigned at)
     part &p = part_at(at);
     p.read = {};
     p.writer = my_warp(), p.written = counts[my_warp()] + 1, p.unfenced = true;
+    stores[my_warp()].push_back({at, syncs[gpu_running()], gpu_running()});
 }
 void gpu_fence_async()
 {
@@ -199,6 +209,9 @@ void gpu_mbarrier_arrive(unsigned at, int bytes)
     uint32_t &mine = b.next[(size_t)w];
     counts[w]++;
     if (counts[w] > mine) mine = counts[w];
+    for (const stored &x : stores[w]) /* the next arrival's, if at all */
+        if (x.thread != gpu_running() && x.syncs == syncs[x.thread]) part_at(x.at).written = counts[w] + 1;
+    stores[w].clear();
     b.missing--, b.expected += bytes;
     look(b);
 }
@@ -240,6 +253,9 @@ void gpu_mbarrier_wait(unsigned at, unsigned parity)
         else
             land(b, gpu_shuffled() ? gpu_draw((unsigned)b.copies.size()) : 0);
     }
+    unsigned &seen = b.seen[gpu_running()];
+    if (b.phase > seen + 1) broken_kernel("two phases of an mbarrier have ended while a thread waited for the first");
+    seen = b.phase;
     join(knows[my_warp()], b.ended);
 }
 
@@ -274,6 +290,10 @@ void gpu_tile_load(unsigned to, const gpu_tensor_map *map, int column, int row, 
                  b.on_their_way, b.expected);
         broken_kernel(words);
     }
+    const uint64_t *m = map->words; /* as in land() */
+    for (int64_t r = row; gpu_watch && gpu_watch->reads && r < row + (int64_t)m[5]; r++)
+        if (r >= 0 && r < (int64_t)m[2])
+            gpu_watch->reads((const char *)m[1] + r * (int64_t)m[4] + 2 * column, HOPPER_ROW);
     b.copies.push_back({map, to, column, row, bytes});
     b.news++, gpu_progress++;
 }
@@ -291,6 +311,12 @@ static unsigned place_in_factor(uint64_t b, int turned, int k, int n)
     else
         at += (unsigned)(n % 8 * HOPPER_ROW) + (unsigned)(n / 8) * stride + (unsigned)(2 * k);
     return at ^ (at / HOPPER_ROW % 8) * PART;
+}
+/* f(address, k, n) for the factor's parts of 16 bytes, which start with row k's column n. */
+template <class F> static void each_part(uint64_t b, int turned, F f)
+{
+    for (int k = 0; k < 16; k += turned ? 1 : 8)
+        for (int n = 0; n < 64; n += turned ? 8 : 1) f(place_in_factor(b, turned, k, n), k, n);
 }
 static void check_factor(uint64_t b)
 {
@@ -314,10 +340,9 @@ void gpu_wgmma(float (*d)[4], const unsigned *a, uint64_t b, int turned, int add
     thread_state &t = threads[gpu_running()];
     if (!t.fenced) broken_kernel("wgmma without wgmma.fence since its registers were last the threads' own");
     check_factor(b);
-    for (int k = 0; k < 16 && gpu_running() % 32 == 0; k++)
-        for (int n = 0; n < 64; n++) {
-            unsigned at = place_in_factor(b, turned, k, n);
-            shared_at(at, 2, "a factor of wgmma");
+    if (gpu_running() % 32 == 0) /* once for its warp */
+        each_part(b, turned, [](unsigned at, int, int) {
+            shared_at(at, PART, "a factor of wgmma");
             part &p = part_at(at);
             if (p.lands) broken_kernel("wgmma reads a tile that is still on its way");
             if (p.writer < 0) broken_kernel("wgmma reads shared memory that nobody has written");
@@ -325,7 +350,7 @@ void gpu_wgmma(float (*d)[4], const unsigned *a, uint64_t b, int turned, int add
             if (!knows_of(my_warp(), p.writer, p.written))
                 broken_kernel("wgmma reads shared memory whose writer its warp has not waited for");
             p.products++;
-        }
+        });
     const uint32_t *bits = (const uint32_t *)d;
     auto sums = t.sums.find(d);
     for (int i = 0; i < 32 && sums != t.sums.end(); i++)
@@ -343,18 +368,18 @@ void gpu_wgmma_commit()
 static void multiply(int first, size_t i)
 {
     const product &p = threads[first].products[i];
-    float A[64][16], B[16][64];
+    float A[64][16], B[16][64], D[64][64];
     auto half = [](unsigned x) { return to_float(bf16{(uint16_t)x}); };
-    for (int k = 0; k < 16; k++)
-        for (int n = 0; n < 64; n++) {
-            uint16_t bits;
-            unsigned at = place_in_factor(p.b, p.turned, k, n);
-            memcpy(&bits, shared_at(at, 2, "a factor of wgmma"), 2);
-            B[k][n] = half(bits);
-            part &of = part_at(at);
-            of.products -= 4; /* each warp has counted it */
-            for (int w = first / 32; w < first / 32 + 4; w++) of.read[(size_t)w] = counts[w] + 1;
-        }
+    each_part(p.b, p.turned, [&](unsigned at, int k, int n) {
+        uint16_t bits[PART / 2];
+        memcpy(bits, shared_at(at, PART, "a factor of wgmma"), PART);
+        for (int x = 0; x < PART / 2; x++) (p.turned ? B[k][n + x] : B[k + x][n]) = half(bits[x]);
+        part &of = part_at(at);
+        of.products -= 4; /* each warp has counted it */
+        for (int w = first / 32; w < first / 32 + 4; w++) of.read[(size_t)w] = counts[w] + 1;
+    });
+    auto row_of = [](int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + 8 * i; };
+    auto column_of = [](int thread, int i) { return 8 * i + 2 * (thread % 4); };
     for (int l = 0; l < GROUP; l++) {
         const product &q = threads[first + l].products[i];
         if (q.b != p.b || q.turned != p.turned || q.add != p.add)
@@ -362,19 +387,19 @@ static void multiply(int first, size_t i)
         if (memcmp(q.a, q.a_was.data(), sizeof q.a_was))
             broken_kernel("wgmma's left factor was written while the product was under way");
         for (int j = 0; j < 4; j++) {
-            int row = l / 32 * 16 + l % 32 / 4 + 8 * (j % 2), column = 2 * (l % 4) + 8 * (j / 2);
-            A[row][column] = half(q.a[j]), A[row][column + 1] = half(q.a[j] >> 16);
+            float *to = A[row_of(l, j % 2)] + column_of(l, j / 2);
+            to[0] = half(q.a[j]), to[1] = half(q.a[j] >> 16);
         }
+        const auto &sums = threads[first + l].sums[q.d];
+        for (int j = 0; j < 32; j++)
+            D[row_of(l, j % 4 / 2)][column_of(l, j / 4) + j % 2] = q.add ? sums[(size_t)j] : 0;
     }
+    for (int row = 0; row < 64; row++)
+        for (int k = 0; k < 16; k++)
+            for (int n = 0; n < 64; n++) D[row][n] += A[row][k] * B[k][n];
     for (int l = 0; l < GROUP; l++) {
-        const product &q = threads[first + l].products[i];
-        auto &sums = threads[first + l].sums[q.d];
-        for (int j = 0; j < 32; j++) {
-            int row = l / 32 * 16 + l % 32 / 4 + 8 * (j % 4 / 2), column = 8 * (j / 4) + 2 * (l % 4) + j % 2;
-            float sum = q.add ? sums[(size_t)j] : 0;
-            for (int k = 0; k < 16; k++) sum += A[row][k] * B[k][column];
-            sums[(size_t)j] = sum;
-        }
+        auto &sums = threads[first + l].sums[threads[first + l].products[i].d];
+        for (int j = 0; j < 32; j++) sums[(size_t)j] = D[row_of(l, j % 4 / 2)][column_of(l, j / 4) + j % 2];
     }
 }
 

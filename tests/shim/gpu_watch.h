@@ -19,6 +19,7 @@ struct gpu_watcher {
     void (*atomic)(int thread, const void *p);           /* on 4 bytes, before it happens */
     void (*touch)(const void *p, size_t n, bool writes); /* by the work as a whole, which is no kernel */
     void (*memory)(const void *p, size_t n);             /* nobody has touched this device memory yet */
+    void (*reads)(const void *p, size_t n); /* the thread that runs has device memory read for it; may be NULL */
 };
 extern const gpu_watcher *gpu_watch; /* NULL: nobody watches */
 enum { GPU_STACK = 256 << 10 };      /* of a thread */

@@ -45,6 +45,9 @@ static void check_invariant(void)
     k.batch_invariant = true;
     CHECK_THAT(!attention_by_wgmma(&k), "rows that must have bits of their own are wgmma's");
     k.batch_invariant = false;
+    unsetenv("ABLATE_ATTENTION");
+    CHECK_THAT(!attention_by_wgmma(&k), "wgmma without a word from the user");
+    setenv("ABLATE_ATTENTION", "wgmma", 1);
 #ifdef GPU_ON_CPU
     err e = {{0}};
     setenv("ABLATE_EMULATED_CAPABILITY", "80", 1);
@@ -54,7 +57,28 @@ static void check_invariant(void)
     release_views(&k);
 }
 
-int main(void)
+/* For a GPU, which that needs none of. */
+static void check_compiled(void)
+{
+    static const char *const kernels[] = {"attend_wgmma<64>", "attend_wgmma<128>"};
+    err e = {{0}};
+    str image = {0}, name = {0};
+    if (!kernel_compiler_found(&e)) {
+        printf("skipped, compiling for a GPU: %s\n", e.text);
+        return;
+    }
+    for (size_t i = 0; i < LENGTH(kernels); i++) {
+        int bad =
+            kernel_compile("#include \"tensor/cuda/attend_wgmma.h\"\n", kernels[i], 90, &image, &name, &e);
+        CHECK_THAT(!bad && image.n > 1000 && strstr(str_text(&name), "attend_wgmma"), "%s: %s", kernels[i], e.text);
+    }
+    bool refused = kernel_compile("#include \"tensor/cuda/attend_wgmma.h\"\n", kernels[0], 80, &image, &name, &e);
+    CHECK_THAT(refused, "capability 8.0 has wgmma");
+    str_free(&image), str_free(&name);
+}
+
+/* "breaks": one sentence, for kernels with a mistake (wgmma_breaks.sh). */
+int main(int argc, char **argv)
 {
 #ifdef __SANITIZE_ADDRESS__
     return 77;
@@ -66,30 +90,38 @@ int main(void)
     setenv("ABLATE_KERNELS", "", 1);
 #endif
     static const setting settings[] = {
-        {"256 and 257", 1, 64, 64, 0, true, false, 0, 2, {256, 257}, {0}},
+        {"d 128, causal, dropout", 1, 128, 128, 8, true, true, 0.1, 2, {31, 300}, {0}},
         {"all ends, two heads", 2, 64, 64, 8, true, false, 0, 5, {300, 0, 1, 64, 65}, {0}},
         {"causal, two heads", 2, 64, 64, 0, true, true, 0, 3, {129, 511, 5}, {0}},
         {"cross", 1, 64, 64, 0, false, false, 0, 4, {5, 300, 63, 0}, {511, 17, 128, 9}},
         {"cross, causal", 1, 64, 64, 8, false, true, 0, 3, {300, 70, 130}, {40, 256, 1}},
         {"without keys", 1, 64, 64, 0, false, false, 0, 2, {300, 2}, {0, 33}},
         {"d 128, dropout", 2, 128, 128, 0, true, false, 0.2, 2, {257, 40}, {0}},
-        {"d 128, causal, dropout", 1, 128, 128, 8, true, true, 0.1, 2, {31, 300}, {0}},
+        {"256 and 257", 1, 64, 64, 0, true, false, 0, 2, {256, 257}, {0}},
         {"dropout, cross", 1, 64, 64, 0, false, false, 0.3, 2, {130, 3}, {33, 270}},
     };
+    static const setting broken = {"d 128", 1, 128, 128, 0, true, true, 0, 1, {257}, {0}};
     static const setting others[] = {{"short", 1, 64, 64, 0, true, false, 0, 2, {255, 3}, {0}},
                                      {"d 32", 1, 32, 32, 0, true, false, 0, 1, {256}, {0}},
                                      {"d 64 and 128", 1, 64, 128, 0, true, false, 0, 1, {256}, {0}},
                                      {"odd columns", 1, 64, 64, 3, true, false, 0, 1, {256}, {0}}};
     setenv("ABLATE_ATTENTION", "wgmma", 1);
-    for (size_t i = 0; i < LENGTH(settings); i++) check_taken(&settings[i], BF16, true);
-    times = -1; /* the largest score is that of the smallest product */
-    check_taken(&settings[1], BF16, true);
-    times = 1;
-    for (size_t i = 0; i < LENGTH(others); i++) check_taken(&others[i], BF16, false);
-    check_taken(&settings[0], F32, false);
-    check_backward();
+    if (argc > 1 && same(argv[1], "breaks")) {
+        check_taken(&broken, BF16, true);
+        return finish();
+    }
+    for (size_t i = 0; i < LENGTH(settings); i++)
+        if (i < 2 || test_long()) check_taken(&settings[i], BF16, true);
+    if (test_long()) {
+        times = -1; /* the largest score is that of the smallest product */
+        check_taken(&settings[1], BF16, true);
+        times = 1;
+    }
+    for (size_t i = 0; i < LENGTH(others); i++)
+        if (!i || test_long()) check_taken(&others[i], BF16, false);
+    if (test_long()) check_taken(&settings[0], F32, false);
+    if (test_long()) check_backward();
     check_invariant();
-    unsetenv("ABLATE_ATTENTION");
-    check_taken(&settings[0], BF16, false);
+    check_compiled();
     return finish();
 }
