@@ -328,12 +328,12 @@ decoding() {
         decode " bf16 $batch" "$news" $batch --seconds $seconds
     done
 }
-attention() { # sentences of 512 tokens: our kernels and cuDNN
+attention() { # sentences of 512 tokens: our kernels, cuDNN, and the kernel that is off until it has been seen here
     local role how
     for role in encoder decoder cross; do
         part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device \
             cuda --seconds "$(brief 1)"
-        for how in own cudnn; do
+        for how in own cudnn wgmma; do
             part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" \
                 --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 0.5)"
         done

@@ -171,7 +171,7 @@ for part in 'gate: five steps of small' 'test select' 'test planted, ABLATE_PROD
     'decode base, the same outputs' 'sanitizer racecheck attend' 'sanitizer synccheck optim' \
     'table 3 base, the same bits beside another run' 'train big bf16 graph, algorithms chosen by time' \
     'together 8' 'together 8, MPS' 'ncu small' \
-    'attention long cross cudnn'; do
+    'attention long cross cudnn' 'attention long cross wgmma'; do
     has "$folder/log/first.txt" "rc 0 +$part\$" 5
 done
 has "$folder/log/first.txt" 'rc 1 +test planted, CUDA_LAUNCH_BLOCKING=1'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: spills.sh FOLDER [MODULE]   - the logs of nvcc there: no kernel may spill registers to memory, except for the
-# interpreter of score programs, which is slow anyway; no product of wgmma waits for the one before it (C75..), as it does
-# where ptxas cannot follow its registers; and the registers of a block are at most 65,536 (large_blocks of the
+# interpreter of score programs, which is slow anyway; no product of wgmma waits for the one before it (C75..), as it
+# does where ptxas cannot follow its registers; and the registers of a block are at most 65,536 (large_blocks of the
 # emulation: which blocks are large).
 set -eu
 logs=("$1"/*.log)
@@ -13,8 +13,8 @@ bad=$(awk '/Function properties for/ { name = $NF } / spill / && !/ 0 bytes spil
     print FILENAME ": " name ": " $0 }' "${logs[@]}")
 [ -z "$bad" ] || { echo "WRONG: registers are spilled:"; echo "$bad"; exit 1; }
 serial=$(grep -h '(C75[0-9]*)' "${logs[@]}") && { echo "WRONG: products that wait for each other: $serial"; exit 1; }
-list=$(sed -n '/large_blocks\[\]/,/^};/s/.*{"\([a-z_]*\)", \([0-9]*\)}.*/\1 \2/p' "$(dirname \
-    "$0")/../shim/gpu_emulation.cc")
+list=$(sed -n '/large_blocks\[\]/,/^};/p' "$(dirname "$0")/../shim/gpu_emulation.cc" |
+    grep -o '"[a-z_]*", [0-9]*' | tr -d '",')
 [ -n "$list" ] || { echo "WRONG: no list of large blocks"; exit 1; }
 while read -r name threads; do
     most=$(awk -v name="$name" '/Compiling entry function/ { on = index($0, name) } on && / Used [0-9]+ registers/ {

@@ -1,5 +1,5 @@
-/* attend_setting.h - ATTEND and ATTEND_BACK on random sentences of given lengths, against the CPU: for test_attend.c and
- * test_wgmma.c. */
+/* attend_setting.h - ATTEND and ATTEND_BACK on random sentences of given lengths, against the CPU: for test_attend.c
+ * and test_wgmma.c. */
 #ifndef ABLATE_ATTEND_SETTING_H
 #define ABLATE_ATTEND_SETTING_H
 #include "tensor/cuda/attention.h"

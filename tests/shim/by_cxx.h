@@ -16,8 +16,8 @@ static const char launcher_by_cxx[] =
     "static int launch_with(void (*kernel)(P...), const char *name, unsigned blocks, unsigned threads, size_t shared, "
     "void **arguments, std::index_sequence<I...>)\n{\n"
     "    return gpu_call(name, kernel, dim3(blocks), dim3(threads), shared, *(P *)arguments[I]...);\n}\n"
-    "template <class... P> static int launch(void (*kernel)(P...), const char *name, unsigned blocks, unsigned threads, "
-    "size_t shared, void **arguments)\n{\n"
+    "template <class... P> static int launch(void (*kernel)(P...), const char *name, unsigned blocks, unsigned "
+    "threads, size_t shared, void **arguments)\n{\n"
     "    return launch_with(kernel, name, blocks, threads, shared, arguments, std::index_sequence_for<P...>());\n}\n";
 
 static int compile_by_cxx(const char *source, const char *expression, int capability, str *image, str *name, err *e)
@@ -32,9 +32,10 @@ static int compile_by_cxx(const char *source, const char *expression, int capabi
                          "    return launch(%s, \"%s\", blocks, threads, shared, arguments);\n}\n",
                          source, launcher_by_cxx, expression, expression);
     /* compiled and linked apart: the race detector's flags bring a library to the link */
-    char *command = xprintf("c++ -std=gnu++17 -O1 -w -Wno-psabi -ffp-contract=off -fPIC %s -DGPU_ON_CPU -I%s -I%s/core "
-                            "-I%s/tests/shim -c -o %s.o %s && c++ -shared -o %s %s.o",
-                            BY_CXX_FLAGS, broken ? broken : folder, SOURCE_DIR, SOURCE_DIR, library, file, library, library);
+    char *command =
+        xprintf("c++ -std=gnu++17 -O1 -w -Wno-psabi -ffp-contract=off -fPIC %s -DGPU_ON_CPU -I%s "
+                "-I%s/core -I%s/tests/shim -c -o %s.o %s && c++ -shared -o %s %s.o",
+                BY_CXX_FLAGS, broken ? broken : folder, SOURCE_DIR, SOURCE_DIR, library, file, library, library);
     char *clear = xprintf("rm -rf %s", folder);
     int bad = file_write(file, text, strlen(text), e);
     if (!bad && system(command)) bad = fail(e, "%s: does not compile", command);

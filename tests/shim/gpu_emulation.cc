@@ -142,11 +142,8 @@ static const struct {
     const char *name;
     size_t threads;
 } large_blocks[] = {
-    {"sum_up", 1024},
-    {"select_best", 512},
-    {"ce_rows", 512},
-    {"k_add_columns", 512},
-    {"attend_wgmma", 384},
+    {"sum_up", 1024},       {"select_best", 512},  {"ce_rows", 512},
+    {"k_add_columns", 512}, {"attend_wgmma", 384}, /* 168 registers at its start, which its warp groups share out */
 };
 static size_t most_threads(const char *name)
 {

@@ -1,13 +1,13 @@
 /* gpu_hopper.cc - instructions of compute capability 9.0 on the CPU (hopper.h): TMA, mbarriers, wgmma.
  *
- * What a GPU does at the same time as the threads is done as late as it may be: a tile lands when somebody waits for its
- * barrier and nothing else is left to come, products are computed when their warp group waits for them. Until then the
- * tile's place and the accumulators are NaN. So whoever does not wait computes with NaN, whatever the order of threads.
+ * What a GPU does at the same time as the threads is done as late as it may be: a tile lands when somebody waits for
+ * its barrier, products are computed when their warp group waits for them. Until then the tile's place and the
+ * accumulators are NaN. So whoever does not wait computes with NaN, whatever the order of threads.
  *
  * Who may touch what is checked besides, in whatever order things happened: each 16 bytes of dynamic shared memory know
- * who wrote them last and which warps have read them since, and a warp knows what has reached it through barriers. Warps
- * count what they release, a barrier's copies count its phases; both are places of a vector clock. What a thread has
- * stored, another one of its warp releases only if there was a __syncwarp; products are their whole warp's.
+ * who wrote them last and which warps have read them since, and a warp knows what has reached it through barriers.
+ * Warps count what they release, a barrier's copies count its phases; both are places of a vector clock. What a thread
+ * has stored, another one of its warp releases only if there was a __syncwarp; products are their whole warp's.
  */
 #include "gpu_watch.h"
 #include "tensor/cuda/hopper.h"
@@ -28,7 +28,7 @@ enum {
 const uint64_t MAP = 0x70616d2d726f736e; /* marks a map */
 typedef std::array<uint32_t, MOST_WARPS + MOST_BARRIERS> vector_clock;
 
-struct part { /* of shared memory */
+struct part {         /* of shared memory */
     int writer = -1;  /* place in the clocks */
     uint32_t written; /* its count */
     bool unfenced;    /* written by threads, of which TMA and wgmma know nothing yet */
@@ -42,14 +42,14 @@ struct tile_copy {
     int column, row, bytes;
 };
 struct mbarrier {
-    int arrivals = 0, missing = 0; /* arrivals of a phase, and those still to come */
+    int arrivals = 0, missing = 0;                   /* arrivals of a phase, and those still to come */
     long expected = 0, on_their_way = 0, landed = 0; /* bytes of this phase */
     unsigned phase = 0, news = 0;
     bool fenced = false;
     int place = 0, starter = 0; /* in the clocks; the warp that started it */
     std::vector<tile_copy> copies;
     vector_clock next = {}, ended = {}; /* what arrives brings along; what the last phase brought */
-    std::map<int, unsigned> seen; /* by each thread that waits: phases that had ended */
+    std::map<int, unsigned> seen;       /* by each thread that waits: phases that had ended */
 };
 struct product {
     float (*d)[4];
@@ -64,7 +64,7 @@ struct thread_state {
     std::map<float (*)[4], std::array<float, 32>> sums; /* what the accumulators were */
     bool fenced = false;
 };
-struct stored { /* that no arrival has released yet */
+struct stored {         /* that no arrival has released yet */
     unsigned at, syncs; /* syncs: of its thread, when it stored */
     int thread;
 };
@@ -80,7 +80,7 @@ warp_group groups[GPU_MOST_THREADS / GROUP];
 vector_clock knows[MOST_WARPS];
 uint32_t counts[MOST_WARPS]; /* of each warp itself */
 std::vector<stored> stores[MOST_WARPS];
-unsigned syncs[GPU_MOST_THREADS]; /* __syncwarps that each thread has come to */
+unsigned syncs[GPU_MOST_THREADS];        /* __syncwarps that each thread has come to */
 int registers[GPU_MOST_THREADS / GROUP]; /* of a thread of each group, once it has said so */
 } // namespace
 
@@ -391,8 +391,7 @@ static void multiply(int first, size_t i)
             to[0] = half(q.a[j]), to[1] = half(q.a[j] >> 16);
         }
         const auto &sums = threads[first + l].sums[q.d];
-        for (int j = 0; j < 32; j++)
-            D[row_of(l, j % 4 / 2)][column_of(l, j / 4) + j % 2] = q.add ? sums[(size_t)j] : 0;
+        for (int j = 0; j < 32; j++) D[row_of(l, j % 4 / 2)][column_of(l, j / 4) + j % 2] = q.add ? sums[(size_t)j] : 0;
     }
     for (int row = 0; row < 64; row++)
         for (int k = 0; k < 16; k++)

@@ -315,7 +315,6 @@ static void on_reads(const void *p, size_t bytes)
     access((uintptr_t)p, bytes, false, false, __builtin_return_address(0));
 }
 
-static const gpu_watcher detector = {on_work,   on_work_done, on_grid,  on_block,  on_runs,  on_arrives,
-                                     on_passes, nullptr,      on_fence, on_atomic, on_touch, on_memory,
-                                     on_reads};
+static const gpu_watcher detector = {on_work, on_work_done, on_grid,   on_block, on_runs,   on_arrives, on_passes,
+                                     nullptr, on_fence,     on_atomic, on_touch, on_memory, on_reads};
 __attribute__((constructor)) static void begin() { gpu_watch = &detector; }

@@ -1,6 +1,7 @@
 /* test_wgmma.c - ATTEND by TMA and wgmma (attend_wgmma.h), which ABLATE_ATTENTION=wgmma asks for: long sentences beside
- * short and empty ones and ends of all kinds, rows of nobody that are NaN; who takes which call; what is refused. On a
- * GPU of another capability than 9.0, and under the address sanitizer, which cannot open generated code, it is skipped. */
+ * short and empty ones and ends of all kinds, rows of nobody that are NaN; who takes which call; what is refused.
+ * Skipped on a GPU of another capability than 9.0, and under the address sanitizer, which cannot open generated code.
+ */
 #include "attend_setting.h"
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/ops_attention.h"
@@ -68,8 +69,7 @@ static void check_compiled(void)
         return;
     }
     for (size_t i = 0; i < LENGTH(kernels); i++) {
-        int bad =
-            kernel_compile("#include \"tensor/cuda/attend_wgmma.h\"\n", kernels[i], 90, &image, &name, &e);
+        int bad = kernel_compile("#include \"tensor/cuda/attend_wgmma.h\"\n", kernels[i], 90, &image, &name, &e);
         CHECK_THAT(!bad && image.n > 1000 && strstr(str_text(&name), "attend_wgmma"), "%s: %s", kernels[i], e.text);
     }
     bool refused = kernel_compile("#include \"tensor/cuda/attend_wgmma.h\"\n", kernels[0], 80, &image, &name, &e);

@@ -25,6 +25,7 @@ break_() {
 }
 cp "$root"/core/tensor/cuda/{attend_wgmma.h,hopper.h} "$work/tensor/cuda"
 run
+[ $rc -ne 77 ] || exit 77
 [ $rc -eq 0 ] || wrong "without a mistake it ends with $rc: $out"
 other="elements of bf16" dead="its threads wait for each other"
 

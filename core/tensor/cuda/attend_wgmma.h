@@ -133,7 +133,8 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
     UNROLL for (int c = 0; c < D / 16; c++) UNROLL for (int i = 0; i < 4; i++)
     {
         int r = g + 8 * (i % 2);
-        q[c][i] = r < n ? *(const unsigned *)at_row<const bf16>(a.q, row + r, head * D + 16 * c + 2 * t + i / 2 * 8) : 0;
+        q[c][i] =
+            r < n ? *(const unsigned *)at_row<const bf16>(a.q, row + r, head * D + 16 * c + 2 * t + i / 2 * 8) : 0;
     }
     float y[D / 64][8][4] = {}, by[2];
     running w = {{LOWEST, LOWEST}, {0, 0}};
@@ -153,15 +154,15 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
             soften(s, w, worth, a.scale * LOG2_E, [&](int r, int j, int i) {
                 return key + 8 * j + 2 * t + i < (a.causal ? min(keys, first + g + 8 * r + 1) : keys);
             });
-            UNROLL for (int h = 0; h < D / 64; h++) UNROLL for (int j = 0; j < 8; j++) UNROLL for (int i = 0; i < 4; i++)
-                y[h][j][i] *= worth[i / 2];
+            UNROLL for (int h = 0; h < D / 64; h++) UNROLL for (int j = 0; j < 8; j++)
+                UNROLL for (int i = 0; i < 4; i++) y[h][j][i] *= worth[i / 2];
             if (a.drop.least) drop_weights(s, a, dice, row, head, key, keys);
         }
         barrier_wait(ring.full(), ring.round());
         if (sees_any) {
             unsigned p[KEYS / 16][4];
-            UNROLL for (int m = 0; m < KEYS / 16; m++) UNROLL for (int i = 0; i < 4; i++)
-                p[m][i] = bf16_pair(s[2 * m + i / 2][i % 2 * 2], s[2 * m + i / 2][i % 2 * 2 + 1]);
+            UNROLL for (int m = 0; m < KEYS / 16; m++) UNROLL for (int i = 0; i < 4; i++) p[m][i] =
+                bf16_pair(s[2 * m + i / 2][i % 2 * 2], s[2 * m + i / 2][i % 2 * 2 + 1]);
             wgmma_fence();
             UNROLL for (int m = 0; m < KEYS / 16; m++) UNROLL for (int h = 0; h < D / 64; h++)
                 wgmma<1>(y[h], p[m], matrix_at(ring.slot() + (unsigned)(h * PANEL + m * 16 * HOPPER_ROW)), 1);

@@ -20,10 +20,10 @@ enum {
     ATTEND_TABLES = 16 /* most tables of tiles in one launch */
 };
 enum { /* of attend_wgmma.h: rows of a tile of queries, of keys; slots of its ring; threads */
-    ATTEND_WGMMA_QUERIES = 128,
-    ATTEND_WGMMA_KEYS = 64,
-    ATTEND_WGMMA_SLOTS = 4,
-    ATTEND_WGMMA_THREADS = 3 * 128
+       ATTEND_WGMMA_QUERIES = 128,
+       ATTEND_WGMMA_KEYS = 64,
+       ATTEND_WGMMA_SLOTS = 4,
+       ATTEND_WGMMA_THREADS = 3 * 128
 };
 
 /* ---- the tiles of a batch (attend_tile.h) ---- */
@@ -45,6 +45,11 @@ typedef struct { /* head 0's first column in row 0, `width` columns per head; ro
     void *at;
     int64_t stride;
 } gpu_columns;
+/* Can 16 bytes of bf16 rows be loaded at once? On the host. */
+static inline bool columns_fit(const gpu_columns *c)
+{
+    return !c->at || ((uintptr_t)c->at % 16 == 0 && c->stride % 8 == 0);
+}
 
 /* A struct beside the call: it is the kernels' parameter, those compiled at run time too; cuDNN's graphs take it; and
  * attend_pack.cu gives the kernels copies of its columns. */

@@ -138,6 +138,9 @@ add_dependencies(unit_tests shim_planted)
 add_test(NAME shim/planted COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/planted.sh $<TARGET_FILE:shim_planted>
   ${ABLATE_SANITIZE})
 set_tests_properties(shim/planted PROPERTIES LABELS unit)
+add_test(NAME shim/wgmma_breaks COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/wgmma_breaks.sh
+  $<TARGET_FILE:shim_test_wgmma>)
+set_tests_properties(shim/wgmma_breaks PROPERTIES LABELS long SKIP_RETURN_CODE 77)
 # it opens cuBLASLt, whose start leaks
 set_tests_properties(shim/test_lt PROPERTIES ENVIRONMENT "${test_environment};ASAN_OPTIONS=detect_leaks=0")
 include(${CMAKE_SOURCE_DIR}/tests/shim/races.cmake)
@@ -199,12 +202,12 @@ endif()
 install(TARGETS ablate_cuda DESTINATION lib/ablate/backends ${where_built})
 add_dependencies(all_tests ablate_cuda)
 # what NVRTC makes of attend_wgmma.h, for the log
-add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/cuda/wgmma.o DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu ${nvrtc_files}
-  VERBATIM COMMENT "nvcc wgmma.cu"
-  COMMAND ${NVCC} -std=c++17 -O3 --fmad=false -gencode arch=compute_90a,code=sm_90a -I${CMAKE_SOURCE_DIR}/core -Xptxas -v
-    -c ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu -o ${CMAKE_BINARY_DIR}/cuda/wgmma.o > ${CMAKE_BINARY_DIR}/cuda/wgmma.log
-    2>&1)
-add_custom_target(cuda_wgmma DEPENDS ${CMAKE_BINARY_DIR}/cuda/wgmma.o)
+set(source ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu)
+set(object ${CMAKE_BINARY_DIR}/cuda/wgmma.o)
+add_custom_command(OUTPUT ${object} DEPENDS ${source} ${nvrtc_files} VERBATIM COMMENT "nvcc wgmma.cu"
+  COMMAND ${NVCC} -std=c++17 -O3 --fmad=false -gencode arch=compute_90a,code=sm_90a -I${CMAKE_SOURCE_DIR}/core
+    -Xptxas -v -c ${source} -o ${object} > ${CMAKE_BINARY_DIR}/cuda/wgmma.log 2>&1)
+add_custom_target(cuda_wgmma DEPENDS ${object})
 add_dependencies(all_tests cuda_wgmma)
 add_test(NAME cuda/spills COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/spills.sh ${CMAKE_BINARY_DIR}/cuda
   ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)

@@ -1,6 +1,6 @@
-/* hopper.h - instructions that compute capability 9.0 alone has (sm_90a), for attend_wgmma.h: tiles copied by the tensor
- * memory accelerator (TMA), barriers in shared memory that count threads and bytes (mbarrier), and products of a warp
- * group, four warps, that go on while the threads do (wgmma). PTX ISA 8.0, "cp.async.bulk.tensor", "mbarrier",
+/* hopper.h - instructions that compute capability 9.0 alone has (sm_90a), for attend_wgmma.h: tiles copied by the
+ * tensor memory accelerator (TMA), barriers in shared memory that count threads and bytes (mbarrier), and products of a
+ * warp group, four warps, that go on while the threads do (wgmma). PTX ISA 8.0, "cp.async.bulk.tensor", "mbarrier",
  * "Asynchronous Warpgroup Level Matrix Instructions". Addresses are those of shared memory, in bytes.
  *
  * A tile has rows of 64 columns of bf16, 128 bytes, and starts at a multiple of 1,024 bytes. TMA exchanges the 16-byte
@@ -50,8 +50,7 @@ __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity)
 
 /* The map's tile from this column and row on to shared memory, zeros beyond its ends; its bytes arrive at the barrier.
  * By one thread. */
-__device__ __forceinline__ void tile_load(unsigned to, const gpu_tensor_map &map, int column, int row,
-                                          unsigned barrier)
+__device__ __forceinline__ void tile_load(unsigned to, const gpu_tensor_map &map, int column, int row, unsigned barrier)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
                  "%3}], [%4];" ::"r"(to),

@@ -2,7 +2,6 @@
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops.h"
-#include <stdlib.h>
 
 /* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
 static int check_shape(const call *k, int64_t blocks, err *e)
@@ -47,17 +46,6 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
 }
 
 /* ---- who computes it ---- */
-
-attend_wish attention_wish(err *e)
-{
-    static const char *const words[ATTEND_WISHES] = {"auto", "own", "cudnn", "wgmma"};
-    const char *text = getenv("ABLATE_ATTENTION");
-    if (!text || !*text) return ATTEND_AUTO;
-    for (int i = 0; i < ATTEND_WISHES; i++)
-        if (same(text, words[i])) return (attend_wish)i;
-    fail(e, "ABLATE_ATTENTION=%s: expected own, cudnn, wgmma or auto", text);
-    return ATTEND_OWN;
-}
 
 static int64_t wgmma_calls;
 int64_t attention_wgmma_calls(void) { return wgmma_calls; }

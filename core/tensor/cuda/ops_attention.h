@@ -9,14 +9,6 @@ static inline gpu_columns columns_of(const view *v, int64_t first)
 {
     return (gpu_columns){(char *)v->data + (size_t)first * dtype_size(v->type), v->dim[3]};
 }
-/* Can 16 bytes of bf16 rows be loaded at once? */
-static inline bool columns_fit(const gpu_columns *c)
-{
-    return !c->at || ((uintptr_t)c->at % 16 == 0 && c->stride % 8 == 0);
-}
-/* ABLATE_ATTENTION: who computes attention. Of another word, ATTEND_OWN, and e says so. */
-typedef enum { ATTEND_AUTO, ATTEND_OWN, ATTEND_CUDNN, ATTEND_WGMMA, ATTEND_WISHES } attend_wish;
-attend_wish attention_wish(err *e);
 /* Is this a call for the kernel of attend_wgmma.h? Where ABLATE_ATTENTION is "wgmma" and sentences may be long, but the
  * kernel cannot take their rows, the log says so once. */
 bool attention_by_wgmma(const call *k);

@@ -411,11 +411,10 @@ int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, in
     static_assert(sizeof(gpu_tensor_map) == sizeof(CUtensorMap) && alignof(gpu_tensor_map) >= alignof(CUtensorMap), "");
     static decltype(&cuTensorMapEncodeTiled) encode;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    if (!encode &&
-        (note(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000, cudaEnableDefault,
-                                               &found),
-              "the driver") ||
-         found != cudaDriverEntryPointSuccess))
+    if (!encode && (note(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
+                                                          cudaEnableDefault, &found),
+                         "the driver") ||
+                    found != cudaDriverEntryPointSuccess))
         return gpu_refuse("the driver has no tensor maps");
     const cuuint64_t all[] = {(cuuint64_t)columns, (cuuint64_t)rows}, bytes[] = {(cuuint64_t)stride};
     const cuuint32_t tile[] = {64, tile_rows}, step[] = {1, 1};

@@ -8,17 +8,27 @@
  * keys], hence WORKSPACE_MOST.
  */
 #include "tensor/cuda/cudnn/dnn_attend.h"
+#include <stdlib.h>
 
 static dnn_attend_count count;
 dnn_attend_count dnn_attend_counts(void) { return count; }
 
+attend_wish attention_wish(err *e)
+{
+    static const char *const words[ATTEND_WISHES] = {"auto", "own", "cudnn", "wgmma"};
+    const char *text = getenv("ABLATE_ATTENTION");
+    if (!text || !*text) return ATTEND_AUTO;
+    for (int i = 0; i < ATTEND_WISHES; i++)
+        if (same(text, words[i])) return (attend_wish)i;
+    fail(e, "ABLATE_ATTENTION=%s: expected own, cudnn, wgmma or auto", text);
+    return ATTEND_OWN;
+}
+
 #ifdef HAVE_CUDNN
 #include "tensor/cuda/cudnn/dnn.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/services.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };

@@ -7,6 +7,10 @@
 const char *dnn_library(void); /* "cuDNN 9.19.0 (/path)", or why there is none; static storage */
 void dnn_close(void);
 
+/* ABLATE_ATTENTION: who computes attention. Of another word, ATTEND_OWN, and e says so. */
+typedef enum { ATTEND_AUTO, ATTEND_OWN, ATTEND_CUDNN, ATTEND_WGMMA, ATTEND_WISHES } attend_wish;
+attend_wish attention_wish(err *e);
+
 typedef struct {
     int64_t queries, keys; /* upper bounds per sentence */
     struct {
