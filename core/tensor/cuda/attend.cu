@@ -29,15 +29,7 @@ __device__ __forceinline__ void attend_tile(const gpu_attention &a, philox_key d
             return key + 8 * j + 2 * t + i < (a.causal ? min(keys, at.first + g + 8 * r + 1) : keys);
         });
         if (key) { UNROLL for (int j = 0; j < D / 8; j++) UNROLL for (int i = 0; i < 4; i++) y[j][i] *= worth[i / 2]; }
-        if (a.drop.least) {
-            unsigned keep = keep32<2>(a, dice, row + lane / 2, head, key, min((int)KEYS, keys - key));
-            UNROLL for (int r = 0; r < 2; r++)
-            {
-                unsigned bits = __shfl_sync(0xffffffffu, keep, 2 * g + 16 * r) >> 2 * t;
-                UNROLL for (int j = 0; j < KEYS / 8; j++)
-                    UNROLL for (int i = 0; i < 2; i++) if (!(bits >> (8 * j + i) & 1)) s[j][2 * r + i] = 0;
-            }
-        }
+        if (a.drop.least) drop_weights(s, a, dice, row, head, key, keys);
         add_product<D>(y, s, v, v_stride, keys - key, d_v);
     }
     float by[2];

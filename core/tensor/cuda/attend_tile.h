@@ -78,15 +78,6 @@ static inline dim3 tile_grid(int64_t each, int64_t tiles)
 {
     return dim3((unsigned)each, (unsigned)(tiles > 65535 ? 65535 : tiles));
 }
-/* Do the kernels support these rows? On the host. */
-static inline bool rows_fit(const gpu_attention *a)
-{
-    const gpu_columns *all[] = {&a->q, &a->k, &a->v, &a->y, &a->dy, &a->dq, &a->dk, &a->dv};
-    bool fit = a->d_k % 8 == 0 && a->d_v % 8 == 0;
-    for (const gpu_columns *x : all)
-        fit = fit && (!x->at || (aligned16(x->at) && x->stride % (a->type == BF16 ? 8 : 4) == 0));
-    return fit;
-}
 #endif
 
 /* The first `head`'s columns in row `row`. */
@@ -361,6 +352,25 @@ __device__ __forceinline__ void soften(float (&s)[N][4], running &w, float (&wor
         worth[r] = exp2f(w.top[r] - top);
         w.top[r] = top;
         w.sum[r] = w.sum[r] * worth[r] + four_sum(sum);
+    }
+}
+
+/* Weights that dropout drops, of keys from `key` on, become 0; row: the tile's first. By a whole warp. */
+template <int N>
+__device__ __forceinline__ void drop_weights(float (&s)[N][4], const gpu_attention &a, philox_key dice, int64_t row,
+                                             int head, int key, int keys)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int part = 0; part < N; part += 4) /* 32 keys */
+    {
+        int from = key + 8 * part;
+        unsigned keep = keep32<2>(a, dice, row + lane / 2, head, from, min(32, keys - from));
+        UNROLL for (int r = 0; r < 2; r++)
+        {
+            unsigned bits = __shfl_sync(0xffffffffu, keep, 2 * g + 16 * r) >> 2 * t;
+            UNROLL for (int j = 0; j < 4; j++) UNROLL for (int i = 0; i < 2; i++) if (!(bits >> (8 * j + i) & 1))
+                s[part + j][2 * r + i] = 0;
+        }
     }
 }
 

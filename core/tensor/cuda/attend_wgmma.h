@@ -68,58 +68,12 @@ __device__ __forceinline__ void load_tiles(const gpu_attention &a, const gpu_ten
 
 /* ---- the warps that multiply ---- */
 
+/* Once all lanes have seen that it was full: to one that still waits its next turn would look like this one. */
 __device__ __forceinline__ void leave_slot(wgmma_ring &ring)
 {
     __syncwarp();
     if ((threadIdx.x & 31) == 0) barrier_arrive(ring.empty());
     ring.used++;
-}
-
-/* Word i of lane 4 g + t becomes word t of lane 4 g + i. */
-__device__ __forceinline__ void turn_words(unsigned (&w)[4])
-{
-    UNROLL for (int o = 1; o < 4; o *= 2) UNROLL for (int i = 0; i < 4; i++)
-    {
-        if (i & o) continue;
-        bool upper = threadIdx.x & (unsigned)o;
-        unsigned other = __shfl_xor_sync(0xffffffffu, upper ? w[i] : w[i + o], o);
-        (upper ? w[i] : w[i + o]) = other;
-    }
-}
-
-/* 64 columns of rows y [n <= 16] = o, row g times by[0] and row g + 8 times by[1]. */
-__device__ __forceinline__ void give_rows(const float (&o)[8][4], const float (&by)[2], bf16 *y, int64_t stride, int n)
-{
-    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    UNROLL for (int part = 0; part < 2; part++) UNROLL for (int r = 0; r < 2; r++)
-    {
-        unsigned w[4];
-        UNROLL for (int i = 0; i < 4; i++)
-        {
-            const float *x = o[4 * part + i] + 2 * r;
-            w[i] = bf16_pair(x[0] * by[r], x[1] * by[r]);
-        }
-        turn_words(w);
-        if (g + 8 * r < n) store_words(y + (g + 8 * r) * stride + 32 * part + 8 * t, w);
-    }
-}
-
-/* Weights that dropout drops become 0. */
-__device__ __forceinline__ void drop_weights(float (&s)[8][4], const gpu_attention &a, philox_key dice, int64_t row,
-                                             int head, int key, int keys)
-{
-    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    UNROLL for (int half = 0; half < 2; half++)
-    {
-        int from = key + 32 * half;
-        unsigned keep = keep32<2>(a, dice, row + lane / 2, head, from, min(32, keys - from));
-        UNROLL for (int r = 0; r < 2; r++)
-        {
-            unsigned bits = __shfl_sync(0xffffffffu, keep, 2 * g + 16 * r) >> 2 * t;
-            UNROLL for (int j = 0; j < 4; j++) UNROLL for (int i = 0; i < 2; i++) if (!(bits >> (8 * j + i) & 1))
-                s[4 * half + j][2 * r + i] = 0;
-        }
-    }
 }
 
 template <int D>
@@ -172,8 +126,11 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
         leave_slot(ring);
     }
     finish(w, by, a, row, head, n, true);
-    UNROLL for (int h = 0; h < D / 64; h++)
-        give_rows(y[h], by, at_row<bf16>(a.y, row, head * D + 64 * h), a.y.stride, n);
+    /* four bytes at a time: beside the keys of a long sentence its results are few */
+    UNROLL for (int r = 0; r < 2; r++) UNROLL for (int h = 0; h < D / 64; h++)
+            UNROLL for (int j = 0; j < 8; j++) if (g + 8 * r < n) *
+        (unsigned *)at_row<bf16>(a.y, row + g + 8 * r, head * D + 64 * h + 8 * j + 2 * t) =
+        bf16_pair(y[h][j][2 * r] * by[r], y[h][j][2 * r + 1] * by[r]);
 }
 
 /* do_tile(place, keys that it sees) for each tile of the block. */

@@ -45,11 +45,6 @@ typedef struct { /* head 0's first column in row 0, `width` columns per head; ro
     void *at;
     int64_t stride;
 } gpu_columns;
-/* Can 16 bytes of bf16 rows be loaded at once? On the host. */
-static inline bool columns_fit(const gpu_columns *c)
-{
-    return !c->at || ((uintptr_t)c->at % 16 == 0 && c->stride % 8 == 0);
-}
 
 /* A struct beside the call: it is the kernels' parameter, those compiled at run time too; cuDNN's graphs take it; and
  * attend_pack.cu gives the kernels copies of its columns. */
@@ -68,6 +63,17 @@ typedef struct {
     float *lse;                 /* [rows, heads] log-sum-exp of each row's scores */
     gpu_columns dy, dq, dk, dv; /* gpu_ATTEND_BACK */
 } gpu_attention;
+
+/* Can the kernels load 16 bytes of these rows at once? On the host. */
+static inline int rows_fit(const gpu_attention *a)
+{
+    const gpu_columns *all[] = {&a->q, &a->k, &a->v, &a->y, &a->dy, &a->dq, &a->dk, &a->dv};
+    int fit = a->d_k % 8 == 0 && a->d_v % 8 == 0;
+    for (int i = 0; i < 8; i++)
+        fit = fit &&
+              (!all[i]->at || ((uintptr_t)all[i]->at % 16 == 0 && all[i]->stride % (a->type == BF16 ? 8 : 4) == 0));
+    return fit;
+}
 
 /* Writes y and lse; both are 0 in rows without a sentence or without keys. */
 int gpu_ATTEND(const gpu_attention *a);

@@ -60,12 +60,11 @@ bool attention_by_wgmma(const call *k)
         (k->a.ATTEND.most_queries < LONG && k->a.ATTEND.most_keys < LONG) || cuda_attention(k, &a, &e))
         return false;
     a.y = columns_of(&k->o.ATTEND.y, 0);
-    bool fits = a.type == BF16 && a.d_k == a.d_v && (a.d_k == 64 || a.d_k == 128) && a.keys > 0 && columns_fit(&a.q) &&
-                columns_fit(&a.k) && columns_fit(&a.v) && columns_fit(&a.y);
+    bool fits = a.type == BF16 && a.d_k == a.d_v && (a.d_k == 64 || a.d_k == 128) && a.keys > 0 && rows_fit(&a);
     if (!fits && !said)
         log_line(LOG_WARN,
                  "ABLATE_ATTENTION=wgmma: attention over long sentences runs on our other kernels: %s rows, heads of "
-                 "width d_k %d and d_v %d, expected bf16 and 64 or 128 for both",
+                 "width d_k %d and d_v %d, expected bf16, 64 or 128 for both, and rows at multiples of 16 bytes",
                  dtype_name(a.type), a.d_k, a.d_v);
     said |= !fits;
     return fits;

@@ -46,10 +46,9 @@ static bool can_take(const gpu_attention *a, const attend_extent *x)
 {
     const gpu_columns *all[] = {&a->q, &a->k, &a->v, &a->y, &a->dy, &a->dq, &a->dk, &a->dv};
     for (size_t i = 0; i < LENGTH(all); i++)
-        if (!columns_fit(all[i]) || all[i]->stride * (int64_t)(a->rows > a->keys ? a->rows : a->keys) > INT32_MAX)
-            return false;
-    return a->type == BF16 && !a->drop.least && a->d_k % 16 == 0 && a->d_v % 16 == 0 && a->d_k <= WIDEST &&
-           a->d_v <= WIDEST && a->sentences > 0 && x->queries > 0 && x->keys > 0;
+        if (all[i]->stride * (int64_t)(a->rows > a->keys ? a->rows : a->keys) > INT32_MAX) return false;
+    return a->type == BF16 && rows_fit(a) && !a->drop.least && a->d_k % 16 == 0 && a->d_v % 16 == 0 &&
+           a->d_k <= WIDEST && a->d_v <= WIDEST && a->sentences > 0 && x->queries > 0 && x->keys > 0;
 }
 
 /* ---- graphs ---- */
