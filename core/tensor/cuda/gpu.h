@@ -7,9 +7,9 @@
  * finds wrong indices, missing barriers and reads of unwritten memory, but not slow code.
  *
  * Rules for kernels. Launch only through LAUNCH, with arguments by value. Shared memory: __shared__ for fixed sizes,
- * DYN_SMEM once per kernel. PTX only here and in hopper.h. Every live thread of a block reaches every __syncthreads, all
- * 32 of a warp every shuffle. No atomics except those of parts.h, which count blocks; none sums numbers. Blocks have a
- * multiple of 32 threads.
+ * DYN_SMEM once per kernel. PTX only here and in hopper.h. Every live thread of a block reaches every __syncthreads,
+ * all 32 of a warp every shuffle. No atomics except those of parts.h, which count blocks; none sums numbers. Blocks
+ * have a multiple of 32 threads.
  */
 #ifndef ABLATE_GPU_H
 #define ABLATE_GPU_H
