@@ -19,7 +19,11 @@ static inline unsigned shared_address(const void *p) { return gpu_shared_address
 static inline void barrier_start(unsigned barrier, int arrivals) { gpu_mbarrier_start(barrier, arrivals); }
 static inline void barrier_arrive(unsigned barrier) { gpu_mbarrier_arrive(barrier, 0); }
 static inline void barrier_arrive_expecting(unsigned barrier, int bytes) { gpu_mbarrier_arrive(barrier, bytes); }
-static inline void barrier_wait(unsigned barrier, unsigned parity) { gpu_mbarrier_wait(barrier, parity); }
+static inline void barrier_wait(unsigned barrier, unsigned parity)
+{
+    gpu_mbarrier_wait(barrier, parity);
+    __syncwarp();
+}
 static inline void tile_load(unsigned to, const gpu_tensor_map &map, int column, int row, unsigned barrier)
 {
     gpu_tile_load(to, &map, column, row, barrier);

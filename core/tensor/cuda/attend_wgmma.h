@@ -68,10 +68,8 @@ __device__ __forceinline__ void load_tiles(const gpu_attention &a, const gpu_ten
 
 /* ---- the warps that multiply ---- */
 
-/* Once all lanes have seen that it was full: to one that still waits its next turn would look like this one. */
 __device__ __forceinline__ void leave_slot(wgmma_ring &ring)
 {
-    __syncwarp();
     if ((threadIdx.x & 31) == 0) barrier_arrive(ring.empty());
     ring.used++;
 }
@@ -87,8 +85,8 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
     UNROLL for (int c = 0; c < D / 16; c++) UNROLL for (int i = 0; i < 4; i++)
     {
         int r = g + 8 * (i % 2);
-        q[c][i] =
-            r < n ? *(const unsigned *)at_row<const bf16>(a.q, row + r, head * D + 16 * c + 2 * t + i / 2 * 8) : 0;
+        const bf16 *from = at_row<const bf16>(a.q, row + r, head * D + 16 * c + 2 * t + i / 2 * 8);
+        q[c][i] = r < n ? *(const unsigned *)from : 0;
     }
     float y[D / 64][8][4] = {}, by[2];
     running w = {{LOWEST, LOWEST}, {0, 0}};
@@ -127,10 +125,11 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
     }
     finish(w, by, a, row, head, n, true);
     /* four bytes at a time: beside the keys of a long sentence its results are few */
-    UNROLL for (int r = 0; r < 2; r++) UNROLL for (int h = 0; h < D / 64; h++)
-            UNROLL for (int j = 0; j < 8; j++) if (g + 8 * r < n) *
-        (unsigned *)at_row<bf16>(a.y, row + g + 8 * r, head * D + 64 * h + 8 * j + 2 * t) =
-        bf16_pair(y[h][j][2 * r] * by[r], y[h][j][2 * r + 1] * by[r]);
+    UNROLL for (int r = 0; r < 2; r++) UNROLL for (int h = 0; h < D / 64; h++) UNROLL for (int j = 0; j < 8; j++)
+    {
+        bf16 *to = at_row<bf16>(a.y, row + g + 8 * r, head * D + 64 * h + 8 * j + 2 * t);
+        if (g + 8 * r < n) *(unsigned *)to = bf16_pair(y[h][j][2 * r] * by[r], y[h][j][2 * r + 1] * by[r]);
+    }
 }
 
 /* do_tile(place, keys that it sees) for each tile of the block. */

@@ -37,7 +37,9 @@ __device__ __forceinline__ void barrier_arrive_expecting(unsigned barrier, int b
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
-/* Until the last phase that ended is one of this parity: 0 the first, 1 the second; 1 at once, before any has ended. */
+/* Until the last phase that ended is one of this parity: 0 the first, 1 the second; 1 at once, before any has ended. By
+ * a whole warp, which goes on together: to a lane that still waits the phase after the next would look like this one,
+ * and wgmma wants all lanes at once. */
 __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity)
 {
     unsigned ended = 0;
@@ -46,6 +48,7 @@ __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity)
                      : "=r"(ended)
                      : "r"(barrier), "r"(parity)
                      : "memory");
+    __syncwarp();
 }
 
 /* The map's tile from this column and row on to shared memory, zeros beyond its ends; its bytes arrive at the barrier.
