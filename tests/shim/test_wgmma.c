@@ -24,8 +24,9 @@ static void check_backward(void)
     check_setting(BF16, &s, true);
 }
 
-/* A sentence's bits are its own. Where they must not depend on the longest one either, the kernel is not used. */
-static void check_invariant(void)
+/* Who computes 256 rows. Where a row's bits must not depend on the longest sentence beside it, others do. On the
+ * emulation before the kernel is loaded: without a compiler, or on another GPU, the call is refused. */
+static void check_choice(void)
 {
     view q = randoms(tensor(BF16, 1, 1, 256, 192)), off = ids_of(2, (int32_t[]){0, 256}),
          y = tensor(BF16, 1, 1, 256, 64), lse = tensor(F32, 1, 1, 256, 1);
@@ -54,6 +55,14 @@ static void check_invariant(void)
     setenv("ABLATE_EMULATED_CAPABILITY", "80", 1);
     CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=wgmma: this GPU has compute capability 8.0, expected 9.0");
     unsetenv("ABLATE_EMULATED_CAPABILITY");
+    e = (err){{0}};
+    setenv("ABLATE_NVRTC", "/nowhere", 1);
+    kernel_use_compiler(kernel_compile);
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "/nowhere: ");
+    e = (err){{0}};
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, ". ABLATE_ATTENTION=own needs no compiler");
+    kernel_use_compiler(compile_by_cxx);
+    unsetenv("ABLATE_NVRTC");
 #endif
     release_views(&k);
 }
@@ -110,6 +119,7 @@ int main(int argc, char **argv)
         check_taken(&broken, BF16, true);
         return finish();
     }
+    check_choice();
     for (size_t i = 0; i < LENGTH(settings); i++)
         if (i < 2 || test_long()) check_taken(&settings[i], BF16, true);
     if (test_long()) {
@@ -121,7 +131,6 @@ int main(int argc, char **argv)
         if (!i || test_long()) check_taken(&others[i], BF16, false);
     if (test_long()) check_taken(&settings[0], F32, false);
     if (test_long()) check_backward();
-    check_invariant();
     check_compiled();
     return finish();
 }
