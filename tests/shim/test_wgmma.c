@@ -4,6 +4,7 @@
  */
 #include "attend_setting.h"
 #include "tensor/cuda/compiled.h"
+#include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops_attention.h"
 #ifdef GPU_ON_CPU
 #include "by_cxx.h"
@@ -11,10 +12,10 @@
 
 static void check_taken(const setting *s, dtype type, bool expected)
 {
-    int64_t before = attention_wgmma_calls();
+    int64_t before = dnn_attend_counts().wgmma;
     check_setting(type, s, false);
-    CHECK_THAT((attention_wgmma_calls() > before) == expected, "%s, %s: by wgmma %lld calls, expected %s", s->name,
-               dtype_name(type), (long long)(attention_wgmma_calls() - before), expected ? "some" : "none");
+    CHECK_THAT((dnn_attend_counts().wgmma > before) == expected, "%s, %s: by wgmma %lld calls, expected %s", s->name,
+               dtype_name(type), (long long)(dnn_attend_counts().wgmma - before), expected ? "some" : "none");
 }
 
 /* Its sums are those that the backward pass of our other kernels wants. */
@@ -132,5 +133,7 @@ int main(int argc, char **argv)
     if (test_long()) check_taken(&settings[0], F32, false);
     if (test_long()) check_backward();
     check_compiled();
+    dnn_attend_close();
+    CHECK_THAT(!dnn_attend_counts().wgmma, "the next run begins with %lld calls", (long long)dnn_attend_counts().wgmma);
     return finish();
 }

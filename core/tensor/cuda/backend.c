@@ -218,8 +218,8 @@ static void tell(char *words, size_t n)
     int used = snprintf(words, n, "cuBLASLt %lld, own kernels %lld, attention by cuDNN %lld, own %lld, graphs %lld",
                         (long long)c.library, (long long)c.own, (long long)a.library, (long long)a.own,
                         (long long)graphs_written);
-    if (attention_wgmma_calls() && used > 0 && (size_t)used < n)
-        used += snprintf(words + used, n - (size_t)used, ", of them by wgmma %lld", (long long)attention_wgmma_calls());
+    if (a.wgmma && used > 0 && (size_t)used < n)
+        used += snprintf(words + used, n - (size_t)used, ", attention by wgmma %lld", (long long)a.wgmma);
     int64_t failures = product_failures();
     if (failures && used > 0 && (size_t)used < n)
         snprintf(words + used, n - (size_t)used, ", cuBLASLt failed %lld times", (long long)failures);

@@ -47,9 +47,6 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
 
 /* ---- who computes it ---- */
 
-static int64_t wgmma_calls;
-int64_t attention_wgmma_calls(void) { return wgmma_calls; }
-
 bool attention_by_wgmma(const call *k)
 {
     enum { LONG = 256 };
@@ -76,7 +73,7 @@ static int attend_by_wgmma(const call *k, gpu_attention *a, err *e)
     if (capability != 90)
         return fail(e, "ABLATE_ATTENTION=wgmma: this GPU has compute capability %d.%d, expected 9.0", capability / 10,
                     capability % 10);
-    wgmma_calls++;
+    dnn_attend_count_wgmma();
     return launched(attend_tables_find(k, a) || gpu_ATTEND_WGMMA(a), e);
 }
 

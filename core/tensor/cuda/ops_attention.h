@@ -12,7 +12,6 @@ static inline gpu_columns columns_of(const view *v, int64_t first)
 /* Is this a call for the kernel of attend_wgmma.h? Where ABLATE_ATTENTION is "wgmma" and sentences may be long, but the
  * kernel cannot take their rows, the log says so once. */
 bool attention_by_wgmma(const call *k);
-int64_t attention_wgmma_calls(void); /* launched or captured */
 /* The attributes and inputs 0 to 4 of ATTEND, ATTEND_PROGRAM or a gradient of them. Returns 0, or -1 and why no kernel
  * supports them. */
 int cuda_attention(const call *k, gpu_attention *a, err *e);

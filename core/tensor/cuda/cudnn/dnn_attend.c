@@ -12,6 +12,7 @@
 
 static dnn_attend_count count;
 dnn_attend_count dnn_attend_counts(void) { return count; }
+void dnn_attend_count_wgmma(void) { count.wgmma++; }
 
 attend_wish attention_wish(err *e)
 {

@@ -23,8 +23,9 @@ int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, er
 void dnn_attend_close(void);
 
 typedef struct {
-    int64_t library, own;
-} dnn_attend_count; /* calls launched or captured */
+    int64_t library, own, wgmma; /* wgmma: of our own, those by attend_wgmma.h */
+} dnn_attend_count;              /* calls launched or captured */
+void dnn_attend_count_wgmma(void);
 dnn_attend_count dnn_attend_counts(void);
 
 /* Does cuDNN have a plan for this on a device that may be absent (`described`: its properties in JSON)? 0: yes, 1: no;
