@@ -186,6 +186,7 @@ static const gpu_watcher model = {on_work,
                                   [](int) {},
                                   on_atomic,
                                   [](const void *, size_t, bool) {},
-                                  [](const void *, size_t) {}};
+                                  [](const void *, size_t) {},
+                                  nullptr}; /* copies by the block as a whole have no sectors */
 __attribute__((constructor)) static void begin() { gpu_watch = &model; }
 void cost_print(void) { cost_report(kernels); }
