@@ -210,7 +210,7 @@ add_custom_command(OUTPUT ${object} DEPENDS ${source} ${nvrtc_files} VERBATIM CO
 add_custom_target(cuda_wgmma DEPENDS ${object})
 add_dependencies(all_tests cuda_wgmma)
 add_test(NAME cuda/spills COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/spills.sh ${CMAKE_BINARY_DIR}/cuda
-  ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
+  ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so ${object})
 add_test(NAME cuda/module COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/module.sh ${CMAKE_BINARY_DIR}/ablate
   ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
 include(${CMAKE_SOURCE_DIR}/core/tensor/cuda/gpu_tests.cmake)
