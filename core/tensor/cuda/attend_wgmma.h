@@ -16,8 +16,8 @@
 enum {
     KEYS = ATTEND_WGMMA_KEYS,
     SLOTS = ATTEND_WGMMA_SLOTS,
-    MULTIPLYING = ATTEND_WGMMA_QUERIES / 16, /* that multiply */
-    PANEL = KEYS * HOPPER_ROW                /* bytes of 64 columns of a tile; a slot has D / 64 of them */
+    WORKERS = ATTEND_WGMMA_QUERIES / 16, /* that multiply */
+    PANEL = KEYS * HOPPER_ROW            /* bytes of 64 columns of a tile; a slot has D / 64 of them */
 };
 
 struct wgmma_ring { /* where a warp is in it: `used` tiles have been there before, of which `cleared` at their ends */
@@ -153,14 +153,14 @@ __global__ void __launch_bounds__(ATTEND_WGMMA_THREADS, 1)
     int head = (int)blockIdx.x % a.heads;
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < SLOTS; i++)
-            barrier_start(ring.full() + 8 * i, 1), barrier_start(ring.empty() + 8 * i, MULTIPLYING);
+            barrier_start(ring.full() + 8 * i, 1), barrier_start(ring.empty() + 8 * i, WORKERS);
         barrier_start(ring.landed(), 1);
         fence_async();
     }
     __syncthreads();
-    if ((int)threadIdx.x / 32 >= MULTIPLYING) {
+    if ((int)threadIdx.x / 32 >= WORKERS) {
         registers_leave<24>(); /* which whole groups do */
-        if ((int)threadIdx.x / 32 == MULTIPLYING)
+        if ((int)threadIdx.x / 32 == WORKERS)
             each_tile(a, [&](const attend_place &at, int keys) { load_tiles<D>(a, k, v, at, head, keys, ring); });
     } else {
         registers_take<240>();
