@@ -62,8 +62,7 @@ static void prepare(void)
     atexit(note_hook);
 }
 
-/* LLVM's OpenMP, at least version 14, ends a process in which it cannot make its shared memory, as in the sandbox:
- * nothing that it reads from the environment keeps it from that. */
+/* LLVM's OpenMP (seen with version 14) ends a process in which it cannot make its shared memory, as in the sandbox. */
 static bool openmp_shut_out(void)
 {
     if (open_doors || page->check || !dlsym(RTLD_DEFAULT, "__kmpc_fork_call")) return false;
