@@ -38,7 +38,11 @@ static int plot(const invocation *c, void *options)
                                           : NULL;
     if (o->plot.forest && curves)
         return fail(&e, "--%s is not for --forest, which draws differences from base", curves), call_usage(c, &e);
+    if (c->n_words > 1 && !o->plot.forest)
+        return fail(&e, "%s: a second experiment is for --forest, which draws both side by side", c->word[1]),
+               call_usage(c, &e);
     o->plot.experiment = c->n_words ? c->word[0] : NULL;
+    o->plot.beside = c->n_words > 1 ? c->word[1] : NULL;
     reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? plot_write(r, &o->plot, &e) : -1;
     reader_close(r);
@@ -57,14 +61,15 @@ static const option options[] = {
     {"--bars", "sd|range|none", "error bars over seeds [sd]", OPTION_TEXT, AT(plot.bars), .choices = CHOICES_OWN},
     {"--title", "TEXT", "title above the chart", OPTION_TEXT, AT(plot.title)},
     {"--size", "WIDTHxHEIGHT", "in points [420x280]", OPTION_TEXT, AT(size)},
-    {"--forest", NULL, "draw differences from base with their intervals", OPTION_FLAG, AT(plot.forest)},
+    {"--forest", NULL, "draw differences from base with their intervals; of two experiments, side by side", OPTION_FLAG,
+     AT(plot.forest)},
     OPTION_DATABASE,
     {0}};
 const command plot_command = {.name = "plot",
                               .part = FOR_RESULTS,
                               .does = "draw one chart for a paper: SVG, PDF, PNG, or data for gnuplot and Vega-Lite",
-                              .arguments = "[NAME]",
-                              .most = 1,
+                              .arguments = "[NAME [NAME]]",
+                              .most = 2,
                               .choices = CHOICES_EXPERIMENTS,
                               .options = options,
                               .size = sizeof(plot_command_options),

@@ -68,6 +68,13 @@ has forest.svg 'A/heads=4'
 exits 0 ablate plot look --forest --metric PPL -o forest.svg
 has forest.svg 'PPL, change in % against'
 exits 1 ablate plot look --forest --metric BLUE -o forest.svg
+exits 0 ablate plot look look --forest -o both.svg
+has both.svg '>A/heads=4<'
+equal "$(grep -c '>look</text>' both.svg)" 2 "titles of two experiments"
+exits 1 ablate plot look other --forest -o both.svg
+has err "other"
+exits 2 ablate plot look look --over heads -o both.svg
+has err "look: a second experiment is for --forest"
 exits 2 ablate plot look --forest --by heads -o forest.svg
 has err "--by is not for --forest"
 exits 0 ablate plot look --over heads -o heads.gp

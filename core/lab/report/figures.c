@@ -2,6 +2,7 @@
 #include "lab/report/figures.h"
 #include "lab/report/forest.h"
 #include "lab/report/heat.h"
+#include "lab/results/db.h"
 #include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -166,6 +167,29 @@ drawing *forest_of(const gathered *g, double width)
     bool percent;
     size_t n = forest_rows(g, rows, &decimals, &percent, &a);
     drawing *d = n ? forest_draw(rows, n, forest_axis(g, percent, &a), forest_about(g, n, &a), width) : NULL;
+    arena_free(&a);
+    return d;
+}
+
+drawing *forest_of_two(const gathered *const g[2], double width)
+{
+    arena a = {0};
+    forest_side side[2];
+    for (int k = 0; k < 2; k++) {
+        forest_row *rows = arena_alloc(&a, (g[k]->x.n_rows + 1) * sizeof *rows);
+        int decimals;
+        bool percent;
+        size_t n = forest_rows(g[k], rows, &decimals, &percent, &a);
+        size_t name = strlen(g[k]->x.name) - (has_suffix(g[k]->x.name, DB_RECORDED) ? strlen(DB_RECORDED) : 0);
+        side[k] = (forest_side){.rows = rows, .n = n, .title = arena_strndup(&a, g[k]->x.name, name)};
+        if (!n) continue;
+        side[k].axis = forest_axis(g[k], percent, &a);
+        side[k].more = metric_better(&g[k]->facts[g[k]->headline], 1, 0) > 0;
+    }
+    const char *about =
+        arena_printf(&a, "Differences from base of the rows of %s and %s; their tables have the numbers", side[0].title,
+                     side[1].title);
+    drawing *d = side[0].n && side[1].n ? forest_draw_pair(side, about, width) : NULL;
     arena_free(&a);
     return d;
 }

@@ -17,6 +17,8 @@ typedef struct {
 void figure_forest(const gathered *g, str *out);
 /* Only the forest plot, at a given width; NULL: no base, or nothing to compare. */
 drawing *forest_of(const gathered *g, double width);
+/* Those of two experiments side by side; NULL: one has none. */
+drawing *forest_of_two(const gathered *const g[2], double width);
 /* Learning curves: one block per metric, with facets of at most six rows and base. */
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out);
 /* The headline metric against the number of parameters and against training FLOPs. */

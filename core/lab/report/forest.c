@@ -4,6 +4,7 @@
 #include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Verdicts differ in both colour and marker. */
 static const struct {
@@ -51,7 +52,7 @@ static double draw_end(drawing *d, double value, const scale *x, double y, pen p
     return at;
 }
 
-static void draw_row(drawing *d, const forest_row *r, const scale *x, double y)
+static void draw_row(drawing *d, const forest_row *r, const scale *x, double y, double size)
 {
     int color = looks[r->verdict].color;
     pen p = {.stroke = color, .width = 2};
@@ -63,7 +64,25 @@ static void draw_row(drawing *d, const forest_row *r, const scale *x, double y)
     } else if (outside)
         draw_end(d, r->d, x, y, p);
     if (isfinite(r->d) && !outside)
-        draw_marker(d, scale_at(x, r->d), y, isfinite(r->low) ? 4 : 3, looks[r->verdict].marker, (pen){.fill = color});
+        draw_marker(d, scale_at(x, r->d), y, isfinite(r->low) ? size : size - 1, looks[r->verdict].marker,
+                    (pen){.fill = color});
+}
+
+/* Grid, numbers and label of the scale. */
+static void draw_axis(drawing *d, const scale *x, double top, double bottom, const char *label)
+{
+    lettering below = {.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED};
+    tick ticks[16];
+    size_t n = scale_ticks(x, (size_t)((x->to - x->from) / 60) + 1, ticks, LENGTH(ticks));
+    for (size_t i = 0; i < n; i++) {
+        double at = scale_at(x, ticks[i].value);
+        draw_line(d, at, top, at, bottom, (pen){.stroke = COLOR_GRID});
+        draw_text(d, at, bottom + 14, ticks[i].text, below);
+    }
+    draw_line(d, scale_at(x, 0), top, scale_at(x, 0), bottom, (pen){.stroke = COLOR_INK, .width = 1.2});
+    double most = x->to - x->from + 12, wide = text_width(label, 11, false) * 1.1;
+    if (wide > most) below.size = fmax(7, 11 * most / wide);
+    draw_text(d, (x->from + x->to) / 2, bottom + 31, label, below);
 }
 
 drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width)
@@ -83,14 +102,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
     scale x = find_scale(rows, n, narrow ? 8 : names + 16, narrow ? width - 8 : width - texts - 16);
     double bottom = top + pitch * (double)n + 4;
     drawing *d = drawing_new(width, bottom + 38, description);
-    tick ticks[16];
-    size_t n_ticks = scale_ticks(&x, (size_t)((x.to - x.from) / 60) + 1, ticks, LENGTH(ticks));
-    for (size_t i = 0; i < n_ticks; i++) {
-        double at = scale_at(&x, ticks[i].value);
-        draw_line(d, at, top, at, bottom, (pen){.stroke = COLOR_GRID});
-        draw_text(d, at, bottom + 14, ticks[i].text, (lettering){.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED});
-    }
-    draw_line(d, scale_at(&x, 0), top, scale_at(&x, 0), bottom, (pen){.stroke = COLOR_INK, .width = 1.2});
+    draw_axis(d, &x, top, bottom, axis);
     for (size_t i = 0; i < n; i++) {
         double y = top + pitch * ((double)i + 0.5),
                text_y = apart    ? y - 12
@@ -103,11 +115,79 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
         if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
         draw_text(d, narrow ? 4 : names + 6, text_y, rows[i].name,
                   (lettering){.anchor = narrow ? ANCHOR_START : ANCHOR_END, .size = name_size});
-        draw_row(d, &rows[i], &x, mark_y);
+        draw_row(d, &rows[i], &x, mark_y, 4);
         draw_text(d, width - 4, apart ? y + 2 : text_y, rows[i].text, (lettering){.anchor = ANCHOR_END, .size = 12});
         draw_close(d);
     }
-    draw_text(d, (x.from + x.to) / 2, bottom + 31, axis, (lettering){.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED});
+    return d;
+}
+
+/* ---- two experiments ---- */
+
+/* A row's name where all are drawn close together: without its group, if that is the key it changes. */
+static const char *short_name(const char *name)
+{
+    const char *change = strchr(name, '/');
+    size_t n = change ? (size_t)(change - name) : 0;
+    return change && !strncmp(change + 1, name, n) && change[1 + n] == '=' ? change + 1 : name;
+}
+
+typedef struct {
+    const char *name;
+    const forest_row *of[2];
+    double order; /* the better, the lower */
+} pair_row;
+
+static int by_order(const void *a, const void *b)
+{
+    double x = ((const pair_row *)a)->order, y = ((const pair_row *)b)->order;
+    return (x > y) - (x < y);
+}
+
+/* The rows of both sides, sorted. Returns how many. */
+static size_t join(const forest_side side[2], pair_row *rows)
+{
+    size_t n = 0;
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < side[k].n; i++) {
+            const forest_row *r = &side[k].rows[i];
+            const char *name = short_name(r->name);
+            size_t j = 0;
+            while (j < n && !same(rows[j].name, name)) j++;
+            if (j == n) rows[n++] = (pair_row){.name = name, .order = k ? 1e9 + (double)i : 1e8};
+            rows[j].of[k] = r;
+            if (!k && isfinite(r->d)) rows[j].order = side[k].more ? -r->d : r->d;
+        }
+    qsort(rows, n, sizeof *rows, by_order);
+    return n;
+}
+
+drawing *forest_draw_pair(const forest_side side[2], const char *description, double width)
+{
+    const double pitch = 14, top = 22, gap = 18;
+    pair_row *rows = xcalloc(side[0].n + side[1].n + 1, sizeof *rows);
+    size_t n = join(side, rows);
+    double names = 0, bottom = top + pitch * (double)n + 2;
+    for (size_t i = 0; i < n; i++) names = fmax(names, text_width(rows[i].name, 10.5, false));
+    names = fmin(names * 1.16, width / 2);
+    drawing *d = drawing_new(width, bottom + 38, description);
+    scale x[2];
+    for (int k = 0; k < 2; k++) {
+        double wide = (width - names - 8 - 2 * gap) / 2, from = names + gap + (wide + gap) * k;
+        x[k] = find_scale(side[k].rows, side[k].n, from, from + wide);
+        draw_text(d, from + wide / 2, 14, side[k].title, (lettering){.anchor = ANCHOR_MIDDLE, .bold = true});
+        draw_axis(d, &x[k], top, bottom, side[k].axis);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double y = top + pitch * ((double)i + 0.5);
+        draw_open(d, rows[i].name, NULL);
+        if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
+        draw_text(d, names + 4, y + 4, rows[i].name, (lettering){.anchor = ANCHOR_END, .size = 10.5});
+        for (int k = 0; k < 2; k++)
+            if (rows[i].of[k]) draw_row(d, rows[i].of[k], &x[k], y, 3);
+        draw_close(d);
+    }
+    free(rows);
     return d;
 }
 

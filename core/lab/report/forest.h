@@ -13,6 +13,15 @@ typedef struct {
 
 /* Narrow drawings (below 500) put the name above its line, wide ones next to it. axis: label of the scale. */
 drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width);
+/* Two experiments side by side: a line per row of either, without numbers, each side with its own scale. Rows are in
+ * the order of the first's differences, best first; those that only the second has follow. */
+typedef struct {
+    const forest_row *rows;
+    size_t n;
+    const char *title, *axis;
+    bool more; /* is better */
+} forest_side;
+drawing *forest_draw_pair(const forest_side side[2], const char *description, double width);
 /* The plot for three widths of a page, as HTML; page.css shows the one that fits. */
 void forest_figure(const forest_row *rows, size_t n, const char *axis, const char *description, str *out);
 #endif

@@ -327,23 +327,42 @@ static int check(const plot_options *o, err *e)
     return 0;
 }
 
+static int gather_one(reader *r, const char *name, const table_options *t, arena *mem, gathered *g, err *e)
+{
+    int rc = gather(r, name, t, false, mem, g, e);
+    if (rc == 1) rc = reader_no_experiment(r, name, e);
+    return rc ? -1 : 0;
+}
+
+static int draw_forest(plot *p, reader *r, const table_options *t, err *e)
+{
+    const plot_options *o = p->o;
+    const double width = o->width > 0 ? o->width : 640;
+    gathered other = {0};
+    int rc = o->beside ? gather_one(r, o->beside, t, &p->mem, &other, e) : 0;
+    if (!rc && o->beside && other.headline < 0) rc = fail(e, "%s has no results yet", o->beside);
+    if (!rc) {
+        drawing *d =
+            o->beside ? forest_of_two((const gathered *const[]){&p->g, &other}, width) : forest_of(&p->g, width);
+        rc = d ? drawing_write(d, o->to, e)
+               : fail(e, "nothing to compare: %s%s%s has no base with a result, or no other row", p->g.x.name,
+                      o->beside ? " or " : "", o->beside ? o->beside : "");
+        drawing_free(d);
+    }
+    gathered_free(&other);
+    return rc;
+}
+
 static int make(plot *p, reader *r, err *e)
 {
     const plot_options *o = p->o;
     bool steps = !o->over || same(o->over, "step"), trials = same(o->over, "trials"),
          cost = same(o->over, "params") || same(o->over, "flops") || same(o->over, "time");
     table_options t = {.metrics = &o->metric, .n_metrics = o->metric && (o->forest || !steps)};
-    int rc = gather(r, o->experiment, &t, false, &p->mem, &p->g, e);
-    if (rc == 1) rc = reader_no_experiment(r, o->experiment, e);
-    if (rc) return -1;
+    int rc;
+    if (gather_one(r, o->experiment, &t, &p->mem, &p->g, e)) return -1;
     if (p->g.headline < 0 && ((!steps && !trials) || o->forest)) return fail(e, "%s has no results yet", p->g.x.name);
-    if (o->forest) {
-        drawing *d = forest_of(&p->g, o->width > 0 ? o->width : 640);
-        rc = d ? drawing_write(d, o->to, e)
-               : fail(e, "nothing to compare: %s has no base with a result, or no other row", p->g.x.name);
-        drawing_free(d);
-        return rc;
-    }
+    if (o->forest) return draw_forest(p, r, &t, e);
     factors_find(&p->g, &p->mem, &p->factors);
     p->series = arena_alloc(&p->mem, (p->g.x.n_rows + 1) * sizeof *p->series);
     p->metric = p->g.headline < 0 ? 0 : (size_t)p->g.headline;

@@ -6,6 +6,7 @@
 
 typedef struct {
     const char *experiment; /* NULL: the latest */
+    const char *beside;     /* forest: a second experiment at its right, or NULL */
     const char *metric;     /* NULL: the headline metric; over steps: the first curve whose name starts with dev */
     const char *over;       /* "step" (also NULL), "params", "flops", "time", "trials", or a key that rows change */
     const char *by;         /* a key: one series per value; NULL: one series, over steps one per row */

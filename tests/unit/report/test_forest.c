@@ -76,9 +76,49 @@ static void test_long_names(void)
     }
 }
 
+/* Where a name stands: the y of the text behind it; -1: nowhere. */
+static double height_of(const char *svg, const char *name)
+{
+    char *row = row_in(svg, name);
+    const char *text = strstr(row, "<text"), *y = text ? strstr(text, " y=\"") : NULL;
+    double at = y ? strtod(y + 4, NULL) : -1;
+    free(row);
+    return at;
+}
+
+/* Two experiments: a row of either once, in the order of the first's differences, best first, then the second's own. */
+static void test_pair(void)
+{
+    const forest_row left[] = {{"heads/heads=1", 2, 1, 3, "2", FOREST_WORSE},
+                               {"norm/norm=none", -1, -2, -0.5, "-1", FOREST_BETTER},
+                               {"late", NAN, NAN, NAN, "to be run", FOREST_UNDECIDED}},
+                     right[] = {{"only", -5, -6, -4, "-5", FOREST_WORSE}, {"heads/heads=1", 1, 0, 2, "1", 0}};
+    for (int more = 0; more < 2; more++) {
+        const forest_side side[2] = {{left, LENGTH(left), "left", "less", more},
+                                     {right, LENGTH(right), "right", "", 1}};
+        str out = {0};
+        drawing *d = forest_draw_pair(side, "description", 640);
+        drawing_svg(d, SVG_ALONE, &out);
+        drawing_free(d);
+        static const char *const order[2][4] = {{"norm=none", "heads=1", "late", "only"},
+                                                {"heads=1", "norm=none", "late", "only"}};
+        for (int i = 1; i < 4; i++) {
+            double above = height_of(out.s, order[more][i - 1]), below = height_of(out.s, order[more][i]);
+            CHECK(above > 0);
+            CHECK_NEAR(below - above, 14, 1e-6);
+        }
+        CHECK_INT(paths_of(out.s, "heads=1"), 6);   /* two intervals */
+        CHECK_INT(paths_of(out.s, "norm=none"), 4); /* and a triangle */
+        CHECK_INT(paths_of(out.s, "late"), 0);
+        CHECK(strstr(out.s, "heads/heads=1") == NULL);
+        str_free(&out);
+    }
+}
+
 int main(void)
 {
     test_long_names();
+    test_pair();
     char *near = svg_of(4, 5, 6), *far = svg_of(900, 1000, 1100), *partly = svg_of(-5, 20, 1100),
          *left = svg_of(-1100, -1000, -900);
     CHECK(square_of(near, "far") > square_of(near, "three"));
