@@ -150,7 +150,7 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     /* [task] */
     int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out,
                 char *err, size_t n_err);
-    /* one block; free with free_lines */
+    /* one block, without a byte order mark; free with free_lines */
     int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
     void (*free_lines)(char **lines);
     int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);

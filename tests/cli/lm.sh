@@ -51,11 +51,14 @@ exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=b
 has out bits_per_byte
 
 sed 's/ /   /g; s/^./ &/; s/$/ /' texts/dev.txt >texts/blanks.txt # as the Penn Treebank's text
-for dev in dev blanks; do
+{ printf '\357\273\277' && cat texts/dev.txt; } >texts/marked.txt # by an editor of Windows
+for dev in dev blanks marked; do
     exits 0 ablate run lm.ini --threads 1 --progress none --db $dev.db -s lm.unit=word -s lm.dev=$dev.txt -s steps=20
 done
 equal "$(sql 'select bits_per_byte from lm' blanks.db)" "$(sql 'select bits_per_byte from lm' dev.db)" \
     "bits per byte of words, whatever the blanks around them"
+equal "$(sql 'select bits_per_byte from lm' marked.db)" "$(sql 'select bits_per_byte from lm' dev.db)" \
+    "bits per byte without the byte order mark"
 
 echo "dev and test as parts of one text"
 exits 0 ablate run lm.ini --threads 1 --progress none --db parts.db -s lm.dev_part=0.1 -s lm.test_part=0.2

@@ -7,9 +7,6 @@
 
 enum { MOST_COLUMNS = 64 };
 
-/* Spreadsheets begin a file with a byte order mark, which is no part of its first cell. */
-static char *without_mark(char *line) { return line + 3 * !strncmp(line, "\xef\xbb\xbf", 3); }
-
 /* Cuts a line at its tabs; returns the number of columns. */
 static int cut(char *line, char *column[MOST_COLUMNS])
 {
@@ -61,7 +58,7 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
         return -1;
     }
     for (int64_t i = 0; i < n; i++) {
-        int found = cut(i ? lines[i] : without_mark(lines[i]), column);
+        int found = cut(lines[i], column);
         if (!i && is_header(column, found, at, &src, &tgt)) {
             columns = found;
             continue;
