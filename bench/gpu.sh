@@ -329,11 +329,17 @@ decoding() {
     done
 }
 attention() { # sentences of 512 tokens: our kernels, cuDNN, and the kernel that is off until it has been seen here
-    local role how
+    local role how of # the GPU's compute capability
+    of=$(sed -n 's/^cuda:0 .*, compute capability \([0-9.]*\),.*/\1/p' "$out"/parts/*.out | head -n 1)
     for role in encoder decoder cross; do
         part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device \
             cuda --seconds "$(brief 1)"
         for how in own cudnn wgmma; do
+            if [ $how = wgmma ] && [ "$of" != 9.0 ]; then
+                part 25 "attention long $role $how" bash -c \
+                    "echo 'this GPU has compute capability $of, and wgmma needs 9.0'; exit 77"
+                continue
+            fi
             part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" \
                 --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 0.5)"
         done

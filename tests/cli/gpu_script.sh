@@ -213,10 +213,14 @@ PYTHON=$folder/no-python call snakeless 0 again "$pack" --only 'test select'
 has "$folder/log/snakeless.txt" 'no Python here: bench/gpu_table.py makes the table'
 "$REAL_PYTHON" "$sources/bench/gpu_table.py" "$folder/snakeless" "$pack/lengths" "$folder/snakeless/results.json" |
     grep 'checks: 1 of 1 passed' >/dev/null || wrong "no table of a call without Python"
-SEARCH=$folder/log call bare 1 again "$pack" --only 'test select|ncu base|together 8'
+ABLATE_EMULATED_CAPABILITY=80 SEARCH=$folder/log call bare 1 again "$pack" --only \
+    'test select|ncu base|together 8|attention long cross'
 has "$folder/log/bare.txt" '^ncu: nowhere'
 has "$folder/log/bare.txt" 'rc 127 +ncu base'
 has "$folder/log/bare.txt" 'rc 77 +together 8, MPS'
+has "$folder/log/bare.txt" 'rc 0 +attention long cross own'
+has "$folder/log/bare.txt" 'rc 77 +attention long cross wgmma'
+has "$folder/bare/log.txt" '^this GPU has compute capability 8.0, and wgmma needs 9.0'
 
 # Libraries at no place where ablate looks.
 mkdir -p "$machine/opt/kit-13/odd" && touch "$machine/opt/kit-13/odd/libcublasLt.so.13.1"

@@ -193,7 +193,8 @@ int gpu_describe(int, gpu_device *out)
 {
     *out = gpu_device();
     snprintf(out->name, sizeof out->name, "kernels on the CPU, for tests");
-    out->major = 9, out->multiprocessors = 4, out->memory = out->free_memory = gpu_free_memory();
+    out->major = gpu_capability() / 10, out->minor = gpu_capability() % 10;
+    out->multiprocessors = 4, out->memory = out->free_memory = gpu_free_memory();
     return 0;
 }
 int gpu_open(int, const char **why)

@@ -1,5 +1,7 @@
-/* test_lt.c - where cuBLASLt is looked for, and that a library that is there has every function we call. Needs no
- * GPU. */
+/* test_lt.c - where cuBLASLt is looked for, and that a library that is there has every function we call; what a build
+ * without cuDNN's header does, which is compiled here. Needs no GPU. */
+#undef HAVE_CUDNN
+#include "tensor/cuda/cudnn/dnn_attend.c"
 #include "tensor/cuda/cublaslt.h"
 #include "test.h"
 #include <dlfcn.h>
@@ -147,8 +149,30 @@ static void test_needs(void)
     free(lib), free(own), free(link), free(path);
 }
 
+static void test_no_cudnn(void)
+{
+    static const struct {
+        const char *wish, *refused;
+    } cases[] = {
+        {"", NULL},
+        {"own", NULL},
+        {"auto", NULL},
+        {"cudnn", "ABLATE_ATTENTION=cudnn: this was built without cuDNN's header, expected own, wgmma or auto"},
+        {"cudn", "ABLATE_ATTENTION=cudn: expected own, cudnn, wgmma or auto"}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        err e = {{0}};
+        setenv("ABLATE_ATTENTION", cases[i].wish, 1);
+        CHECK_INT(dnn_attend(&(gpu_attention){.rows = 1}, &(attend_extent){.queries = 4096}, false, &e),
+                  cases[i].refused ? -1 : 1);
+        CHECK_TEXT(e.text, cases[i].refused ? cases[i].refused : "");
+    }
+    unsetenv("ABLATE_ATTENTION");
+    CHECK_INT(dnn_attend_counts().own, 3);
+}
+
 int main(void)
 {
+    test_no_cudnn();
     test_needs();
     test_wish();
     test_places();

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 static dnn_attend_count count;
+static int by_cudnn(const gpu_attention *a, const attend_extent *x, attend_wish wish, bool backward, err *e);
 dnn_attend_count dnn_attend_counts(void) { return count; }
 void dnn_attend_count_wgmma(void) { count.wgmma++; }
 
@@ -25,6 +26,14 @@ attend_wish attention_wish(err *e)
     return ATTEND_OWN;
 }
 
+int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
+{
+    attend_wish wish = attention_wish(e);
+    int rc = e->text[0] ? -1 : by_cudnn(a, x, wish, backward, e);
+    count.library += !rc, count.own += rc == 1;
+    return rc;
+}
+
 #ifdef HAVE_CUDNN
 #include "tensor/cuda/cudnn/dnn.h"
 #include "tensor/cuda/ops.h"
@@ -36,10 +45,9 @@ enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };
 
 /* ---- the choice ---- */
 
-/* ABLATE_ATTENTION: "cudnn" wherever it can; "auto", as without the variable, where sentences may be LONG. */
-static bool wanted(int64_t longest, err *e)
+/* "cudnn" wherever it can; "auto", as without a wish, where sentences may be LONG. */
+static bool wanted(attend_wish wish, int64_t longest)
 {
-    attend_wish wish = attention_wish(e);
     return wish == ATTEND_AUTO ? longest >= LONG : wish == ATTEND_CUDNN;
 }
 
@@ -302,15 +310,11 @@ static bool is_there(void)
     return false;
 }
 
-int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
+static int by_cudnn(const gpu_attention *a, const attend_extent *x, attend_wish wish, bool backward, err *e)
 {
-    bool may = wanted(x->queries > x->keys ? x->queries : x->keys, e) && can_take(a, x) && is_there();
+    bool may = wanted(wish, x->queries > x->keys ? x->queries : x->keys) && can_take(a, x) && is_there();
     plan *p = may ? find_plan(a, x, backward, e) : NULL;
-    if (!p) {
-        count.own++;
-        return e->text[0] ? -1 : 1;
-    }
-    count.library++;
+    if (!p) return e->text[0] ? -1 : 1;
     for (size_t i = 0; i < LENGTH(x->clear); i++)
         if (x->clear[i].bytes) gpu_zero(x->clear[i].at, x->clear[i].bytes);
     return run(a, p, backward, e);
@@ -327,10 +331,10 @@ int dnn_attend_supported(const gpu_attention *a, const attend_extent *x, bool ba
 }
 #else
 void dnn_attend_close(void) { count = (dnn_attend_count){0}; }
-int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
+static int by_cudnn(const gpu_attention *a, const attend_extent *x, attend_wish wish, bool backward, err *e)
 {
-    (void)a, (void)x, (void)backward, (void)e;
-    count.own++;
-    return 1;
+    (void)a, (void)x, (void)backward;
+    if (wish != ATTEND_CUDNN) return 1;
+    return fail(e, "ABLATE_ATTENTION=cudnn: this was built without cuDNN's header, expected own, wgmma or auto");
 }
 #endif
