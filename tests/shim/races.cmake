@@ -1,7 +1,7 @@
 # The kernels once more for the race detector (tests/shim/races.cc), which defines what -fsanitize=thread calls, and the
 # tests of tests/shim with them: races_test_* (target race_tests), in the long suite, with the cases of the short one
 # and three orders of some. All cases and twenty orders are for releases (tests/reliability.sh races). The short suite
-# has those of two of the .cu files alone, and the planted races. Included by cuda.cmake.
+# has those of two of the .cu files alone, and the planted races. Included by shim.cmake.
 if(ABLATE_SANITIZE)
   return()
 endif()
