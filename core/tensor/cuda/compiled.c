@@ -44,42 +44,34 @@ void source_step(int what, int function, const char *to, const char *a, const ch
 /* ---- NVRTC: nvrtc.h, as far as it is needed; its results are 0 where all went well ---- */
 
 typedef struct nvrtc_program *nvrtc_program;
+#define NVRTC_FUNCTIONS(X)                                                                                             \
+    X(Version, (int *major, int *minor))                                                                               \
+    X(CreateProgram, (nvrtc_program * p, const char *source, const char *name, int n, const char *const *headers,      \
+                      const char *const *names))                                                                       \
+    X(DestroyProgram, (nvrtc_program * p))                                                                             \
+    X(AddNameExpression, (nvrtc_program p, const char *expression))                                                    \
+    X(CompileProgram, (nvrtc_program p, int n, const char *const *options))                                            \
+    X(GetProgramLogSize, (nvrtc_program p, size_t * n))                                                                \
+    X(GetProgramLog, (nvrtc_program p, char *text))                                                                    \
+    X(GetCUBINSize, (nvrtc_program p, size_t * n))                                                                     \
+    X(GetCUBIN, (nvrtc_program p, char *code))                                                                         \
+    X(GetLoweredName, (nvrtc_program p, const char *expression, const char **name))
+#define MEMBER(name, arguments) int(*name) arguments;
+#define NAME(name, arguments)   "nvrtc" #name,
 static struct {
-    void *library;
-    int (*version)(int *major, int *minor);
-    int (*create)(nvrtc_program *p, const char *source, const char *name, int n, const char *const *headers,
-                  const char *const *names);
-    int (*destroy)(nvrtc_program *p);
-    int (*add_name)(nvrtc_program p, const char *expression);
-    int (*compile)(nvrtc_program p, int n, const char *const *options);
-    int (*log_size)(nvrtc_program p, size_t *n);
-    int (*log)(nvrtc_program p, char *text);
-    int (*size)(nvrtc_program p, size_t *n);
-    int (*cubin)(nvrtc_program p, char *code);
-    int (*lowered)(nvrtc_program p, const char *expression, const char **name);
+    NVRTC_FUNCTIONS(MEMBER)
 } nvrtc;
+static void *nvrtc_library;
 static const library_kind library_nvrtc = {
     "NVRTC", "ABLATE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "nvrtcVersion"};
 
 bool kernel_compiler_found(err *e)
 {
-    static const struct {
-        const char *name;
-        void *to;
-    } functions[] = {{"nvrtcVersion", &nvrtc.version},        {"nvrtcCreateProgram", &nvrtc.create},
-                     {"nvrtcDestroyProgram", &nvrtc.destroy}, {"nvrtcAddNameExpression", &nvrtc.add_name},
-                     {"nvrtcCompileProgram", &nvrtc.compile}, {"nvrtcGetProgramLogSize", &nvrtc.log_size},
-                     {"nvrtcGetProgramLog", &nvrtc.log},      {"nvrtcGetCUBINSize", &nvrtc.size},
-                     {"nvrtcGetCUBIN", &nvrtc.cubin},         {"nvrtcGetLoweredName", &nvrtc.lowered}};
-    if (nvrtc.library) return true;
+    static const char *const names[] = {NVRTC_FUNCTIONS(NAME) NULL};
     str path = {0};
-    void *library = library_load(&library_nvrtc, &path, e);
-    bool all = library != NULL;
-    for (size_t i = 0; all && i < sizeof functions / sizeof *functions; i++)
-        all = !library_function(&library_nvrtc, library, functions[i].name, functions[i].to, e);
-    if (all) nvrtc.library = library;
+    if (!nvrtc_library) nvrtc_library = library_functions(&library_nvrtc, names, &nvrtc, &path, e);
     str_free(&path);
-    return all;
+    return nvrtc_library != NULL;
 }
 
 /* The types of <stdint.h>, which NVRTC lacks. */
@@ -96,18 +88,18 @@ static int compile(nvrtc_program p, const char *expression, int capability, str 
     snprintf(arch, sizeof arch, "-arch=sm_%d%s", capability, capability == 90 ? "a" : "");
     const char *const options[] = {arch, "-std=c++17", "-default-device", "-fmad=false"}, *lowered = NULL;
     size_t n = 0;
-    if (nvrtc.add_name(p, expression) || nvrtc.compile(p, sizeof options / sizeof *options, options)) {
-        nvrtc.log_size(p, &n);
+    if (nvrtc.AddNameExpression(p, expression) || nvrtc.CompileProgram(p, sizeof options / sizeof *options, options)) {
+        nvrtc.GetProgramLogSize(p, &n);
         char *log = xcalloc(n + 1, 1);
-        nvrtc.log(p, log);
+        nvrtc.GetProgramLog(p, log);
         fail(e, "NVRTC cannot compile %s for %s: %s", expression, arch, log);
         free(log);
         return -1;
     }
-    if (nvrtc.size(p, &n) || nvrtc.lowered(p, expression, &lowered))
+    if (nvrtc.GetCUBINSize(p, &n) || nvrtc.GetLoweredName(p, expression, &lowered))
         return fail(e, "NVRTC produced no code for %s", expression);
     char *code = xmalloc(n + 1);
-    int bad = nvrtc.cubin(p, code);
+    int bad = nvrtc.GetCUBIN(p, code);
     str_clear(image), str_clear(name);
     str_addn(image, code, n);
     str_add(name, lowered);
@@ -124,9 +116,10 @@ int kernel_compile(const char *source, const char *expression, int capability, s
     if (!kernel_compiler_found(e)) return -1;
     for (const kernel_header *h = kernel_headers; h->name && n < MOST_HEADERS; h++, n++)
         names[n] = h->name, texts[n] = h->text;
-    int bad = nvrtc.create(&p, source, "generated.cu", n, texts, names) ? fail(e, "NVRTC accepts no program") : 0;
+    int bad =
+        nvrtc.CreateProgram(&p, source, "generated.cu", n, texts, names) ? fail(e, "NVRTC accepts no program") : 0;
     bad = bad || compile(p, expression, capability, image, name, e) ? -1 : 0;
-    if (p) nvrtc.destroy(&p);
+    if (p) nvrtc.DestroyProgram(&p);
     return bad;
 }
 
@@ -151,7 +144,7 @@ static char *file_of(const char *in, const char *source, const char *expression,
     sha256 s;
     char hex[65];
     int version[3] = {capability, 0, 0};
-    if (nvrtc.library) nvrtc.version(&version[1], &version[2]);
+    if (nvrtc_library) nvrtc.Version(&version[1], &version[2]);
     sha256_init(&s);
     sha256_add(&s, version, sizeof version);
     sha256_add(&s, expression, strlen(expression) + 1);

@@ -25,13 +25,10 @@ static int64_t failures;
 
 int lt_load_functions(err *e)
 {
+    static const char *const names[] = {LT_FUNCTIONS(LIBRARY_NAME) NULL};
     if (library) return 0;
-    void *found = library_load(&library_lt, &path, e);
+    void *found = library_functions(&library_lt, names, &lt, &path, e);
     if (!found) return -1;
-#define LOAD(name)                                                                                                     \
-    if (library_function(&library_lt, found, #name, &lt.name, e)) return -1;
-    LT_FUNCTIONS(LOAD)
-#undef LOAD
     size_t version = lt.cublasLtGetVersion();
     size_t major = version >= 100000 ? version / 10000 : version / 1000; /* 120900 is 12.9.0, 11805 is 11.8.5 */
     if (major < 12) return fail(e, "cuBLASLt: %s is version %zu.x, expected at least 12", str_text(&path), major);

@@ -159,3 +159,11 @@ int library_function(const library_kind *kind, void *library, const char *name, 
     memcpy(to, &at, sizeof at);
     return 0;
 }
+
+void *library_functions(const library_kind *kind, const char *const names[], void *to, str *path, err *e)
+{
+    void *library = library_load(kind, path, e);
+    for (size_t i = 0; names[i] && library; i++)
+        if (library_function(kind, library, names[i], (void **)to + i, e)) library = NULL;
+    return library;
+}

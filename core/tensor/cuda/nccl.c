@@ -23,6 +23,7 @@
 enum { TIMEOUT = 600 }; /* seconds that a sum may take: the others may be waiting for rank 0's checkpoint */
 
 #define MEMBER(result, name, arguments) result(*name) arguments;
+#define NAME(result, name, arguments)   #name,
 static struct {
     NCCL_FUNCTIONS(MEMBER)
 } nccl;
@@ -45,12 +46,8 @@ static int load(err *e)
 {
     str path = {0};
     int version = 0;
-    void *library = library_load(&library_nccl, &path, e);
-    int bad = !library;
-#define LOAD(result, name, arguments)                                                                                  \
-    if (!bad) bad = library_function(&library_nccl, library, #name, &nccl.name, e);
-    NCCL_FUNCTIONS(LOAD)
-#undef LOAD
+    static const char *const names[] = {NCCL_FUNCTIONS(NAME) NULL};
+    int bad = !library_functions(&library_nccl, names, &nccl, &path, e);
     if (!bad) bad = said(nccl.ncclGetVersion(&version), "ncclGetVersion", e);
     if (!bad && version < NCCL_OLDEST)
         bad = fail(e, "%s is version %d, expected at least %d", str_text(&path), version, NCCL_OLDEST);

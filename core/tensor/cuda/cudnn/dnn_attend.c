@@ -41,7 +41,7 @@ int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, er
 #include <math.h>
 #include <string.h>
 
-enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };
+enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30, BESIDE = 3 /* lists beside those of rows */ };
 
 /* ---- the choice ---- */
 
@@ -51,11 +51,20 @@ static bool wanted(attend_wish wish, int64_t longest)
     return wish == ATTEND_AUTO ? longest >= LONG : wish == ATTEND_CUDNN;
 }
 
+/* The tensors of rows: those of the forward pass come first. */
+enum { Q, K, V, Y, DY, DQ, DK, DV, FORWARD = Y + 1, BACKWARD = DV + 1 };
+static bool is_of_keys(int i) { return i == K || i == V || i == DK || i == DV; }
+static bool is_of_values(int i) { return i == V || i == Y || i == DY || i == DV; }
+static const gpu_columns *columns(const gpu_attention *a, int i)
+{
+    const gpu_columns *all[BACKWARD] = {&a->q, &a->k, &a->v, &a->y, &a->dy, &a->dq, &a->dk, &a->dv};
+    return all[i];
+}
+
 static bool can_take(const gpu_attention *a, const attend_extent *x)
 {
-    const gpu_columns *all[] = {&a->q, &a->k, &a->v, &a->y, &a->dy, &a->dq, &a->dk, &a->dv};
-    for (size_t i = 0; i < LENGTH(all); i++)
-        if (all[i]->stride * (int64_t)(a->rows > a->keys ? a->rows : a->keys) > INT32_MAX) return false;
+    for (int i = 0; i < BACKWARD; i++)
+        if (columns(a, i)->stride * (int64_t)(a->rows > a->keys ? a->rows : a->keys) > INT32_MAX) return false;
     return a->type == BF16 && rows_fit(a) && !a->drop.least && a->d_k % 16 == 0 && a->d_v % 16 == 0 &&
            a->d_k <= WIDEST && a->d_v <= WIDEST && a->sentences > 0 && x->queries > 0 && x->keys > 0;
 }
@@ -64,7 +73,7 @@ static bool can_take(const gpu_attention *a, const attend_extent *x)
 
 typedef struct { /* zeroed before it is filled in: compared as bytes */
     int64_t sentences, heads, queries, keys, d_k, d_v;
-    int64_t q, k, v, y, dy, dq, dk, dv; /* strides; 0: not there */
+    int64_t stride[BACKWARD]; /* 0: not there */
     float scale;
     int32_t causal;
 } shape_key;
@@ -73,26 +82,27 @@ typedef struct {
     shape_key key;
     bool refused;
     dnn_graph *graph;
-    /* tensors of the graph; offsets of q, k, v, y, lse, dy, dq, dk, dv */
-    dnn_tensor q, k, v, y, lse, dy, dq, dk, dv, sums, queries, keys, off_q, off_k, off_v, off_y, off_lse, off_dy,
-        off_dq, off_dk, off_dv;
+    /* tensors of the graph, and their offsets */
+    dnn_tensor rows[BACKWARD], off[BACKWARD], lse, off_lse, sums, queries, keys;
 } plan;
 static plan *plans;
 static size_t n_plans, plans_cap;
 
-enum order { AS_ROWS, TURNED /* the last two axes exchanged, as products want their second factor */ };
-static dnn_tensor heads_of(plan *p, enum order order, int64_t rows, int64_t width, int64_t stride, dnn_tensor offsets)
-{
-    dnn_shape s = {{p->key.sentences, p->key.heads, rows, width}, {rows * stride, width, stride, 1}};
-    if (order == TURNED) s.dim[2] = width, s.dim[3] = rows, s.stride[2] = 1, s.stride[3] = stride;
-    return dnn_given(p->graph, CUDNN_DATA_BFLOAT16, &s, offsets);
-}
 static dnn_tensor numbers(plan *p, int64_t n)
 {
     dnn_shape s = {{n, 1, 1, 1}, {1, 1, 1, 1}};
     return dnn_given(p->graph, CUDNN_DATA_INT32, &s, 0);
 }
-static dnn_tensor offsets(plan *p) { return numbers(p, p->key.sentences + 1); }
+enum order { AS_ROWS, TURNED /* the last two axes exchanged, as products want their second factor */ };
+static void describe_rows(plan *p, int i, enum order order)
+{
+    const shape_key *k = &p->key;
+    int64_t n = is_of_keys(i) ? k->keys : k->queries, width = is_of_values(i) ? k->d_v : k->d_k, step = k->stride[i];
+    dnn_shape s = {{k->sentences, k->heads, n, width}, {n * step, width, step, 1}};
+    if (order == TURNED) s.dim[2] = width, s.dim[3] = n, s.stride[2] = 1, s.stride[3] = step;
+    p->off[i] = numbers(p, k->sentences + 1);
+    p->rows[i] = dnn_given(p->graph, CUDNN_DATA_BFLOAT16, &s, p->off[i]);
+}
 /* [B,H,Tq,1] that lies as [rows, heads] */
 static dnn_tensor per_query(plan *p)
 {
@@ -114,15 +124,16 @@ static void describe_inputs(plan *p)
     const shape_key *k = &p->key;
     p->queries = numbers(p, k->sentences);
     p->keys = numbers(p, k->sentences);
-    p->off_q = offsets(p), p->off_k = offsets(p), p->off_v = offsets(p), p->off_y = offsets(p), p->off_lse = offsets(p);
-    p->q = heads_of(p, AS_ROWS, k->queries, k->d_k, k->q, p->off_q);
-    p->k = heads_of(p, TURNED, k->keys, k->d_k, k->k, p->off_k);
+    p->off_lse = numbers(p, k->sentences + 1);
+    p->lse = per_query(p);
+    describe_rows(p, Q, AS_ROWS);
+    describe_rows(p, K, TURNED);
 }
 
 static dnn_tensor scaled_scores(plan *p)
 {
     dnn_graph *g = p->graph;
-    dnn_tensor s = dnn_product(g, p->q, p->k, p->queries, p->keys, 0, 0);
+    dnn_tensor s = dnn_product(g, p->rows[Q], p->rows[K], p->queries, p->keys, 0, 0);
     return dnn_map(g, CUDNN_POINTWISE_MUL, s, dnn_number(g, p->key.scale), 0);
 }
 static dnn_tensor hide_padding(plan *p, dnn_tensor s)
@@ -146,9 +157,8 @@ static void describe_forward(plan *p)
     const shape_key *k = &p->key;
     dnn_graph *g = p->graph;
     describe_inputs(p);
-    p->v = heads_of(p, AS_ROWS, k->keys, k->d_v, k->v, p->off_v);
-    p->y = heads_of(p, AS_ROWS, k->queries, k->d_v, k->y, p->off_y);
-    p->lse = per_query(p);
+    describe_rows(p, V, AS_ROWS);
+    describe_rows(p, Y, AS_ROWS);
     dnn_tensor s = hide_future(p, hide_padding(p, scaled_scores(p)));
     dnn_tensor most = dnn_reduce(g, CUDNN_REDUCE_TENSOR_MAX, s, 0);
     dnn_tensor e = dnn_map(g, CUDNN_POINTWISE_EXP, dnn_map(g, CUDNN_POINTWISE_SUB, s, most, 0), 0, 0);
@@ -156,7 +166,7 @@ static void describe_forward(plan *p)
     dnn_map(g, CUDNN_POINTWISE_ADD, most, dnn_map(g, CUDNN_POINTWISE_LOG, sum, 0, 0), p->lse);
     dnn_shape narrow = weights_shape(k, false);
     dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_DIV, e, sum, dnn_inner(g, CUDNN_DATA_BFLOAT16, &narrow, 0));
-    dnn_product(g, w, p->v, p->queries, 0, p->keys, p->y);
+    dnn_product(g, w, p->rows[V], p->queries, 0, p->keys, p->rows[Y]);
 }
 
 /* dV = P' dY; dP = dY V'; dS = scale P (dP - rows' sums of dY Y); dK = dS' Q; dQ = dS K */
@@ -165,30 +175,25 @@ static void describe_backward(plan *p)
     const shape_key *k = &p->key;
     dnn_graph *g = p->graph;
     describe_inputs(p);
-    p->off_dy = offsets(p), p->off_dq = offsets(p), p->off_dk = offsets(p), p->off_dv = offsets(p);
-    p->v = heads_of(p, TURNED, k->keys, k->d_v, k->v, p->off_v);
-    p->y = heads_of(p, AS_ROWS, k->queries, k->d_v, k->y, p->off_y);
-    p->dy = heads_of(p, AS_ROWS, k->queries, k->d_v, k->dy, p->off_dy);
-    p->lse = per_query(p);
+    for (int i = V; i < BACKWARD; i++) describe_rows(p, i, i == V ? TURNED : AS_ROWS);
     p->sums = per_query(p);
-    p->dq = heads_of(p, AS_ROWS, k->queries, k->d_k, k->dq, p->off_dq);
-    p->dk = heads_of(p, AS_ROWS, k->keys, k->d_k, k->dk, p->off_dk);
-    p->dv = heads_of(p, AS_ROWS, k->keys, k->d_v, k->dv, p->off_dv);
 
-    dnn_tensor both = dnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, dnn_map(g, CUDNN_POINTWISE_MUL, p->dy, p->y, 0), 0);
+    dnn_tensor dy = p->rows[DY];
+    dnn_tensor both = dnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, dnn_map(g, CUDNN_POINTWISE_MUL, dy, p->rows[Y], 0), 0);
     dnn_map(g, CUDNN_POINTWISE_MUL, both, dnn_number(g, 1), p->sums);
 
     dnn_tensor s = hide_padding(p, scaled_scores(p));
     dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_EXP, hide_future(p, dnn_map(g, CUDNN_POINTWISE_SUB, s, p->lse, 0)), 0, 0);
     dnn_shape turn = weights_shape(k, true);
-    dnn_product(g, dnn_relayout(g, w, CUDNN_DATA_BFLOAT16, &turn, 0), p->dy, p->keys, 0, p->queries, p->dv);
+    dnn_product(g, dnn_relayout(g, w, CUDNN_DATA_BFLOAT16, &turn, 0), dy, p->keys, 0, p->queries, p->rows[DV]);
 
-    dnn_tensor dp = dnn_product(g, p->dy, p->v, p->queries, p->keys, 0, 0);
+    dnn_tensor dp = dnn_product(g, dy, p->rows[V], p->queries, p->keys, 0, 0);
     dnn_tensor ds = dnn_map(g, CUDNN_POINTWISE_MUL, dnn_map(g, CUDNN_POINTWISE_SUB, dp, p->sums, 0), w, 0);
     ds = dnn_map(g, CUDNN_POINTWISE_MUL, ds, dnn_number(g, k->scale), 0);
-    dnn_product(g, dnn_relayout(g, ds, CUDNN_DATA_BFLOAT16, &turn, 0), p->q, p->keys, 0, p->queries, p->dk);
-    dnn_shape rows = {{k->sentences, k->heads, k->keys, k->d_k}, {k->keys * k->k, k->d_k, k->k, 1}};
-    dnn_product(g, ds, dnn_relayout(g, p->k, CUDNN_DATA_BFLOAT16, &rows, p->off_k), p->queries, 0, p->keys, p->dq);
+    dnn_product(g, dnn_relayout(g, ds, CUDNN_DATA_BFLOAT16, &turn, 0), p->rows[Q], p->keys, 0, p->queries, p->rows[DK]);
+    dnn_shape rows = {{k->sentences, k->heads, k->keys, k->d_k}, {k->keys * k->stride[K], k->d_k, k->stride[K], 1}};
+    dnn_tensor by_rows = dnn_relayout(g, p->rows[K], CUDNN_DATA_BFLOAT16, &rows, p->off[K]);
+    dnn_product(g, ds, by_rows, p->queries, 0, p->keys, p->rows[DQ]);
 }
 
 /* ---- plans by shape ---- */
@@ -214,8 +219,7 @@ static shape_key key_of(const gpu_attention *a, const attend_extent *x, bool bac
     memset(&k, 0, sizeof k);
     k.sentences = a->sentences, k.heads = a->heads, k.queries = x->queries, k.keys = x->keys, k.d_k = a->d_k,
     k.d_v = a->d_v;
-    k.q = a->q.stride, k.k = a->k.stride, k.v = a->v.stride, k.y = a->y.stride;
-    if (backward) k.dy = a->dy.stride, k.dq = a->dq.stride, k.dk = a->dk.stride, k.dv = a->dv.stride;
+    for (int i = 0; i < (backward ? BACKWARD : FORWARD); i++) k.stride[i] = columns(a, i)->stride;
     k.scale = a->scale;
     k.causal = a->causal;
     return k;
@@ -246,28 +250,20 @@ void dnn_attend_close(void)
 
 /* ---- running ---- */
 
-enum { FORWARD_LISTS = 7, ALL_LISTS = 11 };
-/* The sentences as the graph's tensors ask for them, n lists of `one` bytes in `at`: the forward pass's come first. */
-static int list_sentences(const gpu_attention *a, plan *p, int n, char *at, size_t one)
+/* The sentences as the graph's tensors ask for them: lists of `one` bytes in `at`, one after another. */
+static int list_sentences(const gpu_attention *a, plan *p, int n_rows, char *at, size_t one)
 {
-    const struct {
-        dnn_tensor x;
-        const int32_t *off;
-        int64_t by;
-    } wants[] = {{p->queries, a->q_off, 0},           {p->keys, a->k_off, 0},
-                 {p->off_q, a->q_off, a->q.stride},   {p->off_k, a->k_off, a->k.stride},
-                 {p->off_v, a->k_off, a->v.stride},   {p->off_y, a->q_off, a->y.stride},
-                 {p->off_lse, a->q_off, a->heads},    {p->off_dy, a->q_off, a->dy.stride},
-                 {p->off_dq, a->q_off, a->dq.stride}, {p->off_dk, a->k_off, a->dk.stride},
-                 {p->off_dv, a->k_off, a->dv.stride}};
-    _Static_assert(LENGTH(wants) == ALL_LISTS && (int)ALL_LISTS <= (int)RAGGED_MOST,
-                   "a list for every tensor, in one launch");
-    ragged_list lists[ALL_LISTS];
-    for (int i = 0; i < n; i++) {
-        lists[i] = (ragged_list){wants[i].off, wants[i].by, (int32_t *)(at + (size_t)i * one)};
-        dnn_at(p->graph, wants[i].x, lists[i].to);
+    const dnn_tensor beside[BESIDE] = {p->queries, p->keys, p->off_lse};
+    ragged_list lists[BESIDE + BACKWARD];
+    _Static_assert((int)LENGTH(lists) <= (int)RAGGED_MOST, "a list for every tensor, in one launch");
+    for (int i = 0; i < BESIDE + n_rows; i++) {
+        int r = i - BESIDE;
+        int64_t by = r >= 0 ? columns(a, r)->stride : beside[i] == p->off_lse ? a->heads : 0;
+        bool of_keys = r >= 0 ? is_of_keys(r) : beside[i] == p->keys;
+        lists[i] = (ragged_list){of_keys ? a->k_off : a->q_off, by, (int32_t *)(at + (size_t)i * one)};
+        dnn_at(p->graph, r >= 0 ? p->off[r] : beside[i], lists[i].to);
     }
-    return gpu_ragged(a->sentences, n, lists);
+    return gpu_ragged(a->sentences, BESIDE + n_rows, lists);
 }
 
 /* A part of one call's scratch memory: its start. */
@@ -281,20 +277,17 @@ static size_t part_of_scratch(size_t *used, size_t bytes)
 
 static int run(const gpu_attention *a, plan *p, bool backward, err *e)
 {
-    int n = backward ? ALL_LISTS : FORWARD_LISTS;
+    int n = backward ? BACKWARD : FORWARD;
     size_t used = 0, one = 0;
     part_of_scratch(&one, (size_t)(a->sentences + 1) * sizeof(int32_t));
-    part_of_scratch(&used, (size_t)n * one);
+    part_of_scratch(&used, (size_t)(BESIDE + n) * one);
     size_t sums = part_of_scratch(&used, backward ? (size_t)a->rows * (size_t)a->heads * sizeof(float) : 0);
     size_t work = part_of_scratch(&used, dnn_workspace(p->graph));
     char *at = gpu_scratch(SCRATCH_DNN, used);
     if (list_sentences(a, p, n, at, one)) return launched(-1, e);
-    const struct {
-        dnn_tensor x;
-        void *at;
-    } given[] = {{p->q, a->q.at},   {p->k, a->k.at},   {p->v, a->v.at},   {p->y, a->y.at},   {p->lse, a->lse},
-                 {p->dy, a->dy.at}, {p->dq, a->dq.at}, {p->dk, a->dk.at}, {p->dv, a->dv.at}, {p->sums, at + sums}};
-    for (size_t i = 0; i < LENGTH(given); i++) dnn_at(p->graph, given[i].x, given[i].at);
+    for (int i = 0; i < n; i++) dnn_at(p->graph, p->rows[i], columns(a, i)->at);
+    dnn_at(p->graph, p->lse, a->lse);
+    dnn_at(p->graph, p->sums, at + sums);
     return dnn_run(p->graph, at + work, e);
 }
 

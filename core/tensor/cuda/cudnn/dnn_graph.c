@@ -48,6 +48,11 @@ void dnn_graph_free(dnn_graph *g)
 
 static bool bad(const dnn_graph *g) { return g->error.text[0] != 0; }
 
+static bool took(dnn_graph *g, cudnnStatus_t s, const char *doing)
+{
+    return s == CUDNN_STATUS_SUCCESS || (dnn_failed(&g->error, doing, s), false);
+}
+
 static descriptor make(dnn_graph *g, cudnnBackendDescriptorType_t type)
 {
     descriptor d = NULL;
@@ -56,22 +61,16 @@ static descriptor make(dnn_graph *g, cudnnBackendDescriptorType_t type)
         fail(&g->error, "a cuDNN graph of more than %d descriptors", MOST_OWNED);
         return NULL;
     }
-    cudnnStatus_t s = g->f->cudnnBackendCreateDescriptor(type, &d);
-    if (s != CUDNN_STATUS_SUCCESS) {
-        dnn_failed(&g->error, "make a descriptor", s);
-        return NULL;
-    }
-    return g->owned[g->n_owned++] = d;
+    bool made = took(g, g->f->cudnnBackendCreateDescriptor(type, &d), "make a descriptor");
+    return made ? (g->owned[g->n_owned++] = d) : NULL;
 }
 
 static void set(dnn_graph *g, descriptor d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                 int64_t n, const void *values)
 {
-    if (bad(g)) return;
-    cudnnStatus_t s = g->f->cudnnBackendSetAttribute(d, name, type, n, values);
     char doing[64];
     snprintf(doing, sizeof doing, "take attribute %d of a graph", (int)name);
-    if (s != CUDNN_STATUS_SUCCESS) dnn_failed(&g->error, doing, s);
+    if (!bad(g)) took(g, g->f->cudnnBackendSetAttribute(d, name, type, n, values), doing);
 }
 static void set_int(dnn_graph *g, descriptor d, cudnnBackendAttributeName_t name, int64_t v)
 {
@@ -92,15 +91,16 @@ static void set_tensor(dnn_graph *g, descriptor d, cudnnBackendAttributeName_t n
 
 static void finalize(dnn_graph *g, descriptor d, const char *doing)
 {
-    if (bad(g)) return;
-    cudnnStatus_t s = g->f->cudnnBackendFinalize(d);
-    if (s != CUDNN_STATUS_SUCCESS) dnn_failed(&g->error, doing, s);
+    if (!bad(g)) took(g, g->f->cudnnBackendFinalize(d), doing);
 }
-static void add_operation(dnn_graph *g, descriptor d, const char *doing)
+/* Returns y, its result, or 0 after an error. */
+static dnn_tensor add_operation(dnn_graph *g, descriptor d, const char *doing, dnn_tensor y)
 {
     finalize(g, d, doing);
     if (!bad(g) && g->n_ops == MOST) fail(&g->error, "a cuDNN graph of more than %d operations", MOST);
-    if (!bad(g)) g->op[g->n_ops++] = d;
+    if (bad(g)) return 0;
+    g->op[g->n_ops++] = d;
+    return y;
 }
 
 /* ---- tensors ---- */
@@ -172,8 +172,7 @@ static dnn_tensor map(dnn_graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t i
     set_tensor(g, op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
     set_tensor(g, op, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, t);
     set_tensor(g, op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-    add_operation(g, op, "apply an elementwise function");
-    return bad(g) ? 0 : y;
+    return add_operation(g, op, "apply an elementwise function", y);
 }
 
 dnn_tensor dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_tensor x, dnn_tensor b, dnn_tensor y)
@@ -206,8 +205,7 @@ dnn_tensor dnn_reduce(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_tensor x, dnn
     set_descriptor(g, op, CUDNN_ATTR_OPERATION_REDUCTION_DESC, what);
     set_tensor(g, op, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
     set_tensor(g, op, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
-    add_operation(g, op, "reduce an axis");
-    return bad(g) ? 0 : y;
+    return add_operation(g, op, "reduce an axis", y);
 }
 
 dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets)
@@ -217,8 +215,7 @@ dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, cudnnDataType_t type, const 
     if (bad(g)) return 0;
     set_tensor(g, op, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
     set_tensor(g, op, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y);
-    add_operation(g, op, "look at a tensor in another order");
-    return bad(g) ? 0 : y;
+    return add_operation(g, op, "look at a tensor in another order", y);
 }
 
 dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows, dnn_tensor columns, dnn_tensor within,
@@ -238,8 +235,7 @@ dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows
     set_tensor(g, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC, rows);
     set_tensor(g, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC, columns);
     set_tensor(g, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC, within);
-    add_operation(g, op, "multiply");
-    return bad(g) ? 0 : y;
+    return add_operation(g, op, "multiply", y);
 }
 
 /* ---- planning ---- */
@@ -287,15 +283,13 @@ static bool plan_with(dnn_graph *g, descriptor config, descriptor device, bool t
     set_descriptor(g, plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device);
     if (bad(g)) return false;
     cudnnStatus_t s = g->f->cudnnBackendFinalize(plan);
-    if (s == CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER && !there) {
-        s = g->f->cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n,
-                                           &g->workspace);
-        return s == CUDNN_STATUS_SUCCESS;
-    }
+    if (s == CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER && !there)
+        return g->f->cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n,
+                                              &g->workspace) == CUDNN_STATUS_SUCCESS;
     if (s != CUDNN_STATUS_SUCCESS) return false;
     s = g->f->cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n,
                                        &g->workspace);
-    if (s != CUDNN_STATUS_SUCCESS) return dnn_failed(&g->error, "tell a plan's memory", s) == 0;
+    if (!took(g, s, "tell a plan's memory")) return false;
     g->plan = plan;
     return true;
 }

@@ -21,12 +21,9 @@ static int load(err *e)
 #endif
     const char *wish = getenv("ABLATE_CUDNN");
     if (wish && same(wish, "none")) return fail(e, "cuDNN: disabled by ABLATE_CUDNN=none");
-    void *found = library_load(&library_dnn, &path, e);
+    static const char *const names[] = {DNN_FUNCTIONS(LIBRARY_NAME) NULL};
+    void *found = library_functions(&library_dnn, names, &table, &path, e);
     if (!found) return -1;
-#define LOAD(name)                                                                                                     \
-    if (library_function(&library_dnn, found, #name, &table.name, e)) return -1;
-    DNN_FUNCTIONS(LOAD)
-#undef LOAD
     size_t version = table.cudnnGetVersion(); /* 91900 is 9.19.0 */
     if (version < DNN_OLDEST)
         return fail(e, "cuDNN: %s is version %zu.%zu, expected at least %d.%d", str_text(&path), version / 10000,
