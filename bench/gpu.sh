@@ -326,6 +326,8 @@ decoding() {
         "$out/parts/$((number - 1)).out" "$out/parts/$number.out"
     for batch in 64 256 $most_batch; do
         decode " bf16 $batch" "$news" $batch --seconds $seconds
+        # with the norms of attention's results apart, behind cuBLASLt's products
+        ABLATE_PRODUCT=plain decode " bf16 $batch, plain products" "$news" $batch --seconds $seconds
     done
 }
 attention() { # sentences of 512 tokens: our kernels, cuDNN, and the kernel that is off until it has been seen here

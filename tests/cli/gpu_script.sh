@@ -168,7 +168,7 @@ for part in 'gate: five steps of small' 'test select' 'test planted, ABLATE_PROD
     'table 3 base, dev PPL' 'table 3 base, the same bits' 'train small bf16 stream' \
     'train base bf16 graph, odd vocabulary' 'train base bf16 graph, plain products' \
     'train base bf16 graph, with a batch of pairs' \
-    'decode base, the same outputs' 'sanitizer racecheck attend' 'sanitizer synccheck optim' \
+    'decode base, the same outputs' 'decode base bf16 64, plain products' 'sanitizer racecheck attend' 'sanitizer synccheck optim' \
     'table 3 base, the same bits beside another run' 'train big bf16 graph, algorithms chosen by time' \
     'together 8' 'together 8, MPS' 'ncu small' \
     'attention long cross cudnn' 'attention long cross wgmma'; do

@@ -37,7 +37,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
 {
     memset(a, 0, sizeof *a);
     a->sharedSizeBytes = fake.fixed;
-    a->maxDynamicSharedSizeBytes = 48 * 1024;
+    a->maxDynamicSharedSizeBytes = fake.allowed ? fake.allowed : 48 * 1024 - (int)fake.fixed;
     return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute what, int bytes)
@@ -192,6 +192,9 @@ static void check_shared_memory(void)
               cases[i].fixed, cases[i].dynamic, fake.allowed, cases[i].allowed);
         gpu_shared_memory(&cases[i], cases[i].dynamic / 2);
         CHECK(fake.allowed == cases[i].allowed, "a smaller launch changed %d to %d", cases[i].allowed, fake.allowed);
+        if (cases[i].dynamic) gpu_shared_memory(&cases[i], cases[i].dynamic - 1);
+        CHECK(fake.allowed == cases[i].allowed, "a launch with a byte less changed %d to %d", cases[i].allowed,
+              fake.allowed);
     }
 }
 

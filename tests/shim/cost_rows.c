@@ -87,6 +87,25 @@ static void cost_loss(dtype type, int64_t rows, int64_t words)
 }
 
 /* x [64,k] w [k,n], its two gradients. */
+/* In a step of decoding: attention's result, the sum with it, and the norm. */
+static void cost_product_and_norm(int64_t rows, int64_t width)
+{
+    view x = random_rows(BF16, rows, width), gain = random_rows(F32, 1, width), s = space(BF16, rows, width);
+    call product = {.op = OP_LINEAR,
+                    .n_in = 3,
+                    .n_out = 1,
+                    .in = {x, random_rows(BF16, width, width), random_rows(BF16, 1, width)},
+                    .out = {s}};
+    counted_call("product and norm", cuda_NORM,
+                 (call){.op = OP_NORM,
+                        .n_in = 4,
+                        .n_out = 3,
+                        .a = {.NORM = {.eps = 1e-6}},
+                        .in = {x, s, gain, gain},
+                        .out = {space(BF16, rows, width), none, space(F32, rows, 2)},
+                        .product = &product});
+}
+
 static void cost_product(dtype type)
 {
     enum { K = 128, N = 128 };
@@ -113,6 +132,7 @@ void cost_rows(void)
     for (int t = F32; t <= BF16; t += BF16) {
         static const int64_t widths[] = {128, 256, 512, 1024, 2048};
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) cost_norm((dtype)t, ROWS, widths[w]);
+        if (t == BF16) cost_product_and_norm(ROWS, 256), cost_product_and_norm(ROWS, WIDTH);
         cost_embedding((dtype)t);
         cost_product((dtype)t);
         cost_loss((dtype)t, 8, 8192);
@@ -162,10 +182,9 @@ static void cost_choice(dtype type)
     view logits = random_rows(type, MANY, WORDS);
     gpu_choice *best = gpu_alloc(MANY * K * sizeof *best);
     double *sums = gpu_alloc(MANY * sizeof *sums), *so_far = moved(randoms(tensor(F64, 1, 1, 1, MANY))).data;
-    gpu_limits limits = {.log_prob = so_far};
-    gpu_merging merging = {BEAM, K, gpu_alloc(SENTENCES * K * sizeof *merging.out)};
-    COUNTED("best tokens",
-            gpu_select_best((int)type, MANY, WORDS, logits.data, &limits, never, K, best, sums, &merging));
+    continuation *out = gpu_alloc(SENTENCES * K * sizeof *out);
+    choosing c = {.sentences = SENTENCES, .beam = BEAM, .v = WORDS, .k = K, .wanted = K, .log_prob = so_far};
+    COUNTED("best tokens", gpu_select_best(type, &c, logits.data, never, best, sums, out));
 }
 
 void cost_choices(void)

@@ -244,7 +244,7 @@ static void test_matmuls(void)
     err e = {{0}};
     view f = tensor(F32, 1, 1, 2, 3), h = tensor(BF16, 1, 1, 3, 2);
     call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .in = {f, h}, .out = {f}};
-    CHECK_REFUSED(cuda_MATMUL(&c, &e), &e, "matmul of fp32 and bf16 to fp32, expected fp32");
+    CHECK_REFUSED(cuda_MATMUL(&c, &e), &e, "MATMUL on the GPU: input 1 is bf16, expected fp32");
     e.text[0] = 0;
     c.in[1] = f;
     CHECK_REFUSED(cuda_MATMUL(&c, &e), &e, "do not match");

@@ -34,7 +34,7 @@ static void check_row(const char *name, dtype type, const setting *s, int64_t r,
 }
 
 /* Bytes as bits, the lines in another order than the rows. */
-static gpu_limits masks_of(const setting *s, const uint8_t *allowed)
+static choosing masks_of(const setting *s, const uint8_t *allowed)
 {
     int64_t words = (s->v + 31) / 32, n = s->rows * words;
     uint32_t *line = xcalloc((size_t)n + 1, sizeof *line);
@@ -44,8 +44,8 @@ static gpu_limits masks_of(const setting *s, const uint8_t *allowed)
         for (int64_t i = 0; i < s->v; i++)
             line[line_of[r] * words + i / 32] |= (uint32_t)allowed[r * s->v + i] << i % 32;
     }
-    gpu_limits l = {.line = gpu_copy_of(line, (size_t)n * sizeof *line),
-                    .line_of = gpu_copy_of(line_of, (size_t)s->rows * sizeof *line_of)};
+    choosing l = {.line = gpu_copy_of(line, (size_t)n * sizeof *line),
+                  .line_of = gpu_copy_of(line_of, (size_t)s->rows * sizeof *line_of)};
     free(line), free(line_of);
     return l;
 }
@@ -55,8 +55,9 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
     const int32_t never[2] = {VOCAB_PAD, VOCAB_BOS};
     int64_t out = s->rows * s->k;
     char *x = gpu_copy_of(logits->data, bytes_of_view(logits));
-    gpu_limits limits = {0};
-    if (allowed) limits = masks_of(s, allowed);
+    choosing c = {0};
+    if (allowed) c = masks_of(s, allowed);
+    c.sentences = s->rows, c.beam = 1, c.v = s->v, c.k = s->k;
     gpu_choice *host[2];
     double *sums[2];
     for (int run = 0; run < 2; run++) {
@@ -67,8 +68,7 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
 #ifdef GPU_ON_CPU
         gpu_reversed = run;
 #endif
-        int rc = gpu_select_best((int)type, s->rows, s->v, x + (size_t)s->shift * dtype_size(type),
-                                 allowed ? &limits : NULL, never, s->k, best, log_sum, NULL);
+        int rc = gpu_select_best(type, &c, x + (size_t)s->shift * dtype_size(type), never, best, log_sum, NULL);
         CHECK_THAT(!rc, "%s: %s", name, rc ? gpu_error() : "");
         gpu_copy_out(host[run], best, bytes);
         gpu_copy_out(sums[run], log_sum, (size_t)s->rows * sizeof *log_sum);
@@ -82,7 +82,7 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
     CHECK_THAT(!memcmp(sums[0], sums[1], (size_t)s->rows * sizeof **sums), "%s: other sums with the fibers reversed",
                name);
     for (int64_t r = 0; r < s->rows; r++) check_row(name, type, s, r, logits, allowed, host[0] + r * s->k, sums[0][r]);
-    gpu_release(x), gpu_release((void *)limits.line), gpu_release((void *)limits.line_of);
+    gpu_release(x), gpu_release((void *)c.line), gpu_release((void *)c.line_of);
     for (int run = 0; run < 2; run++) free(host[run]), free(sums[run]);
 }
 
@@ -123,8 +123,8 @@ static void check_odd_rows(dtype type)
     double *log_sum = gpu_alloc(sizeof *log_sum), sum = 0;
     gpu_choice *best = gpu_alloc(sizeof *best), one;
     char *at = gpu_copy_of((char *)x.data + (size_t)(2 * V) * dtype_size(type), (size_t)V * dtype_size(type));
-    CHECK_THAT(!gpu_select_best((int)type, 1, V, at, NULL, (int32_t[]){-1, -1}, 1, best, log_sum, NULL), "%s",
-               gpu_error());
+    choosing c = {.sentences = 1, .beam = 1, .v = V, .k = 1};
+    CHECK_THAT(!gpu_select_best(type, &c, at, (int32_t[]){-1, -1}, best, log_sum, NULL), "%s", gpu_error());
     gpu_copy_out(&sum, log_sum, sizeof sum), gpu_copy_out(&one, best, sizeof one);
     CHECK_THAT(isnan(sum), "a logit that is no number: the log of the sum is %g, expected no number", sum);
     CHECK_THAT(one.id == -1, "a logit that is no number: chosen is %d, expected none", one.id);
@@ -172,11 +172,17 @@ static void check_merging(dtype type)
     for (int r = 0; r < ROWS; r++) line_of[r] = r == ROWS - 1 ? 0 : -1;
     gpu_choice *best = gpu_alloc(ROWS * WANTED * sizeof *best), found_best[ROWS * WANTED];
     double *sums = gpu_alloc(ROWS * sizeof *sums), *so_far = gpu_copy_of(log_prob, sizeof log_prob);
-    gpu_continuation *out = gpu_alloc(SENTENCES * WANTED * sizeof *out), found[SENTENCES * WANTED];
-    gpu_limits limits = {so_far, gpu_copy_of(mask, sizeof mask), gpu_copy_of(line_of, sizeof line_of)};
+    continuation *out = gpu_alloc(SENTENCES * WANTED * sizeof *out), found[SENTENCES * WANTED];
+    choosing c = {.sentences = SENTENCES,
+                  .beam = BEAM,
+                  .v = V,
+                  .k = WANTED,
+                  .wanted = WANTED,
+                  .log_prob = so_far,
+                  .line = gpu_copy_of(mask, sizeof mask),
+                  .line_of = gpu_copy_of(line_of, sizeof line_of)};
     void *x = gpu_copy_of(logits.data, bytes_of_view(&logits));
-    int rc =
-        gpu_select_best((int)type, ROWS, V, x, &limits, never, WANTED, best, sums, &(gpu_merging){BEAM, WANTED, out});
+    int rc = gpu_select_best(type, &c, x, never, best, sums, out);
     CHECK_THAT(!rc, "merging: %s", rc ? gpu_error() : "");
     gpu_copy_out(found, out, sizeof found), gpu_copy_out(log_sum, sums, sizeof log_sum),
         gpu_copy_out(found_best, best, sizeof found_best);
@@ -190,7 +196,7 @@ static void check_merging(dtype type)
     for (int b = 0; b < SENTENCES; b++) {
         int taken[BEAM] = {0};
         for (int i = 0; i < WANTED; i++) {
-            gpu_continuation is = found[b * WANTED + i];
+            continuation is = found[b * WANTED + i];
             continuation want = next_of(log_prob + b * BEAM, found_best + b * BEAM * WANTED, log_sum + b * BEAM, taken);
             if (b == 3) {
                 CHECK_THAT(isnan(is.log_prob), "a logit is no number: found %g, expected no number", is.log_prob);
@@ -202,7 +208,7 @@ static void check_merging(dtype type)
         }
     }
     gpu_release(best), gpu_release(sums), gpu_release(so_far), gpu_release(out), gpu_release(x);
-    gpu_release((void *)limits.line), gpu_release((void *)limits.line_of);
+    gpu_release((void *)c.line), gpu_release((void *)c.line_of);
     free(logits.data);
 }
 

@@ -228,7 +228,7 @@ static void tell(char *words, size_t n)
 /* ---- beam search ---- */
 
 typedef struct { /* in scratch memory, at the same place from put_choosing to choose */
-    gpu_continuation *found;
+    continuation *found;
     gpu_choice *best;
     double *log_sum, *log_prob;
     int32_t *line_of;
@@ -238,12 +238,12 @@ typedef struct { /* in scratch memory, at the same place from put_choosing to ch
 static choosing_room room_for(const choosing *c)
 {
     size_t rows = (size_t)(c->sentences * c->beam), words = (size_t)((c->v + 31) / 32);
-    size_t found = (size_t)(c->sentences * c->wanted) * sizeof(gpu_continuation),
+    size_t found = (size_t)(c->sentences * c->wanted) * sizeof(continuation),
            best = rows * (size_t)c->k * sizeof(gpu_choice);
     size_t number = rows * sizeof(double);
     char *at = gpu_scratch(SCRATCH_SELECT, found + best + 3 * number + (c->line ? rows * words * sizeof *c->line : 0));
     choosing_room r = {
-        .found = (gpu_continuation *)at, .best = (gpu_choice *)(at + found), .log_sum = (double *)(at + found + best)};
+        .found = (continuation *)at, .best = (gpu_choice *)(at + found), .log_sum = (double *)(at + found + best)};
     r.log_prob = r.log_sum + rows, r.line_of = (int32_t *)(r.log_prob + rows),
     r.line = (uint32_t *)(r.line_of + 2 * rows);
     return r;
@@ -266,15 +266,11 @@ static int put_choosing(const choosing *c, err *e)
 
 static int choose(const choosing *c, const void *logits, dtype type, continuation *out, err *e)
 {
-    _Static_assert(sizeof(continuation) == sizeof(gpu_continuation) &&
-                       offsetof(continuation, id) == offsetof(gpu_continuation, id),
-                   "one layout");
     static const int32_t never[2] = {AB_ID_PAD, AB_ID_START};
     choosing_room r = room_for(c);
-    gpu_limits limits = {.log_prob = r.log_prob, .line = c->line ? r.line : NULL, .line_of = r.line_of};
-    gpu_merging merging = {.beam = (int)c->beam, .wanted = (int)c->wanted, .out = r.found};
-    int bad = gpu_select_best(type, c->sentences * c->beam, c->v, logits, &limits, never, (int)c->k, r.best, r.log_sum,
-                              &merging);
+    choosing there = *c;
+    there.log_prob = r.log_prob, there.line = c->line ? r.line : NULL, there.line_of = r.line_of;
+    int bad = gpu_select_best(type, &there, logits, never, r.best, r.log_sum, r.found);
     return bad ? launched(-1, e) : copy_out(out, r.found, (size_t)(c->sentences * c->wanted) * sizeof *out, e);
 }
 
@@ -283,6 +279,7 @@ static bool supports(op o) { return o != OP_GRU && o != OP_CONV; }
 static const backend cuda_backend = {.name = "cuda",
                                      .kernels = {OPS(CUDA_ENTRY)},
                                      .joins_gradients = true,
+                                     .joins_norms = true,
                                      .alloc = gpu_alloc,
                                      .release = gpu_release,
                                      .copy_in = gpu_copy_in,

@@ -170,13 +170,8 @@ template <class T> static int ce_typed(const call *k)
 /* A target past the vocabulary has a loss of NaN. */
 int cuda_CE(const call *k, err *e)
 {
-    const view *x = &k->i.CE.logits, *d_logits = &k->o.CE.d_logits;
-    if (want_rows("cross-entropy", x, e) || want_type("cross-entropy: targets", &k->i.CE.targets, I32, e) ||
-        want_type("cross-entropy: norm", &k->i.CE.norm, F32, e) ||
-        want_type("cross-entropy: losses", &k->o.CE.losses, F32, e) ||
-        want_type("cross-entropy: the gradient", d_logits, k->a.CE.gradient ? x->type : d_logits->type, e) ||
-        want_count("cross-entropy", rows_of(x), e))
-        return -1;
+    const view *x = &k->i.CE.logits;
+    if (want_types(k, "rif", k->a.CE.gradient ? "fr" : "f", e) || want_count("cross-entropy", rows_of(x), e)) return -1;
     if (!rows_of(x) || width_of(x) <= k->a.CE.padding) return launched(gpu_launched(), e);
     return launched(x->type == BF16 ? ce_typed<bf16>(k) : ce_typed<float>(k), e);
 }

@@ -146,13 +146,8 @@ template <bool VECTOR, class To, class From> __global__ void cast(To *y, const F
 {
     for (int64_t i = 8 * my_thread(); i < n; i += 8 * all_threads()) {
         float v[8];
-        if (VECTOR && i + 8 <= n) {
-            load8(x + i, v);
-            store8_device(y + i, v);
-        } else {
-            get8<false>(x + i, n - i, v);
-            put8<false>(y + i, n - i, v);
-        }
+        get_some8<VECTOR>(x + i, n - i, v);
+        put_some8<VECTOR>(y + i, n - i, v);
     }
 }
 template <class To, class From> int run_cast(void *y, const void *x, int64_t n)

@@ -1,5 +1,6 @@
 /* embed.cu - EMBED_TOKENS: rows of a table by id, positions, dropout; its gradient is in embedding_back.cu. */
 #include "tensor/cuda/ops.h"
+#include "tensor/cuda/threads.h"
 #include "tensor/cuda/vec8.h"
 
 /* y [rows,width] = dropout(by * table[id] + positions[place]); zeros for id < 0, NaN for an id past the table's `words`
@@ -26,9 +27,9 @@ __device__ __forceinline__ void take_row(const float *table, int64_t rows, int64
 
 /* A thread has eight columns of a row; eights: of a row. */
 template <class T, bool VECTOR>
-__global__ void __launch_bounds__(256) embed_tokens(embed_call e, int64_t eights, const gpu_counter *counter)
+__global__ void __launch_bounds__(THREADS) embed_tokens(embed_call e, int64_t eights, const gpu_counter *counter)
 {
-    for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < e.rows * eights; i += (int64_t)gridDim.x * 256) {
+    for (int64_t i = my_thread(); i < e.rows * eights; i += all_threads()) {
         int64_t row = i / eights, column = 8 * (i % eights), n = e.width - column;
         float v[8], p[8];
         take_row<VECTOR>(e.table, e.words, e.width, e.id[row], column, v);
@@ -44,12 +45,10 @@ __global__ void __launch_bounds__(256) embed_tokens(embed_call e, int64_t eights
 
 template <class T> static int embed_of(const embed_call &e)
 {
-    int64_t eights = (e.width + 7) / 8, blocks = (e.rows * eights + 255) / 256,
-            most = 16 * (int64_t)gpu_multiprocessors();
-    dim3 grid((unsigned)(blocks < most ? blocks : most));
+    int64_t eights = (e.width + 7) / 8, n = e.rows * eights;
     return e.width % 8 == 0 && aligned16(e.table, e.positions, e.y)
-               ? LAUNCH((embed_tokens<T, true>), grid, 256, 0, e, eights, gpu_counters())
-               : LAUNCH((embed_tokens<T, false>), grid, 256, 0, e, eights, gpu_counters());
+               ? LAUNCH_OVER((embed_tokens<T, true>), n, e, eights, gpu_counters())
+               : LAUNCH_OVER((embed_tokens<T, false>), n, e, eights, gpu_counters());
 }
 
 int cuda_EMBED_TOKENS(const call *k, err *e)
@@ -57,10 +56,7 @@ int cuda_EMBED_TOKENS(const call *k, err *e)
     const view *table = &k->i.EMBED_TOKENS.table, *id = &k->i.EMBED_TOKENS.ids,
                *positions = &k->i.EMBED_TOKENS.positions, *place = &k->i.EMBED_TOKENS.position_ids,
                *y = &k->o.EMBED_TOKENS.y;
-    if (want_rows("embedding", y, e) || want_type("embedding: the table", table, F32, e) ||
-        want_type("embedding: ids", id, I32, e) || want_type("embedding: positions", positions, F32, e) ||
-        want_type("embedding: places", place, I32, e))
-        return -1;
+    if (want_types(k, "fi.fi", "r", e)) return -1;
     embed_call g = {rows_of(y),
                     rows_of(table),
                     width_of(y),
@@ -72,6 +68,5 @@ int cuda_EMBED_TOKENS(const call *k, err *e)
                     (float)k->a.EMBED_TOKENS.scale,
                     y->data,
                     dropping_of(k, k->a.EMBED_TOKENS.p, k->a.EMBED_TOKENS.place)};
-    if (!count_of(y)) return launched(gpu_launched(), e);
     return launched(y->type == BF16 ? embed_of<bf16>(g) : embed_of<float>(g), e);
 }

@@ -154,18 +154,6 @@ template <class T, int V> __global__ void embedding_back(runs r)
         }
     }
 }
-/* The first place from `low` on whose key is larger. */
-__device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, int64_t high, int32_t id)
-{
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (key[middle] <= id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 template <int V> __global__ void embedding_back_parts(runs r)
 {
     int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
@@ -248,10 +236,7 @@ int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
     const view *base = &k->i.EMBED_TOKENS_BACK.base, *dy = &k->i.EMBED_TOKENS_BACK.dy,
                *ids = &k->i.EMBED_TOKENS_BACK.ids, *sorted = &k->i.EMBED_TOKENS_BACK.sorted,
                *y = &k->o.EMBED_TOKENS_BACK.y;
-    if (want_type("gradient of embedding: sorted ids", sorted, I32, e) || want_rows("gradient of embedding", dy, e) ||
-        want_type("gradient of embedding: the base", base, F32, e) ||
-        want_type("gradient of embedding: the sums", y, F32, e) || want_type("gradient of embedding: ids", ids, I32, e))
-        return -1;
+    if (want_types(k, "frii", "f", e)) return -1;
     if (base->data && base->data != y->data) gpu_copy(y->data, base->data, bytes_of(y));
     return launched(sum_rows_by_id(y, base->data != nullptr, dy, ids, sorted, k->a.EMBED_TOKENS.scale), e);
 }

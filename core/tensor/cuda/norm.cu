@@ -1,85 +1,21 @@
 /* norm.cu - NORM (layer normalisation of a residual sum with its dropout), NORM_BACK, DROPOUT, DROPOUT_ADD
  * and COLUMN_SUM.
  *
- * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. WHOLE:
- * rows have exactly 256 PER columns, and none is compared with the width. Wider rows take a block each and are read
- * again for every pass. Sums over rows are added up from parts of the rows (parts.h).
+ * Up to 1024 columns a warp has a row in its registers (norm.h). Wider rows take a block each and are read again for
+ * every pass. Sums over rows are added up from parts of the rows (parts.h).
  */
+#include "tensor/cuda/norm.h"
 #include "tensor/cuda/parts.h"
-#include "tensor/cuda/vec8.h"
-#include "tensor/cuda/ops.h"
 
 enum { WARPS = 4, BACK_WARPS = 8, WIDE_THREADS = 256, IN_REGISTERS = 1024 };
 
-template <class T> struct norm_call {
-    int64_t rows, width;
-    const T *x, *s, *dy; /* x: z in the backward pass */
-    const float *gain, *bias;
-    T *y, *z; /* dz, ds in the backward pass */
-    float *stats, *sums;
-    float *total[3]; /* of the sums over rows: d gain, d bias, and of ds or NULL; or of x alone */
-    unsigned *tickets;
-    float eps;
-    gpu_dropping drop;
-    const gpu_counter *counter;
-};
-
 /* ---- forward ---- */
-
-/* v = x + dropout(s), which z gets unless it is NULL. `at`: first element in the tensors, n: columns left. */
-template <bool VECTOR, class T>
-__device__ __forceinline__ void add_dropped(const norm_call<T> &a, T *z, int64_t at, int64_t n, float v[8], float t[8])
-{
-    if (!a.s) return;
-    drop8(t, (uint64_t)at, a.drop, a.counter);
-    UNROLL for (int j = 0; j < 8; j++) v[j] += t[j];
-    if (z) put8<VECTOR>(z + at, n, v);
-}
-
-template <bool VECTOR, class T>
-__device__ __forceinline__ void write_normal(const norm_call<T> &a, int64_t at, int64_t column, int64_t n, float v[8],
-                                             float mean, float scale)
-{
-    float g[8], b[8];
-    get8<VECTOR>(a.gain + column, n, g);
-    get8<VECTOR>(a.bias + column, n, b);
-    UNROLL for (int j = 0; j < 8; j++) v[j] = (v[j] - mean) * scale * g[j] + b[j];
-    put8<VECTOR>(a.y + at, n, v);
-}
 
 template <class T, int PER, bool VECTOR, bool WHOLE>
 __global__ void __launch_bounds__(32 * WARPS) norm_rows(norm_call<T> a)
 {
-    int lane = (int)threadIdx.x % 32;
-    int64_t width = WHOLE ? 256 * PER : a.width, row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, at = row * width;
-    if (row >= a.rows) return;
-    float v[PER][8], t[PER][8];
-    UNROLL for (int i = 0; i < PER; i++)
-    {
-        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
-        get8<VECTOR>(a.x + at + column, n, v[i]);
-        if (a.s) get8<VECTOR>(a.s + at + column, n, t[i]);
-    }
-    float sum = 0, squares = 0;
-    UNROLL for (int i = 0; i < PER; i++)
-    {
-        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
-        if (n > 0) add_dropped<VECTOR>(a, a.z, at + column, n, v[i], t[i]);
-        UNROLL for (int j = 0; j < 8; j++) sum += j < n ? v[i][j] : 0.f;
-    }
-    float mean = warp_sum(sum) / (float)width;
-    UNROLL for (int i = 0; i < PER; i++) UNROLL for (int j = 0; j < 8; j++)
-    {
-        float x = v[i][j] - mean;
-        squares += WHOLE || 8 * (lane + 32 * i) + j < width ? x * x : 0.f;
-    }
-    float scale = 1 / sqrtf(warp_sum(squares) / (float)width + a.eps);
-    if (!lane) a.stats[2 * row] = mean, a.stats[2 * row + 1] = scale;
-    UNROLL for (int i = 0; i < PER; i++)
-    {
-        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
-        if (n > 0) write_normal<VECTOR>(a, at + column, column, n, v[i], mean, scale);
-    }
+    int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+    if (row < a.rows) norm_row<PER, VECTOR, WHOLE>(a, row, a.s ? a.s + row * (WHOLE ? 256 * PER : a.width) : nullptr);
 }
 
 template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 2) norm_wide(norm_call<T> a)
@@ -93,8 +29,10 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 
             float v[8], t[8];
             int64_t n = a.width - column;
             get8<VECTOR>(a.x + at + column, n, v);
-            if (a.s) get8<VECTOR>(a.s + at + column, n, t);
-            add_dropped<VECTOR>(a, pass ? nullptr : a.z, at + column, n, v, t);
+            if (a.s) {
+                get8<VECTOR>(a.s + at + column, n, t);
+                add_dropped<VECTOR>(a, pass ? nullptr : a.z, at + column, n, v, t);
+            }
             if (pass == 2) write_normal<VECTOR>(a, at + column, column, n, v, mean, scale);
             UNROLL for (int j = 0; j < 8; j++)
             {
@@ -273,22 +211,12 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(256) dropout_a
 {
     int64_t step = 8 * (int64_t)gridDim.x * 256;
     for (int64_t at = 8 * ((int64_t)blockIdx.x * 256 + threadIdx.x); at < n; at += step) {
-        bool whole = VECTOR && at + 8 <= n;
         float v[8], t[8];
-        if (whole)
-            load8(a.s + at, t);
-        else
-            get8<false>(a.s + at, n - at, t);
+        get_some8<VECTOR>(a.s + at, n - at, t);
         drop8(t, (uint64_t)at, a.drop, a.counter);
-        if (a.x && whole)
-            load8(a.x + at, v);
-        else if (a.x)
-            get8<false>(a.x + at, n - at, v);
+        if (a.x) get_some8<VECTOR>(a.x + at, n - at, v);
         UNROLL for (int j = 0; j < 8; j++) v[j] = a.x ? v[j] + t[j] : t[j];
-        if (whole)
-            store8_device(a.y + at, v);
-        else
-            put8<false>(a.y + at, n - at, v);
+        put_some8<VECTOR>(a.y + at, n - at, v);
     }
 }
 
@@ -374,35 +302,17 @@ template <class T> static int norm_back_of(norm_call<T> a)
                       : BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2);
 }
 
-template <class T> static norm_call<T> norm_call_of(const void *x, int64_t rows, int64_t width, gpu_dropping drop)
-{
-    norm_call<T> a = norm_call<T>();
-    a.rows = rows, a.width = width, a.x = (const T *)x, a.drop = drop, a.counter = gpu_counters(),
-    a.tickets = gpu_tickets();
-    return a;
-}
-
 /* KERNEL<T>(...) for rows of that type. */
 #define BY_TYPE(type, name, ...) ((type) == BF16 ? name<bf16>(__VA_ARGS__) : name<float>(__VA_ARGS__))
-
-template <class T> static int norm_typed(const call *k)
-{
-    const view *x = &k->i.NORM.x;
-    norm_call<T> a = norm_call_of<T>(x->data, rows_of(x), width_of(x), dropping_of(k, k->a.NORM.p, k->a.NORM.place));
-    a.s = (const T *)k->i.NORM.s.data, a.y = (T *)k->o.NORM.y.data, a.z = a.s ? (T *)k->o.NORM.z.data : nullptr;
-    a.gain = (const float *)k->i.NORM.gain.data, a.bias = (const float *)k->i.NORM.bias.data;
-    a.stats = (float *)k->o.NORM.stats.data, a.eps = (float)k->a.NORM.eps;
-    return norm_of(a);
-}
 
 int cuda_NORM(const call *k, err *e)
 {
     const view *x = &k->i.NORM.x;
-    if (want_rows("norm", x, e) || want_type("norm: the sublayer's result", &k->i.NORM.s, x->type, e) ||
-        want_type("norm: the gain", &k->i.NORM.gain, F32, e) || want_type("norm: the bias", &k->i.NORM.bias, F32, e) ||
-        want_type("norm: the statistics", &k->o.NORM.stats, F32, e) || want_count("norm", rows_of(x), e))
-        return -1;
-    return launched(count_of(x) ? BY_TYPE(x->type, norm_typed, k) : gpu_launched(), e);
+    if (want_types(k, "rrff", "rrf", e) || want_count("norm", rows_of(x), e)) return -1;
+    int rc = k->product ? norm_of_product(k, e) : 1;
+    if (rc <= 0 || (k->product && cuda_LINEAR(k->product, e))) return rc < 0 ? -1 : rc;
+    if (!count_of(x)) return launched(gpu_launched(), e);
+    return launched(x->type == BF16 ? norm_of(norm_of_call<bf16>(k)) : norm_of(norm_of_call<float>(k)), e);
 }
 
 /* Bytes of the parts of three sums over rows. */
@@ -429,13 +339,7 @@ template <class T> static int norm_back_typed(const call *k)
 int cuda_NORM_BACK(const call *k, err *e)
 {
     const view *z = &k->i.NORM_BACK.z, *sums[] = {&k->o.NORM_BACK.d_gain, &k->o.NORM_BACK.d_bias, &k->o.NORM_BACK.sums};
-    if (want_rows("gradient of norm", z, e) || want_type("gradient of norm: dy", &k->i.NORM_BACK.dy, z->type, e) ||
-        want_type("gradient of norm: the gain", &k->i.NORM_BACK.gain, F32, e) ||
-        want_type("gradient of norm: the statistics", &k->i.NORM_BACK.stats, F32, e) ||
-        want_type("gradient of norm: d gain", sums[0], F32, e) ||
-        want_type("gradient of norm: d bias", sums[1], F32, e) ||
-        want_type("gradient of norm: sums of ds", sums[2], F32, e) || want_count("gradient of norm", rows_of(z), e))
-        return -1;
+    if (want_types(k, "rffr", "rrfff", e) || want_count("gradient of norm", rows_of(z), e)) return -1;
     if (count_of(z)) return launched(BY_TYPE(z->type, norm_back_typed, k), e);
     for (const view *v : sums)
         if (v->data) gpu_zero(v->data, bytes_of(v));
@@ -464,7 +368,7 @@ int cuda_DROPOUT(const call *k, err *e)
 int cuda_DROPOUT_ADD(const call *k, err *e)
 {
     const view *x = &k->i.DROPOUT_ADD.x, *s = &k->i.DROPOUT_ADD.s;
-    if (want_rows("dropadd", x, e) || want_type("dropadd: the sublayer's result", s, x->type, e)) return -1;
+    if (want_types(k, "rr", "r", e)) return -1;
     return launched(count_of(x) ? BY_TYPE(x->type, dropout_typed, k, x, s) : gpu_launched(), e);
 }
 
@@ -480,7 +384,7 @@ template <class T> static int column_sum_typed(const view *x, float *y)
 int cuda_COLUMN_SUM(const call *k, err *e)
 {
     const view *x = &k->i.COLUMN_SUM.x, *y = &k->o.COLUMN_SUM.y;
-    if (want_rows("colsum", x, e) || want_type("colsum: the sums", y, F32, e)) return -1;
+    if (want_types(k, "r", "f", e)) return -1;
     if (count_of(x)) return launched(BY_TYPE(x->type, column_sum_typed, x, (float *)y->data), e);
     gpu_zero(y->data, bytes_of(y));
     return launched(gpu_launched(), e);

@@ -13,6 +13,7 @@
 #include "tensor/cuda/runtime.h"
 #include "tensor/graph/tape.h"
 #include "tensor/graph/views.h"
+#include <string.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -30,16 +31,27 @@ static inline int launched(int rc, err *e)
     return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0;
 }
 
-/* Rows must be F32 or BF16, and the views named beside them of the type expected. */
-static inline int want_rows(const char *what, const view *rows, err *e)
+/* The types of a call's inputs and outputs, a letter each: r rows, F32 or BF16, all of one type; f F32; i I32; . any.
+ * Those that are absent are of any, too. */
+static inline int want_types(const call *k, const char *in, const char *out, err *e)
 {
-    if (is_row_type(rows->type)) return 0;
-    return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
-}
-static inline int want_type(const char *what, const view *v, dtype type, err *e)
-{
-    if (!v->data || v->type == type) return 0;
-    return fail(e, "%s is %s, expected %s", what, dtype_name(v->type), dtype_name(type));
+    int n = (int)strlen(in), all = n + (int)strlen(out);
+    const char *rows = "fp32 or bf16";
+    bool known = false;
+    for (int i = 0; i < all; i++) {
+        const view *v = i < n ? &k->in[i] : &k->out[i - n];
+        char want = i < n ? in[i] : out[i - n];
+        const char *type = dtype_name(v->type);
+        if (want == 'r' && v->data && is_row_type(v->type) && !known) rows = type, known = true;
+        const char *expected = want == 'r'   ? rows
+                               : want == 'f' ? dtype_name(F32)
+                               : want == 'i' ? dtype_name(I32)
+                                             : type;
+        if (v->data && strcmp(type, expected))
+            return fail(e, "%s on the GPU: %s %d is %s, expected %s", op_names[k->op], i < n ? "input" : "output",
+                        i < n ? i : i - n, type, expected);
+    }
+    return 0;
 }
 /* Kernels have a block a row or so: a grid has less than 2^31. */
 static inline int want_count(const char *what, int64_t rows, err *e)

@@ -10,7 +10,9 @@
 enum { MOST_BATCH = 65535 }; /* of one launch: a grid's third axis */
 static product_count counts;
 product_count product_counts(void) { return counts; }
+void product_count_own(void) { counts.own++; }
 static bool plain_wanted; /* ABLATE_PRODUCT=plain: what comes with a product is done by our own kernels */
+int product_may_fuse(void) { return !plain_wanted; }
 static void forget_bits(void);
 
 #ifdef GPU_ON_CPU
@@ -214,13 +216,6 @@ const void *cuda_as_bf16(const call *k, int i, err *e)
 
 /* ---- rows times a learned matrix ---- */
 
-static int want_alike(const char *what, const view *rows, const view *other, err *e)
-{
-    if (want_rows(what, rows, e)) return -1;
-    if (!other->data || other->type == rows->type) return 0;
-    return fail(e, "%s: rows of %s with rows of %s", what, dtype_name(rows->type), dtype_name(other->type));
-}
-
 /* Input i as the rows' type: weights and biases are F32, and the library takes a bias of c's type only. NULL after an
  * error. */
 static const void *as_rows(const call *k, int i, dtype type, err *e)
@@ -249,7 +244,7 @@ static product product_of(const view *a, const view *b, const view *c)
 int cuda_LINEAR(const call *k, err *e)
 {
     const view *x = &k->i.LINEAR.x, *w = &k->i.LINEAR.w, *y = &k->o.LINEAR.y;
-    if (want_alike("linear", x, y, e)) return -1;
+    if (want_types(k, "r", "r", e)) return -1;
     product p = product_of(x, w, y);
     p.m = rows_of(x), p.n = y->dim[3] - k->a.LINEAR.padding, p.k = x->dim[3];
     p.turn_b = k->a.LINEAR.transposed != 0, p.relu = k->a.LINEAR.relu != 0, p.exact = k->batch_invariant;
@@ -264,9 +259,7 @@ int cuda_LINEAR_DX(const call *k, err *e)
 {
     const view *dy = &k->i.LINEAR_DX.dy, *w = &k->i.LINEAR_DX.w, *base = &k->i.LINEAR_DX.base, *y = &k->i.LINEAR_DX.y,
                *dx = &k->o.LINEAR_DX.y;
-    if (want_alike("gradient of linear", dy, dx, e) || want_alike("gradient of linear", dy, base, e) ||
-        want_alike("gradient of linear", dy, y, e))
-        return -1;
+    if (want_types(k, "r.rr", "r", e)) return -1;
     product p = product_of(dy, w, dx);
     p.m = rows_of(dy), p.n = dx->dim[3], p.k = dy->dim[3] - k->a.LINEAR.padding;
     p.turn_b = k->a.LINEAR.transposed == 0, p.beta = base->data ? 1 : 0;
@@ -281,11 +274,8 @@ int cuda_LINEAR_DX(const call *k, err *e)
 int cuda_LINEAR_DW(const call *k, err *e)
 {
     const view *x = &k->i.LINEAR_DW.x, *dy = &k->i.LINEAR_DW.dy, *dw = &k->o.LINEAR_DW.dw;
-    if (want_alike("gradient of weights", x, dy, e)) return -1;
-    if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
+    if (want_types(k, "rr", "ff", e)) return -1;
     const view *a = k->a.LINEAR.transposed ? dy : x, *b = k->a.LINEAR.transposed ? x : dy, *sums = &k->o.LINEAR_DW.db;
-    if (sums->data && sums->type != F32)
-        return fail(e, "sums of a gradient over rows: %s, expected fp32", dtype_name(sums->type));
     int64_t padding[2] = {k->a.LINEAR.transposed ? k->a.LINEAR.padding : 0,
                           k->a.LINEAR.transposed ? 0 : k->a.LINEAR.padding}; /* dy's */
     product p = product_of(a, b, dw);
@@ -315,9 +305,7 @@ static bool uniform(const int64_t step[4], const int64_t n[2])
 int cuda_MATMUL(const call *k, err *e)
 {
     const view *a = &k->i.MATMUL.a, *b = &k->i.MATMUL.b, *c = &k->o.MATMUL.y;
-    if (a->type != F32 || b->type != F32 || c->type != F32)
-        return fail(e, "matmul of %s and %s to %s, expected fp32", dtype_name(a->type), dtype_name(b->type),
-                    dtype_name(c->type));
+    if (want_types(k, "ff", "f", e)) return -1;
     int turn_a = k->a.MATMUL.transpose_a != 0, turn_b = k->a.MATMUL.transpose_b != 0;
     product p = product_of(a, b, c);
     p.m = c->dim[2], p.n = c->dim[3], p.k = a->dim[turn_a ? 2 : 3];

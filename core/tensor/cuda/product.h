@@ -48,6 +48,9 @@ typedef struct {
     int64_t library, own, at_once;
 } product_count;
 product_count product_counts(void);
+void product_count_own(void);
+/* May a kernel of our own make a product together with what follows? ABLATE_PRODUCT=plain says no. */
+int product_may_fuse(void);
 int64_t product_failures(void); /* failures of the library: each was logged and replaced */
 
 /* Our own kernels (product.cu). batch <= 65535. */

@@ -183,8 +183,11 @@ __global__ void softmax_back_blocks(float *dx, const float *y, const float *dy, 
     for (int64_t j = threadIdx.x; j < n; j += THREADS) dx[j] = y[j] * (dy[j] - sum);
 }
 
-template <int V, int K> int run_warps(float *out, const float *y, const float *dy, int64_t rows, int64_t n)
+/* With as many groups for each lane as n, at most 1024, needs. */
+template <int V, int K = 1> int run_warps(float *out, const float *y, const float *dy, int64_t rows, int64_t n)
 {
+    if constexpr (32 * V * K < 1024)
+        if (n > 32 * V * K) return run_warps<V, 2 * K>(out, y, dy, rows, n);
     dim3 grid = blocks_for_warps(rows);
     return dy ? LAUNCH((softmax_back_warps<V, K>), grid, THREADS, 0, out, y, dy, rows, (int)n)
               : LAUNCH((softmax_warps<V, K>), grid, THREADS, 0, out, y, rows, (int)n);
@@ -201,18 +204,7 @@ int run_softmax(float *out, const float *x, const float *dy, int64_t rows, int64
         return dy ? LAUNCH(softmax_back_blocks, grid, THREADS, 0, out, x, dy, n)
                   : LAUNCH(softmax_blocks, grid, THREADS, 0, out, x, n);
     }
-    if (n % 4 == 0 && aligned16(out, x, dy)) {
-        if (n <= 128) return run_warps<4, 1>(out, x, dy, rows, n);
-        if (n <= 256) return run_warps<4, 2>(out, x, dy, rows, n);
-        if (n <= 512) return run_warps<4, 4>(out, x, dy, rows, n);
-        return run_warps<4, 8>(out, x, dy, rows, n);
-    }
-    if (n <= 32) return run_warps<1, 1>(out, x, dy, rows, n);
-    if (n <= 64) return run_warps<1, 2>(out, x, dy, rows, n);
-    if (n <= 128) return run_warps<1, 4>(out, x, dy, rows, n);
-    if (n <= 256) return run_warps<1, 8>(out, x, dy, rows, n);
-    if (n <= 512) return run_warps<1, 16>(out, x, dy, rows, n);
-    return run_warps<1, 32>(out, x, dy, rows, n);
+    return n % 4 == 0 && aligned16(out, x, dy) ? run_warps<4>(out, x, dy, rows, n) : run_warps<1>(out, x, dy, rows, n);
 }
 } // namespace
 

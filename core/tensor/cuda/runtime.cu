@@ -322,29 +322,12 @@ const gpu_counter *gpu_counters(void) { return counter; }
 unsigned *gpu_tickets(void) { return tickets + (size_t)lane * GPU_TICKETS; }
 void gpu_shared_memory(const void *kernel, size_t bytes)
 {
-    static struct allowance {
-        const void *kernel;
-        size_t bytes; /* never less than before: a graph may rely on it */
-        allowance *next;
-    } * all;
-    if (!bytes) return;
-    allowance *of = all;
-    while (of && of->kernel != kernel) of = of->next;
     cudaFuncAttributes a;
-    if ((of && bytes <= of->bytes) || note(cudaFuncGetAttributes(&a, kernel), "a kernel")) return;
-    if (gpu_fits_shared(a.sharedSizeBytes, bytes)) return;
-    if (!of) {
-        of = (allowance *)malloc(sizeof *of);
-        if (!of) {
-            note(cudaErrorMemoryAllocation, "a kernel's shared memory");
-            return;
-        }
-        *of = {kernel, 0, all};
-        all = of;
-    }
-    of->bytes = bytes;
-    note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
-         "a kernel's shared memory");
+    if (!bytes || note(cudaFuncGetAttributes(&a, kernel), "a kernel") || gpu_fits_shared(a.sharedSizeBytes, bytes))
+        return;
+    /* never less than before: a graph may rely on it */
+    int most = (int)bytes > a.maxDynamicSharedSizeBytes ? (int)bytes : a.maxDynamicSharedSizeBytes;
+    note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "a kernel's shared memory");
 }
 
 int gpu_capture(void)

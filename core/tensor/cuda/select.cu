@@ -36,12 +36,12 @@ __device__ __forceinline__ uint64_t warp_best(uint64_t x)
     return x;
 }
 
-struct choosing {         /* a row */
+struct row_choosing {
     const uint32_t *line; /* its mask, or NULL */
     int v, never, nor;
 };
 /* The choice's rank, 0 when it may not be chosen. */
-__device__ __forceinline__ uint64_t rank_in(const choosing &c, float logit, int id)
+__device__ __forceinline__ uint64_t rank_in(const row_choosing &c, float logit, int id)
 {
     bool may = logit > -INFINITY && id != c.never && id != c.nor && (!c.line || c.line[id >> 5] >> (id & 31) & 1);
     return may ? rank_of(logit, id) : 0;
@@ -49,7 +49,7 @@ __device__ __forceinline__ uint64_t rank_in(const choosing &c, float logit, int 
 
 /* The best after `last` of one thread's part, by its whole warp. */
 template <class T, int N>
-__device__ __forceinline__ uint64_t next_best(const T *x, const choosing &c, uint64_t last, int thread)
+__device__ __forceinline__ uint64_t next_best(const T *x, const row_choosing &c, uint64_t last, int thread)
 {
     uint64_t best = 0;
     int lane = threadIdx.x & 31;
@@ -64,7 +64,7 @@ __device__ __forceinline__ uint64_t next_best(const T *x, const choosing &c, uin
 
 /* A row of logits x, a multiple of N numbers whose number N divides: its k best and the log of its sum. */
 template <class T, int N>
-__device__ __forceinline__ void select_row(const T *x, const choosing &c, int k, gpu_choice *out, double *log_sum)
+__device__ __forceinline__ void select_row(const T *x, const row_choosing &c, int k, gpu_choice *out, double *log_sum)
 {
     __shared__ uint64_t bests[32];
     __shared__ float tops[32];
@@ -126,15 +126,15 @@ __device__ __forceinline__ uint64_t rank_of_sum(double x)
 }
 
 /* By a warp: the continuations of a sentence from what its rows' blocks have left in the second-level cache. */
-__device__ __forceinline__ void merge(const gpu_merging &m, int64_t sentence, const gpu_limits &limits, int k,
-                                      const gpu_choice *best, const double *log_sum)
+__device__ __forceinline__ void merge(const choosing &all, int64_t sentence, const gpu_choice *best,
+                                      const double *log_sum, continuation *out)
 {
-    int lane = threadIdx.x & 31, next = 0, beam = m.beam, wanted = m.wanted;
+    int lane = threadIdx.x & 31, next = 0, beam = (int)all.beam, wanted = (int)all.wanted, k = (int)all.k;
     int64_t row = sentence * beam + lane;
-    bool mine = lane < beam && limits.log_prob[row] > -INFINITY;
-    double so_far = mine ? limits.log_prob[row] : 0, sum = mine ? __ldcg(log_sum + row) : 0;
+    bool mine = lane < beam && all.log_prob[row] > -INFINITY;
+    double so_far = mine ? all.log_prob[row] : 0, sum = mine ? __ldcg(log_sum + row) : 0;
     bool bad = __any_sync(0xffffffffu, sum != sum);
-    gpu_continuation *out = m.out + sentence * wanted;
+    out += sentence * wanted;
     for (int n = 0; n < wanted; n++) {
         gpu_choice c = choice_of(0);
         if (mine && next < k) {
@@ -155,55 +155,50 @@ __device__ __forceinline__ void merge(const gpu_merging &m, int64_t sentence, co
 /* A row a block, from row `first` on. */
 template <class T, int N>
 __global__ void __launch_bounds__(THREADS, 2)
-    select_best(int64_t first, const T *logits, gpu_limits limits, int64_t v, int never, int nor, int k,
-                gpu_choice *best, double *log_sum, gpu_merging m, unsigned *tickets)
+    select_best(int64_t first, const T *logits, choosing all, int never, int nor, gpu_choice *best, double *log_sum,
+                continuation *out, unsigned *tickets)
 {
     int64_t row = first + blockIdx.x;
-    gpu_choice *out = best + row * k;
-    if (limits.log_prob && limits.log_prob[row] == -INFINITY) {
-        if ((int)threadIdx.x < k) out[threadIdx.x] = choice_of(0);
+    int k = (int)all.k;
+    gpu_choice *own = best + row * k;
+    if (all.log_prob && all.log_prob[row] == -INFINITY) {
+        if ((int)threadIdx.x < k) own[threadIdx.x] = choice_of(0);
         if (threadIdx.x == 0) log_sum[row] = 0;
     } else {
-        int line = limits.line ? limits.line_of[row] : -1;
-        choosing c = {line < 0 ? nullptr : limits.line + line * ((v + 31) / 32), (int)v, never, nor};
-        select_row<T, N>(logits + row * v, c, k, out, log_sum + row);
+        int line = all.line ? all.line_of[row] : -1;
+        row_choosing c = {line < 0 ? nullptr : all.line + line * ((all.v + 31) / 32), (int)all.v, never, nor};
+        select_row<T, N>(logits + row * all.v, c, k, own, log_sum + row);
     }
-    if (!m.out || !last_to_come(tickets + blockIdx.x / m.beam, m.beam)) return;
-    if (threadIdx.x < 32) merge(m, row / m.beam, limits, k, best, log_sum);
+    if (!out || !last_to_come(tickets + blockIdx.x / (int)all.beam, all.beam)) return;
+    if (threadIdx.x < 32) merge(all, row / all.beam, best, log_sum, out);
 }
 
 template <class T, int N>
-static int run(int64_t rows, int64_t v, const T *logits, const gpu_limits &limits, const int32_t never[2], int k,
-               gpu_choice *best, double *log_sum, const gpu_merging &m)
+static int run(const choosing *c, const void *logits, const int32_t never[2], gpu_choice *best, double *log_sum,
+               continuation *out)
 {
-    int block = v > 8 * FEW_THREADS * N ? THREADS : FEW_THREADS;
-    int64_t most = m.out ? (int64_t)GPU_TICKETS * m.beam : rows; /* a sentence has a ticket */
+    int block = c->v > 8 * FEW_THREADS * N ? THREADS : FEW_THREADS;
+    int64_t rows = c->sentences * c->beam, most = out ? GPU_TICKETS * c->beam : rows; /* a sentence has a ticket */
     for (int64_t first = 0; first < rows; first += most) {
         dim3 grid((unsigned)(rows - first < most ? rows - first : most));
-        if (LAUNCH((select_best<T, N>), grid, dim3((unsigned)block), 0, first, logits, limits, v, (int)never[0],
-                   (int)never[1], k, best, log_sum, m, gpu_tickets()))
+        if (LAUNCH((select_best<T, N>), grid, dim3((unsigned)block), 0, first, (const T *)logits, *c, (int)never[0],
+                   (int)never[1], best, log_sum, out, gpu_tickets()))
             return -1;
     }
     return 0;
 }
 
-extern "C" int gpu_select_best(int type, int64_t rows, int64_t v, const void *logits, const gpu_limits *limits,
-                               const int32_t never[2], int k, gpu_choice *best, double *log_sum, const gpu_merging *m)
+extern "C" int gpu_select_best(dtype type, const choosing *c, const void *logits, const int32_t never[2],
+                               gpu_choice *best, double *log_sum, continuation *out)
 {
-    if (k < 0 || k > SELECT_MOST) return gpu_refuse("selection of more than 64 tokens per row");
-    if (v < 1 || v > 1 << 30) return gpu_refuse("selection from no tokens, or from more than 2^30");
-    if (m && (m->beam < 1 || m->beam > SELECT_BEAM))
+    if (c->k < 0 || c->k > SELECT_MOST) return gpu_refuse("selection of more than 64 tokens per row");
+    if (c->v < 1 || c->v > 1 << 30) return gpu_refuse("selection from no tokens, or from more than 2^30");
+    if (out && (c->beam < 1 || c->beam > SELECT_BEAM))
         return gpu_refuse("choices of more than 32 hypotheses of a sentence");
-    if (!rows) return 0;
     bool whole = (uintptr_t)logits % 16 == 0;
-    gpu_limits l = limits ? *limits : gpu_limits();
-    gpu_merging into = m ? *m : gpu_merging();
-    if (type == 0) {
-        const float *x = (const float *)logits;
-        return whole && v % 4 == 0 ? run<float, 4>(rows, v, x, l, never, k, best, log_sum, into)
-                                   : run<float, 1>(rows, v, x, l, never, k, best, log_sum, into);
-    }
-    const bf16 *x = (const bf16 *)logits;
-    return whole && v % 8 == 0 ? run<bf16, 8>(rows, v, x, l, never, k, best, log_sum, into)
-                               : run<bf16, 1>(rows, v, x, l, never, k, best, log_sum, into);
+    if (type == F32)
+        return whole && c->v % 4 == 0 ? run<float, 4>(c, logits, never, best, log_sum, out)
+                                      : run<float, 1>(c, logits, never, best, log_sum, out);
+    return whole && c->v % 8 == 0 ? run<bf16, 8>(c, logits, never, best, log_sum, out)
+                                  : run<bf16, 1>(c, logits, never, best, log_sum, out);
 }

@@ -6,17 +6,10 @@ enum { LOSS_THREADS = 512 }; /* of one block: a step has a few thousand rows */
 
 __global__ void k_add_columns(double *two, const float *losses, int64_t rows)
 {
-    __shared__ double part[2][LOSS_THREADS];
     double smoothed = 0, plain = 0;
     for (int64_t i = threadIdx.x; i < rows; i += LOSS_THREADS) smoothed += losses[2 * i], plain += losses[2 * i + 1];
-    part[0][threadIdx.x] = smoothed, part[1][threadIdx.x] = plain;
-    __syncthreads();
-    for (int half = LOSS_THREADS / 2; half; half /= 2) {
-        if ((int)threadIdx.x < half)
-            for (int j = 0; j < 2; j++) part[j][threadIdx.x] += part[j][threadIdx.x + half];
-        __syncthreads();
-    }
-    if (threadIdx.x < 2) two[threadIdx.x] = part[threadIdx.x][0];
+    smoothed = block_sum<LOSS_THREADS / 32>(smoothed), plain = block_sum<LOSS_THREADS / 32>(plain);
+    if (!threadIdx.x) two[0] = smoothed, two[1] = plain;
 }
 extern "C" int gpu_add_columns(double *two, const float *losses, int64_t rows)
 {

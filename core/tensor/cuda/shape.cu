@@ -175,19 +175,10 @@ template <class R, int V, class Index> __global__ void heads(heads_call h, int64
 template <class R, int V> __global__ void merge(heads_call h)
 {
     for (int64_t row = my_warp(); row < h.n_rows; row += all_warps()) {
-        /* offset[low] <= row < offset[high], were there -infinity and infinity at the ends */
-        int64_t low = -1, high = h.batch;
-        if (row >= h.offset[h.batch]) low = h.batch;
-        while (low < h.batch && high - low > 1) {
-            int64_t middle = (low + high) / 2;
-            if (h.offset[middle] <= row)
-                low = middle;
-            else
-                high = middle;
-        }
-        bool has_token = low >= 0 && low < h.batch && row - h.offset[low] < h.time;
+        int64_t b = first_above(h.offset, 0, h.batch + 1, row) - 1; /* -1 or batch: of none */
+        bool has_token = b >= 0 && b < h.batch && row - h.offset[b] < h.time;
         const float *x =
-            has_token ? (const float *)h.heads + (low * h.n_heads * h.time + row - h.offset[low]) * h.width : nullptr;
+            has_token ? (const float *)h.heads + (b * h.n_heads * h.time + row - h.offset[b]) * h.width : nullptr;
         int cols = (int)h.cols, col = (int)h.col, width = (int)h.width, end = col + (int)h.n_heads * width;
         for (int c = my_lane() * V; c < cols; c += 32 * V) {
             R *y = (R *)h.rows + row * h.cols + c;

@@ -21,6 +21,19 @@ __device__ __forceinline__ int my_lane() { return (int)(threadIdx.x % 32); }
 __device__ __forceinline__ int64_t my_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
 __device__ __forceinline__ int64_t all_warps() { return (int64_t)gridDim.x * WARPS; }
 
+/* The first place from `low` on whose key, of those that rise up to `high`, is larger. */
+__device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, int64_t high, int64_t than)
+{
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (key[middle] <= than)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Splits an index into axes [.., d2, d1, d0], d0 being the last. Index: unsigned, which divides faster, if it can count
  * the elements, else uint64_t. */
 template <class Index> struct place {

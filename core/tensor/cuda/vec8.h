@@ -83,6 +83,22 @@ template <bool VECTOR, class T> __device__ __forceinline__ void put8(T *p, int64
         store8_device(p, v);
 }
 
+/* The same where the last eight of a tensor may be fewer, whatever VECTOR says. */
+template <bool VECTOR, class T> __device__ __forceinline__ void get_some8(const T *p, int64_t n, float v[8])
+{
+    if (VECTOR && n >= 8)
+        load8(p, v);
+    else
+        get8<false>(p, n, v);
+}
+template <bool VECTOR, class T> __device__ __forceinline__ void put_some8(T *p, int64_t n, const float v[8])
+{
+    if (VECTOR && n >= 8)
+        store8_device(p, v);
+    else
+        put8<false>(p, n, v);
+}
+
 __device__ __forceinline__ unsigned keep_words(uint64_t counter, philox_key k, unsigned least)
 {
     unsigned words[4], bits = 0;

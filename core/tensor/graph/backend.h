@@ -32,8 +32,8 @@ typedef struct {
     double log_prob;
     int32_t parent, id; /* hypothesis of the sentence, token; -1: no more continuations */
 } continuation;
-typedef struct { /* one kernel call, as a backend sees it */
-    enum op op;  /* `enum` and `struct`: a member with the name of its type is C++ too only so */
+typedef struct call { /* one kernel call, as a backend sees it */
+    enum op op;       /* `enum` and `struct`: a member with the name of its type is C++ too only so */
     int n_in, n_out;
     union { /* by number and by name; data NULL: absent */
         view in[MAX_IN];
@@ -49,7 +49,8 @@ typedef struct { /* one kernel call, as a backend sees it */
     struct params *params;
     const ab_op *call;
     const void *call_attr;
-    int64_t batch, stride[4]; /* LINEAR_DW: > 1: so many at once; bytes to the next one's x, dy, dw, db */
+    int64_t batch, stride[4];   /* LINEAR_DW: > 1: so many at once; bytes to the next one's x, dy, dw, db */
+    const struct call *product; /* NORM: the LINEAR that gives s, to be run with it; NULL: s is there */
 } call;
 typedef int (*kernel)(const call *k, err *e);
 typedef struct {
@@ -78,7 +79,8 @@ struct backend {
     kernel kernels[OP_COUNT]; /* NULL: not implemented (refused by tape_plan) */
     bool takes_tables;        /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
     bool joins_gradients;     /* LINEAR_DW takes a batch: tapes plan for it (together.h) */
-    bool takes_weights;       /* ATTEND_PROGRAM has each weights_kind, sinks, any width, values of their own tensor */
+    bool joins_norms;   /* NORM takes the product whose result it adds (call.product): decoding's tapes plan for it */
+    bool takes_weights; /* ATTEND_PROGRAM has each weights_kind, sinks, any width, values of their own tensor */
     bool (*takes_maps)(dtype rows); /* ATTEND_PROGRAM sums maps, and that is faster than each alone; NULL: no */
     void *(*alloc)(size_t bytes);   /* 64-byte aligned, not zeroed */
     void (*release)(void *p);

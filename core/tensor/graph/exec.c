@@ -33,6 +33,7 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k)
     k->call = v->call;
     k->call_attr = v->call_attr;
     k->batch = 1;
+    k->product = NULL;
     if (!v->joint || v->waits) return;
     const joint_group *t = &c->joints[v->joint - 1];
     k->batch = t->n;
@@ -46,14 +47,15 @@ bool tape_is_call(const node *v) { return v->live && v->op > OP_PART && v->op !=
 int32_t tape_written_by(const ab_ctx *c, int32_t i)
 {
     if (c->v[i].op == OP_PART) i = c->v[i].i.PART.of;
-    const joint_group *t = c->v[i].waits ? &c->joints[c->v[i].joint - 1] : NULL;
+    const joint_group *t = c->v[i].waits && c->v[i].joint ? &c->joints[c->v[i].joint - 1] : NULL;
     return t ? t->member[t->n - 1] : i;
 }
 
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void))
 {
-    call k;
+    call k, product;
     tape_call(c, i, o, &k);
+    if (c->v[i].product) tape_call(c, c->v[i].product, o, &product), k.product = &product;
     if (profiling && wait) wait();
     double start = profiling ? ticks() : 0;
     if (c->backend->kernels[k.op](&k, &c->error)) return fail_in(&c->error, "%s: ", op_names[k.op]);
@@ -62,6 +64,8 @@ int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void)
         profile[k.op].seconds += ticks() - start;
         profile[k.op].flops += (double)k.batch * call_flops(&k, c->backend);
         profile[k.op].bytes += (double)k.batch * call_bytes(&k);
+        if (k.product) profile[k.op].flops += call_flops(k.product, c->backend);
+        if (k.product) profile[k.op].bytes += call_bytes(k.product);
         profile[k.op].calls++;
     }
     return 0;

@@ -21,7 +21,7 @@ typedef struct {
     bool needs; /* depends on a parameter or on an input that needs a gradient */
     bool live;  /* it is read or a result */
     bool exact; /* LINEAR must not cast it to the type of rows */
-    bool waits; /* runs with a later member of its group (together.h) */
+    bool waits; /* runs with a later node: a member of its group, or the norm of its result (together.h) */
     union {     /* ids of its inputs' nodes, by number and by name; 0: absent */
         int32_t in[MAX_IN];
         op_ids i;
@@ -34,6 +34,7 @@ typedef struct {
     void *data;          /* address, after planning */
     size_t offset;       /* offset in the arena [bytes]; SIZE_MAX: not in the arena */
     int32_t joint;       /* 1 + its group in ctx.joints, 0: none */
+    int32_t product;     /* NORM: the LINEAR that runs with it, 0: none */
     int32_t slab, place; /* 1 + its slab in ctx.slabs, 0: none; its place there */
     const char *name;    /* INPUT, STATE, named results; NULL otherwise */
     const char *scope;   /* part of the model in which it was traced or differentiated: "dec.0.self"; "" outside */

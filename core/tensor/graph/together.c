@@ -6,6 +6,8 @@
  * of all layers are there anyway when the backward pass begins. A batch needs equal steps from layer to layer.
  * Gradients of parameters have them if layers are alike; the inputs get a slab of the arena, with a place for each
  * member. A group without equal steps is none: its members run one by one where they stand.
+ *
+ * In decoding, a product that only a norm reads runs with it.
  */
 #include "tensor/graph/together.h"
 #include <ctype.h>
@@ -69,8 +71,50 @@ static bool belongs(const ab_ctx *c, const int32_t *of, int32_t a, int32_t b)
     return alike(c->params->p[c->v[of[a]].param].name, c->params->p[c->v[of[b]].param].name);
 }
 
+/* ---- a product and the norm that alone reads its result, as a residual's term ---- */
+
+static bool is_read_once(const ab_ctx *c, int32_t x)
+{
+    int n = 0;
+    for (int32_t i = x + 1; i < c->n; i++)
+        for (int k = 0; k < c->v[i].n_in && c->v[i].live; k++) n += c->v[i].in[k] == x;
+    return n == 1;
+}
+
+static bool reads_state(const ab_ctx *c, const node *v)
+{
+    bool any = false;
+    for (int k = 0; k < v->n_in; k++) any |= c->v[written_value(c, v->in[k])].op == OP_STATE;
+    return any;
+}
+
+/* A step of decoding carries states, and has few rows. */
+static bool is_step(const ab_ctx *c)
+{
+    bool any = false;
+    for (int32_t i = 1; i < c->n; i++) any |= c->v[i].live && c->v[i].op == OP_STATE;
+    return any && c->batch_invariant;
+}
+
+/* What the product reads lives until the norm has run: its result must not take the place. */
+static void join_norms(ab_ctx *c)
+{
+    if (!c->backend->joins_norms || !is_step(c)) return;
+    for (int32_t i = 1; i < c->n; i++) {
+        node *v = &c->v[i], *u = &c->v[v->op == OP_NORM ? v->i.NORM.s : 0];
+        int32_t end = i + v->n_out - 1;
+        if (!v->live || u->op != OP_LINEAR || u->phase != v->phase || u->last != end || reads_state(c, u) ||
+            !is_read_once(c, v->i.NORM.s))
+            continue;
+        v->product = v->i.NORM.s, u->waits = true;
+        for (int k = 0; k < u->n_in; k++)
+            if (u->in[k] && c->v[u->in[k]].last < end) c->v[u->in[k]].last = end;
+    }
+}
+
 void together_find(ab_ctx *c)
 {
+    join_norms(c);
     if (!c->backend->joins_gradients || !c->grad) return;
     int32_t *of = parameter_of_gradients(c);
     for (int32_t i = c->forward_n; i < c->n; i++) {

@@ -1,9 +1,11 @@
-/* together.h - gradients of the same weights of several layers, as one batch of products (together.c). */
+/* together.h - nodes that run with a later one: gradients of the same weights of several layers, as one batch of
+ * products, and a product with the norm of its result (together.c). */
 #ifndef ABLATE_TOGETHER_H
 #define ABLATE_TOGETHER_H
 #include "tensor/graph/tape.h"
 
-/* After the last readers are known: finds the groups, whose inputs then live until the last member. */
+/* After the last readers are known: finds the groups, whose inputs then live until the last member; and, in decoding,
+ * the products that only a norm reads, which run with it. */
 void together_find(ab_ctx *c);
 /* After storage is shared: a slab for each input that the members do not share. */
 void together_reserve(ab_ctx *c);

@@ -346,9 +346,48 @@ static void check_dead(void)
     params_free(&none);
 }
 
+static void *some_state(void *self, const char *name, size_t bytes) { return (void)name, (void)bytes, self; }
+
+/* In a step of decoding a product whose result only a norm adds runs with the norm, and what it reads is there until
+ * then: the norm's result does not take its place. */
+static void check_product_and_norm(void)
+{
+    enum { ALONE, READ_TWICE, NAMED, NOT_ADDED, OF_STATE, NO_STATE, TRAINING, OTHER_BACKEND, WAYS };
+    static const char *const ways[] = {"alone",      "read twice", "named",    "not added",
+                                       "of a state", "no state",   "training", "another backend"};
+    static double memory[4 * 8];
+    const int64_t d[4] = {1, 1, 4, 8}, one[4] = {1, 1, 1, 8};
+    for (int way = 0; way < WAYS; way++) {
+        backend on = cpu_backend;
+        on.joins_norms = way != OTHER_BACKEND;
+        params some = {0};
+        ab_ctx *c = tape_new(&some, &on, F64, false);
+        c->batch_invariant = way != TRAINING;
+        ab_t x = input(c, 0, d), h = t_mul_scalar(c, x, 2), state = t_state(c, "state", F64, 1, 1, 4, 8);
+        ab_t w = t_param(c, "w", (int64_t[4]){1, 1, 8, 8}, 0.5, 0), gain = t_param(c, "gain", one, 0, 1);
+        ab_t y = t_linear(c, way == OF_STATE ? state : h, w, (ab_t){0}, 0, 0);
+        ab_t z = t_norm(c, way == NOT_ADDED ? y : x, way == NOT_ADDED ? (ab_t){0} : y, gain, gain, 0, 1e-6);
+        t_keep(c, t_mul_scalar(c, z, 3), "z");
+        if (way == READ_TWICE) t_keep(c, t_mul_scalar(c, y, 3), "also");
+        if (way == NAMED) t_keep(c, y, "y");
+        if (way != NO_STATE) t_keep(c, t_mul_scalar(c, state, 3), "from a state");
+        params_alloc(&some, F64, 0, 1, NULL);
+        CHECK_INT(tape_plan(c, some_state, memory), 0);
+        bool joined = tape_at(c, y)->waits, same_place = data(c, h) == data(c, z);
+        CHECK_THAT(joined == (way == ALONE), "%s: the product runs %s the norm", ways[way], joined ? "with" : "before");
+        CHECK_INT(tape_at(c, z)->product, joined ? y.id : 0);
+        CHECK_INT(tape_is_call(tape_at(c, y)), !joined);
+        CHECK_THAT(!joined || !same_place, "%s: the norm's result is where the product's rows are", ways[way]);
+        CHECK_THAT(way != OTHER_BACKEND || same_place, "the rows of a product that runs before the norm are kept");
+        tape_free(c);
+        params_free(&some);
+    }
+}
+
 int main(void)
 {
     cpu_threads(1);
+    check_product_and_norm();
     for (uint64_t seed = 1; seed <= 60; seed++) check_tape(seed);
     check_shared_arena();
     check_in_place();
