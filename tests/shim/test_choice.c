@@ -304,6 +304,18 @@ static void test_file(void)
     problem_free(&q);
 }
 
+/* "plain": the library multiplies alone, and what comes before or after a product is a launch of its own. */
+static void test_plain(void)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        setenv("ABLATE_PRODUCT", plain ? "plain" : "library", 1);
+        reopen("");
+        CHECK_THAT(product_may_fuse() != plain, "ABLATE_PRODUCT=%s: may products be fused? found %d",
+                   plain ? "plain" : "library", product_may_fuse());
+    }
+    setenv("ABLATE_PRODUCT", "library", 1);
+}
+
 int main(void)
 {
     start();
@@ -322,6 +334,7 @@ int main(void)
         test_reused();
         test_file();
         remove(choices);
+        test_plain();
     }
     product_close();
     return finish();

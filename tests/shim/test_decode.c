@@ -24,14 +24,15 @@ static void allowed(void *self, const void *state, uint8_t *mask)
 static void release(void *self, void *state) { (void)self, free(state); }
 static const decode_mask alternation = {NULL, start, advance, allowed, release};
 
-static beam_stats search_on(const backend *on, const kind_of_model *k, const beam_options *o, hypothesis *out)
+static beam_stats search_on(const backend *on, const kind_of_model *k, dtype type, const beam_options *o,
+                            hypothesis *out)
 {
     model m;
     err e = {0};
     beam_stats stats = {0};
     pairs p = random_pairs(N, 1, LONGEST, V, 2);
     models_on = on;
-    random_model(&m, k, V, F32, 1, 6);
+    random_model(&m, k, V, type, 1, 6);
     CHECK_INT(beam_search(&m, &p, o, out, &stats, &e), 0);
     CHECK_TEXT(e.text, "");
     pairs_free(&p);
@@ -57,18 +58,18 @@ static void compare(const backend *device, const kind_of_model *k, int64_t max_e
     beam_options o = {
         .beam_size = BEAM, .length_penalty = 0.6, .max_extra_tokens = max_extra, .nbest = NBEST, .mask = mask};
     printf("%s %s%s\n", k->attention, k->position, mask ? ", masked" : "");
-    search_on(NULL, k, &o, cpu);
-    beam_stats whole = search_on(device, k, &o, gpu);
+    search_on(NULL, k, F32, &o, cpu);
+    beam_stats whole = search_on(device, k, F32, &o, gpu);
     check_same(gpu, cpu, 1e-4);
     for (int i = 0; i < N * NBEST && mask; i++)
         for (int64_t j = 0; j < gpu[i].n; j++) CHECK((gpu[i].ids[j] + j) % 2 == 1);
 #ifdef GPU_ON_CPU
     setenv("ABLATE_EMULATED_MEMORY", "250000", 1); /* not enough for all at once */
-    beam_stats several = search_on(device, k, &o, parts);
+    beam_stats several = search_on(device, k, F32, &o, parts);
     unsetenv("ABLATE_EMULATED_MEMORY");
 #else
     o.batch = 2;
-    beam_stats several = search_on(device, k, &o, parts);
+    beam_stats several = search_on(device, k, F32, &o, parts);
 #endif
     check_same(parts, gpu, parts_apart);
     printf("  %lld steps in one batch, %lld in several\n", (long long)whole.steps, (long long)several.steps);
@@ -76,6 +77,28 @@ static void compare(const backend *device, const kind_of_model *k, int64_t max_e
     CHECK(several.steps > whole.steps);
     hypotheses_free(cpu, N * NBEST), hypotheses_free(gpu, N * NBEST), hypotheses_free(parts, N * NBEST);
 }
+
+#ifdef GPU_ON_CPU /* where all products are our own */
+/* Products and the norms of their results in one launch: the same outputs by fewer launches. */
+static void check_joined(const backend *device)
+{
+    static const kind_of_model kind = {"scaled_dot", "sinusoid", "d_model=64 heads=4 d_ff=96"};
+    backend apart = *device;
+    hypothesis out[2][N * NBEST];
+    int64_t launches[2];
+    beam_options o = {.beam_size = BEAM, .length_penalty = 0.6, .max_extra_tokens = 3, .nbest = NBEST};
+    apart.joins_norms = false;
+    for (int joined = 0; joined < 2; joined++) {
+        int64_t before = gpu_done.launches;
+        search_on(joined ? device : &apart, &kind, BF16, &o, out[joined]);
+        launches[joined] = gpu_done.launches - before;
+    }
+    check_same(out[1], out[0], 0);
+    CHECK_THAT(launches[1] < launches[0], "%lld launches with products and norms joined, %lld apart",
+               (long long)launches[1], (long long)launches[0]);
+    for (int i = 0; i < 2; i++) hypotheses_free(out[i], N * NBEST);
+}
+#endif
 
 /* Too wide a beam is refused in words. */
 static void check_refused(const backend *device)
@@ -108,6 +131,9 @@ int main(void)
                 NULL, 1e-5);
         compare(device, &(kind_of_model){"linear", "sinusoid", "layers=1"}, 4, NULL, 1e-5);
     }
+#ifdef GPU_ON_CPU
+    check_joined(device);
+#endif
     check_refused(device);
     m->close();
     return test_end();

@@ -154,7 +154,7 @@ __device__ __forceinline__ void merge(const choosing &all, int64_t sentence, con
 
 /* A row a block, from row `first` on. */
 template <class T, int N>
-__global__ void __launch_bounds__(THREADS, 2)
+__global__ void __launch_bounds__(THREADS, 3)
     select_best(int64_t first, const T *logits, choosing all, int never, int nor, gpu_choice *best, double *log_sum,
                 continuation *out, unsigned *tickets)
 {
