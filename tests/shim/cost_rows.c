@@ -132,12 +132,13 @@ void cost_rows(void)
     for (int t = F32; t <= BF16; t += BF16) {
         static const int64_t widths[] = {128, 256, 512, 1024, 2048};
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) cost_norm((dtype)t, ROWS, widths[w]);
-        if (t == BF16) cost_product_and_norm(ROWS, 256), cost_product_and_norm(ROWS, WIDTH);
         cost_embedding((dtype)t);
         cost_product((dtype)t);
         cost_loss((dtype)t, 8, 8192);
         cost_loss((dtype)t, 2, 32000);
     }
+    cost_product_and_norm(ROWS, 256);
+    cost_product_and_norm(ROWS, WIDTH);
     product_close();
 }
 

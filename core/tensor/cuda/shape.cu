@@ -172,7 +172,7 @@ template <class R, int V, class Index> __global__ void heads(heads_call h, int64
 }
 
 /* A warp writes a row: the sentence it is in is the last that begins at it or before. */
-template <class R, int V> __global__ void merge(heads_call h)
+template <class R, int V> __global__ void __launch_bounds__(THREADS, 8) merge(heads_call h)
 {
     for (int64_t row = my_warp(); row < h.n_rows; row += all_warps()) {
         int64_t b = first_above(h.offset, 0, h.batch + 1, row) - 1; /* -1 or batch: of none */
