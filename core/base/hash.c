@@ -30,13 +30,16 @@ static void compress(uint32_t state[8], const unsigned char *block)
         w[i] = w[i - 16] + s0 + w[i - 7] + s1;
     }
     memcpy(v, state, sizeof v);
-    for (int i = 0; i < 64; i++) {
-        uint32_t a = v[0], b = v[1], c = v[2], e = v[4];
-        uint32_t t1 = v[7] + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + ((e & v[5]) ^ (~e & v[6])) + K[i] + w[i];
-        uint32_t t2 = (right(a, 2) ^ right(a, 13) ^ right(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += t1;
-        v[0] = t1 + t2;
+    for (int at = 0; at < 64; at += 8) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) { /* the names a to h turn instead of the values */
+            uint32_t a = v[-i & 7], b = v[(1 - i) & 7], c = v[(2 - i) & 7], e = v[(4 - i) & 7];
+            uint32_t f = v[(5 - i) & 7], g = v[(6 - i) & 7], *h = &v[(7 - i) & 7];
+            uint32_t t1 =
+                *h + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + ((e & f) ^ (~e & g)) + K[at + i] + w[at + i];
+            v[(3 - i) & 7] += t1;
+            *h = t1 + (right(a, 2) ^ right(a, 13) ^ right(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        }
     }
     for (int i = 0; i < 8; i++) state[i] += v[i];
 }
