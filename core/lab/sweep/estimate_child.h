@@ -32,9 +32,10 @@ typedef struct {    /* seconds, on a machine without other processes */
     double busy;    /* seconds on the clock per second of the processor: above 1 beside other processes */
 } row_speed;
 
-/* Times a few updates with lengths like the data's, on the CPU in processor time; `patience`: seconds to spend. NaN and
- * e on failure. */
-row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e);
+/* Times a few updates with lengths like the data's, on the CPU in processor time; `patience`: seconds to spend, `most`:
+ * updates. NaN and e on failure. */
+row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, double most,
+                   err *e);
 /* Tokens of both sides of one update with the data's lengths. */
 double tokens_of_update(const group *g, double batch_tokens);
 /* FLOPs of one update with the data's lengths. NaN and e on failure. */

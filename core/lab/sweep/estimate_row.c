@@ -8,6 +8,7 @@
 
 /* Seconds of timing in all, and of a row. */
 static const double HURRIED = 0.5, PATIENT = 12, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
+static const double TIMED = 0.1;     /* of a run's updates: an estimate is cheaper than what it is of */
 static const double PROGRAM = 150e6; /* bytes of a process besides values and parameters */
 static const double GPU_CONTEXT =
     1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
@@ -45,6 +46,7 @@ typedef struct { /* of a row that can be traced */
     model_costs costs;
     double flops, tokens; /* of an update */
     row_speed speed;
+    double to_time; /* updates, at most */
     bool timed;
 } row_work;
 
@@ -78,6 +80,14 @@ static void take_speed(row_work *w, const row_work *from)
     w->speed = (row_speed){from->speed.step * step, from->speed.forward * token, from->speed.token * token, 1};
 }
 
+/* Updates of a row's runs and of its search that are left. */
+static double updates_left(const spec_row *row, size_t runs, const search_left *search)
+{
+    double n = (double)runs * (double)row->config.steps;
+    for (size_t i = 0; i < search->rungs; i++) n += (double)search->trials[i] * (double)search->steps[i];
+    return n;
+}
+
 /* Times one row of each kind, then others as long as patience lasts; the rest follow from their costs. */
 static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on, double patience, double limit)
 {
@@ -87,10 +97,10 @@ static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on,
             const row_work *guide = w[i].timed ? NULL : guide_of(w, n, &w[i]);
             bool known = guide && same(guide->kind, w[i].kind) &&
                          (!round || (guide->flops == w[i].flops && guide->tokens == w[i].tokens));
-            if (w[i].timed || known || (guide && ticks() - began > patience)) continue;
+            if (w[i].timed || known || !w[i].to_time || (guide && ticks() - began > patience)) continue;
             err why = {0};
             print_doing(s->rows[w[i].row].name, limit);
-            w[i].speed = time_row(&s->rows[w[i].row], w[i].g, on, w[i].compute, each, &why);
+            w[i].speed = time_row(&s->rows[w[i].row], w[i].g, on, w[i].compute, each, w[i].to_time, &why);
             w[i].timed = isfinite(w[i].speed.step);
         }
     print_doing("", 0);
@@ -224,6 +234,7 @@ void estimate_print(const estimate_data *d, const spec *s, const char *device, i
         const spec_row *row = &s->rows[i];
         row_work *w = &work[found];
         *w = (row_work){.row = i, .g = &d->groups[d->of[i]], .speed = {NAN, NAN, NAN, 1}};
+        w->to_time = patient ? INFINITY : ceil(TIMED * updates_left(row, left[i], &searches[i]));
         if (!row->run || row->same_as >= 0) continue;
         print_doing(row->name, limit > 0 ? fmin(limit, TRACING) : TRACING);
         if (!count_work(w, row, on, &why)) {

@@ -88,7 +88,8 @@ typedef struct {
 } timed;
 
 /* Medians over several rounds. Shapes change from step to step, as in training. */
-static int time_steps(model *m, const group *g, double tokens, int64_t shapes, double patience, timed *out, err *e)
+static int time_steps(model *m, const group *g, double tokens, int64_t shapes, double patience, double most, timed *out,
+                      err *e)
 {
     recorded r[SHAPES] = {{0}};
     if (*m->cfg.teacher) m->cfg.teacher = TEACHER_MADE_UP; /* without the time of its own pass */
@@ -98,12 +99,13 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
     double spent = 0, counted = 0, gradient[SHAPES][MOST_ROUNDS], update[SHAPES * MOST_ROUNDS];
     int64_t vocab = g->src && g->src < g->tgt ? g->src : g->tgt, step = 1;
     int bad = !s, rounds = -1; /* the first round plans and packs */
+    const double most_rounds = fmax(1, fmin(MOST_ROUNDS, most / (double)shapes));
     *out = (timed){0};
     for (int64_t i = 0; i < shapes; i++) {
         model_shape x = shape_of(g, tokens, shapes == 1 ? 1 : shares[i]);
         recorded_make(&r[i], x.batch, x.src_time, x.tgt_time, vocab);
     }
-    for (; !bad && rounds < MOST_ROUNDS && spent < patience; rounds++) {
+    for (; !bad && rounds < most_rounds && spent < patience; rounds++) {
         double began = ticks(), from = time();
         for (int64_t i = 0; i < shapes && !bad; i++, step++) {
             const double(*sums)[2];
@@ -132,7 +134,8 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
     return bad ? -1 : 0;
 }
 
-row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e)
+row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, double most,
+                   err *e)
 {
     row_speed none = {NAN, NAN, NAN, 1};
     model_costs full;
@@ -145,7 +148,7 @@ row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype
         timed_tokens = fmax(fmin(tokens, FEWEST_TOKENS), tokens * MOST_FLOPS / flops);
     if (model_open(&m, &row->placed, g->src, g->tgt, compute, on, e)) return none;
     bool large = flops * timed_tokens / tokens > MOST_FLOPS / 4;
-    int bad = time_steps(&m, g, timed_tokens, large || uniform(g) ? 1 : SHAPES, patience, &t, e);
+    int bad = time_steps(&m, g, timed_tokens, large || uniform(g) ? 1 : SHAPES, patience, most, &t, e);
     model_free(&m);
     if (bad) return none;
     double gradient = t.gradient * flops / t.flops, forward = 0;
