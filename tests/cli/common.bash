@@ -4,6 +4,8 @@ set -u
 program=$1 source=$2
 work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory where it goes: databases and checkpoints sync often
 cd "$work" || exit 1
+# what the program would set and start itself again for, thousands of times in these scripts (cli/run lets it)
+export GOMP_SPINCOUNT=${GOMP_SPINCOUNT-2000}
 export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
 unset ABLATE_DATA NO_COLOR TERM
 # each run records the checkout's commit and changes, for which git reads it; here it finds none (cli/run asks for them)

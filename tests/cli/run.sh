@@ -3,6 +3,7 @@
 # finished runs, rerunning, overrides, dry runs, translating, provenance.
 export GIT_CEILING_DIRECTORIES= # the commit is a part of it
 source "$(dirname "$0")/common.bash" "$@"
+unset GOMP_SPINCOUNT # as users start it
 
 {
     tiny mix 40
