@@ -66,7 +66,7 @@ const over = [...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth
 document.title = ['seen', shown, 'over', over, 'paper', getComputedStyle(document.body).backgroundColor].join(' ');
 </script></body></html>
 HTML
-for size in 390 700 1200 1920; do
+for size in 390 ${ABLATE_TEST_LONG:+700 1920} 1200; do
     browse $size,844 seen.html --dump-dom
     figure=middle paper='rgb(255, 255, 255)'
     [ $size -lt 600 ] && figure=narrow

@@ -39,10 +39,14 @@ for f in README.md docs/*.md; do
         command=${command//.\/ablate/ablate}
         # trained again by cli/retrained, which `ablate test --all` runs
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
-        [[ $command != *"ablate bench layers"* ]] || command=${command/--seconds 0.1/--seconds 0.01}
-        # the lengths by default go to 4,096: here with ABLATE_TEST_LONG; cli/layers has them for a small layer
-        [[ ${ABLATE_TEST_LONG-} || $command != *"ablate bench layers"* || $command == *" --length "* ]] ||
-            command+=" --length 16 --length 32 --length 64"
+        # as long as the page says, and the lengths by default, up to 4,096, with ABLATE_TEST_LONG; cli/layers has them
+        # for a small layer
+        if [[ ${ABLATE_TEST_LONG-} ]]; then
+            [[ $command != *"ablate bench layers"* ]] || command=${command/--seconds 0.1/--seconds 0.01}
+        elif [[ $command == *"ablate bench layers"* ]]; then
+            command=$(sed -E 's/--(length|seconds) [0-9.]+//g' <<<"$command")
+            command+=" --seconds 0.01 --length 16 --length 32 --length 64"
+        fi
         [[ $command == *"ablate run experiments/"* && $command != *--dry-run* ]] && command+=" ${short[*]}"
         code=0
         eval "$command" >out 2>err </dev/null || code=$?
