@@ -1,5 +1,5 @@
-/* `ablate check --device` of every plugin that comes with ablate: operations, losses, gradients and updates on the CUDA
- * backend agree with the CPU, and an operation that is a little wrong is found, by name. All that fuses attention on
+/* The device's part of `ablate check --device` for every plugin that comes with ablate: operations, losses, gradients
+ * and updates on the CUDA backend agree with the CPU, and an operation that is a little wrong is found, by name. All that fuses attention on
  * the CPU has a kernel here too. */
 #include "network/check/check.h"
 #include "tensor/cpu/cpu.h"
@@ -80,6 +80,7 @@ int main(void)
     CHECK_TEXT(e.text, "");
     if (!device) return test_end();
     check_use_device(device);
+    check_only("device"); /* check/test_plugins makes the others */
     check_same_fusion();
     check_every_plugin();
     backend wrong = *device;
@@ -89,6 +90,7 @@ int main(void)
     CHECK_TEXT(e.text, "");
     if (p) check_rows(p, CHECK_FAIL, "learned, training: operation NORM gives");
     check_use_device(NULL);
+    check_only(NULL);
     m->close();
     return test_end();
 }

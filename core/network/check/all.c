@@ -135,6 +135,9 @@ static const char *failed_need(const char *needs, const check_result *done, cons
     return NULL;
 }
 
+static const char *only_prefix;
+void check_only(const char *prefix) { only_prefix = prefix; }
+
 size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
 {
     size_t n = 0;
@@ -142,7 +145,7 @@ size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
     cpu_threads(1);           /* what is built here is so small that threads would only wait for each other */
     for (size_t i = 0; i < LENGTH(checks); i++) {
         const check *c = &checks[i];
-        if (!(c->kinds & 1u << p->desc.kind)) continue;
+        if (!(c->kinds & 1u << p->desc.kind) || (only_prefix && !has_prefix(c->name, only_prefix))) continue;
         check_result *r = &out[n];
         *r = (check_result){.name = c->name, .measured = -1, .bound = c->bound};
         check_begins(c->name, n);

@@ -29,7 +29,9 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 /* Attention is checked with every position it accepts. Limits this to the first n from now on; returns the previous
  * limit. */
 size_t check_pairings_at_most(size_t n);
-/* The same of the tokens of sentences in the check "sizes". */
+/* Only checks whose names begin so are made from now on, without what they need of others; NULL: all. */
+void check_only(const char *prefix);
+/* Limits the tokens of sentences in the check "sizes"; returns the previous limit. */
 int32_t check_tokens_at_most(int32_t n);
 
 /* Sets the device that later checks compare with the CPU; NULL: none. */
