@@ -9,6 +9,9 @@ set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTI
 target_compile_definitions(ab_shim_objects PRIVATE GPU_ON_CPU)
 target_include_directories(ab_shim_objects PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 set_target_properties(ab_shim_objects PROPERTIES EXCLUDE_FROM_ALL ON)
+if(ABLATE_SANITIZE)
+  target_compile_options(ab_shim_objects PRIVATE -fno-sanitize=pointer-overflow) # as core/tensor/cpu/sets.cmake has it
+endif()
 add_library(ab_shim STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:ab_shim_objects>)
 target_include_directories(ab_shim PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 target_link_libraries(ab_shim PUBLIC ab_graph ab_comm)
