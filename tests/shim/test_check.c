@@ -1,6 +1,6 @@
 /* The device's part of `ablate check --device` for every plugin that comes with ablate: operations, losses, gradients
- * and updates on the CUDA backend agree with the CPU, and an operation that is a little wrong is found, by name. All that fuses attention on
- * the CPU has a kernel here too. */
+ * and updates on the CUDA backend agree with the CPU, and an operation that is a little wrong is found, by name. All
+ * that fuses attention on the CPU has a kernel here too. */
 #include "network/check/check.h"
 #include "tensor/cpu/cpu.h"
 #include "open_device.h"
