@@ -11,7 +11,7 @@ sweep() { # NAME STEPS
 figures() { sql "SELECT variant,metric,printf('%.17g',value) FROM results WHERE experiment='$1' ORDER BY 1,2"; }
 status() { sql "SELECT status,count(*) FROM runs WHERE experiment='$1' GROUP BY 1" | tr '\r\n' '  '; }
 launch() { ablate run "$@" --threads 1 --progress plain; }
-sweep near 1500 >near.ini
+sweep near 500 >near.ini
 exits 0 launch near.ini --workers 2
 as_near() { # NAME: trained, and with what the local sweep found
     equal "$(figures "$1")" "$(figures near)" "results of $1"
@@ -20,13 +20,13 @@ as_near() { # NAME: trained, and with what the local sweep found
 }
 
 echo "a shell per run"
-sweep each 1500 >each.ini
+sweep each 500 >each.ini
 exits 0 launch each.ini --workers 2 --launcher 'sh -c "{}"'
 has err '6 runs handed to: sh -c "{}"'
 as_near each
 
 echo "killed: a task with its worker; a second task changes nothing"
-{ tiny kills 12000; printf '[sweep a]\nheads = 1, 4\n'; } >kills.ini
+{ tiny kills 6000; printf '[sweep a]\nheads = 1, 4\n'; } >kills.ini
 "$program" run kills.ini --threads 1 --workers 2 --launcher 'sh -c "{}"' --progress plain >kills.out 2>kills.err &
 host=$!
 tasks() { pgrep -f "^$program worker $ABLATE_HOME/runs/kills/"; }
@@ -57,7 +57,7 @@ equal "$(grep -c '^again' waits.err)" 1 "runs started again"
 equal "$(status waits)" "done,3 " "runs"
 
 echo "the process that starts the commands is killed"
-sweep dies 1500 >dies.ini
+sweep dies 500 >dies.ini
 "$program" run dies.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >dies.out 2>dies.err &
 host=$!
 begun() { grep -q eval dies.err; }
@@ -69,7 +69,7 @@ has dies.err "its launcher ended without training it"
 as_near dies
 
 echo "stopped, then the same command"
-sweep stops 3000 >stops.ini
+sweep stops 1000 >stops.ini
 "$program" run stops.ini --threads 1 --workers 2 --launcher 'sh -c "{}"' --progress plain >stops.out 2>stops.err &
 host=$!
 begun() { grep -q eval stops.err; }
@@ -85,7 +85,7 @@ exits 0 launch stops.ini --workers 2 --launcher 'sh -c "{}"'
 equal "$(status stops)" "done,6 " "runs"
 
 echo "a host that leaves, and sync"
-sweep leaves 1500 >leaves.ini
+sweep leaves 500 >leaves.ini
 exits 0 launch leaves.ini --workers 2 --launcher 'sh -c "{}"' --detach
 has err "6 runs are away; \`ablate sync leaves\` records their progress"
 exits 0 ablate sync leaves --wait
@@ -157,7 +157,7 @@ exits 2 ablate worker
 
 if command -v parallel >/dev/null; then
     echo "GNU parallel"
-    sweep lines 1500 >lines.ini
+    sweep lines 500 >lines.ini
     exits 0 launch lines.ini --launcher 'parallel -j 2'
     as_near lines
     if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
@@ -172,7 +172,7 @@ if command -v parallel >/dev/null; then
         wait_for 10 answers
         ssh="ssh -p $port -i $work/user -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
         if $ssh 127.0.0.1 true 2>said; then
-            sweep shells 1500 >shells.ini
+            sweep shells 500 >shells.ini
             exits 0 launch shells.ini --launcher "parallel -j 2 --ssh '$ssh' -S 127.0.0.1"
             as_near shells
         else
@@ -189,7 +189,7 @@ fi
 python3 -m venv hq >/dev/null 2>&1
 if hq/bin/pip install -q hyperqueue 2>/dev/null; then
     echo "HyperQueue"
-    sweep queue 1500 >queue.ini
+    sweep queue 500 >queue.ini
     exits 0 launch queue.ini --launcher "hq/bin/python $source/tests/oracle/hyperqueue_launcher.py"
     as_near queue
 else
