@@ -76,6 +76,7 @@ char *trim(char *s);                     /* in place; returns the first non-blan
 bool same(const char *a, const char *b); /* NULL equals NULL only */
 bool has_prefix(const char *s, const char *prefix);
 bool has_suffix(const char *s, const char *suffix);
+size_t byte_order_mark(const char *text, size_t n); /* bytes of UTF-8's at its start: 3 or 0 */
 /* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
 bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact */
 bool parse_real(const char *s, double *out); /* finite only */

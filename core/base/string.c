@@ -72,6 +72,8 @@ char *trim(char *s)
 bool same(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
 bool has_prefix(const char *s, const char *prefix) { return !strncmp(s, prefix, strlen(prefix)); }
 
+size_t byte_order_mark(const char *text, size_t n) { return n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0; }
+
 bool has_suffix(const char *s, const char *suffix)
 {
     size_t n = strlen(s), m = strlen(suffix);

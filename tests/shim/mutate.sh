@@ -30,7 +30,8 @@ of_file() {
     */attend_wgmma.h) units= tests="wgmma" ;; # compiled when the test runs
     */parts.h) units="norm.cu" tests=rows ;;
     */gpu.h) units="reduce.cu norm.cu optim.cu attend_score_step.cu" tests="generic rows optim score" ;;
-    */norm.cu | */norm_product.cu | */ce.cu) tests="rows" ;;
+    */norm.cu | */ce.cu) tests="rows" ;;
+    */norm_product.cu) tests="norm_product" ;;
     */embedding_back.cu) tests="rows shape" ;;
     */gather.cu | */shape.cu) tests=shape ;;
     */services.cu) tests=training ;;

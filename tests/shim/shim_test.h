@@ -113,6 +113,7 @@ static inline view randoms_in(view v, double low, double high)
     return v;
 }
 static inline view randoms(view v) { return randoms_in(v, -2, 2); }
+static inline view like(const view *v) { return tensor(v->type, v->dim[0], v->dim[1], v->dim[2], v->dim[3]); }
 static inline view ids_below(view v, int64_t n) /* 0 .. n - 1 */
 {
     for (int64_t i = 0; i < size_of(&v); i++) set(&v, i, (double)rng_below(&dice, (uint64_t)n));

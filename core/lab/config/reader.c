@@ -250,8 +250,8 @@ static int take_entry(void *user, const char *section, const char *key, const ch
 
 void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors)
 {
-    bool bom = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3);
-    reader r = {.next = text + (bom ? 3 : 0), .end = text + n, .path = path, .out = out, .a = a, .errors = errors};
+    reader r = {
+        .next = text + byte_order_mark(text, n), .end = text + n, .path = path, .out = out, .a = a, .errors = errors};
     int rc = ini_parse_stream(read_line, &r, take_entry, &r);
     str_free(&r.clean);
     str_free(&r.value);

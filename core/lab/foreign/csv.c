@@ -102,7 +102,8 @@ static int put_chart(sheet *s, const chart *c, const char *const *cells, size_t 
 
 int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
 {
-    if (n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) text += 3, n -= 3;
+    size_t mark = byte_order_mark(text, n);
+    text += mark, n -= mark;
     reader r = {.p = text, .end = text + n, .separator = separator_of(text, text + n), .line = 1};
     arena a = {0};
     names headings = {0};

@@ -32,9 +32,8 @@ static bool is_events(const char *path) { return strstr(base_of(path), "tfevents
 
 static int read_text(sheet *s, const char *path, str *text, err *e)
 {
-    const char *p = str_text(text);
-    size_t n = text->n, from = s->n;
-    if (n >= 3 && !memcmp(p, "\xEF\xBB\xBF", 3)) p += 3, n -= 3;
+    size_t mark = byte_order_mark(str_text(text), text->n), n = text->n - mark, from = s->n;
+    const char *p = str_text(text) + mark;
     size_t blank = strspn(p, " \t\r\n");
     int bad = p[blank] == '{' ? json_lines_parse(s, p, n, path, e) : csv_parse(s, p, n, path, e);
     return bad ? -1 : put_file_name(s, from, path, e);

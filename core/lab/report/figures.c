@@ -2,7 +2,6 @@
 #include "lab/report/figures.h"
 #include "lab/report/forest.h"
 #include "lab/report/heat.h"
-#include "lab/results/db.h"
 #include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -159,14 +158,25 @@ static const char *forest_about(const gathered *g, size_t n, arena *a)
                         n);
 }
 
+/* All that a plot of the experiment draws; no rows: no comparison possible. */
+static forest_side side_of(const gathered *g, int *decimals, arena *a)
+{
+    forest_row *rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
+    bool percent;
+    size_t n = forest_rows(g, rows, decimals, &percent, a);
+    forest_side side = {.rows = rows, .n = n, .title = read_plain_name(g->x.name, a)};
+    if (!n) return side;
+    side.axis = forest_axis(g, percent, a);
+    side.more = metric_better(&g->facts[g->headline], 1, 0) > 0;
+    return side;
+}
+
 drawing *forest_of(const gathered *g, double width)
 {
     arena a = {0};
-    forest_row *rows = arena_alloc(&a, (g->x.n_rows + 1) * sizeof *rows);
     int decimals;
-    bool percent;
-    size_t n = forest_rows(g, rows, &decimals, &percent, &a);
-    drawing *d = n ? forest_draw(rows, n, forest_axis(g, percent, &a), forest_about(g, n, &a), width) : NULL;
+    forest_side x = side_of(g, &decimals, &a);
+    drawing *d = x.n ? forest_draw(x.rows, x.n, x.axis, forest_about(g, x.n, &a), width) : NULL;
     arena_free(&a);
     return d;
 }
@@ -174,18 +184,8 @@ drawing *forest_of(const gathered *g, double width)
 drawing *forest_of_two(const gathered *const g[2], double width)
 {
     arena a = {0};
-    forest_side side[2];
-    for (int k = 0; k < 2; k++) {
-        forest_row *rows = arena_alloc(&a, (g[k]->x.n_rows + 1) * sizeof *rows);
-        int decimals;
-        bool percent;
-        size_t n = forest_rows(g[k], rows, &decimals, &percent, &a);
-        size_t name = strlen(g[k]->x.name) - (has_suffix(g[k]->x.name, DB_RECORDED) ? strlen(DB_RECORDED) : 0);
-        side[k] = (forest_side){.rows = rows, .n = n, .title = arena_strndup(&a, g[k]->x.name, name)};
-        if (!n) continue;
-        side[k].axis = forest_axis(g[k], percent, &a);
-        side[k].more = metric_better(&g[k]->facts[g[k]->headline], 1, 0) > 0;
-    }
+    int decimals;
+    const forest_side side[2] = {side_of(g[0], &decimals, &a), side_of(g[1], &decimals, &a)};
     const char *about =
         arena_printf(&a, "Differences from base of the rows of %s and %s; their tables have the numbers", side[0].title,
                      side[1].title);
@@ -197,13 +197,11 @@ drawing *forest_of_two(const gathered *const g[2], double width)
 void figure_forest(const gathered *g, str *out)
 {
     arena a = {0};
-    forest_row *rows = arena_alloc(&a, (g->x.n_rows + 1) * sizeof *rows);
     int decimals;
-    bool percent;
-    size_t n = forest_rows(g, rows, &decimals, &percent, &a);
-    if (n) {
-        say_verdict(g, rows, n, decimals, &a, out);
-        forest_figure(rows, n, forest_axis(g, percent, &a), forest_about(g, n, &a), out);
+    forest_side x = side_of(g, &decimals, &a);
+    if (x.n) {
+        say_verdict(g, x.rows, x.n, decimals, &a, out);
+        forest_figure(x.rows, x.n, x.axis, forest_about(g, x.n, &a), out);
     } else if (!gathered_base(g)) {
         str_add(out, "<p>There is no base to compare with.</p>\n");
     } else if (g->headline < 0 || !gathered_base(g)->of[g->headline].n) {

@@ -96,6 +96,8 @@ typedef struct {
 
 /* BRIEF: of a run its state, error and results' values; VALUES: all but the per-sentence statistics of results. */
 enum read_depth { READ_BRIEF, READ_VALUES, READ_STATS };
+/* An experiment's name without a recorded one's ending. */
+const char *read_plain_name(const char *name, arena *a);
 /* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. Returns 0; 1 if there
  * is none of that name (no message); -1. */
 int reader_experiment(reader *r, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e);

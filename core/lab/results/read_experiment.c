@@ -204,6 +204,11 @@ static int load_experiment(sqlite3 *q, const char *name, enum read_depth depth, 
     return rc;
 }
 
+const char *read_plain_name(const char *name, arena *a)
+{
+    return has_suffix(name, DB_RECORDED) ? arena_strndup(a, name, strlen(name) - strlen(DB_RECORDED)) : name;
+}
+
 int reader_experiment(reader *r, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e)
 {
     *out = (read_experiment){0};
@@ -288,9 +293,7 @@ int reader_no_experiment(reader *r, const char *name, err *e)
     }
     const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
     for (size_t i = 0; i < n; i++) { /* recorded experiments are found without their ending */
-        names[i] = list[i].name;
-        if (has_suffix(names[i], DB_RECORDED) && !has_suffix(name, DB_RECORDED))
-            names[i] = arena_strndup(&a, names[i], strlen(names[i]) - strlen(DB_RECORDED));
+        names[i] = has_suffix(name, DB_RECORDED) ? list[i].name : read_plain_name(list[i].name, &a);
     }
     const char *near = nearest(name, names, n);
     if (r->absent && !near)

@@ -55,7 +55,7 @@ int read_lines_service(const char *path, char ***lines, int64_t *n, char *messag
     char *copy = (char *)block + head;
     memcpy(copy, str_text(&text), text.n + 1);
     for (size_t i = 0; i < count; i++) block[i] = copy + (at[i] - text.s);
-    if (count && has_prefix(block[0], "\xEF\xBB\xBF")) block[0] += 3; /* a byte order mark, as Windows' editors write */
+    if (count) block[0] += byte_order_mark(block[0], strlen(block[0]));
     *lines = block;
     *n = (int64_t)count;
     free(at);

@@ -325,9 +325,9 @@ void gpu_shared_memory(const void *kernel, size_t bytes)
     cudaFuncAttributes a;
     if (!bytes || note(cudaFuncGetAttributes(&a, kernel), "a kernel") || gpu_fits_shared(a.sharedSizeBytes, bytes))
         return;
-    /* never less than before: a graph may rely on it */
-    int most = (int)bytes > a.maxDynamicSharedSizeBytes ? (int)bytes : a.maxDynamicSharedSizeBytes;
-    note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "a kernel's shared memory");
+    if ((int)bytes <= a.maxDynamicSharedSizeBytes) return; /* never less than before: a graph may rely on it */
+    note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+         "a kernel's shared memory");
 }
 
 int gpu_capture(void)
