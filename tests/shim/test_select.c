@@ -258,6 +258,26 @@ static void check_order_of_following(void)
     gpu_release(from), gpu_release(to), gpu_release(last), gpu_release(other), gpu_release(aside);
 }
 
+#ifdef GPU_ON_CPU
+/* Rows that have followed part no later uploads, wherever those go: two of them are one launch. */
+static void check_launches_after_following(void)
+{
+    enum { N = 24 };
+    int32_t numbers[N] = {0};
+    static const int32_t parents[] = {1, 0};
+    int32_t *around = gpu_alloc(sizeof numbers), *other = gpu_alloc(sizeof numbers);
+    gpu_follow(around + N / 2, NULL, other, parents, 2, 2, 1);
+    gpu_flush();
+    int64_t before = gpu_done.launches;
+    gpu_copy_in(other, numbers, sizeof numbers);
+    gpu_copy_in(around, numbers, sizeof numbers);
+    gpu_flush();
+    CHECK_THAT(gpu_done.launches == before + 1, "two uploads after following: %lld launches, expected 1",
+               (long long)(gpu_done.launches - before));
+    gpu_release(around), gpu_release(other);
+}
+#endif
+
 int main(void)
 {
     start();
@@ -278,5 +298,8 @@ int main(void)
     check_merging(BF16);
     check_following();
     check_order_of_following();
+#ifdef GPU_ON_CPU
+    check_launches_after_following();
+#endif
     return finish();
 }

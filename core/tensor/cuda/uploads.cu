@@ -94,7 +94,7 @@ extern "C" void gpu_flush(void)
 
 static bool meet(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {
-    return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+    return a_bytes && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
 }
 /* Does what waits go there too, or read there? The parts of one launch are done in no order. */
 static bool overlaps(const void *to, size_t bytes)
