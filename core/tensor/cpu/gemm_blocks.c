@@ -207,6 +207,7 @@ static void block(const gemm *g, area b, const float *panels, const rooms *r)
                               .k = kc,
                               .c = c + from * c_row + j - b.j0,
                               .c_row = c_row};
+                t.next = t.c;
                 if (p || g->add)
                     t.start = t.c, t.start_row = c_row;
                 else if (g->words)

@@ -2,10 +2,9 @@
  * time. */
 #include "tensor/cpu/gemm_tile.h"
 
-/* columns of y and of x that are packed at a time: some lines of each row in one go */
-enum { WIDE = 1024 / NR * NR, TALL = 224 / MR * MR };
-/* floats behind a packed panel; columns of x at most that are read where they lie */
-enum { PAD = 16, NEAR = 256 };
+/* columns of y and of x, and words of their rows, that are packed at a time: packed y stays in the second-level cache */
+enum { WIDE = 1024 / NR * NR, TALL = 224 / MR * MR, DEEP = 192 };
+enum { PAD = 16 }; /* floats behind a packed panel */
 
 /* The first n < L floats, zeros behind. */
 INLINE vf part_of(const float *from, int n)
@@ -89,50 +88,51 @@ typedef struct {
     float *c;
 } product;
 
-/* The columns of x that come next are brought into the second-level cache while others are multiplied, a line of each
- * row a tile: rows lie far apart, where the machine does not see the pattern. */
+/* The rows of x and y that come next are brought into the second-level cache while others are multiplied: a tile takes
+ * some bytes of a row, or of several where these lie behind one another, few a step, so that what the tile itself reads
+ * does not wait. */
 typedef struct {
-    const char *at;     /* the next line of the first row */
-    int64_t lines, row; /* lines that are left; bytes from row to row */
-    int64_t rows, r;    /* of a word; whose line is next */
+    const char *at;               /* first row */
+    int64_t bytes, row, rows, in; /* of a row; from row to row; rows left; bytes of the first that are done */
 } ahead;
-static ahead look_ahead(const product *p, int64_t row, int64_t c0, int64_t c1)
+static ahead look_ahead(const void *from, int64_t one, int64_t ld, int64_t rows, int64_t c0, int64_t c1)
 {
-    int64_t one = p->way == WAY_F32 ? sizeof(float) : sizeof(bf16);
-    const char *from = p->x + (row * p->k + c0) * one, *line = from - (uintptr_t)from % LINE;
-    return (ahead){.at = line,
-                   .lines = divide_up(from + (c1 - c0) * one - line, LINE),
-                   .row = p->k * one,
-                   .rows = p->way == WAY_PAIRS ? 2 : 1};
+    ahead a = {(const char *)from + c0 * one, (c1 - c0) * one, ld * one, rows, 0};
+    if (a.bytes == a.row) a.bytes *= rows, a.rows = rows > 0;
+    return a;
 }
-static void fetch_line(ahead *a, tile_job *t)
+/* At most `step` bytes a step. */
+static bool fetch_some(ahead *a, int64_t step, tile_job *t)
 {
-    if (!a->lines) return;
-    t->fetch = a->at + a->r * a->row;
-    t->fetch_step = a->rows * a->row;
-    if (++a->r < a->rows) return;
-    a->r = 0, a->at += LINE, a->lines--;
+    if (a->rows <= 0) return false;
+    t->fetch = a->at + a->in;
+    t->fetch_step = smaller(step, divide_up(a->bytes - a->in, t->k));
+    a->in += t->fetch_step * t->k;
+    if (a->in >= a->bytes) a->in = 0, a->at += a->row, a->rows--;
+    return true;
 }
 
-/* Columns i0 .. i1 of x, packed in `left` or (NULL) where they lie from row r on, by columns j0 .. j1 of packed y, over
- * `words` words. */
+/* Columns i0 .. i1 of packed x by columns j0 .. j1 of packed y, over `words` words, from row r on. */
 static void multiply(const product *p, int64_t words, int64_t r, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
-                     const float *left, const float *right, ahead *next)
+                     const float *left, const float *right, ahead next[2], int64_t step)
 {
     for (int64_t i = i0; i < i1; i += MR)
         for (int64_t j = j0; j < j1; j += NR) {
             float *c = p->c + i * p->n + j;
-            tile_job t = {.a = left ? left + (i - i0) / MR * (words * MR + PAD) : (const float *)p->x + r * p->k + i,
+            tile_job t = {.a = left + (i - i0) / MR * (words * MR + PAD),
                           .a_row = 1,
-                          .a_step = left ? MR : p->k,
+                          .a_step = MR,
                           .b = right + (j - j0) / NR * (words * NR + PAD),
                           .k = words,
                           .c = c,
                           .c_row = p->n,
+                          .next = j + NR < j1   ? c + NR
+                                  : i + MR < i1 ? p->c + (i + MR) * p->n + j0
+                                                : c,
                           .start = r ? c : NULL,
                           .start_row = p->n,
                           .fetch = (const char *)c};
-            fetch_line(next, &t);
+            (void)(fetch_some(&next[0], step, &t) || fetch_some(&next[1], step, &t));
             tile(tile_of(p->way), (int)smaller(MR, i1 - i), 1, j1 - j, &t);
         }
 }
@@ -140,24 +140,26 @@ static void multiply(const product *p, int64_t words, int64_t r, int64_t i0, int
 /* Rows k0 .. k1 and columns n0 .. n1 of c. */
 static void part(const product *p, int64_t k0, int64_t k1, int64_t n0, int64_t n1)
 {
-    /* rows at a time */
-    int64_t one = p->way == WAY_F32 ? sizeof(float) : sizeof(bf16), some = p->way == WAY_PAIRS ? 2 * KC : KC;
-    float *right = scratch((size_t)(WIDE * KC + WIDE / NR * PAD + TALL * KC + TALL / MR * PAD + PAD) * sizeof *right),
-          *left = right + WIDE * KC + WIDE / NR * PAD;
-    bool in_place = p->way == WAY_F32 && p->k <= NEAR;
+    int64_t one = p->way == WAY_F32 ? sizeof(float) : sizeof(bf16),
+            some = p->way == WAY_PAIRS ? 2 * DEEP : DEEP; /* rows at a time */
+    float *right =
+              scratch((size_t)(WIDE * DEEP + WIDE / NR * PAD + TALL * DEEP + TALL / MR * PAD + PAD) * sizeof *right),
+          *left = right + WIDE * DEEP + WIDE / NR * PAD;
     for (int64_t j = n0; j < n1; j += WIDE)
         for (int64_t r = 0; r < p->m; r += some) {
-            int64_t rows = smaller(some, p->m - r), words = words_of(p->way, rows), j1 = smaller(j + WIDE, n1);
-            pack_right(p->way, p->y + r * p->n * one, p->n, rows, j, j1, right);
+            int64_t rows = smaller(some, p->m - r), words = words_of(p->way, rows), j1 = smaller(j + WIDE, n1),
+                    more = smaller(some, p->m - r - rows);
+            const char *x = p->x + r * p->k * one, *y = p->y + r * p->n * one;
+            ahead next[] = {look_ahead(y + rows * p->n * one, one, p->n, more, j, j1),
+                            look_ahead(x + rows * p->k * one, one, p->k, more, k0, k1)};
+            int64_t bytes = (k1 - k0 + j1 - j) * more * one,
+                    steps = divide_up(k1 - k0, MR) * divide_up(j1 - j, NR) * words,
+                    step = smaller(LINE / 4, divide_up(bytes, steps));
+            pack_right(p->way, y, p->n, rows, j, j1, right);
             for (int64_t i = k0; i < k1; i += TALL) {
                 int64_t i1 = smaller(i + TALL, k1);
-                if (!in_place) pack_left(p->way, p->x + r * p->k * one, p->k, rows, i, i1, left);
-                ahead next = {.lines = 0};
-                if (i1 < k1)
-                    next = look_ahead(p, r, i1, smaller(i1 + TALL, k1));
-                else if (r + some < p->m)
-                    next = look_ahead(p, r + some, k0, smaller(k0 + TALL, k1));
-                multiply(p, words, r, i, i1, j, j1, in_place ? NULL : left, right, &next);
+                pack_left(p->way, x, p->k, rows, i, i1, left);
+                multiply(p, words, r, i, i1, j, j1, left, right, next, step);
             }
         }
 }

@@ -19,7 +19,7 @@ static __attribute__((unused)) void tile_at_edge(tile_fn f, int rows, int cols, 
     float bias[NR] = {0};
     uint16_t y16[MR * NR];
     tile_job here = *t;
-    here.c = c, here.c_row = NR;
+    here.c = c, here.c_row = NR, here.next = c;
     if (t->start) {
         for (int r = 0; r < rows; r++) memcpy(c + r * NR, t->start + r * t->start_row, (size_t)cols * sizeof *c);
         here.start = c, here.start_row = NR;

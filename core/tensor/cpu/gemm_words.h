@@ -52,7 +52,8 @@ typedef struct {
     int64_t start_row;
     float *c; /* the sums */
     int64_t c_row;
-    uint16_t *y16; /* or here, rounded to bf16 */
+    const float *next; /* fetched for writing: c itself, or where the next tile's sums start */
+    uint16_t *y16;     /* or here, rounded to bf16 */
     int64_t y16_row;
     bool relu;
     const float *row_scale, *col_scale, *bias; /* for integers, applied at the end of the chains; bias or NULL */
