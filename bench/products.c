@@ -2,13 +2,16 @@
  *
  *     bench_products [train|step|decode] [fp32|bf16] [threads] [only lines that contain this]
  *
- * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs.
+ * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs, and
+ * in fp32 the median of what that is of the rate of multiply-adds in registers, measured after each run: other guests of
+ * a machine change that from one moment to the next.
  * `train` has 4,000 rows and weights that change before every product, as between steps; `step` has them come from
  * memory too, as in a step, where other operations lie between two uses of an operand; `decode` has few rows and
  * constant weights, forward only. ABLATE_ISA=avx2 and the like select the kernels. bench_cpu_floor prints the limits of
  * a core.
  */
 #include "tensor/cpu/cpu.h"
+#include "tensor/cpu/floor.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -46,10 +49,16 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* GFLOP/s of a call whose copies take turns: the median. */
-static double rate(kernel run, call *calls, int copies)
+static double median(double *x, int n)
 {
-    double took[MOST_RUNS], until = ticks() + SECONDS, flops = call_flops(calls, &cpu_backend);
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return x[n / 2];
+}
+
+/* Prints GFLOP/s of a call whose copies take turns, and their share of those in registers: medians. */
+static void print_rate(kernel run, call *calls, int copies)
+{
+    double took[MOST_RUNS], share[MOST_RUNS], peak, until = ticks() + SECONDS, flops = call_flops(calls, &cpu_backend);
     int n = 0, turns = 1 + (int)(2e7 / flops), next = 0; /* the smallest take microseconds */
     err e = {""};
     for (int i = 0; i < copies; i++) calls[i].params = &store;
@@ -59,10 +68,13 @@ static double rate(kernel run, call *calls, int copies)
             store.version += changes;
             if (run(&calls[next++ % copies], &e)) broken("%s", e.text);
         }
-        if (i >= 0) took[n++] = (ticks() - start) / turns;
+        if (i < 0) continue;
+        took[n] = (ticks() - start) / turns;
+        cpu_floors(&peak, NULL);
+        share[n] = flops / took[n] / peak, n++;
     }
-    qsort(took, (size_t)n, sizeof *took, by_size);
-    return flops / took[n / 2] * 1e-9;
+    printf(" %8.1f", flops / median(took, n) * 1e-9);
+    if (calls->in[0].type == F32) printf(" %4.0f%%", 100 * median(share, n));
 }
 
 static void print_shape(dtype type, int64_t rows, int64_t k, int64_t n, bool gradients, const char *only)
@@ -92,8 +104,9 @@ static void print_shape(dtype type, int64_t rows, int64_t k, int64_t n, bool gra
         dw[i] = (call){
             .op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.LINEAR = {.transposed = tied}};
     }
-    printf("%-24s %8.1f", name, rate(cpu_LINEAR, f, copies));
-    if (gradients) printf(" %8.1f %8.1f", rate(cpu_LINEAR_DX, dx, copies), rate(cpu_LINEAR_DW, dw, copies));
+    printf("%-24s", name);
+    print_rate(cpu_LINEAR, f, copies);
+    if (gradients) print_rate(cpu_LINEAR_DX, dx, copies), print_rate(cpu_LINEAR_DW, dw, copies);
     puts("");
     fflush(stdout);
     for (int i = 0; i < copies; i++) {
@@ -111,7 +124,10 @@ int main(int argc, char **argv)
     cpu_threads(argc > 3 ? atoi(argv[3]) : 0);
     changes = train;
     printf("%s; %s, GFLOP/s\n%-24s %8s%s\n", cpu_description(), type == BF16 ? "bf16" : "fp32", "rows x k -> n",
-           "forward", train ? "       dx       dw" : "");
+           "forward",
+           type == BF16 ? train ? "       dx       dw" : ""
+           : train      ? "             dx             dw"
+                        : "");
     for (size_t i = 0; i < LENGTH(shapes); i++)
         for (size_t j = 0; j < (train ? 1 : LENGTH(few)); j++)
             print_shape(type, train ? 4000 : few[j], shapes[i][0], shapes[i][1], train, only);
