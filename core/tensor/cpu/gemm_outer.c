@@ -2,7 +2,7 @@
  * time. */
 #include "tensor/cpu/gemm_tile.h"
 
-/* columns of y and of x, and words of their rows, that are packed at a time: packed y stays in the second-level cache */
+/* columns of y and of x, and words of their rows, packed at a time: packed y stays in the second-level cache */
 enum { WIDE = 1024 / NR * NR, TALL = 224 / MR * MR, DEEP = 192 };
 enum { PAD = 16 }; /* floats behind a packed panel */
 
