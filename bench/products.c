@@ -2,9 +2,9 @@
  *
  *     bench_products [train|step|decode] [fp32|bf16] [threads] [only lines that contain this]
  *
- * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs, and
- * in fp32 the median of what that is of the rate of multiply-adds in registers, measured after each run: other guests of
- * a machine change that from one moment to the next.
+ * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs; in
+ * fp32 also the median share of the rate of multiply-adds in registers, measured after each run, because other guests
+ * of a machine change it from one moment to the next.
  * `train` has 4,000 rows and weights that change before every product, as between steps; `step` has them come from
  * memory too, as in a step, where other operations lie between two uses of an operand; `decode` has few rows and
  * constant weights, forward only. ABLATE_ISA=avx2 and the like select the kernels. bench_cpu_floor prints the limits of
