@@ -22,3 +22,28 @@ foreach(source ${shim_tests})
   target_link_libraries(gpu_${name} PRIVATE ab_gpu ab_check ab_decode ab_train stdc++)
   add_dependencies(gpu_tests gpu_${name})
 endforeach()
+
+# ---- what nvcc and the real cuDNN make of the module -----------------------------------------------------------------
+add_dependencies(all_tests ablate_cuda)
+# what NVRTC makes of attend_wgmma.h, for the log
+set(source ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu)
+set(object ${CMAKE_BINARY_DIR}/cuda/wgmma.o)
+add_custom_command(OUTPUT ${object} DEPENDS ${source} ${nvrtc_files} VERBATIM COMMENT "nvcc wgmma.cu"
+  COMMAND ${NVCC} -std=c++17 -O3 --fmad=false -gencode arch=compute_90a,code=sm_90a -I${CMAKE_SOURCE_DIR}/core
+    -Xptxas -v -c ${source} -o ${object} > ${CMAKE_BINARY_DIR}/cuda/wgmma.log 2>&1)
+add_custom_target(cuda_wgmma DEPENDS ${object})
+add_dependencies(all_tests cuda_wgmma)
+add_test(NAME cuda/spills COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/spills.sh ${CMAKE_BINARY_DIR}/cuda
+  ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so ${object})
+add_test(NAME cuda/module COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/module.sh ${CMAKE_BINARY_DIR}/ablate
+  ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
+# Has the real cuDNN plans for our graphs? It asks for a driver's library, of which a stub is enough.
+add_executable(cuda_test_dnn EXCLUDE_FROM_ALL tests/cuda/test_dnn.c)
+target_link_libraries(cuda_test_dnn PRIVATE ab_gpu stdc++)
+add_dependencies(all_tests cuda_test_dnn)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
+file(CREATE_LINK ${cuda_home}/lib64/stubs/libcuda.so ${CMAKE_BINARY_DIR}/cuda/libcuda.so.1 SYMBOLIC)
+add_test(NAME cuda/test_dnn COMMAND cuda_test_dnn)
+set_tests_properties(cuda/test_dnn PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
+  "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/cuda:${cuda_home}/lib64:$ENV{LD_LIBRARY_PATH}")
+set_tests_properties(cuda/spills cuda/module cuda/test_dnn PROPERTIES LABELS long) # they need nvcc's objects
