@@ -16,14 +16,8 @@ struct operand {
     bool vector;              /* 16 bytes at a time are possible */
 };
 struct own_call {
-    int64_t k, step_c, row_c;
+    product p;
     operand a, b;
-    void *c;
-    float alpha, beta;
-    const void *bias, *positive;
-    bool relu;
-    float *sums;
-    int64_t step_sums;
 };
 
 /* N neighbours (16 bytes) of line `line` from depth `depth` on, or of depth `depth` from line `line` on; zeros
@@ -43,13 +37,14 @@ __device__ __forceinline__ void fetch(const operand &o, const T *p, int64_t k, i
 
 template <class O> __device__ __forceinline__ void finish(const own_call &q, int64_t row, int64_t column, float sum)
 {
+    const product &p = q.p;
     if (row >= q.a.lines || column >= q.b.lines) return;
-    O *c = (O *)q.c + blockIdx.z * q.step_c + row * q.row_c + column;
-    float y = q.alpha * sum;
-    if (q.beta != 0) y += q.beta * load(c);
-    if (q.bias) y += load((const O *)q.bias + column);
-    if (q.positive && !(load((const O *)q.positive + (c - (O *)q.c)) > 0)) y = 0;
-    store(c, q.relu ? fmaxf(y, 0.f) : y);
+    O *c = (O *)p.c + blockIdx.z * p.step_c + row * p.row_c + column;
+    float y = p.alpha * sum;
+    if (p.beta != 0) y += p.beta * load(c);
+    if (p.bias) y += load((const O *)p.bias + column);
+    if (p.positive && !(load((const O *)p.positive + (c - (O *)p.c)) > 0)) y = 0;
+    store(c, p.relu ? fmaxf(y, 0.f) : y);
 }
 
 /* ---- F32: a thread has 4 x 4 elements ---- */
@@ -71,12 +66,12 @@ __global__ void __launch_bounds__(F32_THREADS) product_f32(own_call q)
     const float *a = (const float *)q.a.at + blockIdx.z * q.a.step, *b = (const float *)q.b.at + blockIdx.z * q.b.step;
     place_f32(q.a.along, t, &line_a, &depth_a);
     place_f32(q.b.along, t, &line_b, &depth_b);
-    bool sums = q.sums && !blockIdx.x && t < TILE; /* of column t of this tile of b */
+    bool sums = q.p.sums && !blockIdx.x && t < TILE; /* of column t of this tile of b */
     float sum[4][4], va[4], vb[4], over_k = 0;
     UNROLL for (int i = 0; i < 4; i++) UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
-    fetch<4>(q.a, a, q.k, row + line_a, depth_a, va);
-    fetch<4>(q.b, b, q.k, column + line_b, depth_b, vb);
-    for (int64_t k = 0; k < q.k; k += F32_DEPTH) {
+    fetch<4>(q.a, a, q.p.k, row + line_a, depth_a, va);
+    fetch<4>(q.b, b, q.p.k, column + line_b, depth_b, vb);
+    for (int64_t k = 0; k < q.p.k; k += F32_DEPTH) {
         __syncthreads();
         UNROLL for (int j = 0; j < 4; j++)
         {
@@ -84,8 +79,8 @@ __global__ void __launch_bounds__(F32_THREADS) product_f32(own_call q)
             bs[depth_b + (q.b.along ? j : 0)][line_b + (q.b.along ? 0 : j)] = vb[j];
         }
         __syncthreads();
-        fetch<4>(q.a, a, q.k, row + line_a, k + F32_DEPTH + depth_a, va);
-        fetch<4>(q.b, b, q.k, column + line_b, k + F32_DEPTH + depth_b, vb);
+        fetch<4>(q.a, a, q.p.k, row + line_a, k + F32_DEPTH + depth_a, va);
+        fetch<4>(q.b, b, q.p.k, column + line_b, k + F32_DEPTH + depth_b, vb);
         UNROLL for (int d = 0; d < F32_DEPTH; d++)
         {
             float4 u = *(const float4 *)&as[d][4 * y], w = *(const float4 *)&bs[d][4 * x];
@@ -95,7 +90,7 @@ __global__ void __launch_bounds__(F32_THREADS) product_f32(own_call q)
         if (sums)
             for (int d = 0; d < F32_DEPTH; d++) over_k += bs[d][t];
     }
-    if (sums && column + t < q.b.lines) q.sums[blockIdx.z * q.step_sums + column + t] = over_k;
+    if (sums && column + t < q.b.lines) q.p.sums[blockIdx.z * q.p.step_sums + column + t] = over_k;
     UNROLL for (int i = 0; i < 4; i++) UNROLL for (int j = 0; j < 4; j++)
         finish<float>(q, row + 4 * y + i, column + 4 * x + j, sum[i][j]);
 }
@@ -149,20 +144,20 @@ template <class O> __global__ void __launch_bounds__(BF16_THREADS) product_bf16(
     int64_t row = (int64_t)blockIdx.x * TILE, column = (int64_t)blockIdx.y * TILE;
     const uint16_t *a = (const uint16_t *)q.a.at + blockIdx.z * q.a.step,
                    *b = (const uint16_t *)q.b.at + blockIdx.z * q.b.step;
-    bool sums = q.sums && !blockIdx.x && threadIdx.x < TILE; /* of this thread's column of the tile of b */
+    bool sums = q.p.sums && !blockIdx.x && threadIdx.x < TILE; /* of this thread's column of the tile of b */
     float sum[2][4][4], over_k = 0;
     uint16_t va[2][8], vb[2][8];
     UNROLL for (int i = 0; i < 2; i++) UNROLL for (int j = 0; j < 4; j++) UNROLL for (int e = 0; e < 4; e++)
         sum[i][j][e] = 0;
-    fetch_bf16(q.a, a, q.k, row, 0, va);
-    fetch_bf16(q.b, b, q.k, column, 0, vb);
-    for (int64_t k = 0; k < q.k; k += BF16_DEPTH) {
+    fetch_bf16(q.a, a, q.p.k, row, 0, va);
+    fetch_bf16(q.b, b, q.p.k, column, 0, vb);
+    for (int64_t k = 0; k < q.p.k; k += BF16_DEPTH) {
         __syncthreads();
         put_bf16(q.a.along, as, va);
         put_bf16(q.b.along, bs, vb);
         __syncthreads();
-        fetch_bf16(q.a, a, q.k, row, k + BF16_DEPTH, va);
-        fetch_bf16(q.b, b, q.k, column, k + BF16_DEPTH, vb);
+        fetch_bf16(q.a, a, q.p.k, row, k + BF16_DEPTH, va);
+        fetch_bf16(q.b, b, q.p.k, column, k + BF16_DEPTH, vb);
         UNROLL for (int d = 0; d < BF16_DEPTH / 2; d += 8)
         { /* words: 16 numbers */
             unsigned fa[2][4], fb[4][2];
@@ -178,7 +173,7 @@ template <class O> __global__ void __launch_bounds__(BF16_THREADS) product_bf16(
                 over_k += __uint_as_float(two << 16) + __uint_as_float(two & 0xffff0000u);
             }
     }
-    if (sums && column + threadIdx.x < q.b.lines) q.sums[blockIdx.z * q.step_sums + column + threadIdx.x] = over_k;
+    if (sums && column + threadIdx.x < q.b.lines) q.p.sums[blockIdx.z * q.p.step_sums + column + threadIdx.x] = over_k;
     UNROLL for (int i = 0; i < 2; i++) UNROLL for (int j = 0; j < 4; j++) UNROLL for (int e = 0; e < 4; e++)
         finish<O>(q, row + top + 16 * i + g + 8 * (e / 2), column + left + 8 * j + 2 * t + e % 2, sum[i][j][e]);
 }
@@ -200,19 +195,8 @@ extern "C" int gpu_own_product(const product *p)
             "a product too large for our own kernel: at most 65535 tiles of 64 columns, a batch of 65535");
     if (!(p->type == F32 && p->type_c == F32) && !(p->type == BF16 && (p->type_c == F32 || p->type_c == BF16)))
         return gpu_refuse("a product of types that our own kernels do not support");
-    own_call q = {p->k,
-                  p->step_c,
-                  p->row_c,
-                  operand_of(p->a, p->row_a, p->m, p->step_a, !p->turn_a, eight),
-                  operand_of(p->b, p->row_b, p->n, p->step_b, p->turn_b != 0, eight),
-                  p->c,
-                  p->alpha,
-                  p->beta,
-                  p->bias,
-                  p->positive,
-                  p->relu != 0,
-                  p->sums,
-                  p->step_sums};
+    own_call q = {*p, operand_of(p->a, p->row_a, p->m, p->step_a, !p->turn_a, eight),
+                  operand_of(p->b, p->row_b, p->n, p->step_b, p->turn_b != 0, eight)};
     dim3 grid((unsigned)rows, (unsigned)columns, (unsigned)p->batch);
     if (p->type == F32) return LAUNCH(product_f32, grid, F32_THREADS, 0, q);
     return p->type_c == F32 ? LAUNCH(product_bf16<float>, grid, BF16_THREADS, 0, q)
