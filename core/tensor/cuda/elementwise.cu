@@ -12,19 +12,9 @@ namespace
 /* V numbers at p, or one V times when `step` is 0. */
 template <class T, int V> __device__ __forceinline__ void read(const T *p, int64_t step, float out[V])
 {
-    if (V > 1 && step) {
-        lanes<T, V> x = *(const lanes<T, V> *)p;
-        UNROLL for (int j = 0; j < V; j++) out[j] = load(&x.v[j]);
-        return;
-    }
+    if (V > 1 && step) return load_lanes<V>(p, out);
     float one = load(p);
     UNROLL for (int j = 0; j < V; j++) out[j] = one;
-}
-template <class T, int V> __device__ __forceinline__ void write(T *p, const float v[V])
-{
-    lanes<T, V> x;
-    UNROLL for (int j = 0; j < V; j++) store(&x.v[j], v[j]);
-    *(lanes<T, V> *)p = x;
 }
 
 /* y = what(x[0], x[1], x[2]) with broadcasting, `what` an operation of op.h. y is contiguous with axes `dim`;
@@ -51,7 +41,7 @@ __device__ __forceinline__ void combine(const elements &e, T *y, const T *a, con
     else
         UNROLL for (int j = 0; j < V; j++) v[j] = e.by;
     UNROLL for (int j = 0; j < V; j++) u[j] = arithmetic(e.what, u[j], v[j]);
-    write<T, V>(y, u);
+    store_lanes<V>(y, u);
 }
 
 /* One line of n numbers; what is left after groups of V is done one by one. */
@@ -85,15 +75,15 @@ template <int V> __device__ __forceinline__ void apply(const elements &e, int64_
 {
     const float *x = (const float *)e.x[0], *y = (const float *)e.x[1], *d = (const float *)e.x[2];
     float u[V], v[V], w[V];
-    read<float, V>(x + at, 1, u);
+    load_lanes<V>(x + at, u);
     if (e.what == OP_MAP) {
         UNROLL for (int j = 0; j < V; j++) u[j] = function_of(e.function, u[j]);
     } else {
-        read<float, V>(y + at, 1, v);
-        read<float, V>(d + at, 1, w);
+        load_lanes<V>(y + at, v);
+        load_lanes<V>(d + at, w);
         UNROLL for (int j = 0; j < V; j++) u[j] = gradient_of(e.function, u[j], v[j], w[j]);
     }
-    write<float, V>((float *)e.y + at, u);
+    store_lanes<V>((float *)e.y + at, u);
 }
 template <int V> __global__ void __launch_bounds__(THREADS, 8) map(elements e, int64_t n)
 {
@@ -122,12 +112,10 @@ template <class T, int V> int run(const elements &e, int64_t n)
     for (int i = 0; i < e.n_in; i++) wide = wide && (e.step[i][3] == 0 || (e.step[i][3] == 1 && aligned16(e.x[i])));
     if (one_line && wide && n >= V) return LAUNCH((elementwise_line<T, V>), blocks_for(n / V), THREADS, 0, e, n);
     if (one_line) return LAUNCH((elementwise_line<T, 1>), blocks_for(n), THREADS, 0, e, n);
-    bool small = COUNTS_IN_32(n);
     if (wide && e.dim[3] % V == 0)
-        return small ? LAUNCH((elementwise_axes<T, V, unsigned>), blocks_for(n / V), THREADS, 0, e, n)
-                     : LAUNCH((elementwise_axes<T, V, uint64_t>), blocks_for(n / V), THREADS, 0, e, n);
-    return small ? LAUNCH((elementwise_axes<T, 1, unsigned>), blocks_for(n), THREADS, 0, e, n)
-                 : LAUNCH((elementwise_axes<T, 1, uint64_t>), blocks_for(n), THREADS, 0, e, n);
+        return COUNTS_IN_32(n) ? LAUNCH((elementwise_axes<T, V, unsigned>), blocks_for(n / V), THREADS, 0, e, n)
+                               : LAUNCH((elementwise_axes<T, V, uint64_t>), blocks_for(n / V), THREADS, 0, e, n);
+    return LAUNCH_INDEX(elementwise_axes, T WITH 1, n, e, n);
 }
 
 int run_elementwise(const elements &e, dtype type, int64_t n)

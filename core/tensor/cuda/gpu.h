@@ -78,6 +78,8 @@ __device__ __forceinline__ void store_words(void *p, const unsigned (&w)[4])
 
 /* ---- for both ---- */
 
+#define WITH , /* in an argument of a macro */
+
 /* 8 random words of 16 bits for elements 8 i .. 8 i + 7 of a tensor: Philox 4x32 (Salmon et al. 2011), the counter and
  * key of op.h and the rounds of base/random.c, so that the CPU drops the same elements. Word j: words[j / 2] >> 16 (j %
  * 2) & 0xffff. */

@@ -235,7 +235,6 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
                                          : OF_ROWS(KERNEL, 4, warps, grid, __VA_ARGS__)                                \
                : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a)           \
                       : LAUNCH((KERNEL<T, 4, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
-#define WITH ,
 
 /* Parts of the rows in the backward pass: what fits a GPU at once, at least a row for every warp of a block. */
 static int64_t norm_parts(int64_t rows, int64_t width)

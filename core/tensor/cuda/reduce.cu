@@ -117,12 +117,10 @@ template <int V, int K> __device__ __forceinline__ void load_row(const float *x,
     UNROLL for (int k = 0; k < K; k++)
     {
         int j = (k * 32 + my_lane()) * V;
-        lanes<float, V> g;
         if (j < n)
-            g = *(const lanes<float, V> *)(x + j);
+            load_lanes<V>(x + j, out[k]);
         else
-            UNROLL for (int i = 0; i < V; i++) g.v[i] = rest;
-        UNROLL for (int i = 0; i < V; i++) out[k][i] = g.v[i];
+            UNROLL for (int i = 0; i < V; i++) out[k][i] = rest;
     }
 }
 template <int V, int K> __device__ __forceinline__ void store_row(float *y, int n, const float v[K][V])
@@ -130,9 +128,7 @@ template <int V, int K> __device__ __forceinline__ void store_row(float *y, int 
     UNROLL for (int k = 0; k < K; k++)
     {
         int j = (k * 32 + my_lane()) * V;
-        lanes<float, V> g;
-        UNROLL for (int i = 0; i < V; i++) g.v[i] = v[k][i];
-        if (j < n) *(lanes<float, V> *)(y + j) = g;
+        if (j < n) store_lanes<V>(y + j, v[k]);
     }
 }
 

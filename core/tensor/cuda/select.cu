@@ -74,8 +74,7 @@ __device__ __forceinline__ void select_row(const T *x, const row_choosing &c, in
     uint64_t mine = 0;
     for (int at = (int)threadIdx.x * N; at < c.v; at += (int)blockDim.x * N) {
         float y[N], high = top, part = 0;
-        lanes<T, N> piece = *(const lanes<T, N> *)(x + at);
-        UNROLL for (int i = 0; i < N; i++) y[i] = load(&piece.v[i]);
+        load_lanes<N>(x + at, y);
         UNROLL for (int i = 0; i < N; i++) high = fmaxf(high, y[i]);
         if (high > top) sum *= __expf(top - high), top = high;
         UNROLL for (int i = 0; i < N; i++)

@@ -141,16 +141,14 @@ __global__ void embedding(void *to, const void *from, const int32_t *ids, int64_
 
 template <int V, class T, class F> __device__ __forceinline__ void move(T *to, const F *from)
 {
-    lanes<F, V> x = *(const lanes<F, V> *)from;
-    lanes<T, V> y;
-    UNROLL for (int j = 0; j < V; j++) store(&y.v[j], load(&x.v[j]));
-    *(lanes<T, V> *)to = y;
+    float x[V];
+    load_lanes<V>(from, x);
+    store_lanes<V>(to, x);
 }
 template <int V, class T> __device__ __forceinline__ void clear(T *to)
 {
-    lanes<T, V> y;
-    UNROLL for (int j = 0; j < V; j++) store(&y.v[j], 0.f);
-    *(lanes<T, V> *)to = y;
+    const float zeros[V] = {};
+    store_lanes<V>(to, zeros);
 }
 
 struct heads_call {
@@ -194,12 +192,6 @@ template <class R, int V> __global__ void __launch_bounds__(THREADS, 8) merge(he
 bool fours(const heads_call &h)
 {
     return ((h.cols | h.col | h.width) & 3) == 0 && ((bits_of(h.heads) | bits_of(h.rows)) & 15) == 0;
-}
-template <class R, int V> int run_heads(const heads_call &h)
-{
-    int64_t n = h.batch * h.n_heads * h.time * h.width / V;
-    return COUNTS_IN_32(n) ? LAUNCH((heads<R, V, unsigned>), blocks_for(n), THREADS, 0, h, n)
-                           : LAUNCH((heads<R, V, uint64_t>), blocks_for(n), THREADS, 0, h, n);
 }
 
 /* ---- KV_CACHE_APPEND ---- */
@@ -359,10 +351,11 @@ int cuda_HEADS(const call *k, err *e)
     const view *rows = &k->i.HEADS.rows, *y = &k->o.HEADS.y;
     heads_call h;
     if (heads_of(k, rows, y, &k->i.HEADS.offsets, &h, e)) return -1;
-    if (!count_of(y)) return launched(gpu_launched(), e);
-    return launched(rows->type == BF16 ? fours(h) ? run_heads<bf16, 4>(h) : run_heads<bf16, 1>(h)
-                    : fours(h) ? run_heads<float, 4>(h)
-                                       : run_heads<float, 1>(h),
+    int64_t n = count_of(y) / (fours(h) ? 4 : 1);
+    return launched(rows->type == BF16 ? fours(h) ? LAUNCH_INDEX(heads, bf16 WITH 4, n, h, n)
+                                                  : LAUNCH_INDEX(heads, bf16 WITH 1, n, h, n)
+                    : fours(h) ? LAUNCH_INDEX(heads, float WITH 4, n, h, n)
+                                       : LAUNCH_INDEX(heads, float WITH 1, n, h, n),
                     e);
 }
 

@@ -73,7 +73,7 @@ static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
     return 4 - at;
 }
 #define COUNTS_IN_32(n) ((n) < (int64_t)1 << 32)
-/* Launches a kernel over n items, if there are any; the other with <T, Index>. */
+/* Launches a kernel over n items, if there are any; the other with <T, Index>. T may be several: "bf16 WITH 4". */
 #define LAUNCH_OVER(kernel, n, ...) ((n) > 0 ? LAUNCH(kernel, blocks_for(n), THREADS, 0, __VA_ARGS__) : gpu_launched())
 #define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
     (COUNTS_IN_32(n) ? LAUNCH_OVER((kernel<T, unsigned>), n, __VA_ARGS__)                                              \

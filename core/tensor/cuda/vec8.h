@@ -15,6 +15,17 @@
 template <class T, int V> struct alignas(sizeof(T) * V) lanes {
     T v[V];
 };
+template <int V, class T> __device__ __forceinline__ void load_lanes(const T *p, float v[V])
+{
+    lanes<T, V> x = *(const lanes<T, V> *)p;
+    UNROLL for (int j = 0; j < V; j++) v[j] = load(&x.v[j]);
+}
+template <int V, class T> __device__ __forceinline__ void store_lanes(T *p, const float v[V])
+{
+    lanes<T, V> x;
+    UNROLL for (int j = 0; j < V; j++) store(&x.v[j], v[j]);
+    *(lanes<T, V> *)p = x;
+}
 
 /* Two numbers as a word, the first in the lower half. */
 __device__ __forceinline__ unsigned bf16_pair(float low, float high)
@@ -33,22 +44,13 @@ __device__ __forceinline__ void load8(const float *p, float v[8])
     float4 a = ((const float4 *)p)[0], b = ((const float4 *)p)[1];
     v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
 }
-__device__ __forceinline__ void load8(const bf16 *p, float v[8])
-{
-    lanes<bf16, 8> t = *(const lanes<bf16, 8> *)p;
-    UNROLL for (int j = 0; j < 8; j++) v[j] = to_float(t.v[j]);
-}
+__device__ __forceinline__ void load8(const bf16 *p, float v[8]) { load_lanes<8>(p, v); }
 __device__ __forceinline__ void store8(float *p, const float v[8])
 {
     ((float4 *)p)[0] = make_float4(v[0], v[1], v[2], v[3]);
     ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
 }
-__device__ __forceinline__ void store8(bf16 *p, const float v[8])
-{
-    lanes<bf16, 8> t;
-    UNROLL for (int j = 0; j < 8; j++) t.v[j] = to_bf16(v[j]);
-    *(lanes<bf16, 8> *)p = t;
-}
+__device__ __forceinline__ void store8(bf16 *p, const float v[8]) { store_lanes<8>(p, v); }
 /* The same in as few stores as there can be; p is in device memory. */
 __device__ __forceinline__ void store8_device(float *p, const float v[8])
 {
