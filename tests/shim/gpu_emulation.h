@@ -101,7 +101,8 @@ static inline float rsqrtf(float x) { return 1.f / sqrtf(x); }
 #define __expf expf /* the C library has functions of these names */
 #define __logf logf
 #define UNROLL
-#define ONE_BY_ONE
+#define UNROLL_BY(n)
+#define FRESH(x) (void)(x)
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -140,6 +141,10 @@ static inline bf16 to_bf16(float x)
     unsigned u = __float_as_uint(x);
     if ((u & 0x7fffffffu) > 0x7f800000u) return bf16{0x7fff}; /* not a number stays none */
     return bf16{(uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16)};
+}
+static inline unsigned bf16_pair(float low, float high)
+{
+    return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
 }
 static inline void store_words(void *p, const unsigned (&w)[2])
 {

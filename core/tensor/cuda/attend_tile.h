@@ -19,14 +19,6 @@
 #include "tensor/cuda/attention.h"
 #include "tensor/cuda/vec8.h"
 
-/* In a loop: values derived from x are recomputed in each iteration. Otherwise the compiler keeps all addresses of a
- * tile and the keys of all philox rounds in registers and spills others. */
-#ifdef GPU_ON_CPU
-#define FRESH(x) (void)(x)
-#else
-#define FRESH(x) asm volatile("" : "+r"(x))
-#endif
-
 /* ---- tiles ---- */
 
 struct span {

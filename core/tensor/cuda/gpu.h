@@ -30,6 +30,11 @@ __device__ __forceinline__ bf16 to_bf16(float x)
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
     return y;
 }
+/* Two numbers as a word, the first in the lower half. */
+__device__ __forceinline__ unsigned bf16_pair(float low, float high)
+{
+    return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
+}
 #else
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -37,6 +42,11 @@ __device__ __forceinline__ bf16 to_bf16(float x)
 typedef __nv_bfloat16 bf16;
 __device__ __forceinline__ float to_float(bf16 x) { return __bfloat162float(x); }
 __device__ __forceinline__ bf16 to_bf16(float x) { return __float2bfloat16_rn(x); }
+__device__ __forceinline__ unsigned bf16_pair(float low, float high)
+{
+    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
+    return *(unsigned *)&p;
+}
 #endif
 
 /* d [16,8] += a [16,16] b [16,8], the fragments of one warp: m16n8k16, bf16 in, fp32 sums (PTX ISA, "mma.m16n8k16").
@@ -61,10 +71,14 @@ __device__ __forceinline__ void store_words(void *p, const unsigned (&w)[4])
                  "r"(w[2]), "r"(w[3])
                  : "memory");
 }
-#define UNROLL     _Pragma("unroll")
-#define ONE_BY_ONE _Pragma("unroll 1")
-#define GPU_MEMBER __device__ __forceinline__ /* a function of a struct */
-#define GPU_CALLED __device__ __noinline__ /* the same, not in line */
+#define UNROLL           _Pragma("unroll")
+#define PRAGMA_OF(words) _Pragma(#words)
+#define UNROLL_BY(n)     PRAGMA_OF(unroll n) /* that many times; 1: not unrolled */
+/* In a loop: values derived from x are recomputed in each iteration. Otherwise the compiler keeps all addresses of a
+ * tile and the keys of all philox rounds in registers and spills others. */
+#define FRESH(x)         asm volatile("" : "+r"(x))
+#define GPU_MEMBER       __device__ __forceinline__ /* a function of a struct */
+#define GPU_CALLED       __device__ __noinline__ /* the same, not in line */
 /* clang-format does not know <<< */
 // clang-format off
 #define LAUNCH(kernel, grid, block, smem, ...)                                                                         \

@@ -67,7 +67,7 @@ struct score_interpreter {
     GPU_MEMBER void map(int r, const gpu_score_step &s) const
     {
         int next = 8 * (int)blockDim.x; /* register, in numbers */
-        ONE_BY_ONE for (int e = 0; e < SCORE_AT_ONCE; e++)
+        UNROLL_BY(1) for (int e = 0; e < SCORE_AT_ONCE; e++)
         {
             float *x = (float *)(own + (2 * r + e / 4) * (int)blockDim.x) + e % 4;
             *x = apply_function(s.what, s.function, x[0], x[next], x[2 * next]);

@@ -3,14 +3,6 @@
 #define ABLATE_CUDA_EIGHT_H
 #include "tensor/cuda/gpu.h"
 
-/* Unrolls a loop that many times; 1: not unrolled. */
-#ifdef GPU_ON_CPU
-#define UNROLL_BY(n)
-#else
-#define PRAGMA_OF(words) _Pragma(#words)
-#define UNROLL_BY(n)     PRAGMA_OF(unroll n)
-#endif
-
 /* V numbers, read and written at once. */
 template <class T, int V> struct alignas(sizeof(T) * V) lanes {
     T v[V];
@@ -25,17 +17,6 @@ template <int V, class T> __device__ __forceinline__ void store_lanes(T *p, cons
     lanes<T, V> x;
     UNROLL for (int j = 0; j < V; j++) store(&x.v[j], v[j]);
     *(lanes<T, V> *)p = x;
-}
-
-/* Two numbers as a word, the first in the lower half. */
-__device__ __forceinline__ unsigned bf16_pair(float low, float high)
-{
-#if defined GPU_ON_CPU || defined __CUDACC_RTC__
-    return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
-#else
-    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
-    return *(unsigned *)&p;
-#endif
 }
 
 /* Eight numbers at p, aligned to 16 bytes. */
