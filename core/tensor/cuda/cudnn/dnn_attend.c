@@ -312,16 +312,6 @@ static int by_cudnn(const gpu_attention *a, const attend_extent *x, attend_wish 
         if (x->clear[i].bytes) gpu_zero(x->clear[i].at, x->clear[i].bytes);
     return run(a, p, backward, e);
 }
-
-int dnn_attend_supported(const gpu_attention *a, const attend_extent *x, bool backward, const char *described,
-                         size_t *workspace, err *e)
-{
-    plan p = {.key = key_of(a, x, backward)};
-    int rc = make_plan(&p, backward, described, e);
-    *workspace = rc ? 0 : dnn_workspace(p.graph);
-    dnn_graph_free(p.graph);
-    return rc;
-}
 #else
 void dnn_attend_close(void) { count = (dnn_attend_count){0}; }
 static int by_cudnn(const gpu_attention *a, const attend_extent *x, attend_wish wish, bool backward, err *e)

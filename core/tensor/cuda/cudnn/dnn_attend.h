@@ -27,9 +27,4 @@ typedef struct {
 } dnn_attend_count;              /* calls launched or captured */
 void dnn_attend_count_wgmma(void);
 dnn_attend_count dnn_attend_counts(void);
-
-/* Does cuDNN have a plan for this on a device that may be absent (`described`: its properties in JSON)? 0: yes, 1: no;
- * -1 an error. For tests; only in builds with cudnn.h. */
-int dnn_attend_supported(const gpu_attention *a, const attend_extent *x, bool backward, const char *described,
-                         size_t *workspace, err *e);
 #endif
