@@ -6,12 +6,7 @@
 #include "tensor/cuda/product.h"
 
 #if defined GPU_ON_CPU && !defined HAVE_CUBLASLT
-static inline int lt_load_functions(err *e) { return fail(e, "cuBLASLt: this was built without its header"); }
-static inline const char *lt_description(void) { return ""; }
-static inline int lt_open(err *e) { return lt_load_functions(e); }
-static inline void lt_close(void) {}
-static inline int lt_product(const product *p) { return (void)p, 1; }
-static inline int64_t lt_failures(void) { return 0; }
+#include "without_cublaslt.h"
 #else
 /* The functions used. */
 #define LT_FUNCTIONS(X)                                                                                                \
