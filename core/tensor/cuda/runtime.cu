@@ -1,12 +1,12 @@
 /* runtime.cu - runtime.h on a real GPU. */
 #include "tensor/cuda/runtime.h"
+#include "base/base.h"
 #include "tensor/cuda/uploads.h"
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace
@@ -47,34 +47,22 @@ static int note(cudaError_t rc, const char *what)
 
 /* ---- waiting ---- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 /* Until `asked` says that the work is done, while somebody watches; else by CUDA's own wait. */
-template <class Ask, class Wait> static cudaError_t host_waits(Ask asked, Wait wait)
+template <class T> static cudaError_t host_waits(T work, cudaError_t (*asked)(T), cudaError_t (*wait)(T))
 {
-    if (!watch) return wait();
-    double start = now();
+    if (!watch) return wait(work);
+    double start = ticks();
     for (;;) {
-        cudaError_t rc = asked();
+        cudaError_t rc = asked(work);
         if (rc != cudaErrorNotReady) return rc;
         cudaGetLastError();
-        double waited = now() - start;
+        double waited = ticks() - start;
         watch(waited);
         usleep(waited < 0.01 ? 20 : 1000);
     }
 }
-static cudaError_t wait_stream(cudaStream_t s)
-{
-    return host_waits([=] { return cudaStreamQuery(s); }, [=] { return cudaStreamSynchronize(s); });
-}
-static cudaError_t wait_event(cudaEvent_t e)
-{
-    return host_waits([=] { return cudaEventQuery(e); }, [=] { return cudaEventSynchronize(e); });
-}
+static cudaError_t wait_stream(cudaStream_t s) { return host_waits(s, cudaStreamQuery, cudaStreamSynchronize); }
+static cudaError_t wait_event(cudaEvent_t e) { return host_waits(e, cudaEventQuery, cudaEventSynchronize); }
 
 extern "C" {
 
