@@ -176,14 +176,14 @@ typedef struct {
 } part;
 typedef part part_of_rank(const void *self, int r);
 
-/* One message to each other rank and one from each, on the side stream; those of 0 elements are left out on both
- * ends. */
+/* One message to each other rank and one from each, on the side stream, without those of 0 elements. to NULL: every
+ * rank gives what `from` has of it. */
 static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl_type type, err *e)
 {
     if (still_there(e) || said(nccl.ncclGroupStart(), "ncclGroupStart", e)) return -1;
     int bad = 0;
     for (int r = 0; r < size && !bad; r++) {
-        part out = to(self, r), in = from(self, r);
+        part out = to ? to(self, r) : from(self, me), in = from(self, r);
         if (r == me) continue;
         if (out.n) bad = said(nccl.ncclSend(out.at, out.n, type, r, joined, gpu_stream()), "ncclSend", e);
         if (in.n && !bad) bad = said(nccl.ncclRecv(in.at, in.n, type, r, joined, gpu_stream()), "ncclRecv", e);
@@ -204,7 +204,6 @@ static part part_of(const void *self, int r)
     const sum *s = self;
     return (part){(char *)(s->v + part_at(s, r)), part_at(s, r + 1) - part_at(s, r)};
 }
-static part own_part(const void *s, int r) { return (void)r, part_of(s, me); }
 static part given_by(const void *self, int r)
 {
     const sum *s = self;
@@ -221,7 +220,7 @@ static int nccl_sum_begin(void *v, size_t n, dtype type, err *e)
     if (!bad) bad = exchange(&s, part_of, given_by, NCCL_FLOAT32, e);
     if (!bad)
         bad = launched(gpu_add_ranks((float *)(void *)own.at, s.given, me, size, (int64_t)s.stride, (int64_t)own.n), e);
-    if (!bad) bad = exchange(&s, own_part, part_of, NCCL_FLOAT32, e);
+    if (!bad) bad = exchange(&s, NULL, part_of, NCCL_FLOAT32, e);
     gpu_side_end();
     return bad;
 }
@@ -238,7 +237,6 @@ static part place_of(const void *self, int r)
     const gathered *g = self;
     return (part){g->all + (size_t)r * g->bytes, g->bytes};
 }
-static part my_place(const void *g, int r) { return (void)r, place_of(g, me); }
 
 static int nccl_gather(const void *mine, void *all, size_t bytes, err *e)
 {
@@ -248,7 +246,7 @@ static int nccl_gather(const void *mine, void *all, size_t bytes, err *e)
     int bad = launched(gpu_side_begin(GPU_RANKS), e);
     if (!bad) {
         gpu_copy_in(place_of(&g, me).at, mine, bytes);
-        bad = exchange(&g, my_place, place_of, NCCL_INT8, e);
+        bad = exchange(&g, NULL, place_of, NCCL_INT8, e);
     }
     gpu_side_end();
     if (!bad) bad = wait_side(e) || launched(gpu_copy_out(all, g.all, (size_t)size * bytes), e);
