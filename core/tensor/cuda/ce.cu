@@ -150,19 +150,12 @@ template <class T> static int ce_typed(const call *k)
     int64_t words = width_of(x) - k->a.CE.padding, eights = words / 8 + 2;
     double eps = k->a.CE.smoothing,
            others = k->a.CE.others ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
-    ce_call<T> a = {words,
-                    width_of(x),
-                    (const T *)x->data,
-                    (const int32_t *)k->i.CE.targets.data,
-                    (const float *)k->i.CE.norm.data,
-                    (float *)k->o.CE.losses.data,
-                    k->a.CE.gradient ? (T *)k->o.CE.d_logits.data : nullptr,
-                    (float)(1 - eps - (k->a.CE.others ? others : 0)),
-                    (float)others,
-                    false};
+    ce_call<T> a = {words, width_of(x), data_of(x), data_of(&k->i.CE.targets), data_of(&k->i.CE.norm)};
+    a.losses = data_of(&k->o.CE.losses), a.grad = k->a.CE.gradient ? (T *)k->o.CE.d_logits.data : nullptr;
+    a.on = (float)(1 - eps - (k->a.CE.others ? others : 0)), a.others = (float)others;
+    a.vector = aligned16(a.logits, a.grad);
     size_t bytes = (size_t)eights * 8 * sizeof(T);
     dim3 grid((unsigned)rows_of(x)), block(eights >= 1024 ? MOST_THREADS : eights >= 256 ? 256 : 128);
-    a.vector = aligned16(a.logits, a.grad);
     return a.grad && bytes <= STAGED_BYTES ? LAUNCH((ce_rows<T, true>), grid, block, bytes, a)
                                            : LAUNCH((ce_rows<T, false>), grid, block, 0, a);
 }

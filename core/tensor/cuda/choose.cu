@@ -56,7 +56,7 @@ int cuda_TOP_K(const call *k, err *e)
     const view *x = &k->i.TOP_K.x, *y = &k->o.TOP_K.y;
     int64_t all = count_of(x);
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    return launched(LAUNCH_OVER(top_k, all, (int32_t *)y->data, (const float *)x->data, width_of(x), k->a.TOP_K.k,
+    return launched(LAUNCH_OVER(top_k, all, data_of(y), data_of(x), width_of(x), k->a.TOP_K.k,
                                 k->a.TOP_K.smallest ? -1.f : 1.f, all),
                     e);
 }
@@ -65,14 +65,14 @@ int cuda_TO_IDS(const call *k, err *e)
     const view *x = &k->i.TO_IDS.x, *y = &k->o.TO_IDS.y;
     int64_t n = count_of(y);
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    return launched(LAUNCH_OVER(to_ids, n, (int32_t *)y->data, (const float *)x->data, n), e);
+    return launched(LAUNCH_OVER(to_ids, n, data_of(y), data_of(x), n), e);
 }
 int cuda_RANDOM(const call *k, err *e)
 {
     const view *y = &k->o.RANDOM.y;
     int64_t n = count_of(y);
     if (y->type != F32) return no_kernel(k, e);
-    return launched(LAUNCH_OVER(random_numbers, (n + 3) / 4, (float *)y->data, n, (unsigned)k->a.RANDOM.place,
+    return launched(LAUNCH_OVER(random_numbers, (n + 3) / 4, data_of(y), n, (unsigned)k->a.RANDOM.place,
                                 (int)k->a.RANDOM.normal, aligned16(y->data), gpu_counters()),
                     e);
 }

@@ -57,16 +57,9 @@ int cuda_EMBED_TOKENS(const call *k, err *e)
                *positions = &k->i.EMBED_TOKENS.positions, *place = &k->i.EMBED_TOKENS.position_ids,
                *y = &k->o.EMBED_TOKENS.y;
     if (want_types(k, "fi.fi", "r", e)) return -1;
-    embed_call g = {rows_of(y),
-                    rows_of(table),
-                    width_of(y),
-                    rows_of(positions),
-                    (const float *)table->data,
-                    (const float *)positions->data,
-                    (const int32_t *)id->data,
-                    (const int32_t *)place->data,
-                    (float)k->a.EMBED_TOKENS.scale,
-                    y->data,
-                    dropping_of(k, k->a.EMBED_TOKENS.p, k->a.EMBED_TOKENS.place)};
+    embed_call g = {rows_of(y), rows_of(table), width_of(y), rows_of(positions)};
+    g.table = data_of(table), g.positions = data_of(positions), g.id = data_of(id), g.place = data_of(place);
+    g.y = y->data, g.by = (float)k->a.EMBED_TOKENS.scale;
+    g.drop = dropping_of(k, k->a.EMBED_TOKENS.p, k->a.EMBED_TOKENS.place);
     return launched(y->type == BF16 ? embed_of<bf16>(g) : embed_of<float>(g), e);
 }

@@ -210,13 +210,13 @@ extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gp
 static int sum_rows_by_id(const view *table, bool onto, const view *dy, const view *ids, const view *sorted, double by)
 {
     int64_t T = rows_of(dy), n_table = rows_of(table), d = width_of(table);
-    float *y = (float *)table->data;
+    float *y = data_of(table);
     if (n_table <= 0 || d <= 0) return gpu_launched();
     if (!onto) gpu_zero(y, bytes_of(table));
     if (T <= 0) return gpu_launched();
     const int32_t *given = sorted ? (const int32_t *)sorted->data : nullptr;
     gpu_order o = {given, given ? given + T : nullptr};
-    if (!given && gpu_rows_by_id((const int32_t *)ids->data, T, n_table, &o)) return -1;
+    if (!given && gpu_rows_by_id(data_of(ids), T, n_table, &o)) return -1;
     float *part = (float *)gpu_scratch(SCRATCH_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
     runs r = {y, part, dy->data, o.order, o.key, T, n_table, d, (float)by, onto};
     bool fours = d % 4 == 0 && aligned16(y, dy->data);

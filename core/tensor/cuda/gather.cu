@@ -56,7 +56,7 @@ template <int EACH> __global__ void scatter_add(float *y, const float *x, int64_
 
 chosen chosen_by(const view *x, const view *ids, int64_t n)
 {
-    chosen by = {(const int32_t *)ids->data, ids->dim[2], ids->dim[3], x->dim[1], {}, n};
+    chosen by = {data_of(ids), ids->dim[2], ids->dim[3], x->dim[1], {}, n};
     int64_t step[4];
     strides_of(ids, step);
     for (int i = 0; i < 2; i++) by.step[i] = by.n_k ? step[i] / by.n_k : 0;
@@ -71,7 +71,7 @@ int cuda_GATHER(const call *k, err *e)
     if (y->type != F32 || x->type != F32 || ids->type != I32) return no_kernel(k, e);
     chosen by = chosen_by(x, ids, width_of(x));
     int64_t n = rows_of(y) * by.n_k;
-    return launched(LAUNCH_INDEX(gather, float, n, (float *)y->data, (const float *)x->data, by, n), e);
+    return launched(LAUNCH_INDEX(gather, float, n, data_of(y), data_of(x), by, n), e);
 }
 
 /* Each sum by rising key. */
@@ -81,8 +81,8 @@ int cuda_SCATTER_ADD(const call *k, err *e)
     if (out->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
     chosen by = chosen_by(p, ids, width_of(out));
     int64_t rows = rows_of(out);
-    float *y = (float *)out->data;
-    const float *x = (const float *)p->data;
+    float *y = data_of(out);
+    const float *x = data_of(p);
     if (!count_of(out)) return launched(gpu_launched(), e);
     dim3 grid = blocks_for_warps(rows);
     return launched(by.n <= 32   ? LAUNCH(scatter_add<1>, grid, THREADS, 0, y, x, rows, by)

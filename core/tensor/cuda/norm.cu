@@ -326,12 +326,12 @@ template <class T> static int norm_back_typed(const call *k)
     const view *z = &k->i.NORM_BACK.z;
     int64_t rows = rows_of(z), width = width_of(z);
     norm_call<T> a = norm_call_of<T>(z->data, rows, width, dropping_of(k, k->a.NORM.p, k->a.NORM.place));
-    a.dy = (const T *)k->i.NORM_BACK.dy.data, a.gain = (const float *)k->i.NORM_BACK.gain.data;
-    a.stats = (float *)k->i.NORM_BACK.stats.data, a.y = (T *)k->o.NORM_BACK.dz.data;
+    a.dy = data_of(&k->i.NORM_BACK.dy), a.gain = data_of(&k->i.NORM_BACK.gain);
+    a.stats = data_of(&k->i.NORM_BACK.stats), a.y = data_of(&k->o.NORM_BACK.dz);
     a.z = k->a.NORM.has_sublayer ? (T *)k->o.NORM_BACK.ds.data : nullptr;
     a.sums = (float *)gpu_scratch(SCRATCH_SUMS, norm_sums(rows, width));
-    a.total[0] = (float *)k->o.NORM_BACK.d_gain.data, a.total[1] = (float *)k->o.NORM_BACK.d_bias.data,
-    a.total[2] = (float *)k->o.NORM_BACK.sums.data;
+    a.total[0] = data_of(&k->o.NORM_BACK.d_gain), a.total[1] = data_of(&k->o.NORM_BACK.d_bias),
+    a.total[2] = data_of(&k->o.NORM_BACK.sums);
     return norm_back_of(a);
 }
 
@@ -350,7 +350,7 @@ template <class T> static int dropout_typed(const call *k, const view *x, const 
 {
     int64_t n = count_of(dropped);
     norm_call<T> a = norm_call_of<T>(x ? x->data : nullptr, 0, 0, dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place));
-    a.s = (const T *)dropped->data, a.y = (T *)k->out[0].data;
+    a.s = data_of(dropped), a.y = (T *)k->out[0].data;
     dim3 grid((unsigned)least_of(up(n, 8 * 256), 8 * (int64_t)gpu_multiprocessors()));
     return aligned16(a.x, a.s, a.y) ? LAUNCH((dropout_add<T, true>), grid, 256, 0, n, a)
                                     : LAUNCH((dropout_add<T, false>), grid, 256, 0, n, a);
@@ -384,7 +384,7 @@ int cuda_COLUMN_SUM(const call *k, err *e)
 {
     const view *x = &k->i.COLUMN_SUM.x, *y = &k->o.COLUMN_SUM.y;
     if (want_types(k, "r", "f", e)) return -1;
-    if (count_of(x)) return launched(BY_TYPE(x->type, column_sum_typed, x, (float *)y->data), e);
+    if (count_of(x)) return launched(BY_TYPE(x->type, column_sum_typed, x, data_of(y)), e);
     gpu_zero(y->data, bytes_of(y));
     return launched(gpu_launched(), e);
 }

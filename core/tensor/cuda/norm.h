@@ -87,9 +87,9 @@ template <class T> static norm_call<T> norm_of_call(const call *k)
 {
     const view *x = &k->i.NORM.x;
     norm_call<T> a = norm_call_of<T>(x->data, rows_of(x), width_of(x), dropping_of(k, k->a.NORM.p, k->a.NORM.place));
-    a.s = (const T *)k->i.NORM.s.data, a.y = (T *)k->o.NORM.y.data, a.z = a.s ? (T *)k->o.NORM.z.data : nullptr;
-    a.gain = (const float *)k->i.NORM.gain.data, a.bias = (const float *)k->i.NORM.bias.data;
-    a.stats = (float *)k->o.NORM.stats.data, a.eps = (float)k->a.NORM.eps;
+    a.s = data_of(&k->i.NORM.s), a.y = data_of(&k->o.NORM.y), a.z = a.s ? (T *)k->o.NORM.z.data : nullptr;
+    a.gain = data_of(&k->i.NORM.gain), a.bias = data_of(&k->i.NORM.bias);
+    a.stats = data_of(&k->o.NORM.stats), a.eps = (float)k->a.NORM.eps;
     return a;
 }
 

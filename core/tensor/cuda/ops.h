@@ -77,5 +77,11 @@ double cuda_sum_squares(const void *v, int64_t n, dtype type);
 void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type);
 #ifdef __cplusplus
 }
+/* A view's numbers, of the type that is asked for. */
+struct untyped {
+    void *at;
+    template <class T> operator T *() const { return (T *)at; }
+};
+static inline untyped data_of(const view *v) { return {v->data}; }
 #endif
 #endif

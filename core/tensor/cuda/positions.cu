@@ -52,7 +52,7 @@ int cuda_TO_FLOAT(const call *k, err *e)
     const view *ids = &k->i.TO_FLOAT.ids, *y = &k->o.TO_FLOAT.y;
     int64_t n = count_of(y);
     if (y->type != F32 || ids->type != I32) return no_kernel(k, e);
-    return launched(LAUNCH_OVER(ids_to_float, n, (float *)y->data, (const int32_t *)ids->data, n), e);
+    return launched(LAUNCH_OVER(ids_to_float, n, data_of(y), data_of(ids), n), e);
 }
 
 /* clip -1: distances as numbers. */
@@ -61,9 +61,7 @@ static int relative(const call *k, dtype type, int64_t clip, err *e)
     const view *q = &k->i.RELATIVE_POSITION.q, *keys = &k->i.RELATIVE_POSITION.k, *y = &k->o.RELATIVE_POSITION.y;
     int64_t n_k = count_of(keys), n = count_of(q) * n_k;
     if (y->type != type || q->type != I32 || keys->type != I32) return no_kernel(k, e);
-    return launched(LAUNCH_OVER(relative_position, n, y->data, (const int32_t *)q->data, (const int32_t *)keys->data,
-                                n_k, (int32_t)clip, n),
-                    e);
+    return launched(LAUNCH_OVER(relative_position, n, y->data, data_of(q), data_of(keys), n_k, (int32_t)clip, n), e);
 }
 int cuda_RELATIVE_POSITION(const call *k, err *e) { return relative(k, F32, -1, e); }
 int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
@@ -79,15 +77,8 @@ int cuda_MASK(const call *k, err *e)
     if (y->type != F32 || s->type != F32 || q->type != I32 || keys->type != I32 || lengths->type != I32)
         return no_kernel(k, e);
     int64_t n = count_of(y);
-    masking m = {(float *)y->data,
-                 (const float *)s->data,
-                 (const int32_t *)q->data,
-                 (const int32_t *)keys->data,
-                 (const int32_t *)lengths->data,
-                 y->dim[1],
-                 y->dim[2],
-                 y->dim[3],
-                 k->a.MASK.causal != 0};
+    masking m = {data_of(y), data_of(s), data_of(q), data_of(keys),        data_of(lengths),
+                 y->dim[1],  y->dim[2],  y->dim[3],  k->a.MASK.causal != 0};
     return launched(m.n_k % 4 == 0 && aligned16(m.y, m.s) ? LAUNCH_INDEX(mask, float4, n / 4, m, n / 4)
                                                           : LAUNCH_INDEX(mask, float, n, m, n),
                     e);

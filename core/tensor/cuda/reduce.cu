@@ -210,7 +210,7 @@ int cuda_SUM_TO(const call *k, err *e)
 {
     const view *x = &k->i.SUM_TO.x, *y = &k->o.SUM_TO.y;
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
-    sums s = {(float *)y->data, (const float *)x->data, {1, 1}, {}, {1, 1}, {}};
+    sums s = {data_of(y), data_of(x), {1, 1}, {}, {1, 1}, {}};
     int64_t step = 1;
     bool lines = true;                     /* the last axis is summed */
     int before = -1, kept = 2, summed = 2; /* the kind of the axis behind; places still free in keep and sum */
@@ -244,12 +244,11 @@ int cuda_SOFTMAX(const call *k, err *e)
 {
     const view *x = &k->i.SOFTMAX.x, *y = &k->o.SOFTMAX.y;
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
-    return launched(run_softmax((float *)y->data, (const float *)x->data, nullptr, rows_of(y), width_of(y)), e);
+    return launched(run_softmax(data_of(y), data_of(x), nullptr, rows_of(y), width_of(y)), e);
 }
 int cuda_SOFTMAX_BACK(const call *k, err *e)
 {
     const view *y = &k->i.SOFTMAX_BACK.y, *dy = &k->i.SOFTMAX_BACK.dy, *dx = &k->o.SOFTMAX_BACK.y;
     if (y->type != F32 || dy->type != F32 || dx->type != F32) return no_kernel(k, e);
-    return launched(
-        run_softmax((float *)dx->data, (const float *)y->data, (const float *)dy->data, rows_of(dx), width_of(dx)), e);
+    return launched(run_softmax(data_of(dx), data_of(y), data_of(dy), rows_of(dx), width_of(dx)), e);
 }

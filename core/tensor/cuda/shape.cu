@@ -314,7 +314,7 @@ static int rows_by_id(const call *k, const view *x, const view *ids, int64_t row
     int64_t bytes = (int64_t)bytes_of(x) / rows;
     int unit = unit_of(bytes | bits_of(x->data) | bits_of(y->data));
     int64_t width = bytes / unit, n = count_of(ids) * width;
-    return launched(LAUNCH_UNITS(embedding, unit, n, y->data, x->data, (const int32_t *)ids->data, rows, width, n), e);
+    return launched(LAUNCH_UNITS(embedding, unit, n, y->data, x->data, data_of(ids), rows, width, n), e);
 }
 int cuda_EMBEDDING(const call *k, err *e)
 {
@@ -335,9 +335,8 @@ int cuda_CACHE_REORDER(const call *k, err *e)
 static int heads_of(const call *k, const view *rows, const view *heads, const view *offset, heads_call *h, err *e)
 {
     if (offset->type != I32 || heads->type != F32 || !is_row_type(rows->type)) return no_kernel(k, e);
-    *h = {rows->data,     heads->data,       (const int32_t *)offset->data, rows_of(rows),
-          width_of(rows), k->a.HEADS.column, count_of(offset) - 1,          heads->dim[1],
-          heads->dim[2],  heads->dim[3]};
+    *h = {rows->data,        heads->data,          data_of(offset), rows_of(rows), width_of(rows),
+          k->a.HEADS.column, count_of(offset) - 1, heads->dim[1],   heads->dim[2], heads->dim[3]};
     if (h->batch != heads->dim[0])
         return fail(e, "offsets of %lld sentences in a batch of %lld", (long long)h->batch, (long long)heads->dim[0]);
     if (h->col < 0 || h->col + h->n_heads * h->width > h->cols)
@@ -383,17 +382,9 @@ int cuda_KV_CACHE_APPEND(const call *k, err *e)
     if (ancestors->type != I32 || time->type != I32 || x->type != F32 || y->type != F32 || !is_row_type(cache->type))
         return no_kernel(k, e);
     int64_t rows = y->dim[0], cap = cache->dim[2], n = count_of(y);
-    cache_call m = {(float *)y->data,
-                    cache->data,
-                    (const float *)x->data,
-                    (const int32_t *)ancestors->data,
-                    (const int32_t *)time->data,
-                    cap ? rows_of(cache) / cap : 0,
-                    cap,
-                    width_of(ancestors),
-                    y->dim[1],
-                    y->dim[2],
-                    y->dim[3]};
+    cache_call m = {data_of(y), cache->data, data_of(x), data_of(ancestors), data_of(time)};
+    m.cap = cap, m.cached = cap ? rows_of(cache) / cap : 0, m.n_ancestors = width_of(ancestors);
+    m.heads = y->dim[1], m.seen = y->dim[2], m.width = y->dim[3];
     if (width_of(cache) != m.heads * m.width || m.cached < rows || rows_of(ancestors) < rows)
         return fail(e, "%lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld", (long long)rows,
                     (long long)m.heads, (long long)m.width, (long long)m.cached, (long long)width_of(cache));
