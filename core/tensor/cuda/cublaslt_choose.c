@@ -31,55 +31,46 @@ static cublasStatus_t prefer(const product *p, const lt_key *key, cublasLtMatmul
     size_t workspace = LT_WORKSPACE;
     uint32_t sums = p->exact ? CUBLASLT_REDUCTION_SCHEME_NONE : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     uint32_t a = alignment_bytes(key, 0), b = alignment_bytes(key, 1), c = alignment_bytes(key, 2);
-#define PREFER(attribute, value)                                                                                       \
-    TRY(lt.cublasLtMatmulPreferenceSetAttribute(like, CUBLASLT_MATMUL_PREF_##attribute, &(value), sizeof(value)))
-    PREFER(MAX_WORKSPACE_BYTES, workspace);
-    PREFER(REDUCTION_SCHEME_MASK, sums);
-    PREFER(MIN_ALIGNMENT_A_BYTES, b);
-    PREFER(MIN_ALIGNMENT_B_BYTES, a);
-    PREFER(MIN_ALIGNMENT_C_BYTES, c);
-    PREFER(MIN_ALIGNMENT_D_BYTES, c);
-#undef PREFER
+    SET(MatmulPreference, like, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+    SET(MatmulPreference, like, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, sums);
+    SET(MatmulPreference, like, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b);
+    SET(MatmulPreference, like, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a);
+    SET(MatmulPreference, like, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c);
+    SET(MatmulPreference, like, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c);
     return CUBLAS_STATUS_SUCCESS;
 }
 
-void lt_config_of(const cublasLtMatmulAlgo_t *algorithm, lt_config *out)
+static lt_config config_of(const cublasLtMatmulAlgo_t *algorithm)
 {
-    static const struct {
-        cublasLtMatmulAlgoConfigAttributes_t name;
-        size_t bytes;
-    } attributes[LT_CONFIG] = {{CUBLASLT_ALGO_CONFIG_ID, 4},
-                               {CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
-                               {CUBLASLT_ALGO_CONFIG_STAGES_ID, 4},
-                               {CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4},
-                               {CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4},
-                               {CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4},
-                               {CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4},
-                               {CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
-                               {CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2}};
+    static const cublasLtMatmulAlgoConfigAttributes_t name[LT_CONFIG] = {CUBLASLT_ALGO_CONFIG_ID,
+                                                                         CUBLASLT_ALGO_CONFIG_TILE_ID,
+                                                                         CUBLASLT_ALGO_CONFIG_STAGES_ID,
+                                                                         CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
+                                                                         CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
+                                                                         CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING,
+                                                                         CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+                                                                         CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID,
+                                                                         CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID};
+    enum { NARROW = LT_CONFIG - 2 /* from here on of two bytes: the lower half of a word where CUDA runs */ };
+    lt_config c;
     for (int i = 0; i < LT_CONFIG; i++) {
-        int32_t wide = 0;
-        uint16_t narrow = 0;
-        bool two = attributes[i].bytes == 2;
+        uint32_t value = 0;
         size_t written = 0;
-        cublasStatus_t s = lt.cublasLtMatmulAlgoConfigGetAttribute(
-            algorithm, attributes[i].name, two ? (void *)&narrow : (void *)&wide, attributes[i].bytes, &written);
-        out->value[i] = s != CUBLAS_STATUS_SUCCESS ? -1
-                        : two                      ? narrow
-                                                   : wide; /* -1: a library without this attribute */
+        bool known = lt.cublasLtMatmulAlgoConfigGetAttribute(algorithm, name[i], &value, i < NARROW ? 4 : 2,
+                                                             &written) == CUBLAS_STATUS_SUCCESS;
+        c.value[i] = known ? (int32_t)value : -1; /* -1: a library without this attribute */
     }
+    return c;
 }
 static bool same_config(const cublasLtMatmulAlgo_t *a, const lt_config *b)
 {
-    lt_config x;
-    lt_config_of(a, &x);
+    lt_config x = config_of(a);
     return !memcmp(&x, b, sizeof x);
 }
 
 static bool has(const candidates *c, const cublasLtMatmulAlgo_t *algorithm)
 {
-    lt_config x;
-    lt_config_of(algorithm, &x);
+    lt_config x = config_of(algorithm);
     for (int i = 0; i < c->n; i++)
         if (same_config(&c->at[i], &x)) return true;
     return false;
@@ -113,8 +104,7 @@ static cublasStatus_t ask_all(const product *p, lt_plan *x, cublasLtMatmulPrefer
 static bool whole_sums(const cublasLtMatmulAlgo_t *algorithm)
 {
     enum { SPLITS = 3, REDUCTION = 4 };
-    lt_config c;
-    lt_config_of(algorithm, &c);
+    lt_config c = config_of(algorithm);
     return (c.value[SPLITS] == 0 || c.value[SPLITS] == 1) && c.value[REDUCTION] <= CUBLASLT_REDUCTION_SCHEME_NONE;
 }
 
@@ -292,8 +282,7 @@ static void time_and_keep(const product *p, lt_plan *x, candidates *c)
     }
     trial_end(&t);
     if (best < 0) return;
-    lt_config chosen;
-    lt_config_of(&c->at[best], &chosen);
+    lt_config chosen = config_of(&c->at[best]);
     lt_keep_choice(&x->key, &chosen, ms[best], ms, n);
     put_first(c, best);
 }

@@ -137,7 +137,6 @@ void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char
     log_line(LOG_WARN, "cuBLASLt cannot %s for a product of %lld x %lld x %lld (%.80s): %s", doing, (long long)p->m,
              (long long)p->n, (long long)p->k, lt.cublasLtGetStatusString(s), then);
 }
-#define SET(kind, at, attribute, value) TRY(lt.cublasLt##kind##SetAttribute((at), (attribute), &(value), sizeof(value)))
 
 static cudaDataType_t number_of(dtype type) { return type == BF16 ? CUDA_R_16BF : CUDA_R_32F; }
 

@@ -48,7 +48,6 @@ enum { LT_CONFIG = 9 };
 typedef struct {
     int64_t value[LT_CONFIG];
 } lt_config; /* an algorithm: the attributes of its configuration, in the file's order */
-void lt_config_of(const cublasLtMatmulAlgo_t *algorithm, lt_config *out);
 
 /* Reads the file named by ABLATE_CUBLASLT_CHOICES, if set; it may not exist yet. Returns 0, or -1 and e. */
 int lt_read_choices(err *e);
@@ -69,4 +68,5 @@ void lt_keep_choice(const lt_key *key, const lt_config *chosen, double ms, const
         cublasStatus_t status_ = (expr);                                                                               \
         if (status_ != CUBLAS_STATUS_SUCCESS) return status_;                                                          \
     } while (0)
+#define SET(kind, at, attribute, value) TRY(lt.cublasLt##kind##SetAttribute((at), (attribute), &(value), sizeof(value)))
 #endif
