@@ -48,10 +48,10 @@ dnn_graph *dnn_graph_new(void);
 void dnn_graph_free(dnn_graph *g);
 /* A tensor in memory set for each run (dnn_at). offsets: 0, or a tensor with the start of each entry of the first axis
  * [elements], int32 [B + 1]. */
-dnn_tensor dnn_given(dnn_graph *g, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets);
+dnn_tensor dnn_given(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets);
 dnn_tensor dnn_number(dnn_graph *g, float value); /* [1,1,1,1] */
 /* between operations only */
-dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets);
+dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets);
 
 /* y: the output tensor, or 0 for an inner tensor. Returns the result's number. */
 /* fp32; b 0: unary */
@@ -63,8 +63,8 @@ dnn_tensor dnn_compare(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_tensor a, dn
 dnn_tensor dnn_select(dnn_graph *g, dnn_tensor mask, dnn_tensor x, dnn_tensor otherwise);
 /* over the last axis */
 dnn_tensor dnn_reduce(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_tensor x, dnn_tensor y);
-/* The same storage with other axes: an inner tensor. */
-dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets);
+/* The same storage with other axes: an inner tensor of bf16. */
+dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, dnn_shape s, dnn_tensor offsets);
 /* [.., M, K] [.., K, N], fp32 sums; rows, columns, within: 0, or int32 [B,1,1,1] with valid lengths. */
 dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows, dnn_tensor columns, dnn_tensor within,
                        dnn_tensor y);

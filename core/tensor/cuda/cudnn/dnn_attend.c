@@ -90,33 +90,35 @@ static size_t n_plans, plans_cap;
 
 static dnn_tensor numbers(plan *p, int64_t n)
 {
-    dnn_shape s = {{n, 1, 1, 1}, {1, 1, 1, 1}};
-    return dnn_given(p->graph, CUDNN_DATA_INT32, &s, 0);
+    return dnn_given(p->graph, CUDNN_DATA_INT32, (dnn_shape){{n, 1, 1, 1}, {1, 1, 1, 1}}, 0);
 }
-enum order { AS_ROWS, TURNED /* the last two axes exchanged, as products want their second factor */ };
-static void describe_rows(plan *p, int i, enum order order)
+/* The last two axes exchanged, as products want their second factor. */
+static dnn_shape turned(dnn_shape s)
 {
-    const shape_key *k = &p->key;
+    return (dnn_shape){{s.dim[0], s.dim[1], s.dim[3], s.dim[2]}, {s.stride[0], s.stride[1], s.stride[3], s.stride[2]}};
+}
+static dnn_shape rows_shape(const shape_key *k, int i)
+{
     int64_t n = is_of_keys(i) ? k->keys : k->queries, width = is_of_values(i) ? k->d_v : k->d_k, step = k->stride[i];
-    dnn_shape s = {{k->sentences, k->heads, n, width}, {n * step, width, step, 1}};
-    if (order == TURNED) s.dim[2] = width, s.dim[3] = n, s.stride[2] = 1, s.stride[3] = step;
-    p->off[i] = numbers(p, k->sentences + 1);
-    p->rows[i] = dnn_given(p->graph, CUDNN_DATA_BFLOAT16, &s, p->off[i]);
+    return (dnn_shape){{k->sentences, k->heads, n, width}, {n * step, width, step, 1}};
+}
+static void describe_rows(plan *p, int i, dnn_shape s)
+{
+    p->off[i] = numbers(p, p->key.sentences + 1);
+    p->rows[i] = dnn_given(p->graph, CUDNN_DATA_BFLOAT16, s, p->off[i]);
 }
 /* [B,H,Tq,1] that lies as [rows, heads] */
 static dnn_tensor per_query(plan *p)
 {
     dnn_shape s = {{p->key.sentences, p->key.heads, p->key.queries, 1},
                    {p->key.queries * p->key.heads, 1, p->key.heads, 1}};
-    return dnn_given(p->graph, CUDNN_DATA_FLOAT, &s, p->off_lse);
+    return dnn_given(p->graph, CUDNN_DATA_FLOAT, s, p->off_lse);
 }
-/* Of weights [B,H,Tq,Tk], or of the same storage as [B,H,Tk,Tq]. */
-static dnn_shape weights_shape(const shape_key *k, bool transposed)
+/* Of weights [B,H,Tq,Tk]. */
+static dnn_shape weights_shape(const shape_key *k)
 {
-    dnn_shape s = {{k->sentences, k->heads, k->queries, k->keys},
-                   {k->heads * k->queries * k->keys, k->queries * k->keys, k->keys, 1}};
-    if (transposed) s.dim[2] = k->keys, s.dim[3] = k->queries, s.stride[2] = 1, s.stride[3] = k->keys;
-    return s;
+    return (dnn_shape){{k->sentences, k->heads, k->queries, k->keys},
+                       {k->heads * k->queries * k->keys, k->queries * k->keys, k->keys, 1}};
 }
 
 static void describe_inputs(plan *p)
@@ -126,8 +128,8 @@ static void describe_inputs(plan *p)
     p->keys = numbers(p, k->sentences);
     p->off_lse = numbers(p, k->sentences + 1);
     p->lse = per_query(p);
-    describe_rows(p, Q, AS_ROWS);
-    describe_rows(p, K, TURNED);
+    describe_rows(p, Q, rows_shape(k, Q));
+    describe_rows(p, K, turned(rows_shape(k, K)));
 }
 
 static dnn_tensor scaled_scores(plan *p)
@@ -157,15 +159,14 @@ static void describe_forward(plan *p)
     const shape_key *k = &p->key;
     dnn_graph *g = p->graph;
     describe_inputs(p);
-    describe_rows(p, V, AS_ROWS);
-    describe_rows(p, Y, AS_ROWS);
+    describe_rows(p, V, rows_shape(k, V));
+    describe_rows(p, Y, rows_shape(k, Y));
     dnn_tensor s = hide_future(p, hide_padding(p, scaled_scores(p)));
     dnn_tensor most = dnn_reduce(g, CUDNN_REDUCE_TENSOR_MAX, s, 0);
     dnn_tensor e = dnn_map(g, CUDNN_POINTWISE_EXP, dnn_map(g, CUDNN_POINTWISE_SUB, s, most, 0), 0, 0);
     dnn_tensor sum = dnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, e, 0);
     dnn_map(g, CUDNN_POINTWISE_ADD, most, dnn_map(g, CUDNN_POINTWISE_LOG, sum, 0, 0), p->lse);
-    dnn_shape narrow = weights_shape(k, false);
-    dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_DIV, e, sum, dnn_inner(g, CUDNN_DATA_BFLOAT16, &narrow, 0));
+    dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_DIV, e, sum, dnn_inner(g, CUDNN_DATA_BFLOAT16, weights_shape(k), 0));
     dnn_product(g, w, p->rows[V], p->queries, 0, p->keys, p->rows[Y]);
 }
 
@@ -175,7 +176,8 @@ static void describe_backward(plan *p)
     const shape_key *k = &p->key;
     dnn_graph *g = p->graph;
     describe_inputs(p);
-    for (int i = V; i < BACKWARD; i++) describe_rows(p, i, i == V ? TURNED : AS_ROWS);
+    describe_rows(p, V, turned(rows_shape(k, V)));
+    for (int i = Y; i < BACKWARD; i++) describe_rows(p, i, rows_shape(k, i));
     p->sums = per_query(p);
 
     dnn_tensor dy = p->rows[DY];
@@ -184,15 +186,14 @@ static void describe_backward(plan *p)
 
     dnn_tensor s = hide_padding(p, scaled_scores(p));
     dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_EXP, hide_future(p, dnn_map(g, CUDNN_POINTWISE_SUB, s, p->lse, 0)), 0, 0);
-    dnn_shape turn = weights_shape(k, true);
-    dnn_product(g, dnn_relayout(g, w, CUDNN_DATA_BFLOAT16, &turn, 0), dy, p->keys, 0, p->queries, p->rows[DV]);
+    dnn_shape turn = turned(weights_shape(k));
+    dnn_product(g, dnn_relayout(g, w, turn, 0), dy, p->keys, 0, p->queries, p->rows[DV]);
 
     dnn_tensor dp = dnn_product(g, dy, p->rows[V], p->queries, p->keys, 0, 0);
     dnn_tensor ds = dnn_map(g, CUDNN_POINTWISE_MUL, dnn_map(g, CUDNN_POINTWISE_SUB, dp, p->sums, 0), w, 0);
     ds = dnn_map(g, CUDNN_POINTWISE_MUL, ds, dnn_number(g, k->scale), 0);
-    dnn_product(g, dnn_relayout(g, ds, CUDNN_DATA_BFLOAT16, &turn, 0), p->rows[Q], p->keys, 0, p->queries, p->rows[DK]);
-    dnn_shape rows = {{k->sentences, k->heads, k->keys, k->d_k}, {k->keys * k->stride[K], k->d_k, k->stride[K], 1}};
-    dnn_tensor by_rows = dnn_relayout(g, p->rows[K], CUDNN_DATA_BFLOAT16, &rows, p->off[K]);
+    dnn_product(g, dnn_relayout(g, ds, turn, 0), p->rows[Q], p->keys, 0, p->queries, p->rows[DK]);
+    dnn_tensor by_rows = dnn_relayout(g, p->rows[K], rows_shape(k, K), p->off[K]);
     dnn_product(g, ds, by_rows, p->queries, 0, p->keys, p->rows[DQ]);
 }
 

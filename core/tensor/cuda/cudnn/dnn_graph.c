@@ -126,27 +126,24 @@ static dnn_tensor add_tensor(dnn_graph *g, const tensor *like, dnn_tensor offset
     return g->n_tensors;
 }
 
-dnn_tensor dnn_given(dnn_graph *g, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets)
+dnn_tensor dnn_given(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets)
 {
-    return add_tensor(g, &(tensor){.type = type, .shape = *s, .given = true}, offsets);
+    return add_tensor(g, &(tensor){.type = type, .shape = s, .given = true}, offsets);
 }
-dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets)
+dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets)
 {
-    return add_tensor(g, &(tensor){.type = type, .shape = *s}, offsets);
+    return add_tensor(g, &(tensor){.type = type, .shape = s}, offsets);
 }
 dnn_tensor dnn_number(dnn_graph *g, float value)
 {
-    return add_tensor(
-        g,
-        &(tensor){.type = CUDNN_DATA_FLOAT, .shape = {{1, 1, 1, 1}, {1, 1, 1, 1}}, .is_number = true, .number = value},
-        0);
+    tensor t = {.type = CUDNN_DATA_FLOAT, .shape = {{1, 1, 1, 1}, {1, 1, 1, 1}}, .is_number = true, .number = value};
+    return add_tensor(g, &t, 0);
 }
 
 /* An inner tensor of these axes, the last one side by side. */
-static dnn_tensor inner(dnn_graph *g, cudnnDataType_t type, const int64_t dim[4])
+static dnn_tensor inner(dnn_graph *g, cudnnDataType_t type, const int64_t d[4])
 {
-    dnn_shape s = {{dim[0], dim[1], dim[2], dim[3]}, {dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1}};
-    return dnn_inner(g, type, &s, 0);
+    return dnn_inner(g, type, (dnn_shape){{d[0], d[1], d[2], d[3]}, {d[1] * d[2] * d[3], d[2] * d[3], d[3], 1}}, 0);
 }
 
 /* ---- operations ---- */
@@ -208,9 +205,9 @@ dnn_tensor dnn_reduce(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_tensor x, dnn
     return add_operation(g, op, "reduce an axis", y);
 }
 
-dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets)
+dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, dnn_shape s, dnn_tensor offsets)
 {
-    dnn_tensor y = dnn_inner(g, type, s, offsets);
+    dnn_tensor y = dnn_inner(g, CUDNN_DATA_BFLOAT16, s, offsets);
     descriptor op = make(g, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
     if (bad(g)) return 0;
     set_tensor(g, op, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
