@@ -8,7 +8,6 @@
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/library.h"
 #include "tensor/cuda/runtime.h"
-#include "tensor/graph/op.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,28 +17,6 @@ typedef struct {
     const char *name, *text;
 } kernel_header;
 extern const kernel_header kernel_headers[]; /* embed_headers.cmake; ended by NULL */
-
-/* ---- sources ---- */
-
-const char *source_number(float x, char out[32])
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    snprintf(out, 32, "__uint_as_float(0x%08xu)", bits);
-    return out;
-}
-
-void source_step(int what, int function, const char *to, const char *a, const char *b, const char *c, str *text)
-{
-    if (what == OP_MAP)
-        str_addf(text, "        %s = function_of(%d, %s);\n", to, function, a);
-    else if (what == OP_MAP_BACK)
-        str_addf(text, "        %s = gradient_of(%d, %s, %s, %s);\n", to, function, a, b, c);
-    else if (what == OP_WHERE)
-        str_addf(text, "        %s = where_of(%s, %s, %s);\n", to, a, b, c);
-    else
-        str_addf(text, "        %s = arithmetic(%d, %s, %s);\n", to, what, a, b);
-}
 
 /* ---- NVRTC: nvrtc.h, as far as it is needed; its results are 0 where all went well ---- */
 

@@ -16,11 +16,6 @@ int compiled_wanted(void);
  * message, or says where NVRTC was searched for, and `without`, what does not need it. */
 int compiled_kernel(const char *source, const char *expression, const char *without, void **kernel);
 
-/* What generators of sources share. A float of any digits, as an expression; a step of a program (`what`: an operation
- * of op.h), as a statement that gives `to` what functions.h computes from the operands a, b and c. */
-const char *source_number(float x, char out[32]);
-void source_step(int what, int function, const char *to, const char *a, const char *b, const char *c, str *text);
-
 /* Compiles for compute capability `capability` (90). image: the machine code; name: the kernel's name in it. Returns 0,
  * or -1 and the compiler's message. */
 typedef int (*kernel_compiler)(const char *source, const char *expression, int capability, str *image, str *name,

@@ -78,4 +78,9 @@ __device__ __forceinline__ float apply_function(int what, int function, float x,
            : what == OP_WHERE ? where_of(x, y, d)
                               : gradient_of(function, x, y, d);
 }
+/* Any of them. */
+__device__ __forceinline__ float step_of(int what, int function, float a, float b, float c)
+{
+    return applies_function(what) ? apply_function(what, function, a, b, c) : arithmetic(what, a, b);
+}
 #endif

@@ -85,8 +85,7 @@ __device__ __forceinline__ float scalar_step(const update_step &s, const float *
     UNROLL for (int k = 0; k < 3; k++) in[k] = s.in[k] == UPDATE_BY       ? s.by
                                                : s.in[k] < UPDATE_SCALARS ? scalar[s.in[k]]
                                                                           : 0;
-    return applies_function(s.what) ? apply_function(s.what, s.function, in[0], in[1], in[2])
-                                    : arithmetic(s.what, in[0], in[1]);
+    return step_of(s.what, s.function, in[0], in[1], in[2]);
 }
 
 __global__ void __launch_bounds__(UPDATE_THREADS) update(update_program u, bool wide)

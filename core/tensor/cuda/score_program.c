@@ -72,8 +72,8 @@ static bool has_window(const score_program *f)
 
 void gpu_score_of(const score_program *f, gpu_score *to)
 {
-    static const int pass[GPU_SCORE_PASSES] = {PASS_FORWARD, PASS_BACKWARD, PASS_HIDING};
+    _Static_assert((int)GPU_SCORE_BACKWARD == PASS_BACKWARD && (int)GPU_SCORE_HIDING == PASS_HIDING, "in this order");
     *to = (gpu_score){.n_leaves = f->n_leaves, .hides = has_window(f)};
     for (int i = 0; i < GPU_SCORE_PASSES; i++)
-        if (pass[i] != PASS_HIDING || to->hides) build(f, pass[i], &to->pass[i], &to->n_registers);
+        if (i != PASS_HIDING || to->hides) build(f, i, &to->pass[i], &to->n_registers);
 }

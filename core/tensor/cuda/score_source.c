@@ -2,15 +2,18 @@
  * own words. */
 #include "tensor/cuda/score_program.h"
 #include "tensor/cuda/compiled.h"
+#include <string.h>
 
 static const char *operand(int from, float by, char out[32])
 {
+    uint32_t bits;
+    memcpy(&bits, &by, sizeof bits); /* a float of any digits */
     if (from < SCORE_LEAF)
         snprintf(out, 32, "r%d", from);
     else if (from < SCORE_PRODUCT)
         snprintf(out, 32, "l%d[e]", from - SCORE_LEAF);
     else if (from == SCORE_BY)
-        source_number(by, out);
+        snprintf(out, 32, "__uint_as_float(0x%08xu)", bits);
     else
         snprintf(out, 32, "%s",
                  from == SCORE_PRODUCT    ? "s"
@@ -45,7 +48,7 @@ static void steps(const gpu_score *f, const gpu_score_pass *p, str *text)
     for (int i = 0; i < p->n; i++) {
         const gpu_score_step *s = &p->step[i];
         operand(s->in[0], s->by, a), operand(s->in[1], s->by, b), operand(s->in[2], s->by, c);
-        source_step(s->what, s->function, "t", a, b, c, text);
+        str_addf(text, "        t = step_of(%d, %d, %s, %s, %s);\n", s->what, s->function, a, b, c);
         if (s->out != SCORE_NOWHERE) str_addf(text, "            r%d = t;\n", s->out);
     }
     str_add(text, "            (void)t;\n");
