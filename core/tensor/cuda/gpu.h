@@ -127,16 +127,17 @@ __device__ __forceinline__ philox_key key_of(const gpu_counter *c, unsigned plac
 /* Below every score and logit; its exponential is 0, without infinities. */
 #define LOWEST (-1e38f)
 
+/* Of all lanes, in every lane. */
+template <class X, class Join> __device__ __forceinline__ X warp_join(X x, Join join)
+{
+    for (int o = 16; o; o >>= 1) x = join(x, __shfl_xor_sync(0xffffffffu, x, o));
+    return x;
+}
 template <class X> __device__ __forceinline__ X warp_sum(X x)
 {
-    for (int o = 16; o; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o);
-    return x;
+    return warp_join(x, [](X a, X b) { return a + b; });
 }
-__device__ __forceinline__ float warp_max(float x)
-{
-    for (int o = 16; o; o >>= 1) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, o));
-    return x;
-}
+__device__ __forceinline__ float warp_max(float x) { return warp_join(x, fmaxf); }
 /* Over a block of 32 WARPS threads, warp by warp, in every thread; may be called again at once. */
 template <int WARPS, class X> __device__ __forceinline__ X block_sum(X x)
 {

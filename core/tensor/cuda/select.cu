@@ -29,11 +29,7 @@ __device__ __forceinline__ gpu_choice choice_of(uint64_t rank)
 }
 __device__ __forceinline__ uint64_t warp_best(uint64_t x)
 {
-    for (int o = 16; o; o >>= 1) {
-        uint64_t y = __shfl_xor_sync(0xffffffffu, x, o);
-        x = y > x ? y : x;
-    }
-    return x;
+    return warp_join(x, [](uint64_t a, uint64_t b) { return b > a ? b : a; });
 }
 
 struct row_choosing {
@@ -91,8 +87,7 @@ __device__ __forceinline__ void select_row(const T *x, const row_choosing &c, in
     if (lane == 0) tops[warp] = high, bests[warp] = warps_best;
     __syncthreads();
     high = warp_max(lane < warps ? tops[lane] : LOWEST);
-    double all = (double)(sum * __expf(top - high));
-    for (int o = 16; o; o >>= 1) all += __shfl_xor_sync(0xffffffffu, all, o);
+    double all = warp_sum((double)(sum * __expf(top - high)));
     if (lane == 0) sums[warp] = all;
     __syncthreads();
     if (threadIdx.x == 0) {
