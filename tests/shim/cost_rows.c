@@ -211,7 +211,7 @@ void cost_services(void)
     COUNTED("ids uploaded", uploaded(16384));
     COUNTED("rows followed", followed(16, 64));
     COUNTED("more rows followed", followed(512, 64));
-    COUNTED("losses added", gpu_add_columns(gpu_alloc(16), random_rows(F32, 2048, 2).data, 2048));
+    COUNTED("losses added", (gpu_add_columns(gpu_alloc(16), random_rows(F32, 2048, 2).data, 2048), gpu_launched()));
     COUNTED("ranks added",
             gpu_add_ranks(random_rows(F32, 1, 8192).data, random_rows(F32, 3, 8192).data, 1, 3, 8192, 8192));
     view off = moved(offsets(100, 30, 3000));

@@ -98,25 +98,6 @@ static void walk(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* Joins adjacent axes that are contiguous in every input. */
-static void join_axes(elementwise *w, const int64_t dim[4], int64_t step[3][4])
-{
-    int at = 3;
-    for (int i = 0; i < 4; i++) w->dim[i] = 1;
-    for (int i = 3; i >= 0; i--) {
-        if (dim[i] == 1) continue;
-        bool go_on = true;
-        for (int k = 0; k < w->n_in; k++) go_on &= step[k][i] == w->step[k][at] * w->dim[at];
-        if (w->dim[at] > 1 && go_on) {
-            w->dim[at] *= dim[i];
-            continue;
-        }
-        if (w->dim[at] > 1) at--;
-        w->dim[at] = dim[i];
-        for (int k = 0; k < w->n_in; k++) w->step[k][at] = step[k][i];
-    }
-}
-
 /* Where an input's short line is the same for all indices of the axis before it (a gain, the bias of a head) and the
  * others go on from line to line, several lines become one, and that input's line is copied as often into `room`. */
 static void lengthen(elementwise *w, char room[REPEATED])
@@ -152,20 +133,20 @@ static int run(const call *k, const line lines[2], err *e)
     w.inner_type = w.out_type == F64 ? F64 : F32;
     w.out_size = dtype_size(w.out_type);
     w.inner = lines[w.inner_type == F64];
-    int64_t step[3][4];
+    memcpy(w.dim, k->out[0].dim, sizeof w.dim);
     for (int i = 0; i < k->n_in; i++) {
         const view *v = &k->in[i];
         if (!converter(w.inner_type, v->type) || w.out_type == I32) return wrong_type(k, e);
         direct &= v->type == w.out_type;
         w.in[i] = v->data;
         w.in_type[i] = v->type;
-        strides_of(v, step[i]);
-        for (int a = 0; a < 4; a++) step[i][a] *= (int64_t)dtype_size(v->type);
+        strides_of(v, w.step[i]);
+        for (int a = 0; a < 4; a++) w.step[i][a] *= (int64_t)dtype_size(v->type);
     }
     w.line = direct ? w.inner : mixed_line;
     int64_t n = count_of(&k->out[0]);
     if (!n) return 0;
-    join_axes(&w, k->out[0].dim, step);
+    join_axes(w.dim, w.step, w.n_in);
     _Alignas(64) char room[REPEATED];
     lengthen(&w, room);
     for (int i = 0; i < k->n_in; i++) w.repeat[i] = !w.step[i][3] && w.dim[3] > 1;
@@ -185,12 +166,6 @@ KERNEL(MUL_SCALAR)
 KERNEL(ADD_SCALAR)
 KERNEL(WHERE)
 
-static bool is_function(const call *k, err *e)
-{
-    if (k->a.MAP.function >= AB_EXP && k->a.MAP.function <= AB_SILU) return true;
-    fail(e, "%s: unknown function number %lld", op_names[k->op], (long long)k->a.MAP.function);
-    return false;
-}
 void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x[3], int64_t n)
 {
     const line *f = type == F64 ? back ? back_lines_f64 : map_lines_f64 : back ? back_lines_f32 : map_lines_f32;
@@ -198,12 +173,12 @@ void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x
 }
 int cpu_MAP(const call *k, err *e)
 {
-    if (!is_function(k, e)) return -1;
+    if (want_function(k, e)) return -1;
     return run(k, (line[]){map_lines_f32[k->a.MAP.function], map_lines_f64[k->a.MAP.function]}, e);
 }
 int cpu_MAP_BACK(const call *k, err *e)
 {
-    if (!is_function(k, e)) return -1;
+    if (want_function(k, e)) return -1;
     return run(k, (line[]){back_lines_f32[k->a.MAP.function], back_lines_f64[k->a.MAP.function]}, e);
 }
 

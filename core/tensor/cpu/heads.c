@@ -36,9 +36,7 @@ static int fill_moved(const call *k, const view *rows, const view *heads, moved 
                  .n_heads = heads->dim[1],
                  .time = heads->dim[2],
                  .width = heads->dim[3]};
-    if (m->batch != heads->dim[0])
-        return fail(e, "%s: offsets of %lld sentences in a batch of %lld", op_names[k->op], (long long)m->batch,
-                    (long long)heads->dim[0]);
+    if (want_sentences(k, heads, e)) return -1;
     for (int64_t b = 0; b <= m->batch; b++) {
         int64_t least = b ? m->offset[b - 1] : 0;
         if (m->offset[b] < least || m->offset[b] > m->n_rows)
@@ -161,6 +159,7 @@ int cpu_KV_CACHE_APPEND(const call *k, err *e)
     const view *x = &k->i.KV_CACHE_APPEND.x, *cache = &k->i.KV_CACHE_APPEND.cache,
                *ancestors = &k->i.KV_CACHE_APPEND.ancestors, *y = &k->o.KV_CACHE_APPEND.y;
     if (ancestors->type != I32 || k->i.KV_CACHE_APPEND.time.type != I32 || x->type != y->type) return wrong_type(k, e);
+    if (want_cache(k, e)) return -1;
     memory m = {.cache = cache->data,
                 .y = y->data,
                 .x = x->data,
@@ -175,10 +174,6 @@ int cpu_KV_CACHE_APPEND(const call *k, err *e)
                 .cache_size = dtype_size(cache->type)};
     int64_t rows = y->dim[0], cached = rows_of(cache) / m.cap;
     if (convert_or_fail(k, cache, x, &m.put, e) || convert_or_fail(k, y, cache, &m.get, e)) return -1;
-    if (width_of(cache) != m.heads * m.width || cached < rows || rows_of(ancestors) < rows)
-        return fail(e, "KV_CACHE_APPEND: %lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld",
-                    (long long)rows, (long long)m.heads, (long long)m.width, (long long)cached,
-                    (long long)width_of(cache));
     if (m.time < 0 || m.time >= m.cap || m.time >= m.seen || m.time > m.n_ancestors)
         return fail(e, "KV_CACHE_APPEND: time %lld, but the cache has %lld steps and %lld are read", (long long)m.time,
                     (long long)m.cap, (long long)m.seen);
@@ -192,9 +187,7 @@ int cpu_CACHE_REORDER(const call *k, err *e)
 {
     const view *state = &k->i.CACHE_REORDER.state, *parents = &k->i.CACHE_REORDER.parents, *y = &k->o.CACHE_REORDER.y;
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
-    if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
-        return fail(e, "CACHE_REORDER: %lld parents for a state of %lld numbers", (long long)rows,
-                    (long long)count_of(state));
+    if (want_state(k, e)) return -1;
     return rows_by_id(k, state, parents, rows, y, e);
 }
 
@@ -204,10 +197,7 @@ static int overwrite(const call *k, err *e)
 {
     const view *to = &k->i.ASSIGN.to, *value = &k->i.ASSIGN.value;
     convert_fn f;
-    if (convert_or_fail(k, to, value, &f, e)) return -1;
-    if (count_of(to) != count_of(value))
-        return fail(e, "%s: %lld numbers do not fit into %lld", op_names[k->op], (long long)count_of(value),
-                    (long long)count_of(to));
+    if (convert_or_fail(k, to, value, &f, e) || want_count_of(k, to, value, e)) return -1;
     copy_flat(to->data, value->data, count_of(to), f, dtype_size(to->type), dtype_size(value->type));
     return 0;
 }
@@ -219,14 +209,7 @@ int cpu_ASSIGN(const call *k, err *e) { return overwrite(k, e); }
 int cpu_CALL(const call *k, err *e)
 {
     ab_view in[MAX_IN];
-    for (int i = 0; i < k->n_in; i++) {
-        in[i] = (ab_view){.data = k->in[i].data, .dtype = (int32_t)k->in[i].type};
-        memcpy(in[i].dim, k->in[i].dim, sizeof in[i].dim);
-    }
-    ab_run r = {.in = in,
-                .n_in = k->n_in,
-                .out = {.data = k->o.CALL.y.data, .dtype = (int32_t)k->o.CALL.y.type},
-                .attr = k->call_attr};
-    memcpy(r.out.dim, k->o.CALL.y.dim, sizeof r.out.dim);
+    for (int i = 0; i < k->n_in; i++) in[i] = plugin_view(&k->in[i]);
+    ab_run r = {.in = in, .n_in = k->n_in, .out = plugin_view(&k->o.CALL.y), .attr = k->call_attr};
     return k->call->cpu(&r) ? call_reference(k, &cpu_backend, e) : 0;
 }

@@ -60,9 +60,7 @@ static int shape(const call *k, product *p, err *e)
                    .a_step = turn_a ? a->dim[3] : 1,
                    .b_row = turn_b ? 1 : b->dim[3],
                    .b_col = turn_b ? b->dim[3] : 1};
-    if (p->inner != b->dim[turn_b ? 3 : 2] || p->rows != a->dim[turn_a ? 3 : 2] || p->cols != b->dim[turn_b ? 2 : 3])
-        return fail(e, "MATMUL: the shapes of a, b and their product do not match");
-    return 0;
+    return want_factors(k, e);
 }
 
 int cpu_MATMUL(const call *k, err *e)

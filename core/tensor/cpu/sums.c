@@ -4,13 +4,10 @@
 
 enum { SUM_BLOCK = 1024, SUM_ROWS = 128, SUM_WIDTH = 512 };
 
-typedef struct {
-    int64_t n, step;
-} axis;          /* length, elements from one index to the next */
-typedef struct { /* x summed over the axes `sum`; y has the axes `keep`, in this order */
+typedef struct { /* x summed over `axes` */
     const void *x;
     void *y;
-    axis keep[2], sum[2];
+    summed_axes axes;
     int64_t width;   /* outputs side by side in one piece of work */
     double *partial; /* sums of the blocks of one long line */
 } sums;
@@ -26,35 +23,11 @@ typedef struct {
 #define S f64
 #include "tensor/cpu/sums_rows.h"
 
-/* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain.
- * Returns whether the last axis is summed. */
-static bool sort_axes(const view *x, const view *y, sums *s)
-{
-    axis all[4];
-    bool summed[4];
-    int n = 0;
-    int64_t step = count_of(x);
-    for (int i = 0; i < 4; i++) {
-        step /= x->dim[i];
-        if (x->dim[i] == 1) continue;
-        bool now = y->dim[i] == 1;
-        if (n && summed[n - 1] == now)
-            all[n - 1] = (axis){all[n - 1].n * x->dim[i], step};
-        else
-            summed[n] = now, all[n++] = (axis){x->dim[i], step};
-    }
-    axis *const ends[2] = {s->keep + 2, s->sum + 2};
-    int used[2] = {0, 0};
-    s->keep[0] = s->keep[1] = s->sum[0] = s->sum[1] = (axis){1, 0};
-    for (int i = n - 1; i >= 0; i--) ends[summed[i]][-++used[summed[i]]] = all[i];
-    return !n || summed[n - 1];
-}
-
 static void sum_one_line(const view *x, sums *s)
 {
-    int64_t blocks = (s->sum[1].n + SUM_BLOCK - 1) / SUM_BLOCK;
+    int64_t blocks = (s->axes.sum[1].n + SUM_BLOCK - 1) / SUM_BLOCK;
     s->partial = scratch((size_t)blocks * sizeof *s->partial);
-    over_range(blocks, 1, s->sum[1].n, x->type == F64 ? sum_blocks_f64 : sum_blocks_f32, s);
+    over_range(blocks, 1, s->axes.sum[1].n, x->type == F64 ? sum_blocks_f64 : sum_blocks_f32, s);
     double total = 0;
     for (int64_t b = 0; b < blocks; b++) total += s->partial[b];
     if (x->type == F64)
@@ -73,17 +46,18 @@ int cpu_SUM_TO(const call *k, err *e)
         return 0;
     }
     sums s = {.x = x->data, .y = y->data};
-    bool lines = sort_axes(x, y, &s), wide = x->type == F64;
-    int64_t outputs = s.keep[0].n * s.keep[1].n, n = count_of(x);
-    if (lines && outputs == 1 && s.sum[0].n == 1) {
+    bool lines = sort_axes(x, y, &s.axes), wide = x->type == F64;
+    int64_t outputs = s.axes.keep[0].n * s.axes.keep[1].n, n = count_of(x);
+    if (lines && outputs == 1 && s.axes.sum[0].n == 1) {
         sum_one_line(x, &s);
     } else if (lines) {
         over_range(outputs, 16, n, wide ? sum_lines_f64 : sum_lines_f32, &s);
     } else {
         s.width = SUM_WIDTH; /* narrower when there would not be a piece for every thread */
-        while (s.width > 64 && s.keep[0].n * ((s.keep[1].n + s.width - 1) / s.width) < 2 * omp_get_max_threads())
+        while (s.width > 64 &&
+               s.axes.keep[0].n * ((s.axes.keep[1].n + s.width - 1) / s.width) < 2 * omp_get_max_threads())
             s.width /= 2;
-        int64_t pieces = s.keep[0].n * ((s.keep[1].n + s.width - 1) / s.width);
+        int64_t pieces = s.axes.keep[0].n * ((s.axes.keep[1].n + s.width - 1) / s.width);
         over_range(pieces, 1, n, wide ? sum_columns_f64 : sum_columns_f32, &s);
     }
     return 0;

@@ -24,7 +24,7 @@ static void TYPED(sum_blocks)(const void *job, int64_t from, int64_t to) /* of o
     const sums *s = job;
     const REAL *x = s->x;
     for (int64_t b = from; b < to; b++) {
-        int64_t i = b * SUM_BLOCK, n = s->sum[1].n - i;
+        int64_t i = b * SUM_BLOCK, n = s->axes.sum[1].n - i;
         s->partial[b] = TYPED(line_sum)(x + i, n < SUM_BLOCK ? n : SUM_BLOCK);
     }
 }
@@ -35,9 +35,11 @@ static void TYPED(sum_lines)(const void *job, int64_t from,
     const sums *s = job;
     REAL *y = s->y;
     for (int64_t o = from; o < to; o++) {
-        const REAL *x = (const REAL *)s->x + o / s->keep[1].n * s->keep[0].step + o % s->keep[1].n * s->keep[1].step;
+        const REAL *x = (const REAL *)s->x + o / s->axes.keep[1].n * s->axes.keep[0].step +
+                        o % s->axes.keep[1].n * s->axes.keep[1].step;
         double total = 0;
-        for (int64_t i = 0; i < s->sum[0].n; i++) total += TYPED(line_sum)(x + i * s->sum[0].step, s->sum[1].n);
+        for (int64_t i = 0; i < s->axes.sum[0].n; i++)
+            total += TYPED(line_sum)(x + i * s->axes.sum[0].step, s->axes.sum[1].n);
         y[o] = (REAL)total;
     }
 }
@@ -47,16 +49,16 @@ static void TYPED(sum_lines)(const void *job, int64_t from,
 static void TYPED(sum_rows)(const sums *s, REAL *y, const REAL *x, int64_t width)
 {
     _Alignas(64) REAL acc[SUM_WIDTH];
-    int64_t rows = s->sum[0].n * s->sum[1].n, inner = 0;
+    int64_t rows = s->axes.sum[0].n * s->axes.sum[1].n, inner = 0;
     for (int64_t r = 0; r < rows; r += SUM_ROWS) {
         int64_t end = rows - r < SUM_ROWS ? rows : r + SUM_ROWS;
         for (int64_t j = 0; j < width; j++) acc[j] = 0;
         for (int64_t i = r; i < end; i++) {
             for (int64_t j = 0; j < width; j++) acc[j] += x[j];
-            x += s->sum[1].step;
-            if (++inner < s->sum[1].n) continue;
+            x += s->axes.sum[1].step;
+            if (++inner < s->axes.sum[1].n) continue;
             inner = 0;
-            x += s->sum[0].step - s->sum[1].n * s->sum[1].step;
+            x += s->axes.sum[0].step - s->axes.sum[1].n * s->axes.sum[1].step;
         }
         for (int64_t j = 0; j < width; j++) y[j] = r ? y[j] + acc[j] : acc[j];
     }
@@ -65,12 +67,12 @@ static void TYPED(sum_rows)(const sums *s, REAL *y, const REAL *x, int64_t width
 static void TYPED(sum_columns)(const void *job, int64_t from, int64_t to)
 {
     const sums *s = job;
-    int64_t chunks = (s->keep[1].n + s->width - 1) / s->width;
+    int64_t chunks = (s->axes.keep[1].n + s->width - 1) / s->width;
     for (int64_t u = from; u < to; u++) {
         int64_t o = u / chunks, j = u % chunks * s->width;
-        int64_t width = s->keep[1].n - j < s->width ? s->keep[1].n - j : s->width;
+        int64_t width = s->axes.keep[1].n - j < s->width ? s->axes.keep[1].n - j : s->width;
         TYPED(sum_rows)
-        (s, (REAL *)s->y + o * s->keep[1].n + j, (const REAL *)s->x + o * s->keep[0].step + j, width);
+        (s, (REAL *)s->y + o * s->axes.keep[1].n + j, (const REAL *)s->x + o * s->axes.keep[0].step + j, width);
     }
 }
 

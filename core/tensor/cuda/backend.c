@@ -24,13 +24,6 @@ static int copy_out(void *to, const void *from, size_t bytes, err *e)
 
 /* ---- a plugin's fused operation ---- */
 
-static ab_view plugin_view(const view *v)
-{
-    ab_view w = {.data = v->data, .dtype = (int32_t)v->type};
-    memcpy(w.dim, v->dim, sizeof w.dim);
-    return w;
-}
-
 /* Operations without a CUDA kernel are traced as their reference; this one is for those that have one. */
 int cuda_CALL(const call *k, err *e)
 {
@@ -100,8 +93,7 @@ static int64_t count_calls(const ab_ctx *c, phase first, phase last, int32_t fro
 
 static void drop_pieces(range *r)
 {
-    for (int i = 0; i < r->n_pieces; i++)
-        if (r->piece[i].graph) gpu_graph_free(r->piece[i].graph);
+    for (int i = 0; i < r->n_pieces; i++) gpu_graph_free(r->piece[i].graph);
     free(r->piece);
     *r = (range){0};
 }
@@ -150,14 +142,8 @@ static int run_piece(ab_ctx *c, const run_options *o, phase first, phase last, p
     return (!p->graph && write_graph(c, o, first, last, p)) || gpu_replay(p->graph) ? -1 : 0;
 }
 
-/* ABLATE_GRAPH=0 launches kernel after kernel: to compare, and to find the one that fails. */
-static bool graphs_wanted(void)
-{
-    const char *text = getenv("ABLATE_GRAPH");
-    return !text || !same(text, "0");
-}
-
-/* The first run of a tape loads kernels, plans products and sizes scratch memory; the second is written into a graph a
+/* ABLATE_GRAPH=0 launches kernel after kernel: to compare, and to find the one that fails.
+ * The first run of a tape loads kernels, plans products and sizes scratch memory; the second is written into a graph a
  * piece. */
 static int run(ab_ctx *c, const run_options *o, phase first, phase last)
 {
@@ -169,7 +155,7 @@ static int run(ab_ctx *c, const run_options *o, phase first, phase last)
     kept *k = c->device;
     range *r = &k->at[first][last];
     if (!cut_as_before(r, o)) cut(c, o, first, last, r);
-    bool graph = r->runs++ > 0 && graphs_wanted() && k->calls >= WORTH_A_GRAPH && !profile_is_on();
+    bool graph = r->runs++ > 0 && !same(getenv("ABLATE_GRAPH"), "0") && k->calls >= WORTH_A_GRAPH && !profile_is_on();
     if (r->calls) gpu_set_counter(o->seed, o->step);
     int bad = attend_tables_write(c, &k->tables, first, last);
     if (!r->calls) return bad || gpu_launched() ? launched(-1, &c->error) : 0;
@@ -208,8 +194,6 @@ static void clip(float *scale_at, const void *grad, int64_t n, double scale, dou
     gpu_sum_squares_to(sum, grad, n);
     gpu_clip_scale(scale_at, sum, (float)scale, (float)clip_norm);
 }
-
-static void add_columns(double *two, const void *losses, int64_t rows) { gpu_add_columns(two, losses, rows); }
 
 static void tell(char *words, size_t n)
 {
@@ -293,7 +277,7 @@ static const backend cuda_backend = {.name = "cuda",
                                      .drop_graph = forget,
                                      .sync_bf16 = refresh,
                                      .clip = clip,
-                                     .add_columns = add_columns,
+                                     .add_columns = gpu_add_columns,
                                      .stats = tell,
                                      .supports = supports,
                                      .put_choosing = put_choosing,

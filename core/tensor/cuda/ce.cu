@@ -150,7 +150,9 @@ template <class T> static int ce_typed(const call *k)
     int64_t words = width_of(x) - k->a.CE.padding, eights = words / 8 + 2;
     double eps = k->a.CE.smoothing,
            others = k->a.CE.others ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
-    ce_call<T> a = {words, width_of(x), data_of(x), data_of(&k->i.CE.targets), data_of(&k->i.CE.norm)};
+    ce_call<T> a = {};
+    a.width = words, a.row = width_of(x), a.logits = data_of(x);
+    a.target = data_of(&k->i.CE.targets), a.norm = data_of(&k->i.CE.norm);
     a.losses = data_of(&k->o.CE.losses), a.grad = k->a.CE.gradient ? (T *)k->o.CE.d_logits.data : nullptr;
     a.on = (float)(1 - eps - (k->a.CE.others ? others : 0)), a.others = (float)others;
     a.vector = aligned16(a.logits, a.grad);

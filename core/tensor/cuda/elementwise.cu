@@ -182,8 +182,7 @@ ELEMENTWISE(BROADCAST_TO)
 
 static int apply_map(const call *k, err *e)
 {
-    if (k->a.MAP.function < AB_EXP || k->a.MAP.function > AB_SILU)
-        return fail(e, "unknown function number %lld", (long long)k->a.MAP.function);
+    if (want_function(k, e)) return -1;
     for (int i = 0; i < k->n_in; i++)
         if (memcmp(k->in[i].dim, k->out[0].dim, sizeof k->out[0].dim))
             return fail(e, "the shapes of input %d and the output differ", i);
@@ -198,9 +197,7 @@ static int copy(const call *k, const view *to, const view *from, err *e)
 {
     bool known = to->type == from->type ? to->type != F64 : is_row_type(to->type) && is_row_type(from->type);
     if (!known) return fail(e, "the GPU has no copy from %s to %s", dtype_name(from->type), dtype_name(to->type));
-    if (count_of(to) != count_of(from))
-        return fail(e, "%s: %lld numbers do not fit into %lld", op_names[k->op], (long long)count_of(from),
-                    (long long)count_of(to));
+    if (want_count_of(k, to, from, e)) return -1;
     int64_t n = count_of(to);
     if (n && to->type != from->type)
         return launched(to->type == BF16 ? run_cast<bf16, float>(to->data, from->data, n)

@@ -57,7 +57,8 @@ int cuda_EMBED_TOKENS(const call *k, err *e)
                *positions = &k->i.EMBED_TOKENS.positions, *place = &k->i.EMBED_TOKENS.position_ids,
                *y = &k->o.EMBED_TOKENS.y;
     if (want_types(k, "fi.fi", "r", e)) return -1;
-    embed_call g = {rows_of(y), rows_of(table), width_of(y), rows_of(positions)};
+    embed_call g = {};
+    g.rows = rows_of(y), g.words = rows_of(table), g.width = width_of(y), g.n = rows_of(positions);
     g.table = data_of(table), g.positions = data_of(positions), g.id = data_of(id), g.place = data_of(place);
     g.y = y->data, g.by = (float)k->a.EMBED_TOKENS.scale;
     g.drop = dropping_of(k, k->a.EMBED_TOKENS.p, k->a.EMBED_TOKENS.place);

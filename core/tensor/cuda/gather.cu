@@ -81,12 +81,10 @@ int cuda_SCATTER_ADD(const call *k, err *e)
     if (out->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
     chosen by = chosen_by(p, ids, width_of(out));
     int64_t rows = rows_of(out);
-    float *y = data_of(out);
-    const float *x = data_of(p);
     if (!count_of(out)) return launched(gpu_launched(), e);
     dim3 grid = blocks_for_warps(rows);
-    return launched(by.n <= 32   ? LAUNCH(scatter_add<1>, grid, THREADS, 0, y, x, rows, by)
-                    : by.n <= 64 ? LAUNCH(scatter_add<2>, grid, THREADS, 0, y, x, rows, by)
-                                 : LAUNCH(scatter_add<4>, grid, THREADS, 0, y, x, rows, by),
+    return launched(by.n <= 32   ? LAUNCH(scatter_add<1>, grid, THREADS, 0, data_of(out), data_of(p), rows, by)
+                    : by.n <= 64 ? LAUNCH(scatter_add<2>, grid, THREADS, 0, data_of(out), data_of(p), rows, by)
+                                 : LAUNCH(scatter_add<4>, grid, THREADS, 0, data_of(out), data_of(p), rows, by),
                     e);
 }

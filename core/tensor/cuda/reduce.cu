@@ -5,13 +5,12 @@
 
 namespace
 {
-/* y = sums of x over up to two groups of axes; y is contiguous with lengths keep[0], keep[1]. Element (a, b) sums, over
- * i < sum[0] and j < sum[1], x[a keep_step[0] + b keep_step[1] + i sum_step[0] + j sum_step[1]]. Of the steps of index
- * 1 one is 1 (or its length 1). */
-struct sums {
+/* y, contiguous, = sums of x: element (a, b) sums, over i < sum[0].n and j < sum[1].n,
+ * x[a keep[0].step + b keep[1].step + i sum[0].step + j sum[1].step]. Of the steps of index 1 one is 1 (or its length
+ * 1). */
+struct sums : summed_axes {
     float *y;
     const float *x;
-    int64_t keep[2], keep_step[2], sum[2], sum_step[2];
 };
 
 /* ---- SUM_TO: the last axis is summed ---- */
@@ -23,17 +22,17 @@ template <int LANES> __global__ void sum_to_lines(sums g, float *to, int64_t pie
 {
     int lane = LANES == 1 ? 0 : my_lane();
     int64_t first = LANES == 1 ? my_thread() : my_warp(), all = LANES == 1 ? all_threads() : all_warps();
-    int64_t step_i = LANES / g.sum[1], step_j = LANES % g.sum[1], length = g.sum[0] * g.sum[1];
+    int64_t step_i = LANES / g.sum[1].n, step_j = LANES % g.sum[1].n, length = g.sum[0].n * g.sum[1].n;
     for (int64_t s = first; s < n; s += all) {
         int64_t o = s / pieces, at = s % pieces * piece + lane, end = (s % pieces + 1) * piece;
-        int64_t i = at / g.sum[1], j = at % g.sum[1];
-        const float *x = g.x + o / g.keep[1] * g.keep_step[0] + o % g.keep[1] * g.keep_step[1];
+        int64_t i = at / g.sum[1].n, j = at % g.sum[1].n;
+        const float *x = g.x + o / g.keep[1].n * g.keep[0].step + o % g.keep[1].n * g.keep[1].step;
         float sum = 0;
         if (end > length) end = length;
         for (; at < end; at += LANES) {
-            sum += x[i * g.sum_step[0] + j * g.sum_step[1]];
+            sum += x[i * g.sum[0].step + j * g.sum[1].step];
             i += step_i, j += step_j;
-            if (j >= g.sum[1]) j -= g.sum[1], i++;
+            if (j >= g.sum[1].n) j -= g.sum[1].n, i++;
         }
         if (LANES > 1) sum = warp_sum(sum);
         if (!lane) to[s] = sum;
@@ -43,7 +42,7 @@ template <int LANES> __global__ void sum_to_lines(sums g, float *to, int64_t pie
 int run_lines(const sums &g)
 {
     enum { SHORT = 16 }; /* a warp would be mostly idle */
-    int64_t outputs = g.keep[0] * g.keep[1], length = g.sum[0] * g.sum[1];
+    int64_t outputs = g.keep[0].n * g.keep[1].n, length = g.sum[0].n * g.sum[1].n;
     if (length <= SHORT)
         return LAUNCH(sum_to_lines<1>, blocks_for(outputs), THREADS, 0, g, g.y, length, (int64_t)1, outputs);
     int64_t piece = length <= (int64_t)PIECE * PIECE ? (int64_t)PIECE : (length + PIECE - 1) / PIECE;
@@ -51,7 +50,7 @@ int run_lines(const sums &g)
     float *to = pieces == 1 ? g.y : (float *)gpu_scratch(SCRATCH_SUMS, (size_t)n * sizeof(float));
     int rc = LAUNCH(sum_to_lines<32>, blocks_for_warps(n), THREADS, 0, g, to, piece, pieces, n);
     if (rc || pieces == 1) return rc;
-    sums rest = {g.y, to, {1, outputs}, {0, pieces}, {1, pieces}, {0, 1}};
+    sums rest = {{{{1, 0}, {outputs, pieces}}, {{1, 0}, {pieces, 1}}}, g.y, to};
     return LAUNCH(sum_to_lines<32>, blocks_for_warps(outputs), THREADS, 0, rest, g.y, pieces, (int64_t)1, outputs);
 }
 
@@ -62,34 +61,34 @@ template <int COLUMNS> __global__ void sum_to_columns(sums g, float *to, int64_t
 {
     enum { STEP = THREADS / COLUMNS };
     __shared__ float part[THREADS];
-    int64_t strips = (g.keep[1] + COLUMNS - 1) / COLUMNS, all = g.sum[0] * g.sum[1], b = blockIdx.x;
-    int64_t column = b % strips * COLUMNS + threadIdx.x % COLUMNS, a = b / strips % g.keep[0],
-            chunk = b / strips / g.keep[0];
+    int64_t strips = (g.keep[1].n + COLUMNS - 1) / COLUMNS, all = g.sum[0].n * g.sum[1].n, b = blockIdx.x;
+    int64_t column = b % strips * COLUMNS + threadIdx.x % COLUMNS, a = b / strips % g.keep[0].n,
+            chunk = b / strips / g.keep[0].n;
     int64_t row = chunk * rows + threadIdx.x / COLUMNS, end = (chunk + 1) * rows;
-    int64_t i = row / g.sum[1], j = row % g.sum[1], step_i = STEP / g.sum[1], step_j = STEP % g.sum[1];
-    const float *x = g.x + a * g.keep_step[0] + column * g.keep_step[1];
+    int64_t i = row / g.sum[1].n, j = row % g.sum[1].n, step_i = STEP / g.sum[1].n, step_j = STEP % g.sum[1].n;
+    const float *x = g.x + a * g.keep[0].step + column * g.keep[1].step;
     float sum = 0;
     if (end > all) end = all;
-    if (column < g.keep[1])
+    if (column < g.keep[1].n)
         for (; row < end; row += STEP) {
-            sum += x[i * g.sum_step[0] + j * g.sum_step[1]];
+            sum += x[i * g.sum[0].step + j * g.sum[1].step];
             i += step_i, j += step_j;
-            if (j >= g.sum[1]) j -= g.sum[1], i++;
+            if (j >= g.sum[1].n) j -= g.sum[1].n, i++;
         }
     part[threadIdx.x] = sum;
     for (int half = THREADS / 2; half >= COLUMNS; half /= 2) {
         __syncthreads();
         if ((int)threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
     }
-    if (threadIdx.x < COLUMNS && column < g.keep[1])
-        to[(chunk * g.keep[0] + a) * g.keep[1] + column] = part[threadIdx.x];
+    if (threadIdx.x < COLUMNS && column < g.keep[1].n)
+        to[(chunk * g.keep[0].n + a) * g.keep[1].n + column] = part[threadIdx.x];
 }
 
 template <int COLUMNS> int run_columns(const sums &g, bool whole)
 {
     enum { ENOUGH = 1024, MINIMUM = 4 * THREADS / COLUMNS }; /* blocks to keep a GPU busy; rows that are worth one */
-    int64_t outputs = g.keep[0] * g.keep[1], all = g.sum[0] * g.sum[1];
-    int64_t blocks = g.keep[0] * ((g.keep[1] + COLUMNS - 1) / COLUMNS), chunks = ENOUGH / blocks;
+    int64_t outputs = g.keep[0].n * g.keep[1].n, all = g.sum[0].n * g.sum[1].n;
+    int64_t blocks = g.keep[0].n * ((g.keep[1].n + COLUMNS - 1) / COLUMNS), chunks = ENOUGH / blocks;
     if (chunks > all / MINIMUM) chunks = all / MINIMUM;
     if (chunks < 1 || whole) chunks = 1;
     int64_t rows = (all + chunks - 1) / chunks;
@@ -97,7 +96,7 @@ template <int COLUMNS> int run_columns(const sums &g, bool whole)
     float *to = chunks == 1 ? g.y : (float *)gpu_scratch(SCRATCH_SUMS, (size_t)(chunks * outputs) * sizeof(float));
     int rc = LAUNCH(sum_to_columns<COLUMNS>, dim3((unsigned)(blocks * chunks)), THREADS, 0, g, to, rows);
     if (rc || chunks == 1) return rc;
-    sums rest = {g.y, to, {1, outputs}, {0, 1}, {1, chunks}, {0, outputs}};
+    sums rest = {{{{1, 0}, {outputs, 1}}, {{1, 0}, {chunks, outputs}}}, g.y, to};
     return outputs > 8 ? run_columns<32>(rest, true) : run_columns<8>(rest, true);
 }
 
@@ -204,38 +203,21 @@ int run_softmax(float *out, const float *x, const float *dy, int64_t rows, int64
 }
 } // namespace
 
-/* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain. The order
- * of a sum depends only on the lengths, with batch_invariant only on those of the summed axes. */
+/* The order of a sum depends only on the lengths, with batch_invariant only on those of the summed axes. */
 int cuda_SUM_TO(const call *k, err *e)
 {
     const view *x = &k->i.SUM_TO.x, *y = &k->o.SUM_TO.y;
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
-    sums s = {data_of(y), data_of(x), {1, 1}, {}, {1, 1}, {}};
-    int64_t step = 1;
-    bool lines = true;                     /* the last axis is summed */
-    int before = -1, kept = 2, summed = 2; /* the kind of the axis behind; places still free in keep and sum */
-    for (int i = 3; i >= 0; i--) {
-        int64_t n = x->dim[i];
-        if (n == 1) continue;
-        int now = y->dim[i] == 1;
-        int64_t *length = now ? s.sum : s.keep, *steps = now ? s.sum_step : s.keep_step;
-        int *at = now ? &summed : &kept;
-        if (before < 0) lines = now;
-        if (now == before)
-            length[*at] *= n;
-        else
-            length[--*at] = n, steps[*at] = step;
-        before = now;
-        step *= n;
-    }
-    if (s.keep[0] * s.keep[1] <= 0) return launched(gpu_launched(), e);
-    if (s.sum[0] * s.sum[1] <= 0) {
+    sums s = {{}, data_of(y), data_of(x)};
+    bool lines = sort_axes(x, y, &s);
+    if (s.keep[0].n * s.keep[1].n <= 0) return launched(gpu_launched(), e);
+    if (s.sum[0].n * s.sum[1].n <= 0) {
         gpu_zero(y->data, bytes_of(y));
         return launched(gpu_launched(), e);
     }
-    return launched(lines                                 ? run_lines(s)
-                    : k->batch_invariant || s.keep[1] > 8 ? run_columns<32>(s, k->batch_invariant)
-                                                          : run_columns<8>(s, false),
+    return launched(lines                                   ? run_lines(s)
+                    : k->batch_invariant || s.keep[1].n > 8 ? run_columns<32>(s, k->batch_invariant)
+                                                            : run_columns<8>(s, false),
                     e);
 }
 

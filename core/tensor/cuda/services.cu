@@ -11,9 +11,9 @@ __global__ void k_add_columns(double *two, const float *losses, int64_t rows)
     smoothed = block_sum<LOSS_THREADS / 32>(smoothed), plain = block_sum<LOSS_THREADS / 32>(plain);
     if (!threadIdx.x) two[0] = smoothed, two[1] = plain;
 }
-extern "C" int gpu_add_columns(double *two, const float *losses, int64_t rows)
+extern "C" void gpu_add_columns(double *two, const void *losses, int64_t rows)
 {
-    return LAUNCH(k_add_columns, dim3(1), dim3(LOSS_THREADS), 0, two, losses, rows);
+    (void)LAUNCH(k_add_columns, dim3(1), dim3(LOSS_THREADS), 0, two, (const float *)losses, rows);
 }
 
 /* One pass: each value is read once and the sum is written over the rank's own. */

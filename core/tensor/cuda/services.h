@@ -1,5 +1,5 @@
 /* services.h - launchers of small kernels that are no operations (services.cu, embedding_back.cu). Pointers are device
- * memory; each returns 0, or -1 (message: gpu_error). */
+ * memory; an int is 0, or -1 (message: gpu_error). */
 #ifndef ABLATE_CUDA_SERVICES_H
 #define ABLATE_CUDA_SERVICES_H
 #include <stdint.h>
@@ -8,7 +8,7 @@ extern "C" {
 #endif
 
 /* A step's losses: two [2] = sums of the columns of losses [rows,2], in double and in a fixed order. */
-int gpu_add_columns(double *two, const float *losses, int64_t rows);
+void gpu_add_columns(double *two, const void *losses, int64_t rows);
 
 /* Values of several ranks: own [n] = the sum of all ranks' in rank order: rank r's are parts[r * stride + i], those of
  * rank `me` are own[i]. */

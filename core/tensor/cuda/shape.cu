@@ -28,10 +28,8 @@ struct axes { /* lengths of y's axes, steps of x; both in units */
     int64_t dim[4], step[4];
 };
 
-template <class T, class Index> __global__ void transpose_axes(void *to, const void *from, axes a, int64_t n)
+template <class T, class Index> __global__ void transpose_axes(T *y, const T *x, axes a, int64_t n)
 {
-    T *y = (T *)to;
-    const T *x = (const T *)from;
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         place<Index> p = place_of((Index)i, (Index)a.dim[1], (Index)a.dim[2], (Index)a.dim[3]);
         y[i] = x[offset_of(p, a.step)];
@@ -110,11 +108,8 @@ __device__ __forceinline__ bytes16 turned(bytes16 x, unsigned sign)
     return x;
 }
 /* half: in units; sign: the sign bits of the one or two numbers of a word. */
-template <class T, class Index>
-__global__ void rotate_half(void *to, const void *from, int64_t half, unsigned sign, int64_t n)
+template <class T, class Index> __global__ void rotate_half(T *y, const T *x, int64_t half, unsigned sign, int64_t n)
 {
-    T *y = (T *)to;
-    const T *x = (const T *)from;
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         Index row = (Index)i / (Index)(2 * half);
         bool first = (int64_t)((Index)i - row * (Index)(2 * half)) < half;
@@ -125,10 +120,8 @@ __global__ void rotate_half(void *to, const void *from, int64_t half, unsigned s
 /* ---- rows by id ---- */
 
 template <class T, class Index>
-__global__ void embedding(void *to, const void *from, const int32_t *ids, int64_t n_rows, int64_t width, int64_t n)
+__global__ void embedding(T *y, const T *x, const int32_t *ids, int64_t n_rows, int64_t width, int64_t n)
 {
-    T *y = (T *)to;
-    const T *x = (const T *)from;
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         Index r = (Index)i / (Index)width;
         int64_t j = (int64_t)((Index)i - r * (Index)width), id = ids[r];
@@ -255,7 +248,7 @@ int cuda_TRANSPOSE(const call *k, err *e)
                 return launched(run_transpose(y->data, x->data, a, i, element_bytes), e);
     }
     n = n * element_bytes / unit;
-    return launched(LAUNCH_UNITS(transpose_axes, unit, n, y->data, x->data, a, n), e);
+    return launched(LAUNCH_UNITS(transpose_axes, unit, n, data_of(y), data_of(x), a, n), e);
 }
 
 /* Bytes of the axes behind `axis`, -1 .. -4. */
@@ -300,7 +293,7 @@ int cuda_ROTATE_HALF(const call *k, err *e)
     int unit = unit_of(half | bits_of(x->data) | bits_of(y->data));
     unsigned sign = y->type == BF16 ? 0x80008000u : 0x80000000u;
     n /= unit, half /= unit;
-    return launched(LAUNCH_UNITS(rotate_half, unit, n, y->data, x->data, half, sign, n), e);
+    return launched(LAUNCH_UNITS(rotate_half, unit, n, data_of(y), data_of(x), half, sign, n), e);
 }
 
 /* ---- rows of a table ---- */
@@ -314,7 +307,7 @@ static int rows_by_id(const call *k, const view *x, const view *ids, int64_t row
     int64_t bytes = (int64_t)bytes_of(x) / rows;
     int unit = unit_of(bytes | bits_of(x->data) | bits_of(y->data));
     int64_t width = bytes / unit, n = count_of(ids) * width;
-    return launched(LAUNCH_UNITS(embedding, unit, n, y->data, x->data, data_of(ids), rows, width, n), e);
+    return launched(LAUNCH_UNITS(embedding, unit, n, data_of(y), data_of(x), data_of(ids), rows, width, n), e);
 }
 int cuda_EMBEDDING(const call *k, err *e)
 {
@@ -323,11 +316,9 @@ int cuda_EMBEDDING(const call *k, err *e)
 
 int cuda_CACHE_REORDER(const call *k, err *e)
 {
-    const view *state = &k->i.CACHE_REORDER.state, *parents = &k->i.CACHE_REORDER.parents, *y = &k->o.CACHE_REORDER.y;
+    const view *state = &k->i.CACHE_REORDER.state, *parents = &k->i.CACHE_REORDER.parents;
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
-    if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
-        return fail(e, "%lld parents for a state of %lld numbers", (long long)rows, (long long)count_of(state));
-    return rows_by_id(k, state, parents, rows, e);
+    return want_state(k, e) ? -1 : rows_by_id(k, state, parents, rows, e);
 }
 
 /* ---- HEADS, MERGE ---- */
@@ -337,8 +328,7 @@ static int heads_of(const call *k, const view *rows, const view *heads, const vi
     if (offset->type != I32 || heads->type != F32 || !is_row_type(rows->type)) return no_kernel(k, e);
     *h = {rows->data,        heads->data,          data_of(offset), rows_of(rows), width_of(rows),
           k->a.HEADS.column, count_of(offset) - 1, heads->dim[1],   heads->dim[2], heads->dim[3]};
-    if (h->batch != heads->dim[0])
-        return fail(e, "offsets of %lld sentences in a batch of %lld", (long long)h->batch, (long long)heads->dim[0]);
+    if (want_sentences(k, heads, e)) return -1;
     if (h->col < 0 || h->col + h->n_heads * h->width > h->cols)
         return fail(e, "columns %lld to %lld of rows with %lld columns", (long long)h->col,
                     (long long)(h->col + h->n_heads * h->width), (long long)h->cols);
@@ -381,13 +371,12 @@ int cuda_KV_CACHE_APPEND(const call *k, err *e)
                *y = &k->o.KV_CACHE_APPEND.y;
     if (ancestors->type != I32 || time->type != I32 || x->type != F32 || y->type != F32 || !is_row_type(cache->type))
         return no_kernel(k, e);
-    int64_t rows = y->dim[0], cap = cache->dim[2], n = count_of(y);
-    cache_call m = {data_of(y), cache->data, data_of(x), data_of(ancestors), data_of(time)};
+    if (want_cache(k, e)) return -1;
+    int64_t cap = cache->dim[2], n = count_of(y);
+    cache_call m = {};
+    m.y = data_of(y), m.cache = cache->data, m.x = data_of(x), m.ancestors = data_of(ancestors), m.time = data_of(time);
     m.cap = cap, m.cached = cap ? rows_of(cache) / cap : 0, m.n_ancestors = width_of(ancestors);
     m.heads = y->dim[1], m.seen = y->dim[2], m.width = y->dim[3];
-    if (width_of(cache) != m.heads * m.width || m.cached < rows || rows_of(ancestors) < rows)
-        return fail(e, "%lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld", (long long)rows,
-                    (long long)m.heads, (long long)m.width, (long long)m.cached, (long long)width_of(cache));
     if (m.seen > cap) return fail(e, "%lld steps are read, but the cache has %lld", (long long)m.seen, (long long)cap);
     return launched(cache->type == BF16 ? LAUNCH_INDEX(kv_cache_append, bf16, n, m, n)
                                         : LAUNCH_INDEX(kv_cache_append, float, n, m, n),

@@ -50,28 +50,6 @@ template <class Index> __device__ __forceinline__ int64_t offset_of(place<Index>
 {
     return (int64_t)p.i3 * step[0] + (int64_t)p.i2 * step[1] + (int64_t)p.i1 * step[2] + (int64_t)p.i0 * step[3];
 }
-/* Axes that continue each other in each of n tensors become one: those that remain, whose number it returns, come last.
- * Of the others the length is 1 and the steps are 0. */
-static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
-{
-    int at = 4;
-    for (int a = 3; a >= 0; a--) {
-        if (dim[a] == 1) continue;
-        bool goes_on = at < 4;
-        for (int i = 0; i < n && goes_on; i++) goes_on = step[i][a] == step[i][at] * dim[at];
-        if (goes_on) {
-            dim[at] *= dim[a];
-            continue;
-        }
-        dim[--at] = dim[a];
-        for (int i = 0; i < n; i++) step[i][at] = step[i][a];
-    }
-    for (int a = 0; a < at; a++) {
-        dim[a] = 1;
-        for (int i = 0; i < n; i++) step[i][a] = 0;
-    }
-    return 4 - at;
-}
 #define COUNTS_IN_32(n) ((n) < (int64_t)1 << 32)
 /* Launches a kernel over n items, if there are any; the other with <T, Index>. T may be several: "bf16 WITH 4". */
 #define LAUNCH_OVER(kernel, n, ...) ((n) > 0 ? LAUNCH(kernel, blocks_for(n), THREADS, 0, __VA_ARGS__) : gpu_launched())
