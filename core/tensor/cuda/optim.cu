@@ -23,21 +23,12 @@ __device__ __forceinline__ float4 read4(const float *p, int64_t left, bool wide)
     if (wide && left >= 4) return *(const float4 *)p;
     return make_float4(left > 0 ? p[0] : 0, left > 1 ? p[1] : 0, left > 2 ? p[2] : 0, left > 3 ? p[3] : 0);
 }
-__device__ __forceinline__ void write4(float *p, const float v[4], int64_t left, bool wide)
+template <class T> __device__ __forceinline__ void write4(T *p, const float v[4], int64_t left, bool wide)
 {
-    unsigned w[4] = {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])};
     if (wide && left >= 4)
-        store_words(p, w);
+        store4_device(p, v);
     else
-        UNROLL for (int j = 0; j < 4; j++) if (j < left) p[j] = v[j];
-}
-__device__ __forceinline__ void write4(bf16 *p, const float v[4], int64_t left, bool wide)
-{
-    unsigned w[2] = {bf16_pair(v[0], v[1]), bf16_pair(v[2], v[3])};
-    if (wide && left >= 4)
-        store_words(p, w);
-    else
-        UNROLL for (int j = 0; j < 4; j++) if (j < left) p[j] = to_bf16(v[j]);
+        UNROLL for (int j = 0; j < 4; j++) if (j < left) store(p + j, v[j]);
 }
 
 /* Registers of the thread: four elements of group g in own[(register * GROUPS + g) * UPDATE_THREADS]. */

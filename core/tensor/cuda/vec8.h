@@ -32,13 +32,21 @@ __device__ __forceinline__ void store8(float *p, const float v[8])
     ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
 }
 __device__ __forceinline__ void store8(bf16 *p, const float v[8]) { store_lanes<8>(p, v); }
-/* The same in as few stores as there can be; p is in device memory. */
+/* Four and eight in as few stores as there can be; p is in device memory. */
+__device__ __forceinline__ void store4_device(float *p, const float v[4])
+{
+    unsigned w[4] = {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])};
+    store_words(p, w);
+}
+__device__ __forceinline__ void store4_device(bf16 *p, const float v[4])
+{
+    unsigned w[2] = {bf16_pair(v[0], v[1]), bf16_pair(v[2], v[3])};
+    store_words(p, w);
+}
 __device__ __forceinline__ void store8_device(float *p, const float v[8])
 {
-    unsigned w[2][4];
-    UNROLL for (int j = 0; j < 8; j++) w[j / 4][j % 4] = __float_as_uint(v[j]);
-    store_words(p, w[0]);
-    store_words(p + 4, w[1]);
+    store4_device(p, v);
+    store4_device(p + 4, v + 4);
 }
 __device__ __forceinline__ void store8_device(bf16 *p, const float v[8])
 {
@@ -114,10 +122,5 @@ static inline bool aligned16(const void *a, const void *b = nullptr, const void 
 
 /* To device memory. */
 __device__ __forceinline__ void put_lanes(float *p, const lanes<float, 1> &x) { *p = x.v[0]; }
-__device__ __forceinline__ void put_lanes(float *p, const lanes<float, 4> &x)
-{
-    unsigned w[4];
-    UNROLL for (int j = 0; j < 4; j++) w[j] = __float_as_uint(x.v[j]);
-    store_words(p, w);
-}
+__device__ __forceinline__ void put_lanes(float *p, const lanes<float, 4> &x) { store4_device(p, x.v); }
 #endif
