@@ -100,15 +100,13 @@ static int add_setup(program *p, int32_t id, err *e)
     return 0;
 }
 
-static bool is_setup(const node *v) { return tape_is_call(v) && v->phase == PHASE_SETUP; }
-
 /* In the kernel where it can be, else by launches of its own. */
 static int set_up(program *p, const run_options *o, err *e)
 {
     ab_ctx *c = p->c;
     int rc = 0;
     for (int32_t i = 1; i < c->n && !rc; i++)
-        if (is_setup(&c->v[i])) rc = add_setup(p, i, e);
+        if (tape_is_call(&c->v[i]) && c->v[i].phase == PHASE_SETUP) rc = add_setup(p, i, e);
     if (rc <= 0) return rc;
     for (int32_t i = 1; i < c->n; i++) p->v[i].where = NOT_YET;
     p->u->n_setup = p->u->n_scalars = 0;
@@ -166,12 +164,12 @@ static int add_stores(program *p, err *e)
 {
     for (int k = 0; k < p->t->n_vectors; k++) {
         int32_t id = p->assigned[k];
-        if (!id || p->v[id].where != RESULT || p->u->step[p->v[id].index].vector != UPDATE_NOWHERE) continue;
-        p->u->step[p->v[id].index].vector = (uint8_t)k;
-    }
-    for (int k = 0; k < p->t->n_vectors; k++) {
-        int32_t id = p->assigned[k];
-        if (!id || (p->v[id].where == RESULT && p->u->step[p->v[id].index].vector == k)) continue;
+        if (!id) continue;
+        update_step *by = p->v[id].where == RESULT ? &p->u->step[p->v[id].index] : NULL;
+        if (by && by->vector == UPDATE_NOWHERE) {
+            by->vector = (uint8_t)k;
+            continue;
+        }
         if (add_step(p, (update_step){.what = OP_BROADCAST_TO}, &id, 1, 0, e)) return -1;
         p->u->step[p->u->n_steps - 1].vector = (uint8_t)k;
     }
