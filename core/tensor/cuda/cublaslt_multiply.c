@@ -227,13 +227,11 @@ cublasStatus_t lt_multiply(const product *p, lt_plan *x, const cublasLtMatmulAlg
                              algorithm, work, LT_WORKSPACE, gpu_stream());
 }
 
-/* Another number of rows for the plan of exact products; turn_a is never among them. The algorithm must still do:
- * lt_choose asked for many numbers, but not for all. */
-static cublasStatus_t other_rows(const product *p, lt_plan *x)
+cublasStatus_t lt_take_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm)
 {
     cublasLtMatmulHeuristicResult_t result;
-    TRY(lt_set_rows(x, p->m));
-    TRY(lt.cublasLtMatmulAlgoCheck(handle, x->how, x->b, x->a, x->c, x->c, &x->algorithm[x->at], &result));
+    TRY(lt_set_rows(x, m));
+    TRY(lt.cublasLtMatmulAlgoCheck(handle, x->how, x->b, x->a, x->c, x->c, algorithm, &result));
     return result.workspaceSize <= LT_WORKSPACE ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -244,7 +242,8 @@ int lt_product(const product *p)
     lt_plan *x = find_plan(&key);
     if (!x->used && make_plan(p, &key, x)) return -1;
     while (!x->refused) {
-        cublasStatus_t s = x->m == p->m ? CUBLAS_STATUS_SUCCESS : other_rows(p, x);
+        /* exact products share a plan: lt_choose asked for many numbers of rows, but not for all */
+        cublasStatus_t s = x->m == p->m ? CUBLAS_STATUS_SUCCESS : lt_take_rows(x, p->m, &x->algorithm[x->at]);
         if (s == CUBLAS_STATUS_SUCCESS) s = lt_multiply(p, x, &x->algorithm[x->at]);
         if (s == CUBLAS_STATUS_SUCCESS) return gpu_launched();
         if (gpu_forgive()) return -1;
