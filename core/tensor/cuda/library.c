@@ -59,11 +59,12 @@ static void try_below(hunt *h, const char *root, const char *pattern)
     free(folder);
 }
 
+#define PACKAGES "lib/python3*/site-packages"
 /* The packages of a Python that lives there: NVIDIA's own, and what PyTorch brings along. */
 static void try_environment(hunt *h, const char *root)
 {
-    try_below(h, root, "lib/python3*/site-packages/nvidia/*/lib");
-    try_below(h, root, "lib/python3*/site-packages/torch/lib");
+    try_below(h, root, PACKAGES "/nvidia/*/lib");
+    try_below(h, root, PACKAGES "/torch/lib");
 }
 /* That of the python3 on PATH, which nobody need have activated. */
 static void try_python(hunt *h)
@@ -107,12 +108,8 @@ void *library_load(const library_kind *kind, str *path, err *e)
         try_below(&h, getenv("CONDA_PREFIX"), "lib");
         try_environment(&h, getenv("CONDA_PREFIX"));
         try_python(&h);
-        const char *home = getenv("HOME");
-        if (home && *home) {
-            char *local = xprintf("%s/.local", home);
-            try_environment(&h, local);
-            free(local);
-        }
+        try_below(&h, getenv("HOME"), ".local/" PACKAGES "/nvidia/*/lib");
+        try_below(&h, getenv("HOME"), ".local/" PACKAGES "/torch/lib");
         try_environment(&h, "/opt/*");
         try_folders(&h, "/usr/local/lib/python3*/*-packages/nvidia/*/lib");
         try_folders(&h, "/usr/lib/python3*/*-packages/nvidia/*/lib");

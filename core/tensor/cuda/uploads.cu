@@ -121,10 +121,8 @@ extern "C" void gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, cons
 {
     size_t bytes = (size_t)rows * sizeof *parents, past = bytes * (size_t)capacity;
     if (!past) return;
-    if (gpu_capturing() || bytes > GPU_STAGE_BYTES) {
-        gpu_refuse(gpu_capturing() ? "a copy from the host during graph capture" : "more than 524288 hypotheses");
-        return;
-    }
+    if (gpu_capturing()) return (void)gpu_refuse("a copy from the host during graph capture");
+    if (bytes > GPU_STAGE_BYTES) return (void)gpu_refuse("more than 524288 hypotheses");
     if (pieces.rows.numbers || filled + bytes > GPU_STAGE_BYTES || overlaps(to, past) || overlaps(from, past) ||
         (copy && overlaps(copy, past)))
         gpu_flush();
@@ -134,10 +132,7 @@ extern "C" void gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, cons
 extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
 {
     if (!bytes) return;
-    if (gpu_capturing()) {
-        gpu_refuse("a copy from the host during graph capture");
-        return;
-    }
+    if (gpu_capturing()) return (void)gpu_refuse("a copy from the host during graph capture");
     if (bytes > GPU_STAGE_BYTES / 2) { /* in parts, each in its turn */
         for (size_t done = 0, n; done < bytes; done += n) {
             n = bytes - done < GPU_STAGE_BYTES ? bytes - done : (size_t)GPU_STAGE_BYTES;
