@@ -75,7 +75,8 @@ static inline bool sort_axes(const view *x, const view *y, summed_axes *s)
 /* A view as a plugin's operation sees it. */
 static inline ab_view plugin_view(const view *v)
 {
-    ab_view w = {0};
+    ab_view w;
+    memset(&w, 0, sizeof w);
     w.data = v->data, w.dtype = (int32_t)v->type;
     memcpy(w.dim, v->dim, sizeof w.dim);
     return w;
