@@ -123,11 +123,10 @@ int main(int argc, char **argv)
     const char *only = argc > 4 ? argv[4] : "";
     cpu_threads(argc > 3 ? atoi(argv[3]) : 0);
     changes = train;
-    printf("%s; %s, GFLOP/s\n%-24s %8s%s\n", cpu_description(), type == BF16 ? "bf16" : "fp32", "rows x k -> n",
-           "forward",
-           type == BF16 ? train ? "       dx       dw" : ""
-           : train      ? "             dx             dw"
-                        : "");
+    printf("%s; %s, GFLOP/s\n%-24s %8s", cpu_description(), type == BF16 ? "bf16" : "fp32", "rows x k -> n", "forward");
+    int column = type == BF16 ? 9 : 15; /* fp32's has a share behind the rate */
+    if (train) printf("%*s%*s", column, "dx", column, "dw");
+    puts("");
     for (size_t i = 0; i < LENGTH(shapes); i++)
         for (size_t j = 0; j < (train ? 1 : LENGTH(few)); j++)
             print_shape(type, train ? 4000 : few[j], shapes[i][0], shapes[i][1], train, only);
