@@ -5,6 +5,7 @@
 # usage: bench/train.sh PYTHON LENGTHS [REPEATS [SECONDS [CONFIG...]]]
 #   PYTHON   an interpreter with a recent torch
 #   LENGTHS  one batch per line, src:tgt pairs in tokens (bench/make_lengths.py makes it from text files)
+#   CONFIG   tiny, small, base (all three), table3-quarter, table3-core
 # Modes of the rival: $TORCH_MODES (train_torch.py has the list); threads: $THREADS (2).
 set -eu
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +20,9 @@ out=$(mktemp)
 for repeat in $(seq "$repeats"); do
     for config in $configs; do
         for precision in bf16 fp32; do
-            "$program" bench train --vocab 10000 --lengths "$lengths" --config "$config" --precision $precision \
+            vocab=(--vocab 10000)
+            [[ $config != table3-* ]] || vocab=() # as the experiment has it
+            "$program" bench train "${vocab[@]}" --lengths "$lengths" --config "$config" --precision $precision \
                 --seconds "$seconds" --threads "$threads" | tee -a "$out"
         done
         for mode in $modes; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times PyTorch training on a CPU on recorded batch lengths, one mode per call; prints one line of JSON.
 
-usage: train_torch.py --lengths FILE --config tiny|small|base --mode MODE [--seconds S] [--steps N]
+usage: train_torch.py --lengths FILE --config tiny|small|base|table3-quarter|table3-core --mode MODE [--seconds S] [--steps N]
        train_torch.py --check            compares loss and gradients with tests/oracle/model.py
 
 A mode is PRECISION-HOW[-LAYOUT][-ATTENTION][-chunked], for example bf16-compile-packed:

@@ -266,6 +266,9 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient. Its first three axes are those of s, or 1. On CPUs,
      * fused attention leaves out what none of 32 neighbouring queries sees. Every query must see a key */
     ab_t (*key_blocks)(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
+    /* as gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o tanh(m'),
+     * where a and u have columns i, f, o, g; U [d,4d] */
+    ab_t (*lstm)(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
 };
 
 /* Plugins call the host through these macros. */
@@ -399,5 +402,6 @@ extern const ab_host *ab_host_;
 #define ab_print(c, name, x)                       ab_host_->print(AB_AT_(c), name, x)
 #define ab_teacher(c)                              ab_host_->teacher(AB_AT_(c))
 #define ab_key_blocks(c, s, allowed, size)         ab_host_->key_blocks(AB_AT_(c), s, allowed, size)
+#define ab_lstm(c, x, in, u, d, back)              ab_host_->lstm(AB_AT_(c), x, in, u, d, back)
 #endif
 #endif

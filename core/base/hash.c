@@ -1,5 +1,6 @@
 /* hash.c - SHA-256 (FIPS 180-4) for content, FNV-1a for tables in memory. */
 #include "base/base.h"
+#include "base/unroll.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void compress(uint32_t state[8], const unsigned char *block)
     }
     memcpy(v, state, sizeof v);
     for (int at = 0; at < 64; at += 8) {
-#pragma GCC unroll 8
+        UNROLL(8)
         for (int i = 0; i < 8; i++) { /* the names a to h turn instead of the values */
             uint32_t a = v[-i & 7], b = v[(1 - i) & 7], c = v[(2 - i) & 7], e = v[(4 - i) & 7];
             uint32_t f = v[(5 - i) & 7], g = v[(6 - i) & 7], *h = &v[(7 - i) & 7];

@@ -16,13 +16,15 @@ static const shape shapes[] = {{"mini", "16", "32", "2", "1", 60}, /* to try out
                                {"tiny", "128", "256", "4", "4", 10000},
                                {"small", "256", "1024", "4", "3", 10000},
                                {"base", "512", "2048", "8", "6", 37000},
-                               {"big", "1024", "4096", "16", "6", 37000}};
+                               {"big", "1024", "4096", "16", "6", 37000},
+                               {"table3-quarter", "64", "256", "8", "3", 2000}, /* the experiments' base */
+                               {"table3-core", "128", "512", "4", "3", 4000}};
 
 static const shape *shape_of(const bench_options *o, err *e)
 {
     for (size_t i = 0; i < LENGTH(shapes); i++)
         if (same(o->config, shapes[i].name)) return &shapes[i];
-    fail(e, "--config %s: expected mini, tiny, small, base or big", o->config);
+    fail(e, "--config %s: expected mini, tiny, small, base, big, table3-quarter or table3-core", o->config);
     return NULL;
 }
 
@@ -124,7 +126,8 @@ static const option options[] = {
     {"--lengths", "FILE",
      "one batch per line: its sentence pairs as source:target lengths in tokens, including EOS (bench/make_lengths.py)",
      OPTION_TEXT, AT(lengths), .required = true},
-    {"--config", "mini|tiny|small|base|big", "model size [tiny]", OPTION_TEXT, AT(config), .choices = CHOICES_OWN},
+    {"--config", "mini|tiny|small|base|big|table3-quarter|table3-core", "model size [tiny]", OPTION_TEXT, AT(config),
+     .choices = CHOICES_OWN},
     {"--precision", "bf16|fp32|int8", "number format of products [bf16]; int8: only decode, on the CPU", OPTION_TEXT,
      AT(precision), .choices = CHOICES_OWN},
     {"--device", "cpu|cuda|cuda:N", "device [cpu]", OPTION_TEXT, AT(device), .choices = CHOICES_OWN},

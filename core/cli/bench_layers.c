@@ -1,7 +1,7 @@
 /* bench_layers.c - ablate bench layers: measures the columns of the paper's Table 1. For a single layer and one
- * sentence of n tokens, forward and backward in fp32: time, memory, FLOPs, and the longest chain of dependent
- * operations; over several n, with the exponent of n fitted to the longer half. --into adds the figures to the rows of
- * an experiment (bench_layers_into.c). */
+ * sentence of n tokens (or --sentences of them), forward and backward in fp32: time, memory, FLOPs, and the longest
+ * chain of dependent operations; over several n, with the exponent of n fitted to the longer half. --into adds the
+ * figures to the rows of an experiment (bench_layers_into.c). */
 #include "cli/bench_layers.h"
 #include "network/check/block.h"
 #include "cli/bench.h"
@@ -13,6 +13,13 @@
 
 /* ---- one layer at one length ---- */
 
+/* How many operations of a node depend on each other: a recurrence has one for each position. */
+static int64_t chain_of(const ab_ctx *c, const node *v)
+{
+    if (v->op == OP_RECURRENT) return v->dim[2] / (c->v[v->i.RECURRENT.offsets].dim[3] - 1);
+    return v->live && v->n_in && v->op != OP_PART && v->op != OP_RESHAPE;
+}
+
 /* Operations of the longest path through the forward pass: what cannot run side by side however many units there
  * are. */
 static int64_t longest_chain(const ab_ctx *c, int32_t n)
@@ -20,10 +27,9 @@ static int64_t longest_chain(const ab_ctx *c, int32_t n)
     int64_t *depth = xcalloc((size_t)n, sizeof *depth), most = 0;
     for (int32_t i = 1; i < n; i++) {
         const node *v = &c->v[i];
-        bool work = v->live && v->n_in && v->op != OP_PART && v->op != OP_RESHAPE;
         for (int k = 0; k < v->n_in; k++)
             if (v->in[k] && v->in[k] < n && depth[v->in[k]] > depth[i]) depth[i] = depth[v->in[k]];
-        depth[i] += work;
+        depth[i] += chain_of(c, v);
         if (v->live && depth[i] > most) most = depth[i];
     }
     free(depth);
@@ -91,13 +97,13 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, lay
                     .d_k = o->d_model / o->heads,
                     .d_v = o->d_model / o->heads,
                     .d_model = o->d_model,
-                    .batch = 1,
+                    .batch = o->sentences,
                     .time = out->n,
                     .measured = true,
                     .layer = l->layer};
     if (block_trace(&b, &s, e)) return -1;
     int bad = block_plan(&b, (uint64_t)o->seed, e);
-    if (!bad) fill(&b, out->n * o->d_model, o->seed);
+    if (!bad) fill(&b, o->sentences * out->n * o->d_model, o->seed);
     if (!bad) bad = count(&b, out, e);
     double ms[MOST_RUNS], spent = 0;
     size_t runs = 0;
@@ -154,12 +160,12 @@ static void print_json(const layer *l, const layers_options *o)
     json_string(&device, cpu_description());
     json_string(&label, l->label);
     for (size_t i = 0; i < l->n; i++)
-        printf("{\"who\":\"ablate\",\"what\":\"layer\",\"layer\":%s,\"device\":%s,\"n\":%lld,\"d_model\":%lld,"
-               "\"heads\":%lld,\"ms\":%.5f,"
+        printf("{\"who\":\"ablate\",\"what\":\"layer\",\"layer\":%s,\"device\":%s,\"n\":%lld,\"sentences\":%lld,"
+               "\"d_model\":%lld,\"heads\":%lld,\"ms\":%.5f,"
                "\"forward_flops\":%.0f,\"flops\":%.0f,\"bytes\":%zu,\"chain\":%lld,\"threads\":%lld}\n",
-               str_text(&label), str_text(&device), (long long)l->at[i].n, (long long)o->d_model, (long long)o->heads,
-               l->at[i].ms, l->at[i].forward_flops, l->at[i].flops, l->at[i].bytes, (long long)l->at[i].chain,
-               (long long)o->threads);
+               str_text(&label), str_text(&device), (long long)l->at[i].n, (long long)o->sentences,
+               (long long)o->d_model, (long long)o->heads, l->at[i].ms, l->at[i].forward_flops, l->at[i].flops,
+               l->at[i].bytes, (long long)l->at[i].chain, (long long)o->threads);
     str_free(&device);
     str_free(&label);
 }
@@ -176,8 +182,12 @@ static void print_table(const layer *l, size_t n, const layers_options *o)
     const layer *recurrent = layers_recurrent(l, n), *longest = l;
     for (size_t i = 0; i < n; i++)
         if (l[i].n > longest->n) longest = &l[i];
-    printf("d_model %lld, %lld heads, one sentence of n tokens, forward and backward in fp32, %s\n\n",
-           (long long)o->d_model, (long long)o->heads, cpu_description());
+    printf("d_model %lld, %lld heads, ", (long long)o->d_model, (long long)o->heads);
+    if (o->sentences == 1)
+        printf("one sentence of n tokens");
+    else
+        printf("%lld sentences of n tokens each", (long long)o->sentences);
+    printf(", forward and backward in fp32, %s\n\n", cpu_description());
     printf("%-16s", "ms at n =");
     for (size_t k = 0; k < longest->n; k++) printf(" %8lld", (long long)longest->at[k].n);
     printf("   time~  FLOPs~ memory~ chain~  as recurrent at n\n");
@@ -297,6 +307,8 @@ static int layers(const invocation *c, void *options)
         bad = fail(&e, "--role %s: expected encoder or decoder", o->role);
     if (!bad && o->into && same(o->role, "decoder"))
         bad = fail(&e, "--role decoder cannot be combined with --into, which measures encoder layers");
+    if (!bad && o->into && o->sentences != 1)
+        bad = fail(&e, "--sentences cannot be combined with --into, which measures one sentence");
     cpu_threads((int)o->threads);
     if (!bad && o->into) {
         bad = layers_into(o, &c->p, lengths, n_lengths, &a, &l, &n, &e);
@@ -314,11 +326,18 @@ static int layers(const invocation *c, void *options)
 }
 
 #define AT(field) offsetof(layers_options, field)
-static const layers_options defaults = {
-    .role = "encoder", .d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1, .memory = 4096};
+static const layers_options defaults = {.role = "encoder",
+                                        .sentences = 1,
+                                        .d_model = 128,
+                                        .heads = 8,
+                                        .seconds = 0.2,
+                                        .seed = 1,
+                                        .threads = 1,
+                                        .memory = 4096};
 static const option options[] = {
     {"--plugin", "NAME", "attention plugins [scaled_dot, recurrent, convolutional, restricted, linear, additive]",
      OPTION_LIST, AT(plugins), .choices = CHOICES_PLUGINS},
+    {"--sentences", "N", "sentences of that length at once [1]", OPTION_COUNT, AT(sentences), 1, BLOCK_SENTENCES},
     {"--length", "N", "sentence lengths in tokens, in ascending order [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
     {"-s", "PLUGIN.KEY=VALUE", "a parameter of a measured plugin", OPTION_LIST, AT(set)},
     {"--into", "EXPERIMENT",

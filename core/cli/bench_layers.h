@@ -7,7 +7,7 @@
 
 typedef struct {
     text_list plugins, lengths, set;
-    int64_t d_model, heads, threads, seed, memory; /* memory [MiB] */
+    int64_t sentences, d_model, heads, threads, seed, memory; /* memory [MiB] */
     double seconds;
     const char *into, *role; /* role: encoder, decoder */
     bool json, profile;

@@ -47,6 +47,18 @@ has err "--role cross: expected encoder or decoder"
 exits 1 ablate bench layers --role decoder --into mixers --length 16
 has err "--role decoder cannot be combined with --into"
 
+# several sentences at once
+for n in 1 4; do
+    exits 0 ablate bench layers --plugin scaled_dot --length 16 --sentences $n --seconds 0.001 --json
+    has out "\"sentences\":$n,"
+    sed 's/.*"flops":\([0-9]*\).*/\1/' out >>sentences.flops
+done
+equal "$(paste -sd' ' sentences.flops | awk '{ printf "%.1f", $2 / $1 }')" 4.0 "operations of four sentences, of one"
+exits 0 ablate bench layers --plugin lstm --length 16 --sentences 32 --seconds 0.001
+has out "32 sentences of n tokens each"
+exits 1 ablate bench layers --into mixers --sentences 2 --length 16
+has err "--sentences cannot be combined with --into"
+
 # settings of plugins; what is longer than a table is refused; memory ends a row early
 exits 0 ablate bench layers --plugin convolutional --plugin synthesizer -s convolutional.separable=true -s \
     synthesizer.max_len=64 --length 32 --length 64 --seconds 0.001

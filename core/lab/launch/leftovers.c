@@ -8,7 +8,7 @@ static const char state[] = "state.safetensors"; /* the file that a run resumes 
 
 static bool is_leftover(const char *name)
 {
-    return has_prefix(name, "step-") || same(name, state) || same(name, "best.safetensors") || has_suffix(name, ".tmp");
+    return has_prefix(name, "step-") || has_prefix(name, "best-") || same(name, state) || has_suffix(name, ".tmp");
 }
 
 /* The state goes last, and only if all others are gone: whoever stops in between leaves a folder that still tells that

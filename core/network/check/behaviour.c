@@ -225,7 +225,6 @@ bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k,
     for (int32_t i = 1; i < p.c->n; i++) {
         op at = p.c->v[i].op;
         o->fused |= at == OP_ATTEND || at == OP_ATTEND_PROGRAM || at == OP_DELTA_SCAN;
-        o->layers |= at == OP_GRU || at == OP_CONV;
     }
     pass_close(&p);
     model_free(&m);

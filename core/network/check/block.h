@@ -11,12 +11,13 @@
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"
 
+enum { BLOCK_SENTENCES = 32 };
 typedef struct {
     const plugin *attention, *position; /* position NULL: none */
     const void *attention_cfg, *position_cfg;
     uint32_t role; /* AB_SELF, AB_CAUSAL, AB_CROSS */
     int64_t heads, d_k, d_v, d_model;
-    int64_t batch, time;   /* sentences; positions of each, on both sides in cross-attention */
+    int64_t batch, time;   /* sentences, at most BLOCK_SENTENCES; positions of each, on both sides in cross-attention */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
     bool measured;         /* for benchmarks: fp32, training without dropout, with the gradient of the sum of y */
     int64_t layer;         /* layer number that the plugin sees, from 0 */
@@ -27,7 +28,7 @@ typedef struct {
     ab_ctx *c;
     int32_t forward_nodes; /* the plugin's forward pass ends before this node */
     int64_t rows;
-    int32_t offset[33]; /* [batch + 1] */
+    int32_t offset[BLOCK_SENTENCES + 1]; /* [batch + 1] */
     /* inputs, valid after block_plan; NULL if the plugins do not read them */
     double *x, *mem;                 /* [rows, d_model]; float when measured, like y */
     int32_t *rows_pos, *qpos, *kpos; /* [rows], [time], [time] */

@@ -1,6 +1,6 @@
 /* device_ops.c - compares a device with the CPU one operation at a time: every operation of a training step and a few
  * decoding steps of small models, with the same inputs on both sides, so that a difference is due to the operation
- * itself. Layers that only a device has (GRU, CONV) are composed on both here; device.c compares them. */
+ * itself. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -70,8 +70,8 @@ typedef struct {       /* loss and gradient of one pass over the four sentences 
     double loss, size; /* size: norm of the gradient */
     double *grad;      /* [n], in the order of names; the caller frees */
     size_t n, n_rows;
-    const double *row;  /* [n_rows]: losses, in the block of grad */
-    bool fused, layers; /* it has fused attention or DELTA_SCAN; layers as one operation (GRU, CONV) */
+    const double *row; /* [n_rows]: losses, in the block of grad */
+    bool fused;        /* it has fused attention or DELTA_SCAN */
 } pass_outcome;
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 /* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). If the

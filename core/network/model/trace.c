@@ -78,7 +78,7 @@ static ab_t composed_table(tracer *t)
 static ab_t sorted_ids(tracer *t, ab_t ids, const char *name)
 {
     const backend *b = t->m->backend;
-    if (!t->c->training || !b || !b->supports || !b->supports(OP_EMBED_TOKENS)) return (ab_t){0};
+    if (!t->c->training || !b || !b->embeds_tokens) return (ab_t){0};
     return t_input(t->c, name, I32, PHASE_STEP, 1, 1, 2, node_count(tape_at(t->c, ids)));
 }
 static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)

@@ -139,6 +139,7 @@ ab_t attn_klen(ab_ctx *c);
 ab_t attn_has_key(ab_ctx *c); /* [B,1,Tk,1]: 1 where the sentence has a key */
 ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay);            /* attention_delta.c */
 ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards); /* attention_layers.c */
+ab_t attn_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
 ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 
 ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by);

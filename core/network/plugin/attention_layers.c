@@ -1,7 +1,7 @@
-/* attention_layers.c - layers along each sentence: a gated recurrent unit and a convolution.
+/* attention_layers.c - layers along each sentence: recurrent units and convolutions.
  *
- * If the backend has the layer, it is one operation on packed rows. Otherwise, in decoding steps and under `generic`,
- * it is composed: the recurrence as a scan over padded sentences, the convolution as shifted copies side by side (in a
+ * If the backend has the operation, it runs over packed rows. Otherwise, in decoding steps and under `generic`, it is
+ * composed: the recurrence as a scan over padded sentences, the convolution as shifted copies side by side (in a
  * decoding step with a carried past). Names and shapes of the learned values are the same.
  */
 #include "network/plugin/attention_context.h"
@@ -20,12 +20,9 @@ static bool rows_of(ab_ctx *c, const char *what, ab_t x, attn_sentences *s)
     return false;
 }
 
-/* Not where a sentence's bits may not depend on what stands beside it: a library promises no row its own. */
 static bool one_operation(const ab_ctx *c, op o)
 {
-    const backend *b = c->backend;
-    return c->compute != F64 && !c->attn->generic && !attn_steps(c) && !c->batch_invariant && b && b->supports &&
-           b->supports(o);
+    return !attn_steps(c) && !c->attn->generic && c->backend && c->backend->kernels[o];
 }
 
 /* ---- recurrent ---- */
@@ -33,34 +30,55 @@ static bool one_operation(const ab_ctx *c, op o)
 typedef struct {
     int64_t d;
     ab_t u;
-} gru;
+} cell;
 
-static ab_t gate(ab_ctx *c, ab_t x, ab_t u, int64_t from, int64_t d)
+static ab_t part(ab_ctx *c, ab_t x, int64_t i, int64_t d) { return t_slice(c, x, -1, i * d, d); }
+static ab_t gate(ab_ctx *c, ab_t x, ab_t q, int64_t i, int64_t d)
 {
-    return t_map(c, t_binary(c, OP_ADD, t_slice(c, x, -1, from, d), t_slice(c, u, -1, from, d)), AB_SIGMOID);
+    return t_map(c, t_binary(c, OP_ADD, part(c, x, i, d), part(c, q, i, d)), AB_SIGMOID);
 }
 
 /* x: W x_t + b, columns z, r, n. */
 static ab_t gru_step(ab_ctx *c, const void *cfg, ab_t x, ab_t h)
 {
-    const gru *g = cfg;
+    const cell *g = cfg;
     int64_t d = g->d;
-    ab_t u = t_matmul(c, h, g->u, 0, 0);
-    ab_t z = gate(c, x, u, 0, d), r = gate(c, x, u, d, d);
-    ab_t of_h = t_binary(c, OP_MUL, r, t_slice(c, u, -1, 2 * d, d));
-    ab_t n = t_map(c, t_binary(c, OP_ADD, t_slice(c, x, -1, 2 * d, d), of_h), AB_TANH);
+    ab_t q = t_matmul(c, h, g->u, 0, 0);
+    ab_t z = gate(c, x, q, 0, d), of_h = t_binary(c, OP_MUL, gate(c, x, q, 1, d), part(c, q, 2, d));
+    ab_t n = t_map(c, t_binary(c, OP_ADD, part(c, x, 2, d), of_h), AB_TANH);
     return t_binary(c, OP_ADD, n, t_binary(c, OP_MUL, z, t_binary(c, OP_SUB, h, n)));
 }
 
-ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u_name, int64_t d, int backwards)
+/* x: W x_t + b, columns i, f, o, g; state: h and m side by side. */
+static ab_t lstm_step(ab_ctx *c, const void *cfg, ab_t x, ab_t state)
+{
+    const cell *l = cfg;
+    int64_t d = l->d;
+    ab_t m = part(c, state, 1, d), q = t_matmul(c, part(c, state, 0, d), l->u, 0, 0);
+    ab_t g = t_map(c, t_binary(c, OP_ADD, part(c, x, 3, d), part(c, q, 3, d)), AB_TANH);
+    m = t_binary(c, OP_ADD, t_binary(c, OP_MUL, gate(c, x, q, 1, d), m), t_binary(c, OP_MUL, gate(c, x, q, 0, d), g));
+    return t_concat(c, t_binary(c, OP_MUL, gate(c, x, q, 2, d), t_map(c, m, AB_TANH)), m, -1);
+}
+
+static ab_t recurrent(ab_ctx *c, ab_t x, const char *in, const char *u_name, int64_t d, int lstm, int backwards)
 {
     attn_sentences s;
-    if (!rows_of(c, "gru", x, &s) || !attn_may_scan(c, x, backwards)) return (ab_t){0};
-    attn_weights l = attn_linear_weights(c, in, tape_at(c, x)->dim[3], 3 * d, 3 * d, 1);
-    ab_t u = attn_param(c, u_name, (int64_t[4]){1, 1, d, 3 * d}, 1 / sqrt((double)d), 0);
-    if (one_operation(c, OP_GRU)) return t_gru(c, x, l.w, l.b, u, s.offset, backwards, s.time);
-    ab_t padded = attn_pad(c, t_linear(c, x, l.w, l.b, 0, 0));
-    return attn_pack_as(c, attn_scan(c, gru_step, &(gru){d, u}, padded, d, backwards), &s);
+    int64_t wide = (lstm ? 4 : 3) * d;
+    if (!rows_of(c, lstm ? "lstm" : "gru", x, &s) || !attn_may_scan(c, x, backwards)) return (ab_t){0};
+    attn_weights l = attn_linear_weights(c, in, tape_at(c, x)->dim[3], wide, wide, 1);
+    ab_t u = attn_param(c, u_name, (int64_t[4]){1, 1, d, wide}, 1 / sqrt((double)d), 0);
+    x = t_linear(c, x, l.w, l.b, 0, 0);
+    if (one_operation(c, OP_RECURRENT)) return t_cast(c, t_recurrent(c, x, u, s.offset, lstm, backwards), c->compute);
+    ab_t states = attn_scan(c, lstm ? lstm_step : gru_step, &(cell){d, u}, attn_pad(c, x), lstm ? 2 * d : d, backwards);
+    return attn_pack_as(c, lstm ? part(c, states, 0, d) : states, &s);
+}
+ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
+{
+    return recurrent(c, x, in, u, d, 0, backwards);
+}
+ab_t attn_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
+{
+    return recurrent(c, x, in, u, d, 1, backwards);
 }
 
 /* ---- convolutional ---- */
@@ -118,11 +136,8 @@ ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t befor
     if (!rows_of(c, "conv", x, &s) || !attn_may_scan(c, x, behind > 0)) return (ab_t){0};
     int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3];
     attn_weights l = attn_linear_weights(c, name, inputs, width, width, 1);
-    if (one_operation(c, OP_CONV)) {
-        ab_t y = t_conv(c, x, l.w, s.offset, before, behind, s.time);
-        return t_cast(c, t_binary(c, OP_ADD, y, l.b), c->compute);
-    }
-    ab_t seen = attn_pack_as(c, neighbours(c, attn_pad(c, x), before, behind), &s);
+    ab_t seen = one_operation(c, OP_NEIGHBOURS) ? t_neighbours(c, x, s.offset, before, behind)
+                                                : attn_pack_as(c, neighbours(c, attn_pad(c, x), before, behind), &s);
     return t_linear(c, seen, l.w, l.b, 0, 0);
 }
 
@@ -153,9 +168,7 @@ ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
     if (!rows_of(c, "ab_depthwise_conv", rows, &s) || !attn_may_scan(c, rows, behind > 0)) return (ab_t){0};
     int64_t n = tape_at(c, rows)->dim[3], width = before + 1 + behind;
     ab_t w = attn_param(c, name, (int64_t[4]){1, 1, width, n}, 1 / sqrt((double)width), 0), sum = {0};
-    const backend *b = c->backend;
-    if (!attn_steps(c) && !c->attn->generic && b && b->kernels[OP_DEPTHWISE_CONV])
-        return t_depthwise_conv(c, rows, w, s.offset, before);
+    if (one_operation(c, OP_DEPTHWISE_CONV)) return t_depthwise_conv(c, rows, w, s.offset, before);
     ab_t x = t_cast(c, attn_pad(c, rows), c->compute == F64 ? F64 : F32);
     if (!x.id || !w.id) return (ab_t){0};
     ab_t seen = attn_steps(c) ? window(c, x, before, 0) : x;

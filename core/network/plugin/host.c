@@ -218,6 +218,7 @@ ab_host host_table = {
     .long_conv = host_long_conv,
     .teacher = host_teacher,
     .key_blocks = host_key_blocks,
+    .lstm = host_lstm,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -111,6 +111,7 @@ ab_t host_running_sum(ab_ctx *c, ab_t a);
 ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back);
 ab_t host_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay);
 ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
+ab_t host_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
 ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by);
 ab_t host_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future);

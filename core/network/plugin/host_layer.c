@@ -236,6 +236,13 @@ ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int b
     if (d < 1) return tape_fail(c, "ab_gru: %lld units, expected 1 or more", (long long)d);
     return attn_gru(c, x, in, u, d, backwards);
 }
+ab_t host_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
+{
+    OWN(x);
+    IN_SENTENCES(c, "ab_lstm");
+    if (d < 1) return tape_fail(c, "ab_lstm: %lld units, expected 1 or more", (long long)d);
+    return attn_lstm(c, x, in, u, d, backwards);
+}
 ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
 {
     OWN(x);

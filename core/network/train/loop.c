@@ -39,15 +39,13 @@ static int evaluate(training *t, err *e)
         t->worse++;
         return 0;
     }
+    int64_t before = t->best_step;
     t->best = t->dev_ppl;
     t->best_step = t->step;
     t->worse = 0;
     bool last = t->step == c->steps || t->out_of_time; /* the model keeps these */
     if (!t->j->folder || c->checkpoint != SELECT_BEST || last || !comm_leads(t->j->comm)) return 0;
-    char *path = state_file(t->j, BEST_FILE);
-    int bad = state_write_values(t, path, e);
-    free(path);
-    return bad;
+    return state_write_best(t, before, e);
 }
 
 /* ---- one update ---- */

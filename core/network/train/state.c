@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char *state_file(const train_job *j, const char *name) { return path_join(j->folder, name); }
+static char *state_file(const train_job *j, const char *name) { return path_join(j->folder, name); }
 static char *numbered_file(const train_job *j, const char *what, int64_t step)
 {
     char name[48];
@@ -14,6 +14,14 @@ static char *numbered_file(const train_job *j, const char *what, int64_t step)
     return state_file(j, name);
 }
 static char *step_file(const train_job *j, int64_t step) { return numbered_file(j, "step", step); }
+/* checkpoint = best: the weights of best_step, unless that is the last step. */
+static char *best_file(const train_job *j, int64_t step) { return numbered_file(j, "best", step); }
+static void remove_best(const train_job *j, int64_t step)
+{
+    char *path = best_file(j, step);
+    unlink(path);
+    free(path);
+}
 
 /* The last checkpoint before a step. */
 static int64_t checkpoint_before(const training *t, int64_t step)
@@ -185,6 +193,7 @@ int state_resume(training *t, err *e)
                   meta_int(&meta, "worse", &t->worse)))
         bad = fail(e, "%s: cannot resume from this file: counters are missing", path);
     if (!bad) bad = batcher_seek(t->batches, b, e);
+    t->best_saved = t->best_step;
     t->best = real_of(&meta, "best");
     t->recent = real_of(&meta, "recent");
     t->seconds = real_of(&meta, "seconds");
@@ -303,6 +312,15 @@ static void prune(const training *t)
     }
 }
 
+int state_write_best(const training *t, int64_t before, err *e)
+{
+    char *path = best_file(t->j, t->best_step);
+    int bad = state_write_values(t, path, e);
+    free(path);
+    if (!bad && before && before != t->best_saved) remove_best(t->j, before);
+    return bad;
+}
+
 int state_save(training *t, err *e)
 {
     if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
@@ -310,7 +328,10 @@ int state_save(training *t, err *e)
     int bad = optim_exchange(t->m, e) || state_write_values(t, path, e) || optim_exchange(t->m, e) ||
               state_write(t, e) || keep_state(t, e);
     free(path);
-    if (!bad) prune(t);
+    if (bad) return -1;
+    if (t->best_saved && t->best_saved != t->best_step) remove_best(t->j, t->best_saved);
+    t->best_saved = t->best_step;
+    prune(t);
     return bad;
 }
 
@@ -325,7 +346,7 @@ static int average(training *t, train_result *out, err *e)
     char **paths = xcalloc((size_t)c->average_checkpoints, sizeof *paths);
     size_t n = 0;
     for (int64_t s = out->how_step; s > 0 && n < (size_t)c->average_checkpoints; s = checkpoint_before(t, s)) {
-        char *path = s == t->best_step && s < t->step && best ? state_file(t->j, BEST_FILE) : step_file(t->j, s);
+        char *path = s == t->best_step && s < t->step && best ? best_file(t->j, s) : step_file(t->j, s);
         if (file_exists(path))
             paths[n++] = path;
         else
@@ -349,7 +370,7 @@ int state_choose_weights(training *t, train_result *out, err *e)
     if (c->average_checkpoints > 1) {
         if (average(t, out, e)) return -1;
     } else if (c->checkpoint == SELECT_BEST && t->best_step) {
-        char *path = state_file(t->j, BEST_FILE);
+        char *path = best_file(t->j, t->best_step);
         int bad = t->best_step < t->step ? checkpoint_read(path, &t->m->params, NULL, 0, e) : 0;
         free(path);
         if (bad) return -1;

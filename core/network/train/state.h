@@ -11,7 +11,8 @@ typedef struct {
     batcher *batches;
     int64_t step; /* updates made */
     double best;
-    int64_t best_step; /* lowest dev perplexity */
+    int64_t best_step;  /* lowest dev perplexity */
+    int64_t best_saved; /* the folder's state's best_step: a run that resumes there needs its weights */
     double dev_ppl;
     int64_t dev_step; /* the last evaluation */
     int64_t worse;    /* evaluations since the best */
@@ -34,11 +35,10 @@ typedef struct {
 } training;
 
 #define STATE_FILE "state.safetensors" /* what a run resumes from; with keep_states also state-STEP.safetensors */
-#define BEST_FILE  "best.safetensors"  /* checkpoint = best: the weights of best_step, unless that is the last step */
-/* A file of the run's folder, such as BEST_FILE; the caller frees. */
-char *state_file(const train_job *j, const char *name);
 /* The values, as a model's file. */
 int state_write_values(const training *t, const char *path, err *e);
+/* The weights of best_step, which was `before` until now; the file of `before` goes, unless the state needs it. */
+int state_write_best(const training *t, int64_t before, err *e);
 /* What a run resumes from, as the file of the folder's state. */
 int state_write(const training *t, err *e);
 /* Continues from the folder's state, if there is one: t->step tells where. */

@@ -22,7 +22,7 @@ typedef struct {
     model *m;
     const dataset *data;
     const vocab *src, *tgt; /* the same pointer when shared; src NULL: decoder-only; stored in checkpoints */
-    const char *folder;     /* checkpoints: state.safetensors, step-N.safetensors, best.safetensors,
+    const char *folder;     /* checkpoints: state.safetensors, step-N.safetensors, best-N.safetensors,
                                model.safetensors; NULL: none */
     train_events events;    /* called on rank 0 only, except `stop`, which is called on every rank */
     /* the ranks that train this run; NULL: none. Only rank 0 writes files and continues after the last update */

@@ -1,4 +1,5 @@
-/* depthwise.c - DEPTHWISE_CONV: a short convolution of each column along each sentence. */
+/* depthwise.c - DEPTHWISE_CONV, a short convolution of each column along each sentence, and NEIGHBOURS, the rows that a
+ * convolution of all columns multiplies. */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 
@@ -22,7 +23,9 @@ typedef struct {
 
 static const range_fn
     over_rows[] = {[F32] = depthwise_rows_f32, [F64] = depthwise_rows_f64, [BF16] = depthwise_rows_bf16},
-    over_taps[] = {[F32] = depthwise_taps_f32, [F64] = depthwise_taps_f64, [BF16] = depthwise_taps_bf16};
+    over_taps[] = {[F32] = depthwise_taps_f32, [F64] = depthwise_taps_f64, [BF16] = depthwise_taps_bf16},
+    gather[] = {[F32] = neighbour_rows_f32, [F64] = neighbour_rows_f64, [BF16] = neighbour_rows_bf16},
+    add_up[] = {[F32] = neighbour_sums_f32, [F64] = neighbour_sums_f64, [BF16] = neighbour_sums_bf16};
 
 static int job_of(const call *k, depthwise *d, err *e)
 {
@@ -60,4 +63,29 @@ int cpu_DEPTHWISE_CONV_BACK(const call *k, err *e)
     d.x = dy->data, d.turned = true;
     over_range(rows, 1, work, over_rows[dy->type], &d);
     return 0;
+}
+
+/* x [R,n] and the rows with their neighbours; `wide` are these. */
+static int neighbours(const call *k, const view *narrow, const view *wide, const view *offsets, const range_fn *f,
+                      err *e)
+{
+    depthwise d = {.x = k->in[0].data,
+                   .dy = k->in[0].data,
+                   .y = k->out[0].data,
+                   .offsets = offsets->data,
+                   .sentences = offsets->dim[3] - 1,
+                   .n = narrow->dim[3],
+                   .taps = k->a.NEIGHBOURS.before + 1 + k->a.NEIGHBOURS.behind,
+                   .before = k->a.NEIGHBOURS.before};
+    if (narrow->type == I32 || narrow->type != wide->type) return wrong_type(k, e);
+    over_range(narrow->dim[2], 1, narrow->dim[2] * wide->dim[3] / 8, f[narrow->type], &d);
+    return 0;
+}
+int cpu_NEIGHBOURS(const call *k, err *e)
+{
+    return neighbours(k, &k->i.NEIGHBOURS.x, &k->o.NEIGHBOURS.y, &k->i.NEIGHBOURS.offsets, gather, e);
+}
+int cpu_NEIGHBOURS_BACK(const call *k, err *e)
+{
+    return neighbours(k, &k->o.NEIGHBOURS_BACK.dx, &k->i.NEIGHBOURS_BACK.dy, &k->i.NEIGHBOURS_BACK.offsets, add_up, e);
 }

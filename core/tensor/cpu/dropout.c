@@ -26,7 +26,7 @@ enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* worked on together */
  * products of 32 bits do not look at it. ROUNDS computes c0 .. c3 from c0 (counters) by Philox's rounds. */
 #define ROUNDS(V, ALL, MULTIPLY, RIGHT, XOR)                                                                           \
     V c1 = RIGHT(c0, 32), c2 = ALL(d->place), c3 = ALL(d->step);                                                       \
-    _Pragma("GCC unroll 7") for (int i = 0; i < PHILOX_ROUNDS; i++)                                                    \
+    UNROLL(7) for (int i = 0; i < PHILOX_ROUNDS; i++)                                                                  \
     {                                                                                                                  \
         V p0 = MULTIPLY(c0, ALL(0xD2511F53)), p1 = MULTIPLY(c2, ALL(0xCD9E8D57));                                      \
         c0 = XOR(RIGHT(p1, 32), c1, ALL(d->key[i][0]));                                                                \

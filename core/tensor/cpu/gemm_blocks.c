@@ -9,7 +9,7 @@ enum { NC = 1024 / NR * NR, MC = 14 * MR * (64 / VEC) }; /* columns and rows of 
 INLINE void transposed_square(const float *from, int64_t ld, float *to)
 {
     vf x[L], y[L];
-#pragma GCC unroll 16
+    UNROLL(16)
     for (int c = 0; c < L; c++) x[c] = *(const vf_at *)(from + c * ld);
 #if VEC == 64
 #define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
@@ -21,17 +21,17 @@ INLINE void transposed_square(const float *from, int64_t ld, float *to)
 #define LOW  0, 4, 1, 5
 #define HIGH 2, 6, 3, 7
 #endif
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int n = 1; n < L; n *= 2) {
-#pragma GCC unroll 16
+        UNROLL(16)
         for (int c = 0; c < L / 2; c++) {
             y[2 * c] = __builtin_shufflevector(x[c], x[c + L / 2], LOW);
             y[2 * c + 1] = __builtin_shufflevector(x[c], x[c + L / 2], HIGH);
         }
-#pragma GCC unroll 16
+        UNROLL(16)
         for (int c = 0; c < L; c++) x[c] = y[c];
     }
-#pragma GCC unroll 16
+    UNROLL(16)
     for (int i = 0; i < L; i++) *(vf_at *)(to + i * NR) = x[i];
 }
 

@@ -1,6 +1,7 @@
 /* gemm_words.h - shared by the files of products: vectors of words, and the arguments of a tile of sums. */
 #ifndef ABLATE_CPU_GEMM_WORDS_H
 #define ABLATE_CPU_GEMM_WORDS_H
+#include "base/unroll.h"
 #include "base/vmath.h"
 #include "tensor/cpu/gemm.h"
 #include "tensor/cpu/intrinsics.h"

@@ -15,9 +15,9 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
                         const REAL *b, int64_t b_row, int last, REAL *c, int64_t c_row, bool fresh)
 {
     REALS acc[TILE_ROWS][TILE_VECTORS];
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+    UNROLL(8)
+    for (int r = 0; r < rows; r++) {
+        UNROLL(2)
         for (int v = 0; v < vectors; v++) {
             const REAL *p = c + r * c_row + v * LANES;
             if (fresh)
@@ -25,21 +25,22 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
             else
                 acc[r][v] = v + 1 < vectors ? TYPED(load)(p) : TYPED(load_part)(p, last);
         }
+    }
     for (int64_t k = 0; k < n; k++, a += a_step, b += b_row) {
         REALS line[TILE_VECTORS];
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int v = 0; v < vectors; v++)
             line[v] = packed || v + 1 < vectors ? TYPED(load)(b + v * LANES) : TYPED(load_part)(b + v * LANES, last);
-#pragma GCC unroll 8
+        UNROLL(8)
         for (int r = 0; r < rows; r++) {
-#pragma GCC unroll 2
+            UNROLL(2)
             for (int v = 0; v < vectors; v++) acc[r][v] += a[r * a_row] * line[v];
         }
     }
     __asm__("" : "+r"(c), "+r"(c_row)); /* else the addresses of the first loads are kept, in memory, for the stores */
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+    UNROLL(8)
+    for (int r = 0; r < rows; r++) {
+        UNROLL(2)
         for (int v = 0; v < vectors; v++) {
             REAL *p = c + r * c_row + v * LANES;
             if (v + 1 < vectors || last == LANES)
@@ -47,6 +48,7 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
             else
                 TYPED(store_part)(p, acc[r][v], last);
         }
+    }
 }
 
 typedef struct {

@@ -15,6 +15,7 @@
  */
 #ifndef ABLATE_CPU_VECTORS_H
 #define ABLATE_CPU_VECTORS_H
+#include "base/unroll.h"
 #include "tensor/cpu/intrinsics.h"
 #include <math.h>
 #include <stdbool.h>
@@ -40,7 +41,7 @@
 #define LANES        TYPED(lanes)
 #define STEP         (PLACES / LANES)
 /* An unrolled loop over constants, so that arrays of vectors become registers. */
-#define EACH(i, n) _Pragma("GCC unroll 16") for (int i = 0; i < (n); i++)
+#define EACH(i, n) UNROLL(16) for (int i = 0; i < (n); i++)
 
 enum { PLACES = 32, lanes_f32 = WIDTH / 4, lanes_bf16 = WIDTH / 4, lanes_f64 = WIDTH / 8 };
 

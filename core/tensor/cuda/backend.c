@@ -258,8 +258,6 @@ static int choose(const choosing *c, const void *logits, dtype type, continuatio
     return bad ? launched(-1, e) : copy_out(out, r.found, (size_t)(c->sentences * c->wanted) * sizeof *out, e);
 }
 
-static bool supports(op o) { return o != OP_GRU && o != OP_CONV; }
-
 static const backend cuda_backend = {.name = "cuda",
                                      .kernels = {OPS(CUDA_ENTRY)},
                                      .joins_gradients = true,
@@ -279,7 +277,7 @@ static const backend cuda_backend = {.name = "cuda",
                                      .clip = clip,
                                      .add_columns = gpu_add_columns,
                                      .stats = tell,
-                                     .supports = supports,
+                                     .embeds_tokens = true,
                                      .put_choosing = put_choosing,
                                      .choose = choose,
                                      .follow = gpu_follow,

@@ -106,8 +106,7 @@ struct backend {
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
     /* counts of products per library and of graphs made so far, for the run's record */
     void (*stats)(char *text, size_t n);
-    /* are there kernels for this operation? Where not, the host composes GRU, CONV and EMBED_TOKENS from others */
-    bool (*supports)(op o);
+    bool embeds_tokens; /* EMBED_TOKENS takes positions and dropout, and its gradient sorted ids (op.h) */
     /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis,
      * then by id (as select_best of decode/select.h and advance of decode/search.c do); log_prob is NaN if a sentence's
      * logits are NaN. Waits. */

@@ -6,13 +6,6 @@
 
 static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
 
-/* The two products of a recurrent layer, x W and h U. */
-static double gru_flops(const op_inputs *i)
-{
-    const view *x = &i->GRU.x, *u = &i->GRU.u;
-    return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
-}
-
 /* Of each position: products with the state, k S, q S and k' u, and with the positions of its chunk; fewer without
  * beta. */
 static double delta_flops(const attr *a, const op_inputs *i)
@@ -48,12 +41,12 @@ static double op_flops(op o, const attr *a, const op_inputs *i, const view *out,
     case OP_ATTEND_PROGRAM: return 2 * scores * (double)(maps * a->ATTEND.d_k + a->ATTEND.d_v);
     case OP_ATTEND_BACK:
     case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(maps * a->ATTEND.d_k + a->ATTEND.d_v);
-    case OP_GRU: return gru_flops(i);
-    case OP_GRU_BACK: return 2 * gru_flops(i);
+    case OP_RECURRENT: return 2 * y * (double)i->RECURRENT.u.dim[3]; /* the product of states with u */
+    case OP_RECURRENT_BACK: return 2 * elements(&i->RECURRENT_BACK.dy) * (double)i->RECURRENT_BACK.u.dim[3];
     case OP_DELTA_SCAN: return delta_flops(a, i);
     case OP_DELTA_SCAN_BACK: return 2 * delta_flops(a, i);
-    case OP_CONV: return 2 * y * (double)i->CONV.w.dim[2];
-    case OP_CONV_BACK: return 4 * (double)i->CONV_BACK.x.dim[2] * elements(&i->CONV_BACK.w);
+    case OP_NEIGHBOURS: return 0;
+    case OP_NEIGHBOURS_BACK: return elements(&i->NEIGHBOURS_BACK.dy);
     case OP_DEPTHWISE_CONV: return 2 * y * (double)i->DEPTHWISE_CONV.w.dim[2];
     case OP_DEPTHWISE_CONV_BACK: return 4 * y * (double)i->DEPTHWISE_CONV_BACK.w.dim[2];
     case OP_LONG_CONV: return long_conv_flops(i, y);

@@ -167,18 +167,17 @@ enum { WORKS_IN_PLACE = 1 };
     X(CACHE_REORDER, IN(state, parents), OUT(y), ON_BOTH, 0, NO_ATTR,                                                  \
       "a carried state [R,..], rows of the first axis taken from parents [1,1,1,R]")                                   \
     X(STATE_WRITE, IN(state, value), OUT(y), ON_BOTH, 0, NO_ATTR, "writes value to state")                             \
-    X(GRU, IN(x, w, b, u, offsets), OUT(y), NO_KERNEL, 0, ATTR(int64_t backwards, longest;),                           \
-      "x rows [R,n], w [n,3d], b [3d], u [d,3d] (F32; columns z, r, n), offsets [1,1,1,B+1], longest sentence "        \
-      "-> y [R,d]: y_t = (1 - z) n + z h, h = y of the previous row (next, if backwards) in its sentence or 0, "       \
-      "a = x w + b, g = h u, z, r = sigmoid(a + g), n = tanh(a + r g). Rows without a sentence: 0")                    \
-    X(GRU_BACK, IN(x, w, b, u, offsets, dy), OUT(dx, dw, db, du), NO_KERNEL, 0, ATTR_OF(GRU),                          \
-      "dy [R,d] -> dx [R,n] (0 in rows without a sentence), dw, db, du (F32)")                                         \
-    X(CONV, IN(x, w, offsets), OUT(y), NO_KERNEL, 0, ATTR(int64_t before, after, longest;),                            \
-      "x rows [R,n], w [(before + 1 + after) n, d] (F32), offsets, longest sentence -> y_t = sum over j = "            \
-      "-before .. after of x_{t+j} w_{j+before}, w_i rows i n .. i n + n - 1; x is 0 outside the sentence. Rows "      \
-      "without a sentence: 0")                                                                                         \
-    X(CONV_BACK, IN(x, w, offsets, dy), OUT(dx, dw), NO_KERNEL, 0, ATTR_OF(CONV),                                      \
-      "dx [R,n] (0 in rows without a sentence), dw (F32)")                                                             \
+    X(RECURRENT, IN(x, u, offsets), OUT(y, kept), ON_CPU, 0, ATTR(int64_t lstm, backwards;),                           \
+      "x rows [R,3d], u [d,3d], offsets [1,1,1,B+1] -> y [R,d]: y_t = n + z (h - n), h = y of the previous row (next, "\
+      "if backwards) in its sentence or 0, q = h u, z, r = sigmoid(x + q) of columns z, r, n = tanh(x + r q). lstm: x "\
+      "[R,4d], u [d,4d], y_t = o tanh(m_t), m_t = f m + i g, i, f, o = sigmoid(x + q), g = tanh(x + q) of columns i, " \
+      "f, o, g. kept [R,4d] = z, r, n, q of n (lstm: [R,5d] = i, f, o, g, m). Rows without a sentence: 0")             \
+    X(RECURRENT_BACK, IN(u, offsets, y, kept, dy), OUT(dx, before, dq), ON_CPU, 0, ATTR_OF(RECURRENT),                 \
+      "dy [R,d] -> dx, before = h [R,d], dq as x (lstm: data NULL, dx is it): before' dq is the gradient of u")        \
+    X(NEIGHBOURS, IN(x, offsets), OUT(y), ON_CPU, 0, ATTR(int64_t before, behind;),                                    \
+      "x rows [R,n], offsets -> y [R,(before + 1 + behind) n] = x_{t - before} .. x_{t + behind} side by side, 0 "     \
+      "outside the sentence. Rows without a sentence: 0")                                                              \
+    X(NEIGHBOURS_BACK, IN(dy, offsets), OUT(dx), ON_CPU, 0, ATTR_OF(NEIGHBOURS), "the gradient of NEIGHBOURS")         \
     X(DEPTHWISE_CONV, IN(x, w, offsets), OUT(y), ON_CPU, 0, ATTR(int64_t before;),                                     \
       "x rows [R,n], w [taps,n] (F32/F64), offsets -> y_t = sum over taps i of x_{t + i - before} w_i, of each "       \
       "column by itself; x is 0 outside the sentence. Rows without a sentence: 0")                                     \

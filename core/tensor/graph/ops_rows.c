@@ -133,8 +133,7 @@ ab_t t_embedded(ab_ctx *c, ab_t x, double p)
     ab_t in[5];
     attr a;
     const backend *b = c->backend;
-    if (!b || !b->supports || !b->supports(OP_EMBED_TOKENS) || !embedding_below(c, x, in, &a))
-        return t_cast(c, t_dropout(c, x, p), c->compute);
+    if (!b || !b->embeds_tokens || !embedding_below(c, x, in, &a)) return t_cast(c, t_dropout(c, x, p), c->compute);
     a.EMBED_TOKENS.p = c->training ? p : 0;
     if (a.EMBED_TOKENS.p > 0) a.EMBED_TOKENS.place = c->n_dropout++;
     return tape_push(c, OP_EMBED_TOKENS, c->compute, tape_at(c, x)->dim, 5, in, &a);

@@ -102,46 +102,57 @@ static void part_of_input(ab_ctx *c, ab_t g, int k)
     shape_part(c, g, k, sum_type(c), (int64_t[4]){d[0], d[1], d[2], d[3]});
 }
 
-ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest)
+ab_t t_recurrent(ab_ctx *c, ab_t x, ab_t u, ab_t offset, int lstm, int backwards)
 {
-    GIVEN2(x, w);
-    GIVEN2(b, u);
+    x = number(c, x), u = number(c, u);
+    GIVEN2(x, u);
     GIVEN1(offset);
-    x = t_cast(c, x, c->compute);
-    int64_t units = tape_at(c, u)->dim[2], d[4] = {1, 1, tape_at(c, x)->dim[2], units};
-    if (!weighs(c, "gru", x, w, tape_at(c, x)->dim[3], 3 * units) || !weighs(c, "gru", x, u, units, 3 * units))
-        return (ab_t){0};
-    return tape_push(c, OP_GRU, c->compute, d, 5, (ab_t[]){x, w, b, u, offset},
-                     &(attr){.GRU = {.backwards = backwards, .longest = longest}});
+    int64_t units = tape_at(c, u)->dim[2], wide = (lstm ? 4 : 3) * units, rows = tape_at(c, x)->dim[2];
+    if (!weighs(c, lstm ? "lstm" : "gru", x, u, units, wide)) return (ab_t){0};
+    if (tape_at(c, x)->dim[3] != wide)
+        return tape_fail(c, "%s: rows of %lld numbers, expected %lld", lstm ? "lstm" : "gru",
+                         (long long)tape_at(c, x)->dim[3], (long long)wide);
+    ab_t y = tape_push(c, OP_RECURRENT, sum_type(c), (int64_t[4]){1, 1, rows, units}, 3, (ab_t[]){x, u, offset},
+                       &(attr){.RECURRENT = {.lstm = lstm, .backwards = backwards}});
+    shape_part(c, y, OUTPUT(RECURRENT, kept), sum_type(c), (int64_t[4]){1, 1, rows, wide + units});
+    return y;
 }
-static void gru_rule(ab_ctx *c, ab_t y, ab_t dy)
+static void recurrent_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t in[6] = {{v.i.GRU.x}, {v.i.GRU.w}, {v.i.GRU.b}, {v.i.GRU.u}, {v.i.GRU.offsets}, dy};
-    ab_t g = tape_push(c, OP_GRU_BACK, v.type, c->v[v.i.GRU.x].dim, 6, in, &v.a);
-    for (int k = 1; k < 4; k++) part_of_input(c, g, k);
-    for (int k = 0; k < 4; k++) grad_give(c, v.in[k], tape_part(c, g, k));
+    ab_t x = {v.i.RECURRENT.x}, u = {v.i.RECURRENT.u},
+         in[5] = {u, {v.i.RECURRENT.offsets}, y, tape_part(c, y, OUTPUT(RECURRENT, kept)), dy};
+    int64_t of_x[4], of_u[4];
+    memcpy(of_x, tape_at(c, x)->dim, sizeof of_x);
+    memcpy(of_u, tape_at(c, u)->dim, sizeof of_u);
+    ab_t g = tape_push(c, OP_RECURRENT_BACK, v.type, of_x, 5, in, &v.a), dq = g;
+    shape_part(c, g, OUTPUT(RECURRENT_BACK, before), v.type, v.dim);
+    if (v.a.RECURRENT.lstm) {
+        drop_part(c, g, OUTPUT(RECURRENT_BACK, dq));
+    } else {
+        shape_part(c, g, OUTPUT(RECURRENT_BACK, dq), v.type, of_x);
+        dq = tape_part(c, g, OUTPUT(RECURRENT_BACK, dq));
+    }
+    grad_give(c, x.id, g);
+    if (!grad_wanted(c, u.id)) return;
+    ab_t du = push2(c, OP_LINEAR_DW, tape_part(c, g, OUTPUT(RECURRENT_BACK, before)), dq, of_u, NULL);
+    drop_part(c, du, OUTPUT(LINEAR_DW, db));
+    grad_give(c, u.id, du);
 }
 
-ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest)
+ab_t t_neighbours(ab_ctx *c, ab_t x, ab_t offset, int64_t before, int64_t behind)
 {
-    GIVEN2(x, w);
-    GIVEN1(offset);
-    x = t_cast(c, x, c->compute);
-    int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3],
-            d[4] = {1, 1, tape_at(c, x)->dim[2], tape_at(c, w)->dim[3]};
-    if (!weighs(c, "conv", x, w, inputs, 0)) return (ab_t){0};
-    return tape_push(c, OP_CONV, c->compute, d, 3, (ab_t[]){x, w, offset},
-                     &(attr){.CONV = {.before = before, .after = behind, .longest = longest}});
+    GIVEN2(x, offset);
+    const node *v = tape_at(c, x);
+    int64_t d[4] = {1, 1, v->dim[2], (before + 1 + behind) * v->dim[3]};
+    return push2(c, OP_NEIGHBOURS, x, offset, d, &(attr){.NEIGHBOURS = {.before = before, .behind = behind}});
 }
-static void conv_rule(ab_ctx *c, ab_t y, ab_t dy)
+static void neighbours_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t g = tape_push(c, OP_CONV_BACK, v.type, c->v[v.i.CONV.x].dim, 4,
-                       (ab_t[]){{v.i.CONV.x}, {v.i.CONV.w}, {v.i.CONV.offsets}, dy}, &v.a);
-    part_of_input(c, g, INPUT(CONV, w));
-    grad_give(c, v.i.CONV.x, g);
-    grad_give(c, v.i.CONV.w, tape_part(c, g, OUTPUT(CONV_BACK, dw)));
+    int64_t d[4];
+    memcpy(d, c->v[v.i.NEIGHBOURS.x].dim, sizeof d);
+    grad_give(c, v.i.NEIGHBOURS.x, push2(c, OP_NEIGHBOURS_BACK, dy, (ab_t){v.i.NEIGHBOURS.offsets}, d, &v.a));
 }
 
 ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before)
@@ -231,12 +242,9 @@ void t_state_write(ab_ctx *c, ab_t state, ab_t value)
 }
 
 const grad_rule sentence_rules[OP_COUNT] = {
-    [OP_ATTEND] = attend_rule,
-    [OP_ATTEND_PROGRAM] = attend_program_rule,
-    [OP_GRU] = gru_rule,
-    [OP_CONV] = conv_rule,
-    [OP_ROTATE] = rotate_rule,
-    [OP_DEPTHWISE_CONV] = depthwise_rule,
+    [OP_ATTEND] = attend_rule,       [OP_ATTEND_PROGRAM] = attend_program_rule,
+    [OP_RECURRENT] = recurrent_rule, [OP_NEIGHBOURS] = neighbours_rule,
+    [OP_ROTATE] = rotate_rule,       [OP_DEPTHWISE_CONV] = depthwise_rule,
     [OP_LONG_CONV] = long_conv_rule,
 };
 
@@ -259,6 +267,11 @@ static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* cos and sin of nothing: 
     return t_rotate(c, t_cast(c, in[0], c->compute), t_const(c, d, cosine), t_const(c, d, sine), SAMPLE_IDS(0, 4, 6), 1,
                     2);
 }
+SAMPLE(gru, t_recurrent(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 0, 0))
+SAMPLE(gru_back, t_recurrent(c, in[0], in[1], SAMPLE_IDS(0, 2, 6), 0, 1))
+SAMPLE(lstm, t_recurrent(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 1, 0))
+SAMPLE(lstm_back, t_recurrent(c, in[0], in[1], SAMPLE_IDS(0, 2, 6), 1, 1))
+SAMPLE(neighbours, t_neighbours(c, t_cast(c, in[0], c->compute), SAMPLE_IDS(0, 4, 6), 2, 1))
 SAMPLE(depthwise, t_depthwise_conv(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 3))
 SAMPLE(depthwise_around, t_depthwise_conv(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 1))
 SAMPLE(long_conv, t_long_conv(c, in[0], in[1], SAMPLE_IDS(0, 4, 6), 0))
@@ -269,6 +282,11 @@ const op_sample sentence_samples[] = {
     {"ATTEND, causal", sample_attend_causal, .dim = {{1, 1, 7, 16}}},
     {"ATTEND, causal, under dropout", sample_attend_causal, .dim = {{1, 1, 7, 16}}, .training = true},
     {"ATTEND from one side to another", sample_attend_cross, .dim = {{1, 1, 5, 7}, {1, 1, 7, 10}}},
+    {"RECURRENT, a GRU", sample_gru, .dim = {{1, 1, 7, 15}, {1, 1, 5, 15}}},
+    {"RECURRENT, a GRU backwards", sample_gru_back, .dim = {{1, 1, 7, 9}, {1, 1, 3, 9}}},
+    {"RECURRENT, an LSTM", sample_lstm, .dim = {{1, 1, 7, 20}, {1, 1, 5, 20}}},
+    {"RECURRENT, an LSTM backwards", sample_lstm_back, .dim = {{1, 1, 7, 12}, {1, 1, 3, 12}}},
+    {"NEIGHBOURS", sample_neighbours, .dim = {{1, 1, 7, 5}}},
     {"DEPTHWISE_CONV", sample_depthwise, .dim = {{1, 1, 7, 5}, {1, 1, 4, 5}}},
     {"DEPTHWISE_CONV, around each row", sample_depthwise_around, .dim = {{1, 1, 7, 5}, {1, 1, 5, 5}}},
     {"LONG_CONV", sample_long_conv, .dim = {{1, 1, 7, 5}, {1, 1, 4, 5}}},

@@ -250,8 +250,11 @@ typedef struct {
 } attend_spec;
 attr t_attend_attr(const attend_spec *s, int64_t rows); /* rows: of queries, where no longest sentence is known */
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
-ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);
-ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest);
+/* A gated recurrent unit over rows x [R,3d], or a long short-term memory over [R,4d], along each sentence: u [d,3d] or
+ * [d,4d] -> [R,d], in F32 or F64 (op.h, RECURRENT). */
+ab_t t_recurrent(ab_ctx *c, ab_t x, ab_t u, ab_t offset, int lstm, int backwards);
+/* Each row with those around it in its sentence side by side (op.h). */
+ab_t t_neighbours(ab_ctx *c, ab_t x, ab_t offset, int64_t before, int64_t behind);
 /* Each column of rows x by itself along each sentence, with w [taps,n], `before` of them before the row (op.h). */
 ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before);
 /* Each column of rows x by itself along each sentence, with a filter h [L,n] of any length (op.h, LONG_CONV). */

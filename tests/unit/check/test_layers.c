@@ -1,12 +1,10 @@
-/* ab_gru and ab_conv as one operation each, on a backend that offers them (layer_backend.h), against the same layers
- * composed of other operations: outputs, and every gradient; in every role, in whole models, and in what `ablate check`
- * makes of such a device. */
+/* ab_gru, ab_lstm and ab_conv by the CPU's operations for them (RECURRENT, NEIGHBOURS) against the same layers composed
+ * of others: outputs, and every gradient; in every role, and in whole models. */
 #include "network/check/internal.h"
 #include "services.h"
-#include "layer_backend.h"
 #include "network/plugin/attention_context.h"
 
-static backend layers; /* the CPU, with layers */
+static backend composed; /* the CPU without operations for layers */
 
 /* ---- one layer ---- */
 
@@ -17,22 +15,27 @@ static const int32_t query_offset[] = {0, 4, 5, 7, QUERY_ROWS - DUMMIES},
 typedef struct {
     const char *name;
     uint32_t role;
-    bool conv;
-    int64_t d, before, behind; /* of a GRU: behind 1 for backwards */
+    enum { GRU, CONV, LSTM } kind;
+    int64_t d, before, behind; /* of a recurrent layer: behind 1 for backwards */
 } layer_case;
 static const layer_case cases[] = {
-    {"gru, encoder, forwards", AB_SELF, false, 4, 0, 0},
-    {"gru, encoder, backwards", AB_SELF, false, 4, 0, 1},
-    {"gru, decoder", AB_CAUSAL, false, 7, 0, 0},
-    {"gru of one unit", AB_SELF, false, 1, 0, 0},
-    {"gru over memory, forwards", AB_CROSS, false, 6, 0, 0},
-    {"gru over memory, backwards", AB_CROSS, false, 6, 0, 1},
-    {"conv 1 + 1 + 1, encoder", AB_SELF, true, 6, 1, 1},
-    {"conv 2 + 1 + 3, encoder", AB_SELF, true, 6, 2, 3},
-    {"conv 0 + 1 + 2, encoder", AB_SELF, true, 4, 0, 2},
-    {"conv 2 + 1, decoder", AB_CAUSAL, true, 5, 2, 0},
-    {"conv 1 of 1, decoder", AB_CAUSAL, true, 3, 0, 0},
-    {"conv 6 + 1 + 6, over memory", AB_CROSS, true, 4, 6, 6},
+    {"gru, encoder, forwards", AB_SELF, GRU, 4, 0, 0},
+    {"gru, encoder, backwards", AB_SELF, GRU, 4, 0, 1},
+    {"gru, decoder", AB_CAUSAL, GRU, 7, 0, 0},
+    {"gru of one unit", AB_SELF, GRU, 1, 0, 0},
+    {"gru over memory, forwards", AB_CROSS, GRU, 6, 0, 0},
+    {"gru over memory, backwards", AB_CROSS, GRU, 6, 0, 1},
+    {"lstm, encoder, forwards", AB_SELF, LSTM, 4, 0, 0},
+    {"lstm, encoder, backwards", AB_SELF, LSTM, 9, 0, 1},
+    {"lstm, decoder", AB_CAUSAL, LSTM, 17, 0, 0},
+    {"lstm of one unit", AB_SELF, LSTM, 1, 0, 0},
+    {"lstm over memory, backwards", AB_CROSS, LSTM, 6, 0, 1},
+    {"conv 1 + 1 + 1, encoder", AB_SELF, CONV, 6, 1, 1},
+    {"conv 2 + 1 + 3, encoder", AB_SELF, CONV, 6, 2, 3},
+    {"conv 0 + 1 + 2, encoder", AB_SELF, CONV, 4, 0, 2},
+    {"conv 2 + 1, decoder", AB_CAUSAL, CONV, 5, 2, 0},
+    {"conv 1 of 1, decoder", AB_CAUSAL, CONV, 3, 0, 0},
+    {"conv 6 + 1 + 6, over memory", AB_CROSS, CONV, 4, 6, 6},
 };
 
 typedef struct {
@@ -83,8 +86,8 @@ static void close_desk(desk *d)
 
 static ab_t layer(ab_ctx *c, const layer_case *l, ab_t x)
 {
-    return l->conv ? host_table.conv(c, x, "w", l->d, l->before, l->behind)
-                   : host_table.gru(c, x, "in", "u", l->d, l->behind > 0);
+    if (l->kind == CONV) return host_table.conv(c, x, "w", l->d, l->before, l->behind);
+    return (l->kind == LSTM ? host_table.lstm : host_table.gru)(c, x, "in", "u", l->d, l->behind > 0);
 }
 
 /* Every element of y, those of dummy rows too, has a part of its own in the loss. */
@@ -116,7 +119,7 @@ static int64_t count_op(const ab_ctx *c, op o)
     for (int32_t i = 1; i < c->n; i++) n += c->v[i].op == o;
     return n;
 }
-static int64_t count_layers(const ab_ctx *c) { return count_op(c, OP_GRU) + count_op(c, OP_CONV); }
+static int64_t count_layers(const ab_ctx *c) { return count_op(c, OP_RECURRENT) + count_op(c, OP_NEIGHBOURS); }
 
 /* Loss, kept as "loss", and gradients, that of the rows kept as "d rows". False when it failed. */
 static bool run_layer(desk *d, const layer_case *l, const backend *b, dtype compute)
@@ -178,7 +181,7 @@ static void compare_desks(const layer_case *l, const desk *one, const desk *many
     check_gap(l->name, "the gradient of the rows",
               gap_between(a->data, a->type, b->data, b->type, (size_t)node_count(b)), 0, allowed);
     CHECK_INT(one->values.n, many->values.n);
-    CHECK_INT(one->values.n, l->conv ? 2 : 3);
+    CHECK_INT(one->values.n, l->kind == CONV ? 2 : 3);
     for (size_t i = 0; i < one->values.n && i < many->values.n; i++) {
         const param *p = &one->values.p[i], *q = &many->values.p[i];
         CHECK_TEXT(p->name, q->name);
@@ -196,16 +199,16 @@ static void check_layer(const layer_case *l)
     static const struct {
         dtype type;
         double allowed;
-    } ways[] = {{F32, 2e-6}, {BF16, 2e-2}};
+    } ways[] = {{F64, 1e-12}, {F32, 2e-6}, {BF16, 4e-2}};
     desk many;
-    bool good = run_layer(&many, l, &cpu_backend, F64);
+    bool good = run_layer(&many, l, &composed, F64);
     CHECK_INT(count_layers(many.c), 0);
     for (size_t i = 0; i < LENGTH(ways) && good; i++) {
         desk one;
-        if (run_layer(&one, l, &layers, ways[i].type)) compare_desks(l, &one, &many, ways[i].allowed);
-        CHECK_INT(count_op(one.c, OP_GRU), !l->conv);
-        CHECK_INT(count_op(one.c, OP_CONV), l->conv);
-        CHECK_INT(count_op(one.c, OP_HEADS) + count_op(one.c, OP_MATMUL) + count_op(one.c, OP_LINEAR), 0);
+        if (run_layer(&one, l, &cpu_backend, ways[i].type)) compare_desks(l, &one, &many, ways[i].allowed);
+        CHECK_INT(count_op(one.c, OP_RECURRENT), l->kind != CONV);
+        CHECK_INT(count_op(one.c, OP_NEIGHBOURS), l->kind == CONV);
+        CHECK_INT(count_op(one.c, OP_HEADS) + count_op(one.c, OP_MATMUL), 0);
         close_desk(&one);
     }
     close_desk(&many);
@@ -218,40 +221,42 @@ static void check_values(void)
         const char *name;
         int64_t rows, columns;
         double range; /* squared: of uniform values, 0 for zeros */
-    } values[2][3] = {{{"in.w", N, 12, 6.0 / (N + 12)}, {"in.b", 1, 12, 0}, {"u", 4, 12, 1.0 / 4}},
-                      {{"w.w", 4 * N, 4, 6.0 / (4 * N + 4)}, {"w.b", 1, 4, 0}}};
-    for (int conv = 0; conv < 2; conv++) {
+    } values[3][3] = {{{"in.w", N, 12, 6.0 / (N + 12)}, {"in.b", 1, 12, 0}, {"u", 4, 12, 1.0 / 4}},
+                      {{"w.w", 4 * N, 4, 6.0 / (4 * N + 4)}, {"w.b", 1, 4, 0}},
+                      {{"in.w", N, 16, 6.0 / (N + 16)}, {"in.b", 1, 16, 0}, {"u", 4, 16, 1.0 / 4}}};
+    for (int kind = GRU; kind <= LSTM; kind++) {
         desk d;
-        open_desk(&d, AB_SELF, &layers, F32);
-        layer(d.c, &(layer_case){"values", AB_SELF, conv != 0, 4, 2, conv}, d.over);
-        CHECK_INT(d.values.n, conv ? 2 : 3);
+        open_desk(&d, AB_SELF, &cpu_backend, F32);
+        layer(d.c, &(layer_case){"values", AB_SELF, kind, 4, 2, kind == CONV}, d.over);
+        CHECK_INT(d.values.n, kind == CONV ? 2 : 3);
         for (size_t i = 0; i < d.values.n; i++) {
             const param *p = &d.values.p[i];
-            CHECK_TEXT(p->name, values[conv][i].name);
-            CHECK_INT(p->dim[2], values[conv][i].rows);
-            CHECK_INT(p->dim[3], values[conv][i].columns);
-            CHECK_NEAR(p->scale * p->scale, values[conv][i].range, 1e-12);
+            CHECK_TEXT(p->name, values[kind][i].name);
+            CHECK_INT(p->dim[2], values[kind][i].rows);
+            CHECK_INT(p->dim[3], values[kind][i].columns);
+            CHECK_NEAR(p->scale * p->scale, values[kind][i].range, 1e-12);
             CHECK_NEAR(p->fill, 0, 0);
         }
         close_desk(&d);
     }
 }
 
-/* The profile counts both products of every row, and twice as much in the gradient. */
+/* The profile counts the product of every row's state with u, in both passes. */
 static void check_flops(void)
 {
-    for (int conv = 0; conv < 2; conv++) {
-        layer_case l = {"flops", AB_SELF, conv != 0, 4, 2, conv};
-        double forward = conv ? 2.0 * QUERY_ROWS * 4 * N * 4 : 2.0 * QUERY_ROWS * (N + 4) * 12;
+    for (int lstm = 0; lstm < 2; lstm++) {
+        layer_case l = {"flops", AB_SELF, lstm ? LSTM : GRU, 4, 0, 0};
+        int counted = 0;
         desk d;
-        run_layer(&d, &l, &layers, F32);
+        run_layer(&d, &l, &cpu_backend, F32);
         for (int32_t i = 1; i < d.c->n; i++) {
-            op o = d.c->v[i].op;
             call k;
-            if (o != OP_GRU && o != OP_CONV && o != OP_GRU_BACK && o != OP_CONV_BACK) continue;
+            if (d.c->v[i].op != OP_RECURRENT && d.c->v[i].op != OP_RECURRENT_BACK) continue;
             tape_call(d.c, i, &(run_options){0}, &k);
-            CHECK_NEAR(call_flops(&k, &layers), o == OP_GRU || o == OP_CONV ? forward : 2 * forward, 0);
+            CHECK_NEAR(call_flops(&k, &cpu_backend), 2.0 * QUERY_ROWS * 4 * (lstm ? 16 : 12), 0);
+            counted++;
         }
+        CHECK_INT(counted, 2);
         close_desk(&d);
     }
 }
@@ -260,11 +265,12 @@ static void check_flops(void)
 
 static void check_composed(void)
 {
-    static const layer_case both[] = {{"gru", AB_CAUSAL, false, 4, 0, 0}, {"conv", AB_CAUSAL, true, 4, 2, 0}};
-    for (size_t i = 0; i < LENGTH(both); i++)
+    static const layer_case all[] = {
+        {"gru", AB_CAUSAL, GRU, 4, 0, 0}, {"conv", AB_CAUSAL, CONV, 4, 2, 0}, {"lstm", AB_CAUSAL, LSTM, 4, 0, 0}};
+    for (size_t i = 0; i < LENGTH(all); i++)
         for (int why = 0; why < 4; why++) {
             desk d;
-            open_desk(&d, AB_CAUSAL, &layers, why == 1 ? F64 : F32);
+            open_desk(&d, AB_CAUSAL, why == 1 ? &composed : &cpu_backend, F32);
             d.k.generic = why == 2;
             if (why == 3) { /* step by step: sentences of one row */
                 int32_t every[QUERY_ROWS + 1];
@@ -273,7 +279,7 @@ static void check_composed(void)
                 d.k.parents = t_ids(d.c, QUERY_ROWS, every);
                 d.k.batch = QUERY_ROWS, d.k.q_time = d.k.k_time = 1, d.k.decode = true;
             }
-            CHECK(layer(d.c, &both[i], d.over).id);
+            CHECK(layer(d.c, &all[i], d.over).id);
             CHECK_TEXT(d.c->error.text, "");
             CHECK_INT(count_layers(d.c), why == 0);
             CHECK_INT(count_op(d.c, OP_STATE_WRITE), why == 3);
@@ -290,20 +296,22 @@ static void check_refused(void)
         int over;
         const char *name;
     } refused[] = {
-        {{"", AB_CAUSAL, false, 4, 0, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
-        {{"", AB_CAUSAL, true, 4, 1, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
-        {{"", AB_CROSS, false, 4, 0, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
-        {{"", AB_CROSS, true, 4, 1, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
-        {{"", AB_CROSS, false, 4, 0, 0}, OVER_BOTH, "ab_pad: rows from both x and mem"},
-        {{"", AB_SELF, false, 4, 0, 0}, OVER_PADDED, "gru: [4,5,5], expected rows [12,n]"},
-        {{"", AB_SELF, true, 4, 1, 0}, OVER_PADDED, "conv: [4,5,5], expected rows [12,n]"},
-        {{"", AB_SELF, false, 0, 0, 0}, OVER_IT, "ab_gru: 0 units, expected 1 or more"},
-        {{"", AB_SELF, true, 4, -1, 0}, OVER_IT, "ab_conv: width 4 over -1 positions before and 0 after"},
+        {{"", AB_CAUSAL, GRU, 4, 0, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
+        {{"", AB_CAUSAL, CONV, 4, 1, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
+        {{"", AB_CROSS, GRU, 4, 0, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
+        {{"", AB_CROSS, CONV, 4, 1, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
+        {{"", AB_CROSS, GRU, 4, 0, 0}, OVER_BOTH, "ab_pad: rows from both x and mem"},
+        {{"", AB_SELF, GRU, 4, 0, 0}, OVER_PADDED, "gru: [4,5,5], expected rows [12,n]"},
+        {{"", AB_SELF, CONV, 4, 1, 0}, OVER_PADDED, "conv: [4,5,5], expected rows [12,n]"},
+        {{"", AB_SELF, GRU, 0, 0, 0}, OVER_IT, "ab_gru: 0 units, expected 1 or more"},
+        {{"", AB_SELF, LSTM, 4, 0, 0}, OVER_PADDED, "lstm: [4,5,5], expected rows [12,n]"},
+        {{"", AB_SELF, LSTM, 0, 0, 0}, OVER_IT, "ab_lstm: 0 units, expected 1 or more"},
+        {{"", AB_SELF, CONV, 4, -1, 0}, OVER_IT, "ab_conv: width 4 over -1 positions before and 0 after"},
     };
     for (size_t i = 0; i < LENGTH(refused); i++)
         for (int way = 0; way < 2; way++) {
             desk d;
-            open_desk(&d, refused[i].l.role, way ? &layers : &cpu_backend, F32);
+            open_desk(&d, refused[i].l.role, way ? &cpu_backend : &composed, F32);
             ab_t over = d.over;
             if (refused[i].over == OVER_X) over = d.x;
             if (refused[i].over == OVER_BOTH) over = t_matmul(d.c, t_matmul(d.c, d.mem, d.mem, 0, 1), d.mem, 0, 0);
@@ -319,10 +327,11 @@ static void check_refused(void)
 
 typedef struct {
     const char *name, *attention, *cross; /* cross: a file, or NULL */
-    int64_t gru, conv;                    /* operations in a loss tape */
+    int64_t recurrent, conv;              /* operations in a loss tape */
 } model_case;
 static const model_case models[] = {
     {"recurrent", "recurrent", NULL, 4, 0},
+    {"lstm", "lstm", NULL, 4, 0},
     {"convolutional", "convolutional", NULL, 0, 3},
     {"cross_layers", "scaled_dot", BUILD_DIR "/sabotage/cross_layers.so", 4, 2},
 };
@@ -387,14 +396,15 @@ static void compare_models(const model_case *k)
 {
     run one, many, one_bf16, many_bf16;
     err e = {0};
-    int bad = run_model(&one.m, &one.p, k, &layers, F32, &e) || run_model(&many.m, &many.p, k, &cpu_backend, F32, &e) ||
-              run_model(&one_bf16.m, &one_bf16.p, k, &layers, BF16, &e) ||
-              run_model(&many_bf16.m, &many_bf16.p, k, &cpu_backend, BF16, &e);
+    int bad = run_model(&one.m, &one.p, k, &cpu_backend, F32, &e) ||
+              run_model(&many.m, &many.p, k, &composed, F32, &e) ||
+              run_model(&one_bf16.m, &one_bf16.p, k, &cpu_backend, BF16, &e) ||
+              run_model(&many_bf16.m, &many_bf16.p, k, &composed, BF16, &e);
     CHECK_TEXT(e.text, "");
     if (bad) return;
-    CHECK_INT(count_op(one.p.c, OP_GRU), k->gru);
-    CHECK_INT(count_op(one.p.c, OP_CONV), k->conv);
-    CHECK_INT(count_layers(one_bf16.p.c), k->gru + k->conv);
+    CHECK_INT(count_op(one.p.c, OP_RECURRENT), k->recurrent);
+    CHECK_INT(count_op(one.p.c, OP_NEIGHBOURS), k->conv);
+    CHECK_INT(count_layers(one_bf16.p.c), k->recurrent + k->conv);
     CHECK_INT(count_layers(many.p.c) + count_layers(many_bf16.p.c), 0);
     double a = pass_loss(&one.p), b = pass_loss(&many.p), c = pass_loss(&one_bf16.p), d = pass_loss(&many_bf16.p);
     printf("%s: loss %.9g, composed %.9g, allowed 2e-6; in bf16 %.9g, composed %.9g, allowed 1e-2\n", k->name, a, b, c,
@@ -409,56 +419,29 @@ static void compare_models(const model_case *k)
     close_run(&one), close_run(&many), close_run(&one_bf16), close_run(&many_bf16);
 }
 
-/* Not in a decoding step, where a hypothesis has its own bits. */
+/* In a decoding step only over the source, which is whole. */
 static void check_steps(const model_case *k)
 {
     model m;
     err e = {0};
     model_shape shape = {.batch = 2, .src_rows = 7, .src_time = 4};
-    int bad = open_model(&m, k, &layers, F32, &e);
+    int bad = open_model(&m, k, &cpu_backend, F32, &e);
     CHECK_INT(bad, 0);
     if (bad) return;
     model_step step = {.beam = 2, .capacity = 8, .cache_rows = 4, .seen = 8};
     ab_ctx *c = model_step_tape(&m, &shape, &step, &e);
     CHECK_TEXT(e.text, "");
-    CHECK_INT(c ? count_layers(c) : -1, 0);
+    CHECK_INT(c ? count_layers(c) : -1, k->cross ? k->recurrent + k->conv : 0);
     tape_free(c);
     model_free(&m);
-}
-
-/* ---- `ablate check` with a device that offers layers ---- */
-
-static int off_by_a_hundredth(const call *k, err *e)
-{
-    if (layer_gru_back(k, e)) return -1;
-    float *du = k->out[3].data;
-    for (int64_t i = 0; i < elements_of(&k->out[3]); i++) du[i] *= 1.01f;
-    return 0;
-}
-
-static void check_device_rows(const backend *b, check_outcome expected, const char *name)
-{
-    err e = {0};
-    check_result r[CHECK_MOST];
-    const plugin *p = plugin_find(AB_ATTENTION, "recurrent", &e);
-    check_use_device(b);
-    check_only("device");
-    size_t before = check_pairings_at_most(1), n = check_plugin(p, r);
-    check_pairings_at_most(before);
-    check_only(NULL);
-    check_use_device(NULL);
-    const check_result *ops = result_of(r, n, "device_ops"), *device = result_of(r, n, "device");
-    printf("device_ops: %s\ndevice: %.2g, %s\n", ops->name, device->measured, device->message);
-    CHECK_INT(ops->outcome, CHECK_OK);
-    CHECK_INT(device->outcome, expected);
-    CHECK_HAS(device->message, name);
 }
 
 int main(void)
 {
     use_plugins();
     cpu_threads(1);
-    layers = with_layers();
+    composed = cpu_backend;
+    composed.kernels[OP_RECURRENT] = composed.kernels[OP_NEIGHBOURS] = NULL;
     for (size_t i = 0; i < LENGTH(cases); i++) check_layer(&cases[i]);
     check_values();
     check_flops();
@@ -468,10 +451,5 @@ int main(void)
         compare_models(&models[i]);
         check_steps(&models[i]);
     }
-    if (getenv("ABLATE_ISA")) return test_end(); /* the rest is the same with every instruction set */
-    backend device = as_device(layers);
-    check_device_rows(&device, CHECK_OK, "with the device's own layers");
-    device.kernels[OP_GRU_BACK] = off_by_a_hundredth;
-    check_device_rows(&device, CHECK_FAIL, "differs from the CPU's");
     return test_end();
 }

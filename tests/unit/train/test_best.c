@@ -4,6 +4,7 @@
 #include "test.h"
 #include "network/train/train.h"
 #include "world.h"
+#include <glob.h>
 #include <unistd.h>
 
 static const char *const small[][2] = {{"task", "sequence"},    {"layers", "1"},          {"d_model", "16"},
@@ -58,12 +59,15 @@ static void empty_folder(const world *w)
     free(command);
 }
 
-static bool has_file(const world *w, const char *name)
+/* How many best-N.safetensors lie in the folder. */
+static int64_t best_files(const world *w)
 {
-    char *path = path_join(w->folder, name);
-    bool found = file_exists(path);
-    free(path);
-    return found;
+    char *pattern = xprintf("%s/best-*.safetensors", w->folder);
+    glob_t found;
+    int64_t n = glob(pattern, 0, NULL, &found) ? 0 : (int64_t)found.gl_pathc;
+    globfree(&found);
+    free(pattern);
+    return n;
 }
 
 /* The model and the result are of step `step`, whose dev perplexity is `ppl`. */
@@ -90,12 +94,12 @@ static void test_selection(world *w)
                (long long)a.step, a.last);
     CHECK_INT(r.step, 200);
     check_weights(w, &best, &r, "best", a.step, a.least);
-    CHECK(has_file(w, "best.safetensors"));
+    CHECK_INT(best_files(w), 1);
     empty_folder(w);
     put(w, "checkpoint", "last");
     CHECK_INT(train(w, &last, &b, &r), TRAIN_DONE);
     check_weights(w, &last, &r, "last", 200, a.last);
-    CHECK(!has_file(w, "best.safetensors"));
+    CHECK_INT(best_files(w), 0);
     empty_folder(w);
     put(w, "checkpoint", "best"), put(w, "save_every", "50");
     curve c = {.until = a.step + 15}, d = {0};
@@ -107,6 +111,56 @@ static void test_selection(world *w)
     put(w, "save_every", "200");
     empty_folder(w);
     model_free(&best), model_free(&last), model_free(&second);
+}
+
+/* The seconds that a state's updates have taken, below 1, lose their point and become more than a day. */
+static void spend_time(const char *state)
+{
+    static const char key[] = "\"seconds\":\"0";
+    err e = {0};
+    str text = {0};
+    if (file_read(state, &text, &e)) broken("%s", e.text);
+    char *at = memmem(text.s, text.n, key, strlen(key));
+    CHECK_THAT(at && at[strlen(key)] == '.', "found no time of 0.... s in %s", state);
+    if (at) at[strlen(key)] = '9';
+    CHECK_INT(file_write(state, text.s, text.n, &e), 0);
+    str_free(&text);
+}
+
+/* A run is killed after a best that its state does not know, and when it resumes, its time is up before that step comes
+ * again: its weights are those of the best that the state knows. The later best comes from dev data of its own. */
+static void test_killed(world *w)
+{
+    model m;
+    train_result r;
+    curve all = {0};
+    char *state = path_join(w->folder, "state.safetensors"), *kept = path_join(w->folder, "kept");
+    put(w, "max_time", "1d");
+    CHECK_INT(train(w, &m, &all, &r), TRAIN_DONE);
+    model_free(&m);
+    empty_folder(w);
+    curve known = {.until = all.step + 5}, later = {.until = all.step + 25}, rest = {0};
+    CHECK_INT(train(w, &m, &known, &r), TRAIN_STOPPED);
+    model_free(&m);
+    CHECK_INT(link(state, kept), 0);
+    pairs dev = w->data.split[AB_DEV];
+    w->data.split[AB_DEV] = w->data.split[AB_TRAIN];
+    CHECK_INT(train(w, &m, &later, &r), TRAIN_STOPPED);
+    model_free(&m);
+    w->data.split[AB_DEV] = dev;
+    CHECK_THAT(later.step > all.step && later.least < all.least,
+               "found %g at step %lld, expected less than %g after step %lld", later.least, (long long)later.step,
+               all.least, (long long)all.step);
+    CHECK_INT(rename(kept, state), 0);
+    spend_time(state);
+    CHECK_INT(train(w, &m, &rest, &r), TRAIN_DONE);
+    put(w, "max_time", "0");
+    CHECK_THAT(r.step < later.step, "found the end at step %lld, expected it before %lld", (long long)r.step,
+               (long long)later.step);
+    check_weights(w, &m, &r, "best", all.step, all.least);
+    model_free(&m);
+    free(state), free(kept);
+    empty_folder(w);
 }
 
 /* With one evaluation, or without dev data, the weights of the last step, and no further file. */
@@ -128,7 +182,7 @@ static void test_no_choice(world *w)
         CHECK_INT(c.n, 1);
         check_weights(w, &one, &r, "best", 200, ppl);
         CHECK_INT(memcmp(last.params.value, one.params.value, one.params.total * sizeof(float)), 0);
-        CHECK(!has_file(w, "best.safetensors"));
+        CHECK_INT(best_files(w), 0);
         model_free(&one);
         empty_folder(w);
     }
@@ -165,7 +219,7 @@ static void test_average(world *w)
     CHECK_TEXT(r.how, "average of 3, best");
     CHECK_INT(c.step, 40);
     CHECK_INT(r.how_step, 40);
-    CHECK(has_file(w, "best.safetensors")); /* of step 30 */
+    CHECK_INT(best_files(w), 0); /* the last step is the best */
     empty_folder(w);
     put(w, "checkpoint", "last");
     CHECK_INT(train(w, &last, &c, &r), TRAIN_DONE);
@@ -206,6 +260,7 @@ int main(void)
     snprintf(w.folder, sizeof w.folder, "/tmp/ablate-best-XXXXXX");
     if (!mkdtemp(w.folder)) broken("no temporary folder");
     test_selection(&w);
+    test_killed(&w);
     test_no_choice(&w);
     test_average(&w);
     test_mean(&w);
