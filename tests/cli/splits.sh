@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # decode_split = dev+test: both splits are decoded and scored, with each split's name on its scores and the same values
-# as runs of one split. A position whose table is shorter than sentences or outputs is refused before training.
+# as runs of one split; none: neither. A position whose table is shorter than sentences or outputs is refused before training.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
     tiny parts 300
-    printf '[sweep split]\ndecode_split = dev, dev+test\n'
+    printf '[sweep split]\ndecode_split = dev, dev+test, none\n'
 } >parts.ini
 exits 0 ablate run parts.ini --threads 1 --progress none
 value() { sql "SELECT value FROM results WHERE variant='$1' AND metric='$2'"; }
@@ -26,6 +26,8 @@ done
     wrong "acc is $(value base acc) on both parts: this test would see no difference"
 equal "$(sql "SELECT count(*) FROM results WHERE variant='split/decode_split=dev+test'")" $count "figures of both"
 has out "acc_test"
+equal "$(figures split/decode_split=none)" "" "figures without decoding but PPL and token accuracy"
+equal "$(value split/decode_split=none PPL)" "$(value base PPL)" "PPL without decoding"
 exits 0 ablate show parts/split/decode_split=dev+test --hyp dev
 cp out dev.hyp
 exits 0 ablate show parts/split/decode_split=dev --hyp dev
@@ -33,7 +35,7 @@ equal "$(cmp out dev.hyp 2>&1)" "" "outputs for dev"
 exits 0 ablate show parts/split/decode_split=dev+test --ref test
 equal "$(wc -l <out)" 90 "references of test"
 exits 2 ablate run parts.ini --dry-run -s decode_split=both
-has err "dev, test or dev+test"
+has err "dev, test, dev+test or none"
 
 echo "a table that ends too early"
 short() { ablate run parts.ini --threads 1 --progress plain --only base -s position=learned "$@"; }

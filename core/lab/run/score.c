@@ -14,8 +14,9 @@ bool worker_decoder_only(const worker_run *r) { return r->task->flags & AB_DECOD
 bool worker_decodes(const worker_run *r, ab_split split)
 {
     if (worker_decoder_only(r)) return false;
-    bool both = r->cfg.decode_split == DECODE_BOTH;
-    return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
+    int64_t which = r->cfg.decode_split;
+    return (split == AB_DEV && (which == DECODE_DEV || which == DECODE_BOTH)) ||
+           (split == AB_TEST && (which == DECODE_TEST || which == DECODE_BOTH));
 }
 
 /* The folder of a task's data. Tasks take a name with a '/' from where they run, or as parsing does from the data
@@ -226,6 +227,7 @@ int score_likelihoods(worker_run *r, err *e)
     bool on_dev = r->cfg.decode_split != DECODE_TEST || !test->n,
          on_test = r->cfg.decode_split != DECODE_DEV && test->n;
     err why = {0};
+    if (r->cfg.decode_split == DECODE_NONE) return 0;
     if (on_test) {
         double *nll = xcalloc((size_t)test->n * 4 + 4, sizeof *nll), *hits = nll + 2 * test->n + 2;
         train_score(&r->model, test, nll, hits, &why);

@@ -46,7 +46,7 @@ typedef struct {               /* what a run does */
     double evaluations, saves; /* passes over dev; checkpoints */
     double evaluated, decoded; /* target tokens that are scored, that are decoded */
 } run_counts;
-/* steps: asked for; step_seconds: of one, for max_time. trial: of a search, which decodes dev. (estimate_run.c) */
+/* steps: asked for; step_seconds: of one, for max_time. trial: of a search, which decodes nothing. (estimate_run.c) */
 run_counts count_run(const config *c, const group *g, double steps, double step_seconds, bool trial);
 
 typedef struct { /* the sweep's data */

@@ -20,8 +20,8 @@ run_counts count_run(const config *c, const group *g, double steps, double step_
     err none = {0};
     if (!config_seconds(c->max_time, &limit, &none) && limit > 0 && steps * step_seconds > limit)
         n.updates = limit / step_seconds;
-    bool decoder_only = !plugin_task_has_source(c->task), on_dev = trial || c->decode_split != DECODE_TEST,
-         on_test = !trial && c->decode_split != DECODE_DEV;
+    bool decoder_only = !plugin_task_has_source(c->task), nothing = trial || c->decode_split == DECODE_NONE,
+         on_dev = !nothing && c->decode_split != DECODE_TEST, on_test = !nothing && c->decode_split != DECODE_DEV;
     n.evaluations = evaluations_of(c, n.updates);
     n.saves = times(n.updates, c->save_every);
     n.evaluated = n.evaluations * dev->tgt;

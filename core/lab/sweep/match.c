@@ -114,9 +114,10 @@ static void write_short(const spec *s, bool all, const char *steps, str *ini)
         else
             str_addf(ini, "[variant row %zu]\nname = %s\n", i, row->name);
         for (size_t k = 0; k < of->n; k++)
-            if (!same(of->at[k].key, "steps"))
+            if (!same(of->at[k].key, "steps") && !same(of->at[k].key, "decode_split"))
                 spec_put_setting(ini, of->at[k].key, settings_get(&row->given, of->at[k].key));
         spec_put_setting(ini, "steps", steps);
+        spec_put_setting(ini, "decode_split", "none");
     }
 }
 

@@ -112,7 +112,7 @@ static void write_trial(searcher *s, const row_search *r, const candidate *c, si
         char steps[32];
         snprintf(steps, sizeof steps, "%lld", (long long)steps_at(s, r, rung));
         if (same(key, "steps")) value = steps;
-        if (same(key, "decode_split")) value = "dev";
+        if (same(key, "decode_split")) value = "none"; /* perplexity decides */
         spec_put_setting(&s->ini, key, value);
     }
 }

@@ -20,7 +20,7 @@ enum config_parametrization { PARAMETRIZATION_STANDARD, PARAMETRIZATION_MUP };
 enum config_vocab { VOCAB_BPE, VOCAB_UNIGRAM, VOCAB_WORDS, VOCAB_CHAR };
 enum config_precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_BF16 };
 enum config_select { SELECT_LAST, SELECT_BEST };
-enum config_split { DECODE_DEV, DECODE_TEST, DECODE_BOTH };
+enum config_split { DECODE_DEV, DECODE_TEST, DECODE_BOTH, DECODE_NONE };
 
 /* Every core key of one run, in the order of config_params. Integers, booleans and choices are int64_t
  * (ab_plugin.h). */
