@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # decode_split = dev+test: both splits are decoded and scored, with each split's name on its scores and the same values
-# as runs of one split; none: neither. A position whose table is shorter than sentences or outputs is refused before training.
+# as runs of one split; none: neither. A position whose table is shorter than sentences or outputs is refused before
+# training.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
