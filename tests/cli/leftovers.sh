@@ -26,7 +26,7 @@ done
 echo "what a killed host left behind goes with the next run"
 left() { ls "$folder"-g*/ | grep -c 'state\|step\|best\|tmp'; }
 equal "$(left)" 0 "checkpoints of a done run"
-touch "$folder"-g0/{state,step-5,best}.safetensors
+touch "$folder"-g0/{state,step-5,best-5}.safetensors
 exits 0 ablate run full.ini --threads 1
 equal "$(left)" 0 "checkpoints of a done run whose host was killed before it removed them"
 exits 0 ablate run full.ini --threads 1 --rerun all
