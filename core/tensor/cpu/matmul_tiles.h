@@ -2,24 +2,6 @@
  */
 #include "tensor/cpu/strip_tiles.h"
 
-/* b's part [n, width] as rows of whole vectors, zero-padded. */
-static void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, int64_t n, int64_t width)
-{
-    int64_t wide = (width + LANES - 1) / LANES * LANES;
-    if (b_col == 1)
-        for (int64_t k = 0; k < n; k++)
-            for (int64_t j = 0; j < wide; j += LANES) {
-                int here = (int)(width - j < LANES ? width - j : LANES);
-                TYPED(store)(to + k * wide + j, TYPED(load_part)(b + k * b_row + j, here));
-            }
-    else
-        for (int64_t j = 0; j < wide; j += LANES) {
-            int here = (int)(width - j < LANES ? width - j : LANES);
-            for (int64_t k = 0; k < n; k += LANES) TYPED(turn_square)
-            (to + k * wide + j, wide, b + j * b_col + k, b_col, here, (int)(n - k < LANES ? n - k : LANES));
-        }
-}
-
 /* Rows m .. m_end and columns j .. j_end of one batch entry. */
 static void TYPED(block_product)(const product *p, const REAL *a, const REAL *b, REAL *c, int64_t m, int64_t m_end,
                                  int64_t j_first, int64_t j_end)

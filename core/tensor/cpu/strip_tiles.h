@@ -51,6 +51,25 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
     }
 }
 
+/* b [n, width], its rows b_row apart, or if b_col is not 1 its columns b_col apart, as rows of whole vectors,
+ * zero-padded. */
+INLINE void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, int64_t n, int64_t width)
+{
+    int64_t wide = (width + LANES - 1) / LANES * LANES;
+    if (b_col == 1)
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = 0; j < wide; j += LANES) {
+                int here = (int)(width - j < LANES ? width - j : LANES);
+                TYPED(store)(to + k * wide + j, TYPED(load_part)(b + k * b_row + j, here));
+            }
+    else
+        for (int64_t j = 0; j < wide; j += LANES) {
+            int here = (int)(width - j < LANES ? width - j : LANES);
+            for (int64_t k = 0; k < n; k += LANES) TYPED(turn_square)
+            (to + k * wide + j, wide, b + j * b_col + k, b_col, here, (int)(n - k < LANES ? n - k : LANES));
+        }
+}
+
 typedef struct {
     int64_t n; /* indices of the inner axis in this block */
     const REAL *a;
