@@ -19,9 +19,8 @@ static void check_row(const char *name, dtype type, const setting *s, int64_t r,
 {
     choice want[SELECT_MOST];
     double sum = 0;
-    void *scratch = xmalloc(select_scratch(s->v));
     const char *row = (const char *)logits->data + (size_t)(s->shift + r * s->v) * dtype_size(type);
-    int64_t n = select_best(row, type, s->v, allowed ? allowed + r * s->v : NULL, s->k, want, &sum, scratch);
+    int64_t n = select_best(row, type, s->v, allowed ? allowed + r * s->v : NULL, s->k, want, &sum);
     for (int64_t i = 0; i < s->k; i++) {
         choice w = i < n ? want[i] : (choice){-INFINITY, -1};
         CHECK_THAT(found[i].id == w.id && (double)found[i].logit == w.logit,
@@ -30,7 +29,6 @@ static void check_row(const char *name, dtype type, const setting *s, int64_t r,
     }
     bool same = found_sum == sum || (isnan(found_sum) && isnan(sum)) || fabs(found_sum - sum) <= 1e-6 * (1 + fabs(sum));
     CHECK_THAT(same, "%s, row %lld, log of the sum: found %.9g, expected %.9g", name, (long long)r, found_sum, sum);
-    free(scratch);
 }
 
 /* Bytes as bits, the lines in another order than the rows. */

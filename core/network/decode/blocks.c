@@ -5,7 +5,6 @@
  * the other rows of its step, and rows that were not accepted are never anyone's ancestors. */
 #include "network/decode/search.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,9 +45,8 @@ static choice likeliest(const blocks *x, const void *logits, int64_t row, double
     const search *s = x->s;
     int64_t v = s->m->tgt_vocab;
     choice c = {0};
-    char *scratch = s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
     select_best((const char *)logits + (size_t)(row * v) * dtype_size(s->m->compute), s->m->compute, v, NULL, 1, &c,
-                log_sum, scratch);
+                log_sum);
     return c;
 }
 

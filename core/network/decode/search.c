@@ -132,6 +132,19 @@ static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 
 /* ---- one batch ---- */
 
+/* The tokens of columns j0 .. j1, of rows that hypotheses use: a column_reader. */
+static void choose_among(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+{
+    search *s = self;
+    (void)j0;
+    for (int64_t i = i0; i < i1; i++) {
+        int64_t b = i / s->steps.beam, h = i % s->steps.beam;
+        if (s->at[b]->over || h >= s->at[b]->n_live) continue;
+        selection *c = &s->chosen[b * s->o->beam_size + h];
+        select_more(c, block + (i - i0) * row, F32, j1, NULL);
+    }
+}
+
 static int choose(search *s, const void *logits, err *e)
 {
     double start = ticks();
@@ -149,11 +162,12 @@ static int choose(search *s, const void *logits, err *e)
         int64_t h = r % s->o->beam_size;
         if (x->over || h >= x->n_live) continue;
         char *mine = s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
-        uint8_t *allowed = mask ? (uint8_t *)mine + select_scratch(v) : NULL;
+        uint8_t *allowed = mask ? (uint8_t *)mine : NULL;
         if (mask) mask->allowed(mask->self, x->live[h].state, allowed);
         int64_t at = r / s->o->beam_size * s->steps.beam + h;
-        s->n_choices[r] = select_best((const char *)logits + (size_t)(at * v) * dtype_size(type), type, v, allowed,
-                                      s->k, &s->choices[r * s->k], &s->log_sum[r], mine);
+        selection *c = &s->chosen[r];
+        select_more(c, (const char *)logits + (size_t)(at * v + c->seen) * dtype_size(type), type, v, allowed);
+        s->n_choices[r] = select_end(c, &s->log_sum[r]);
         bad += isnan(s->log_sum[r]);
     }
     s->stats.select_seconds += ticks() - start;
@@ -221,6 +235,7 @@ static const void *next_logits(search *s, err *e)
     int64_t n = 1 + s->o->n_others, rows = s->n_at * s->steps.beam, v = s->m->tgt_vocab;
     _Static_assert(1 + MOST_OTHERS <= MOST_OPINIONS, "ensemble_row takes them all");
     opinion of[1 + MOST_OTHERS];
+    for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) s->chosen[r] = select_begin(s->k, &s->choices[r * s->k]);
     for (int64_t i = 0; i < n; i++) {
         of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e),
                           (i ? s->o->others[i - 1] : s->m)->compute};
@@ -283,14 +298,15 @@ void search_open(search *s)
     s->tokens = xcalloc(rows, sizeof *s->tokens);
     s->parents = xcalloc(rows, sizeof *s->parents);
     s->choices = xcalloc(rows * (size_t)s->k, sizeof *s->choices);
+    s->chosen = xcalloc(rows, sizeof *s->chosen);
     s->n_choices = xcalloc(rows, sizeof *s->n_choices);
     s->log_sum = xcalloc(rows, sizeof *s->log_sum);
     s->cursor = xcalloc((size_t)s->o->beam_size, sizeof *s->cursor);
-    size_t choosing = select_scratch((int64_t)v) + v, meaning = s->o->n_others ? 2 * v * sizeof(float) : 0;
-    s->scratch_size = ((choosing > meaning ? choosing : meaning) + 63) / 64 * 64;
+    s->scratch_size = ((s->o->n_others ? 2 * v * sizeof(float) : v) + 63) / 64 * 64;
     s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
     if (on_device(s->m->backend)) device_open_search(s);
     steps_open(&s->steps, s->m);
+    if (!s->o->mask && !s->o->n_others) s->steps.reader = (column_reader){0, choose_among, s};
     s->steps.block = s->o->block > 1;
     s->steps.ahead = s->steps.block ? s->o->block - 1 : 0;
     if (!s->o->n_others) return;
@@ -314,6 +330,7 @@ void search_close(search *s)
     free(s->tokens);
     free(s->parents);
     free(s->choices);
+    free(s->chosen);
     free(s->n_choices);
     free(s->log_sum);
     free(s->cursor);

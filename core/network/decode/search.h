@@ -35,9 +35,10 @@ typedef struct {
     sentence **at;     /* [n_at]: unfinished sentences of the current batch */
     int64_t n_at;
     int64_t idle; /* steps of finished sentences since the batch was last shrunk */
-    /* per row: [rows], [rows], [rows, k], [rows], [rows] */
+    /* per row: [rows], [rows], [rows, k], [rows], [rows], [rows] */
     int32_t *tokens, *parents;
     choice *choices;
+    selection *chosen;
     int64_t *n_choices;
     double *log_sum;
     int64_t *cursor; /* [beam]: while a sentence's choices are merged */

@@ -16,11 +16,17 @@ static const select_table_t *const tables[ISA_COUNT] = {
 #endif
 };
 
-size_t select_scratch(int64_t v) { return tables[cpu_isa()]->scratch(v); }
-int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
-                    double *log_sum, void *scratch)
+void select_more(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed)
 {
-    return tables[cpu_isa()]->best(logits, type, v, allowed, k, out, log_sum, scratch);
+    tables[cpu_isa()]->more(s, logits, type, end, allowed);
+}
+int64_t select_end(selection *s, double *sum) { return tables[cpu_isa()]->end(s, sum); }
+int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
+                    double *sum)
+{
+    selection s = select_begin(k, out);
+    select_more(&s, logits, type, v, allowed);
+    return select_end(&s, sum);
 }
 void ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)
 {

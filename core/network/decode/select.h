@@ -1,6 +1,7 @@
 /* select.h - the most likely next tokens of a row of logits. */
 #ifndef ABLATE_SELECT_H
 #define ABLATE_SELECT_H
+#include "network/decode/log_sum.h"
 #include "tensor/graph/tape.h"
 
 typedef struct {
@@ -8,13 +9,23 @@ typedef struct {
     int32_t id;
 } choice;
 
-/* Bytes of scratch memory that select_best needs for a vocabulary of v. */
-size_t select_scratch(int64_t v);
-/* The k most likely ids of logits [v] (F32, F64 or BF16) in out [k], most likely first, ties by id. Excludes PAD,
- * BOS, ids with allowed [v] 0 (NULL: all allowed) and logits of -infinity. *log_sum = log sum exp over all v, so
- * that log P = logit - *log_sum; NaN if a logit is NaN. Returns how many were found. */
+/* Of a row of logits [v] (F32, F64 or BF16): the k most likely ids, ties by id, and log sum exp of all. PAD, BOS, ids
+ * with allowed [v] 0 (NULL: all are allowed) and logits of -infinity are not chosen. */
+typedef struct {
+    choice *best; /* [k], the caller's */
+    int64_t k, n; /* n of them are there, in no useful order before select_end */
+    log_sum sum;
+    int64_t seen; /* columns */
+} selection;
+static inline selection select_begin(int64_t k, choice *best) { return (selection){best, k, 0, {-INFINITY, 0}, 0}; }
+/* The row's columns seen .. end; logits: the first of them. end: v or a multiple of CHUNK. */
+void select_more(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
+/* Puts the most likely first. *sum = log sum exp over all v, so that log P = logit - *sum; NaN if a logit is NaN.
+ * Returns how many were found. */
+int64_t select_end(selection *s, double *sum);
+/* All three. */
 int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
-                    double *log_sum, void *scratch);
+                    double *sum);
 
 typedef struct { /* a model's logits [rows, v] */
     const void *logits;
@@ -28,9 +39,8 @@ void ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t
 /* The functions for one instruction set (select_row.c, ensemble_row.c). */
 void ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
 typedef struct {
-    size_t (*scratch)(int64_t v);
-    int64_t (*best)(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
-                    double *log_sum, void *scratch);
+    void (*more)(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
+    int64_t (*end)(selection *s, double *sum);
     void (*mean)(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
 } select_table_t;
 #endif

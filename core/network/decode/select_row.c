@@ -1,14 +1,10 @@
-/* select_row.c - log-sum-exp and the k largest in one pass over a row; then only lanes that have one of the largest are
- * read. Compiled once per instruction set. */
+/* select_row.c - log-sum-exp and the k largest in one pass over a row. Compiled once per instruction set. */
 #include "network/decode/log_sum.h"
 #include "network/decode/select.h"
 #include "base/vmath.h"
 #include "text/tokens/vocab.h"
 #include <math.h>
 #include <string.h>
-
-static int64_t chunks_of(int64_t v) { return (v + CHUNK - 1) / CHUNK; }
-static size_t scratch_for(int64_t v) { return (size_t)(chunks_of(v) * LANES) * sizeof(double); }
 
 /* ---- the k best so far: a heap with the worst at its root ---- */
 
@@ -51,6 +47,8 @@ static void sort_best_first(choice *h, int64_t n)
 
 /* ---- rows of each type ---- */
 
+enum { PLACES = 4 * LANES };
+
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b)  PASTE_(a, b)
 #define TYPED(name)  PASTE(name, S)
@@ -60,7 +58,7 @@ static void sort_best_first(choice *h, int64_t n)
 #define NUMBER float
 #define REAL   float
 #define WIDEN  SAME
-#define EXP    vexpf
+#define EXP    vexp_belowf
 #include "network/decode/select.inc"
 #undef S
 #undef NUMBER
@@ -83,13 +81,22 @@ static void sort_best_first(choice *h, int64_t n)
 #define EXP    exp
 #include "network/decode/select.inc"
 
-static int64_t best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
-                    double *log_sum, void *scratch)
+static void more(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed)
 {
-    if (type == F64) return best_f64(logits, v, allowed, k, out, log_sum, scratch);
-    if (type == BF16) return best_bf16(logits, v, allowed, k, out, log_sum, scratch);
-    return best_f32(logits, v, allowed, k, out, log_sum, scratch);
+    if (type == F64)
+        take_f64(s, logits, end, allowed);
+    else if (type == BF16)
+        take_bf16(s, logits, end, allowed);
+    else
+        take_f32(s, logits, end, allowed);
+}
+
+static int64_t finish(selection *s, double *log_of_sum)
+{
+    *log_of_sum = s->sum.shift + log(s->sum.sum);
+    sort_best_first(s->best, s->n);
+    return s->n;
 }
 
 extern const select_table_t select_table;
-const select_table_t select_table = {scratch_for, best, ensemble_mean};
+const select_table_t select_table = {more, finish, ensemble_mean};

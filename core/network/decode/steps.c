@@ -318,8 +318,10 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     put_all(c, "pos", t);
     put_all(c, "beam.pos", t);
     put_ancestors(s);
+    s->reader.node = tape_find(c, "logits").id;
     /* Keys and values of the encoder's output are made by a batch's first run. */
-    if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP})) {
+    if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP,
+                                   .reader = s->reader.columns ? &s->reader : NULL})) {
         fail(e, "decoder step %lld: %s", (long long)s->time, c->error.text);
         return NULL;
     }

@@ -36,10 +36,11 @@ typedef struct {
     /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two are in the backend's memory. A cache keeps
      * the rows that each step had, wherever they are now: ancestors are numbered as in their own step. */
     int32_t *parents, *ancestors, *spare;
-    bool follows;   /* rows continue others, which a device's `ancestors` do not include yet */
-    ab_ctx *tape;   /* NULL: to be traced before the next step */
-    bool ran;       /* the tape, so it has the values of the sources */
-    workspace work; /* of the current tape */
+    bool follows;         /* rows continue others, which a device's `ancestors` do not include yet */
+    ab_ctx *tape;         /* NULL: to be traced before the next step */
+    bool ran;             /* the tape, so it has the values of the sources */
+    column_reader reader; /* may take the logits in steps_run, which are then not in memory; .columns NULL: none */
+    workspace work;       /* of the current tape */
     /* Set between steps_open and steps_start, for steps_run_block: a sentence's rows are tokens that follow one
      * another, and the head proposes this many after the next one. */
     bool block;

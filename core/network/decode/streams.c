@@ -18,7 +18,7 @@ enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
 enum { WORTH_A_STREAM = 8 }; /* sentences */
 /* Rows with which products by weights that stay in the cache are at full speed: more rows a thread only need more
  * memory for their caches and logits. */
-enum { ENOUGH_ROWS = 128, STAY_IN_CACHE = 8 << 20 };
+enum { ENOUGH_ROWS = 64, STAY_IN_CACHE = 8 << 20 };
 
 typedef struct {
     int64_t length, index;

@@ -38,9 +38,10 @@ typedef struct {
     const float *w;     /* [k,n], or [n,k] if transposed */
     const void *packed; /* w packed by gemm_pack; NULL: w is packed temporarily */
     bool transposed;
-    const float *bias; /* [n] or NULL */
-    bool add, relu;    /* y += ...; then max(0, .) */
-    void *y;           /* [m,n] of the type of x */
+    const float *bias;           /* [n] or NULL */
+    bool add, relu;              /* y += ...; then max(0, .) */
+    void *y;                     /* [m,n] of the type of x */
+    const column_reader *reader; /* of y (tensor/graph/backend.h), or NULL */
     /* set by gemm_rows from x and packed, in int8 */
     const float *words;                 /* x [m, words of a row] */
     const float *row_scale, *col_scale; /* [m], [n] */

@@ -116,8 +116,12 @@ typedef struct {  /* what a thread works in */
     float *strip; /* rows of x that would share cache lines where they lie, [MR][KC] */
     float *right; /* packed columns of w, when they are packed in passing */
     float *left;  /* bf16 rows as words, [MC][KC] */
-    float *sums;  /* of bf16 rows, [MC][NC] */
+    float *sums;  /* [MC][NC]: of bf16 rows, and of floats that only a reader sees; NULL: y itself */
 } rooms;
+
+/* Rows this many floats apart fall into the same lines of a first-level cache, which has fewer of them than a strip has
+ * rows. */
+static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
 
 /* The words p .. p + kc of rows i0 .. i1 of x, rows *row floats apart: where they lie, or in `room`. */
 static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p, int64_t kc, float *room, int64_t *row)
@@ -126,9 +130,13 @@ static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p,
            : g->way == WAY_F32                    ? g->k
            : g->way == WAY_PAIRS && g->k % 2 == 0 ? g->k / 2
                                                   : KC;
-    if (g->words) return g->words + i0 * *row + p;
-    if (g->way == WAY_F32) return (const float *)g->x + i0 * g->k + p;
-    if (*row != KC) return (const float *)g->x + i0 * *row + p;
+    if (*row != KC || g->way == WAY_F32 || g->words) {
+        const float *x = (g->words ? g->words : (const float *)g->x) + i0 * *row + p;
+        if (!g->packed || i1 - i0 <= 4 || !rows_collide(*row)) return x;
+        for (int64_t i = 0; i < i1 - i0; i++) memcpy(room + i * KC, x + i * *row, (size_t)kc * sizeof *x);
+        *row = KC;
+        return room;
+    }
     for (int64_t i = i0; i < i1; i++) {
         const bf16 *x = (const bf16 *)g->x + i * g->k + (g->way == WAY_PAIRS ? 2 * p : p);
         float *to = room + (i - i0) * KC;
@@ -147,21 +155,6 @@ static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p,
     return room;
 }
 
-/* Rows this many floats apart fall into the same lines of a first-level cache, which has fewer of them than a strip has
- * rows. */
-static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
-
-/* While a tile is computed it fetches words of the next strip (kc of each of its rows from a on): the tiles share them
- * out, in one run where the rows are no longer than kc, else by rows. */
-static void fetch_ahead(tile_job *t, const float *a, int64_t row, int64_t rows, int64_t kc, int64_t tile)
-{
-    bool by_rows = row > kc;
-    int64_t some = 8 * kc; /* floats a tile in one run: half a line a step, so memory keeps pace */
-    bool within = by_rows ? tile < rows : tile * some < rows * row;
-    t->fetch = (const char *)(within ? a + tile * (by_rows ? row : some) : t->a);
-    t->fetch_step = !within ? 0 : by_rows ? sizeof(float) : 8 * sizeof(float);
-}
-
 /* What the chains of a block start with, where that is more than a bias: in c. */
 static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
 {
@@ -173,59 +166,128 @@ static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
     }
 }
 
-/* A block of at most MC rows and NC columns; panels: packed columns of w from j0 on. */
-static void block(const gemm *g, area b, const float *panels, const rooms *r)
+/* KC words of all chains of a block. */
+typedef struct {
+    const gemm *g;
+    area b;
+    const float *a; /* words of x */
+    int64_t a_row, p, kc;
+    const float *panels, *then; /* packed columns of w from j0 on; what is packed after them, or NULL */
+    float *c;
+    int64_t c_row, strips; /* as even as can be: the last has no fewer rows than the others */
+} piece;
+typedef struct {
+    int64_t from, to; /* rows of the block */
+    const float *a;
+    int64_t a_row;
+} strip;
+
+static int64_t strip_from(const piece *w, int64_t s) { return (w->b.i1 - w->b.i0) * s / w->strips; }
+static strip strip_of(const piece *w, int64_t s)
 {
-    int64_t words = words_of(g->way, g->k), rows = b.i1 - b.i0, strips = divide_up(rows, MR), a_row;
-    bool floats = g->way == WAY_F32 || g->words; /* then the sums wait in y itself */
-    float *c = floats ? (float *)g->y + b.i0 * g->n + b.j0 : r->sums;
-    int64_t c_row = floats ? g->n : NC;
-    tile_fn f = tile_of(g->way);
-    if (g->add) start_sums(g, b, c, c_row);
-    for (int64_t p = 0; p < words; p += KC) {
-        int64_t kc = smaller(KC, words - p);
-        const float *a = left_words(g, b.i0, b.i1, p, kc, r->left, &a_row);
-        for (int64_t s = 0; s < strips; s++) { /* as evenly as can be: the last is no shorter than the others */
-            int64_t from = rows * s / strips, to = rows * (s + 1) / strips;
-            /* next: rows of the next strip */
-            int64_t next = s + 1 < strips ? rows * (s + 2) / strips - to : 0, strip_row = a_row, tiles = 0;
-            const float *strip = a + from * a_row;
-            if (to - from > 4 && rows_collide(a_row)) {
-                for (int64_t i = 0; i < to - from; i++)
-                    memcpy(r->strip + i * KC, strip + i * a_row, (size_t)kc * sizeof *strip);
-                strip = r->strip, strip_row = KC;
-            }
-            for (int64_t j = b.j0, side; j < b.j1; j += side * NR, tiles++) {
-                int64_t left = (b.j1 - j) / NR;
-                /* chains enough to hide their latency */
-                side = to - from == 1 && left >= 4 ? 4 : to - from == 2 && left >= 2 ? 2 : 1;
-                tile_job t = {.a = strip,
-                              .a_row = strip_row,
-                              .a_step = 1,
-                              .b = panels + (j - b.j0) * words + p * NR,
-                              .b_panel = words * NR,
-                              .k = kc,
-                              .c = c + from * c_row + j - b.j0,
-                              .c_row = c_row};
-                t.next = t.c;
-                if (p || g->add)
-                    t.start = t.c, t.start_row = c_row;
-                else if (g->words)
-                    t.start = g->start ? g->start + j : NULL;
-                else if (g->bias)
-                    t.start = g->bias + j;
-                if (p + kc == words) {
-                    t.relu = g->relu;
-                    if (g->words) {
-                        t.row_scale = g->row_scale + b.i0 + from, t.col_scale = g->col_scale + j;
-                        t.bias = g->bias ? g->bias + j : NULL;
-                    }
-                    if (!floats) t.y16 = (uint16_t *)g->y + (b.i0 + from) * g->n + j, t.y16_row = g->n;
-                }
-                fetch_ahead(&t, a + to * a_row, a_row, next, kc, tiles);
-                tile(f, (int)(to - from), (int)side, b.j1 - j, &t);
-            }
+    int64_t from = strip_from(w, s);
+    return (strip){from, strip_from(w, s + 1), w->a + from * w->a_row, w->a_row};
+}
+
+/* Chains enough to hide their latency, while so many columns are left. */
+static int64_t panels_at_once(int64_t rows, int64_t columns)
+{
+    return rows == 1 && columns >= 4 * NR ? 4 : rows == 2 && columns >= 2 * NR ? 2 : 1;
+}
+
+/* `side` panels from column j on, times a strip; it fetches in steps of so many floats. */
+static void one_tile(const piece *w, const strip *x, int64_t j, int64_t side, const float *fetch, int64_t fetch_step)
+{
+    const gemm *g = w->g;
+    bool floats = g->way == WAY_F32 || g->words;
+    int64_t words = words_of(g->way, g->k), row = w->b.i0 + x->from;
+    tile_job t = {.a = x->a,
+                  .a_row = x->a_row,
+                  .a_step = 1,
+                  .b = w->panels + (j - w->b.j0) * words + w->p * NR,
+                  .b_panel = words * NR,
+                  .k = w->kc,
+                  .c = w->c + x->from * w->c_row + j - w->b.j0,
+                  .c_row = w->c_row,
+                  .fetch = (const char *)fetch,
+                  .fetch_step = fetch_step * (int64_t)sizeof(float)};
+    t.next = t.c;
+    if (w->p || g->add)
+        t.start = t.c, t.start_row = w->c_row;
+    else if (g->words)
+        t.start = g->start ? g->start + j : NULL;
+    else if (g->bias)
+        t.start = g->bias + j;
+    if (w->p + w->kc == words) {
+        t.relu = g->relu;
+        if (g->words) {
+            t.row_scale = g->row_scale + row, t.col_scale = g->col_scale + j;
+            t.bias = g->bias ? g->bias + j : NULL;
         }
+        if (!floats) t.y16 = (uint16_t *)g->y + row * g->n + j, t.y16_row = g->n;
+    }
+    tile(tile_of(g->way), (int)(x->to - x->from), (int)side, w->b.j1 - j, &t);
+}
+
+/* A strip takes all panels before the next one. The panels were packed just now and are in the second-level cache;
+ * words of the next strip are fetched: the tiles share them out, in one run where its rows are no longer than kc, else
+ * by rows. */
+static void by_strips(const piece *w, float *room)
+{
+    for (int64_t s = 0; s < w->strips; s++) {
+        strip x = strip_of(w, s);
+        int64_t next = s + 1 < w->strips ? strip_from(w, s + 2) - x.to : 0, tiles = 0;
+        if (x.to - x.from > 4 && rows_collide(x.a_row)) {
+            for (int64_t i = 0; i < x.to - x.from; i++)
+                memcpy(room + i * KC, x.a + i * x.a_row, (size_t)w->kc * sizeof *room);
+            x.a = room, x.a_row = KC;
+        }
+        for (int64_t j = w->b.j0, side; j < w->b.j1; j += side * NR, tiles++) {
+            bool by_rows = w->a_row > w->kc;
+            int64_t step = by_rows ? 1 : 8,
+                    run = by_rows ? w->a_row : step * w->kc; /* half a line a step: memory keeps pace */
+            bool within = tiles * run < next * w->a_row;
+            side = panels_at_once(x.to - x.from, w->b.j1 - j);
+            one_tile(w, &x, j, side, within ? w->a + x.to * w->a_row + tiles * run : x.a, within ? step : 0);
+        }
+    }
+}
+
+/* All strips take a panel before the next one, which lies in memory and is fetched meanwhile: a share by each strip. */
+static void by_panels(const piece *w)
+{
+    int64_t words = words_of(w->g->way, w->g->k), step = smaller(16, divide_up(NR, w->strips));
+    for (int64_t j = w->b.j0, side; j < w->b.j1; j += side * NR) {
+        side = panels_at_once(w->b.i1 - w->b.i0, w->b.j1 - j);
+        const float *next = j + side * NR < w->b.j1 ? w->panels + (j + side * NR - w->b.j0) * words + w->p * NR
+                            : w->p + w->kc < words  ? w->panels + (w->p + w->kc) * NR
+                                                    : w->then;
+        for (int64_t s = 0; s < w->strips; s++) {
+            strip x = strip_of(w, s);
+            one_tile(w, &x, j, side, next ? next + s * w->kc * step : x.a, next ? step : 0);
+        }
+    }
+}
+
+/* A block of at most MC rows and NC columns; panels: packed columns of w from j0 on; then: what will be read next. */
+static void block(const gemm *g, area b, const float *panels, const float *then, const rooms *r)
+{
+    int64_t words = words_of(g->way, g->k);
+    piece w = {.g = g,
+               .b = b,
+               .panels = panels,
+               .then = then,
+               .c = r->sums ? r->sums : (float *)g->y + b.i0 * g->n + b.j0,
+               .c_row = r->sums ? NC : g->n,
+               .strips = divide_up(b.i1 - b.i0, MR)};
+    if (g->add) start_sums(g, b, w.c, w.c_row);
+    for (; w.p < words; w.p += KC) {
+        w.kc = smaller(KC, words - w.p);
+        w.a = left_words(g, b.i0, b.i1, w.p, w.kc, r->left, &w.a_row);
+        if (g->packed)
+            by_panels(&w);
+        else
+            by_strips(&w, r->strip);
     }
 }
 
@@ -233,10 +295,11 @@ static void block(const gemm *g, area b, const float *panels, const rooms *r)
 static void multiply(const gemm *g, area b)
 {
     int64_t words = words_of(g->way, g->k), nc = g->packed ? NC : NC / 2, blocks = divide_up(b.i1 - b.i0, MC);
-    bool floats = g->way == WAY_F32 || g->words;
-    size_t right = g->packed ? 0 : (size_t)(words * nc), left = floats ? 0 : MC * KC, sums = floats ? 0 : MC * NC;
+    bool floats = g->way == WAY_F32 || g->words, reads = g->reader && floats && g->packed && b.j1 - b.j0 == g->n;
+    size_t right = g->packed ? 0 : (size_t)(words * nc), left = floats && !g->packed ? 0 : MC * KC,
+           sums = floats && !reads ? 0 : MC * NC;
     rooms r = {.strip = scratch((MR * KC + right + left + sums) * sizeof(float))};
-    r.right = r.strip + MR * KC, r.left = r.right + right, r.sums = r.left + left;
+    r.right = r.strip + MR * KC, r.left = r.right + right, r.sums = sums ? r.left + left : NULL;
     for (int64_t j = b.j0; j < b.j1; j += nc) {
         int64_t j1 = smaller(j + nc, b.j1);
         for (int64_t q = j; q < j1 && !g->packed; q += NR)
@@ -244,7 +307,9 @@ static void multiply(const gemm *g, area b)
         const float *panels = g->packed ? (const float *)g->packed + j * words : r.right;
         for (int64_t i = 0; i < blocks; i++) {
             area here = {b.i0 + (b.i1 - b.i0) * i / blocks, b.i0 + (b.i1 - b.i0) * (i + 1) / blocks, j, j1};
-            block(g, here, panels, &r);
+            const float *then = i + 1 < blocks ? panels : j1 < b.j1 ? panels + nc * words : NULL;
+            block(g, here, panels, g->packed ? then : NULL, &r);
+            if (reads) g->reader->columns(g->reader->self, r.sums, NC, here.i0, here.i1, j, j1);
         }
     }
 }

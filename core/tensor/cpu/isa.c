@@ -152,8 +152,9 @@ int cpu_use(const char *name, err *e)
 
 int cpu_isa(void)
 {
+    if (in_use >= 0) return in_use;
     err e = {0};
-    if (in_use < 0 && cpu_use(NULL, &e)) broken("%s", e.text);
+    if (cpu_use(NULL, &e)) broken("%s", e.text);
     return in_use;
 }
 

@@ -91,7 +91,8 @@ int cpu_LINEAR(const call *k, err *e)
               .transposed = transposed,
               .bias = bias->data,
               .relu = relu,
-              .y = y->data};
+              .y = y->data,
+              .reader = k->reader};
     if (x->type == F32 && k->params && k->params->int8 && !k->training && w->param >= 0 && in <= MOST_INT8)
         g.way = gemm_int8_way();
     product_rows(&g, k->training ? NULL : k->params, w->param);

@@ -32,6 +32,16 @@ typedef struct {
     double log_prob;
     int32_t parent, id; /* hypothesis of the sentence, token; -1: no more continuations */
 } continuation;
+/* Takes a result y block by block, so that it never becomes a tensor. A kernel calls it for all of y and leaves y
+ * unwritten, or does not call it at all: LINEAR on the CPU does, for F32 rows times few rows' packed weights, unless
+ * threads share out the columns. block [i1 - i0, j1 - j0]: rows i0 .. i1 and columns j0 .. j1, `row` floats from one
+ * row to the next, valid during the call. A row's columns come in order, from one thread; different rows, from several.
+ */
+typedef struct {
+    int32_t node;
+    void (*columns)(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1);
+    void *self;
+} column_reader;
 typedef struct call { /* one kernel call, as a backend sees it */
     enum op op;       /* `enum` and `struct`: a member with the name of its type is C++ too only so */
     int n_in, n_out;
@@ -49,8 +59,9 @@ typedef struct call { /* one kernel call, as a backend sees it */
     struct params *params;
     const ab_op *call;
     const void *call_attr;
-    int64_t batch, stride[4];   /* LINEAR_DW: > 1: so many at once; bytes to the next one's x, dy, dw, db */
-    const struct call *product; /* NORM: the LINEAR that gives s, to be run with it; NULL: s is there */
+    int64_t batch, stride[4];    /* LINEAR_DW: > 1: so many at once; bytes to the next one's x, dy, dw, db */
+    const column_reader *reader; /* of this result, or NULL */
+    const struct call *product;  /* NORM: the LINEAR that gives s, to be run with it; NULL: s is there */
 } call;
 typedef int (*kernel)(const call *k, err *e);
 typedef struct {
@@ -63,6 +74,7 @@ typedef struct {
     void *self;
     const int32_t *stops;
     int n_stops;
+    const column_reader *reader; /* NULL: none */
 } run_options;
 /* A tape over one tile of long vectors (an optimizer's update), run for every tile of the vectors. */
 typedef struct {

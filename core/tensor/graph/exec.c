@@ -32,6 +32,7 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k)
     k->params = c->params;
     k->call = v->call;
     k->call_attr = v->call_attr;
+    k->reader = o->reader && o->reader->node == i ? o->reader : NULL;
     k->batch = 1;
     k->product = NULL;
     if (!v->joint || v->waits) return;

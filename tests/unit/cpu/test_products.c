@@ -4,7 +4,8 @@
 #include <omp.h>
 
 enum { ROWS = 70, MOST = 300 };
-static const int64_t shapes[][2] = {{1, 1}, {7, 33}, {24, 40}, {131, 65}, {401, 69}, {800, 31}}; /* k, n */
+static const int64_t shapes[][2] = {{1, 1},    {7, 33},   {24, 40},   {131, 65},
+                                    {401, 69}, {800, 31}, {1024, 40}, {5, 2101}}; /* k, n */
 
 typedef struct { /* one product, its factors */
     view x, w, b, dy;
@@ -48,6 +49,38 @@ static view product_of(const example *c, dtype type, int64_t rows, params *kept)
     return y;
 }
 
+typedef struct {
+    float *y; /* [rows, n] */
+    int64_t n, took;
+} took_blocks;
+
+static void take_block(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+{
+    took_blocks *t = self;
+    for (int64_t i = i0; i < i1; i++)
+        memcpy(t->y + i * t->n + j0, block + (i - i0) * row, (size_t)(j1 - j0) * sizeof *block);
+#pragma omp atomic
+    t->took += (i1 - i0) * (j1 - j0);
+}
+
+/* A reader gets all of the product and y stays as it is, or nothing and the product is in y. */
+static void check_reader(const example *c, int64_t rows, int threads, params *kept, const view *all)
+{
+    int64_t n = c->b.dim[3];
+    view y = new_view(F32, rows, n), taken = new_view(F32, rows, n);
+    took_blocks t = {taken.data, n, 0};
+    column_reader reader = {0, take_block, &t};
+    call k = c->forward;
+    memset(y.data, 0xff, (size_t)(rows * n) * sizeof(float));
+    k.in[0].dim[2] = rows, k.out[0] = y, k.params = kept, k.reader = &reader;
+    RUN(LINEAR, k);
+    CHECK(threads == 1 ? t.took == rows * n : !t.took || t.took == rows * n);
+    CHECK(!memcmp(t.took ? taken.data : y.data, all->data, (size_t)(rows * n) * sizeof(float)));
+    uint32_t last = ((const uint32_t *)y.data)[rows * n - 1];
+    CHECK((last == UINT32_MAX) == (t.took > 0));
+    free_views((view[]){y, taken}, 2);
+}
+
 static void check_few_rows(const example *c, dtype type, const view *all)
 {
     params store = {.version = 1};
@@ -59,6 +92,7 @@ static void check_few_rows(const example *c, dtype type, const view *all)
                 view y = product_of(c, type, rows, kept ? &store : NULL);
                 CHECK(!memcmp(y.data, all->data, (size_t)rows * row));
                 free(y.data);
+                if (kept && type == F32) check_reader(c, rows, threads, &store, all);
             }
     }
     cpu_release_params(&store);
