@@ -35,9 +35,8 @@ static double exponentials(const opinion *o, int64_t from, int64_t v, float *e, 
         float top = most[0];
         for (int l = 1; l < LANES; l++) top = most[l] > top ? most[l] : top;
         shift[c] = top = top > -INFINITY ? top : 0;
-        for (int64_t i = 0; i < n; i++) x[i] = vexpf(x[i] - top);
         for (int64_t i = 0; i < n; i += LANES)
-            for (int l = 0; l < LANES; l++) part[l] += x[i + l];
+            for (int l = 0; l < LANES; l++) part[l] += x[i + l] = vexp_belowf(x[i + l] - top);
         memcpy(e + at, x, (size_t)size * sizeof *x);
         double all = 0;
         for (int l = 0; l < LANES; l++) all += (double)part[l];
@@ -46,11 +45,13 @@ static double exponentials(const opinion *o, int64_t from, int64_t v, float *e, 
     return whole.shift + log(whole.sum);
 }
 
-void ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)
+bool ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)
 {
     float *e = work, *shift = work + v;
+    bool numbers = true;
     for (int64_t k = 0; k < n; k++) {
         double less = exponentials(&of[k], row * v, v, e, shift) + log((double)n);
+        numbers = numbers && !isnan(less);
         for (int64_t at = 0, c = 0; at < v; at += CHUNK, c++) {
             float share = (float)exp((double)shift[c] - less);
             int64_t end = v - at < CHUNK ? v : at + CHUNK;
@@ -60,5 +61,5 @@ void ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_
                 for (int64_t i = at; i < end; i++) out[i] = share * e[i];
         }
     }
-    for (int64_t i = 0; i < v; i++) out[i] = vlogf(out[i]);
+    return numbers;
 }

@@ -229,24 +229,31 @@ static void shrink(search *s)
     free(keep);
 }
 
-/* A step of every model. Of an ensemble, the logs of the mean probabilities stand for logits. */
+/* A step of every model. Of an ensemble, the mean probabilities of rows that hypotheses use stand for logits. */
 static const void *next_logits(search *s, err *e)
 {
     int64_t n = 1 + s->o->n_others, rows = s->n_at * s->steps.beam, v = s->m->tgt_vocab;
     _Static_assert(1 + MOST_OTHERS <= MOST_OPINIONS, "ensemble_row takes them all");
     opinion of[1 + MOST_OTHERS];
-    for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) s->chosen[r] = select_begin(s->k, &s->choices[r * s->k]);
+    for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) {
+        s->chosen[r] = select_begin(s->k, &s->choices[r * s->k]);
+        s->chosen[r].probabilities = n > 1;
+    }
     for (int64_t i = 0; i < n; i++) {
         of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e),
                           (i ? s->o->others[i - 1] : s->m)->compute};
         if (!of[i].logits) return NULL;
     }
     if (n == 1) return of[0].logits;
-#pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < rows; r++)
-        ensemble_row(s->mean + r * v, of, n, r, v,
-                     (float *)(s->scratch + (size_t)omp_get_thread_num() * s->scratch_size));
-    return s->mean;
+    int64_t bad = 0;
+#pragma omp parallel for schedule(static) reduction(+ : bad)
+    for (int64_t r = 0; r < rows; r++) {
+        const sentence *x = s->at[r / s->steps.beam];
+        float *work = (float *)(s->scratch + (size_t)omp_get_thread_num() * s->scratch_size);
+        if (!x->over && r % s->steps.beam < x->n_live) bad += !ensemble_row(s->mean + r * v, of, n, r, v, work);
+    }
+    if (bad) fail(e, "decoding: the model's logits are not numbers");
+    return bad ? NULL : s->mean;
 }
 
 /* Frees the sentences that are left of a batch: all of them on a device, where no batch shrinks. */

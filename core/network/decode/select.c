@@ -28,7 +28,7 @@ int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *al
     select_more(&s, logits, type, v, allowed);
     return select_end(&s, sum);
 }
-void ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)
+bool ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)
 {
-    tables[cpu_isa()]->mean(out, of, n, row, v, work);
+    return tables[cpu_isa()]->mean(out, of, n, row, v, work);
 }

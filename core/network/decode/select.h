@@ -15,9 +15,13 @@ typedef struct {
     choice *best; /* [k], the caller's */
     int64_t k, n; /* n of them are there, in no useful order before select_end */
     log_sum sum;
-    int64_t seen; /* columns */
+    int64_t seen;       /* columns */
+    bool probabilities; /* instead of logits: choices get their logs, the sum's log is 0, and 0 is not chosen */
 } selection;
-static inline selection select_begin(int64_t k, choice *best) { return (selection){best, k, 0, {-INFINITY, 0}, 0}; }
+static inline selection select_begin(int64_t k, choice *best)
+{
+    return (selection){best, k, 0, {-INFINITY, 0}, 0, false};
+}
 /* The row's columns seen .. end; logits: the first of them. end: v or a multiple of CHUNK. */
 void select_more(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
 /* Puts the most likely first. *sum = log sum exp over all v, so that log P = logit - *sum; NaN if a logit is NaN.
@@ -32,15 +36,15 @@ typedef struct { /* a model's logits [rows, v] */
     dtype type;
 } opinion;
 enum { MOST_OPINIONS = 32 };
-/* out [v] = log of the mean over n models (at most MOST_OPINIONS) of softmax(row `row` of their logits): several models
- * as one. It depends on that row alone. work: [2 v] */
-void ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
+/* out [v] = mean over n models (at most MOST_OPINIONS) of softmax(row `row` of their logits): several models as one, for a
+ * selection of probabilities. It depends on that row alone. work: [2 v]. False: a logit is NaN. */
+bool ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
 
 /* The functions for one instruction set (select_row.c, ensemble_row.c). */
-void ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
+bool ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
 typedef struct {
     void (*more)(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
     int64_t (*end)(selection *s, double *sum);
-    void (*mean)(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
+    bool (*mean)(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
 } select_table_t;
 #endif

@@ -31,15 +31,18 @@ int main(void)
     const opinion of[MODELS] = {{logits[0], F64}, {narrow, F32}, {short_, BF16}};
     for (int r = 0; r < ROWS; r++) {
         double all = 0;
-        ensemble_row(out, of, MODELS, r, V, work);
+        CHECK(ensemble_row(out, of, MODELS, r, V, work));
         for (int i = 0; i < V; i++) {
             double p = (p_of(logits[0][r], i) + p_of(logits[1][r], i) + p_of(logits[2][r], i)) / MODELS;
-            CHECK_NEAR((double)out[i], log(p), 2e-6);
-            all += exp((double)out[i]);
+            CHECK_NEAR(log((double)out[i]), log(p), 2e-6);
+            all += (double)out[i];
         }
         CHECK_NEAR(all, 1, 1e-5);
         ensemble_row(alone, &(opinion){logits[0][r], F64}, 1, 0, V, work); /* one model: its own */
-        for (int i = 0; i < V; i++) CHECK_NEAR((double)alone[i], log(p_of(logits[0][r], i)), 2e-6);
+        for (int i = 0; i < V; i++) CHECK_NEAR(log((double)alone[i]), log(p_of(logits[0][r], i)), 2e-6);
     }
+    narrow[2][V - 1] = NAN;
+    CHECK(!ensemble_row(out, of, MODELS, 2, V, work));
+    CHECK(ensemble_row(out, of, MODELS, 3, V, work));
     return test_end();
 }

@@ -79,6 +79,24 @@ static void odd_rows(void)
     CHECK(isnan(log_sum));
 }
 
+/* Of probabilities the logs are told, 0 is not chosen, and the sum is 1. */
+static void probabilities(void)
+{
+    float p[2000] = {0};
+    choice got[4];
+    double log_sum = 5;
+    p[9] = 0.25f, p[1500] = 0.5f, p[VOCAB_PAD] = 0.25f;
+    selection s = select_begin(4, got);
+    s.probabilities = true;
+    select_more(&s, p, F32, 2000, NULL);
+    CHECK_INT(select_end(&s, &log_sum), 2);
+    CHECK_INT(got[0].id, 1500);
+    CHECK_INT(got[1].id, 9);
+    CHECK_NEAR(got[0].logit, log(0.5), 1e-15);
+    CHECK_NEAR(got[1].logit, log(0.25), 1e-15);
+    CHECK_NEAR(log_sum, 0, 0);
+}
+
 int main(void)
 {
     static const int64_t sizes[] = {5, 16, 63, 64, 65, 200, 1000, 10007};
@@ -91,5 +109,6 @@ int main(void)
                 for (int mode = 0; mode < 4; mode++)
                     check_row(&(setting_of_row){sizes[i], best[j], types[t], mode & 1, mode & 2}, &r);
     odd_rows();
+    probabilities();
     return test_end();
 }
