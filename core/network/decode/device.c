@@ -33,7 +33,7 @@ static int64_t put_masks(search *s)
     for (int64_t r = 0; r < rows; r++) s->line_of[r] = isinf(s->log_prob[r]) ? -1 : (int32_t)n++;
 #pragma omp parallel for schedule(dynamic, 8)
     for (int64_t r = 0; r < rows; r++) {
-        uint8_t *allowed = (uint8_t *)s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
+        uint8_t *allowed = s->allowed + (size_t)omp_get_thread_num() * (size_t)s->m->tgt_vocab;
         if (s->line_of[r] < 0) continue;
         mask->allowed(mask->self, s->at[r / s->o->beam_size]->live[r % s->o->beam_size].state, allowed);
         put_bits(s->line + s->line_of[r] * words, allowed, v);

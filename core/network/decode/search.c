@@ -132,42 +132,72 @@ static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 
 /* ---- one batch ---- */
 
-/* The tokens of columns j0 .. j1, of rows that hypotheses use: a column_reader. */
+/* The row of the hypothesis that a step computed as row i; -1: none uses it. */
+static int64_t row_in_use(const search *s, int64_t i)
+{
+    int64_t b = i / s->steps.beam, h = i % s->steps.beam;
+    return s->at[b]->over || h >= s->at[b]->n_live ? -1 : b * s->o->beam_size + h;
+}
+
+/* Column readers: of one model, whose tokens are chosen, and of an ensemble's. */
 static void choose_among(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
 {
     search *s = self;
     (void)j0;
     for (int64_t i = i0; i < i1; i++) {
-        int64_t b = i / s->steps.beam, h = i % s->steps.beam;
-        if (s->at[b]->over || h >= s->at[b]->n_live) continue;
-        selection *c = &s->chosen[b * s->o->beam_size + h];
-        select_more(c, block + (i - i0) * row, F32, j1, NULL);
+        int64_t r = row_in_use(s, i);
+        if (r >= 0) select_more(&s->chosen[r], block + (i - i0) * row, F32, j1, NULL);
+    }
+}
+static void weigh(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+{
+    member *m = self;
+    (void)j0;
+    for (int64_t i = i0; i < i1; i++) {
+        int64_t r = row_in_use(m->s, i);
+        if (r >= 0) opinion_more(&m->row[r], block + (i - i0) * row, F32, j1);
     }
 }
 
-static int choose(search *s, const void *logits, err *e)
+static const model *model_at(const search *s, int64_t i) { return i ? s->o->others[i - 1] : s->m; }
+
+/* Row r, which the step computed as row i: what the readers have not seen. False: a logit is NaN. */
+static bool choose_rest(search *s, int64_t r, int64_t i, const uint8_t *allowed)
+{
+    int64_t v = s->m->tgt_vocab, n = 1 + s->o->n_others;
+    const opinion *of[1 + MOST_OTHERS];
+    _Static_assert(1 + MOST_OTHERS <= MOST_OPINIONS, "select_from_all takes them all");
+    for (int64_t k = 0; k < n; k++) {
+        dtype type = model_at(s, k)->compute;
+        int64_t *seen = s->members ? &s->members[k].row[r].seen : &s->chosen[r].seen;
+        const char *left = (const char *)s->logits[k] + (size_t)(i * v + *seen) * dtype_size(type);
+        if (s->members)
+            opinion_more(&s->members[k].row[r], left, type, v), of[k] = &s->members[k].row[r];
+        else
+            select_more(&s->chosen[r], left, type, v, allowed);
+    }
+    return !s->members || select_from_all(&s->chosen[r], of, n, v, allowed);
+}
+
+static int choose(search *s, err *e)
 {
     double start = ticks();
     if (on_device(s->m->backend)) {
-        int rc = device_choose(s, logits, e);
+        int rc = device_choose(s, s->logits[0], e);
         s->stats.select_seconds += ticks() - start;
         return rc;
     }
-    int64_t rows = s->n_at * s->o->beam_size, v = s->m->tgt_vocab, bad = 0;
-    dtype type = s->mean ? F32 : s->m->compute;
+    int64_t rows = s->n_at * s->o->beam_size, bad = 0;
     const decode_mask *mask = s->o->mask;
 #pragma omp parallel for schedule(dynamic, 8) reduction(+ : bad)
     for (int64_t r = 0; r < rows; r++) {
         sentence *x = s->at[r / s->o->beam_size];
         int64_t h = r % s->o->beam_size;
         if (x->over || h >= x->n_live) continue;
-        char *mine = s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
-        uint8_t *allowed = mask ? (uint8_t *)mine : NULL;
+        uint8_t *allowed = mask ? s->allowed + omp_get_thread_num() * s->m->tgt_vocab : NULL;
         if (mask) mask->allowed(mask->self, x->live[h].state, allowed);
-        int64_t at = r / s->o->beam_size * s->steps.beam + h;
-        selection *c = &s->chosen[r];
-        select_more(c, (const char *)logits + (size_t)(at * v + c->seen) * dtype_size(type), type, v, allowed);
-        s->n_choices[r] = select_end(c, &s->log_sum[r]);
+        bad += !choose_rest(s, r, r / s->o->beam_size * s->steps.beam + h, allowed);
+        s->n_choices[r] = select_end(&s->chosen[r], &s->log_sum[r]);
         bad += isnan(s->log_sum[r]);
     }
     s->stats.select_seconds += ticks() - start;
@@ -229,31 +259,18 @@ static void shrink(search *s)
     free(keep);
 }
 
-/* A step of every model. Of an ensemble, the mean probabilities of rows that hypotheses use stand for logits. */
-static const void *next_logits(search *s, err *e)
+/* A step of every model. */
+static int run_models(search *s, err *e)
 {
-    int64_t n = 1 + s->o->n_others, rows = s->n_at * s->steps.beam, v = s->m->tgt_vocab;
-    _Static_assert(1 + MOST_OTHERS <= MOST_OPINIONS, "ensemble_row takes them all");
-    opinion of[1 + MOST_OTHERS];
     for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) {
         s->chosen[r] = select_begin(s->k, &s->choices[r * s->k]);
-        s->chosen[r].probabilities = n > 1;
+        for (int64_t k = 0; k <= s->o->n_others && s->members; k++) opinion_begin(&s->members[k].row[r]);
     }
-    for (int64_t i = 0; i < n; i++) {
-        of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e),
-                          (i ? s->o->others[i - 1] : s->m)->compute};
-        if (!of[i].logits) return NULL;
+    for (int64_t k = 0; k <= s->o->n_others; k++) {
+        s->logits[k] = steps_run(k ? &s->others[k - 1] : &s->steps, s->tokens, e);
+        if (!s->logits[k]) return -1;
     }
-    if (n == 1) return of[0].logits;
-    int64_t bad = 0;
-#pragma omp parallel for schedule(static) reduction(+ : bad)
-    for (int64_t r = 0; r < rows; r++) {
-        const sentence *x = s->at[r / s->steps.beam];
-        float *work = (float *)(s->scratch + (size_t)omp_get_thread_num() * s->scratch_size);
-        if (!x->over && r % s->steps.beam < x->n_live) bad += !ensemble_row(s->mean + r * v, of, n, r, v, work);
-    }
-    if (bad) fail(e, "decoding: the model's logits are not numbers");
-    return bad ? NULL : s->mean;
+    return 0;
 }
 
 /* Frees the sentences that are left of a batch: all of them on a device, where no batch shrinks. */
@@ -279,8 +296,7 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
     for (int64_t r = 0; r < n * beam; r++) s->tokens[r] = VOCAB_BOS;
     for (int64_t t = 0; live; t++) {
         if (on_device(s->m->backend) && device_put(s, e)) return -1;
-        const void *logits = next_logits(s, e);
-        if (!logits || choose(s, logits, e)) return -1;
+        if (run_models(s, e) || choose(s, e)) return -1;
         advance_all(s, t);
         steps_follow(&s->steps, s->parents);
         for (int64_t i = 0; i < s->o->n_others; i++) steps_follow(&s->others[i], s->parents);
@@ -296,6 +312,21 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 
 /* ---- what a stream works in ---- */
 
+static void open_members(search *s, size_t rows)
+{
+    size_t v = (size_t)s->m->tgt_vocab, chunks = (v + CHUNK - 1) / CHUNK;
+    s->members = xcalloc((size_t)s->o->n_others + 1, sizeof *s->members);
+    for (int64_t k = 0; k <= s->o->n_others; k++) {
+        member *m = &s->members[k];
+        *m = (member){s, xcalloc(rows, sizeof *m->row), xmalloc(rows * (v + chunks) * sizeof *m->numbers)};
+        for (size_t r = 0; r < rows; r++) {
+            m->row[r].e = m->numbers + r * (v + chunks);
+            m->row[r].top = m->row[r].e + v;
+        }
+        (k ? &s->others[k - 1] : &s->steps)->reader = (column_reader){0, weigh, m};
+    }
+}
+
 void search_open(search *s)
 {
     size_t rows = (size_t)(s->o->batch * s->o->beam_size), v = (size_t)s->m->tgt_vocab;
@@ -309,17 +340,17 @@ void search_open(search *s)
     s->n_choices = xcalloc(rows, sizeof *s->n_choices);
     s->log_sum = xcalloc(rows, sizeof *s->log_sum);
     s->cursor = xcalloc((size_t)s->o->beam_size, sizeof *s->cursor);
-    s->scratch_size = ((s->o->n_others ? 2 * v * sizeof(float) : v) + 63) / 64 * 64;
-    s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
+    s->logits = xcalloc((size_t)s->o->n_others + 1, sizeof *s->logits);
+    if (s->o->mask) s->allowed = xmalloc((size_t)omp_get_max_threads() * v);
     if (on_device(s->m->backend)) device_open_search(s);
     steps_open(&s->steps, s->m);
-    if (!s->o->mask && !s->o->n_others) s->steps.reader = (column_reader){0, choose_among, s};
+    if (!s->o->mask) s->steps.reader = (column_reader){0, choose_among, s};
     s->steps.block = s->o->block > 1;
     s->steps.ahead = s->steps.block ? s->o->block - 1 : 0;
     if (!s->o->n_others) return;
     s->others = xcalloc((size_t)s->o->n_others, sizeof *s->others);
-    s->mean = xmalloc(rows * v * sizeof *s->mean);
     for (int64_t i = 0; i < s->o->n_others; i++) steps_open(&s->others[i], s->o->others[i]);
+    open_members(s, rows);
 }
 
 void search_close(search *s)
@@ -332,7 +363,12 @@ void search_close(search *s)
     steps_close(&s->steps);
     for (int64_t i = 0; i < s->o->n_others; i++) steps_close(&s->others[i]);
     free(s->others);
-    free(s->mean);
+    for (int64_t k = 0; k <= s->o->n_others && s->members; k++) {
+        free(s->members[k].row);
+        free(s->members[k].numbers);
+    }
+    free(s->members);
+    free(s->logits);
     free(s->at);
     free(s->tokens);
     free(s->parents);
@@ -341,7 +377,7 @@ void search_close(search *s)
     free(s->n_choices);
     free(s->log_sum);
     free(s->cursor);
-    free(s->scratch);
+    free(s->allowed);
     free(s->found);
     free(s->log_prob);
     free(s->line);

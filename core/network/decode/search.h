@@ -22,7 +22,13 @@ typedef struct {
 } sentence;
 
 struct streams;
-typedef struct {
+struct search;
+typedef struct { /* the rows that a model of an ensemble has computed */
+    struct search *s;
+    opinion *row;   /* [rows] */
+    float *numbers; /* of the opinions */
+} member;
+typedef struct search {
     struct streams *all; /* all streams, this one included */
     model *m;
     const pairs *p;
@@ -30,7 +36,7 @@ typedef struct {
     hypothesis *out;
     steps steps;
     steps *others;     /* [o->n_others]: ensemble */
-    float *mean;       /* ensemble: [rows, V] */
+    member *members;   /* [1 + o->n_others]: ensemble; NULL: one model */
     int64_t wanted, k; /* continuations considered, per sentence and per row */
     sentence **at;     /* [n_at]: unfinished sentences of the current batch */
     int64_t n_at;
@@ -41,9 +47,9 @@ typedef struct {
     selection *chosen;
     int64_t *n_choices;
     double *log_sum;
-    int64_t *cursor; /* [beam]: while a sentence's choices are merged */
-    char *scratch;   /* one part per thread */
-    size_t scratch_size;
+    int64_t *cursor;     /* [beam]: while a sentence's choices are merged */
+    uint8_t *allowed;    /* [threads, V]: with a mask */
+    const void **logits; /* [models] of the latest step, unless a reader has taken them */
     /* for a device (choosing, tensor/graph/backend.h): what is sent and what comes back; NULL elsewhere */
     double *log_prob;
     uint32_t *line;

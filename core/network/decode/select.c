@@ -28,7 +28,24 @@ int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *al
     select_more(&s, logits, type, v, allowed);
     return select_end(&s, sum);
 }
-bool ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work)
+void opinion_more(opinion *o, const void *logits, dtype type, int64_t end)
 {
-    return tables[cpu_isa()]->mean(out, of, n, row, v, work);
+    tables[cpu_isa()]->weigh(o, logits, type, end);
+}
+bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed)
+{
+    double log_sum[MOST_OPINIONS];
+    float p[CHUNK];
+    bool numbers = true;
+    for (int64_t k = 0; k < n; k++) {
+        log_sum[k] = of[k]->sum.shift + log(of[k]->sum.sum);
+        numbers = numbers && !isnan(log_sum[k]);
+    }
+    s->probabilities = true;
+    for (int64_t at = 0; at < v && numbers; at += CHUNK) {
+        int64_t end = v - at < CHUNK ? v : at + CHUNK;
+        tables[cpu_isa()]->mean(p, of, log_sum, n, at, end - at);
+        tables[cpu_isa()]->more(s, p, F32, end, allowed);
+    }
+    return numbers;
 }

@@ -31,20 +31,28 @@ int64_t select_end(selection *s, double *sum);
 int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
                     double *sum);
 
-typedef struct { /* a model's logits [rows, v] */
-    const void *logits;
-    dtype type;
+typedef struct {  /* what a model of an ensemble makes of a row [v] */
+    float *e;     /* [v]: exp(logit - the largest of its CHUNK columns), the caller's */
+    float *top;   /* [chunks of v]: those largest, the caller's */
+    log_sum sum;  /* of all */
+    int64_t seen; /* columns */
 } opinion;
 enum { MOST_OPINIONS = 32 };
-/* out [v] = mean over n models (at most MOST_OPINIONS) of softmax(row `row` of their logits): several models as one, for a
- * selection of probabilities. It depends on that row alone. work: [2 v]. False: a logit is NaN. */
-bool ensemble_row(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
+static inline void opinion_begin(opinion *o) { o->sum = (log_sum){-INFINITY, 0}, o->seen = 0; }
+/* The row's columns seen .. end, as select_more has them. */
+void opinion_more(opinion *o, const void *logits, dtype type, int64_t end);
+/* A selection from the mean probabilities of n models (at most MOST_OPINIONS) that have seen all v columns: several models
+ * as one. It depends on that row alone. False: a logit is NaN. */
+bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed);
 
 /* The functions for one instruction set (select_row.c, ensemble_row.c). */
-bool ensemble_mean(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
+void ensemble_weigh(opinion *o, const void *logits, dtype type, int64_t end);
+/* p [size] = mean of probabilities from column `at` on, within a chunk */
+void ensemble_mean(float *p, const opinion *const *of, const double *log_sum, int64_t n, int64_t at, int64_t size);
 typedef struct {
     void (*more)(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
     int64_t (*end)(selection *s, double *sum);
-    bool (*mean)(float *out, const opinion *of, int64_t n, int64_t row, int64_t v, float *work);
+    void (*weigh)(opinion *o, const void *logits, dtype type, int64_t end);
+    void (*mean)(float *p, const opinion *const *of, const double *log_sum, int64_t n, int64_t at, int64_t size);
 } select_table_t;
 #endif

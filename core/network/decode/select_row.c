@@ -101,4 +101,4 @@ static int64_t finish(selection *s, double *log_of_sum)
 }
 
 extern const select_table_t select_table;
-const select_table_t select_table = {more, finish, ensemble_mean};
+const select_table_t select_table = {more, finish, ensemble_weigh, ensemble_mean};

@@ -2,6 +2,7 @@
 #include "base/vmath.h"
 #include "network/decode/select.h"
 #include "test.h"
+#include "text/tokens/vocab.h"
 #include <math.h>
 
 enum { MODELS = 3, ROWS = 4, V = 77 };
@@ -13,10 +14,25 @@ static double p_of(const double *x, int i)
     return exp(x[i]) / sum;
 }
 
+/* The mean of probabilities of row r, as a selection of all of it tells; -1: a logit is NaN. */
+static int64_t mean_of(const opinion *const *of, int64_t n, double *p)
+{
+    choice got[V];
+    double log_sum;
+    selection s = select_begin(V, got);
+    if (!select_from_all(&s, of, n, V, NULL)) return -1;
+    int64_t found = select_end(&s, &log_sum);
+    for (int i = 0; i < V; i++) p[i] = 0;
+    for (int64_t i = 0; i < found; i++) p[got[i].id] = exp(got[i].logit);
+    CHECK_NEAR(log_sum, 0, 0);
+    return found;
+}
+
 int main(void)
 {
     double logits[MODELS][ROWS][V];
-    float narrow[ROWS][V], out[V], alone[V], work[2 * V];
+    float narrow[ROWS][V], e[MODELS][V], top[MODELS][1];
+    double p[V];
     bf16 short_[ROWS][V];
     for (int k = 0; k < MODELS; k++)
         for (int r = 0; r < ROWS; r++)
@@ -28,21 +44,27 @@ int main(void)
             short_[r][i] = to_bf16((float)logits[2][r][i]);
             logits[2][r][i] = (double)from_bf16(short_[r][i]);
         }
-    const opinion of[MODELS] = {{logits[0], F64}, {narrow, F32}, {short_, BF16}};
     for (int r = 0; r < ROWS; r++) {
-        double all = 0;
-        CHECK(ensemble_row(out, of, MODELS, r, V, work));
-        for (int i = 0; i < V; i++) {
-            double p = (p_of(logits[0][r], i) + p_of(logits[1][r], i) + p_of(logits[2][r], i)) / MODELS;
-            CHECK_NEAR(log((double)out[i]), log(p), 2e-6);
-            all += (double)out[i];
+        opinion o[MODELS];
+        for (int k = 0; k < MODELS; k++) {
+            o[k] = (opinion){.e = e[k], .top = top[k]};
+            opinion_begin(&o[k]);
         }
-        CHECK_NEAR(all, 1, 1e-5);
-        ensemble_row(alone, &(opinion){logits[0][r], F64}, 1, 0, V, work); /* one model: its own */
-        for (int i = 0; i < V; i++) CHECK_NEAR(log((double)alone[i]), log(p_of(logits[0][r], i)), 2e-6);
+        opinion_more(&o[0], logits[0][r], F64, V);
+        opinion_more(&o[1], narrow[r], F32, V);
+        opinion_more(&o[2], short_[r], BF16, V);
+        CHECK_INT(mean_of((const opinion *[]){&o[0], &o[1], &o[2]}, MODELS, p), V - 2); /* all but PAD and BOS */
+        for (int i = 0; i < V; i++) {
+            double mean = (p_of(logits[0][r], i) + p_of(logits[1][r], i) + p_of(logits[2][r], i)) / MODELS;
+            if (i != VOCAB_PAD && i != VOCAB_BOS) CHECK_NEAR(log(p[i]), log(mean), 2e-6);
+        }
+        CHECK_INT(mean_of((const opinion *[]){&o[0]}, 1, p), V - 2); /* one model: its own */
+        for (int i = 0; i < V; i++)
+            if (i != VOCAB_PAD && i != VOCAB_BOS) CHECK_NEAR(log(p[i]), log(p_of(logits[0][r], i)), 2e-6);
+        narrow[r][V - 1] = NAN;
+        opinion_begin(&o[1]);
+        opinion_more(&o[1], narrow[r], F32, V);
+        CHECK_INT(mean_of((const opinion *[]){&o[0], &o[1]}, 2, p), -1);
     }
-    narrow[2][V - 1] = NAN;
-    CHECK(!ensemble_row(out, of, MODELS, 2, V, work));
-    CHECK(ensemble_row(out, of, MODELS, 3, V, work));
     return test_end();
 }
