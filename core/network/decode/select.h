@@ -41,8 +41,8 @@ enum { MOST_OPINIONS = 32 };
 static inline void opinion_begin(opinion *o) { o->sum = (log_sum){-INFINITY, 0}, o->seen = 0; }
 /* The row's columns seen .. end, as select_more has them. */
 void opinion_more(opinion *o, const void *logits, dtype type, int64_t end);
-/* A selection from the mean probabilities of n models (at most MOST_OPINIONS) that have seen all v columns: several models
- * as one. It depends on that row alone. False: a logit is NaN. */
+/* A selection from the mean probabilities of n models (at most MOST_OPINIONS) that have seen all v columns: several
+ * models as one. It depends on that row alone. False: a logit is NaN. */
 bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed);
 
 /* The functions for one instruction set (select_row.c, ensemble_row.c). */
