@@ -159,7 +159,8 @@ static void weigh(void *self, const float *block, int64_t row, int64_t i0, int64
     }
 }
 
-static const model *model_at(const search *s, int64_t i) { return i ? s->o->others[i - 1] : s->m; }
+static const model *model_at(const search *s, int64_t k) { return k ? s->o->others[k - 1] : s->m; }
+static steps *steps_at(search *s, int64_t k) { return k ? &s->others[k - 1] : &s->steps; }
 
 /* Row r, which the step computed as row i: what the readers have not seen. False: a logit is NaN. */
 static bool choose_rest(search *s, int64_t r, int64_t i, const uint8_t *allowed)
@@ -187,16 +188,16 @@ static int choose(search *s, err *e)
         s->stats.select_seconds += ticks() - start;
         return rc;
     }
-    int64_t rows = s->n_at * s->o->beam_size, bad = 0;
+    int64_t rows = s->n_at * s->steps.beam, bad = 0;
     const decode_mask *mask = s->o->mask;
 #pragma omp parallel for schedule(dynamic, 8) reduction(+ : bad)
-    for (int64_t r = 0; r < rows; r++) {
-        sentence *x = s->at[r / s->o->beam_size];
-        int64_t h = r % s->o->beam_size;
-        if (x->over || h >= x->n_live) continue;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t r = row_in_use(s, i);
+        if (r < 0) continue;
+        const prefix *p = &s->at[i / s->steps.beam]->live[i % s->steps.beam];
         uint8_t *allowed = mask ? s->allowed + omp_get_thread_num() * s->m->tgt_vocab : NULL;
-        if (mask) mask->allowed(mask->self, x->live[h].state, allowed);
-        bad += !choose_rest(s, r, r / s->o->beam_size * s->steps.beam + h, allowed);
+        if (mask) mask->allowed(mask->self, p->state, allowed);
+        bad += !choose_rest(s, r, i, allowed);
         s->n_choices[r] = select_end(&s->chosen[r], &s->log_sum[r]);
         bad += isnan(s->log_sum[r]);
     }
@@ -267,7 +268,7 @@ static int run_models(search *s, err *e)
         for (int64_t k = 0; k <= s->o->n_others && s->members; k++) opinion_begin(&s->members[k].row[r]);
     }
     for (int64_t k = 0; k <= s->o->n_others; k++) {
-        s->logits[k] = steps_run(k ? &s->others[k - 1] : &s->steps, s->tokens, e);
+        s->logits[k] = steps_run(steps_at(s, k), s->tokens, e);
         if (!s->logits[k]) return -1;
     }
     return 0;
@@ -289,9 +290,8 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         if (x->limit + 1 > capacity) capacity = x->limit + 1;
     }
     for (int64_t i = 0; i <= s->o->n_others; i++) {
-        steps *one = i ? &s->others[i - 1] : &s->steps;
-        if (steps_start(one, s->p, which, n, beam, capacity, e)) return -1;
-        steps_narrow(one);
+        if (steps_start(steps_at(s, i), s->p, which, n, beam, capacity, e)) return -1;
+        steps_narrow(steps_at(s, i));
     }
     for (int64_t r = 0; r < n * beam; r++) s->tokens[r] = VOCAB_BOS;
     for (int64_t t = 0; live; t++) {
@@ -323,7 +323,7 @@ static void open_members(search *s, size_t rows)
             m->row[r].e = m->numbers + r * (v + chunks);
             m->row[r].top = m->row[r].e + v;
         }
-        (k ? &s->others[k - 1] : &s->steps)->reader = (column_reader){0, weigh, m};
+        steps_at(s, k)->reader = (column_reader){0, weigh, m};
     }
 }
 

@@ -17,7 +17,7 @@ enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
 #define DEVICE_SHARE 0.5 /* of the free memory; the rest is for what bytes_of_sentence does not know, and for others */
 enum { WORTH_A_STREAM = 8 }; /* sentences */
 /* Rows with which products by weights that stay in the cache are at full speed: more rows a thread only need more
- * memory for their caches and logits. */
+ * memory for their keys and values, which then do not stay there. */
 enum { ENOUGH_ROWS = 64, STAY_IN_CACHE = 8 << 20 };
 
 typedef struct {

@@ -115,13 +115,21 @@ typedef struct { /* of y */
 typedef struct {  /* what a thread works in */
     float *strip; /* rows of x that would share cache lines where they lie, [MR][KC] */
     float *right; /* packed columns of w, when they are packed in passing */
-    float *left;  /* bf16 rows as words, [MC][KC] */
+    float *left;  /* bf16 rows as words, and rows as in strip before packed columns, [MC][KC] */
     float *sums;  /* [MC][NC]: of bf16 rows, and of floats that only a reader sees; NULL: y itself */
 } rooms;
 
 /* Rows this many floats apart fall into the same lines of a first-level cache, which has fewer of them than a strip has
  * rows. */
 static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
+/* Such rows of x, kc words of each, in `room`, KC apart; others where they lie. */
+static const float *set_apart(const float *x, int64_t rows, int64_t kc, float *room, int64_t *row)
+{
+    if (rows <= 4 || !rows_collide(*row)) return x;
+    for (int64_t i = 0; i < rows; i++) memcpy(room + i * KC, x + i * *row, (size_t)kc * sizeof *x);
+    *row = KC;
+    return room;
+}
 
 /* The words p .. p + kc of rows i0 .. i1 of x, rows *row floats apart: where they lie, or in `room`. */
 static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p, int64_t kc, float *room, int64_t *row)
@@ -132,10 +140,7 @@ static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p,
                                                   : KC;
     if (*row != KC || g->way == WAY_F32 || g->words) {
         const float *x = (g->words ? g->words : (const float *)g->x) + i0 * *row + p;
-        if (!g->packed || i1 - i0 <= 4 || !rows_collide(*row)) return x;
-        for (int64_t i = 0; i < i1 - i0; i++) memcpy(room + i * KC, x + i * *row, (size_t)kc * sizeof *x);
-        *row = KC;
-        return room;
+        return g->packed ? set_apart(x, i1 - i0, kc, room, row) : x;
     }
     for (int64_t i = i0; i < i1; i++) {
         const bf16 *x = (const bf16 *)g->x + i * g->k + (g->way == WAY_PAIRS ? 2 * p : p);
@@ -237,11 +242,7 @@ static void by_strips(const piece *w, float *room)
     for (int64_t s = 0; s < w->strips; s++) {
         strip x = strip_of(w, s);
         int64_t next = s + 1 < w->strips ? strip_from(w, s + 2) - x.to : 0, tiles = 0;
-        if (x.to - x.from > 4 && rows_collide(x.a_row)) {
-            for (int64_t i = 0; i < x.to - x.from; i++)
-                memcpy(room + i * KC, x.a + i * x.a_row, (size_t)w->kc * sizeof *room);
-            x.a = room, x.a_row = KC;
-        }
+        x.a = set_apart(x.a, x.to - x.from, w->kc, room, &x.a_row);
         for (int64_t j = w->b.j0, side; j < w->b.j1; j += side * NR, tiles++) {
             bool by_rows = w->a_row > w->kc;
             int64_t step = by_rows ? 1 : 8,
