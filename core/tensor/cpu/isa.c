@@ -57,6 +57,7 @@ static const char *avx512_bf16_lacks(void)
 }
 static const char *amx_lacks(void)
 {
+    if (!cpu_table_avx512_bf16.has_tiles) return "not in this program, whose compiler had no AMX instructions";
 #ifdef CPU_FEATURE_ACTIVE /* asks the C library, in whose place tests answer that emulate AMX (tests/amx) */
     if (!CPU_FEATURE_ACTIVE(AMX_TILE)) return "not supported by this processor: amx-tile";
     if (!CPU_FEATURE_ACTIVE(AMX_BF16)) return "not supported by this processor: amx-bf16";

@@ -16,5 +16,6 @@ typedef struct {
     double (*sum_squares)(const void *v, int64_t n, dtype type);
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type);
     void (*floors)(double *flops, double *bytes);
+    bool has_tiles; /* compiled with AMX */
 } cpu_table_t;
 #endif

@@ -37,10 +37,10 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   list(APPEND ABLATE_FAST --param=avoid-fma-max-bits=0)
 endif()
 
-# Files whose code in avx512_bf16 is not that of avx512: they round to bf16, multiply it, or use AMX. The others are
-# compiled once for both.
+# Files whose code in avx512_bf16 is not that of avx512: they round to bf16, multiply it, or use AMX, and
+# table.c, which tells whether they do. The others are compiled once for both.
 set(bf16_files attend_rows attend_step attend_tiles ce depthwise dropout gemm_pairs gemm_tiles generic norm outer_tiles
-  rotate rows tiles)
+  rotate rows table tiles)
 # Small files that are compiled together, since the header of the intrinsics takes longer than each of them. Their
 # static names must differ.
 set(small_files attend_rows ce depthwise dropout elementwise floor gemm_int8 generic heads ids linear long_conv norm

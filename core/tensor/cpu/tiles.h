@@ -14,7 +14,8 @@ bool tiles_usable(void);
 void tiles_begin(void);
 void tiles_end(void);
 
-#if defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__linux__)
+/* clang before 15 writes __AMXBF16__ */
+#if (defined(__AMX_BF16__) || defined(__AMXBF16__)) && defined(__AVX512BF16__) && defined(__linux__)
 #define HAVE_TILES 1
 #include "tensor/cpu/vectors.h"
 enum { SIDE = 32, TILE = 512 }; /* rows and columns of a block; numbers in a bf16 tile */
