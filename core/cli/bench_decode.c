@@ -78,7 +78,8 @@ static int decode_all(model *m, const pairs *p, const beam_options *how, pass *o
 
 static int measure(model *m, const pairs *p, const bench_options *o, err *e)
 {
-    beam_options how = {.beam_size = o->beam_size, .length_penalty = 0.6, .batch = o->batch, .nbest = 1};
+    beam_options how = {
+        .beam_size = o->beam_size, .length_penalty = 0.6, .batch = o->batch, .nbest = 1, .unscored = true};
     double *took = xcalloc((size_t)o->steps + 1, sizeof *took), spent = 0, late = 0;
     pass now = {0};
     int64_t done = 0;

@@ -46,7 +46,8 @@ static int translate_part(model *m, const vocab *src, const vocab *tgt, const be
     double *scores = xcalloc(n + 1, sizeof *scores);
     char **out = NULL;
     beam_stats stats = {0};
-    int bad = decode_lines(m, src, tgt, (const char *const *)in->lines, (int64_t)in->n, o, &out, scores, &stats, e);
+    int bad = decode_lines(m, src, tgt, (const char *const *)in->lines, (int64_t)in->n, o, &out,
+                           o->nbest > 1 ? scores : NULL, &stats, e);
     if (!bad && aligned) bad = print_aligned(m, src, tgt, in, out, e);
     for (size_t i = 0; i < n && !bad && !aligned; i++) {
         if (!out[i]) continue;

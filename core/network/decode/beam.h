@@ -31,7 +31,8 @@ typedef struct {
     int64_t batch;            /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
                           device. Results do not depend on it */
     int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
-    model *const *others;     /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
+    bool unscored;        /* score and log_prob are not asked for: where they decide nothing (beam_size 1) they are 0 */
+    model *const *others; /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
     int64_t n_others;
     /* above 1: greedily in blocks of so many tokens (blocks.c), with the same outputs; needs beam_size 1, neither
      * others nor mask, the CPU, and a head that proposes block - 1 tokens after the next one */

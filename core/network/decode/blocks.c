@@ -40,13 +40,15 @@ static void place_rows(blocks *x, int64_t b)
     }
 }
 
-static choice likeliest(const blocks *x, const void *logits, int64_t row, double *log_sum)
+static choice likeliest(const blocks *x, const void *logits, int64_t row, bool unscored, double *log_sum)
 {
     const search *s = x->s;
     int64_t v = s->m->tgt_vocab;
     choice c = {0};
-    select_best((const char *)logits + (size_t)(row * v) * dtype_size(s->m->compute), s->m->compute, v, NULL, 1, &c,
-                log_sum);
+    selection best = select_begin(1, &c);
+    best.unscored = unscored;
+    select_more(&best, (const char *)logits + (size_t)(row * v) * dtype_size(s->m->compute), s->m->compute, v, NULL);
+    select_end(&best, log_sum);
     return c;
 }
 
@@ -57,7 +59,7 @@ static void advance(blocks *x, int64_t b, const void *logits, const void *const 
     int64_t row = b * x->k, last = row + x->k - 1;
     double log_sum;
     for (l->accepted = 0;; row++) {
-        choice c = likeliest(x, logits, row, &log_sum);
+        choice c = likeliest(x, logits, row, search_unscored(x->s), &log_sum);
         l->bad = isnan(log_sum);
         l->complete = c.id == VOCAB_EOS;
         l->over = l->bad || l->complete || l->n == l->limit;
@@ -67,12 +69,13 @@ static void advance(blocks *x, int64_t b, const void *logits, const void *const 
         if (row == last || x->tokens[row + 1] != c.id) break;
     }
     x->tokens[b * x->k] = l->ids[l->n - 1];
-    for (int64_t j = 1; j < x->k; j++) x->tokens[b * x->k + j] = likeliest(x, proposal[j - 1], row, &log_sum).id;
+    for (int64_t j = 1; j < x->k; j++) x->tokens[b * x->k + j] = likeliest(x, proposal[j - 1], row, true, &log_sum).id;
 }
 
 static void finish(const search *s, line *l)
 {
     int64_t length = l->n + l->complete;
+    if (search_unscored(s)) l->log_prob = 0;
     s->out[l->index] =
         (hypothesis){l->ids, l->n, l->log_prob / search_penalty(s, length ? length : 1), l->log_prob, l->complete};
     l->ids = NULL; /* the hypothesis owns them */

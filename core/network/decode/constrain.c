@@ -71,6 +71,7 @@ static int search(model *m, const task_rules *r, const pairs *p, const char *con
     beam_options o = *given;
     beam_stats part = {0};
     o.mask = masked ? &mask : NULL;
+    o.unscored = true;
     o.nbest = !masked && r->constrains && r->task->accepts ? o.beam_size : 1;
     hypothesis *found = xcalloc((size_t)(p->n * o.nbest) + 1, sizeof *found);
     int bad = beam_search(m, p, &o, found, &part, e);

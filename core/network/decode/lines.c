@@ -10,7 +10,9 @@ int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const
     if (pairs_encode(&p, lines, NULL, n, src, tgt, e)) return -1;
     int64_t all = o->nbest > 0 ? n * o->nbest : 0;
     hypothesis *found = xcalloc((size_t)all + 1, sizeof *found);
-    int bad = beam_search(m, &p, o, found, stats, e);
+    beam_options how = *o;
+    how.unscored = !scores;
+    int bad = beam_search(m, &p, &how, found, stats, e);
     if (!bad) *out = xcalloc((size_t)all + 1, sizeof **out);
     for (int64_t i = 0; i < all && !bad; i++) {
         if (scores) scores[i] = found[i].score;

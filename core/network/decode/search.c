@@ -7,6 +7,8 @@
 
 double search_penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->length_penalty); }
 
+bool search_unscored(const search *s) { return s->o->unscored && s->o->beam_size == 1 && !s->o->n_others; }
+
 /* ---- one sentence ---- */
 
 static sentence *sentence_new(search *s, int64_t index)
@@ -49,6 +51,7 @@ static void sentence_free(search *s, sentence *x)
 static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, double log_prob, bool complete)
 {
     int64_t length = n + complete, at = x->n_best;
+    if (search_unscored(s)) log_prob = 0;
     double score = log_prob / search_penalty(s, length ? length : 1);
     while (at > 0 && complete && score > x->best[at - 1].score) at--;
     if (at == s->o->nbest) return;
@@ -265,6 +268,7 @@ static int run_models(search *s, err *e)
 {
     for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) {
         s->chosen[r] = select_begin(s->k, &s->choices[r * s->k]);
+        s->chosen[r].unscored = search_unscored(s);
         for (int64_t k = 0; k <= s->o->n_others && s->members; k++) opinion_begin(&s->members[k].row[r]);
     }
     for (int64_t k = 0; k <= s->o->n_others; k++) {

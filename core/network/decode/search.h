@@ -68,6 +68,8 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e);
 int blocks_batch(search *s, const int64_t *which, int64_t n, err *e);
 /* What log P is divided by for the score of an output of `length` tokens, EOS counted. */
 double search_penalty(const search *s, int64_t length);
+/* Does nobody ask for sums of exponentials? */
+bool search_unscored(const search *s);
 /* A device selects from its logits itself: allocate memory, send its input before a step, get the result. */
 void device_open_search(search *s);
 int device_put(search *s, err *e);

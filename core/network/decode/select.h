@@ -17,10 +17,11 @@ typedef struct {
     log_sum sum;
     int64_t seen;       /* columns */
     bool probabilities; /* instead of logits: choices get their logs, the sum's log is 0, and 0 is not chosen */
+    bool unscored;      /* the sum is not asked for: its log is 0, or NaN if a logit is NaN or infinity */
 } selection;
 static inline selection select_begin(int64_t k, choice *best)
 {
-    return (selection){best, k, 0, {-INFINITY, 0}, 0, false};
+    return (selection){.best = best, .k = k, .sum = {-INFINITY, 0}};
 }
 /* The row's columns seen .. end; logits: the first of them. end: v or a multiple of CHUNK. */
 void select_more(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);

@@ -93,7 +93,7 @@ static void more(selection *s, const void *logits, dtype type, int64_t end, cons
 
 static int64_t finish(selection *s, double *log_of_sum)
 {
-    *log_of_sum = s->probabilities ? 0 : s->sum.shift + log(s->sum.sum);
+    *log_of_sum = s->probabilities ? 0 : s->unscored ? s->sum.sum : s->sum.shift + log(s->sum.sum);
     sort_best_first(s->best, s->n);
     while (s->probabilities && s->n && s->best[s->n - 1].logit <= 0) s->n--;
     for (int64_t i = 0; i < s->n && s->probabilities; i++) s->best[i].logit = log(s->best[i].logit);

@@ -1,5 +1,6 @@
 /* source_values.c - keys and values of the sources, from one step tape to the next. */
 #include "network/decode/source_values.h"
+#include "tensor/graph/together.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,44 +51,62 @@ static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
     return found;
 }
 
-void source_values_take(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep)
+/* Where the values lie: one after another, as many rows of each. */
+static void place_values(source_values *s, size_t rows)
 {
-    size_t rows = 0, size = 0;
-    for (int64_t b = 0; b < batch; b++)
-        if (!keep || keep[b]) rows += (size_t)(offset[b + 1] - offset[b]);
-    s->taken = find_values(s, c, offset[batch]);
+    size_t size = 0;
     for (size_t j = 0; j < s->n; j++) size += rows * s->value[j].row;
     if (s->size < size) {
         free(s->data);
         s->data = xmalloc(s->size = size);
     }
-    char *to = s->data;
-    for (size_t j = 0; j < s->n && s->taken; j++) {
-        source_value *x = &s->value[j];
-        const char *from = c->v[x->node].data;
-        x->data = to;
-        for (int64_t b = 0, end; b < batch; b = end) { /* neighbours at once */
-            for (end = b + 1; end < batch && (!keep || keep[end] == keep[b]);) end++;
-            size_t bytes = (size_t)(offset[end] - offset[b]) * x->row;
-            if (keep && !keep[b]) continue;
-            memcpy(to, from + (size_t)offset[b] * x->row, bytes);
-            to += bytes;
-        }
+    char *at = s->data;
+    for (size_t j = 0; j < s->n; j++) s->value[j].data = at, at += rows * s->value[j].row;
+}
+
+/* A value's rows of the sentences with keep[b], one after another; they may be among those at `from`. */
+static void move_rows(const source_value *x, const char *from, const int32_t *offset, int64_t batch, const bool *keep)
+{
+    char *to = x->data;
+    for (int64_t b = 0, end; b < batch; b = end) { /* neighbours at once */
+        for (end = b + 1; end < batch && (!keep || keep[end] == keep[b]);) end++;
+        size_t bytes = (size_t)(offset[end] - offset[b]) * x->row;
+        if (keep && !keep[b]) continue;
+        const char *at = from + (size_t)offset[b] * x->row;
+        if (at != to) memmove(to, at, bytes);
+        to += bytes;
     }
 }
 
-void source_values_give(const source_values *s, ab_ctx *c, int64_t rows)
+void source_values_take(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep)
 {
+    size_t rows = 0;
+    for (int64_t b = 0; b < batch; b++)
+        if (!keep || keep[b]) rows += (size_t)(offset[b + 1] - offset[b]);
+    if (!s->read) {
+        s->taken = find_values(s, c, offset[batch]);
+        if (s->taken) place_values(s, rows);
+    }
+    for (size_t j = 0; j < s->n && s->taken; j++)
+        move_rows(&s->value[j], s->read ? s->value[j].data : c->v[s->value[j].node].data, offset, batch, keep);
+    s->read = false;
+}
+
+void source_values_give(source_values *s, ab_ctx *c, int64_t rows)
+{
+    s->read = false;
     if (!s->taken) return;
     source_values now = {0};
     bool same_ones = find_values(&now, c, rows) && now.n == s->n;
     for (size_t j = 0; j < s->n && same_ones; j++)
         same_ones = now.value[j].node == s->value[j].node && now.value[j].row == s->value[j].row;
     for (size_t j = 0; j < s->n && same_ones; j++) {
-        node *v = &c->v[s->value[j].node];
-        memcpy(v->data, s->value[j].data, (size_t)rows * s->value[j].row);
-        v->live = false; /* so no run computes it again */
+        const source_value *x = &s->value[j];
+        for (int32_t i = x->node; i < c->n; i++)
+            if (plan_root(c, i) == x->node) c->v[i].data = x->data;
+        c->v[x->node].live = false; /* so no run computes it again */
     }
+    s->read = same_ones;
     source_values_free(&now);
 }
 

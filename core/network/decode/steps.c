@@ -20,7 +20,7 @@ static void free_batch(steps *s)
     free(s->src_offset);
     free(s->parents);
     if (s->ancestors) s->m->backend->release(s->ancestors), s->m->backend->release(s->spare);
-    s->source.taken = false;
+    s->source.taken = s->source.read = false;
     s->src_ids = s->src_pos = s->src_offset = s->parents = s->ancestors = s->spare = NULL;
 }
 
@@ -195,6 +195,16 @@ static bool has_op(const ab_ctx *c, op what)
     return false;
 }
 
+/* Does an operation read it? A mask of cross-attention that looks at lengths alone does not count. */
+static bool is_read(const ab_ctx *c, const char *input)
+{
+    int32_t x = tape_find(c, input).id;
+    for (int32_t i = 1; i < c->n && x; i++)
+        for (int k = 0; k < c->v[i].n_in; k++)
+            if (c->v[i].live && c->v[i].in[k] == x && (c->v[i].op != OP_MASK || c->v[i].a.MASK.causal)) return true;
+    return false;
+}
+
 static int64_t wanted_seen(const steps *s)
 {
     if (!s->grows) return s->capacity;
@@ -210,7 +220,7 @@ static void setup_inputs(steps *s)
     tape_put(s->tape, "src.offset", s->src_offset);
     tape_put(s->tape, "src.len", length);
     const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
-    if (memory->live && memory->data)
+    if (memory->live && memory->data && is_read(s->tape, "memory"))
         backend_move(s->m->backend, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
     free(length);
 }
@@ -221,7 +231,7 @@ static void leave_tape(steps *s, const bool *keep)
     if (s->tape && s->ran && model_has_encoder(s->m) && !on_device(s->m->backend))
         source_values_take(&s->source, s->tape, s->src_offset, s->batch, keep);
     else if (keep)
-        s->source.taken = false; /* those at hand are of other sentences */
+        s->source.taken = s->source.read = false; /* those at hand are of other sentences */
     tape_free(s->tape);
     s->tape = NULL;
     s->ran = false;
@@ -251,8 +261,8 @@ static int trace(steps *s, err *e)
         s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* looks at the past */;
         if (!s->grows) return trace(s, e);
     }
-    setup_inputs(s);
     source_values_give(&s->source, s->tape, s->src_rows);
+    setup_inputs(s);
     return 0;
 }
 
@@ -333,16 +343,6 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
 }
 
 /* ---- a block of tokens in one step ---- */
-
-/* Does an operation read it? A mask of cross-attention that looks at lengths alone does not count. */
-static bool is_read(const ab_ctx *c, const char *input)
-{
-    int32_t x = tape_find(c, input).id;
-    for (int32_t i = 1; i < c->n && x; i++)
-        for (int k = 0; k < c->v[i].n_in; k++)
-            if (c->v[i].live && c->v[i].in[k] == x && (c->v[i].op != OP_MASK || c->v[i].a.MASK.causal)) return true;
-    return false;
-}
 
 /* A row's past must be its ancestors' keys and values, and its time nobody else's. */
 static int check_block(const ab_ctx *c, err *e)

@@ -233,6 +233,21 @@ static void check_company(dtype type)
     attend_free(&b);
 }
 
+/* A few queries, whose keys are in lanes, get the bits that they get among many. */
+static void check_few(dtype type, int32_t queries, int32_t keys, int64_t d_k, int64_t d_v)
+{
+    shape few = {.heads = 2, .d_k = d_k, .d_v = d_v, .n = 1, .q_len = {queries}, .k_len = {keys}}, many = few;
+    many.q_len[0] = 40;
+    attend_case a = attend_new(type, &few), b = attend_new(type, &many);
+    memcpy(b.q.data, a.q.data, (size_t)(queries * a.width) * dtype_size(type));
+    RUN(ATTEND, a.forward);
+    RUN(ATTEND, b.forward);
+    CHECK_INT(memcmp(a.y.data, b.y.data, (size_t)(queries * 2 * d_v) * dtype_size(type)), 0);
+    CHECK_INT(memcmp(a.lse.data, b.lse.data, (size_t)(queries * 2) * dtype_size(sums_of(type))), 0);
+    attend_free(&a);
+    attend_free(&b);
+}
+
 /* Decoding step by step against causal attention over the whole, two hypotheses that exchange their pasts. */
 static void check_steps(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
 {
@@ -332,6 +347,7 @@ int main(void)
          .q_len = {30, 20, 11, 45, 28, 7},
          .k_len = {25, 14, 10, 70, 33, 9},
          .p = 0.1},
+        {.heads = 3, .d_k = 12, .d_v = 20, .n = 5, .q_len = {1, 4, 2, 3, 1}, .k_len = {1, 16, 40, 17, 0}},
         {.heads = 1, .d_k = 128, .d_v = 96, .n = 2, .q_len = {40, 21}, .k_len = {64, 65}},
         {.heads = 1, .d_k = 512, .d_v = 512, .n = 2, .q_len = {9, 14}, .self = true},
         {.heads = 1, .d_k = 64, .d_v = 64, .n = 1, .q_len = {600}, .self = true, .causal = true, .p = 0.1},
@@ -353,6 +369,11 @@ int main(void)
         }
         times = 1;
         check_company(row_types[t]);
+        for (int32_t queries = 1; queries < 6; queries++)
+            for (int32_t keys = 1; keys < 70; keys += 17) {
+                check_few(row_types[t], queries, keys, 32, 32);
+                check_few(row_types[t], queries, keys, 20, 12);
+            }
         check_bounds(row_types[t]);
     }
     check_differences(

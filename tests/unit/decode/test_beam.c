@@ -241,6 +241,18 @@ static void greedy(model *m, const pairs *p)
         }
         if (!h[i].complete) CHECK_INT(h[i].n, p->src_at[i + 1] - p->src_at[i] - 1 + o.max_extra_tokens);
     }
+    o.unscored = true; /* the same tokens */
+    hypothesis *fast = decode(m, p, &o);
+    for (int64_t i = 0; i < p->n; i++) {
+        CHECK(same_ids(&fast[i], &h[i]) && fast[i].complete == h[i].complete);
+        CHECK_NEAR(fast[i].score, 0, 0);
+        CHECK_NEAR(fast[i].log_prob, 0, 0);
+    }
+    discard(h, p->n);
+    discard(fast, p->n);
+    o.beam_size = 3; /* scores decide */
+    h = decode(m, p, &o);
+    for (int64_t i = 0; i < p->n; i++) CHECK(h[i].score < 0);
     discard(h, p->n);
 }
 
@@ -267,6 +279,10 @@ static void settings_and_errors(void)
     CHECK_INT(beam_search(&m, &p, &o, h, NULL, &e), -1);
     CHECK_HAS(e.text, "not numbers");
     CHECK(!h[0].ids);
+    e = (err){0};
+    o = options(1, 1), o.unscored = true;
+    CHECK_INT(beam_search(&m, &p, &o, h, NULL, &e), -1);
+    CHECK_HAS(e.text, "not numbers");
     model_free(&m);
     pairs_free(&p);
     pairs_free(&tiny);

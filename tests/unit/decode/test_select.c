@@ -54,6 +54,12 @@ static void check_row(const setting_of_row *s, rng *r)
         CHECK_NEAR(got[i].logit, want[i].logit, 0);
     }
     CHECK_NEAR(log_sum, log_sum_of(x, s->v), s->type == F64 ? 1e-12 : 2e-6);
+    selection fast = select_begin(s->k, got);
+    fast.unscored = true;
+    select_more(&fast, row, s->type, s->v, s->masked ? allowed : NULL);
+    CHECK_INT(select_end(&fast, &log_sum), n_got);
+    for (int64_t i = 0; i < n_got; i++) CHECK_INT(got[i].id, want[i].id);
+    CHECK_NEAR(log_sum, 0, 0);
     free(x);
     free(row);
     free(allowed);
@@ -74,9 +80,16 @@ static void odd_rows(void)
     x[VOCAB_PAD] = x[VOCAB_BOS] = 9; /* count in the sum but are never chosen */
     CHECK_INT(select_best(x, F32, 100, NULL, 4, got, &log_sum), 1);
     CHECK_NEAR(log_sum, 9 + log(2 + exp(-6)), 1e-6);
-    x[99] = NAN;
-    select_best(x, F32, 100, NULL, 4, got, &log_sum);
-    CHECK(isnan(log_sum));
+    for (int bad = 0; bad < 2; bad++) {
+        x[99] = bad ? INFINITY : NAN;
+        select_best(x, F32, 100, NULL, 4, got, &log_sum);
+        CHECK(isnan(log_sum));
+        selection fast = select_begin(4, got);
+        fast.unscored = true;
+        select_more(&fast, x, F32, 100, NULL);
+        select_end(&fast, &log_sum);
+        CHECK(isnan(log_sum));
+    }
 }
 
 /* Of probabilities the logs are told, 0 is not chosen, and the sum is 1. */
