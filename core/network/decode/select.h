@@ -48,12 +48,12 @@ bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t 
 
 /* The functions for one instruction set (select_row.c, ensemble_row.c). */
 void ensemble_weigh(opinion *o, const void *logits, dtype type, int64_t end);
-/* p [size] = mean of probabilities from column `at` on, within a chunk */
-void ensemble_mean(float *p, const opinion *const *of, const double *log_sum, int64_t n, int64_t at, int64_t size);
+/* p [size] = mean of probabilities from column `at` on, within a chunk. share [n]: a model's largest there, over n */
+void ensemble_mean(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size);
 typedef struct {
     void (*more)(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
     int64_t (*end)(selection *s, double *sum);
     void (*weigh)(opinion *o, const void *logits, dtype type, int64_t end);
-    void (*mean)(float *p, const opinion *const *of, const double *log_sum, int64_t n, int64_t at, int64_t size);
+    void (*mean)(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size);
 } select_table_t;
 #endif

@@ -28,8 +28,38 @@ static int64_t mean_of(const opinion *const *of, int64_t n, double *p)
     return found;
 }
 
+/* The few best of many columns, most of which are too improbable to be looked at: those that a sort of all finds. */
+static void few_of_many(double spread)
+{
+    enum { MANY = 9001, K = 8 };
+    static float row[2][MANY], e[2][MANY], top[2][MANY / CHUNK + 1];
+    static choice all[MANY];
+    choice best[K];
+    double none;
+    rng r = rng_seed(3, (uint64_t)spread);
+    opinion o[2];
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < MANY; i++) row[k][i] = (float)(spread * rng_normal(&r));
+        row[k][k ? 8999 : 7000] = (float)(4 * spread); /* behind chunks without a candidate */
+        o[k] = (opinion){.e = e[k], .top = top[k]};
+        opinion_begin(&o[k]);
+        opinion_more(&o[k], row[k], F32, 4096);
+        opinion_more(&o[k], row[k] + 4096, F32, MANY);
+    }
+    const opinion *of[] = {&o[0], &o[1]};
+    selection s = select_begin(K, best), whole = select_begin(MANY, all);
+    CHECK(select_from_all(&s, of, 2, MANY, NULL) && select_from_all(&whole, of, 2, MANY, NULL));
+    CHECK_INT(select_end(&s, &none), K);
+    CHECK(select_end(&whole, &none) >= K);
+    for (int i = 0; i < K; i++) {
+        CHECK_INT(best[i].id, all[i].id);
+        CHECK_NEAR(best[i].logit, all[i].logit, 0);
+    }
+}
+
 int main(void)
 {
+    for (double spread = 1; spread < 10; spread += 2) few_of_many(spread);
     double logits[MODELS][ROWS][V];
     float narrow[ROWS][V], e[MODELS][V], top[MODELS][1];
     double p[V];
