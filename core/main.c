@@ -23,14 +23,12 @@ static void find_places(places *p)
     p->data_dir = p->data_default ? arena_printf(&paths, "%s/data", p->root) : data;
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
+    /* of the checkout that the program was built in or, by a link of the build folder, for; of an installed copy */
+    static const char *const recorded[] = {"../experiments/recorded", "source/experiments/recorded",
+                                           "../share/ablate/experiments/recorded"};
     const char *slash = strrchr(program, '/');
-    if (!is_folder(p->db.recorded)) /* of the checkout that the program was built in */
-        p->db.recorded =
-            arena_printf(&paths, "%.*s/../experiments/recorded", slash ? (int)(slash - program) : 0, program);
-    if (!is_folder(p->db.recorded)) { /* of an installed copy */
-        p->db.recorded = arena_printf(&paths, "%.*s/../share/ablate/experiments/recorded",
-                                      slash ? (int)(slash - program) : 0, program);
-    }
+    for (size_t i = 0; i < LENGTH(recorded) && !is_folder(p->db.recorded); i++)
+        p->db.recorded = arena_printf(&paths, "%.*s/%s", slash ? (int)(slash - program) : 0, program, recorded[i]);
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
     p->usual_db = p->db.path;

@@ -35,4 +35,14 @@ if command -v pkg-config >/dev/null && command -v cc >/dev/null; then
         -o mine.so
     exits 0 ablate check ./mine.so
 fi
+# a build folder that is not in the checkout has a link to it (CMakeLists.txt)
+mkdir elsewhere
+cp "$build/ablate" elsewhere
+ln -s "$build/plugins" elsewhere/plugins
+ln -s "$source" elsewhere/source
+program=$PWD/elsewhere/ablate
+exits 0 ablate table smoothing --metric BLEU
+has out "label_smoothing=0.3"
+exits 0 ablate new optimizer own
+exits 0 ablate check ./own.c
 finish

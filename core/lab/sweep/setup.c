@@ -34,12 +34,15 @@ void run_setup(const places *p)
     if (end) *end = 0;
     char *built = path_join(folder, "plugins"), *installed = path_join(folder, "../lib/ablate/plugins");
     plugin_add_folder(is_folder(built) ? built : installed);
-    char *checkout = path_join(folder, "../core/api"), *include = path_join(folder, "../include");
-    char *at = realpath(is_folder(checkout) ? checkout : include, NULL);
+    static const char *const includes[] = {"../core/api", "source/core/api", "../include"}; /* as in main.c */
+    char *at = NULL;
+    for (size_t i = 0; i < LENGTH(includes) && !at; i++) {
+        char *include = path_join(folder, includes[i]);
+        at = realpath(include, NULL);
+        free(include);
+    }
     if (at) plugin_set_include(at);
     free(at);
-    free(checkout);
-    free(include);
     free(folder);
     free(built);
     free(installed);

@@ -43,8 +43,8 @@ template <int D> __device__ __forceinline__ void clear_rows(unsigned tile, int n
 }
 
 template <int D>
-__device__ __forceinline__ void load_tiles(const gpu_attention &a, const gpu_tensor_map &k, const gpu_tensor_map &v,
-                                           const attend_place &at, int head, int keys, wgmma_ring &ring)
+__device__ __forceinline__ void load_tiles(const gpu_tensor_map &k, const gpu_tensor_map &v, const attend_place &at,
+                                           int head, int keys, wgmma_ring &ring)
 {
     bool first_lane = (threadIdx.x & 31) == 0;
     for (int key = 0; key < keys; key += KEYS) {
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(ATTEND_WGMMA_THREADS, 1)
     if ((int)threadIdx.x / 32 >= WORKERS) {
         registers_leave<24>(); /* which whole groups do */
         if ((int)threadIdx.x / 32 == WORKERS)
-            each_tile(a, [&](const attend_place &at, int keys) { load_tiles<D>(a, k, v, at, head, keys, ring); });
+            each_tile(a, [&](const attend_place &at, int keys) { load_tiles<D>(k, v, at, head, keys, ring); });
     } else {
         registers_take<240>();
         philox_key dice = {};
