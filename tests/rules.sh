@@ -3,8 +3,8 @@
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/lab/results;
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file
 #   in core/; the folder beside the checkout named outside .ci/run; a file or folder that README.md, CONTRIBUTING.md,
-#   docs/ or a comment names and that is not there; lines over 120 columns; C files over 700 lines; files that include
-#   each other in a circle.
+#   docs/ or a comment names and that is not there; two pages of docs/ over their words; lines over 120 columns; C files
+#   over 700 lines; files that include each other in a circle.
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
@@ -16,6 +16,7 @@ use warnings;
 my $root = shift;
 my $bad = 0;
 my (%includes, %file);    # of a name without its ending: the names it includes, its file
+my %most_words = ('docs/performance.md' => 2560, 'docs/gpu.md' => 2360);    # pages that grow with every measurement
 sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++ }
 
 # The rooms of core/ in order: a file includes its own room, earlier rooms of its wing, api, base, and what its wing
@@ -167,6 +168,8 @@ sub check {
         }
     }
     check_names($path, 1, $text) if $path =~ m{^(?:README|CONTRIBUTING|docs/.+)\.md$};
+    my $words = () = $text =~ /\S+/g;
+    refuse($path, 1, "$words words, at most $most_words{$path}") if $words > ($most_words{$path} // $words);
     refuse($path, 1, 'a loose file: core/ has main.c and folders') if $path =~ m{^core/[^/]+$} && $path ne 'core/main.c';
     return unless $path =~ /\.(?:c|h|cc|inc|cu|cuh)$/;
     refuse($path, scalar @lines, scalar(@lines) . ' lines, at most 700: split it') if @lines > 700;
@@ -308,6 +311,7 @@ refused 'names docs/gone' core/network/train/t.c '/* See docs/gone.md. */\n'
 refused '121 columns' core/network/train/t.c "//${long#xx}"
 refused '121 columns' tests/a.sh "$long\n"
 refused '201 columns' tests/a.sh "'${long}${long:0:78}'\n"
+refused '2561 words' docs/performance.md "$(printf 'word %.0s' $(seq 2561))"
 refused '701 lines' core/network/train/t.c "$(printf '\\n%.0s' $(seq 701))"
 refused '701 lines' tests/unit/t.h "$(printf '\\n%.0s' $(seq 701))"
 [ $failed -eq 0 ] || exit 1

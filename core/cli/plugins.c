@@ -59,8 +59,7 @@ static void print(const plugin *p, bool json, bool parameters, size_t shown)
         bool attends = p->desc.kind == AB_ATTENTION || p->desc.kind == AB_POSITION;
         const char *step = NULL, *how = parameters && attends ? plugin_fusion(p->desc.name, &step, &why, &e) : NULL;
         if (how && step)
-            printf("    attention of a model that uses it, on the CPU and on GPUs: %s; in decoding steps: %s\n", how,
-                   step);
+            printf("    attention of a model that uses it, on the CPU: %s; in decoding steps: %s\n", how, step);
         if (how && why.n) printf("    composed, because %s\n", str_text(&why));
         str_free(&why);
     }
