@@ -159,7 +159,7 @@ int main(int argc, char **argv)
     gpu_label = "update";
     world w;
     world_open(&w, settings_of_all, LENGTH(settings_of_all), "64");
-    for (size_t i = 0; i < LENGTH(sizes); i++) {
+    for (size_t i = 0; i < (TEST_SANITIZED ? 2 : LENGTH(sizes)); i++) { /* the same code for all */
         const size *z = &sizes[i];
         put(&w, "d_model", z->d_model), put(&w, "heads", z->heads), put(&w, "layers", z->layers);
         put(&w, "d_ff", z->d_ff);

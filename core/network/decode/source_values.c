@@ -51,17 +51,18 @@ static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
     return found;
 }
 
-/* Where the values lie: one after another, as many rows of each. */
+/* Where the values lie: one after another, as many rows of each, from the start of a cache line on. */
 static void place_values(source_values *s, size_t rows)
 {
-    size_t size = 0;
-    for (size_t j = 0; j < s->n; j++) size += rows * s->value[j].row;
+    enum { LINE = 64 };
+    size_t size = LINE;
+    for (size_t j = 0; j < s->n; j++) size += (rows * s->value[j].row + LINE - 1) / LINE * LINE;
     if (s->size < size) {
         free(s->data);
         s->data = xmalloc(s->size = size);
     }
-    char *at = s->data;
-    for (size_t j = 0; j < s->n; j++) s->value[j].data = at, at += rows * s->value[j].row;
+    char *at = s->data + (LINE - (uintptr_t)s->data % LINE) % LINE;
+    for (size_t j = 0; j < s->n; j++) s->value[j].data = at, at += (rows * s->value[j].row + LINE - 1) / LINE * LINE;
 }
 
 /* A value's rows of the sentences with keep[b], one after another; they may be among those at `from`. */
