@@ -18,7 +18,7 @@ block ini | sed "$small" > cosine.ini
 block sh | sed 's/^ablate run .*/& --no-check/' > commands.sh # the line before it has checked the plugin
 echo "$(grep -c . cosine.c) lines of C, $(grep -c . commands.sh) commands"
 test "$(grep -c . commands.sh)" = 3
-bash -eu commands.sh > out.txt 2> err.txt || { echo "a command of the guide failed:"; tail -30 out.txt err.txt; exit 1
+bash -eu commands.sh > out.txt 2> err.txt || { echo "a command of the guide failed:"; tail -n 30 out.txt err.txt; exit 1
 }
 for row in 'attention=cosine' 'colder' 'cosine.temperature=20'; do
     grep -F -- "$row" out.txt || { echo "no row '$row' in the table:"; cat out.txt; exit 1; }
@@ -31,7 +31,7 @@ block 'c gated' > gated.c
 block 'ini gated' | sed "$small" > gated.ini
 block 'sh gated' | sed 's/^ablate run .*/& --no-check/' > gated.sh
 test "$(grep -c . gated.sh)" = 3
-bash -eu gated.sh > out.txt 2> err.txt || { echo "a command for the feed-forward failed:"; tail -30 out.txt err.txt
+bash -eu gated.sh > out.txt 2> err.txt || { echo "a command for the feed-forward failed:"; tail -n 30 out.txt err.txt
 exit 1; }
 for row in 'feed_forward=gated' 'feed_forward=none'; do
     grep -F -- "$row" out.txt || { echo "no row '$row' in the table:"; cat out.txt; exit 1; }
