@@ -263,6 +263,14 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
     return 0;
 }
 
+int model_open_to_read(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
+                       const backend *b, err *e)
+{
+    if (model_open_to_count(m, set, src_vocab, tgt_vocab, compute, b, e)) return -1;
+    params_alloc_values(&m->params, compute == F64 ? F64 : F32, b);
+    return 0;
+}
+
 void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n)
 {
     m->ngram.id = id, m->ngram.token = token, m->ngram.n = n;

@@ -169,6 +169,10 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
 /* Like model_open, without memory for the learned values: the model can be traced and counted (costs.h), not run. */
 int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                         const backend *b, err *e);
+/* Like model_open, for who reads the learned values from a file and trains nothing: they are zeros, and there is
+ * memory for neither a gradient nor an optimizer. */
+int model_open_to_read(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
+                       const backend *b, err *e);
 
 /* Number of parameters by formula; equals params_count for built-in attention and positions (tested). encoder: false
  * for a decoder-only model. */

@@ -125,14 +125,19 @@ int train_same_plugins(const char *path, const char *then, const char *now, err 
     return bad;
 }
 
+static void set_ngrams(model *m, const vocab *src)
+{
+    int32_t *id, *token;
+    if (!m->cfg.char_ngrams) return;
+    int64_t n = ngrams_of(src, m->cfg.char_ngrams, &id, &token, &m->memory);
+    model_set_ngrams(m, id, token, n);
+}
+
 int train_open_model(model *m, const settings *set, const vocab *src, const vocab *tgt, dtype compute, const backend *b,
                      err *e)
 {
     if (model_open(m, set, src ? vocab_size(src) : 0, vocab_size(tgt), compute, b, e)) return -1;
-    int32_t *id, *token;
-    if (!m->cfg.char_ngrams) return 0;
-    int64_t n = ngrams_of(src, m->cfg.char_ngrams, &id, &token, &m->memory);
-    model_set_ngrams(m, id, token, n);
+    set_ngrams(m, src);
     return 0;
 }
 
@@ -153,7 +158,8 @@ int train_load(const char *path, model *m, dtype compute, const backend *b, voca
     if (!bad && !alone) bad = !(*src = *tgt = vocab_read(bytes.s, bytes.n, e));
     if (!bad && meta_text(&meta, "vocab.tgt"))
         bad = meta_bytes(&meta, "vocab.tgt", &bytes, e) || !(*tgt = vocab_read(bytes.s, bytes.n, e));
-    if (!bad) bad = train_open_model(m, &set, *src, *tgt, compute, b, e);
+    if (!bad) bad = model_open_to_read(m, &set, *src ? vocab_size(*src) : 0, vocab_size(*tgt), compute, b, e);
+    if (!bad) set_ngrams(m, *src);
     if (!bad && checkpoint_read(path, &m->params, NULL, 0, e)) {
         model_free(m);
         bad = -1;

@@ -114,6 +114,15 @@ static void fill_in(const params *s, const param *p, uint64_t seed, void *values
     }
 }
 
+void params_alloc_values(params *s, dtype type, const backend *b)
+{
+    params_shape_slots(s, 0, NULL, NULL);
+    s->type = type;
+    s->backend = b;
+    s->value = zeros(b, params_bytes(s, 0, type));
+    s->frozen = true;
+}
+
 void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b)
 {
     size_t bytes = params_bytes(s, 0, type);

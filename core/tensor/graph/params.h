@@ -65,6 +65,8 @@ size_t params_bytes(const params *s, uint32_t which, dtype type); /* of the whol
 /* Allocates all vectors, in the backend's own memory if it has one, and sets the initial values. Slots have the shapes
  * from params_shape_slots, by default those of their parameters. */
 void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b);
+/* The values alone, zeros, to be read from a file by who trains nothing: neither a gradient nor slots. */
+void params_alloc_values(params *s, dtype type, const backend *b);
 /* Vector `which` (0: values, 1 ..: slots) for the host to read and change: the vector or a copy. params_host_done
  * returns it and writes it back if changed. NULL and e if the device failed. */
 void *params_host(params *s, uint32_t which, err *e);

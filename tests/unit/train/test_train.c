@@ -354,6 +354,7 @@ static void test_checkpoints(world *w)
     CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
     char *path = xprintf("%s/model.safetensors", w->folder);
     CHECK_INT(train_load(path, &opened, F32, &cpu_backend, &src, &tgt, &e), 0);
+    CHECK(!opened.params.grad && !opened.params.slot[0]); /* it trains nothing */
     CHECK_TEXT(e.text, "");
     CHECK_INT(vocab_size(src), vocab_size(w->src));
     CHECK_NEAR(train_perplexity(&opened, &w->data.split[AB_DEV], NULL, &e), r.dev_ppl, 0);
