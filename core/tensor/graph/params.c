@@ -114,27 +114,28 @@ static void fill_in(const params *s, const param *p, uint64_t seed, void *values
     }
 }
 
-void params_alloc_values(params *s, dtype type, const backend *b)
+static void alloc_values(params *s, dtype type, const backend *b)
 {
-    params_shape_slots(s, 0, NULL, NULL);
     s->type = type;
     s->backend = b;
     s->value = zeros(b, params_bytes(s, 0, type));
     s->frozen = true;
 }
 
+void params_alloc_values(params *s, dtype type, const backend *b)
+{
+    params_shape_slots(s, 0, NULL, NULL);
+    alloc_values(s, type, b);
+}
+
 void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b)
 {
-    size_t bytes = params_bytes(s, 0, type);
     if (s->n_slots != n_slots) params_shape_slots(s, n_slots, NULL, NULL);
-    s->type = type;
-    s->backend = b;
-    s->value = zeros(b, bytes);
-    s->grad = zeros(b, bytes);
+    alloc_values(s, type, b);
+    s->grad = zeros(b, params_bytes(s, 0, type));
     for (uint32_t i = 0; i < n_slots; i++) s->slot[i] = zeros(b, params_bytes(s, i + 1, type));
     void *values = on_device(b) ? xcalloc(s->total + 1, dtype_size(type)) : s->value;
     for (size_t i = 0; i < s->n; i++) fill_in(s, &s->p[i], seed, values);
-    s->frozen = true;
     params_host_done(s, 0, values, true);
 }
 
