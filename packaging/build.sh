@@ -48,9 +48,15 @@ tools() {
 [ -x "$work/venv/bin/auditwheel" ] || once tools tools
 zig=$(python -c 'import ziglang, os; print(os.path.dirname(ziglang.__file__))')/zig
 for command in cc c++; do
-    printf '#!/bin/sh\nexec %q %s -target %s-linux-gnu.%s "$@"\n' "$zig" $command "$arch" $glibc >"$at/bin/$command"
+    # without -O zig would link, and first compile, a library of its checks
+    printf '#!/bin/sh\nexec %q %s -target %s-linux-gnu.%s -fno-sanitize=undefined "$@"\n' "$zig" $command "$arch" $glibc \
+        >"$at/bin/$command"
 done
-printf '#!/bin/sh\nexec %q cc "$@"\n' "$zig" >"$at/bin/own" # for this machine
+own=$at/bin/cc
+if [ "$arch" != "$(uname -m)" ]; then # for this machine
+    own=$at/bin/own
+    printf '#!/bin/sh\nexec %q cc "$@"\n' "$zig" >"$own"
+fi
 for command in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" $command >"$at/bin/$command"; done
 chmod +x "$at"/bin/*
 binutils=
@@ -124,7 +130,7 @@ cjson() {
 }
 sqlite() {
     source_of sqlite3
-    ./configure --disable-tcl CC="$at/bin/own" BUILD_CC="$at/bin/own"
+    ./configure --disable-tcl CC="$own" BUILD_CC="$own"
     make sqlite3.c
     "${compile[@]}" -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_COLUMN_METADATA sqlite3.c
     headers sqlite3.h
@@ -133,16 +139,25 @@ sqlite() {
 sentencepiece() {
     source_of sentencepiece
     patch -R -p1 <debian/patches/disable-static-library.patch
-    cmake -B "$at/sentencepiece-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" -DSPM_ENABLE_SHARED=OFF \
-        -DSPM_ENABLE_TCMALLOC=OFF
-    ninja -C "$at/sentencepiece-build" install
+    # Each library is compiled in one piece, as most of its files are shorter than their headers. Protobuf's leave macros
+    # behind, which their header refuses to define twice.
+    local source
+    for source in third_party/protobuf-lite/*.cc; do
+        printf '#ifdef PROTOBUF_NAMESPACE\n#include <google/protobuf/port_undef.inc>\n#endif\n' >>"$source"
+    done
+    cmake -B "$at/sentencepiece-build" "${settings[@]}" -DSPM_ENABLE_SHARED=OFF -DSPM_ENABLE_TCMALLOC=OFF \
+        -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=100
+    ninja -C "$at/sentencepiece-build" sentencepiece-static sentencepiece_train-static # not its programs
+    headers src/sentencepiece_{processor,trainer}.h
+    cp "$at"/sentencepiece-build/src/*.a "$prefix/lib"
 }
 # OpenMP's runtime, and what tells instruction sets apart, of which zig's own version says that there are none.
 llvm() {
     source_of llvm-toolchain-19 openmp cmake compiler-rt/lib/builtins/cpu_model
     cmake -S openmp -B "$at/openmp-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
         -DOPENMP_STANDALONE_BUILD=ON -DLIBOMP_ENABLE_SHARED=OFF -DLIBOMP_OMPT_SUPPORT=OFF -DLIBOMP_OMPD_SUPPORT=OFF \
-        -DLIBOMP_INSTALL_ALIASES=OFF -DOPENMP_ENABLE_LIBOMPTARGET=OFF
+        -DLIBOMP_INSTALL_ALIASES=OFF -DOPENMP_ENABLE_LIBOMPTARGET=OFF \
+        -DOPENMP_TEST_C_COMPILER=/none # or it asks for ThreadSanitizer, which zig compiles then
     ninja -C "$at/openmp-build" install
     [ "$arch" != x86_64 ] ||
         "${compile[@]}" compiler-rt/lib/builtins/cpu_model/x86.c -o "$prefix/lib/cpu_model.o"
@@ -156,8 +171,8 @@ once llvm llvm
 
 # ---- the program -----------------------------------------------------------------------------------------------------
 say "building ablate $version for $arch, glibc $glibc"
-own=
-[ "$arch" != x86_64 ] || own=$prefix/lib/cpu_model.o
+model=
+[ "$arch" != x86_64 ] || model=$prefix/lib/cpu_model.o
 nvcc=
 [ "$arch" != "$(uname -m)" ] || [ "${ABLATE_CUDA-}" = OFF ] ||
     nvcc=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v nvcc || true)
@@ -177,7 +192,7 @@ loudly() { # LOG COMMAND...
 }
 loudly configure.log cmake -S . -B "$at/ablate" "${settings[@]}" "${cuda[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
     -DOpenMP_C_FLAGS=-fopenmp -DOpenMP_C_LIB_NAMES=omp -DOpenMP_CXX_FLAGS=-fopenmp -DOpenMP_CXX_LIB_NAMES=omp \
-    -DOpenMP_omp_LIBRARY="$prefix/lib/libomp.a" -DCMAKE_SKIP_RPATH=ON -DCMAKE_EXE_LINKER_FLAGS="$own"
+    -DOpenMP_omp_LIBRARY="$prefix/lib/libomp.a" -DCMAKE_SKIP_RPATH=ON -DCMAKE_EXE_LINKER_FLAGS="$model"
 loudly ablate.log ninja -C "$at/ablate" product
 [ -z "$nvcc" ] || loudly cuda.log ninja -C "$at/ablate" ablate_cuda
 rm -rf "${at:?}/$name"

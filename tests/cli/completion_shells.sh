@@ -9,7 +9,7 @@ echo "\$*" >>"$work/typed"
 SH
 chmod +x bin/ablate
 export PATH=$work/bin:$PATH HOME=$work XDG_CONFIG_HOME=$work XDG_DATA_HOME=$work XDG_CACHE_HOME=$work
-printf '%s\n' "watch" "run x.ini -s heads=1" "parse -s parsing.linearisation=labels" "score f1 --gold" >expected
+printf '%s\n' "watch" "run x.ini -s d_model=64" "parse -s parsing.linearisation=labels" "score f1 --gold" >expected
 
 shells=0
 if command -v zsh >/dev/null && command -v script >/dev/null; then
@@ -17,7 +17,7 @@ if command -v zsh >/dev/null && command -v script >/dev/null; then
     echo "zsh"
     {
         printf 'PS1=; autoload -Uz compinit; compinit -D -u; source <(ablate completion zsh)\n'
-        printf 'ablate wat\t\nablate run x.ini -s hea\t1\nablate parse -s parsing.linearisation=l\t\nablate score f1 --g\t\nexit\n'
+        printf 'ablate wat\t\nablate run x.ini -s d_mod\t64\nablate parse -s parsing.linearisation=l\t\nablate score f1 --g\t\nexit\n'
         wait_for 20 grep -q score typed
     } | timeout 30 script -qec "zsh -f -i" /dev/null >log 2>&1
     equal "$(cat typed)" "$(cat expected)" "lines completed by zsh"
@@ -28,9 +28,9 @@ if command -v fish >/dev/null; then
     shells=$((shells + 1))
     echo "fish"
     fish -c 'source (ablate completion fish | psub)
-        for line in "wat" "run x.ini -s hea" "parse -s parsing.linearisation=l" "score f1 --g"; complete -C "ablate $line"; end' >fished 2>complaints
+        for line in "wat" "run x.ini -s d_mod" "parse -s parsing.linearisation=l" "score f1 --g"; complete -C "ablate $line"; end' >fished 2>complaints
     equal "$(sed 's/\t.*//' fished |
-        paste -sd' ')" "watch heads= parsing.linearisation=labels --gold" "words offered by fish"
+        paste -sd' ')" "watch d_model= parsing.linearisation=labels --gold" "words offered by fish"
     equal "$(cat complaints)" "" "complaints of fish"
 else
     echo "skipped: fish is not installed (apt-get install fish)"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What is recorded can be had again: of each recorded experiment one run that took ABLATE_RETRAIN seconds or less (10;
+# What is recorded can be had again: of each recorded experiment one run that took ABLATE_RETRAIN seconds or less (6;
 # 20 with ABLATE_TEST_WHOLE, for tests/reliability.sh whole) is trained again, and has the recorded digits.
 data=${ABLATE_DATA:-}
 source "$(dirname "$0")/common.bash" "$@"
 [ -z "$data" ] || export ABLATE_DATA=$data
-seconds=${ABLATE_RETRAIN:-$([ -n "${ABLATE_TEST_WHOLE-}" ] && echo 20 || echo 10)}
+seconds=${ABLATE_RETRAIN:-$([ -n "${ABLATE_TEST_WHOLE-}" ] && echo 20 || echo 6)}
 other=0 # need another processor
 
 for file in "$source"/experiments/recorded/*.json; do

@@ -13,7 +13,7 @@ list(REMOVE_ITEM long_kernels ${short_kernels})
 
 set(race_sources tests/shim/races.cc tests/shim/races_report.cc)
 # structs of 16 bytes are accessed as a whole, as on a GPU; inlined functions show their callers' lines
-set(race_flags -fsanitize=thread -O1 -g -DGPU_INLINE $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
+set(race_flags -fsanitize=thread -O1 -g1 -DGPU_INLINE $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
 foreach(name short long)
   add_library(ab_race_${name}_objects OBJECT EXCLUDE_FROM_ALL ${${name}_kernels})
   target_compile_definitions(ab_race_${name}_objects PRIVATE GPU_ON_CPU)

@@ -247,10 +247,12 @@ int main(void)
         {"keys without queries", 1, 32, 32, 0, false, false, 0.1, 2, {0, 0}, {5, 40}},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        check_setting(F32, &settings[i], true);
+        /* a sanitizer takes a minute for it in fp32, which differs in the products alone */
+        if (!TEST_SANITIZED || settings[i].heads < 64) check_setting(F32, &settings[i], true);
         check_setting(BF16, &settings[i], true);
     }
-    for (times = 0; times >= -1; times--) /* keys count the same, and the least like a query the most */
+    /* keys count the same, and the least like a query the most: other numbers in the same places */
+    for (times = 0; times >= -1 && !TEST_SANITIZED; times--)
         for (size_t i = 0; i < 7; i++) {
             check_setting(F32, &settings[i], true);
             check_setting(BF16, &settings[i], true);

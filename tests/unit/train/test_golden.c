@@ -86,7 +86,7 @@ int main(void)
     for (size_t i = 0; i < LENGTH(files); i++) {
         check_file(files[i], F64, 1e-8, 1e-7, 1e-6);
         check_file(files[i], F32, 1e-5, 1e-5, 1e-4);
-        if (cpu_has_bf16()) check_file(files[i], BF16, 5e-3, 0.25, 8e-2);
+        check_file(files[i], BF16, 5e-3, 0.25, 8e-2);
     }
     return test_end();
 }
