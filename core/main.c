@@ -26,9 +26,9 @@ static void find_places(places *p)
     /* of the checkout that the program was built in or, by a link of the build folder, for; of an installed copy */
     static const char *const recorded[] = {"../experiments/recorded", "source/experiments/recorded",
                                            "../share/ablate/experiments/recorded"};
-    const char *slash = strrchr(program, '/');
-    for (size_t i = 0; i < LENGTH(recorded) && !is_folder(p->db.recorded); i++)
-        p->db.recorded = arena_printf(&paths, "%.*s/%s", slash ? (int)(slash - program) : 0, program, recorded[i]);
+    char *here_too = is_folder(p->db.recorded) ? NULL : file_of_program(recorded, LENGTH(recorded));
+    if (here_too) p->db.recorded = arena_printf(&paths, "%s", here_too);
+    free(here_too);
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
     p->usual_db = p->db.path;
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     }
     if (same(argv[1], "--version")) return all_written(version_print(stdout));
     find_places(&p);
-    run_setup(&p);
+    run_setup();
     static char asks[] = "--help";
     char *explain[] = {argv[0], argv[1], argc > 2 ? argv[2] : NULL, NULL};
     int used = 0;

@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# set.sh SET PROGRAM ABLATE - runs a test program with the kernels of one instruction set. Skipped (77) where that is
-# the set which this processor gets anyway, since the test without a set's name takes it.
+# set.sh SET PROGRAM ABLATE [PRELOAD] - runs a test program with the kernels of one instruction set, PRELOAD (which may
+# emulate a set) loaded first. Skipped (77) where that is the set which this processor gets anyway, since the test
+# without a set's name takes it, and where the processor has not got it.
 own=$(env -u ABLATE_ISA "$3" --version | sed -n 's/^instruction set: //p')
 [ "$own" != "$1" ] || { echo "skipped: $1 is what this processor gets without being asked" && exit 77; }
-ABLATE_ISA=$1 exec "$2"
+export ABLATE_ISA=$1
+if ! said=$(LD_PRELOAD=${4-} "$3" --version 2>&1) && [[ $said == *"not supported by this processor"* ]]; then
+    echo "skipped: $said" && exit 77
+fi
+LD_PRELOAD=${4-} exec "$2"

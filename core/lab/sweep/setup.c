@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
                      ab_bleu *out, char *message, size_t n_message)
@@ -27,25 +26,19 @@ static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, 
     return 0;
 }
 
-void run_setup(const places *p)
+void run_setup(void)
 {
     plugin_set_services(&(plugin_services){host_bleu, read_lines_service, free_lines_service, f1_service});
-    char *folder = xstrdup(p->program), *end = strrchr(folder, '/');
-    if (end) *end = 0;
-    char *built = path_join(folder, "plugins"), *installed = path_join(folder, "../lib/ablate/plugins");
-    plugin_add_folder(is_folder(built) ? built : installed);
-    static const char *const includes[] = {"../core/api", "source/core/api", "../include"}; /* as in main.c */
-    char *at = NULL;
-    for (size_t i = 0; i < LENGTH(includes) && !at; i++) {
-        char *include = path_join(folder, includes[i]);
-        at = realpath(include, NULL);
-        free(include);
-    }
-    if (at) plugin_set_include(at);
-    free(at);
+    /* of a build, then of an installed copy; the header also of the checkout that a build folder elsewhere links to */
+    static const char *const plugins[] = {"plugins", "../lib/ablate/plugins"};
+    static const char *const includes[] = {"../core/api", "source/core/api", "../include"};
+    char *folder = file_of_program(plugins, LENGTH(plugins)), *include = file_of_program(includes, LENGTH(includes));
+    char *header = include ? realpath(include, NULL) : NULL;
+    if (folder) plugin_add_folder(folder);
+    if (header) plugin_set_include(header);
     free(folder);
-    free(built);
-    free(installed);
+    free(include);
+    free(header);
 }
 
 static plugin_schema schema_of(const plugin *p)

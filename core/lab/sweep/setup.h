@@ -14,7 +14,7 @@ typedef struct {          /* absolute paths */
 } places;
 
 /* Sets up services for plugins and plugin folders. Call once, first. */
-void run_setup(const places *p);
+void run_setup(void);
 /* Upper limits of options, equal to those of the INI keys. */
 enum { MOST_THREADS = 4096, MOST_BEAM = 1000, MOST_BATCH = 65536 };
 

@@ -1,8 +1,14 @@
 /* select.h - the most likely next tokens of a row of logits. */
 #ifndef ABLATE_SELECT_H
 #define ABLATE_SELECT_H
-#include "network/decode/log_sum.h"
 #include "tensor/graph/tape.h"
+#include <math.h>
+
+enum { CHUNK = 1024 }; /* columns of a row that are looked at together */
+/* log sum exp so far: shift + log(sum) */
+typedef struct {
+    double shift, sum;
+} log_sum;
 
 typedef struct {
     double logit;
@@ -46,14 +52,13 @@ void opinion_more(opinion *o, const void *logits, dtype type, int64_t end);
  * models as one. It depends on that row alone. False: a logit is NaN. */
 bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed);
 
-/* The functions for one instruction set (select_row.c, ensemble_row.c). */
-void ensemble_weigh(opinion *o, const void *logits, dtype type, int64_t end);
-/* p [size] = mean of probabilities from column `at` on, within a chunk. share [n]: a model's largest there, over n */
-void ensemble_mean(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size);
+/* The functions for one instruction set (select_row.c). */
 typedef struct {
     void (*more)(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
     int64_t (*end)(selection *s, double *sum);
     void (*weigh)(opinion *o, const void *logits, dtype type, int64_t end);
+    /* p [size] = mean of probabilities from column `at` on, within a chunk. share [n]: a model's largest there, over n.
+     */
     void (*mean)(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size);
 } select_table_t;
 #endif

@@ -1,5 +1,5 @@
-/* select_row.c - log-sum-exp and the k largest in one pass over a row. Compiled once per instruction set. */
-#include "network/decode/log_sum.h"
+/* select_row.c - log-sum-exp and the k largest in one pass over a row; what each of several models makes of a row, and
+ * the mean of their probabilities. Compiled once per instruction set. */
 #include "network/decode/select.h"
 #include "base/vmath.h"
 #include "text/tokens/vocab.h"
@@ -47,7 +47,16 @@ static void sort_best_first(choice *h, int64_t n)
 
 /* ---- rows of each type ---- */
 
-enum { PLACES = 4 * LANES };
+enum { LANES = 16, PLACES = 4 * LANES };
+
+static void add_to(log_sum *to, double shift, double sum)
+{
+    if (shift > to->shift) {
+        to->sum *= exp(to->shift - shift);
+        to->shift = shift;
+    }
+    to->sum += sum * exp(shift - to->shift);
+}
 
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b)  PASTE_(a, b)
@@ -81,14 +90,33 @@ enum { PLACES = 4 * LANES };
 #define EXP    exp
 #include "network/decode/select.inc"
 
+/* One function for rows of any type. */
+#define BY_TYPE(function, first, ...)                                                                                  \
+    do {                                                                                                               \
+        if (type == F64)                                                                                               \
+            function##_f64(first, logits, __VA_ARGS__);                                                                \
+        else if (type == BF16)                                                                                         \
+            function##_bf16(first, logits, __VA_ARGS__);                                                               \
+        else                                                                                                           \
+            function##_f32(first, logits, __VA_ARGS__);                                                                \
+    } while (0)
+
 static void more(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed)
 {
-    if (type == F64)
-        take_f64(s, logits, end, allowed);
-    else if (type == BF16)
-        take_bf16(s, logits, end, allowed);
-    else
-        take_f32(s, logits, end, allowed);
+    BY_TYPE(take, s, end, allowed);
+}
+static void weigh_more(opinion *o, const void *logits, dtype type, int64_t end) { BY_TYPE(weigh, o, end); }
+
+static void mean(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const float *e = of[k]->e + at;
+        float by = (float)share[k];
+        if (k)
+            for (int64_t i = 0; i < size; i++) p[i] += by * e[i];
+        else
+            for (int64_t i = 0; i < size; i++) p[i] = by * e[i];
+    }
 }
 
 static int64_t finish(selection *s, double *log_of_sum)
@@ -101,4 +129,4 @@ static int64_t finish(selection *s, double *log_of_sum)
 }
 
 extern const select_table_t select_table;
-const select_table_t select_table = {more, finish, ensemble_weigh, ensemble_mean};
+const select_table_t select_table = {more, finish, weigh_more, mean};

@@ -1,50 +1,25 @@
 /* comm.c - opens a communicator's module, and functions common to all modules. */
 #include "tensor/comm/comm.h"
+#include "tensor/comm/open_module.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-typedef struct {
-    const char *file, *entry, *override, *absent;
-    int how; /* of dlopen */
-} module_file;
 static const module_file mpi = {
-    "ablate_mpi.so", "ablate_mpi", "ABLATE_MPI_MODULE",
+    "ablate_mpi.so", "ABLATE_MPI_MODULE",
     "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again",
     RTLD_NOW | RTLD_GLOBAL}; /* Open MPI opens parts of its own */
-static const module_file nccl = {"ablate_cuda.so", "ablate_nccl", "ABLATE_CUDA_MODULE",
-                                 "this build has no CUDA backend", RTLD_NOW | RTLD_LOCAL};
-/* The module: where its variable says, else beside the program (build tree), else in lib/ablate of an installation. */
-static void *open_file(const module_file *f, err *e)
-{
-    char program[4096] = "";
-    const char *given = getenv(f->override);
-    void *h = NULL;
-    if (given) {
-        if (!(h = dlopen(given, f->how))) fail(e, "%s = %s: %s", f->override, given, dlerror());
-        return h;
-    }
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = length > 0 ? strrchr(program, '/') : NULL;
-    if (slash) *slash = 0;
-    static const char *const places[] = {"backends", "../lib/ablate/backends"};
-    for (size_t i = 0; i < LENGTH(places) && !h && !e->text[0]; i++) {
-        char *path = xprintf("%s/%s/%s", program, places[i], f->file);
-        if (file_exists(path) && !(h = dlopen(path, f->how))) fail(e, "%s", dlerror());
-        free(path);
-    }
-    if (!h && !e->text[0]) fail(e, "%s", f->absent);
-    return h;
-}
+static const module_file nccl = {"ablate_cuda.so", "ABLATE_CUDA_MODULE", "this build has no CUDA backend",
+                                 RTLD_NOW | RTLD_LOCAL};
 
 static const comm_module *module_of(const backend *on, err *e)
 {
     const module_file *f = on_device(on) ? &nccl : &mpi;
-    void *h = open_file(f, e);
+    void *h = open_module(f, e);
     ablate_comm_fn *entry = NULL;
     if (!h) return NULL;
-    *(void **)&entry = dlsym(h, f->entry);
+    *(void **)&entry = dlsym(h, on_device(on) ? "ablate_nccl" : "ablate_mpi");
     const comm_module *m = entry ? entry() : NULL;
     if (m && m->version == COMM_MODULE && m->layout == COMM_MODULE_LAYOUT) return m;
     fail(e, "%s was built from another version of ablate; rebuild it", f->file);

@@ -1,56 +1,35 @@
 /* device.c - the CPU, and the GPUs of the CUDA module if that can be opened. */
 #include "tensor/device/device.h"
+#include "tensor/comm/open_module.h"
 #include "tensor/cuda/module.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static char opened_name[160]; /* of the GPU this process took */
 
-/* The module: $ABLATE_CUDA_MODULE, else beside the program (build tree), else lib/ablate of an installation. */
-static void *open_file(char *tried, size_t n)
-{
-    char program[4096] = "";
-    const char *given = getenv("ABLATE_CUDA_MODULE");
-    if (given) {
-        void *h = dlopen(given, RTLD_NOW | RTLD_LOCAL);
-        if (!h) snprintf(tried, n, "%s", dlerror());
-        return h;
-    }
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = length > 0 ? strrchr(program, '/') : NULL;
-    if (slash) *slash = 0;
-    static const char *const places[] = {"backends/ablate_cuda.so", "../lib/ablate/backends/ablate_cuda.so"};
-    for (size_t i = 0; i < LENGTH(places); i++) {
-        char *path = path_join(program, places[i]);
-        void *h = file_exists(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-        if (!h && file_exists(path)) snprintf(tried, n, "%s", dlerror());
-        free(path);
-        if (h) return h;
-    }
-    if (!tried[0]) snprintf(tried, n, "this build has no CUDA backend (./ablate builds it where nvcc and a GPU are)");
-    return NULL;
-}
+static const module_file file = {"ablate_cuda.so", "ABLATE_CUDA_MODULE",
+                                 "this build has no CUDA backend (./ablate builds it where nvcc and a GPU are)",
+                                 RTLD_NOW | RTLD_LOCAL};
 
 /* NULL and why. Asked once. */
 static const cuda_module *cuda(const char **why)
 {
     static const cuda_module *module;
-    static char text[1024];
+    static err e;
     static bool asked;
     if (!asked) {
         asked = true;
-        void *h = open_file(text, sizeof text);
+        void *h = open_module(&file, &e);
         ablate_cuda_fn *entry = NULL;
         if (h) *(void **)&entry = dlsym(h, "ablate_cuda");
         const cuda_module *m = entry ? entry() : NULL;
         if (m && m->version == CUDA_MODULE && m->layout == CUDA_MODULE_LAYOUT)
             module = m;
         else if (h)
-            snprintf(text, sizeof text, "the CUDA module was built from another version of ablate; rebuild it");
+            fail(&e, "the CUDA module was built from another version of ablate; rebuild it");
     }
-    *why = text;
+    *why = e.text;
     return module;
 }
 
