@@ -12,12 +12,10 @@
 /* The folder of results.db and runs/: $ABLATE_HOME, else where we stand. */
 static void find_places(places *p)
 {
-    static char program[4096], here[4096];
+    static char here[4096];
     static arena paths; /* lives as long as the program */
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[n > 0 ? n : 0] = 0;
     const char *home = getenv("ABLATE_HOME"), *data = getenv("ABLATE_DATA");
-    p->program = program;
+    p->program = program_file();
     p->root = home && *home ? home : getcwd(here, sizeof here) ? here : ".";
     p->data_default = !data || !*data;
     p->data_dir = p->data_default ? arena_printf(&paths, "%s/data", p->root) : data;
@@ -26,9 +24,9 @@ static void find_places(places *p)
     /* of the checkout that the program was built in or, by a link of the build folder, for; of an installed copy */
     static const char *const recorded[] = {"../experiments/recorded", "source/experiments/recorded",
                                            "../share/ablate/experiments/recorded"};
-    char *here_too = is_folder(p->db.recorded) ? NULL : file_of_program(recorded, LENGTH(recorded));
-    if (here_too) p->db.recorded = arena_printf(&paths, "%s", here_too);
-    free(here_too);
+    char *found = is_folder(p->db.recorded) ? NULL : file_of_program(recorded, LENGTH(recorded));
+    if (found) p->db.recorded = arena_printf(&paths, "%s", found);
+    free(found);
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
     p->usual_db = p->db.path;

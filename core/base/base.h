@@ -116,6 +116,7 @@ bool file_exists(const char *path);
 bool is_folder(const char *path);
 int make_folders(const char *path, err *e);    /* like mkdir -p */
 char *path_join(const char *a, const char *b); /* the caller frees; an absolute b wins */
+const char *program_file(void);                /* the path of this program; static storage */
 /* The first of n paths, from the folder of this program, that exists; NULL: none does. The caller frees. */
 char *file_of_program(const char *const *paths, size_t n);
 /* Lines of a text file, without line ends (LF or CRLF). lines[i] points into *text. The caller frees both. */

@@ -1,22 +1,27 @@
-/* program.c - what lies beside the program. */
+/* program.c - where the program is, and what lies beside it. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+const char *program_file(void)
+{
+    static char program[4096];
+    if (!*program && readlink("/proc/self/exe", program, sizeof program - 1) < 0) *program = 0;
+    return program;
+}
+
 char *file_of_program(const char *const *paths, size_t n)
 {
-    char program[4096], *found = NULL;
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = 0;
-    char *slash = strrchr(program, '/');
+    char *folder = xstrdup(program_file()), *slash = strrchr(folder, '/'), *found = NULL;
     if (slash) *slash = 0;
     for (size_t i = 0; i < n && !found; i++) {
-        char *path = path_join(program, paths[i]);
+        char *path = path_join(folder, paths[i]);
         if (file_exists(path))
             found = path;
         else
             free(path);
     }
+    free(folder);
     return found;
 }

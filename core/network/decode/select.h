@@ -57,8 +57,7 @@ typedef struct {
     void (*more)(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
     int64_t (*end)(selection *s, double *sum);
     void (*weigh)(opinion *o, const void *logits, dtype type, int64_t end);
-    /* p [size] = mean of probabilities from column `at` on, within a chunk. share [n]: a model's largest there, over n.
-     */
+    /* p [size] = mean of probabilities from column `at` on, of one chunk. share [n]: a model's largest there, over n */
     void (*mean)(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size);
 } select_table_t;
 #endif

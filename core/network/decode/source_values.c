@@ -51,18 +51,20 @@ static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
     return found;
 }
 
+enum { LINE = 64 };
+static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+
 /* Where the values lie: one after another, as many rows of each, from the start of a cache line on. */
 static void place_values(source_values *s, size_t rows)
 {
-    enum { LINE = 64 };
     size_t size = LINE;
-    for (size_t j = 0; j < s->n; j++) size += (rows * s->value[j].row + LINE - 1) / LINE * LINE;
+    for (size_t j = 0; j < s->n; j++) size += whole_lines(rows * s->value[j].row);
     if (s->size < size) {
         free(s->data);
         s->data = xmalloc(s->size = size);
     }
     char *at = s->data + (LINE - (uintptr_t)s->data % LINE) % LINE;
-    for (size_t j = 0; j < s->n; j++) s->value[j].data = at, at += (rows * s->value[j].row + LINE - 1) / LINE * LINE;
+    for (size_t j = 0; j < s->n; j++) s->value[j].data = at, at += whole_lines(rows * s->value[j].row);
 }
 
 /* A value's rows of the sentences with keep[b], one after another; they may be among those at `from`. */
