@@ -16,6 +16,7 @@ learned.max_len = 4
 [variant wild]
 lr = 1000
 warmup = 0
+norm = none
 [variant pair]
 attention = linear
 position = shaw
