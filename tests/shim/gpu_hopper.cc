@@ -100,7 +100,7 @@ void gpu_hopper_begins()
 void gpu_hopper_syncs(int thread) { syncs[thread]++; }
 void gpu_hopper_leaves(int thread)
 {
-    if (!threads[thread].products.empty()) broken_kernel("a thread ends while products of wgmma are under way");
+    if (threads[thread].products.size()) broken_kernel("a thread ends while products of wgmma are under way");
 }
 void gpu_hopper_ends()
 {

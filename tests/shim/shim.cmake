@@ -4,8 +4,13 @@ set(shim_kernels ${cuda_kernels})
 list(FILTER shim_kernels EXCLUDE REGEX "/runtime\\.cu$")
 add_library(ab_shim_objects OBJECT ${shim_kernels} ${cuda_host} tests/shim/gpu_emulation.cc tests/shim/gpu_streams.cc
   tests/shim/gpu_fibers.cc tests/shim/gpu_shared.cc tests/shim/gpu_hopper.cc)
+# fmaf is a call of the C library unless the compiler may take the instruction of the machine, on which all this runs
+set(machine)
+if(EXISTS /proc/cpuinfo)
+  file(STRINGS /proc/cpuinfo machine REGEX "^flags.* fma " LIMIT_COUNT 1)
+endif()
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
-  "-xc++;-Wno-unused-function;-ffp-contract=off")
+  "-xc++;-Wno-unused-function;-ffp-contract=off;$<$<BOOL:${machine}>:-mfma>")
 target_compile_definitions(ab_shim_objects PRIVATE GPU_ON_CPU)
 target_include_directories(ab_shim_objects PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 set_target_properties(ab_shim_objects PROPERTIES EXCLUDE_FROM_ALL ON)

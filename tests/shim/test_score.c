@@ -328,7 +328,7 @@ static void check_compiled(bool all)
     written = all ? 2 : 1;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool chosen = !strcmp(cases[i].name, "window beyond the sentence");
-        if (chosen || (all && test_drawn(i, 2))) check_case(F32, &cases[i], &one);
+        if (chosen || (all && test_drawn(i, 4))) check_case(F32, &cases[i], &one);
         if (all && test_drawn(i, 8)) check_case(BF16, &cases[i], &one);
         if (all && test_drawn(i + 1, 8)) check_case(BF16, &cases[i], &wide);
     }
@@ -361,7 +361,7 @@ static void check_compiled(bool all)
         static const char *const kernels[] = {"score_forward<bf16, 64, 1, written_program>",
                                               "score_back_q<float, 64, 1, written_program>",
                                               "score_back_k<bf16, 64, 2, written_program>"};
-        if (i && !(all && test_drawn(i, 4))) continue;
+        if (i && !(all && test_drawn(i, 8))) continue;
         ab_ctx *c = tape_new(&none, &cpu_backend, F32, true);
         gpu_score f;
         str source = {0};
@@ -454,7 +454,7 @@ int main(void)
     bool all = test_long();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t j = 0; j < SETTINGS; j++) { /* each in one setting, some in bf16 too; in `ablate test --all` more */
-            bool drawn = all && test_drawn(i * SETTINGS + j, 3);
+            bool drawn = all && test_drawn(i * SETTINGS + j, 6);
             if (drawn || i % SETTINGS == j) check_case(F32, &cases[i], &settings[j]);
             if (drawn || (i % 2 && (i + 1) % SETTINGS == j)) check_case(BF16, &cases[i], &settings[j]);
         }

@@ -14,7 +14,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
 endif()
 set(level -O3)
 if(ABLATE_SANITIZE)
-  set(level -O1) # instrumented loops take minutes to optimise
+  set(level -Og) # instrumented loops take minutes to optimise
 elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(level)
 endif()

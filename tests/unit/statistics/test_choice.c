@@ -144,7 +144,7 @@ int main(void)
     CHECK_NEAR(choice_variance((double[]){0, 1}, 2, NAN), 0, 0);
     rng r = rng_seed(31, 7);
     worst w = {0};
-    size_t trials = test_exhaustive() ? 8000 : test_long() ? 1000 : 1500;
+    size_t trials = test_exhaustive() ? 8000 : test_long() ? 400 : 1500;
     for (size_t candidates = 2; candidates <= MOST_CANDIDATES; candidates += candidates == 3 ? 2 : 1)
         for (size_t seeds = 3; seeds <= MOST_SEEDS; seeds = seeds == 3 ? 5 : seeds * 2)
             for (size_t i = 0; i < LENGTH(spreads); i++)

@@ -57,7 +57,7 @@ static void check_streams(void)
         double effect, least_found;
     } cases[] = {{3, 0, 0, 0}, {5, 0, 0, 0}, {5, 4, 4, 0.4}, {5, 2, 4, 0.6}, {10, 4, 2.5, 0.5}, {10, 10, 4, 0.8}};
     rng r = rng_seed(20261125, 0);
-    size_t streams = test_exhaustive() ? 20000 : test_long() ? 3000 : 300;
+    size_t streams = test_exhaustive() ? 20000 : test_long() ? 1500 : 300;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         double found, share = simulate(&r, cases[i].n, cases[i].each, cases[i].effect, streams, &found);
         printf(
