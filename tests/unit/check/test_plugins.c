@@ -1,4 +1,4 @@
-/* Every plugin of the project passes the conformance check: in the short suite every tenth, in `--all` a drawn half,
+/* Every plugin of the project passes the conformance check: in the short suite every tenth, in `--all` a drawn third,
  * under AddressSanitizer a drawn twentieth, before a release all. A name as argument: only that one. Attention meets
  * one position in the short suite, two in the long one, all before a release; under AddressSanitizer, where double
  * precision is ten times slower, one, and sentences of at most 100 tokens. */
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n_list; i++) {
         if (argc > 1         ? !same(argv[1], all[i]->desc.name)
             : TEST_SANITIZED ? !test_drawn(i, 20)
-            : test_long()    ? !test_drawn(i, 2)
+            : test_long()    ? !test_drawn(i, 3)
                              : i % 10 != 1)
             continue;
         check_result r[CHECK_MOST];

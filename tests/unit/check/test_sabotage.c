@@ -155,7 +155,7 @@ static const struct {
 
 /* Attention meets two positions, in the short suite one, before a release all; under AddressSanitizer, where double
  * precision is ten times slower, one. In the short suite every eighth plugin is checked, in `--all` a drawn
- * half, under AddressSanitizer a drawn part of 24. */
+ * quarter, under AddressSanitizer a drawn part of 24. */
 static size_t pairings(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -165,7 +165,7 @@ static size_t pairings(void)
 #endif
 }
 
-static bool taken(size_t i) { return TEST_SANITIZED ? test_drawn(i, 24) : test_long() ? test_drawn(i, 2) : i % 8 == 0; }
+static bool taken(size_t i) { return TEST_SANITIZED ? test_drawn(i, 24) : test_long() ? test_drawn(i, 4) : i % 8 == 0; }
 
 static void check_case(size_t i)
 {
