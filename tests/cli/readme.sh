@@ -39,9 +39,9 @@ for f in README.md docs/*.md; do
         command=${command//.\/ablate/ablate}
         # trained again by cli/retrained, which `ablate test --all` runs
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
-        # as long as the page says, and the lengths by default, up to 4,096, with ABLATE_TEST_WHOLE; cli/layers has them
+        # as long as the page says, and the lengths by default, up to 4,096, with ABLATE_TEST_LONG; cli/layers has them
         # for a small layer
-        if [[ ${ABLATE_TEST_WHOLE-} ]]; then
+        if [[ ${ABLATE_TEST_LONG-} ]]; then
             [[ $command != *"ablate bench layers"* ]] || command=${command/--seconds 0.1/--seconds 0.01}
         elif [[ $command == *"ablate bench layers"* ]]; then
             command=$(sed -E 's/--(length|seconds) [0-9.]+//g' <<<"$command")

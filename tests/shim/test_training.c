@@ -279,8 +279,8 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     printf("%s %s: %lld to %lld sentences, times %lld to %lld; graphs: %lld of gradients, %lld of perplexity\n",
            v->attention, v->position, (long long)z.fewest, (long long)z.most, (long long)z.shortest,
            (long long)z.longest, (long long)training, (long long)perplexity);
+    CHECK(z.fewest < z.most && z.shortest + 4 < z.longest);
     if (one) {
-        CHECK(z.fewest < z.most && z.shortest + 4 < z.longest);
         CHECK_INT(training, 1);
         CHECK_INT(perplexity, 1);
     } else {
