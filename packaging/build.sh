@@ -4,8 +4,10 @@
 #
 # Needs PyPI, from which the compiler comes, and Debian or Ubuntu, as any user, with: git ca-certificates cmake
 # ninja-build binutils dpkg-dev tcl python3-venv xz-utils patch make (aarch64 on x86_64: binutils-aarch64-linux-gnu).
-# What is fetched and built is kept in build/package, so that a second call is short. Where nvcc is, the CUDA module is
-# built too (not with ABLATE_CUDA=OFF in the environment). Exits with 75 if something could not be fetched.
+# The program is built in build/package; compiler and libraries, which no checkout changes, are kept for all of them in
+# ~/.cache/ablate/package ($XDG_CACHE_HOME), so that a second call is short, and made anew when a line of theirs below
+# changes. Where nvcc is, the CUDA module is built too (not with ABLATE_CUDA=OFF in the environment). Exits with 75 if
+# something could not be fetched.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -14,57 +16,68 @@ glibc=2.28
 case $arch in x86_64 | aarch64) ;; *) echo "found '$arch', expected x86_64 or aarch64" >&2 && exit 2 ;; esac
 work=$root/build/package
 at=$work/$arch
-prefix=$at/libraries
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/ablate/package
+theirs='/^glibc=/p; /^# ---- the compiler/,/^# ---- the program/p'
+kept=$cache/$arch-$({ sed -n "$theirs" packaging/build.sh && python3 -V; } | sha256sum | cut -c1-16)
+prefix=$kept/libraries
 version=$(sed -n 's/^project(ablate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=ablate-$version-linux-$arch
-mkdir -p "$at/bin" "$prefix"
-rm -f "$work/not-fetched"
+mkdir -p "$at" "$kept/bin" "$prefix"/{include,lib,licences}
+exec {lock}>"$kept/lock"
+flock "$lock" # another call may be making them
+touch "$kept"
+find "$cache" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
+rm -f "$kept/not-fetched"
 
 say() { printf 'build.sh: %s\n' "$*" >&2; }
 die() {
     say "$@"
-    [ ! -e "$work/not-fetched" ] || exit 75
+    [ ! -e "$kept/not-fetched" ] || exit 75
     exit 1
 }
 for tool in cmake ninja objcopy ld readelf dpkg-source tclsh python3 xz apt-get patch; do
     command -v $tool >/dev/null || die "no $tool: the first lines of packaging/build.sh name the packages to install"
 done
-# once NAME FUNCTION: runs the function, with its messages in a file, unless it has succeeded before
+# once NAME FUNCTION: runs the function in a folder for what it needs for a while, $here, with its messages in a file,
+# unless it has succeeded before
+here=$kept/building
 once() {
-    local mark=$at/done-$1 log=$at/$1.log
+    local mark=$kept/done-$1 log=$kept/$1.log
     [ ! -e "$mark" ] || return 0
     say "$1"
-    { cd "$at" && "$2"; } >"$log" 2>&1 </dev/null & # set -e holds in it, as it would not before ||
+    rm -rf "$here" && mkdir "$here"
+    { cd "$here" && "$2"; } >"$log" 2>&1 </dev/null & # set -e holds in it, as it would not before ||
     wait $! || { tail -30 "$log" >&2 && die "$1 failed: $log"; }
+    rm -rf "$here"
     touch "$mark"
 }
 
 # ---- the compiler: clang with the headers and stubs of any glibc, as PyPI's ziglang ----------------------------------
-python() { "$work/venv/bin/python" "$@"; }
+python() { "$kept/venv/bin/python" "$@"; }
 tools() {
-    python3 -m venv "$work/venv"
-    python -m pip install -q ziglang==0.17.1 auditwheel==6.8.2 wheel==0.45.1 || { touch "$work/not-fetched" && return 1; }
+    python3 -m venv "$kept/venv"
+    python -m pip install -q ziglang==0.17.1 auditwheel==6.8.2 wheel==0.45.1 || { touch "$kept/not-fetched" && return 1; }
 }
-[ -x "$work/venv/bin/auditwheel" ] || once tools tools
+once tools tools
 zig=$(python -c 'import ziglang, os; print(os.path.dirname(ziglang.__file__))')/zig
 for command in cc c++; do
     # without -O zig would link, and first compile, a library of its checks
     printf '#!/bin/sh\nexec %q %s -target %s-linux-gnu.%s -fno-sanitize=undefined "$@"\n' "$zig" $command "$arch" $glibc \
-        >"$at/bin/$command"
+        >"$kept/bin/$command"
 done
-own=$at/bin/cc
+own=$kept/bin/cc
 if [ "$arch" != "$(uname -m)" ]; then # for this machine
-    own=$at/bin/own
+    own=$kept/bin/own
     printf '#!/bin/sh\nexec %q cc "$@"\n' "$zig" >"$own"
 fi
-for command in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" $command >"$at/bin/$command"; done
-chmod +x "$at"/bin/*
+for command in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" $command >"$kept/bin/$command"; done
+chmod +x "$kept"/bin/*
 binutils=
 [ "$arch" = "$(uname -m)" ] || binutils=$arch-linux-gnu-
 command -v "${binutils}objcopy" >/dev/null || die "no ${binutils}objcopy (Debian: binutils-${arch}-linux-gnu)"
 settings=(-G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -DCMAKE_BUILD_TYPE=Release
-    -DCMAKE_C_COMPILER="$at/bin/cc" -DCMAKE_CXX_COMPILER="$at/bin/c++" -DCMAKE_AR="$at/bin/ar"
-    -DCMAKE_RANLIB="$at/bin/ranlib" -DCMAKE_LINKER="$(command -v "${binutils}ld")"
+    -DCMAKE_C_COMPILER="$kept/bin/cc" -DCMAKE_CXX_COMPILER="$kept/bin/c++" -DCMAKE_AR="$kept/bin/ar"
+    -DCMAKE_RANLIB="$kept/bin/ranlib" -DCMAKE_LINKER="$(command -v "${binutils}ld")"
     -DCMAKE_OBJCOPY="$(command -v "${binutils}objcopy")" -DCMAKE_STRIP="$(command -v "${binutils}strip")"
     -DCMAKE_FIND_ROOT_PATH="$prefix" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY
     -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY
@@ -73,43 +86,43 @@ settings=(-G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -D
 
 # ---- libraries, all static, from Debian's sources --------------------------------------------------------------------
 # source_of PACKAGE [PATH IN IT...]: fetches a source package of Debian, of the first suite whose files the mirror has,
-# checked by apt against the archive's signature, and unpacks it, with Debian's patches, in $at/PACKAGE; with paths, only
-# those, of the original.
+# checked by apt against the archive's signature, and unpacks it, with Debian's patches, in $here/PACKAGE; with paths,
+# only those, of the original.
 source_of() {
     local package=$1 suite lists apt
     shift
-    mkdir -p "$work/sources/$package"
-    cd "$work/sources/$package"
+    mkdir -p "$kept/sources/$package"
+    cd "$kept/sources/$package"
     for suite in bookworm trixie; do
-        lists=$work/sources/$suite
+        lists=$kept/sources/$suite
         mkdir -p "$lists/sources" "$lists"/{lists,cache/archives}/partial
         printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
             "${DEBIAN:-http://deb.debian.org/debian}" $suite >"$lists/sources/debian.list"
         apt=(apt-get -y -o Debug::NoLocking=1 -o Dir::Etc::sourcelist=/dev/null
             -o Dir::Etc::sourceparts="$lists/sources" -o Dir::State::lists="$lists/lists" -o Dir::Cache="$lists/cache"
             -o APT::Sandbox::User=)
-        [ -e "$lists/done" ] || "${apt[@]}" -o APT::Update::Error-Mode=any update || { touch "$work/not-fetched" && return 1; }
+        [ -e "$lists/done" ] || "${apt[@]}" -o APT::Update::Error-Mode=any update || { touch "$kept/not-fetched" && return 1; }
         touch "$lists/done"
         if "${apt[@]}" source --only-source --download-only "$package"; then
-            rm -rf "${at:?}/$package"
             if [ $# -eq 0 ]; then
-                dpkg-source --no-check -x ./*.dsc "$at/$package"
+                dpkg-source --no-check -x ./*.dsc "$here/$package"
+                cp "$here/$package/debian/copyright" "$prefix/licences/$package"
             else
-                mkdir "$at/$package"
-                tar xf ./*.orig.tar.xz -C "$at/$package" --strip-components=1 --wildcards "${@/#/*/}"
+                mkdir "$here/$package"
+                tar xf ./*.orig.tar.xz -C "$here/$package" --strip-components=1 --wildcards "${@/#/*/}"
             fi
-            cd "$at/$package"
+            cd "$here/$package"
             return
         fi
         rm -f ./*
     done
-    touch "$work/not-fetched"
+    touch "$kept/not-fetched"
     return 1
 }
 # archive NAME OBJECTS...
-archive() { "$at/bin/ar" rcs "$prefix/lib/lib$1.a" "${@:2}"; }
-compile=("$at/bin/cc" -c -O2 -fPIC)
-headers() { mkdir -p "$prefix/include" "$prefix/lib" && cp "$@" "$prefix/include"; }
+archive() { "$kept/bin/ar" rcs "$prefix/lib/lib$1.a" "${@:2}"; }
+compile=("$kept/bin/cc" -c -O2 -fPIC)
+headers() { cp "$@" "$prefix/include"; }
 inih() {
     source_of libinih
     "${compile[@]}" ini.c
@@ -145,20 +158,21 @@ sentencepiece() {
     for source in third_party/protobuf-lite/*.cc; do
         printf '#ifdef PROTOBUF_NAMESPACE\n#include <google/protobuf/port_undef.inc>\n#endif\n' >>"$source"
     done
-    cmake -B "$at/sentencepiece-build" "${settings[@]}" -DSPM_ENABLE_SHARED=OFF -DSPM_ENABLE_TCMALLOC=OFF \
+    cmake -B "$here/sentencepiece-build" "${settings[@]}" -DSPM_ENABLE_SHARED=OFF -DSPM_ENABLE_TCMALLOC=OFF \
         -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=100
-    ninja -C "$at/sentencepiece-build" sentencepiece-static sentencepiece_train-static # not its programs
+    ninja -C "$here/sentencepiece-build" sentencepiece-static sentencepiece_train-static # not its programs
     headers src/sentencepiece_{processor,trainer}.h
-    cp "$at"/sentencepiece-build/src/*.a "$prefix/lib"
+    cp "$here"/sentencepiece-build/src/*.a "$prefix/lib"
 }
 # OpenMP's runtime, and what tells instruction sets apart, of which zig's own version says that there are none.
 llvm() {
     source_of llvm-toolchain-19 openmp cmake compiler-rt/lib/builtins/cpu_model
-    cmake -S openmp -B "$at/openmp-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
+    cmake -S openmp -B "$here/openmp-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
         -DOPENMP_STANDALONE_BUILD=ON -DLIBOMP_ENABLE_SHARED=OFF -DLIBOMP_OMPT_SUPPORT=OFF -DLIBOMP_OMPD_SUPPORT=OFF \
         -DLIBOMP_INSTALL_ALIASES=OFF -DOPENMP_ENABLE_LIBOMPTARGET=OFF \
         -DOPENMP_TEST_C_COMPILER=/none # or it asks for ThreadSanitizer, which zig compiles then
-    ninja -C "$at/openmp-build" install
+    ninja -C "$here/openmp-build" install
+    cp openmp/LICENSE.TXT "$prefix/licences/llvm"
     [ "$arch" != x86_64 ] ||
         "${compile[@]}" compiler-rt/lib/builtins/cpu_model/x86.c -o "$prefix/lib/cpu_model.o"
 }
@@ -168,6 +182,8 @@ once cjson cjson
 once sqlite3 sqlite
 once sentencepiece sentencepiece
 once llvm llvm
+rm -rf "$kept/sources"
+exec {lock}>&-
 
 # ---- the program -----------------------------------------------------------------------------------------------------
 say "building ablate $version for $arch, glibc $glibc"
@@ -197,11 +213,7 @@ loudly ablate.log ninja -C "$at/ablate" product
 [ -z "$nvcc" ] || loudly cuda.log ninja -C "$at/ablate" ablate_cuda
 rm -rf "${at:?}/$name"
 loudly install.log cmake --install "$at/ablate" --strip --prefix "$at/$name"
-mkdir -p "$at/$name/share/doc/ablate/licences"
-for package in libinih utf8proc cjson sqlite3 sentencepiece; do
-    cp "$at/$package/debian/copyright" "$at/$name/share/doc/ablate/licences/$package"
-done
-cp "$at/llvm-toolchain-19/openmp/LICENSE.TXT" "$at/$name/share/doc/ablate/licences/llvm"
+cp -R "$prefix/licences" "$at/$name/share/doc/ablate"
 
 # ---- what it asks of a machine ---------------------------------------------------------------------------------------
 newest=0

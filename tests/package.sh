@@ -2,8 +2,9 @@
 # package.sh ROOT [aarch64] - builds the tarball and the wheel (packaging/build.sh) and uses them as a stranger does.
 # The tarball: in a Debian 11 without any development package, in a folder with blanks in its name, the quick sweep.
 # The wheel: in a fresh venv, a sweep, a plugin built with its header, the manual. Where the tools are, the conda
-# package and the image too. Skipped (77) without network or what build.sh needs. With aarch64: that tarball instead,
-# under qemu-user (Debian: qemu-user proot libc6-arm64-cross), half an hour.
+# package or the image too, drawn. Skipped (77) without network or what build.sh needs. With ABLATE_TEST_WHOLE compiler
+# and libraries are fetched and built anew, the quick sweep is run in full, and both others are made. With aarch64: that
+# tarball instead, under qemu-user (Debian: qemu-user proot libc6-arm64-cross), half an hour.
 set -euo pipefail
 cd "${1:?root of the checkout}"
 arch=${2:-$(uname -m)}
@@ -16,6 +17,14 @@ trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" download -q --no-deps -d "$work" wheel==0.45.1 2>/dev/null ||
     { echo "skipped: PyPI is not reached" && exit 77; }
+short='-s steps=20 --seeds 1'
+others=(conda_package image)
+if [ -n "${ABLATE_TEST_WHOLE-}" ]; then
+    export XDG_CACHE_HOME=$work/cache
+    short=
+else
+    others=("${others[RANDOM % 2]}")
+fi
 rc=0
 ABLATE_CUDA=${ABLATE_CUDA-OFF} packaging/build.sh "$arch" || rc=$?
 [ $rc -ne 75 ] || { echo "skipped: what build.sh needs cannot be fetched" && exit 77; }
@@ -71,36 +80,41 @@ in_distro bullseye "
     \"\$1\" new attention mine
     ! \"\$1\" check ./mine.c >said 2>&1
     grep 'no C compiler: found none of cc, gcc, clang, tcc and zig; install one' said
-    \"\$1\" run '../$name/share/ablate/experiments/quick.ini'
+    \"\$1\" run '../$name/share/ablate/experiments/quick.ini' $short
     \"\$1\" table quick | grep 'position=none'
 " --customize-hook="upload build/package/$name.tar.gz /root/package.tar.gz" || rc=$?
 [ $rc -ne 77 ] || { echo "skipped: no chroot can be made" && exit 77; }
 [ $rc -eq 0 ] || exit $rc
 
-echo "the conda package"
-if "$work/venv/bin/pip" install -q py-rattler-build==0.73.0 py-rattler==0.28.0 2>"$work/said"; then
-    "$work/venv/bin/python" tests/conda.py packaging/conda/recipe.yaml "$work/conda" "$work/environment"
-    (cd "$work" && "$work/environment/bin/ablate" --version)
-else
-    echo "skipped: $(tail -1 "$work/said")"
-fi
-
-echo "the image"
-if command -v buildah >/dev/null; then
-    image() { buildah --storage-driver vfs --root "$work/image/root" --runroot "$work/image/run" "$@"; }
-    apt-config dump | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >"$work/apt.conf" || true
-    mmdebstrap --quiet --variant=apt --aptopt="$work/apt.conf" trixie "$work/trixie.tar" "$(archive)"
-    made=$(image from scratch) # the base, as the registry that has it may be out of reach
-    image add -q "$made" "$work/trixie.tar" / >/dev/null
-    image commit -q "$made" docker.io/library/debian:13-slim >/dev/null
-    image build --isolation chroot --pull-never -f packaging/Containerfile -t ablate . >"$work/said" 2>&1 ||
-        { cat "$work/said" && exit 1; }
-    made=$(image from --pull-never localhost/ablate)
-    image run --isolation chroot "$made" -- sh -eux -c '
-        ablate --version
-        ablate new attention mine
-        ablate check ./mine.c | grep "future .*ok"
-        ablate run /opt/ablate-*/share/ablate/experiments/quick.ini -s steps=20 --seeds 1 | grep "position=none"'
-else
-    echo "skipped: no buildah"
-fi
+conda_package() {
+    if "$work/venv/bin/pip" install -q py-rattler-build==0.73.0 py-rattler==0.28.0 2>"$work/said"; then
+        "$work/venv/bin/python" tests/conda.py packaging/conda/recipe.yaml "$work/conda" "$work/environment"
+        (cd "$work" && "$work/environment/bin/ablate" --version)
+    else
+        echo "skipped: $(tail -1 "$work/said")"
+    fi
+}
+image() {
+    if command -v buildah >/dev/null; then
+        here() { buildah --storage-driver vfs --root "$work/image/root" --runroot "$work/image/run" "$@"; }
+        apt-config dump | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >"$work/apt.conf" || true
+        mmdebstrap --quiet --variant=apt --aptopt="$work/apt.conf" trixie "$work/trixie.tar" "$(archive)"
+        made=$(here from scratch) # the base, as the registry that has it may be out of reach
+        here add -q "$made" "$work/trixie.tar" / >/dev/null
+        here commit -q "$made" docker.io/library/debian:13-slim >/dev/null
+        here build --isolation chroot --pull-never -f packaging/Containerfile -t ablate . >"$work/said" 2>&1 ||
+            { cat "$work/said" && exit 1; }
+        made=$(here from --pull-never localhost/ablate)
+        here run --isolation chroot "$made" -- sh -eux -c '
+            ablate --version
+            ablate new attention mine
+            ablate check ./mine.c | grep "future .*ok"
+            ablate run /opt/ablate-*/share/ablate/experiments/quick.ini -s steps=20 --seeds 1 | grep "position=none"'
+    else
+        echo "skipped: no buildah"
+    fi
+}
+for other in "${others[@]}"; do
+    echo "the ${other/_/ }"
+    "$other"
+done

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# loop.sh PROGRAM SOURCE_FOLDER LIBRARY [whole|N] [COMMAND...] - fault loops: every command with its 1st, 2nd, 3rd ...
-# allocation, write, sync, rename, removal, open, fork, mapping or database call failing (fault.c, the LIBRARY), once,
-# and from then on.
+# loop.sh PROGRAM SOURCE_FOLDER LIBRARY [whole|half|N] [COMMAND...] - fault loops: every command with its 1st, 2nd,
+# 3rd ... allocation, write, sync, rename, removal, open, fork, mapping or database call failing (fault.c, the LIBRARY),
+# once, and from then on.
 #
 # Allowed outcomes: success with the output of an undisturbed run, or an error message with exit code 1 to 127.
 # Afterwards the same command without faults must give its undisturbed output, and the database must be intact. N
-# (default 2) random calls per command and kind; `whole` takes all. ABLATE_FAULT_SEED repeats a random choice,
-# ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is the time limit of a command on a shared
-# machine. ABLATE_FAULT_KILL=yes: instead of failing, the call kills its process; afterwards the same
-# holds; `whole` takes each place in the program.
+# (default 2) random calls per command and kind; `half`: one, for a random half of these; `whole` takes all.
+# ABLATE_FAULT_SEED repeats a random choice, ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is
+# the time limit of a command on a shared machine. ABLATE_FAULT_KILL=yes: instead of failing, the call kills its
+# process; afterwards the same holds; `whole` takes each place in the program.
 source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 [ -r "$3" ] || { echo "loop.sh: found no library to preload at $3; ninja -C build tests/fault.so" >&2; exit 2; }
-library=$3 how_many=${4:-2}
+library=$3 how_many=${4:-2} half=
+[ "$how_many" != half ] || how_many=1 half=1
 shift $(($# < 4 ? $# : 4))
 only=" $* "
 export GOMP_SPINCOUNT=2000 ABLATE_TASK_LEASE=1 ABLATE_FAULT_COUNT=$work/count
@@ -203,6 +204,7 @@ while IFS='|' read -r name state command query; do
     cmp -s calm again || varies=yes
     [ "$query" != - ] || varies=yes
     for kind in "${kinds[@]}"; do
+        [ -z "$half" ] || [ $((RANDOM % 2)) = 0 ] || continue
         by_place=
         { [ "$how_many" = whole ] && [ $kind != malloc ] && [ $name != launcher ] && [ -z "$kill" ]; } || by_place=1
         [ -z "$by_place" ] && unset ABLATE_FAULT_PLACES || export ABLATE_FAULT_PLACES=1

@@ -69,9 +69,9 @@ foreach(source ${shim_tests})
   set_tests_properties(races/${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 1800 ENVIRONMENT
     "${test_environment};ABLATE_SCHEDULE=1;ABLATE_TEST_LONG=")
 endforeach()
-add_test(NAME races/seeds COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/race_seeds.sh 3 $<TARGET_FILE:races_test_select>
-  $<TARGET_FILE:races_test_step> $<TARGET_FILE:races_test_shape> $<TARGET_FILE:races_test_rows>
-  $<TARGET_FILE:races_test_generic>)
+add_test(NAME races/seeds COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/race_seeds.sh drawn
+  $<TARGET_FILE:races_test_select> $<TARGET_FILE:races_test_step> $<TARGET_FILE:races_test_shape>
+  $<TARGET_FILE:races_test_rows> $<TARGET_FILE:races_test_generic>)
 set_tests_properties(races/seeds PROPERTIES LABELS long TIMEOUT 1800)
 
 add_executable(races_planted tests/shim/planted_races.cu $<TARGET_OBJECTS:ab_race_detector> ${emulation})

@@ -130,11 +130,14 @@ static void check_after(const told *t)
     if (t->result) CHECK_NEAR(fixture_number(path, "SELECT value FROM result"), 4.5, 0);
 }
 
-/* In the short suite every fifth operation, from the first, second or third on as `from` says. */
+/* In the short suite every fifth operation, from the first, second or third on as `from` says; in `--all` every second,
+ * from a drawn one on, before a release all. */
 static void loop(bool broken_disk, long from)
 {
     stays_broken = broken_disk;
-    for (long n = test_long() ? 1 : from;; n += test_long() ? 1 : 5) {
+    static const char *const taken[] = {[1] = "each", [2] = "every second", [5] = "every fifth"};
+    long step = test_exhaustive() ? 1 : test_long() ? 2 : 5;
+    for (long n = test_long() ? (step == 1 || test_drawn(0, 2) ? 1 : 2) : from;; n += step) {
         static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
         for (size_t i = 0; i < LENGTH(endings); i++) {
             char file[300];
@@ -147,7 +150,7 @@ static void loop(bool broken_disk, long from)
         check_after(&t);
         if (!reached) {
             CHECK(t.finished && t.result && t.points);
-            printf("%ld operations, %s failed in turn%s\n", calls, test_long() ? "each" : "every fifth",
+            printf("%ld operations, %s failed in turn%s\n", calls, taken[step],
                    broken_disk ? ", and all after each" : "");
             return;
         }
