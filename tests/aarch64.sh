@@ -11,9 +11,9 @@ if ! command -v "$cc" >/dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-flags=(-std=gnu11 -O2 -g1 -fopenmp -D_GNU_SOURCE -DABLATE_VERSION='"0"' -DSOURCE_DIR="\"$PWD\"" \
-    -DBUILD_DIR="\"$work\"" -Icore -Itests/unit
-    -Wall -Wextra -Wno-psabi)
+flags=(-std=gnu11 -O2 -g1 -fopenmp -D_GNU_SOURCE -DABLATE_VERSION='"0"' -Icore -Itests/unit -Wall -Wextra -Wno-psabi)
+compiler=("$cc")
+[ -z "${CMAKE_C_COMPILER_LAUNCHER-}" ] || compiler=("$CMAKE_C_COMPILER_LAUNCHER" "$cc") # ccache
 fast=(-O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 
 # compile FOLDER SOURCE... : objects in $work/FOLDER
@@ -23,8 +23,8 @@ compile() {
     shift
     local source
     for source in "$@"; do echo "$source"; done |
-        xargs -P"$(nproc)" -I{} sh -c '"$@" -c "$0" -o "'"$folder"'/$(basename "$0").o"' {} "$cc" "${flags[@]}" \
-        "${level[@]}"
+        xargs -P"$(nproc)" -I{} sh -c '"$@" -c "$0" -o "'"$folder"'/$(basename "$0").o"' {} "${compiler[@]}" \
+        "${flags[@]}" "${level[@]}"
 }
 level=()
 compile common core/base/*.c core/tensor/graph/*.c core/tensor/cpu/{cpu,isa,machine}.c
@@ -44,7 +44,8 @@ if ! command -v qemu-aarch64 >/dev/null; then
     exit 0
 fi
 for test in cpu/test_products graph/test_tape; do
-    "$cc" "${flags[@]}" "tests/unit/$test.c" "$work"/common/*.o "$work/set.o" -lm -o "$work/test"
+    "$cc" "${flags[@]}" -DSOURCE_DIR="\"$PWD\"" -DBUILD_DIR="\"$work\"" "tests/unit/$test.c" "$work"/common/*.o \
+        "$work/set.o" -lm -o "$work/test"
     printf '%s: ' "$test"
     OMP_WAIT_POLICY=passive qemu-aarch64 -L "/usr/$("$cc" -dumpmachine)" "$work/test"
 done
