@@ -10,12 +10,10 @@ static const module_file mpi = {
     "ablate_mpi.so", "ABLATE_MPI_MODULE",
     "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again",
     RTLD_NOW | RTLD_GLOBAL}; /* Open MPI opens parts of its own */
-static const module_file nccl = {"ablate_cuda.so", "ABLATE_CUDA_MODULE", "this build has no CUDA backend",
-                                 RTLD_NOW | RTLD_LOCAL};
 
 static const comm_module *module_of(const backend *on, err *e)
 {
-    const module_file *f = on_device(on) ? &nccl : &mpi;
+    const module_file *f = on_device(on) ? &cuda_module_file : &mpi;
     void *h = open_module(f, e);
     ablate_comm_fn *entry = NULL;
     if (!h) return NULL;

@@ -3,6 +3,10 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+const module_file cuda_module_file = {"ablate_cuda.so", "ABLATE_CUDA_MODULE",
+                                      "this build has no CUDA backend (./ablate builds it where nvcc and a GPU are)",
+                                      RTLD_NOW | RTLD_LOCAL};
+
 void *open_module(const module_file *m, err *e)
 {
     const char *given = getenv(m->variable);

@@ -11,4 +11,5 @@ typedef struct {
 /* dlopen's handle, or NULL and e. Without the variable: of the folder `backends` beside the program (build tree), else
  * of lib/ablate/backends of an installation. */
 void *open_module(const module_file *m, err *e);
+extern const module_file cuda_module_file; /* the GPU backend, and NCCL's communicator */
 #endif

@@ -8,10 +8,6 @@
 
 static char opened_name[160]; /* of the GPU this process took */
 
-static const module_file file = {"ablate_cuda.so", "ABLATE_CUDA_MODULE",
-                                 "this build has no CUDA backend (./ablate builds it where nvcc and a GPU are)",
-                                 RTLD_NOW | RTLD_LOCAL};
-
 /* NULL and why. Asked once. */
 static const cuda_module *cuda(const char **why)
 {
@@ -20,7 +16,7 @@ static const cuda_module *cuda(const char **why)
     static bool asked;
     if (!asked) {
         asked = true;
-        void *h = open_module(&file, &e);
+        void *h = open_module(&cuda_module_file, &e);
         ablate_cuda_fn *entry = NULL;
         if (h) *(void **)&entry = dlsym(h, "ablate_cuda");
         const cuda_module *m = entry ? entry() : NULL;
