@@ -310,7 +310,7 @@ static void empty_sources(void)
 int main(void)
 {
     const char *set = getenv("ABLATE_ISA");
-    /* AMX's instructions are emulated; generic takes three times as long as AVX2 */
+    /* AMX's instructions are emulated; generic takes twice as long as AVX2 */
     bool slow = TEST_SANITIZED || (set && (same(set, "amx") || same(set, "generic")));
     cpu_threads(1); /* these models are too small for more */
     for (size_t k = 0; k < LENGTH(kinds); k++) {
