@@ -65,7 +65,8 @@ for command in cc c++; do
     printf '#!/bin/sh\nexec %q %s -target %s-linux-gnu.%s -fno-sanitize=undefined "$@"\n' "$zig" $command "$arch" $glibc \
         >"$kept/bin/$command"
 done
-unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER # zig keeps what it has compiled itself
+export CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang # with ccache as launcher: these commands are scripts
+unset CMAKE_CUDA_COMPILER_LAUNCHER
 own=$kept/bin/cc
 if [ "$arch" != "$(uname -m)" ]; then # for this machine
     own=$kept/bin/own

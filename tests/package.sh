@@ -21,6 +21,7 @@ short='-s steps=20 --seeds 1'
 others=(conda_package image)
 if [ -n "${ABLATE_TEST_WHOLE-}" ]; then
     export XDG_CACHE_HOME=$work/cache
+    unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER # no cache of compiled files either
     short=
 else
     others=("${others[RANDOM % 2]}")

@@ -29,7 +29,7 @@ add_dependencies(all_tests ablate_cuda)
 set(source ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu)
 set(object ${CMAKE_BINARY_DIR}/cuda/wgmma.o)
 add_custom_command(OUTPUT ${object} DEPENDS ${source} ${nvrtc_files} VERBATIM COMMENT "nvcc wgmma.cu"
-  COMMAND ${NVCC} -std=c++17 -O3 --fmad=false -gencode arch=compute_90a,code=sm_90a -I${CMAKE_SOURCE_DIR}/core
+  COMMAND ${nvcc} -std=c++17 -O3 --fmad=false -gencode arch=compute_90a,code=sm_90a -I${CMAKE_SOURCE_DIR}/core
     -Xptxas -v -c ${source} -o ${object} > ${CMAKE_BINARY_DIR}/cuda/wgmma.log 2>&1)
 add_custom_target(cuda_wgmma DEPENDS ${object})
 add_dependencies(all_tests cuda_wgmma)

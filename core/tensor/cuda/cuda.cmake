@@ -40,6 +40,8 @@ if(NOT NVCC)
   endif()
   return()
 endif()
+set(CMAKE_CUDA_COMPILER_LAUNCHER "$ENV{CMAKE_CUDA_COMPILER_LAUNCHER}" CACHE STRING "in front of nvcc, such as ccache")
+set(nvcc ${CMAKE_CUDA_COMPILER_LAUNCHER} ${NVCC})
 get_filename_component(cuda_home ${NVCC} REALPATH)
 get_filename_component(cuda_home ${cuda_home} DIRECTORY)
 get_filename_component(cuda_home ${cuda_home} DIRECTORY)
@@ -62,7 +64,7 @@ foreach(source ${cuda_kernels})
   # the log says what each kernel takes of the machine; tests/cuda/spills.sh reads it
   add_custom_command(OUTPUT ${object} DEPENDS ${source} ${headers} VERBATIM COMMENT "nvcc ${name}.cu"
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-    COMMAND ${NVCC} -std=c++17 -O3 -lineinfo ${arch_flags} ${flags_${name}} -I${CMAKE_SOURCE_DIR}/core
+    COMMAND ${nvcc} -std=c++17 -O3 -lineinfo ${arch_flags} ${flags_${name}} -I${CMAKE_SOURCE_DIR}/core
     --compiler-options=-fPIC,-fvisibility=hidden,-Wall
       -Xptxas -v -c ${source} -o ${object} > ${CMAKE_BINARY_DIR}/cuda/${name}.log 2>&1 || ${CMAKE_COMMAND}
       -DLOG=${CMAKE_BINARY_DIR}/cuda/${name}.log -P ${CMAKE_SOURCE_DIR}/core/tensor/cuda/show_log.cmake)
