@@ -456,7 +456,7 @@ int main(void)
     bool all = test_long();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t j = 0; j < SETTINGS; j++) { /* each in one setting, some in bf16 too; in `ablate test --all` more */
-            bool drawn = all && test_drawn(i * SETTINGS + j, 6);
+            bool drawn = all && test_drawn(i * SETTINGS + j, 10);
             if (drawn || i % SETTINGS == j) check_case(F32, &cases[i], &settings[j]);
             if (drawn || (i % 2 && (i + 1) % SETTINGS == j)) check_case(BF16, &cases[i], &settings[j]);
         }

@@ -321,7 +321,7 @@ static void check_joined(const char *dropout, const backend *device)
 #ifdef GPU_ON_CPU
 /* The first and the fifth variant, under the race detector every third; in `--all` more, in a release all: they take
  * seconds each, where fibers stand in for a GPU's threads. What is left to a release is in other variants or tests in
- * parts. Under sanitizers a drawn fifth, without linear attention's thousands of small products, which take longer than
+ * parts. Under sanitizers a drawn tenth, without linear attention's thousands of small products, which take longer than
  * all others together. */
 static bool taken(size_t i)
 {
@@ -330,7 +330,7 @@ static bool taken(size_t i)
                      same(v->more, "parameter_groups") ||
                      (same(v->more, "attention_dropout") && same(v->position, "sinusoid"));
     bool races = getenv("ABLATE_SCHEDULE");
-    if (TEST_SANITIZED ? test_drawn(i, 5) && !same(v->attention, "linear")
+    if (TEST_SANITIZED ? test_drawn(i, 10) && !same(v->attention, "linear")
                        : (races ? i % 3 == 0 : i == 0 || i == 4) || test_exhaustive() || (test_long() && !elsewhere))
         return true;
     printf("left to %s: %s %s %s = %s\n", elsewhere ? "`tests/reliability.sh whole`" : "`ablate test --all`",

@@ -19,8 +19,8 @@ int main(int argc, char **argv)
     memcpy(all, list, n_list * sizeof *all);
     for (size_t i = 0; i < n_list; i++) {
         if (argc > 1         ? !same(argv[1], all[i]->desc.name)
-            : TEST_SANITIZED ? !test_drawn(i, 20)
-            : test_long()    ? !test_drawn(i, 3)
+            : TEST_SANITIZED ? !test_drawn(i, 30)
+            : test_long()    ? !test_drawn(i, 5)
                              : i % 10 != 1)
             continue;
         check_result r[CHECK_MOST];
