@@ -87,6 +87,7 @@ int input_next(input_part *p, size_t most, err *e)
         if (got < 0) return -1;
         p->ended = got == 0;
     }
+    p->given = ticks();
     return p->held.n ? cut(p, most, e) : 0;
 }
 
@@ -109,7 +110,13 @@ void input_end(input_part *p)
     *p = (input_part){0};
 }
 
-size_t input_more(size_t most, size_t largest) { return 2 * most < largest ? 2 * most : largest; }
+size_t input_more(const input_part *p, size_t most, size_t largest)
+{
+    double in_time = 2 * (double)p->n / (ticks() - p->given);
+    size_t more = in_time > (double)largest ? largest : (size_t)in_time;
+    if (more < 2 * most) more = 2 * most;
+    return more < largest ? more : largest;
+}
 
 int output_flush(err *e)
 {

@@ -19,6 +19,7 @@ typedef struct {
     /* of input.c */
     str held;
     size_t used, seen, cap; /* bytes given out; bytes searched for line ends */
+    double given;           /* when the part was */
     bool ended;
 } input_part; /* {0}: before the first of standard input */
 /* Opens a file; the name stays the caller's. */
@@ -29,8 +30,9 @@ int input_next(input_part *p, size_t most, err *e);
 /* -1 and e, "NAME:LINE: ...", if a line of the part is not UTF-8. */
 int input_check_text(const input_part *p, err *e);
 void input_end(input_part *p); /* closes the file too */
-/* The part after one of `most` lines: parts begin small, so that the first answer comes soon, and double. */
-size_t input_more(size_t most, size_t largest);
+/* How large the part after p is, which was one of up to `most` lines: parts begin small, so that the first answer comes
+ * soon. Each has twice as many as the one before, or as many as take two seconds, at the rate of p since input_next. */
+size_t input_more(const input_part *p, size_t most, size_t largest);
 /* Passes on what has been printed; -1 and e if nobody reads it any more. */
 int output_flush(err *e);
 #endif

@@ -59,7 +59,7 @@ int pairs_read(const invocation *c, const pairs_options *o,
             output_flush(&e);
         pairs_free(&p);
         free(lines);
-        most = input_more(most, LARGEST_PART);
+        most = input_more(&in, most, LARGEST_PART);
     }
     input_end(&in);
     if (open) {

@@ -157,7 +157,7 @@ static int parse_input(parser *x, const predict_options *o, err *e)
     int rc;
     while ((rc = input_next(&in, most, e)) == 1) {
         if ((rc = parse_part(x, &in, &all, e))) break;
-        most = input_more(most, most > LARGEST_PART ? most : LARGEST_PART);
+        most = input_more(&in, most, most > LARGEST_PART ? most : LARGEST_PART);
     }
     input_end(&in);
     if (!rc && all.stats.sentences && !o->quiet)

@@ -84,7 +84,7 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
         if ((rc = input_check_text(&in, e))) break;
         left += leave_long(m, src, &o, &in);
         if ((rc = translate_part(m, src, tgt, &o, &in, t->alignment, &stats, e))) break;
-        most = input_more(most, largest);
+        most = input_more(&in, most, largest);
     }
     input_end(&in);
     if (!rc && stats.sentences && !t->quiet)

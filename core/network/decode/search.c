@@ -269,7 +269,7 @@ static int run_models(search *s, err *e)
     for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) {
         s->chosen[r] = select_begin(s->k, &s->choices[r * s->k]);
         s->chosen[r].unscored = search_unscored(s);
-        for (int64_t k = 0; k <= s->o->n_others && s->members; k++) opinion_begin(&s->members[k].row[r]);
+        for (int64_t k = 0; k <= s->o->n_others && s->members; k++) s->members[k].row[r].seen = 0;
     }
     for (int64_t k = 0; k <= s->o->n_others; k++) {
         s->logits[k] = steps_run(steps_at(s, k), s->tokens, e);
@@ -318,15 +318,12 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 
 static void open_members(search *s, size_t rows)
 {
-    size_t v = (size_t)s->m->tgt_vocab, chunks = (v + CHUNK - 1) / CHUNK;
+    size_t v = (size_t)s->m->tgt_vocab, size = v + NUMBERS_OF_CHUNK * ((v + CHUNK - 1) / CHUNK);
     s->members = xcalloc((size_t)s->o->n_others + 1, sizeof *s->members);
     for (int64_t k = 0; k <= s->o->n_others; k++) {
         member *m = &s->members[k];
-        *m = (member){s, xcalloc(rows, sizeof *m->row), xmalloc(rows * (v + chunks) * sizeof *m->numbers)};
-        for (size_t r = 0; r < rows; r++) {
-            m->row[r].e = m->numbers + r * (v + chunks);
-            m->row[r].top = m->row[r].e + v;
-        }
+        *m = (member){s, xcalloc(rows, sizeof *m->row), xmalloc(rows * size * sizeof *m->numbers)};
+        for (size_t r = 0; r < rows; r++) m->row[r] = opinion_in(m->numbers + r * size, (int64_t)v);
         steps_at(s, k)->reader = (column_reader){0, weigh, m};
     }
 }

@@ -34,24 +34,5 @@ void opinion_more(opinion *o, const void *logits, dtype type, int64_t end)
 }
 bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed)
 {
-    double log_sum[MOST_OPINIONS];
-    float p[CHUNK];
-    bool numbers = true;
-    for (int64_t k = 0; k < n; k++) {
-        log_sum[k] = of[k]->sum.shift + log(of[k]->sum.sum);
-        numbers = numbers && !isnan(log_sum[k]);
-    }
-    s->probabilities = true;
-    for (int64_t at = 0; at < v && numbers; at += CHUNK) {
-        int64_t end = v - at < CHUNK ? v : at + CHUNK;
-        double share[MOST_OPINIONS], most = 0; /* of the chunk's largest probabilities */
-        for (int64_t k = 0; k < n; k++) most += share[k] = exp((double)of[k]->top[at / CHUNK] - log_sum[k]) / (double)n;
-        /* 1e-5: what floats round */
-        if (s->n < s->k || most * (1 + 1e-5) >= s->best[0].logit) {
-            tables[cpu_isa()]->mean(p, of, share, n, at, end - at);
-            tables[cpu_isa()]->more(s, p, F32, end, allowed);
-        }
-        s->seen = end;
-    }
-    return numbers;
+    return tables[cpu_isa()]->from_all(s, of, n, v, allowed);
 }

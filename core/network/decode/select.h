@@ -38,14 +38,21 @@ int64_t select_end(selection *s, double *sum);
 int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
                     double *sum);
 
-typedef struct {  /* what a model of an ensemble makes of a row [v] */
-    float *e;     /* [v]: exp(logit - the largest of its CHUNK columns), the caller's */
-    float *top;   /* [chunks of v]: those largest, the caller's */
-    log_sum sum;  /* of all */
-    int64_t seen; /* columns */
+typedef struct {    /* what a model of an ensemble makes of a row [v], in the caller's memory */
+    float *e;       /* [v]: exp(logit - the largest of its CHUNK columns) */
+    float *top;     /* [chunks of v]: those largest */
+    float *sum;     /* [chunks of v]: sums of e */
+    float *largest; /* [chunks of v]: for select_from_all, the largest probability there, over the number of models */
+    int64_t seen;   /* columns */
 } opinion;
-enum { MOST_OPINIONS = 32 };
-static inline void opinion_begin(opinion *o) { o->sum = (log_sum){-INFINITY, 0}, o->seen = 0; }
+enum { MOST_OPINIONS = 32, NUMBERS_OF_CHUNK = 3 };
+/* numbers: memory for v columns, v + NUMBERS_OF_CHUNK * chunks of v. */
+static inline opinion opinion_in(float *numbers, int64_t v)
+{
+    int64_t chunks = (v + CHUNK - 1) / CHUNK;
+    float *top = numbers + v;
+    return (opinion){.e = numbers, .top = top, .sum = top + chunks, .largest = top + 2 * chunks};
+}
 /* The row's columns seen .. end, as select_more has them. */
 void opinion_more(opinion *o, const void *logits, dtype type, int64_t end);
 /* A selection from the mean probabilities of n models (at most MOST_OPINIONS) that have seen all v columns: several
@@ -57,7 +64,6 @@ typedef struct {
     void (*more)(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
     int64_t (*end)(selection *s, double *sum);
     void (*weigh)(opinion *o, const void *logits, dtype type, int64_t end);
-    /* p [size] = mean of probabilities from column `at` on, of one chunk. share [n]: a model's largest there, over n */
-    void (*mean)(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size);
+    bool (*from_all)(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed);
 } select_table_t;
 #endif

@@ -1,5 +1,5 @@
 /* select_row.c - log-sum-exp and the k largest in one pass over a row; what each of several models makes of a row, and
- * the mean of their probabilities. Compiled once per instruction set. */
+ * the largest of the mean of their probabilities. Compiled once per instruction set. */
 #include "network/decode/select.h"
 #include "base/vmath.h"
 #include "text/tokens/vocab.h"
@@ -107,16 +107,61 @@ static void more(selection *s, const void *logits, dtype type, int64_t end, cons
 }
 static void weigh_more(opinion *o, const void *logits, dtype type, int64_t end) { BY_TYPE(weigh, o, end); }
 
-static void mean(float *p, const opinion *const *of, const double *share, int64_t n, int64_t at, int64_t size)
+/* ---- several models ---- */
+
+/* o->largest, for the mean of n models. False: a logit is NaN. */
+static bool weigh_chunks(const opinion *o, int64_t chunks, int64_t n)
 {
+    float top = -INFINITY;
+    double sum = 0;
+    for (int64_t c = 0; c < chunks; c++) top = o->top[c] > top ? o->top[c] : top;
+    for (int64_t c = 0; c < chunks; c++) o->largest[c] = vexp_belowf(o->top[c] - top);
+    for (int64_t c = 0; c < chunks; c++) sum += (double)o->largest[c] * (double)o->sum[c];
+    float by = (float)(1 / (sum * (double)n));
+    for (int64_t c = 0; c < chunks; c++) o->largest[c] *= by;
+    return !isnan(sum);
+}
+
+/* No mean of a chunk's probabilities is larger. */
+static double largest_mean(const opinion *const *of, int64_t n, int64_t chunk)
+{
+    double all = 0;
+    for (int64_t k = 0; k < n; k++) all += (double)of[k]->largest[chunk];
+    return all * (1 + 1e-5); /* what floats round */
+}
+
+static void take_mean(selection *s, const opinion *const *of, int64_t n, int64_t chunk, int64_t v,
+                      const uint8_t *allowed)
+{
+    float p[CHUNK];
+    int64_t at = chunk * CHUNK, size = v - at < CHUNK ? v - at : CHUNK;
     for (int64_t k = 0; k < n; k++) {
         const float *e = of[k]->e + at;
-        float by = (float)share[k];
+        float by = of[k]->largest[chunk];
         if (k)
             for (int64_t i = 0; i < size; i++) p[i] += by * e[i];
         else
             for (int64_t i = 0; i < size; i++) p[i] = by * e[i];
     }
+    take_chunk_f32(s, p, at, size, allowed ? allowed + at : NULL);
+}
+
+/* The most promising chunk first: few of the others may then have one of the k best. */
+static bool from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed)
+{
+    int64_t chunks = (v + CHUNK - 1) / CHUNK, first = 0;
+    bool numbers = true;
+    for (int64_t k = 0; k < n; k++) numbers &= weigh_chunks(of[k], chunks, n);
+    if (!numbers) return false;
+    for (int64_t c = 1; c < chunks; c++)
+        if (largest_mean(of, n, c) > largest_mean(of, n, first)) first = c;
+    s->probabilities = true;
+    take_mean(s, of, n, first, v, allowed);
+    for (int64_t c = 0; c < chunks; c++)
+        if (c != first && (s->n < s->k || largest_mean(of, n, c) >= s->best[0].logit))
+            take_mean(s, of, n, c, v, allowed);
+    s->seen = v;
+    return true;
 }
 
 static int64_t finish(selection *s, double *log_of_sum)
@@ -124,9 +169,10 @@ static int64_t finish(selection *s, double *log_of_sum)
     *log_of_sum = s->probabilities ? 0 : s->unscored ? s->sum.sum : s->sum.shift + log(s->sum.sum);
     sort_best_first(s->best, s->n);
     while (s->probabilities && s->n && s->best[s->n - 1].logit <= 0) s->n--;
-    for (int64_t i = 0; i < s->n && s->probabilities; i++) s->best[i].logit = log(s->best[i].logit);
+    for (int64_t i = 0; i < s->n && s->probabilities; i++)
+        s->best[i].logit = vlog_normal(s->best[i].logit); /* log() would wait for its table each time */
     return s->n;
 }
 
 extern const select_table_t select_table;
-const select_table_t select_table = {more, finish, weigh_more, mean};
+const select_table_t select_table = {more, finish, weigh_more, from_all};

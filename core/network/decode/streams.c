@@ -124,7 +124,8 @@ static int64_t take(streams *s, int64_t *which)
     int64_t n = 0;
     pthread_mutex_lock(&s->lock);
     if (!s->bad && s->next < s->n) {
-        int64_t most = batch_size(s, s->order[s->next].length);
+        int64_t most = batch_size(s, s->order[s->next].length), share = (s->n - s->next - 1) / s->n_streams + 1;
+        if (most > share) most = share; /* the last ones are alike, so that all streams end together */
         for (; n < most && s->next < s->n; s->next++) which[n++] = s->order[s->next].index;
     }
     pthread_mutex_unlock(&s->lock);

@@ -64,6 +64,20 @@ static void ends(void)
     CHECK(vsinf(0) == 0 && signbit(vsinf(-0.0f)) && vsinf(1e-45f) == 1e-45f && vcosf(0) == 1);
 }
 
+/* As many positive doubles, and those next to 1. */
+static void logarithms(void)
+{
+    double worst = 0, at = 0;
+    for (uint64_t k = 0; k < 4000000; k++) {
+        uint64_t u = 0x0010000000000000u + k * 2303235435599u % 0x7fe0000000000000u;
+        double x = k % 4 ? double_of_bits(u) : 1 + (double)((int64_t)(k / 4) - 500000) * 0x1p-22;
+        double y = log(x), d = fabs(vlog_normal(x) - y) / (fabs(nextafter(y, INFINITY) - y));
+        if (d > worst) worst = d, at = x;
+    }
+    printf("vlog_normal: %.0f ulp from libm's, at %a\n", worst, at);
+    CHECK_NEAR(worst, 0, 1);
+}
+
 /* The nearest of the three bf16 about a float, ties to the even one, found by distance. */
 static bf16 nearest_bf16(float x)
 {
@@ -119,6 +133,7 @@ int main(void)
     whole_range("vsigmoidf", vsigmoidf, sigmoid, 2.32);
     near_range("vsinf", vsinf, sin, 0.6);
     near_range("vcosf", vcosf, cos, 0.6);
+    logarithms();
     ends();
     halves();
     return test_end();

@@ -32,17 +32,18 @@ static int64_t mean_of(const opinion *const *of, int64_t n, double *p)
 static void few_of_many(double spread)
 {
     enum { MANY = 9001, K = 8 };
-    static float row[2][MANY], e[2][MANY], top[2][MANY / CHUNK + 1];
+    static float row[2][MANY], numbers[2][MANY + NUMBERS_OF_CHUNK * (MANY / CHUNK + 1)];
     static choice all[MANY];
     choice best[K];
-    double none;
+    double none, sum[2] = {0};
     rng r = rng_seed(3, (uint64_t)spread);
     opinion o[2];
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < MANY; i++) row[k][i] = (float)(spread * rng_normal(&r));
         row[k][k ? 8999 : 7000] = (float)(4 * spread); /* behind chunks without a candidate */
-        o[k] = (opinion){.e = e[k], .top = top[k]};
-        opinion_begin(&o[k]);
+        for (int i = CHUNK; i < 2 * CHUNK && !k; i++) row[k][i] = -INFINITY;
+        for (int i = 0; i < MANY; i++) sum[k] += exp((double)row[k][i]);
+        o[k] = opinion_in(numbers[k], MANY);
         opinion_more(&o[k], row[k], F32, 4096);
         opinion_more(&o[k], row[k] + 4096, F32, MANY);
     }
@@ -54,6 +55,9 @@ static void few_of_many(double spread)
     for (int i = 0; i < K; i++) {
         CHECK_INT(best[i].id, all[i].id);
         CHECK_NEAR(best[i].logit, all[i].logit, 0);
+        double p = 0;
+        for (int k = 0; k < 2; k++) p += exp((double)row[k][best[i].id]) / sum[k] / 2;
+        CHECK_NEAR(best[i].logit, log(p), 2e-6);
     }
 }
 
@@ -61,7 +65,7 @@ int main(void)
 {
     for (double spread = 1; spread < 10; spread += 2) few_of_many(spread);
     double logits[MODELS][ROWS][V];
-    float narrow[ROWS][V], e[MODELS][V], top[MODELS][1];
+    float narrow[ROWS][V], numbers[MODELS][V + NUMBERS_OF_CHUNK];
     double p[V];
     bf16 short_[ROWS][V];
     for (int k = 0; k < MODELS; k++)
@@ -76,10 +80,7 @@ int main(void)
         }
     for (int r = 0; r < ROWS; r++) {
         opinion o[MODELS];
-        for (int k = 0; k < MODELS; k++) {
-            o[k] = (opinion){.e = e[k], .top = top[k]};
-            opinion_begin(&o[k]);
-        }
+        for (int k = 0; k < MODELS; k++) o[k] = opinion_in(numbers[k], V);
         opinion_more(&o[0], logits[0][r], F64, V);
         opinion_more(&o[1], narrow[r], F32, V);
         opinion_more(&o[2], short_[r], BF16, V);
@@ -92,7 +93,7 @@ int main(void)
         for (int i = 0; i < V; i++)
             if (i != VOCAB_PAD && i != VOCAB_BOS) CHECK_NEAR(log(p[i]), log(p_of(logits[0][r], i)), 2e-6);
         narrow[r][V - 1] = NAN;
-        opinion_begin(&o[1]);
+        o[1].seen = 0;
         opinion_more(&o[1], narrow[r], F32, V);
         CHECK_INT(mean_of((const opinion *[]){&o[0], &o[1]}, 2, p), -1);
     }
