@@ -134,8 +134,7 @@ static inline double double_of_bits(uint64_t u)
  * little else is computed. */
 static inline double vlog_normal(double x)
 {
-    /* x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = 2 artanh(s), with f - f^2/2 taken out, which is exact
-     * enough */
+    /* x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = 2 artanh(s) = f - (f^2/2 - s (f^2/2 + r)) */
     uint64_t u = double_bits(x) - 0x3fe6a09e667f3bcdu;
     double e = (double)((int64_t)u >> 52), f = double_of_bits((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1;
     double s = f / (2 + f), w = s * s, half = f * f / 2, r = 2.0 / 23;

@@ -170,7 +170,6 @@ static bool choose_rest(search *s, int64_t r, int64_t i, const uint8_t *allowed)
 {
     int64_t v = s->m->tgt_vocab, n = 1 + s->o->n_others;
     const opinion *of[1 + MOST_OTHERS];
-    _Static_assert(1 + MOST_OTHERS <= MOST_OPINIONS, "select_from_all takes them all");
     for (int64_t k = 0; k < n; k++) {
         dtype type = model_at(s, k)->compute;
         int64_t *seen = s->members ? &s->members[k].row[r].seen : &s->chosen[r].seen;

@@ -45,7 +45,7 @@ typedef struct {    /* what a model of an ensemble makes of a row [v], in the ca
     float *largest; /* [chunks of v]: for select_from_all, the largest probability there, over the number of models */
     int64_t seen;   /* columns */
 } opinion;
-enum { MOST_OPINIONS = 32, NUMBERS_OF_CHUNK = 3 };
+enum { NUMBERS_OF_CHUNK = 3 };
 /* numbers: memory for v columns, v + NUMBERS_OF_CHUNK * chunks of v. */
 static inline opinion opinion_in(float *numbers, int64_t v)
 {
@@ -55,8 +55,8 @@ static inline opinion opinion_in(float *numbers, int64_t v)
 }
 /* The row's columns seen .. end, as select_more has them. */
 void opinion_more(opinion *o, const void *logits, dtype type, int64_t end);
-/* A selection from the mean probabilities of n models (at most MOST_OPINIONS) that have seen all v columns: several
- * models as one. It depends on that row alone. False: a logit is NaN. */
+/* A selection from the mean probabilities of n models that have seen all v columns: several models as one. It depends
+ * on that row alone. False: a logit is NaN. */
 bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed);
 
 /* The functions for one instruction set (select_row.c). */
