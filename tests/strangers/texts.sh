@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A database from a stranger: its texts are shown and not obeyed. Needs sqlite3 to forge one.
-source "$(dirname "$0")/common.bash" "$@"
+source "$(dirname "$0")/../cli/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 
 { tiny strange 6 && printf '[variant one]\nheads = 1\n'; } >strange.ini
