@@ -8,7 +8,7 @@ typedef struct {
     text_list metrics;
     int format, vs, stats; /* which word; vs, stats: -1 not asked for */
     double sustained;      /* TFLOPS */
-    const char *caption, *label;
+    const char *caption, *label, *page;
     bool json, columns;
 } table_command_options;
 
@@ -34,7 +34,7 @@ static int table(const invocation *c, void *options)
 {
     const table_command_options *o = options;
     err e = {0};
-    str out = {0};
+    str out = {0}, ini = {0};
     table_options t = {.metrics = o->metrics.at,
                        .n_metrics = o->metrics.n,
                        .vs_paper = o->vs == 0,
@@ -43,18 +43,20 @@ static int table(const invocation *c, void *options)
                        .caption = o->caption,
                        .label = o->label,
                        .sustained = o->sustained * 1e12};
-    enum table_format f = o->json ? TABLE_JSON : (enum table_format)o->format;
+    enum table_format f = o->json ? TABLE_JSON : o->page ? TABLE_MD : (enum table_format)o->format;
     const char *name = c->n_words ? c->word[0] : NULL;
     if ((o->caption || o->label) && f != TABLE_LATEX) {
         fail(&e, "--%s: only valid with --format latex", o->caption ? "caption" : "label");
         return call_usage(c, &e);
     }
     if (o->columns) return describe(c, f);
+    if (o->page && file_read(o->page, &ini, &e)) return call_failed(c, &e);
+    if (o->page) t.ini = str_text(&ini);
     bool no_file = !file_exists(c->p.db.path); /* a published table needs none */
     if (no_file && table_is_published(name)) {
         int bad = table_print(NULL, name, &t, f, &out, &e);
         if (!bad) fputs(str_text(&out), stdout);
-        str_free(&out);
+        str_free(&out), str_free(&ini);
         return bad ? call_failed(c, &e) : 0;
     }
     reader *r = (name ? reader_open_any : reader_open)(&c->p.db, &e); /* nor does a recorded experiment */
@@ -62,7 +64,7 @@ static int table(const invocation *c, void *options)
     reader_close(r);
     if (!rc) fputs(str_text(&out), stdout);
     if (!rc && !no_file) rc = store_comparisons(&c->p.db, name ? name : "", &e);
-    str_free(&out);
+    str_free(&out), str_free(&ini);
     return rc ? call_failed(c, &e) : 0;
 }
 
@@ -84,6 +86,8 @@ static const option options[] = {
      offsetof(table_command_options, caption)},
     {"--label", "KEY", "with latex: the label for \\ref [tab:NAME]", OPTION_TEXT,
      offsetof(table_command_options, label)},
+    {"--page", "FILE.ini", "as Markdown, with the head comment of this INI around the table", OPTION_TEXT,
+     offsetof(table_command_options, page)},
     {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
     OPTION_DATABASE,
     {0}};

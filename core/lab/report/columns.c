@@ -242,6 +242,8 @@ static const char *print_short(const place *p, double v, int digits, arena *a)
     return arena_printf(a, "%.2g", v);
 }
 
+static double minutes_number(const place *p) { return gathered_budget(p->row, "wall") / 60; }
+
 static const char *print_millions(const place *p, double v, int digits, arena *a)
 {
     (void)p;
@@ -281,6 +283,7 @@ static double only_exploratory(const place *p) { return exploratory_number(p) > 
 static bool has_holm(const gathered *g) { return has_p(g) || any_row(g, only_exploratory); }
 static bool has_parameters(const gathered *g) { return any_row(g, parameters_number); }
 static bool full(const gathered *g) { return g->full && has_delta(g); }
+static bool on_page(const gathered *g) { return g->page && any_row(g, minutes_number); }
 static bool has_core_minutes(const gathered *g) { return g->full && any_row(g, core_minutes_number); }
 static bool has_peak_memory(const gathered *g) { return g->full && any_row(g, peak_memory_number); }
 static double if_future_seen(const place *p) { return future_seen_number(p) > 0 ? 1 : NAN; }
@@ -400,6 +403,8 @@ const column columns[] = {
     {"params", "params (M)", "", READERS | CSV | JSON, ONCE, "parameters; for readers in millions",
      .number = parameters_number, .print = print_millions, .digits = 2, .shown = has_parameters},
     {"verdict", NULL, "", CSV, ONCE, "as above", .text = verdict_text},
+    {"minutes", "minutes", "minutes", READERS, ONCE, "time of a run, mean, from start to end; on pages",
+     .number = minutes_number, .print = print_fixed, .digits = 1, .shown = on_page},
     {"core_minutes", "core minutes", "minutes", READERS | CSV | JSON | IF_ANY, ONCE,
      "processor time of a run, mean, all threads; of its last attempt if it was resumed, of its first rank",
      .number = core_minutes_number, .print = print_fixed, .digits = 1, .shown = has_core_minutes},

@@ -300,6 +300,7 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     *g = (gathered){.headline = NO_HEADLINE,
                     .trials = o->trials ? o->trials : STATS_TRIALS,
                     .full = o->full,
+                    .page = o->ini,
                     .sustained = o->sustained};
     int rc = reader_experiment(r, name, READ_STATS, a, &g->x, e);
     if (rc) return rc;
@@ -333,7 +334,8 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     }
     compare_to_bases(g, o, find_best, a);
     if (o->vs_recorded && gather_recorded(r, g, a, e)) return -1;
-    return o->vs_paper ? join_paper(g, a, e) : 0;
+    bool beside = o->ini && ((g->x.paper_table && *g->x.paper_table) || paper_table_of(g->x.name));
+    return o->vs_paper || beside ? join_paper(g, a, e) : 0;
 }
 
 const char *gathered_label(const gathered_row *row, arena *a)

@@ -62,6 +62,7 @@ typedef struct {
     size_t n_old;
     read_pair *old_verdicts;        /* rows whose stored verdict refers to another base */
     bool full;                      /* all statistics */
+    bool page;                      /* for a Markdown page of an INI */
     double sustained;               /* table_options */
     size_t tests;                   /* number of p for the design, for the headline metric */
     size_t seeds_least, seeds_most; /* runs with a number per row, over rows with any */

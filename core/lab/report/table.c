@@ -11,6 +11,7 @@
 /* Where runs come from: their machines, devices and commits, each value once. */
 typedef struct {
     str hosts, devices, commits;
+    double seconds;
 } origin;
 
 static void add_once(str *list, const char *text, size_t most)
@@ -25,6 +26,7 @@ static void add_origin(origin *o, const read_run *run)
     add_once(&o->hosts, run->host, 79);
     add_once(&o->devices, run->device, 79);
     add_once(&o->commits, run->git_commit, 12);
+    if (isfinite(run->ended_at - run->started_at)) o->seconds += run->ended_at - run->started_at;
 }
 
 static const char *several(const str *list) { return list->n && strchr(list->s, ',') ? "s" : ""; }
@@ -55,13 +57,17 @@ static void note_failures(const gathered *g, grid *t)
                   *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
     }
     if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
-    if (recorded && !g->foreign)
+    if (recorded && !g->foreign) {
+        str cost = {0};
+        if (from.devices.n) str_addf(&cost, ", %.2g hours on %s", from.seconds / 3600, from.devices.s);
         grid_note(t,
-                  "%zu of %zu runs are recorded%s%s%s%s%s%s, not trained here: "
+                  "%zu of %zu runs are recorded%s%s%s%s%s%s%s, not trained here: "
                   "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
                   recorded, total, from.hosts.n ? ", from " : "", str_text(&from.hosts),
                   from.commits.n ? ", commit" : "", several(&from.commits), from.commits.n ? " " : "",
-                  str_text(&from.commits));
+                  str_text(&from.commits), str_text(&cost));
+        str_free(&cost);
+    }
     origin_free(&from);
 }
 
@@ -323,6 +329,19 @@ bool table_is_published(const char *name)
     return false;
 }
 
+/* Appends the head comment of an INI without its marks, up to the first blank line or whole; returns what follows. */
+static const char *add_comment(const char *ini, bool whole, str *out)
+{
+    while (*ini == '#') {
+        size_t n = strcspn(++ini, "\n"), from = *ini == ' ';
+        if (n <= from && !whole) break;
+        str_addf(out, "%.*s\n", (int)(n - from), ini + from);
+        ini += n + (ini[n] == '\n');
+    }
+    str_addc(out, '\n');
+    return ini + (*ini == '\n');
+}
+
 int table_print(reader *r, const char *name, const table_options *options, enum table_format format, str *out, err *e)
 {
     arena a = {0};
@@ -343,7 +362,11 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
             latex_grid(&g, &o, &t);
         else
             table_grid(&g, &t);
+        const char *rest = o.ini;
+        if (rest)
+            str_addf(out, "# %.*s\n\n", (int)strcspn(g.x.name, "."), g.x.name), rest = add_comment(rest, false, out);
         grid_print(&t, format, out);
+        if (rest && *rest == '#') str_addc(out, '\n'), add_comment(rest, true, out);
         grid_free(&t);
     }
     gathered_free(&g);

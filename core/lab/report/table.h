@@ -19,6 +19,7 @@ typedef struct {
     int trials;                  /* of the randomisation test; 0: 10,000 */
     double sustained;            /* FLOPs per second of devices whose rate the paper does not give; 0: not known */
     const char *caption, *label; /* of LaTeX; NULL: the title, and tab:NAME */
+    const char *ini; /* text of the experiment's INI, whose head comment Markdown gets around the table; or NULL */
     /* all statistics: standard deviation over seeds only, variance components, P(A > B), tests over sentences and
      * seeds */
     bool full;

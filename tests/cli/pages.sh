@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# experiments/NAME.md is what `ablate table` makes of the record and of NAME.ini's head comment. Its prose has at most
+# 150 words, says which split its figures are of, and repeats no interval or "mean ± sd" that its table lacks.
+# ABLATE_WRITE=1 writes the pages anew.
+source "$(dirname "$0")/common.bash" "$@"
+
+# The record's timings are of an older program.
+declare -A only=([table1]="--metric reach --metric acc --metric PPL")
+
+figures() { grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]' | sed -E 's/^\[(.*), (.*)\]$/\1 .. \2/' || true; }
+
+# prose FILE.ini: its head comment without commands.
+prose() { awk '!/^#/ { exit } !/^#    / { sub(/^# ?/, ""); print }' "$1"; }
+check_prose() {
+    local name=$1 ini=$2 page=$3 figure
+    equal "$(($(prose "$ini" | wc -w) <= 150))" 1 "words of $name.ini's head are at most 150: $(prose "$ini" | wc -w)"
+    prose "$ini" | grep -qE '\<(dev|test|test2016|validation)\>' || wrong "$name.ini's head names no split"
+    prose "$ini" | grep -qF '**Does not show**' || wrong "$name.ini's head says not what it does not show"
+    while IFS= read -r figure; do
+        grep '^|' "$page" | grep -qF -- "$figure" || wrong "$name.ini's head says \"$figure\", which its table lacks"
+    done < <(prose "$ini" | figures)
+}
+
+# Without ABLATE_TEST_LONG the largest records are left to `ablate test --all`.
+large=
+[ -n "${ABLATE_TEST_LONG-}${ABLATE_WRITE-}" ] || large=$(ls -S "$source"/experiments/recorded/*.json* | head -14)
+n=0
+for record in "$source"/experiments/recorded/*.json*; do
+    name=$(basename "$record")
+    name=${name%%.*} n=$((n + 1))
+    [[ $large != *"$record"* ]] || continue
+    ini=$source/experiments/$name.ini page=$source/experiments/$name.md
+    # shellcheck disable=SC2086
+    exits 0 ablate table "$name.recorded" --page "$ini" ${only[$name]-} --db none.db
+    [ -z "${ABLATE_WRITE-}" ] || cp out "$page"
+    cmp -s out "$page" || { diff out "$page" | head -5; wrong "$name.md is stale: ABLATE_WRITE=1 ./ablate test -R cli/pages"; }
+    check_prose "$name" "$ini" out
+done
+equal $((n >= 40)) 1 "records with a page: $n"
+equal "$(grep -l 'ablate table' "$source"/experiments/*.md | wc -l)" "$n" "pages and records"
+
+# What is wrong is told.
+printf '# Is 9.9 ± 0.1 BLEU of test right?\n#\n# **Does not show** it.\n[experiment]\n' >stale.ini
+printf '| base | 8.8 ± 0.1 |\n' >stale.md
+(check_prose stale stale.ini stale.md) >said
+has said '"9.9 ± 0.1", which its table lacks'
+printf '# One score.\n' >stale.ini
+(check_prose stale stale.ini stale.md) >said
+has said "names no split"
+has said "says not what it does not show"
+finish
