@@ -57,7 +57,7 @@ int bench_model(model *m, const bench_options *o, const char *plugin, const back
     settings_put(&set, "d_ff", s->d_ff, &a);
     settings_put(&set, "heads", s->heads, &a);
     settings_put(&set, "layers", s->layers, &a);
-    if (plugin && model_choose_plugin(&set, plugin, &a, e)) {
+    if (plugin && (!plugin_open(0, plugin, e) || model_choose_plugin(&set, plugin, &a, e))) {
         arena_free(&a);
         return -1;
     }

@@ -315,8 +315,10 @@ static int layers(const invocation *c, void *options)
     } else if (!bad) {
         l = arena_alloc(&a, (o->plugins.n + LENGTH(usual)) * sizeof *l);
         size_t wanted = o->plugins.n ? o->plugins.n : LENGTH(usual);
-        for (; n < wanted && !bad; n++)
-            bad = layer_measure(&l[n], o->plugins.n ? o->plugins.at[n] : usual[n], NULL, lengths, n_lengths, o, &e);
+        for (; n < wanted && !bad; n++) {
+            const char *name = o->plugins.n ? o->plugins.at[n] : usual[n];
+            bad = !plugin_open(AB_ATTENTION, name, &e) || layer_measure(&l[n], name, NULL, lengths, n_lengths, o, &e);
+        }
     }
     if (!bad) bad = check_set(o, l, n, &e);
     for (size_t i = 0; i < n && !bad && o->json; i++) print_json(&l[i], o);

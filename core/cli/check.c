@@ -46,6 +46,7 @@ static int check_coordinates(const invocation *c, const check_options *o)
         if (!value) fail(&e, "-s %s: expected KEY=VALUE", key);
         if (!value) break;
         *value++ = 0;
+        if (config_plugin_kind(key) && plugin_is_path(value)) plugin_load(value, &e);
         settings_put(&set, key, value, &a);
         settings_put(&mup, key, value, &a);
     }

@@ -16,6 +16,8 @@ static const char bash[] =
     "{\n"
     "    mapfile -t COMPREPLY < <(ABLATE_SHELL=bash \"${COMP_WORDS[0]}\" completion words \"$COMP_CWORD\" "
     "\"${COMP_WORDS[@]}\" 2>/dev/null)\n"
+    "    local i\n"
+    "    for i in \"${!COMPREPLY[@]}\"; do printf -v \"COMPREPLY[i]\" %q \"${COMPREPLY[i]}\"; done\n"
     "    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=/] ]] && compopt -o nospace 2>/dev/null\n"
     "    return 0\n"
     "}\n"
@@ -61,8 +63,11 @@ typedef struct {
 
 /* ---- kinds of words ---- */
 
+/* Shells quote what they complete, some of them not all of it: a name with these characters is not offered. */
 static void offer(const place *at, const char *word)
 {
+    for (const char *p = word; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127 || strchr("$`\\", *p)) return;
     if (has_prefix(word, at->typed)) printf("%s%s\n", at->before, word);
 }
 
@@ -145,18 +150,35 @@ static void offer_experiments(const place *at, bool runs)
     arena_free(&a);
 }
 
+/* A plugin's file stays closed, because a key that is pressed runs no code: it is taken for one of the file's name
+ * without parameters. An INI that sets some offers no rows. */
+static const plugin_schema *not_opened(void *memory, const char *kind, const char *path, err *e)
+{
+    (void)e;
+    const char *slash = strrchr(path, '/');
+    char *name = arena_strdup(memory, slash ? slash + 1 : path), *dot = strrchr(name, '.');
+    if (dot) *dot = 0;
+    plugin_schema *s = arena_alloc(memory, sizeof *s);
+    *s = (plugin_schema){.kind = kind, .name = name};
+    return s;
+}
+
 /* Rows of the INI on the command line. */
 static void offer_rows(const place *at)
 {
     str errors = {0};
     spec s = {0};
+    arena a = {0};
+    plugin_schemas plugins = *run_schemas();
+    plugins.open = not_opened, plugins.user = &a;
     const char *path = NULL;
     for (int i = 2; i < at->n_words && !path; i++)
         if (has_suffix(at->word[i], ".ini")) path = at->word[i];
-    if (path && !spec_read(&s, path, &(spec_options){0}, run_schemas(), &errors))
+    if (path && !spec_read(&s, path, &(spec_options){0}, &plugins, &errors))
         for (size_t i = 0; i < s.n_rows; i++) offer(at, s.rows[i].name);
     spec_free(&s);
     str_free(&errors);
+    arena_free(&a);
 }
 
 /* ---- a place of a command line ---- */

@@ -145,7 +145,7 @@ static int check(const invocation *c, void *options)
     data_report r;
     str crlf = {0};
     bool faults = false;
-    const plugin *x = plugin_find(AB_TASK, o->task, &e);
+    const plugin *x = plugin_open(AB_TASK, o->task, &e);
     if (!x) return call_failed(c, &e);
     char *key = xprintf("%s.data", o->task);
     settings_put(&given, key, c->word[0], &a);

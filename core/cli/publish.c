@@ -1,4 +1,5 @@
 /* publish.c - ablate publish: one folder with all that a reader of a paper needs to check an experiment. */
+#include "base/below.h"
 #include "cli/artifact.h"
 #include "lab/report/page.h"
 #include "lab/report/table.h"
@@ -28,8 +29,8 @@ typedef struct {
 
 static int put_file(publishing *p, const char *name, const char *text, size_t n, err *e)
 {
-    char hash[65], *path = path_join(p->folder, name);
-    int rc = file_write(path, text, n, e);
+    char hash[65], *path = path_below(p->folder, name, e);
+    int rc = path ? file_write(path, text, n, e) : -1;
     sha256_of(text, n, hash);
     str_addf(&p->sums, "%s  %s\n", hash, name);
     free(path);
@@ -67,14 +68,17 @@ static int put_runs(publishing *p, size_t points, err *e)
     reader_close(r);
     if (found < 0) return -1;
     if (found || !same(p->own.name, p->name)) p->own = (read_experiment){0};
-    char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = xprintf("%s/%s.json", at->db.recorded, p->name);
+    char *path = path_join(p->folder, ARTIFACT_RUNS), *file = xprintf("%s.json", p->name),
+         *recorded = at->db.recorded ? path_below(at->db.recorded, file, &none) : NULL;
     bool own = p->own.n_rows;
-    int rc = own                     ? record_write(at, p->name, path, &(db_export_options){.points = points}, e)
-             : file_exists(recorded) ? 0
-                                     : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
+    int rc = own ? record_write(at, p->name, path, &(db_export_options){.points = points}, e)
+             : recorded && file_exists(recorded)
+                 ? 0
+                 : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
     if (!rc) rc = file_read(own ? path : recorded, &text, e) || put_file(p, ARTIFACT_RUNS, text.s, text.n, e) ? -1 : 0;
     str_free(&text);
     free(path);
+    free(file);
     free(recorded);
     return rc;
 }
@@ -133,13 +137,15 @@ static bool is_shipped(const char *file)
     return false;
 }
 
-/* A plugin of a run: {"name":..., "sha256":..., "file":...}. */
+/* A plugin of a run: {"name":..., "sha256":..., "file":...}. A name that no plugin can have names no file. */
 static int put_plugin(publishing *p, const cJSON *one, err *e)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "name")),
                *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "sha256")),
                *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "file"));
-    if (!name || !hash || !file || strstr(str_text(&p->sources), hash)) return 0;
+    if (!is_plain_word(name) || !is_plain_word(hash) || !file)
+        return call_say(p->c, "a run names a plugin by what is no plugin's name: it is left out\n"), 0;
+    if (strstr(str_text(&p->sources), hash)) return 0;
     char *folder = xstrdup(file), *slash = strrchr(folder, '/'), now[65] = "";
     if (slash) *slash = 0;
     char *source = xprintf("%s.c", name), *path = path_join(slash ? folder : ".", source);

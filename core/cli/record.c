@@ -1,4 +1,5 @@
 /* record.c - ablate record: exports an experiment without this machine's folders. */
+#include "base/below.h"
 #include "cli/artifact.h"
 #include <stdlib.h>
 #include <string.h>
@@ -132,11 +133,11 @@ static int record(const invocation *c, void *options)
     err e = {0};
     if (same(o->statistics, ""))
         return fail(&e, "--statistics: found nothing, expected METRIC,... or none"), call_usage(c, &e);
-    char *name = xprintf("experiments/recorded/%s.json", c->word[0]);
-    char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_join(c->p.root, name);
+    char *name = xprintf("%s.json", c->word[0]), *folder = path_join(c->p.root, "experiments/recorded");
+    char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_below(folder, name, &e);
     str left_out = {0};
     db_export_options how = {(size_t)o->points, same(o->statistics, "none") ? "" : o->statistics, &left_out};
-    int bad = record_write(&c->p, c->word[0], path, &how, &e);
+    int bad = !path || record_write(&c->p, c->word[0], path, &how, &e);
     if (!bad) call_say(c, "%s\n", path);
     if (!bad && left_out.n)
         call_say(c,
@@ -145,6 +146,7 @@ static int record(const invocation *c, void *options)
                  left_out.s);
     str_free(&left_out);
     free(name);
+    free(folder);
     free(path);
     return bad ? call_failed(c, &e) : 0;
 }

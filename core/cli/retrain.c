@@ -1,6 +1,10 @@
 /* retrain.c - trains a recorded run again, as far as this machine can do it the same way, and compares its results. */
+#include "base/below.h"
 #include "cli/artifact.h"
+#include "lab/config/spec.h"
+#include "network/settings/config.h"
 #include "tensor/cpu/cpu.h"
+#include <ctype.h>
 #include <fcntl.h>
 #include <errno.h>
 #include <math.h>
@@ -22,53 +26,74 @@ computed how_computed(const char *device)
     return c;
 }
 
-/* ---- the run's INI, but a plugin's file (mine.so, folder/mine.c) becomes its name, and no folder of plugins is read:
- * a stranger wrote it. $ABLATE_DATA, as record.c names the folder of corpora, is this machine's. ---- */
+/* ---- the run as an INI: a stranger wrote its settings, so each is data until its key says what it may be ---- */
 
-static void add_value(const char *value, const char *data_dir, str *out)
+static bool is_key(const char *key) /* words, joined by dots; a range of layers has a - */
 {
-    static const char folder[] = "$ABLATE_DATA/";
-    for (const char *at; (at = strstr(value, folder)); value = at + strlen(folder)) {
-        str_addn(out, value, (size_t)(at - value));
-        str_addf(out, "%s/", data_dir);
-    }
-    str_add(out, value);
+    for (const char *p = key; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("_.-", *p)) return false;
+    return *key && *key != '-';
 }
 
-static void add_line(const char *line, size_t n, const char *data_dir, str *out)
+/* A plugin by its name, without folder, .so and .c. NULL and e: it has none. */
+static const char *plugin_word(const char *value, arena *a, err *e)
 {
-    char *own = xstrndup(line, n), *value = strstr(own, " = "), *slash = strrchr(own, '/'), *dot = strrchr(own, '.');
-    if (has_prefix(own, "plugin_path =")) {
-        free(own);
-        return;
-    }
-    if (value && *own != '#' && (has_suffix(value, ".so") || has_suffix(value, ".c"))) {
-        *dot = 0;
-        str_addn(out, own, (size_t)(value + 3 - own));
-        str_add(out, slash > value ? slash + 1 : value + 3);
-    } else {
-        add_value(own, data_dir, out);
-    }
-    str_addc(out, '\n');
-    free(own);
+    const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
+    size_t n = strlen(name) - (has_suffix(name, ".so") ? 3 : has_suffix(name, ".c") ? 2 : 0);
+    char *word = arena_strndup(a, name, n);
+    if (is_plain_word(word)) return word;
+    fail(e, "found what is no plugin's name, expected letters, digits and _");
+    return NULL;
+}
+
+/* A text with a slash may be a file: it lies below the folder of corpora, for which record.c writes $ABLATE_DATA. */
+static const char *data_value(const char *value, const char *data_dir, arena *a, err *e)
+{
+    static const char folder[] = "$ABLATE_DATA/";
+    bool data = has_prefix(value, folder);
+    const char *name = data ? value + strlen(folder) : has_prefix(value, "./") ? value + 2 : value;
+    char *path = path_below(data_dir, name, e);
+    if (path && data) value = arena_strdup(a, path);
+    free(path);
+    return e->text[0] ? NULL : value;
+}
+
+static const char *own_value(const setting *s, const char *data_dir, arena *a, err *e)
+{
+    const char *value = s->value;
+    if (!is_key(s->key)) fail(e, "found what is no key");
+    if (has_prefix(value, "tune(")) fail(e, "found a search");
+    for (const char *p = value; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == '"') fail(e, "found a quote or a control character");
+    if (e->text[0]) return NULL;
+    if (config_plugin_kind(s->key)) return plugin_word(value, a, e);
+    return strchr(value, '/') ? data_value(value, data_dir, a, e) : value;
 }
 
 static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
 {
-    str ini = {0}, own = {0};
+    arena a = {0};
+    settings set = {0};
+    read_detail d;
+    str ini = {0};
     char *data_dir = realpath(t->data_dir, NULL); /* tasks look for other paths below the folder of corpora */
     reader *r = reader_open(&t->w->db, e);
-    int rc = r ? reader_run_ini(r, run, &ini, e) : -1;
-    reader_close(r);
-    for (const char *p = str_text(&ini); !rc && *p;) {
-        size_t n = strcspn(p, "\n");
-        add_line(p, n, data_dir ? data_dir : t->data_dir, &own);
-        p += n + (p[n] == '\n');
+    int rc = !r || reader_run(r, run, &a, &d, e) || config_from_json(d.config_json, &set, &a, e) ? -1 : 0;
+    if (!rc) str_addf(&ini, "[experiment]\nname = retrained\nseeds = %lld\n[base]\n", (long long)d.run.seed);
+    for (size_t i = 0; !rc && i < set.n; i++) {
+        const setting *s = &set.at[i];
+        if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* --build-plugins alone names a folder */
+        const char *value = own_value(s, data_dir ? data_dir : t->data_dir, &a, e);
+        if (value)
+            spec_put_setting(&ini, s->key, value);
+        else
+            rc = fail_in(e, "the run's settings, %.40s: ", is_key(s->key) ? s->key : "a key");
     }
-    if (!rc) rc = file_write(path, str_text(&own), own.n, e);
+    if (!rc) rc = file_write(path, str_text(&ini), ini.n, e);
+    reader_close(r);
     free(data_dir);
+    arena_free(&a);
     str_free(&ini);
-    str_free(&own);
     return rc;
 }
 

@@ -1,4 +1,5 @@
 /* rm.c - ablate rm: removes runs from the database, and their files. */
+#include "base/below.h"
 #include "cli/options.h"
 #include "lab/results/read.h"
 #include <dirent.h>
@@ -41,14 +42,7 @@ static int remove_file(const char *path, const struct stat *s, int kind, struct 
     return remove(path);
 }
 
-static bool is_own(const removal *m, const char *path)
-{
-    char *full = realpath(path, NULL);
-    size_t n = m->own ? strlen(m->own) : 0;
-    bool inside = full && n && !strncmp(full, m->own, n) && full[n] == '/';
-    free(full);
-    return inside;
-}
+static bool is_own(const removal *m, const char *path) { return m->own && path_is_below(m->own, path); }
 
 static void add_folder(removal *m, const char *path)
 {

@@ -1,5 +1,6 @@
 /* verify.c - ablate verify: does a recorded or published experiment hold? Its files, its table from its runs, and some
  * runs trained again. */
+#include "base/below.h"
 #include "cli/artifact.h"
 #include "network/plugin/plugin.h"
 #include <dirent.h>
@@ -41,16 +42,6 @@ static size_t find_strays(const char *folder, const char *sub, const char *sums)
     return n;
 }
 
-/* Is a part of the path ".."? Experiments may have two dots in their names. */
-static bool leaves(const char *path)
-{
-    for (size_t n; *path; path += n + (path[n] == '/')) {
-        n = strcspn(path, "/");
-        if (n == 2 && !strncmp(path, "..", 2)) return true;
-    }
-    return false;
-}
-
 /* Checks each line "HASH  PATH" of SHA256SUMS. *files: how many; *bad: how many are missing, differ or are too many. */
 static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
 {
@@ -60,11 +51,12 @@ static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
     int rc = file_read_regular(sums, 16 << 20, &all, e) || file_lines(sums, &text, &lines, &n, e) ? -1 : 0;
     for (size_t i = 0; !rc && i < n; i++) {
         const char *name = strlen(lines[i]) > 66 ? lines[i] + 66 : "";
-        if (!*name || *name == '/' || leaves(name) || strncmp(lines[i] + 64, "  ", 2)) {
-            rc = fail(e, "%s:%zu: expected a hash, two blanks and a file below this folder", sums, i + 1);
+        char *path = strncmp(*name ? lines[i] + 64 : "", "  ", 2) ? NULL : path_below(folder, name, e);
+        if (!path) {
+            fail(e, "expected a hash, two blanks and a file below this folder");
+            rc = fail_in(e, "%s:%zu: ", sums, i + 1);
             break;
         }
-        char *path = path_join(folder, name);
         err why = {0};
         bool there = !sha256_file(path, hash, &why), equal = there && !strncmp(hash, lines[i], 64);
         if (!equal) printf("%s: %s\n", path, there ? "differs from " ARTIFACT_SUMS : why.text);
@@ -103,8 +95,8 @@ static char *build_plugins(const workbench *w, const char *folder, err *e)
     for (struct dirent *f; d && !rc && (f = readdir(d));) {
         if (!has_suffix(f->d_name, ".c") && !has_suffix(f->d_name, ".h")) continue;
         str text = {0};
-        char *source = path_join(from, f->d_name), *copy = path_join(to, f->d_name);
-        rc = file_read_regular(source, 16 << 20, &text, e) || file_write(copy, str_text(&text), text.n, e);
+        char *source = path_below(from, f->d_name, e), *copy = path_join(to, f->d_name);
+        rc = !source || file_read_regular(source, 16 << 20, &text, e) || file_write(copy, str_text(&text), text.n, e);
         str_free(&text);
         free(source);
         free(copy);

@@ -80,5 +80,5 @@ exits 1 ablate verify four --runs 0
 has out "the runs give another one than table.csv"
 printf '%s  ../outside\n' "$(printf x | sha256sum | cut -c1-64)" >four/SHA256SUMS
 exits 1 ablate verify four --runs 0
-has err "SHA256SUMS:1: expected a hash, two blanks and a file below this folder"
+has err 'SHA256SUMS:1: four: found the name "../outside" with the part .., expected one below this folder'
 finish

@@ -10,8 +10,15 @@ few few 'attention = ./prints.so' 'keep_states = 2' >few.ini
 exits 0 ablate run few.ini --threads 1 --progress none --no-check
 equal "$(cd home/runs/few/*/ && echo state-*)" "state-120.safetensors state-80.safetensors" "states that are kept"
 
+echo "a database opens no plugin: the user names the folder"
+exits 1 ablate replay few/base --step 3
+has err "$work/prints.so: is not opened, because only the command line and the INI of \`run\` name files of plugins"
+has err "--plugin-path FOLDER"
+mkdir moved && cp prints.so moved
+exits 0 ablate replay few/base --step 3 --plugin-path moved
+
 echo "from a state, with the recorded digits"
-exits 0 ablate replay few/base --step 99 --until 101
+exits 0 ablate replay few/base --step 99 --until 101 --plugin-path .
 has err "from $work/home/runs/few/"
 has err "/state-80.safetensors"
 equal "$(grep '^step' out | xargs)" "step 99 step 100 step 101" "what is shown"
@@ -23,19 +30,19 @@ has out "(prints.c:11): mean "
 has out "curves: 4 of 4 points are as recorded, bit for bit" # dev_PPL at 90 and 100, train_PPL and lr at 100
 
 echo "from its start"
-exits 0 ablate replay few/base --step 3
+exits 0 ablate replay few/base --step 3 --plugin-path .
 has err "from its start: no state of it is left before this step"
 has out "curves: the run has no point between these steps"
-exits 0 ablate replay few/base --step 60
+exits 0 ablate replay few/base --step 60 --plugin-path .
 has out "curves: 8 of 8 points are as recorded, bit for bit"
 
 echo "a plugin that has changed has other digits, and is not given another one's state"
 sed 's/sqrt((double)/2 * sqrt((double)/' "$source/tests/sabotage/prints.c" >other.c
 cc -shared -fPIC -I"$source/core/api" other.c -o prints.so
-exits 1 ablate replay few/base --step 60
+exits 1 ablate replay few/base --step 60 --plugin-path .
 has out "dev_PPL at step 10: recorded "
 has out "curves: 1 of 8 points are as recorded, bit for bit" # lr
-exits 1 ablate replay few/base --step 100
+exits 1 ablate replay few/base --step 100 --plugin-path .
 has err "another"
 
 echo "a row of an INI, and what the run has recorded"

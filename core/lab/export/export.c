@@ -1,4 +1,5 @@
 /* export.c - which numbers go into which file. */
+#include "base/below.h"
 #include "lab/export/export.h"
 #include "lab/export/frame.h"
 #include "lab/export/run_files.h"
@@ -320,20 +321,22 @@ static char *path_name(const char *name)
 /* FOLDER/SUB/FILE for a run, where SUB is made; the caller frees. */
 static char *run_path(const char *folder, const run_record *r, enum export_format format, const char *id, err *e)
 {
-    char date[32] = "19700101_000000", *row = path_name(r->row), *sub, *path = NULL;
+    char date[32] = "19700101_000000", *row = path_name(r->row), *name, *sub, *path = NULL;
     double at = isfinite(r->run->started_at) ? r->run->started_at : 0;
     time_t when = (time_t)at;
     struct tm utc;
     gmtime_r(&when, &utc);
     strftime(date, sizeof date, "%Y%m%d_%H%M%S", &utc);
     if (format == EXPORT_WANDB)
-        sub = xprintf("%s/offline-run-%s-%s", folder, date, id);
+        name = xprintf("offline-run-%s-%s", date, id);
     else
-        sub = xprintf("%s/%s@%lld", folder, row, (long long)r->run->seed);
-    if (!make_folders(sub, e))
+        name = xprintf("%s@%lld", row, (long long)r->run->seed);
+    sub = path_below(folder, name, e);
+    if (sub && !make_folders(sub, e))
         path = format == EXPORT_WANDB ? xprintf("%s/run-%s.wandb", sub, id)
                                       : xprintf("%s/events.out.tfevents.%lld.ablate", sub, (long long)when);
     free(sub);
+    free(name);
     free(row);
     return path;
 }

@@ -1,5 +1,6 @@
 /* away.c - the host's side of runs that a job engine trains (away.h): claims, events by file, the ends of runs, and
  * `ablate sync`. */
+#include "base/below.h"
 #include "lab/launch/away.h"
 #include <dirent.h>
 #include <errno.h>
@@ -325,8 +326,8 @@ int away_runs(launcher *l, const away_engine *how, err *e)
 
 /* ---- ablate sync ---- */
 
-/* A claim as submit() wrote it. */
-static int read_claim(away_run *a, char *line, err *e)
+/* A claim as submit() wrote it, of a run below this folder. */
+static int read_claim(away_run *a, char *line, const char *folder, err *e)
 {
     char *f[7];
     int n = 0;
@@ -336,6 +337,7 @@ static int read_claim(away_run *a, char *line, err *e)
     if (n != 7 || !parse_int(f[0], &c->run) || !parse_int(f[1], &c->attempt) || !parse_int(f[2], &c->generation) ||
         !parse_int(f[3], &c->seed) || strlen(f[4]) >= sizeof c->owner)
         return fail(e, "not a claim of this program");
+    if (!path_is_below(folder, f[6])) return fail(e, "found the folder %s, expected one below %s", f[6], folder);
     snprintf(c->owner, sizeof c->owner, "%s", f[4]);
     c->name = xstrdup(f[5]);
     a->w.folder = xstrdup(f[6]);
@@ -347,18 +349,19 @@ static int read_claim(away_run *a, char *line, err *e)
 static int job_read(away_job *j, launcher *l, const away_engine *how, const char *spool, err *e)
 {
     str claims = {0};
-    char **lines = NULL, *path = path_join(spool, "claims");
+    char **lines = NULL, *path = path_join(spool, "claims"), *folder = path_join(l->o->folder, l->o->experiment);
     size_t n = 0;
     *j = (away_job){.engine = how, .spool = xstrdup(spool), .per_task = 1};
     int rc = !file_exists(path) ? 0 : file_lines(path, &claims, &lines, &n, e) ? -1 : 1;
     if (rc > 0) j->run = xcalloc(n + 1, sizeof *j->run);
     for (size_t i = 0; i < n && rc > 0; i++) {
-        if (read_claim(&j->run[i], lines[i], e)) rc = fail_in(e, "%s:%zu: ", path, i + 1);
+        if (read_claim(&j->run[i], lines[i], folder, e)) rc = fail_in(e, "%s:%zu: ", path, i + 1);
         j->n++;
         if (rc > 0 && !db_holds(l->d, &j->run[i].w.claim)) j->run[i].over = true;
     }
     if (rc > 0) rc = how->read(j, e);
     if (rc > 0) l->p.running += still_away(j);
+    free(folder);
     free(lines);
     str_free(&claims);
     free(path);
@@ -436,7 +439,7 @@ static int sync_engine(launcher *l, const away_engine *how, bool wait, sync_resu
     int bad = 0;
     while (jobs && !bad && (x = readdir(jobs))) {
         char *path = x->d_name[0] == '.' ? NULL : path_join(spools, x->d_name);
-        if (path) bad = sync_job(l, how, path, wait, out, e);
+        if (path && path_is_below(spools, path)) bad = sync_job(l, how, path, wait, out, e);
         free(path);
     }
     if (jobs) closedir(jobs), rmdir(spools);

@@ -1,4 +1,5 @@
 /* leftovers.c - checkpoints that a run needs no more. Its model.safetensors stays. */
+#include "base/below.h"
 #include "lab/launch/internal.h"
 #include <dirent.h>
 #include <stdlib.h>
@@ -55,7 +56,9 @@ int launch_clean(db *d, const launch_options *o, err *e)
         enum db_status status = DB_QUEUED;
         if (sscanf(x->d_name, "%12[0-9a-f]-s%lld-g%lld", hash, &seed, &generation) != 3) continue;
         char *folder = path_join(all, x->d_name);
-        rc = has_leftovers(folder) ? db_run_of(d, o->experiment, hash, seed, &status, &now, e) : 0;
+        rc = path_is_below(all, folder) && has_leftovers(folder)
+                 ? db_run_of(d, o->experiment, hash, seed, &status, &now, e)
+                 : 0;
         if (rc == 1 && ((status == DB_DONE && generation == now) || generation < now)) leftovers_remove(folder);
         free(folder);
     }

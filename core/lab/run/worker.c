@@ -166,7 +166,8 @@ static int read_settings(run *r, err *e)
     snprintf(seed, sizeof seed, "%lld", (long long)r->job.seed);
     settings_put(&r->set, "seed", seed, &r->memory);
     r->cfg.seed = r->job.seed;
-    if (!bad) plugin_add_path(r->cfg.plugin_path);
+    if (!bad && !r->job.config) /* the host read them from the user's INI */
+        plugin_add_path(r->cfg.plugin_path), bad = model_open_plugins(&r->set, e);
     str_free(&json);
     free(path);
     return bad;

@@ -10,7 +10,7 @@
 
 typedef struct {
     const char *folder; /* contains config.json; receives checkpoints */
-    const char *config; /* the same text, where there is no folder; NULL: in the folder */
+    const char *config; /* the same text, where there is no folder; NULL: in the folder, whose plugins are opened */
     const char *cache_dir, *data_dir;
     const char *device;
     int64_t seed, threads, fd, ranks;

@@ -236,7 +236,7 @@ static const plugin *find(const char *name, err *e)
             !has_suffix(name, ".c"))
             return plugin_find(k, name + n + 1, e);
     }
-    return plugin_find(0, name, e);
+    return plugin_open(0, name, e);
 }
 
 static int check_all(void)

@@ -89,6 +89,8 @@ static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; 
 ab_parameter model_parameter(const param *p);
 /* The kind of plugin that a key names; 0: none, or `attention`, which sets all three roles. */
 ab_kind model_plugin_kind(const char *key);
+/* Opens the files of plugins that the settings name: for settings of the user (plugin.h). */
+int model_open_plugins(const settings *set, err *e);
 /* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
 int model_plugins_json(const settings *set, str *out, err *e);
 /* Called before each function of a plugin that is part of a layer: the conformance check leaves garbage on the stack,

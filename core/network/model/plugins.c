@@ -9,6 +9,15 @@ ab_kind model_plugin_kind(const char *key)
     return 0;
 }
 
+int model_open_plugins(const settings *set, err *e)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        ab_kind kind = plugin_is_path(set->at[i].value) ? model_plugin_kind(set->at[i].key) : 0;
+        if (kind && !plugin_open(kind, set->at[i].value, e)) return fail_in(e, "%s: ", set->at[i].key);
+    }
+    return 0;
+}
+
 static void put_plugin(const char *key, const char *called, const plugin *p, const char *comma, str *out)
 {
     str_addf(out, "%s\"%s%s%s\":{\"name\":", comma, key, called ? " calls " : "", called ? called : "");

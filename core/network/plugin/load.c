@@ -1,5 +1,6 @@
 /* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
 #include "network/plugin/plugin.h"
+#include "base/below.h"
 #include "network/settings/config.h"
 #include "tensor/graph/params.h"
 #include <dirent.h>
@@ -135,6 +136,8 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
     if (p->size < offsetof(ab_plugin, host) + sizeof p->host)
         return fail(e, "%s: damaged description (size %u)", path, p->size);
     if (!p->name || !*p->name) return fail(e, "%s: the plugin has no name", path);
+    if (!is_plain_word(p->name))
+        return fail(e, "%s: found the plugin's name \"%.64s\", expected letters, digits and _", path, p->name);
     if (!p->doc || !*p->doc) return fail(e, "%s: plugin '%s' has no doc; a description is required", path, p->name);
     if (!p->iface || !p->host) return fail(e, "%s: plugin '%s' has no interface", path, p->name);
     if (!iface_size(p->kind)) return fail(e, "%s: plugin '%s' has the unknown kind %d", path, p->name, (int)p->kind);
@@ -287,19 +290,48 @@ const plugin *const *plugin_list(size_t *n)
     return (const plugin *const *)loaded;
 }
 
+bool plugin_is_path(const char *name) { return strchr(name, '/') || has_suffix(name, ".so") || has_suffix(name, ".c"); }
+
+/* The one that plugin_load opened at this path, or of whose source; else one of its name in the user's folders. */
+static const plugin *find_opened(ab_kind kind, const char *path, err *e)
+{
+    size_t n = strlen(path);
+    char *so = has_suffix(path, ".c") ? xprintf("%.*sso", (int)n - 1, path) : xstrdup(path), *full = realpath(so, NULL);
+    const plugin *p = NULL;
+    for (size_t i = 0; i < n_loaded && !p; i++)
+        if (same(loaded[i]->path, full ? full : so)) p = loaded[i];
+    char *dot = strrchr(so, '.'), *slash = strrchr(so, '/'), *name = slash ? slash + 1 : so;
+    if (dot > name) *dot = 0;
+    for (size_t i = 0; i < n_loaded && !p; i++)
+        if (loaded[i]->desc.kind == kind && same(loaded[i]->desc.name, name) && !plugin_is_own(loaded[i]))
+            p = loaded[i];
+    free(so);
+    free(full);
+    if (!p)
+        fail(e,
+             "%s: is not opened, because only the command line and the INI of `run` name files of plugins; "
+             "--plugin-path FOLDER opens those of its folder",
+             path);
+    return p;
+}
+
+static const plugin *expect_kind(const plugin *p, ab_kind kind, const char *path, err *e)
+{
+    if (!p || !kind || p->desc.kind == kind) return p;
+    fail(e, "%s is a plugin of kind %s, expected %s", path, plugin_kind_name(p->desc.kind), plugin_kind_name(kind));
+    return NULL;
+}
+
+const plugin *plugin_open(ab_kind kind, const char *name, err *e)
+{
+    return plugin_is_path(name) ? expect_kind(plugin_load(name, e), kind, name, e) : plugin_find(kind, name, e);
+}
+
 const plugin *plugin_find(ab_kind kind, const char *name, err *e)
 {
     const plugin *p = NULL;
-    if (strchr(name, '/') || has_suffix(name, ".so") || has_suffix(name, ".c")) {
-        p = plugin_load(name, e);
-        if (p && kind && p->desc.kind != kind) {
-            fail(e, "%s is a plugin of kind %s, expected %s", name, plugin_kind_name(p->desc.kind),
-                 plugin_kind_name(kind));
-            return NULL;
-        }
-        return p;
-    }
     load_folders();
+    if (plugin_is_path(name)) return expect_kind(find_opened(kind, name, e), kind, name, e);
     const char **names = xcalloc(n_loaded + 1, sizeof *names);
     size_t n = 0;
     for (size_t i = 0; i < n_loaded && !p; i++) {
@@ -312,7 +344,7 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e)
         fail(e, "no %s%splugin '%s'%s%s%s", kind ? plugin_kind_name(kind) : "", kind ? " " : "", name,
              near ? "; did you mean '" : "", near ? near : "",
              near ? "'?"
-             : n  ? ""
+             : n  ? "; --plugin-path FOLDER adds a folder of plugins"
                   : "; no plugin folder was found");
     }
     free(names);

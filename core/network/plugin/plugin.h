@@ -27,11 +27,18 @@ const char *plugin_include(void);
 /* The shared object next to a plugin's C source: mine.c gives mine.so, rebuilt if missing or older than its source or
  * ab_plugin.h. The caller frees the path; NULL and e on failure. */
 char *plugin_build(const char *source, err *e);
+/* Opening runs a plugin's code. So plugin_load, plugin_open and plugin_add_path take only what the user named, on the
+ * command line or in the INI of `run`, or what the host of a worker read from it. All else that names plugins (a
+ * database, a record, a model) goes to plugin_find. */
+
 /* Opens one file, a shared object or its C source; an open path returns the same plugin. NULL and e if it is
  * refused. */
 const plugin *plugin_load(const char *path, err *e);
-/* Finds a name in the folders, or opens a path (contains '/' or ends with .so). kind 0: any. NULL and e, with the
- * nearest available name. */
+bool plugin_is_path(const char *name); /* contains '/' or ends with .so or .c */
+/* Opens a path, or finds a name. kind 0: any. NULL and e. */
+const plugin *plugin_open(ab_kind kind, const char *name, err *e);
+/* Finds a name in the folders, or an open plugin by its path; opens no path. kind 0: any. NULL and e, with the nearest
+ * available name. */
 const plugin *plugin_find(ab_kind kind, const char *name, err *e);
 /* Folders to search: FOLDER/KIND of every kind, and FOLDER itself. */
 void plugin_add_folder(const char *folder);

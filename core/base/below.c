@@ -1,0 +1,54 @@
+/* below.c - see below.h. */
+#include "base/below.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool is_plain_word(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return text && *text && !text[strspn(text, allowed)];
+}
+
+bool path_is_below(const char *folder, const char *path)
+{
+    char *top = realpath(folder, NULL), *part = xstrdup(path), *real = NULL, *slash;
+    struct stat info;
+    while (!(real = realpath(part, NULL)) && lstat(part, &info) && (slash = strrchr(part, '/')) && slash > part)
+        *slash = 0; /* the part that exists */
+    size_t n = top ? strlen(top) : 0;
+    bool below = !top ? !file_exists(path) : real && has_prefix(real, top);
+    if (below && top && n > 1) below = real[n] == '/' || (!real[n] && !same(part, path));
+    free(top);
+    free(part);
+    free(real);
+    return below;
+}
+
+/* The first thing in the name that leads out of a folder, or NULL. */
+static const char *leads_out(const char *name)
+{
+    if (*name == '/') return "an absolute path";
+    for (const char *p = name; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127) return "a control character";
+    for (const char *part = name;; part++) {
+        size_t n = strcspn(part, "/");
+        if (!n) return "an empty part";
+        if (*part == '.' && (n == 1 || (n == 2 && part[1] == '.'))) return n == 1 ? "the part ." : "the part ..";
+        if (!*(part += n)) return NULL;
+    }
+}
+
+char *path_below(const char *folder, const char *name, err *e)
+{
+    const char *why = leads_out(name);
+    char *path = why ? NULL : path_join(folder, name);
+    if (path && !path_is_below(folder, path)) why = "a link that leads out";
+    if (!why) return path;
+    str shown = {0};
+    str_add_shown(&shown, name, false);
+    fail(e, "%s: found the name \"%s\" with %s, expected one below this folder", folder, str_text(&shown), why);
+    str_free(&shown);
+    free(path);
+    return NULL;
+}
