@@ -64,7 +64,7 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*transpose)(ab_ctx *c, ab_t a, int axis1, int axis2);
     ab_t (*slice)(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
     ab_t (*concat)(ab_ctx *c, ab_t a, ab_t b, int axis);
-    ab_t (*detach)(ab_ctx *c, ab_t a);                                    /* the same values, no gradient */
+    ab_t (*detach)(ab_ctx *c, ab_t a);                                    /* equal values, no gradient */
     ab_t (*full)(ab_ctx *c, int rank, const int64_t *dims, double value); /* a constant */
     /* (x1,x2) -> (-x2,x1), halves of the last axis */
     ab_t (*rotate_half)(ab_ctx *c, ab_t a);
@@ -124,15 +124,16 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
     /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv], from ab_key_step, ab_value_step: decoding carries the sum */
     ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);
-    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear. From 2.6 on also rows [rows, H d_v], as of ab_merge */
+    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear. From 2.6 on also rows [rows, H d_v], as ab_merge returns
+     * */
     ab_t (*output)(ab_ctx *c, ab_t y);
     /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */
     /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */
     ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);
     /* the position's rotation of queries or keys (self-attention) */
     ab_t (*rotate)(ab_ctx *c, ab_t x);
-    /* keys, values or similar [B,n,T,d], n and d the same in every step: returns x. In decoding x is this step's
-     * [B,n,1,d], and the result [B,n,Tk,d], as long as ab_kpos: all steps so far, then zeros, which ab_mask hides.
+    /* keys, values or similar [B,n,T,d], with equal n and d in every step: returns x. In decoding x is this step's
+     * [B,n,1,d], and the result is [B,n,Tk,d], as long as ab_kpos: all steps so far, then zeros, which ab_mask hides.
      * Call order identifies a cache */
     ab_t (*remember)(ab_ctx *c, ab_t x);
     /* [B,n,Tq,d] -> rows [rows, n d] of the query side */
@@ -212,35 +213,35 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * behind, n], oldest first */
     ab_t (*depthwise_conv)(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
     /* 2.4 [FORWARD] the rows that another attention, named in `calls`, makes of x and mem in this place: rows as this
-     * plugin got them or computed from them (in self-attention the same ab_t twice). Its learned values are below its
+     * plugin got them or computed from them (in self-attention pass one ab_t twice). Its learned values are below its
      * name; a second call has its own, below NAME.2 */
     ab_t (*call_attention)(ab_ctx *c, const char *name, ab_t x, ab_t mem);
     /* 2.5 [head] */
     ab_t (*logits)(ab_ctx *c, ab_t x); /* x [rows,d_model] times the softmax's table: [rows,vocabulary] */
-    ab_t (*token_vectors)(ab_ctx *c);  /* that table [vocabulary,d_model], a vector for each token */
+    ab_t (*token_vectors)(ab_ctx *c);  /* the softmax's table [vocabulary,d_model], a vector for each token */
     /* [rows,vocabulary], ids [rows] -> -log softmax(logits)[target], [rows,1]; 0 for target -1 */
     ab_t (*cross_entropy)(ab_ctx *c, ab_t logits, ab_t target);
     /* ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where there is none [LOSSES] */
     ab_t (*ahead)(ab_ctx *c, ab_t ids, int64_t by);
-    /* 2.6 [attention] y_t = q_t S_t -> [B,H,T,d_v], of a state S [d_k,d_v] for each sentence and head that begins with
-     * 0: S_t = a S + beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule).
-     * log_decay id 0: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v],
-     * beta, log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees the
+    /* 2.6 [attention] y_t = q_t S_t -> [B,H,T,d_v]. The state S [d_k,d_v] of each sentence and head begins with 0: S_t
+     * = a S + beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule). log_decay
+     * id 0: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v], beta,
+     * log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees the
      * positions up to t, and decoding carries S. In the encoder a second recurrence runs from the end of each sentence
      * and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice */
     ab_t (*delta_scan)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay);
     /* 2.6 [model] state without gradient, named below the calling layer as ab_weight's values are; initially `value`.
-     * Returns what it has in this step. It is in checkpoints and model files, is averaged with them, and is no
-     * parameter: it is not counted and no optimizer sees it */
+     * Returns its value in this step. Checkpoints and model files contain it, and averaging includes it. It is not a
+     * parameter: it is not counted, and no optimizer sees it */
     ab_t (*buffer)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
-    /* 2.6 [model] in training the buffer has this value, of its shape, after the step: once a step; no gradient. Each
-     * rank and each batch of gradient_accumulation computes it from the value before the step, the buffer takes the
-     * mean; one without sentences counts with the value before */
+    /* 2.6 [model] in training sets the buffer's value after the step, once per step; no gradient. Each of k parts of a
+     * step (ranks, batches of gradient_accumulation) computes a proposal from the value before the step; the new value
+     * is their mean. A part without sentences proposes the old value */
     void (*set_buffer)(ab_ctx *c, ab_t buffer, ab_t value);
     /* 2.6 [update] Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0.
      * Columns that depend on those before them complete a basis; zeros give the identity. No gradient; on CPUs only */
     ab_t (*qr)(ab_ctx *c, ab_t a);
-    /* 2.6 [update] number i of the sums over all parameters of what `measure` returned: one element. In update only */
+    /* 2.6 [update] sum over all parameters of number i that `measure` returned: one element. In update only */
     ab_t (*measured)(ab_ctx *c, int64_t i);
     /* 2.6 [any] weights over the last axis, which ab_weighted_sum fuses as it does ab_softmax's. softmax_sink: softmax
      * with one more logit in its sum, whose key has no value: sink has the shape of s with 1 as its last axis, or 1
@@ -248,23 +249,23 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*softmax_sink)(ab_ctx *c, ab_t s, ab_t sink);
     ab_t (*entmax)(ab_ctx *c, ab_t s, double alpha);
     /* 2.6 [model] in the steps that `ablate replay` and `ablate debug` show, prints x: name, shape, mean, root mean
-     * square, range and first numbers; in training also of its gradient. Elsewhere it does nothing and costs nothing.
-     * Not in decoding */
+     * square, range and first numbers; in training also those of its gradient. In other steps it does nothing and costs
+     * nothing. Not in decoding */
     void (*print)(ab_ctx *c, const char *name, ab_t x);
     /* 2.6 [any] a / sqrt(sum of squares over the last axis + eps): rows of length 1, one operation on CPUs */
     ab_t (*unit_length)(ab_ctx *c, ab_t a, double eps);
     /* 2.6 [attention] a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] ->
      * the same shape, in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the position
-     * i before, row i of future [L,n] the position i + 1 behind; future id 0: none, as in every decoder. A row that a
-     * filter does not have is 0. Decoding keeps all positions, and past needs a row for each: ab_kpos has as many.
-     * Without a future no position has a part in what lies before it, not even by rounding */
+     * i before, row i of future [L,n] the position i + 1 behind; future id 0: none, as in every decoder. Rows beyond a
+     * filter's length count as 0. Decoding keeps all positions, and past needs a row for each, as many as ab_kpos.
+     * Without a future no position affects an earlier one, not even by rounding */
     ab_t (*long_conv)(ab_ctx *c, ab_t rows, ab_t past, ab_t future);
-    /* 2.6 [LOSSES] logits [rows,vocabulary] that the run's teacher (the key teacher) has for the same rows, fp32, in
-     * evaluation; no gradient. An error where the run has none */
+    /* 2.6 [LOSSES] the logits [rows,vocabulary] of the run's teacher (the key teacher) for these rows, fp32, in
+     * evaluation; no gradient. An error if the run has no teacher */
     ab_t (*teacher)(ab_ctx *c);
     /* 2.6 [attention] restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only where allowed
      * [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient. Its first three axes are those of s, or 1. On CPUs,
-     * fused attention leaves out what none of 32 neighbouring queries sees. Every query must see a key */
+     * fused attention skips keys that none of 32 neighbouring queries sees. Every query must see a key */
     ab_t (*key_blocks)(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
     /* as gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o tanh(m'),
      * where a and u have columns i, f, o, g; U [d,4d] */

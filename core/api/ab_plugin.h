@@ -59,10 +59,10 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT = 1 AB_KINDS(AB
 /* ---- hooks: the plugin functions that the host calls ------------------------------------------------------------- */
 /* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that
  * names function and hook. [any] all; [model] hooks that build a model: all but REFERENCE, GRAD and UPDATE; [attention]
- * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [sentence] the same, and FEED_FORWARD and BLOCK of a plugin that
- * claims AB_MIXES_TOKENS; [block] BLOCK and FINISH; [head] LOGITS and LOSSES; [update] UPDATE; [task] a task's
- * functions, which get no ab_ctx. */
-#define AB_HOOKS(X) /* whose it is: the kind, or NO_KIND */                                                            \
+ * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [sentence] the hooks of [attention], and FEED_FORWARD and BLOCK of a
+ * plugin that claims AB_MIXES_TOKENS; [block] BLOCK and FINISH; [head] LOGITS and LOSSES; [update] UPDATE; [task] a
+ * task's functions, which get no ab_ctx. */
+#define AB_HOOKS(X) /* the kind that the hook belongs to, or NO_KIND */                                                \
     X(FORWARD, ATTENTION, "an attention's forward")                                                                    \
     X(STEP, ATTENTION, "a step of ab_scan")                                                                            \
     X(EMBED, POSITION, "a position's embed")                                                                           \
@@ -280,7 +280,7 @@ typedef struct {
     int (*cuda)(const ab_run *r);
 } ab_op;
 
-/* ---- claims: what `ablate check` must not take for a mistake. Each names the check that remains ------------------ */
+/* ---- claims: deviations that `ablate check` accepts. Each names the check that remains ------------------ */
 enum {
     /* In training a row may depend on other rows of the batch (batch statistics, an expert's capacity). Evaluation and
      * decoding stay independent, which is checked. */
@@ -309,7 +309,7 @@ typedef struct {
     const ab_op *const *ops;
     const void *iface;    /* the kind's interface: ab_attention_plugin, ... */
     const ab_host **host; /* the host fills this before it calls any function */
-    uint32_t claims;      /* 2.3: of AB_TRAINS_ON_BATCH ..., or 0 */
+    uint32_t claims;      /* 2.3: AB_TRAINS_ON_BATCH ..., or 0 */
     /* 2.4: names of the attentions that ab_call_attention may call; NULL-terminated, or NULL. Their parameters are keys
      * of a row that uses this plugin */
     const char *const *calls;

@@ -7,7 +7,7 @@
 typedef enum { AB_TRAIN, AB_DEV, AB_TEST, AB_SPLITS } ab_split;
 /* One line of UTF-8 each, NUL-terminated; borrowed until close. For a decoder-only task there are two forms. src NULL:
  * the model reads tgt and predicts its next token (a language model). Otherwise src and tgt have equally many words,
- * and the answer at position i of src is word i of tgt; a word outside every vocabulary, by convention AB_NO_LABEL,
+ * and word i of tgt is the answer at position i of src. A word outside every vocabulary, by convention AB_NO_LABEL,
  * means that the position has no answer. */
 typedef struct {
     const char *src, *tgt;
@@ -22,7 +22,7 @@ typedef enum {                       /* how a side's text becomes ids */
 } ab_vocab;
 typedef enum { AB_HIGHER, AB_LOWER } ab_better;
 typedef enum {
-    /* how the metric's value follows from per-sentence statistics summed over sentences */
+    /* how to compute the metric's value from per-sentence statistics, summed over sentences */
     AB_SUM_RATIO, /* stats: part, whole -> 100 part / whole */
     AB_SUM_BLEU,  /* stats: sys_len, ref_len, 4 counts, 4 totals */
     AB_SUM_F1,    /* stats: matched, gold, found -> 100 * 2 matched / (gold + found) */
@@ -32,13 +32,13 @@ typedef enum {
 typedef struct {                   /* one metric of a scored set */
     char name[24], signature[160]; /* "BLEU", "nrefs:1|case:mixed|..." */
     char unit[16];                 /* unit of value: "%", "bits/byte"; "": none */
-    ab_better better;              /* which values are better */
+    ab_better better;              /* whether larger or smaller values are better */
     double value;
     ab_sum sum;
     int64_t n_stats;     /* doubles per sentence (2, 10 or 3); 0: none */
     const double *stats; /* [n_sentences][n_stats]; borrowed until the next score or close */
 } ab_metric;
-typedef struct {          /* what the host tells a task that opens */
+typedef struct {          /* the host's data for opening a task */
     const char *data_dir; /* folder of the corpora: $ABLATE_DATA, or data/ */
     int64_t seed;         /* for generated data */
     int64_t no_data;      /* 1: a trained model is being used; the data may be missing: count is 0 */
@@ -65,7 +65,7 @@ typedef struct {    /* the vocabularies and batches that an opened task requests
 } ab_vocabs;
 typedef struct {           /* a model's prediction of one example, given the true previous tokens */
     double log_likelihood; /* natural logarithm, summed over its target tokens (labels) */
-    /* target tokens, including the end if there is one; those that the model finds likeliest */
+    /* target tokens, including the end if there is one; target tokens that the model finds likeliest */
     int64_t tokens, right;
 } ab_likelihood;
 enum { AB_ID_PAD, AB_ID_UNKNOWN, AB_ID_START, AB_ID_END, AB_ID_FIRST }; /* the ids before the first real token */
@@ -73,8 +73,8 @@ typedef struct {
     uint32_t flags;
     ab_vocab src_vocab, tgt_vocab;
     /* Reads or generates the data. Returns 0, or -1 and a message in err (file, line, what was found and expected).
-     * With 0, err may hold a line about the data, such as which part was split off: it is said once and recorded with
-     * the run. */
+     * With 0, err may hold a line about the data, such as which part was split off: it is printed once and recorded
+     * with the run. */
     int (*open)(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n);
     int64_t (*count)(void *self, ab_split split);
     void (*get)(void *self, ab_split split, int64_t i, ab_example *out);
@@ -131,7 +131,7 @@ typedef struct {
     int64_t errors, skipped; /* sentences: no tree, or words differ from the gold tree; no words that count */
     /* The arrays are owned by the host until the next call. */
     const double *stats;  /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
-    const double *strict; /* [n][3] the same, but gold is always counted */
+    const double *strict; /* [n][3] likewise, but gold is always counted */
     /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
     const double *complete;
 } ab_f1;

@@ -1,6 +1,5 @@
-/* delta.h - what delta_net.c, gated_delta_net.c and mamba2.c share around ab_delta_scan: a short convolution of the
- * projections, norms, and a decay for each head and token.
- */
+/* delta.h - shared by delta_net.c, gated_delta_net.c and mamba2.c: a short convolution of the projections, norms, and a
+ * decay for each head and token. */
 #ifndef DELTA_H
 #define DELTA_H
 #include "ab_plugin.h"
@@ -41,12 +40,12 @@ static inline ab_t delta_norm(ab_ctx *c, ab_t y, const char *gain)
 
 /* ---- a decay for each head and token: log alpha = -exp(A) dt, dt = softplus(x W + bias) ---- */
 
-/* Of head i of n: evenly between the ends, which are logarithms. */
+/* Head i's value, spaced evenly from `first` to `last`, both logarithms. */
 static inline double delta_between(const int64_t *i, int64_t heads, double first, double last)
 {
     return heads > 1 ? first + (last - first) * (double)i[1] / (double)(heads - 1) : (first + last) / 2;
 }
-/* The first A: exp(A) from 1 to 16. The first bias: dt from 0.001 to 0.1 (Gu and Dao 2023, section 3.6). */
+/* Initial values. A: exp(A) from 1 to 16. Bias: dt from 0.001 to 0.1 (Gu and Dao 2023, section 3.6). */
 static inline double delta_first_rate(const void *heads, const int64_t *i)
 {
     return delta_between(i, *(const int64_t *)heads, 0, log(16));

@@ -1,6 +1,7 @@
 /* Differential attention (Ye et al. 2024, arXiv 2410.05258, section 2.1, equations 1 to 3): the weights of a head are
  * softmax(q1 k1') - lambda softmax(q2 k2'), whose common part cancels. The two maps share a head's d_k columns, so a
- * model has as many parameters as with scaled_dot of the same heads; each has half of them, made even.
+ * model has as many parameters as with scaled_dot and as many heads; each map has half of the columns, rounded up to an
+ * even number.
  *
  * lambda = exp(lambda_q1 lambda_k1) - exp(lambda_q2 lambda_k2) + initial, initial = 0.8 - 0.6 exp(-0.3 layer), layer
  * from 0. A head's output is normalised by its root mean square, and multiplied by 1 - initial. */
@@ -13,7 +14,7 @@ static ab_t dot(ab_ctx *c, const char *q, const char *k, int64_t n)
     return ab_map(c, ab_sum_axis(c, ab_mul(c, a, b), -1), AB_EXP);
 }
 
-/* Map i of both, [B,H,Tq,Tk]. */
+/* The weights of map i (0 or 1), [B,H,Tq,Tk]. */
 static ab_t weights(ab_ctx *c, ab_t q, ab_t k, int64_t i, int64_t heads)
 {
     ab_t a = ab_slice(c, q, -3, i * heads, heads), b = ab_slice(c, k, -3, i * heads, heads);
@@ -24,7 +25,7 @@ static ab_t forward(ab_ctx *c, const void *unused, ab_t x, ab_t mem)
 {
     (void)unused;
     const ab_info *in = ab_info(c);
-    int64_t H = in->heads, half = (in->d_k + 3) / 4 * 2; /* even, as rotary positions want it */
+    int64_t H = in->heads, half = (in->d_k + 3) / 4 * 2; /* even, because rotary positions need pairs */
     double initial = 0.8 - 0.6 * exp(-0.3 * (double)in->layer);
     ab_t q = ab_rotate(c, ab_heads(c, ab_linear(c, x, "q", 2 * H * half, 1), 2 * H));
     ab_t k = ab_remember(c, ab_rotate(c, ab_heads(c, ab_linear(c, mem, "k", 2 * H * half, 1), 2 * H)));

@@ -6,7 +6,7 @@
  *
  * features(t): t / length, and cosine and sine of 2 pi f t / length, f = 1 .. bands; window(t) = exp(-a |t| / length) +
  * floor, where a is such that columns fall to 1 % between 0.3 and 1.5 lengths. In the encoder t is negative as well: a
- * filter has taps for the positions behind. The skip is of the authors' program. Decoding keeps all z_k: a step after n
+ * filter has taps for later positions. The skip comes from the authors' program. Decoding keeps all z_k: a step after n
  * tokens costs order n d.
  */
 #include "ab_plugin.h"
@@ -19,7 +19,7 @@ typedef struct {
 } config;
 
 typedef struct {
-    int64_t length, bands, columns, first; /* of taps: first, first + step, ... */
+    int64_t length, bands, columns, first; /* the taps' numbers: first, first + step, ... */
     int64_t step;
     double floor;
 } taps;

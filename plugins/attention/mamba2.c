@@ -3,8 +3,8 @@
  *     S_t = exp(dt_t A) S_{t-1} + dt_t B_t' x_t,  y_t = C_t S_t + D x_t,  dt_t = softplus(u_t W + b),  A = -exp(a)
  *                                                                  Dao & Gu 2024, arXiv 2405.21060, section 7
  *
- * x, B, C = SiLU(conv(u W)), of d_v columns a head (x) and d_k (B, C); B and C are the same for all heads or one for
- * each. All columns of y SiLU(u W) are normalised together (RMSNorm) and projected. The paper defines it for decoders;
+ * x, B, C = SiLU(conv(u W)), with d_v (x) and d_k (B, C) columns per head; all heads share B and C, or each has its
+ * own. All columns of y SiLU(u W) are normalised together (RMSNorm) and projected. The paper defines it for decoders;
  * in the encoder a second recurrence from the end is added.
  */
 #include "delta.h"

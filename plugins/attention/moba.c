@@ -1,9 +1,8 @@
-/* Mixture of block attention: a query attends to its own block of keys and to the top_k - 1 others whose mean it likes
- * best, by a choice without gradient. Lu et al. 2025 (MoBA), section 2.2, eq. 2 to 6. Of blocks liked equally well as
- * the first one left out, none is chosen.
+/* Mixture of block attention: a query attends to its own block of keys and to the top_k - 1 others with the largest
+ * product of query and mean key, chosen without gradient. Lu et al. 2025 (MoBA), section 2.2, eq. 2 to 6. If the
+ * product of the first block left out equals that of others, none of these is chosen.
  *
- * The choice takes n (n / block) numbers a head, and keys that no query of a neighbourhood has chosen are not computed
- * on CPUs.
+ * The choice takes n (n / block) numbers per head. CPUs skip keys that none of some neighbouring queries has chosen.
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -37,7 +36,7 @@ static ab_t choice(ab_ctx *c, const config *o, ab_t q, ab_t k, int64_t blocks)
     ab_t later = ab_less_than(c, place, begin),
          earlier = ab_less_than(c, ab_add_scalar(c, begin, (double)o->block - 1), place);
     ab_t own = ab_add_scalar(c, ab_mul_scalar(c, ab_add(c, earlier, later), -1), 1), bias;
-    if (ab_info(c)->role == AB_CAUSAL) { /* what is not whole yet is not earlier */
+    if (ab_info(c)->role == AB_CAUSAL) { /* a block that is not complete yet cannot be chosen */
         mean = ab_mul_scalar(c, mean, 1 / (double)o->block);
         bias = ab_sub(c, own, later);
     } else {

@@ -1,6 +1,6 @@
-/* Sigmoid attention (Ramapuram et al. 2024, "Theory, Analysis, and Best Practices for Sigmoid Self-Attention",
- * arXiv 2409.04431, section 3): each key has the weight sigmoid(score + b), whatever the others have. b = -log n, n the
- * keys that the query sees, makes the first weights' sum about 1. */
+/* Sigmoid attention (Ramapuram et al. 2024, "Theory, Analysis, and Best Practices for Sigmoid Self-Attention", arXiv
+ * 2409.04431, section 3): each key has the weight sigmoid(score + b), independent of other keys. b = -log n, where the
+ * query sees n keys, makes the initial weights' sum about 1. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -22,7 +22,7 @@ static ab_t dense(ab_ctx *c, const config *o, ab_t x) /* [B,H,Tq,max_len] */
                      0, 0);
 }
 
-/* Places behind the longest sentence, up to which a batch may be filled, share the last row. */
+/* Padding positions beyond max_len share the last row. */
 static ab_t random_table(ab_ctx *c, const config *o) /* [H,Tq,max_len] */
 {
     const ab_info *in = ab_info(c);
@@ -48,7 +48,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const ab_info *in = ab_info(c);
     ab_t v = ab_remember(c, ab_heads(c, ab_linear(c, mem, "v", in->heads * in->d_v, 1), in->heads));
     ab_t s = columns(c, o->kind == DENSE ? dense(c, o, x) : random_table(c, o), ab_dim(c, v, -2));
-    /* adds the batch axis: a random table has none, its mask does */
+    /* adds the batch axis: the mask has one, a random table has none */
     ab_t none = ab_full(c, 0, ab_dim(c, v, -4), in->heads, 1, 1);
     ab_t p = ab_softmax(c, ab_mask(c, ab_add(c, s, none)));
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));

@@ -1,5 +1,5 @@
-/* experts.h - what feed-forwards with a router or gate share: the ReLU layer of width d_ff that relu.c is, and experts,
- * such layers whose learned values are named by their numbers ("0.1.w", "0.2.w", "1.1.w" ...). */
+/* experts.h - shared by feed-forwards with a router or gate: relu.c's layer of width d_ff, and experts, ReLU layers
+ * whose learned values are named by their numbers ("0.1.w", "0.2.w", "1.1.w" ...). */
 #ifndef EXPERTS_H
 #define EXPERTS_H
 #include "ab_plugin.h"
@@ -11,7 +11,7 @@ static inline ab_t relu_layer(ab_ctx *c, ab_t x, const char *first, const char *
     return ab_linear(c, ab_dropout(c, ab_linear_relu(c, x, first, in->d_ff, 1), in->dropout), second, in->d_model, 1);
 }
 
-/* Of all numbers [..,rows,n]. */
+/* The sum of all numbers [..,rows,n]. */
 static inline ab_t sum(ab_ctx *c, ab_t x) { return ab_sum_axis(c, ab_sum_axis(c, x, -1), -2); }
 
 static inline ab_t expert(ab_ctx *c, ab_t x, int64_t e)
@@ -21,8 +21,8 @@ static inline ab_t expert(ab_ctx *c, ab_t x, int64_t e)
     return relu_layer(c, x, first, second);
 }
 
-/* Vectors [..,n each,d], those of one expert behind another's -> the outputs of experts e .. e + n - 1. Splitting into
- * halves keeps copies few. */
+/* The outputs of experts e .. e + n - 1 for vectors [..,n each,d], sorted by expert. Splitting into halves keeps copies
+ * few. */
 static inline ab_t experts(ab_ctx *c, ab_t x, int64_t e, int64_t n)
 {
     if (n == 1) return expert(c, x, e);

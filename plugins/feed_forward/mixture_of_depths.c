@@ -1,13 +1,14 @@
 /* Mixture of depths (Raposo et al. 2024, arXiv 2404.02258) for the feed-forward: of each sentence only the
  * ceil(capacity x length) tokens with the largest router weight r = x w + b pass through it, a ReLU layer of width
  * d_ff. Their output is multiplied by sigmoid(r), so that the router gets a gradient; the other tokens skip the
- * sublayer through the residual connection. The paper has no b; with it the router can say that few are chosen.
+ * sublayer through the residual connection. The paper has no b; with it the router can learn that few tokens are
+ * chosen.
  *
- * Only as many rows are computed as can be chosen, capacity x rows and one for each sentence. Which tokens are the
- * best is not known before a sentence's end, so a decoder's evaluation and decoding choose those with sigmoid(r) > 0.5,
- * which may be any number: there every row is computed. The binary cross entropy between sigmoid(r) and the choice in
- * training teaches the router this (section 3.5). Curves: the share of tokens chosen in training, and that of tokens
- * for which the threshold says otherwise (missed). */
+ * Training computes only as many rows as can be chosen: capacity x rows and one per sentence. A decoder cannot know the
+ * best tokens before a sentence's end, so in evaluation and decoding it chooses those with sigmoid(r) > 0.5, possibly
+ * all: there every row is computed. The binary cross entropy between sigmoid(r) and the choice in training teaches the
+ * router this threshold (section 3.5). Curves: the share of tokens chosen in training, and the share for which the
+ * threshold chooses otherwise (missed). */
 #include "experts.h"
 #include <math.h>
 
@@ -23,10 +24,10 @@ static double number(const void *cfg, const int64_t *i)
     return (double)i[0];
 }
 
-/* r [rows,1] -> [rows,1]: 1 for the best of each sentence. Of equal ones the first are better. */
+/* r [rows,1] -> [rows,1]: 1 for the best of each sentence. Among equal ones the first count as better. */
 static ab_t best_of_sentences(ab_ctx *c, const config *o, ab_t r, int64_t *sentences)
 {
-    const double least = 1e-3; /* capacity x length, a product of rounded numbers, is not rounded up for less */
+    const double least = 1e-3; /* keeps a rounding error in capacity x length from adding a token */
     ab_t there = ab_pad(c, ab_full(c, 1, ab_dim(c, r, -2), 1)), padded = ab_pad(c, r), ids; /* [1,B,T,1] */
     int64_t b = ab_dim(c, there, -3), t = ab_dim(c, there, -2);
     there = ab_reshape(c, there, b, t), padded = ab_reshape(c, padded, b, t);
@@ -59,7 +60,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     if (ab_info(c)->training) record(c, o, r, chosen, ab_row_mask(c));
     int64_t n = (int64_t)ceil(o->capacity * (double)rows) + b;
     if (n > rows) n = rows;
-    ab_t there = ab_top_k(c, ab_reshape(c, chosen, 1, rows), n, &ids); /* filled up with rows that are not chosen */
+    ab_t there = ab_top_k(c, ab_reshape(c, chosen, 1, rows), n, &ids); /* padded with rows that are not chosen */
     ids = ab_reshape(c, ids, n);
     ab_t y = ab_mul(c, feed_forward(c, ab_embedding(c, x, ids)), ab_reshape(c, there, n, 1));
     return ab_scatter_rows(c, ab_mul(c, y, ab_embedding(c, weight, ids)), ids, rows);

@@ -1,8 +1,8 @@
 /* Mixture of experts: a gate sends each row to its `top_k` experts, ReLU feed-forwards of width d_ff, and weights their
  * outputs (Shazeer et al. 2017, section 2). The load-balancing loss is that of Fedus et al. 2022 (Switch Transformer),
- * section 2.2. With balancing = bias there is none: a bias of each expert, added where experts are chosen and not to
- * their weights, moves by bias_rate after every update, up for those with fewer rows than the mean (Wang et al. 2024,
- * algorithm 1).
+ * section 2.2. With balancing = bias there is no such loss: each expert has a bias, which affects the choice but not
+ * the weights. After every update it moves by bias_rate: up for experts with fewer rows than the mean, else down (Wang
+ * et al. 2024, algorithm 1).
  *
  * In training an expert takes at most `capacity` times its even share of rows, those with the largest gate weights
  * (Riquelme et al. 2021, section 4); a row that no expert takes skips the sublayer through the residual connection. So
@@ -22,8 +22,8 @@ enum { LOSS, BIAS }; /* balancing */
 
 typedef struct {
     ab_t p;      /* [rows,experts] softmax of the gate */
-    ab_t chosen; /* [rows,experts] 1 where a row goes, else 0 */
-    ab_t weight; /* [rows,experts] 0 where it does not go */
+    ab_t chosen; /* [rows,experts] 1 if the row goes there, else 0 */
+    ab_t weight; /* [rows,experts] 0 if the row does not go there */
 } gating;
 
 static int64_t choices(const config *o) { return o->top_k < o->experts ? o->top_k : o->experts; }

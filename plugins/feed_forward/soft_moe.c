@@ -5,11 +5,10 @@
  *     a token's result is softmax(L over the slots) times the experts' outputs.
  * Nothing is chosen and nothing dropped.
  *
- * The encoder computes this for each sentence: so many slots, whatever its length. In a decoder, where token t sees no
- * later one, the softmax over the tokens ends with t: the slots of t are running sums of exp(L) x over those of exp(L).
- * So every token has slots of its own and costs as many feed-forwards as there are slots. No maximum is taken off in
- * exp(L): |L| is at most |scale|, and a decoder takes a scale beyond +-MOST_SCALE as that, so that sums and their
- * squares are numbers that fp32 has. */
+ * The encoder computes this once per sentence. In a decoder, where token t sees no later one, the softmax over the
+ * tokens ends with t: the slots of t are running sums of exp(L) x divided by running sums of exp(L). So every token has
+ * slots of its own and costs as many feed-forwards as there are slots. exp(L) needs no maximum subtracted: |L| is at
+ * most |scale|, and a decoder clamps the scale to +-MOST_SCALE, so that sums and their squares fit into fp32. */
 #include "experts.h"
 #include <math.h>
 
@@ -61,7 +60,7 @@ static ab_t of_prefixes(ab_ctx *c, const config *o, ab_t x)
     int64_t rows = ab_dim(c, x, -2), d = ab_dim(c, x, -1), n = slots_of_all(o);
     ab_t l = scores(c, o, x), padded = ab_pad(c, x); /* [rows,n], [1,B,T,d] */
     ab_t w = apart(c, ab_pad(c, ab_map(c, l, AB_EXP)));
-    ab_t sum = ab_running_sum(c, w); /* [B,n,T,1]; behind a sentence's end it goes on as it is */
+    ab_t sum = ab_running_sum(c, w); /* [B,n,T,1]; constant behind a sentence's end */
     ab_t tokens = ab_reshape(c, padded, ab_dim(c, padded, -3), 1, ab_dim(c, padded, -2), d);
     ab_t slots = ab_div(c, ab_running_sum(c, ab_mul(c, w, tokens)), sum); /* [B,n,T,d] */
     slots = ab_reshape(c, ab_pack(c, side_by_side(c, slots)), 1, rows, n, d);

@@ -5,8 +5,8 @@ typedef struct {
     double weight, temperature;
 } config;
 
-/* weight (T^2 KL(teacher || student) - cross entropy), a mean over the tokens: with the cross entropy that the host
- * has, the loss is (1 - weight) cross entropy + weight T^2 KL. Both distributions are those of the logits over T. */
+/* Adds weight (T^2 KL(teacher || student) - cross entropy), a mean over the tokens. With the host's cross entropy the
+ * loss is (1 - weight) cross entropy + weight T^2 KL. Both distributions are softmax(logits / T). */
 static void losses(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target)
 {
     const config *o = cfg;

@@ -4,8 +4,8 @@
  *     b = 1 - step^decay_rate,   R = b R + (1 - b) mean over columns of (g g + eps1),   C likewise over rows
  *     u = g / sqrt(R C / mean(R)),   u /= max(1, rms(u) / clip),   p -= lr max(eps2, rms(p)) u
  *
- * Vectors keep all of them. Each matrix of a stack is factored separately. lr comes from the schedule instead of the
- * paper's relative steps.
+ * Vectors keep the mean square of every element. Each matrix of a stack is factored separately. lr comes from the
+ * schedule instead of the paper's relative steps.
  */
 #include "ab_plugin.h"
 
@@ -31,7 +31,7 @@ static ab_t mean(ab_ctx *c, ab_t x, int axis)
     return ab_mul_scalar(c, ab_sum_axis(c, x, axis), 1.0 / (double)ab_dim(c, x, axis));
 }
 
-static ab_t rms(ab_ctx *c, ab_t x) /* of all elements: one number */
+static ab_t rms(ab_ctx *c, ab_t x) /* the root mean square of all elements: one number */
 {
     ab_t squares = ab_map(c, x, AB_SQUARE);
     for (int axis = -1; axis >= -4; axis--) squares = mean(c, squares, axis);

@@ -9,7 +9,7 @@ typedef struct {
     int64_t unscaled;
 } config;
 
-static ab_t norm(ab_ctx *c, ab_t x) /* of all elements: one number */
+static ab_t norm(ab_ctx *c, ab_t x) /* the norm over all elements: one number */
 {
     ab_t sum = ab_map(c, x, AB_SQUARE);
     for (int axis = -1; axis >= -4; axis--) sum = ab_sum_axis(c, sum, axis);

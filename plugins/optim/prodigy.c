@@ -5,7 +5,7 @@
  *     m = beta1 m + (1 - beta1) d g,   v = beta2 v + (1 - beta2) d^2 g^2
  *     d' = max(d, d_coef r / |s|_1),   p -= d lr (m / (sqrt(v) + d' eps) + decay p)
  *
- * d and r are numbers of the whole model; every element keeps the same two.
+ * d and r are numbers of the whole model; every element stores a copy of both.
  */
 #include "ab_plugin.h"
 #include <math.h>

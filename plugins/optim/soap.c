@@ -46,7 +46,7 @@ static ab_t square(ab_ctx *c, ab_t slot, int64_t from, int64_t n)
     return slot.id ? ab_slice(c, ab_slice(c, slot, -2, from, n), -1, 0, n) : slot;
 }
 
-/* Squares one below the other, as wide as the slot: `below` behind `all`, which has id 0 at first. */
+/* Appends the square `below` under those in `all` (id 0: none yet), padded to the slot's width. */
 static ab_t stacked(ab_ctx *c, ab_t all, ab_t below, ab_t slot)
 {
     int64_t n = ab_dim(c, below, -1), gap = ab_dim(c, slot, -1) - n;

@@ -1,5 +1,5 @@
-/* arithmetic.c - sums for decoder-only models. modular: a table of a prime modulus, learned from a part of it (Power et
- * al. 2022, "Grokking"; Nanda et al. 2023). addition: two numbers of many digits, written out digit by digit. */
+/* arithmetic.c - sums for decoder-only models. modular: arithmetic modulo a prime, learned from a part of its table
+ * (Power et al. 2022, "Grokking"; Nanda et al. 2023). addition: two numbers of many digits, digit by digit. */
 #include "ab_plugin.h"
 #include "tasks/memory.h"
 #include "tasks/random.h"
@@ -9,7 +9,7 @@
 
 enum { MODULAR, ADDITION };
 enum { ADD, SUBTRACT, MULTIPLY, DIVIDE };
-enum { MOST_DIGITS = 18 }; /* of an operand: sums fit into 64 bits */
+enum { MOST_DIGITS = 18 }; /* most digits of an operand: sums fit into 64 bits */
 
 typedef struct {
     int64_t kind, operation, modulus, digits, reversed, train_examples, test_examples, data_seed;
@@ -234,8 +234,8 @@ static void vocabs(void *self, ab_vocabs *v)
     v->symbols = (const char *const *)t->symbol, v->n_symbols = t->symbols;
 }
 
-/* An answer whose every digit is the likeliest one, given the true digits before it, is also what greedy decoding
- * writes. */
+/* If every digit of the true answer is the likeliest one given the true digits before it, greedy decoding writes this
+ * answer. */
 static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
                  size_t n_err)
 {

@@ -1,5 +1,4 @@
-/* memory.h - the end of the program when memory is refused to a task, as the host ends it: with a message and exit code
- * 1. */
+/* memory.h - ends the program when a task runs out of memory, with the host's message and exit code 1. */
 #ifndef ABLATE_TASKS_MEMORY_H
 #define ABLATE_TASKS_MEMORY_H
 #include <stdio.h>
@@ -8,9 +7,9 @@
 _Noreturn static inline void out_of_memory(void)
 {
     fputs("out of memory\n", stderr);
-    _exit(1); /* what runs at a normal end may want memory too */
+    _exit(1); /* exit handlers may need memory, too */
 }
-static inline void *need(void *p) /* what malloc and the like gave */
+static inline void *need(void *p) /* Checks the result of malloc and the like. */
 {
     if (!p) out_of_memory();
     return p;

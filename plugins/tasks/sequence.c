@@ -53,7 +53,7 @@ typedef struct {
     int n_ranges;
     range range[MOST_RANGES];
     int64_t from[MOST_RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
-    double *stats;                 /* [n_ranges + 1][examples][2]: of the last scores */
+    double *stats;                 /* [n_ranges + 1][examples][2]: statistics of the last scores */
 } task;
 
 /* ---- making examples ---- */

@@ -1,5 +1,5 @@
-/* split.h - parts of a corpus that has none of its own: a number in [0, 1) that depends on a text alone decides its
- * part. */
+/* split.h - splits a corpus without dev and test files: a number in [0, 1) computed from a text alone decides its part.
+ * */
 #ifndef ABLATE_TASKS_SPLIT_H
 #define ABLATE_TASKS_SPLIT_H
 #include <stdint.h>
@@ -13,5 +13,5 @@ static inline double split_place(const char *text)
     h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
     return (double)((h ^ (h >> 31)) >> 11) * 0x1p-53;
 }
-#define SPLIT_SHARE 0.05 /* of dev and of test */
+#define SPLIT_SHARE 0.05 /* share of dev, and of test */
 #endif

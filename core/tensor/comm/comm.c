@@ -24,7 +24,7 @@ static const comm_module *module_of(const backend *on, err *e)
     return NULL;
 }
 
-/* How many ranks share this one's machine, by its name. */
+/* Counts the ranks whose machine has this rank's host name. */
 static int count_here(comm *c, err *e)
 {
     char mine[64] = "", *all = xcalloc((size_t)c->size, sizeof mine);

@@ -56,7 +56,7 @@ char *comm_meeting(const char *folder);
 /* Joins the ranks of this job, `ranks` in number. NULL and e: the module is missing (and why), or the ranks fail to
  * connect. */
 const comm *comm_open(const backend *on, const char *folder, int ranks, err *e);
-/* the same with this module */
+/* comm_open with a given module */
 const comm *comm_join(const comm_module *m, const backend *on, const char *folder, int ranks, err *e);
 void comm_close(const comm *c); /* c may be NULL */
 /* True for rank 0 and for a run without ranks. */

@@ -12,13 +12,13 @@ typedef struct {
     char *v;
     size_t n, width; /* elements; bytes of one */
     dtype type;
-    int tag; /* and tag + 1 for what goes back */
+    int tag; /* tag + 1 marks the sums that are sent back */
     enum { FREE, SCATTER, GATHER, OVER } stage;
-    char *parts; /* [size][largest part]: what the others gave of this rank's part */
+    char *parts; /* [size][largest part]: the other ranks' values of this rank's part */
     size_t parts_size;
     MPI_Request *request; /* [2 size] */
 } sum;
-enum { MOST = 256, TAGS = 16384 }; /* sums under way; 2 TAGS + 1 is a tag that every MPI has */
+enum { MOST = 256, TAGS = 16384 }; /* pending sums; every MPI allows the tag 2 TAGS + 1 */
 
 static int me, size, next_tag;
 static sum sums[MOST];
@@ -80,7 +80,7 @@ static char *part_of(const sum *s, int p) { return s->v + part_at(s, p) * s->wid
 static char *given_by(const sum *s, int rank) { return s->parts + (size_t)rank * (s->n / (size_t)size + 1) * s->width; }
 static MPI_Datatype type_of(const sum *s) { return s->type == F64 ? MPI_DOUBLE : MPI_FLOAT; }
 
-/* Everybody gets its part of this rank's vector, this rank the others' values of its own part. */
+/* Sends each rank its part of this rank's vector and receives the others' values of its own part. */
 static int scatter(sum *s, err *e)
 {
     int n = 0, bad = 0;
@@ -117,7 +117,7 @@ static int scatter(sum *s, err *e)
 ADD_IN_ORDER(float)
 ADD_IN_ORDER(double)
 
-/* The sum of this rank's part goes to all, theirs come here. */
+/* Sends the sum of this rank's part to all and receives theirs. */
 static int gather_parts(sum *s, err *e)
 {
     int bad = 0;

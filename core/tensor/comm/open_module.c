@@ -1,4 +1,4 @@
-/* open_module.c - libraries of the program that are opened where they are needed. */
+/* open_module.c - opens the program's optional libraries when they are needed. */
 #include "tensor/comm/open_module.h"
 #include <dlfcn.h>
 #include <stdlib.h>

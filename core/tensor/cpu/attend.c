@@ -20,17 +20,17 @@
             name##_f32(__VA_ARGS__);                                                                                   \
     } while (0)
 
-/* ---- who does what: contiguous ranges of (sentence, head) of about the same cost ---- */
+/* ---- sharing out work: contiguous ranges of (sentence, head) of about equal cost ---- */
 
 static double cost_of(const attend_args *a, int64_t b)
 {
-    enum { SETUP = 16 }; /* keys' worth of work to get at a row */
+    enum { SETUP = 16 }; /* cost of reaching a row, in keys */
     double nq = a->q_off[b + 1] - a->q_off[b], nk = a->k_off[b + 1] - a->k_off[b];
     return nq * (nk + SETUP) + nk * SETUP;
 }
 
-/* Rows of one head lie far apart, where the machine does not see the pattern: ask for the next item's while
- * this one is worked on. */
+/* Prefetches the next item's rows while this one is computed. Rows of one head lie too far apart for the processor's
+ * own prefetcher. */
 static void prefetch(const columns *x, int64_t first, int64_t rows, int64_t h, int64_t width, size_t one)
 {
     enum { LINE = 64, MOST_ROWS = 128 };
@@ -83,8 +83,8 @@ static void for_each_item(const attend_args *a, attend_work work)
     }
 }
 
-/* The same in units of (chunk of sentences, head), each of which one thread works on in order: what is summed in it
- * does not depend on threads. */
+/* Calls `work` for every unit (chunk of sentences, head). One thread computes a unit in order, so its sums do not
+ * depend on the number of threads. */
 static void for_each_unit(const attend_args *a, attend_work work)
 {
     int64_t chunks = a->score->chunks;
@@ -159,13 +159,14 @@ static int forward(const call *k, attend_args a, err *e)
     return 0;
 }
 
-/* The rows of a gradient: all are zeroed of which columns are left out, else those without a token. */
+/* Zeroes the whole gradient if some of its columns are not computed, else only the rows without a token. */
 static void zero_gradient(const view *d, int64_t columns, int64_t used)
 {
     zero_rows(d->data, columns == width_of(d) ? used : 0, rows_of(d), width_of(d), d->type);
 }
 
-/* lse and dy: which inputs they are. dv: the gradient of values of a tensor of their own, or data NULL. */
+/* lse, dy: the inputs that hold them. dv: the gradient of values that have a tensor of their own; data NULL: they have
+ * none. */
 static int backward(const call *k, attend_args a, const view *lse, const view *dy, const view *dv, err *e)
 {
     dtype type = k->i.ATTEND_BACK.q.type;
@@ -216,7 +217,7 @@ static int score_of(const call *k, score_args *s, err *e)
     return 0;
 }
 
-/* Copies of the tables of vectors, as the kernel multiplies them. */
+/* Copies the tables of vectors into the layout that the kernel multiplies. */
 static void open_tables(dtype type, score_args *s)
 {
     const int leaf[] = {s->program->keys, s->program->values};
@@ -295,8 +296,8 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     return bad;
 }
 
-/* Room for gradients of leaves: each sentence and head has its own place where the leaf has one, else each chunk of
- * sentences and head. */
+/* Allocates the gradients of leaves: one sum per (sentence, head) if the leaf has an entry for each, else one per
+ * (chunk of sentences, head). */
 static void open_sums(const call *k, const attend_args *a, score_args *s)
 {
     enum { MOST_CHUNKS = 16, MOST_NUMBERS = 1 << 24 };

@@ -9,7 +9,7 @@
 #include "tensor/graph/score.h"
 #include "tensor/graph/backend.h"
 
-enum { QUERIES = 32 }; /* processed at a time */
+enum { QUERIES = 32 }; /* queries processed at a time */
 
 typedef struct {
     void *data;
@@ -19,7 +19,7 @@ typedef struct {
  * h, `width` columns, are copied to lines `stride` apart, or transposed to [width, padded], zeros behind column n, or
  * come from such lines. */
 typedef struct {
-    bool in_place; /* they hold what is computed with, and need no copy if they are whole vectors wide */
+    bool in_place; /* rows have the type of the computation: whole vectors need no copy */
     void (*take)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, void *to, int64_t stride);
     void (*turn)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, void *to, int64_t padded);
     void (*give)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, const void *from, int64_t stride);
@@ -33,7 +33,7 @@ typedef struct { /* keys of a block of queries */
     uint32_t sees; /* bit q: query q may see them */
 } key_run;
 typedef struct {
-    int64_t from, to, next; /* keys from .. to - 1; the run behind them */
+    int64_t from, to, next; /* keys from .. to - 1; index of the next run */
 } key_span;
 typedef struct { /* additional arguments of a score program (graph/score.h) */
     const score_program *program;
@@ -44,7 +44,7 @@ typedef struct { /* additional arguments of a score program (graph/score.h) */
     int64_t chunks;     /* chunks of sentences whose leaf gradients are summed separately */
     struct {
         void *data; /* NULL: not needed */
-        /* numbers per (sentence or chunk, head); from key to key if both times are in it; else per line */
+        /* numbers per (sentence or chunk, head); from key to key if the leaf has both time axes; per line otherwise */
         int64_t size, row, line;
     } sum[SCORE_LEAVES];
     bool sums; /* at least one is needed */
@@ -57,9 +57,9 @@ typedef struct { /* additional arguments of a score program (graph/score.h) */
     key_range *window; /* [sentences][times[0]]: the keys visible to each query; NULL: all, or all before it */
 } score_args;
 typedef struct {
-    int64_t n_sentences, heads, maps, d_k, d_v; /* maps: of each head (graph/score.h) */
+    int64_t n_sentences, heads, maps, d_k, d_v; /* maps: softmaxes per head (graph/score.h) */
     const int32_t *q_off, *k_off;               /* [n_sentences + 1] first rows */
-    const row_kind *rows;                       /* of q, k, v, y and their gradients */
+    const row_kind *rows;                       /* how q, k, v, y and their gradients are stored */
     columns q, k, v, y;
     columns dq, dk, dv, dy; /* backward */
     void *lse;              /* [rows, maps, heads] */
@@ -86,14 +86,14 @@ static inline const key_range *windows_of(const attend_args *a, const attend_ite
     return s && s->window ? s->window + it->sentence * s->times[0] : NULL;
 }
 
-/* Runs of keys that a block of queries can have, where blocks of keys are chosen. */
+/* The most runs of keys that a block of queries can have if blocks of keys are chosen. */
 static inline int64_t most_runs(const attend_args *a, int64_t nk)
 {
     const score_program *f = a->score ? a->score->program : NULL;
     return f && f->block && nk ? (nk - 1) / f->block + 1 : 0;
 }
 
-/* Bytes that they take, with two words for each. */
+/* Bytes of these runs, with two words for each block of keys. */
 static inline size_t runs_bytes(const attend_args *a, int64_t nk)
 {
     return (size_t)most_runs(a, nk) * (sizeof(key_run) + 2 * sizeof(uint32_t));
@@ -130,17 +130,17 @@ static inline int64_t table_numbers(const attend_args *a)
     return a->score ? 2 * QUERIES * (a->score->table[TABLE_KEYS].ids + a->score->table[TABLE_VALUES].ids) : 0;
 }
 
-/* Is more done to the scores than that they are scaled before the softmax? With a window they are scaled as a program
- * would: hiding the keys outside gives the same bits. */
+/* Does anything but the scale change the scores before the softmax? With a window the scores are scaled as by a
+ * program, so that hiding the keys outside gives equal bits. */
 static inline bool runs_program(const attend_args *a)
 {
     const score_program *f = a->score ? a->score->program : NULL;
     return f && (f->n_steps || f->keys >= 0 || f->window >= 0 || f->weights != WEIGHTS_SOFTMAX);
 }
 
-/* Is a score's weight its own, whatever the others are? */
+/* Does a score's weight depend on that score alone? */
 static inline bool weighs_each(const attend_args *a) { return a->score && a->score->program->weights == WEIGHTS_PLAIN; }
-/* Of a block's nk keys, how many are worked on at a time: all where weights need them all, or where tables are
+/* How many of a block's nk keys are processed at a time: all of them if weights depend on all scores, or if tables are
  * multiplied for each block. */
 static inline int64_t keys_at_once(const attend_args *a, int64_t nk)
 {
@@ -149,8 +149,9 @@ static inline int64_t keys_at_once(const attend_args *a, int64_t nk)
     return all || nk < PART ? nk : PART;
 }
 
-enum { CHUNK = 2048 };                                      /* numbers of a program's value processed at a time */
-static inline int64_t program_numbers(const attend_args *a) /* of all its values, and scores for both passes at once */
+enum { CHUNK = 2048 }; /* numbers of a program's value processed at a time */
+static inline int64_t
+program_numbers(const attend_args *a) /* numbers of all its values, and of the scores for both passes */
 {
     return a->score ? (int64_t)(1 + SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
 }

@@ -1,4 +1,4 @@
-/* attend_rows.c - what of attention depends on how rows are stored. */
+/* attend_rows.c - the parts of attention that depend on how rows are stored. */
 #include "tensor/cpu/attend.h"
 #include "tensor/cpu/vectors.h"
 

@@ -75,8 +75,7 @@ static void give(const float *from, const float *by, const columns *x, int64_t f
 
 /* ---- softmax over keys, one query a lane ---- */
 
-/* 2^x, x <= 127; 0 in other lanes than `some` and where the result would be subnormal, which costs hundreds
- * of cycles */
+/* 2^x, x <= 127; 0 in lanes outside `some`, and where the result would be subnormal, which costs hundreds of cycles */
 INLINE __m512 exp2_lanes(__mmask16 some, __m512 x)
 {
     some = _mm512_mask_cmp_ps_mask(some, x, _mm512_set1_ps(-126), _CMP_GE_OQ);
@@ -91,7 +90,7 @@ INLINE __m512 exp2_lanes(__mmask16 some, __m512 x)
 }
 static const float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
-/* Which of sixteen queries from t on may see key j. */
+/* The mask of those of sixteen queries from t on that may see key j. */
 INLINE __mmask16 seeing(bool causal, int64_t t, int64_t j)
 {
     int64_t ahead = j - t;
@@ -103,14 +102,14 @@ INLINE __mmask16 kept(const uint32_t *bits, int64_t j)
     return _mm512_test_epi32_mask(_mm512_loadu_si512(bits + j / 32 * 16), _mm512_set1_epi32((int)(1u << j % 32)));
 }
 
-/* Two keys' bf16 numbers as pairs. */
+/* Packs two keys' numbers as pairs of bf16. */
 INLINE __m512i pair(__m512 a, __m512 b)
 {
     __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(a)),
             high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(b));
     return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
 }
-/* Pairs of keys [keys / 2][16 queries] become rows [16 queries][keys], `width` numbers from row to row. */
+/* Transposes pairs of keys [keys / 2][16 queries] to rows [16 queries][keys], `width` numbers from row to row. */
 static void turn_pairs(const uint32_t *pairs, int64_t keys, uint16_t *to, int64_t width)
 {
     for (int64_t j = 0; j < keys; j += SIDE, pairs += 256) {
@@ -127,8 +126,8 @@ typedef struct { /* sixteen queries from t on */
     const uint32_t *bits;  /* NULL: no dropout */
 } lanes;
 
-/* s [keys][SIDE] scores; writes probabilities (not yet divided by their sum) as pairs; by: what to multiply
- * rows with; lse: log-sum-exp. */
+/* s [keys][SIDE]: scores. Writes probabilities, not yet divided by their sum, as pairs; by: each row's factor; lse:
+ * log-sum-exp. */
 static void softmax_lanes(const lanes *l, const float *s, uint32_t *pairs, float *by, float *lse)
 {
     const __m512 lowest = _mm512_set1_ps(-1e30f);
@@ -156,9 +155,8 @@ static void softmax_lanes(const lanes *l, const float *s, uint32_t *pairs, float
     }
 }
 
-/* The same backward: s and g [keys][SIDE] are scores and gradients of probabilities. Writes the probabilities
- * with dropout applied and the gradient of the scores, as bf16 [keys][SIDE], and the latter as pairs too. s
- * and g are worked on. */
+/* Softmax backward: s and g [keys][SIDE] are scores and gradients of probabilities. Writes the probabilities with
+ * dropout applied and the gradient of the scores as bf16 [keys][SIDE], the latter as pairs, too. Overwrites s and g. */
 static void softmax_back_lanes(const lanes *l, const float *lse, float *s, float *g, uint16_t *p_out, uint16_t *ds_out,
                                uint32_t *pairs)
 {
@@ -192,7 +190,7 @@ static void softmax_back_lanes(const lanes *l, const float *lse, float *s, float
     }
 }
 
-/* Sixteen queries' decisions from query `t` of the sentence on. */
+/* Dropout's decisions for sixteen queries from query `t` of the sentence on. */
 static const uint32_t *decide(const attend_args *a, const attend_item *it, int64_t t, int64_t keys, uint32_t *bits)
 {
     if (!a->drop.least) return NULL;

@@ -7,7 +7,7 @@ typedef struct {
     const int32_t *target;     /* [rows]; negative: no token here */
     const void *logits, *norm; /* norm [1] as losses */
     void *losses, *grad;       /* [rows,2]; grad NULL when not wanted, may be the logits */
-    double on, others;         /* probability added at the target; of every word */
+    double on, others;         /* probability added at the target; probability of every word */
 } ce_args;
 
 #define S f32

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Tensors of several megabytes lie on huge pages where the system has them to give: rows far apart are found
- * with fewer steps of address translation. */
+/* Asks for huge pages for tensors of several megabytes, so that rows far apart need fewer address translations. */
 static void *cpu_alloc(size_t bytes)
 {
     enum { LINE = 64, HUGE_PAGE = 2 << 20 };
@@ -15,7 +14,7 @@ static void *cpu_alloc(size_t bytes)
     return p;
 }
 
-/* Tiles have no programs, but are faster than one. */
+/* AMX tiles run no programs, but are faster than a program. */
 static bool takes_maps(dtype rows) { return rows != BF16 || cpu_isa() != ISA_AMX; }
 
 const backend cpu_backend = {.name = "cpu",

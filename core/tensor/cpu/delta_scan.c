@@ -1,4 +1,4 @@
-/* delta_scan.c - DELTA_SCAN: a recurrence whose state is a matrix, by chunks of positions, one thread to a head. */
+/* delta_scan.c - DELTA_SCAN: a recurrence whose state is a matrix, by chunks of positions, one thread per head. */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 
@@ -8,7 +8,7 @@ typedef struct {
     const void *q, *k, *v, *beta, *decay, *dy; /* beta, decay: or NULL */
     void *y, *w, *states;                      /* states [heads, chunks, d_k, d_v]: at the beginning of each chunk */
     void *dq, *dk, *dv, *dbeta, *ddecay;
-    int64_t heads, time, d_k, d_v; /* heads: of all sentences */
+    int64_t heads, time, d_k, d_v; /* heads: heads times sentences */
     int64_t chunk, chunks;         /* positions of a chunk; number of them */
     int64_t C, K, V;               /* chunk, d_k and d_v in whole vectors */
     bool backwards;

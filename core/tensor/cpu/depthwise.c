@@ -8,7 +8,7 @@ typedef struct {
     void *y, *dw;
     const int32_t *offsets;
     int64_t sentences, n, taps, before;
-    bool turned; /* y of the taps in reverse order, `before` counted from the other end: the gradient of x */
+    bool turned; /* convolves with the taps in reverse order, `before` counted from the other end: the gradient of x */
 } depthwise;
 
 #define S f32
@@ -65,7 +65,7 @@ int cpu_DEPTHWISE_CONV_BACK(const call *k, err *e)
     return 0;
 }
 
-/* x [R,n] and the rows with their neighbours; `wide` are these. */
+/* narrow: x [R,n]; wide: each row with its neighbours. */
 static int neighbours(const call *k, const view *narrow, const view *wide, const view *offsets, const range_fn *f,
                       err *e)
 {

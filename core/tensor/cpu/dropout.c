@@ -1,4 +1,4 @@
-/* dropout.c - which elements are kept (Philox, Salmon et al. 2011), and DROPOUT itself.
+/* dropout.c - chooses the elements that are kept (Philox, Salmon et al. 2011), and DROPOUT itself.
  *
  * One counter gives four words, which are eight 16-bit decisions; a vector of counters is computed at a time.
  */
@@ -18,7 +18,7 @@ dropout dropout_of(const call *k, double p, int64_t place)
     return d;
 }
 
-enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* worked on together */
+enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* processed at a time */
 
 /* decide: byte i has the eight decisions of counter i of eight.
  *
@@ -37,7 +37,8 @@ enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* worked on together */
 #define XOR_512(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0x96)
 static inline uint64_t decide(const dropout *d, const uint64_t counter[COUNTERS])
 {
-    const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7); /* so that the unpacking below ends in order */
+    const __m512i order =
+        _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7); /* makes the unpacking below yield ascending order */
     __m512i c0 = _mm512_permutexvar_epi64(order, _mm512_loadu_si512(counter));
     ROUNDS(__m512i, _mm512_set1_epi64, _mm512_mul_epu32, _mm512_srli_epi64, XOR_512)
     __m512i w01 = _mm512_mask_shuffle_epi32(c0, 0xAAAA, c1, _MM_PERM_CCAA);
@@ -49,7 +50,7 @@ static inline uint64_t decide(const dropout *d, const uint64_t counter[COUNTERS]
 }
 #elif WIDTH == 32
 #define XOR_256(a, b, c) _mm256_xor_si256(_mm256_xor_si256(a, b), c)
-/* The words of four counters: of the first and third, of the second and fourth; then which of them keep, in order. */
+/* Computes the words of four counters (first and third, second and fourth) and returns the decisions in order. */
 static inline uint32_t decide_four(const dropout *d, __m256i c0)
 {
     ROUNDS(__m256i, _mm256_set1_epi64x, _mm256_mul_epu32, _mm256_srli_epi64, XOR_256)
@@ -114,14 +115,14 @@ void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int rows, i
     enum { KEYS = 256, MOST = DROPOUT_ROWS * (KEYS + 14) / 8 };
     uint64_t counter[MOST + COUNTERS];
     unsigned char kept[MOST + COUNTERS + 8];
-    int64_t skipped = first % 8 || stride % 8 ? 7 : 0; /* decisions at most before a row's first */
+    int64_t skipped = first % 8 || stride % 8 ? 7 : 0; /* the most decisions before a row's first */
     for (int64_t j = 0; j < n; j += KEYS) {
         int64_t some = n - j < KEYS ? n - j : KEYS, per_row = (some + 7 + skipped) / 8, all = 0;
         for (int r = 0; r < rows; r++) {
             uint64_t block = (first + (uint64_t)r * stride + (uint64_t)j) / 8;
             for (int64_t c = 0; c < per_row; c++) counter[all++] = block + (uint64_t)c;
         }
-        for (int64_t i = 0; i < COUNTERS - 1; i++) counter[all + i] = 0; /* they fill the last eight */
+        for (int64_t i = 0; i < COUNTERS - 1; i++) counter[all + i] = 0; /* fill the last group of eight counters */
         for (int64_t i = 0; i < all; i += COUNTERS) {
             uint64_t eight = decide(d, counter + i);
             memcpy(kept + i, &eight, sizeof eight);
@@ -151,7 +152,7 @@ static inline void spread(uint32_t bits, float *keep)
 
 void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep)
 {
-    unsigned skip = first % 8; /* decisions of the first counter that belong to elements before */
+    unsigned skip = first % 8; /* the first counter's decisions about earlier elements */
     uint64_t block = first / 8, bits = keep_bits(d, block);
     for (int64_t j = 0; j < n; j += DECISIONS) {
         uint64_t these = bits >> skip;

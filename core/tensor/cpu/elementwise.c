@@ -1,9 +1,8 @@
 /* elementwise.c - ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK WHERE CAST, with broadcasting.
  *
- * A call becomes lines along the last axis once axes that continue each other are one; the usual shapes
- * (equal, a row vector, a column, one number) are then one line or lines of one kind. F32 and F64 are
- * computed directly; a call with BF16 (or of mixed types) goes through short buffers of floats (doubles when
- * the output is F64) that stay in the L1 cache.
+ * Contiguous axes are merged and a call becomes lines along the last axis. The usual shapes (equal, a row vector, a
+ * column, one number) become one line, or lines of one kind. F32 and F64 are computed directly; a call with BF16 (or of
+ * mixed types) goes through short buffers of floats (doubles when the output is F64) that stay in the L1 cache.
  */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
@@ -23,7 +22,7 @@ struct elementwise {
     size_t out_size;    /* bytes of a number */
     line line;
     double by;  /* MUL_SCALAR and ADD_SCALAR */
-    line inner; /* mixed types: the line in the type computed in */
+    line inner; /* mixed types: the line in the computation's type */
     dtype inner_type, in_type[3], out_type;
 };
 
@@ -98,8 +97,8 @@ static void walk(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* Where an input's short line is the same for all indices of the axis before it (a gain, the bias of a head) and the
- * others go on from line to line, several lines become one, and that input's line is copied as often into `room`. */
+/* If one input repeats a short line along the axis before the last (a gain, a head's bias) and the others are
+ * contiguous, joins several lines into one and repeats the short line in `room`. */
 static void lengthen(elementwise *w, char room[REPEATED])
 {
     int64_t n = w->dim[3], times = 1;

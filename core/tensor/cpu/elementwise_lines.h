@@ -124,10 +124,10 @@ MAP_LINE(near_back_COS, 3, (-d * FN(sin)(u)))
 MAP_LINE(near_back_SIN, 3, (d * FN(cos)(u)))
 MAP_LINE(back_ELU1, 3, (u > 0 ? d : d * v))
 MAP_LINE(back_RECIP, 3, (-d * v * v))
-/* s (1 + u (1 - s)) of s = sigmoid(u) = v / u; near 0 the quotient of two tiny numbers says nothing */
+/* s (1 + u (1 - s)), s = sigmoid(u) = v / u; near 0, where that quotient has no digits, s = 0.5 */
 MAP_LINE(back_SILU, 3, (d * (u < (REAL)-1e-30 || u > (REAL)1e-30 ? v / u : (REAL)0.5) * (1 + (u - v))))
 
-/* NEAR, and where |u| is above FN(most) or u is no number, libm's function in its place. */
+/* Computes NEAR; where |u| is above FN(most) or u is NaN, libm's function instead. */
 #define FAR_LINE(NAME, NEAR, N_IN, EXACT)                                                                              \
     static void TYPED(NAME)(const elementwise *w, void *y_, const void *const x[3], int64_t n)                         \
     {                                                                                                                  \

@@ -6,14 +6,14 @@
 
 enum { CHAINS = 12, VECTORS = 8, TURNS = 100000, TRIES = 5, BYTES = 128 << 20 };
 #if defined(__x86_64__)
-#define KEEP(x) __asm__ volatile("" : "+x"(x)) /* so that no turn is left out */
+#define KEEP(x) __asm__ volatile("" : "+x"(x)) /* keeps the compiler from dropping an iteration */
 #elif defined(__aarch64__)
 #define KEEP(x) __asm__ volatile("" : "+w"(x))
 #else
 #define KEEP(x) (void)(x)
 #endif
 
-/* As many chains as hide a multiply-add's latency. */
+/* Runs enough chains to hide a multiply-add's latency. */
 static void multiply_add(void)
 {
     const reals_f32 a = all_f32(0.999f), b = all_f32(1e-7f);
@@ -44,7 +44,10 @@ void cpu_floors(double *flops, double *bytes)
     {
         int64_t from, to;
         my_part(BYTES / (int64_t)sizeof *x, &from, &to);
-        if (bytes) memset(x + from, 0, (size_t)(to - from) * sizeof *x); /* each has what it reads near it */
+        if (bytes)
+            memset(x + from, 0,
+                   (size_t)(to - from) *
+                       sizeof *x); /* each thread touches its part first, so that it lies in near memory */
         for (int try = 0; try < tries; try++)
             for (int what = 0; what < kinds; what++) {
 #pragma omp barrier

@@ -17,7 +17,7 @@ enum { WORTH_THREADS = 16384 };
 
 /* At least `bytes` of the calling thread's own memory, 64-byte aligned, valid until its next call. */
 void *scratch(size_t bytes);
-/* Splits it into arrays aligned to cache lines; each takes up to LINE bytes more than its numbers. */
+/* Splits scratch memory into arrays aligned to cache lines; each takes up to LINE bytes more than its numbers. */
 enum { LINE = 64 };
 static inline void *cut(char **at, int64_t n, size_t size)
 {
@@ -49,7 +49,7 @@ typedef struct {
 dropout dropout_of(const call *k, double p, int64_t place);
 /* keep[j] = 1 or 0 for element first + j, j < n. Writes up to the next multiple of 16. */
 void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep);
-/* The same for `rows` rows (at most DROPOUT_ROWS) of n elements, row r starting at first + r * stride: bit j % 32 of
+/* Decisions for `rows` rows (at most DROPOUT_ROWS) of n elements, row r starting at first + r * stride: bit j % 32 of
  * bits[j / 32][r]; n is rounded up to a multiple of 32. */
 enum { DROPOUT_ROWS = 16 };
 void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int rows, int64_t n, uint32_t *bits);

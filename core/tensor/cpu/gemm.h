@@ -41,7 +41,7 @@ typedef struct {
     const float *bias;           /* [n] or NULL */
     bool add, relu;              /* y += ...; then max(0, .) */
     void *y;                     /* [m,n] of the type of x */
-    const column_reader *reader; /* of y (tensor/graph/backend.h), or NULL */
+    const column_reader *reader; /* reads y block by block (tensor/graph/backend.h), or NULL */
     /* set by gemm_rows from x and packed, in int8 */
     const float *words;                 /* x [m, words of a row] */
     const float *row_scale, *col_scale; /* [m], [n] */
@@ -54,7 +54,7 @@ void gemm_pack(gemm_way way, int64_t k, int64_t n, const float *w, bool transpos
 /* c [k,n] = x' y for x [m,k] and y [m,n]: sums over rows in order. m > 0 */
 void gemm_outer(gemm_way way, int64_t m, int64_t k, int64_t n, const void *x, const void *y, float *c);
 
-/* The same with AMX tiles, on bf16 rows. */
+/* gemm_rows with AMX tiles, on bf16 rows. */
 void tiles_rows(const gemm *g);
 void tiles_pack(int64_t k, int64_t n, const float *w, bool transposed, uint16_t *to);
 void tiles_outer(int64_t m, int64_t k, int64_t n, const uint16_t *x, const uint16_t *y, float *c);

@@ -109,20 +109,20 @@ void gemm_pack(gemm_way way, int64_t k, int64_t n, const float *w, bool transpos
 
 /* ---- blocks of y ---- */
 
-typedef struct { /* of y */
+typedef struct { /* a block of y */
     int64_t i0, i1, j0, j1;
 } area;
-typedef struct {  /* what a thread works in */
-    float *strip; /* rows of x that would share cache lines where they lie, [MR][KC] */
-    float *right; /* packed columns of w, when they are packed in passing */
+typedef struct {  /* a thread's working memory */
+    float *strip; /* copies of rows of x whose addresses collide in the cache, [MR][KC] */
+    float *right; /* columns of w that are packed for this call only */
     float *left;  /* bf16 rows as words, and rows as in strip before packed columns, [MC][KC] */
-    float *sums;  /* [MC][NC]: of bf16 rows, and of floats that only a reader sees; NULL: y itself */
+    float *sums;  /* [MC][NC]: sums for bf16 rows, or for floats that only a reader gets; NULL: sums go to y */
 } rooms;
 
-/* Rows this many floats apart fall into the same lines of a first-level cache, which has fewer of them than a strip has
- * rows. */
+/* Do rows this many floats apart map to one set of the first-level cache? A set has fewer lines than a strip has rows.
+ * */
 static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
-/* Such rows of x, kc words of each, in `room`, KC apart; others where they lie. */
+/* Copies colliding rows of x, kc words each, to `room`, KC apart; returns other rows in place. */
 static const float *set_apart(const float *x, int64_t rows, int64_t kc, float *room, int64_t *row)
 {
     if (rows <= 4 || !rows_collide(*row)) return x;
@@ -131,7 +131,7 @@ static const float *set_apart(const float *x, int64_t rows, int64_t kc, float *r
     return room;
 }
 
-/* The words p .. p + kc of rows i0 .. i1 of x, rows *row floats apart: where they lie, or in `room`. */
+/* The words p .. p + kc of rows i0 .. i1 of x, rows *row floats apart: in place or in `room`. */
 static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p, int64_t kc, float *room, int64_t *row)
 {
     *row = g->words                               ? words_of(g->way, g->k)
@@ -160,7 +160,7 @@ static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p,
     return room;
 }
 
-/* What the chains of a block start with, where that is more than a bias: in c. */
+/* Writes the initial values of a block's chains to c, if they are more than a bias. */
 static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
 {
     for (int64_t i = b.i0; i < b.i1; i++) {
@@ -177,9 +177,9 @@ typedef struct {
     area b;
     const float *a; /* words of x */
     int64_t a_row, p, kc;
-    const float *panels, *then; /* packed columns of w from j0 on; what is packed after them, or NULL */
+    const float *panels, *then; /* packed columns of w from j0 on; the packed columns read next, or NULL */
     float *c;
-    int64_t c_row, strips; /* as even as can be: the last has no fewer rows than the others */
+    int64_t c_row, strips; /* strips differ by at most one row; the last one is not shorter than the others */
 } piece;
 typedef struct {
     int64_t from, to; /* rows of the block */
@@ -194,13 +194,13 @@ static strip strip_of(const piece *w, int64_t s)
     return (strip){from, strip_from(w, s + 1), w->a + from * w->a_row, w->a_row};
 }
 
-/* Chains enough to hide their latency, while so many columns are left. */
+/* Enough panels to hide the latency of the chains, at most as many as columns are left. */
 static int64_t panels_at_once(int64_t rows, int64_t columns)
 {
     return rows == 1 && columns >= 4 * NR ? 4 : rows == 2 && columns >= 2 * NR ? 2 : 1;
 }
 
-/* `side` panels from column j on, times a strip; it fetches in steps of so many floats. */
+/* Multiplies `side` panels from column j on with a strip; prefetches in steps of `step` floats. */
 static void one_tile(const piece *w, const strip *x, int64_t j, int64_t side, const float *fetch, int64_t fetch_step)
 {
     const gemm *g = w->g;
@@ -292,7 +292,7 @@ static void block(const gemm *g, area b, const float *panels, const float *then,
     }
 }
 
-/* What one thread does. */
+/* One thread's part. */
 static void multiply(const gemm *g, area b)
 {
     int64_t words = words_of(g->way, g->k), nc = g->packed ? NC : NC / 2, blocks = divide_up(b.i1 - b.i0, MC);

@@ -11,26 +11,25 @@
 gemm_way gemm_int8_way(void) { return cpu_has_vnni() ? WAY_BYTES : WAY_SHORTS; }
 
 enum { INFINITE = 0x7f800000 };
-/* as bits, whose order is that of the numbers */
+/* as bits, which are ordered like the numbers */
 INLINE int32_t magnitude(float x) { return (int32_t)(float_bits(x) & 0x7fffffff); }
 INLINE int32_t whole(float x, float twice_127_over_max)
 {
     int32_t twice = (int32_t)(x * twice_127_over_max);
     return (twice + (twice > 0) - (twice < 0)) / 2;
 }
-/* From the bits of the largest magnitude: the scale (not a number, where a number was none), and what to multiply
- * by. */
+/* From the bits of the largest magnitude: the scale (NaN if a number was NaN), and its inverse in `by`. */
 INLINE float scale_of(int32_t most, float *by)
 {
     float max = float_of_bits((uint32_t)most);
     *by = most > 0 && most < INFINITE ? 254 / max : 0;
-    if (*by > 3e38f) *by = 0; /* the row is as good as 0 */
+    if (*by > 3e38f) *by = 0; /* the row is so small that it counts as 0 */
     return most < INFINITE ? max / 127 : __builtin_nanf("");
 }
 
 /* ---- rows ---- */
 
-/* Bytes of a row: q + 128, four a word. */
+/* Bytes of a row: q + 128, four per word. */
 static void row_of_bytes(const float *x, int64_t k, float by, uint8_t *to)
 {
     for (int64_t i = 0; i < k; i++) to[i] = (uint8_t)(whole(x[i], by) + 128);
@@ -46,7 +45,7 @@ static void round_row(gemm_way way, const float *x, int64_t k, float *words, flo
     float by;
     for (int64_t i = 0; i < k; i++) most = magnitude(x[i]) > most ? magnitude(x[i]) : most;
     *scale = scale_of(most, &by);
-    words[words_of(way, k) - 1] = 0; /* behind the last number come zeros, or what is multiplied by 0 */
+    words[words_of(way, k) - 1] = 0; /* numbers behind the last one are 0 or meet a 0 */
     if (by == 0)
         memset(words, way == WAY_BYTES ? 128 : 0, (size_t)words_of(way, k) * sizeof *words);
     else if (way == WAY_BYTES)
@@ -65,7 +64,7 @@ size_t int8_packed_size(gemm_way way, int64_t k, int64_t n)
     return (size_t)(panel_words(way, k, n) + 2 * padded(n)) * sizeof(float);
 }
 
-/* Column j of w, as place j % NR of its panel. */
+/* Packs column j of w into place j % NR of its panel. */
 static void pack_column(gemm_way way, int64_t k, int64_t n, int64_t j, const float *w, bool transposed, float *panels,
                         float *scale, int32_t *start)
 {

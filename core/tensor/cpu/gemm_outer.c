@@ -28,8 +28,8 @@ INLINE vh halves_of(const bf16 *from, int n)
 #endif
 }
 
-/* Vector of words i (a pair of rows for pairs; one row in the order of pairs when widened) at columns c and on. What
- * lies behind column `end` of the row is not read. */
+/* Vector of words i (a pair of rows for pairs; one row in the order of pairs when widened) from column c on. Does not
+ * read behind column `end` of the row. */
 INLINE vf words_at(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_t i, int64_t c, int64_t end)
 {
     int here = (int)smaller(L, end - c);
@@ -56,8 +56,8 @@ INLINE vf words_at(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_
     return (vf)(i % 2 ? low << 16 : high);
 }
 
-/* Columns c0 .. c1 of x [rows,ld] as panels [words][width]. Whole vectors are written: what falls behind a word's
- * columns is overwritten by the next word, and PAD takes the last. */
+/* Columns c0 .. c1 of x [rows,ld] as panels [words][width]. Writes whole vectors: the next word overwrites the excess
+ * of the one before, PAD holds the last one's. */
 INLINE void pack(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_t c0, int64_t c1, const int width,
                  float *to)
 {
@@ -88,12 +88,12 @@ typedef struct {
     float *c;
 } product;
 
-/* The rows of x and y that come next are brought into the second-level cache while others are multiplied: a tile takes
- * some bytes of a row, or of several where these lie behind one another, few a step, so that what the tile itself reads
- * does not wait. */
+/* Prefetches the next rows of x and y into the second-level cache while others are multiplied. Each step of a tile
+ * fetches a few bytes, so that the tile's own loads do not wait. */
 typedef struct {
-    const char *at;               /* first row */
-    int64_t bytes, row, rows, in; /* of a row; from row to row; rows left; bytes of the first that are done */
+    const char *at; /* first row */
+    int64_t bytes, row, rows,
+        in; /* bytes: of a row; row: from row to row; rows: left; in: bytes of the first row fetched so far */
 } ahead;
 static ahead look_ahead(const void *from, int64_t one, int64_t ld, int64_t rows, int64_t c0, int64_t c1)
 {
@@ -101,7 +101,7 @@ static ahead look_ahead(const void *from, int64_t one, int64_t ld, int64_t rows,
     if (a.bytes == a.row) a.bytes *= rows, a.rows = rows > 0;
     return a;
 }
-/* At most `step` bytes a step. */
+/* Fetches at most `step` bytes per step of the tile. */
 static bool fetch_some(ahead *a, int64_t step, tile_job *t)
 {
     if (a->rows <= 0) return false;
@@ -175,7 +175,7 @@ void gemm_outer(gemm_way way, int64_t m, int64_t k, int64_t n, const void *x, co
     {
         int64_t me = omp_get_thread_num(), all = omp_get_num_threads(), panels = divide_up(n, NR),
                 strips = divide_up(k, MR);
-        if (n >= k) /* the wider side is shared out: its packing is not done twice */
+        if (n >= k) /* threads divide the wider side, which is then packed once */
             part(&p, 0, k, panels * me / all * NR, smaller(panels * (me + 1) / all * NR, n));
         else
             part(&p, strips * me / all * MR, smaller(strips * (me + 1) / all * MR, k), 0, n);

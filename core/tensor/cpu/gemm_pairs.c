@@ -1,4 +1,4 @@
-/* gemm_pairs.c - the tile of pairs of bf16, and what depends on whether the set has it. */
+/* gemm_pairs.c - the tile of pairs of bf16, and the choice of a way, which depends on whether the set has it. */
 #include "tensor/cpu/gemm_tile.h"
 
 #ifdef __AVX512BF16__

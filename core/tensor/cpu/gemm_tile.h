@@ -3,9 +3,9 @@
 #define ABLATE_CPU_GEMM_TILE_H
 #include "tensor/cpu/gemm_words.h"
 
-/* In the place of a number of panels, with MR rows only: the first L columns of one. */
+/* Passed as the number of panels, with MR rows only: the first L columns of one panel. */
 enum { HALF_PANEL = 0 };
-/* rows times `panels` panels: gemm_kernels.c; of pairs: gemm_pairs.c, for sets that multiply bf16 alone. */
+/* Multiplies rows with `panels` panels: gemm_kernels.c; pairs of bf16: gemm_pairs.c, for sets that multiply bf16. */
 typedef void (*tile_fn)(int rows, int panels, const tile_job *t);
 void tile_floats(int rows, int panels, const tile_job *t);
 void tile_shorts(int rows, int panels, const tile_job *t);

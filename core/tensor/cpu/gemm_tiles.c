@@ -9,7 +9,7 @@
 #include <string.h>
 
 #ifdef HAVE_TILES
-enum { AT_ONCE = 512 }; /* columns of w packed in passing */
+enum { AT_ONCE = 512 }; /* columns of w packed at a time */
 
 size_t tiles_packed_size(int64_t k, int64_t n) { return (size_t)(padded(k) * padded(n)) * sizeof(uint16_t); }
 
@@ -30,7 +30,7 @@ void tiles_pack(int64_t k, int64_t n, const float *w, bool transposed, uint16_t 
     for (int64_t j = 0; j < n; j += SIDE) pack_panel(k, n, j, w, transposed, to + j * padded(k));
 }
 
-/* One block of y: `rows` by `cols` of it are really there. */
+/* One block of y, of which `rows` by `cols` exist. */
 static void block(const gemm *g, const uint16_t *x, int64_t x_row, const uint16_t *panel, int64_t i, int64_t j)
 {
     float sums[SIDE * SIDE] __attribute__((aligned(64)));

@@ -54,7 +54,7 @@ typedef struct {
     float *c; /* the sums */
     int64_t c_row;
     const float *next; /* fetched for writing: c itself, or where the next tile's sums start */
-    uint16_t *y16;     /* or here, rounded to bf16 */
+    uint16_t *y16;     /* the sums rounded to bf16 go here instead of c; NULL: to c */
     int64_t y16_row;
     bool relu;
     const float *row_scale, *col_scale, *bias; /* for integers, applied at the end of the chains; bias or NULL */

@@ -24,7 +24,7 @@ void over_range(int64_t n, int64_t grain, int64_t work, range_fn f, const void *
 
 /* ---- conversions ---- */
 
-/* By vectors between f32 and bf16, else by numbers. */
+/* Converts between f32 and bf16 by vectors, other types by numbers. */
 static void f32_of_bf16(void *to, const void *from, int64_t n)
 {
     float *y = to;
@@ -112,8 +112,8 @@ COPY_LINE(16)
 COPY_LINE(32)
 COPY_LINE(64)
 
-/* Several lines whose elements lie far apart but whose beginnings lie side by side: by blocks, so that a
- * cache line that was read is used up before it leaves. */
+/* Copies lines whose elements lie far apart but whose beginnings are adjacent, by blocks, so that each cache line is
+ * read once. */
 #define COPY_PLANE(bits)                                                                                               \
     static void plane_##bits(char *to, const char *from, int64_t lines, int64_t n, int64_t line_step, int64_t step)    \
     {                                                                                                                  \
@@ -171,7 +171,7 @@ static void copy_planes(const void *job, int64_t first, int64_t end) /* planes o
 void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_t step[4], size_t size)
 {
     strided_copy c = {.to = to, .from = from, .dim = {1, 1, 1, 1}, .step = {0, 0, 0, 0}, .size = size};
-    int at = 3; /* axes that continue each other become one */
+    int at = 3; /* merge contiguous axes */
     c.dim[3] = dim[3];
     c.step[3] = step[3];
     for (int i = 2; i >= 0; i--) {

@@ -15,7 +15,7 @@ typedef struct {
     char *rows, *heads;           /* packed rows; [B,H,T,d]: one is read, the other written */
     size_t rows_size, heads_size; /* bytes of a number of each */
     const int32_t *offset;        /* [B+1] */
-    int64_t n_rows, cols, col;    /* of the rows; the first column of head 0 */
+    int64_t n_rows, cols, col;    /* rows and columns of `rows`; the first column of head 0 */
     int64_t batch, n_heads, time, width;
     convert_fn f;
 } moved;
@@ -51,7 +51,7 @@ static inline char *row_at(const moved *m, int64_t row, int64_t col)
     return m->rows + (size_t)(row * m->cols + col) * m->rows_size;
 }
 
-static void heads_of_rows(const void *job, int64_t from, int64_t to) /* of (sentence, head) */
+static void heads_of_rows(const void *job, int64_t from, int64_t to) /* [from, to): (sentence, head) */
 {
     const moved *m = job;
     size_t line = (size_t)m->width * m->heads_size;
@@ -76,7 +76,7 @@ int cpu_HEADS(const call *k, err *e)
 }
 
 static void rows_of_heads(const void *job, int64_t from,
-                          int64_t to) /* of sentences; one more has the rows behind the last */
+                          int64_t to) /* [from, to): sentences, and one more for the rows behind the last */
 {
     const moved *m = job;
     size_t line = (size_t)m->width * m->heads_size, head = (size_t)m->time * line;
@@ -111,7 +111,7 @@ int cpu_MERGE(const call *k, err *e)
 typedef struct {
     char *cache, *y;          /* [R',cap,H d], [R,H,T,d] */
     const char *x;            /* [R,H,1,d] */
-    const int32_t *ancestors; /* [R,cap]: whose cache holds the past of hypothesis r at each time */
+    const int32_t *ancestors; /* [R,cap]: the row whose cache holds hypothesis r's past at each time */
     int64_t cap, n_ancestors, heads, time, seen, width; /* time: the present step; seen: T */
     size_t size, cache_size;                            /* bytes of a number of x and y, and of the cache */
     convert_fn put, get;

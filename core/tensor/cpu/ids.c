@@ -8,7 +8,7 @@ typedef struct {
     const void *x;
     const int32_t *ids;
     int64_t n_ids, width,
-        n; /* EMBEDDING: ids, width of a row, rows. GATHER, SCATTER_ADD: queries, keys, what an id may be */
+        n; /* EMBEDDING: ids, width of a row, rows. GATHER, SCATTER_ADD: queries, keys, number of ids */
     int64_t heads,
         step[2]; /* GATHER, SCATTER_ADD: axis 1 of x; rows of ids from one index of axes 0 and 1 to the next */
 } by_id;

@@ -1,4 +1,4 @@
-/* isa.c - which instruction sets this machine has, and the one in use. */
+/* isa.c - detects the machine's instruction sets and selects one. */
 #include "tensor/cpu/isa.h"
 #include "tensor/cpu/floor.h"
 #include <stdlib.h>
@@ -20,11 +20,11 @@ extern const cpu_table_t cpu_table_generic;
 #ifdef __x86_64__
 extern const cpu_table_t cpu_table_avx2, cpu_table_avx512, cpu_table_avx512_bf16;
 
-/* ---- what a set is missing on this machine; NULL: usable ---- */
+/* ---- why this machine cannot use a set; NULL: usable ---- */
 
 #define NEEDS(feature)                                                                                                 \
     if (!__builtin_cpu_supports(feature)) return "not supported by this processor: " feature;
-/* Two that clang before 16 has no name for; both need no more of the kernel than AVX2. */
+/* Two features that clang before 16 cannot name. Both need no more support by the kernel than AVX2. */
 static bool has_f16c(void)
 {
     unsigned a, b, c, d;
@@ -58,7 +58,7 @@ static const char *avx512_bf16_lacks(void)
 static const char *amx_lacks(void)
 {
     if (!cpu_table_avx512_bf16.has_tiles) return "not in this program, whose compiler had no AMX instructions";
-#ifdef CPU_FEATURE_ACTIVE /* asks the C library, in whose place tests answer that emulate AMX (tests/amx) */
+#ifdef CPU_FEATURE_ACTIVE /* asks the C library; tests that emulate AMX (tests/amx) replace its answer */
     if (!CPU_FEATURE_ACTIVE(AMX_TILE)) return "not supported by this processor: amx-tile";
     if (!CPU_FEATURE_ACTIVE(AMX_BF16)) return "not supported by this processor: amx-bf16";
 #else
@@ -66,7 +66,7 @@ static const char *amx_lacks(void)
     NEEDS("amx-bf16")
 #endif
 #ifdef __linux__
-    enum { ASK = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM: Linux gives tiles to those who ask */
+    enum { ASK = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM: Linux enables tiles on request */
     if (syscall(SYS_arch_prctl, ASK, TILE_DATA)) return "the Linux kernel refused AMX tiles (ARCH_REQ_XCOMP_PERM)";
     return avx512_bf16_lacks();
 #else
@@ -86,7 +86,8 @@ static const struct {
     [ISA_AVX2] = {"avx2", &cpu_table_avx2, avx2_lacks},
     [ISA_AVX512] = {"avx512", &cpu_table_avx512, avx512_lacks},
     [ISA_AVX512_BF16] = {"avx512_bf16", &cpu_table_avx512_bf16, avx512_bf16_lacks},
-    [ISA_AMX] = {"amx", &cpu_table_avx512_bf16, amx_lacks}, /* the same kernels; cpu_isa() tells them to use tiles */
+    [ISA_AMX] = {"amx", &cpu_table_avx512_bf16,
+                 amx_lacks}, /* avx512_bf16's kernels, which use tiles if cpu_isa() is ISA_AMX */
 #endif
 };
 static const char *lacks[LENGTH(sets)]; /* asked once */
@@ -184,7 +185,7 @@ OPS(CPU_DISPATCH)
 int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o) { return table()->run_tiled(c, t, o); }
 void cpu_release_params(const params *s)
 {
-    table(); /* before anything was kept, there is nothing to forget; all sets may keep something, in tests */
+    table(); /* frees the data of every set: tests use several in one process */
     for (size_t i = 0; i < LENGTH(sets); i++) sets[i].table->drop_graph(s);
 }
 double cpu_sum_squares(const void *v, int64_t n, dtype type) { return table()->sum_squares(v, n, type); }

@@ -1,7 +1,7 @@
 /* isa.h - instruction sets: one program has the kernels of all sets and chooses one at run time.
  *
  * cpu.c, isa.c and machine.c are compiled once, for any machine. Every other file of this folder is compiled once per
- * set (sets.cmake; avx512 and avx512_bf16 share what is the same) with the compiler's macros for it (__AVX2__,
+ * set (sets.cmake; avx512 and avx512_bf16 share identical objects) with the compiler's macros for it (__AVX2__,
  * __AVX512F__ ...); table.c lists the functions of a set.
  * Functions shared between files compiled once and kernels must not be `inline` unless they are static.
  */

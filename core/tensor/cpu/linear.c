@@ -4,7 +4,7 @@
 
 /* ---- F64, for checks ---- */
 
-enum { AT_ONCE_F64 = 4 }; /* terms added, or sums made, in a pass over the row; each sum is one chain all the same */
+enum { AT_ONCE_F64 = 4 }; /* terms or sums computed in one pass over the row; each sum stays one chain */
 
 /* to [n] += x [k] w [k,n] */
 static void add_rows_f64(int64_t n, int64_t k, const double *x, const double *w, double *restrict to)
@@ -20,7 +20,7 @@ static void add_rows_f64(int64_t n, int64_t k, const double *x, const double *w,
         for (int64_t j = 0; j < n; j++) to[j] += x[i] * w[i * n + j];
 }
 
-/* The same with w stored transposed, [n,k]. */
+/* to [n] += x [k] w', w stored transposed [n,k]. */
 static void add_products_f64(int64_t n, int64_t k, const double *x, const double *w, double *to)
 {
     int64_t j = 0;
@@ -64,7 +64,7 @@ static void outer_f64(int64_t rows, int64_t k, int64_t n, const double *x, const
 
 /* ---- the calls ---- */
 
-/* Rows with padding are a device's: no tape of the CPU has them. */
+/* Only devices pad rows: no tape of the CPU has padding. */
 static int refuse_padding(const call *k, err *e)
 {
     return k->a.LINEAR.padding ? fail(e, "linear: rows with %lld columns of padding, which the CPU does not support",

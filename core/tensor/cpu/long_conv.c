@@ -27,7 +27,7 @@ static int64_t pairs_of_vectors(const long_conv *d, dtype type)
     int64_t row = 2 * (type == F64 ? lanes_f64 : lanes_f32);
     return (d->n + row - 1) / row;
 }
-/* About the time of all transforms in that of one number. */
+/* Estimates the time of all transforms, in units of one number. */
 static int64_t work_of(const long_conv *d, int64_t rows)
 {
     int64_t stages = 8;
@@ -35,7 +35,7 @@ static int64_t work_of(const long_conv *d, int64_t rows)
     return rows * d->n * stages;
 }
 
-/* Where the sentences are, and room for the transform of the longest, which the caller frees. */
+/* Finds the sentences and allocates the transform of the longest one; the caller frees it. */
 static void measure(long_conv *d, const view *offsets, dtype type)
 {
     d->offsets = offsets->data, d->sentences = offsets->dim[3] - 1;
@@ -77,7 +77,7 @@ int cpu_LONG_CONV_FILTER(const call *k, err *e)
 {
     const view *x = &k->i.LONG_CONV_FILTER.x, *dy = &k->i.LONG_CONV_FILTER.dy, *dh = &k->o.LONG_CONV_FILTER.dh;
     if (!is_real(x) || dy->type != x->type || dh->type != x->type) return wrong_type(k, e);
-    bool backwards = k->a.LONG_CONV.backwards != 0; /* then x and dy change places */
+    bool backwards = k->a.LONG_CONV.backwards != 0; /* backwards: x and dy change places */
     long_conv d = {.x = backwards ? dy->data : x->data,
                    .dy = backwards ? x->data : dy->data,
                    .dh = dh->data,

@@ -40,7 +40,7 @@ const char *cpu_description(void)
     return text;
 }
 
-/* Each thread's memory to work in goes with the thread. */
+/* Frees a thread's working memory when the thread ends. */
 static pthread_key_t thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void make_key(void) { (void)pthread_key_create(&thread_end, free); }

@@ -2,16 +2,16 @@
  * ones.
  *
  * A tile of the product stays in registers while the inner axis passes by (a's numbers one by one, b's rows
- * as vectors); b is brought into rows first where they lie across or far apart.
+ * as vectors); b is first copied to rows if it is transposed or strided.
  */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 
 enum {
     TILE_VECTORS = 2,
-    INNER = 256,      /* of the inner axis at a time: a strip of b fills half the L1 cache */
+    INNER = 256,      /* indices of the inner axis per strip: a strip of b fills half the L1 cache */
     PACK_ROWS = 32,   /* rows of a from which bringing b's rows together pays */
-    BLOCK_ROWS = 128, /* of the product, in one piece of work */
+    BLOCK_ROWS = 128, /* rows of the product in one piece of work */
     BLOCK_COLS = 256,
 #if WIDTH == 64
     MASKED_f32 = 1, /* loading part of a vector costs no more than loading a whole one */

@@ -35,7 +35,7 @@ static void TYPED(block_product)(const product *p, const REAL *a, const REAL *b,
         }
 }
 
-static void TYPED(products)(const void *job, int64_t from, int64_t to) /* of blocks */
+static void TYPED(products)(const void *job, int64_t from, int64_t to) /* [from, to): blocks */
 {
     const product *p = job;
     for (int64_t u = from; u < to; u++) {

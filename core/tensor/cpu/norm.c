@@ -4,7 +4,7 @@
 #include "tensor/cpu/vectors.h"
 #include <stdlib.h>
 
-enum { MOST_CHUNKS = 64 }; /* of rows, over which the gradients of gain and bias are summed */
+enum { MOST_CHUNKS = 64 }; /* chunks of rows over which the gradients of gain and bias are summed */
 
 /* Arguments of both passes; rows [rows,width]; statistics and parameters are F32, or F64 beside F64 rows. */
 typedef struct {

@@ -16,7 +16,7 @@ typedef struct {
     bool normal;
 } noise;
 
-enum { FEW = 16 }; /* first ones that are kept in order while a line passes by; for more all of it is sorted */
+enum { FEW = 16 }; /* up to this k, a sorted list collects the first ones; for larger k the whole line is sorted */
 
 #define S f32
 #include "tensor/cpu/order_rows.h"

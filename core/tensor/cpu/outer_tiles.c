@@ -11,7 +11,7 @@
 enum { CHUNK = 512, STEPS = 8 };   /* rows and columns of a chunk of c; blocks of rows packed at a time */
 enum { PANEL = STEPS * 2 * TILE }; /* numbers of a packed panel: SIDE columns by STEPS * SIDE rows */
 
-/* Panels of a left factor: columns become rows, and rows in pairs lie side by side. */
+/* Packs panels of a left factor: columns become rows, and pairs of rows are adjacent. */
 static void pack_left(const source *x, uint16_t *to)
 {
     for (int64_t r = 0; r < x->rows; r += SIDE, to += 2 * TILE)
@@ -39,7 +39,7 @@ static void pack_right(const source *x, uint16_t *to)
         }
 }
 
-/* One block of c, `m` by `n` of it really there. */
+/* One block of c, of which `m` by `n` exist. */
 static void block(const uint16_t *a, const uint16_t *b, int64_t steps, float *c, int64_t ldc, int64_t m, int64_t n,
                   bool add)
 {
@@ -64,7 +64,7 @@ static void block(const uint16_t *a, const uint16_t *b, int64_t steps, float *c,
         memcpy(c + i * ldc, edge + i * SIDE, (size_t)(n < SIDE ? n : SIDE) * sizeof *c);
 }
 
-/* Rows from .. to into the second-level cache: memory works while the tiles do. */
+/* Prefetches rows from .. to into the second-level cache while the tiles compute. */
 static void fetch(const source *x, int64_t from, int64_t to)
 {
     for (int64_t r = from; r < to; r++)
@@ -98,7 +98,7 @@ static void chunk(const source *a, const source *b, int64_t rows, float *c, int6
 
 void tiles_outer(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const uint16_t *b, float *c)
 {
-    bool by_m = m >= n; /* the wider side is shared out: its packing is not done twice */
+    bool by_m = m >= n; /* threads divide the wider side, which is then packed once */
 #pragma omp parallel if (rows * m * n > WORTH_THREADS * 16)
     {
         int64_t from, to;

@@ -2,7 +2,7 @@
 #include "tensor/cpu/product.h"
 #include <stdlib.h>
 
-enum { FEW_ROWS = 300 }; /* with as many, packing in passing costs less than a percent */
+enum { FEW_ROWS = 300 }; /* with this many rows, packing for one call costs less than a percent */
 
 typedef struct {
     const params *owner;
@@ -10,7 +10,7 @@ typedef struct {
     gemm_way way;
     bool transposed;
     int64_t n, k;
-    uint64_t version; /* of owner's values when it was packed */
+    uint64_t version; /* version of the owner's values when it was packed */
     const float *data;
     void *packed;
 } kept;

@@ -9,7 +9,7 @@ typedef struct {
     int64_t m, n;
 } factoring;
 
-static const double LEFT_OVER = 1e-14; /* of a column's length */
+static const double LEFT_OVER = 1e-14; /* share of a column's length below which its rest counts as rounding */
 
 /* Rows [from, m) of columns [first, n) of x [m,n], reflected: x -= tau v (v' x), v = column `from` of a. w: [n]. */
 static void reflect(double *x, const double *a, double *w, double tau, int64_t m, int64_t n, int64_t from,
@@ -24,8 +24,9 @@ static void reflect(double *x, const double *a, double *w, double tau, int64_t m
     }
 }
 
-/* a [m,n] -> q [m,n]; a is overwritten by the reflections' vectors. work: [3 n]. What rounding has left of a column
- * that depends on those before it is not reflected: its direction means nothing, its square may be too small. */
+/* a [m,n] -> q [m,n]; a is overwritten by the reflections' vectors. work: [3 n]. A column that depends on those before
+ * it leaves only rounding errors; it is not reflected, because its direction is meaningless and its square may
+ * underflow. */
 static void orthogonal_factor(double *a, double *q, double *work, int64_t m, int64_t n)
 {
     double *w = work, *tau = work + n, *sign = work + 2 * n;
@@ -34,7 +35,7 @@ static void orthogonal_factor(double *a, double *q, double *work, int64_t m, int
         for (int64_t i = 0; i < j; i++) above += a[i * n + j] * a[i * n + j];
         for (int64_t i = j; i < m; i++) squares += a[i * n + j] * a[i * n + j];
         double length = sqrt(squares),
-               end = *top > 0 ? -length : length; /* R's diagonal: no difference of like numbers */
+               end = *top > 0 ? -length : length; /* R's diagonal; the sign avoids cancellation */
         tau[j] = 0, sign[j] = 1;
         if (length <= LEFT_OVER * sqrt(above)) continue;
         sign[j] = end < 0 ? -1 : 1;

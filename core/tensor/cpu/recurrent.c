@@ -1,5 +1,5 @@
-/* recurrent.c - RECURRENT: a gated recurrent unit or a long short-term memory along each sentence, a part of the
- * sentences to a thread. */
+/* recurrent.c - RECURRENT: a gated recurrent unit or a long short-term memory along each sentence. Threads divide the
+ * sentences. */
 #include "base/vmath.h"
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"

@@ -18,13 +18,12 @@ int cpu_TRANSPOSE(const call *k, err *e)
     return 0;
 }
 
-/* ---- along one axis: a tensor is `outer` pieces; a piece is n indices of the axis, `inner` bytes each ----
- */
+/* ---- along one axis: a tensor has `outer` pieces of n indices of the axis, `inner` bytes each ---- */
 
 typedef struct {
     char *y;
     const char *x[2];
-    size_t from_x[2], to_y[2]; /* bytes from one piece to the next of each input, and where in y's piece it goes */
+    size_t from_x[2], to_y[2]; /* per input: bytes from one piece to the next, and its offset in y's piece */
     size_t size[2];            /* bytes of a piece that are copied */
     size_t y_size;             /* bytes of y's piece; those not copied become 0 */
 } pieces;

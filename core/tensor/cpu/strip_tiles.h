@@ -37,7 +37,11 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
             for (int v = 0; v < vectors; v++) acc[r][v] += a[r * a_row] * line[v];
         }
     }
-    __asm__("" : "+r"(c), "+r"(c_row)); /* else the addresses of the first loads are kept, in memory, for the stores */
+    __asm__(
+        ""
+        : "+r"(c),
+          "+r"(
+              c_row)); /* without this the compiler keeps the addresses of the first loads, in memory, for the stores */
     UNROLL(8)
     for (int r = 0; r < rows; r++) {
         UNROLL(2)

@@ -53,7 +53,7 @@ int cpu_SUM_TO(const call *k, err *e)
     } else if (lines) {
         over_range(outputs, 16, n, wide ? sum_lines_f64 : sum_lines_f32, &s);
     } else {
-        s.width = SUM_WIDTH; /* narrower when there would not be a piece for every thread */
+        s.width = SUM_WIDTH; /* narrower if threads would be left without a piece */
         while (s.width > 64 &&
                s.axes.keep[0].n * ((s.axes.keep[1].n + s.width - 1) / s.width) < 2 * omp_get_max_threads())
             s.width /= 2;

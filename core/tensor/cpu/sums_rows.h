@@ -19,7 +19,8 @@ static double TYPED(line_sum)(const REAL *x, int64_t n)
     return total;
 }
 
-static void TYPED(sum_blocks)(const void *job, int64_t from, int64_t to) /* of one long line, into s->partial */
+static void TYPED(sum_blocks)(const void *job, int64_t from,
+                              int64_t to) /* sums the blocks of one long line into s->partial */
 {
     const sums *s = job;
     const REAL *x = s->x;

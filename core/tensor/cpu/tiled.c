@@ -13,8 +13,8 @@ typedef struct {
     int32_t *id;
 } program;
 
-/* Kernel calls of the STEP phase in order, assignments last: a value read after it was assigned is still the
- * old one, and t_assign copies a vector that is assigned as it is. */
+/* Kernel calls of the STEP phase in order, assignments last: a value read after it was assigned is still the old one.
+ * t_assign copies a vector that is assigned unchanged. */
 static program collect(const ab_ctx *c, const run_options *o)
 {
     program p = {0, xcalloc((size_t)c->n, sizeof *p.at), xcalloc((size_t)c->n, sizeof *p.id)};
@@ -51,7 +51,7 @@ static void place(const ab_ctx *c, const tiling *t, char *buffer, int64_t from, 
     if (!v->data) return;
     for (int i = 0; i < 4; i++)
         if (v->dim[i] == t->tile) v->dim[i] = n;
-    int32_t source = id; /* a vector under other axes is the vector */
+    int32_t source = id; /* a reshaped vector counts as the vector */
     while (c->v[source].op == OP_RESHAPE) source = c->v[source].in[0];
     for (int k = 0; k < t->n_vectors; k++)
         if (t->vector[k].id == source) {
@@ -102,7 +102,7 @@ int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)
 
 /* ---- sums ---- */
 
-enum { CHUNK = 1 << 14 }; /* elements a partial sum: fixed, so the result does not depend on threads */
+enum { CHUNK = 1 << 14 }; /* elements per partial sum; fixed, so that the result does not depend on threads */
 
 #define CHUNK_SUM(T, name)                                                                                             \
     static double name(const T *v, int64_t n)                                                                          \

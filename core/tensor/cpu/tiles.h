@@ -27,7 +27,7 @@ typedef struct {
     const uint16_t *at;
     int64_t stride, rows, width;
 } source;                                                            /* zero outside rows x width */
-INLINE __m512i row_block(const source *x, int64_t r, int64_t column) /* 32 numbers of a row */
+INLINE __m512i row_block(const source *x, int64_t r, int64_t column) /* loads 32 numbers of a row */
 {
     if (r >= x->rows) return _mm512_setzero_si512();
     int64_t left = x->width - column;
@@ -42,7 +42,7 @@ INLINE void row_pairs(const source *x, int64_t r, int64_t column, __m512i *low, 
     *low = _mm512_unpacklo_epi16(a, b);
     *high = _mm512_unpackhi_epi16(a, b);
 }
-/* The same as rows of two tiles of a right factor: columns 0 to 15, and 16 to 31. */
+/* Stores the pairs as rows of two tiles of a right factor: columns 0 to 15, and 16 to 31. */
 INLINE void store_pairs(uint16_t *to, __m512i low, __m512i high)
 {
     const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),

@@ -75,7 +75,7 @@ INLINE reals_f32 widen(halves h)
     return (reals_f32)(__builtin_convertvector(h, words_f32) << 16);
 #endif
 }
-#ifdef ONE_OBJECT_FOR_BF16 /* the object is avx512_bf16's too, which has an instruction for it (sets.cmake) */
+#ifdef ONE_OBJECT_FOR_BF16 /* avx512_bf16 uses this object, too, and has an instruction for it (sets.cmake) */
 void narrow_in_one_object(void) __attribute__((error("a file that rounds to bf16 stands in bf16_files of sets.cmake")));
 #endif
 INLINE halves narrow(reals_f32 x)
@@ -118,7 +118,7 @@ INLINE reals_f32 all_f32(float x) { return x - (reals_f32){0}; }
 INLINE reals_f64 all_f64(double x) { return x - (reals_f64){0}; }
 INLINE reals_f32 all_bf16(float x) { return all_f32(x); }
 
-/* Masked, not copied through memory: what a call of memcpy stores in pieces cannot be loaded as a vector at once. */
+/* Masked, not copied through memory: a vector load must wait for memcpy's smaller stores. */
 #if WIDTH == 64
 #define FIRST(n) ((1u << (n)) - 1)
 INLINE reals_f32 load_part_f32(const float *p, int n)
@@ -151,7 +151,7 @@ INLINE reals_f64 load_part_f64(const double *p, int n) { return (reals_f64)_mm25
 INLINE reals_f32 load_part_bf16(const uint16_t *p, int n)
 {
     if (n == lanes_f32) return load_bf16(p);
-    uint64_t four = 0, rest = 0; /* there is no mask of halves: four, two and one of them */
+    uint64_t four = 0, rest = 0; /* there is no mask for 16-bit numbers: copy four, two and one of them */
     uint32_t two = 0;
     if (n & 4) memcpy(&four, p, sizeof four), p += 4;
     if (n & 2) memcpy(&two, p, sizeof two), p += 2, rest = two;
@@ -307,7 +307,7 @@ INLINE masks_f64 numbered_f64(void) { return (masks_f64)LANES_F64; }
 INLINE masks_f32 numbered_bf16(void) { return numbered_f32(); }
 
 /* y is x with the lanes l and l ^ by exchanged, for a constant `by`. */
-#ifdef __clang__ /* knows no shuffle by a vector, and makes one of this */
+#ifdef __clang__ /* clang has no shuffle by a vector, but recognises this loop */
 #define SWAP(S) EACH(l, lanes_##S) y[l] = x[l ^ by]
 #else
 #define SWAP(S) y = __builtin_shuffle(x, numbered_##S() ^ by)
@@ -329,7 +329,7 @@ INLINE masks_f32 numbered_bf16(void) { return numbered_f32(); }
         EACH(i, 4) if (lanes_##S >> (i + 1)) x = larger_##S(x, swapped_##S(x, lanes_##S >> (i + 1)));                  \
         return x;                                                                                                      \
     }                                                                                                                  \
-    /* of PLACES partial sums */                                                                                       \
+    /* folds PLACES partial sums */                                                                                    \
     INLINE real_##S sum_places_##S(const reals_##S *s)                                                                 \
     {                                                                                                                  \
         enum { N = PLACES / lanes_##S };                                                                               \
@@ -392,7 +392,7 @@ INLINE void store_step_real_f32(float *p, const reals_f32 *v, int64_t left) { st
 INLINE void store_step_real_bf16(float *p, const reals_f32 *v, int64_t left) { store_step_f32(p, v, left); }
 INLINE void store_step_real_f64(double *p, const reals_f64 *v, int64_t left) { store_step_f64(p, v, left); }
 
-/* Not copied into its callers, where that is much code for a call's cost. */
+/* Not inlined: saves much code for the cost of a call. */
 #define APART static __attribute__((noinline, unused))
 
 /* ---- squares of LANES by LANES numbers: to[k][j] = from[j][k] for j < LANES, k < n; zeros for j >= rows ---- */

@@ -7,7 +7,7 @@
 
 enum { QUERIES = ATTEND_TILE, KEYS = 32, WARPS = 2 };
 
-/* A warp's 16 queries; W > 1: a block's, each warp with D of the columns from `from` on. */
+/* The 16 queries of a warp (W == 1) or of a block (W > 1: each warp has D columns from `from` on). */
 template <class T, int D, int W>
 __device__ __forceinline__ void attend_tile(const gpu_attention &a, philox_key dice, int head, const attend_place &at,
                                             int from)
@@ -37,7 +37,7 @@ __device__ __forceinline__ void attend_tile(const gpu_attention &a, philox_key d
     give<D>(y, by[0], by[1], at_row<T>(a.y, row, head * a.d_v + from), (int)a.y.stride, at.n, d_v);
 }
 
-/* The bounds are as many warps a multiprocessor as fit without spilled registers. */
+/* The launch bounds allow the most warps per multiprocessor without spilled registers. */
 template <class T, int D, int W>
 __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), (D == 32   ? 20
                                                              : D == 64 ? 16
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), (D == 32   ? 20
     constexpr int TILES = W > 1 ? 1 : WARPS;
     int warp = threadIdx.x >> 5;
     for (int i = (int)blockIdx.y * TILES + (W > 1 ? 0 : warp); i < *a.tiles; i += (int)gridDim.y * TILES) {
-        philox_key dice = {}; /* read for each tile: no register keeps it from one to the next */
+        philox_key dice = {}; /* read again for each tile, so that it needs no registers in between */
         if (a.drop.least) dice = key_of(counter, a.drop.place);
         attend_tile<T, D, W>(a, dice, (int)blockIdx.x, place_in(a.tiles, i), W > 1 ? warp * D : 0);
     }

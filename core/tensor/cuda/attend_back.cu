@@ -4,21 +4,21 @@
  * With P the probabilities, D dropout's factors, M = P D: dv = M' dy; dM = dy v'; dS = P (dM D - delta) with delta =
  * rowsum(dy y); dq = scale dS k; dk = scale dS' q. No sum crosses blocks.
  *
- * A sentence of at most ATTEND_WHOLE queries and keys is one block's, per head: the scores are computed once, for dk
- * and dv, and leave dS in shared memory, from which dq is summed. That saves two of seven products, half of the
- * exponentials and of dropout's draws, and most reads of y. In a longer sentence, who owns a tile of queries goes
- * through the keys and has dq, who owns a tile of keys goes through the queries and has dk and dv: both in one block or
- * side by side, so that they find the sentence's rows in the cache.
+ * A sentence of at most ATTEND_WHOLE queries and keys takes one block per head: it computes the scores once, for dk and
+ * dv, and leaves dS in shared memory, from which dq is summed. That saves two of seven products, half of the
+ * exponentials and of dropout's draws, and most reads of y. In a longer sentence the owner of a tile of queries loops
+ * over the keys and computes dq, the owner of a tile of keys loops over the queries and computes dk and dv. Both run in
+ * one block or in adjacent ones, so that they find the sentence's rows in the cache.
  *
- * Each sentence decides for itself (the table of tiles says so), not the tape by its longest: nearly every corpus has a
- * few longer sentences, and one launch does both kinds. So a sentence's bits are its own, too.
+ * The choice is made per sentence (in the table of tiles), not per tape: nearly every corpus has a few longer
+ * sentences, and one launch does both kinds. So a sentence's bits do not depend on other sentences.
  */
 #include "tensor/cuda/attend_tile.h"
 
-/* Rows of tiles: a warp's own, and those it goes through of either side. */
+/* Rows of a warp's own tile, and of the tiles of keys and of queries that it loops over. */
 enum { OWN = ATTEND_TILE, KEYS = 32, QUERIES = 16, WARPS = 2 };
 
-/* A place in a table of both sides, as either side has it: the dummies of one see nothing of the other. */
+/* Converts a place of a table of both sides for one side. The dummies of one side see nothing of the other. */
 __device__ __forceinline__ attend_place seen_by_queries(attend_place at, int sentences)
 {
     if (at.sentence == sentences) at.other.n = 0;
@@ -33,9 +33,9 @@ __device__ __forceinline__ attend_place seen_by_keys(attend_place at, int senten
     return at;
 }
 
-/* ---- a warp's tile; W > 1: a block's, each warp with D of the columns from `from` on ---- */
+/* ---- the tile of a warp (W == 1) or of a block (W > 1: each warp has D columns from `from` on) ---- */
 
-/* sum += what dy and y of a row have in a lane's columns, eight of every 32, where `there`. */
+/* sum += dy y over a lane's columns of a row (eight of every 32); nothing unless `there`. */
 template <int D, class T>
 __device__ __forceinline__ void add_row_delta(float &sum, const T *dy, const T *y, bool there, int width)
 {
@@ -48,7 +48,7 @@ __device__ __forceinline__ void add_row_delta(float &sum, const T *dy, const T *
     }
 }
 
-/* Sums over columns of dy y: of the rows g and g + 8, for the owner of queries. */
+/* Sums of dy y over the columns of rows g and g + 8, for the owner of queries. */
 template <class T, int D>
 __device__ __forceinline__ void delta_of_own(float (&delta)[1][4], const gpu_attention &a, int64_t row, int column,
                                              int n, int width)
@@ -62,8 +62,8 @@ __device__ __forceinline__ void delta_of_own(float (&delta)[1][4], const gpu_att
     }
 }
 
-/* dp += v dy' over columns, as add_scores, and in delta[0][j] what is above of row 8 j + g, for the owner of keys. On
- * bf16 rows dy is read once for both. */
+/* dp += v dy' over columns, as add_scores, and delta[0][j] += dy y of row 8 j + g, for the owner of keys. Reads bf16
+ * rows of dy once for both. */
 template <int D>
 __device__ __forceinline__ void add_dp_and_delta(float (&dp)[QUERIES / 8][4], float (&delta)[1][4],
                                                  const left_rows<bf16, D> &v, const bf16 *dy, int dy_stride,
@@ -160,8 +160,8 @@ template <class T> struct __align__(16) whole_sentence
 {                                         /* in shared memory */
     T ds[ATTEND_WHOLE][ATTEND_WHOLE + 8]; /* [queries][keys], padded to avoid bank conflicts */
     float delta[ATTEND_WHOLE], lse[ATTEND_WHOLE];
-    attend_place at; /* the block's place; sentence < 0: there is none left */
-    int next;        /* the number of the one after it: here, for registers are scarce */
+    attend_place at; /* the block's place; sentence < 0: no more places */
+    int next;        /* number of the next place; in shared memory, because registers are scarce */
 };
 
 template <class T> __device__ __forceinline__ void take_next(const gpu_attention &a, whole_sentence<T> &m)
@@ -173,7 +173,7 @@ template <class T> __device__ __forceinline__ void take_next(const gpu_attention
     m.next += (int)gridDim.y;
 }
 
-/* A tile of keys. whole: of a short sentence, whose delta and lse are there, and whose ds is to be. */
+/* A tile of keys. WHOLE: of a short sentence, whose delta and lse are in shared memory; ds is written there. */
 template <class T, int D, int W, bool WHOLE>
 __device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dice, int head, const attend_place &at,
                                           int from, whole_sentence<T> *whole)
@@ -192,9 +192,9 @@ __device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dic
         const T *dy = at_row<const T>(a.dy, first, head * a.d_v + from),
                 *y = at_row<const T>(a.y, first, head * a.d_v + from);
         unsigned my_keep = a.drop.least ? keep32<2>(a, dice, first + lane / 2, head, at.first, at.n) : ~0u;
-        /* [keys][queries]: turned round */
+        /* [keys][queries]: transposed */
         float s[QUERIES / 8][4] = {}, dp[QUERIES / 8][4] = {}, delta[1][4] = {}, my_lse = 0;
-        FRESH(row); /* k and v are loaded again for each tile, for there are no registers to keep them in */
+        FRESH(row); /* k and v are loaded again for each tile, because there are too few registers */
         left_rows<T, D> k(at_row<const T>(a.k, row, head * a.d_k + from), (int)a.k.stride, at.n, d_k);
         add_scores<D>(s, k, q, q_stride, n, d_k);
         FRESH(row);
@@ -236,7 +236,7 @@ __device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dic
     give<D>(dv, 1, 1, at_row<T>(a.dv, row, head * a.d_v + from), (int)a.dv.stride, at.n, d_v);
 }
 
-/* delta and lse of the tile of queries at `query`. */
+/* Writes delta and lse of the tile of queries at `query`. */
 template <class T, int D, int W>
 __device__ __forceinline__ void prepare_queries(const gpu_attention &a, int head, const attend_place &at, int query,
                                                 int from, whole_sentence<T> &m)
@@ -250,7 +250,7 @@ __device__ __forceinline__ void prepare_queries(const gpu_attention &a, int head
     if (lane < OWN) m.lse[query + lane] = lane < n ? a.lse[(int64_t)(row + lane) * a.heads + head] * LOG2_E : 0;
 }
 
-/* dq of the tile of queries at `query`, from ds. */
+/* Computes dq of the tile of queries at `query` from ds. */
 template <class T, int D>
 __device__ __forceinline__ void give_dq(const gpu_attention &a, int head, const attend_place &at, int query, int from,
                                         const whole_sentence<T> &m)
@@ -273,7 +273,7 @@ __device__ __forceinline__ void give_dq(const gpu_attention &a, int head, const 
     give<D>(dq, 1, 1, at_row<T>(a.dq, at.own.first + query, k_column), (int)a.dq.stride, n, d_k);
 }
 
-/* A short sentence, by a whole block; W == 1: its warps take tiles in turns. m.at is read again and again: registers
+/* Computes a short sentence with a whole block; W == 1: warps alternate tiles. Reads m.at repeatedly, because registers
  * are scarce. */
 template <class T, int D, int W>
 __device__ __forceinline__ void back_sentence(const gpu_attention &a, philox_key dice, int head, int from,
@@ -291,7 +291,7 @@ __device__ __forceinline__ void back_sentence(const gpu_attention &a, philox_key
     for (int query = mine; query < m.at.own.n; query += ALL) give_dq<T, D>(a, head, m.at, query, from, m);
 }
 
-/* The bounds are as many warps a multiprocessor as fit without spilled registers. */
+/* The launch bounds allow the most warps per multiprocessor without spilled registers. */
 template <class T, int D, int W>
 __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), W > 1 ? 8 / W : 12 / WARPS)
     attend_backward(gpu_attention a, const gpu_counter *counter)
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), W > 1 ? 8 / W : 12 /
     if (!threadIdx.x) m.next = (int)blockIdx.y;
     for (;;) {
         FRESH(head);
-        __syncthreads(); /* the place before is done */
+        __syncthreads(); /* the previous place is done */
         if (!threadIdx.x) take_next(a, m);
         __syncthreads();
         if (m.at.sentence < 0) return;
@@ -319,7 +319,7 @@ __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), W > 1 ? 8 / W : 12 /
 
 template <class T, int D, int W> static int run(const gpu_attention *a)
 {
-    /* as many as sentences of a tile's rows make: one of up to ATTEND_WHOLE needs only one */
+    /* as if each sentence had a tile's rows; a sentence of up to ATTEND_WHOLE rows takes one tile */
     int64_t rows = a->rows > a->keys ? a->rows : a->keys, blocks = tiles_at_once(a, rows, OWN, rows / OWN);
     return LAUNCH((attend_backward<T, D, W>), tile_grid(a->heads, blocks), dim3(32 * (W > 1 ? W : WARPS)), 0, *a,
                   gpu_counters());

@@ -1,9 +1,9 @@
-/* attend_pack.cu - attention on rows that 16-byte loads cannot take (heads of odd widths, columns at odd
- * addresses): by way of copies in which every head is padded with zeros to a multiple of 8 columns. */
+/* attend_pack.cu - attention on rows that 16-byte loads cannot read (heads of odd widths, columns at odd addresses). It
+ * uses copies in which every head is padded with zeros to a multiple of 8 columns. */
 #include "tensor/cuda/score.h"
 #include "tensor/cuda/threads.h"
 
-/* `write` columns of each head of `to`, `to_step` columns apart: those of `from`, zeros from `width` on. */
+/* Writes `write` columns of each head of `to`, `to_step` columns apart: copies of `from`, zeros from `width` on. */
 template <class T>
 __global__ void copy_heads(gpu_columns to, int to_step, int write, gpu_columns from, int from_step, int width,
                            int heads, int64_t n)
@@ -40,7 +40,7 @@ extern "C" int gpu_attend_packed(const gpu_attention *a, int backward, const gpu
     int64_t used = backward ? 8 : 4, most = a->keys > a->rows ? a->keys : a->rows;
     size_t each = (size_t)(most * a->heads * (p.d_k > p.d_v ? p.d_k : p.d_v)) * dtype_size(a->type);
     char *at = (char *)gpu_scratch(SCRATCH_ATTEND, (size_t)used * each);
-    for (int pass = 0; pass < 2; pass++) { /* there, the call, and back */
+    for (int pass = 0; pass < 2; pass++) { /* pass 0 copies to the padded tensors, pass 1 copies the results back */
         for (int64_t i = 0; i < used; i++) {
             auto &x = list[i];
             int padded = x.values ? p.d_v : p.d_k, width = x.values ? a->d_v : a->d_k;

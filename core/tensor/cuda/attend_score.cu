@@ -1,5 +1,5 @@
-/* attend_score.cu - launchers of attention with a score program: written out and compiled (score_source.c), or
- * interpreted. */
+/* attend_score.cu - launchers of attention with a score program, which is generated as CUDA C and compiled
+ * (score_source.c), or interpreted. */
 #include "tensor/cuda/attend_score.h"
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ template <int PASS, class T, int D, int W> static int score_launch(const gpu_att
         const void *arguments[] = {a, f, &counter};
         return gpu_run_kernel(written, (unsigned)blocks, SCORE_THREADS(W), 0, arguments);
     }
-    if constexpr (D != 64 || W == 2) { /* the interpreter makes long code: it has one width for narrow heads, and one */
+    if constexpr (D != 64 || W == 2) { /* the interpreter's code is long: it has one width for narrow heads, and one */
         return score_launch < PASS, T, 64, W == 1 ? 1 : 8 > (a, f);
     } else {
         size_t shared = (size_t)(f->n_registers + SCORE_WORKING) * 2 * sizeof(float4) * SCORE_THREADS(W);
@@ -46,7 +46,7 @@ template <int PASS, class T, int D, int W> static int score_launch(const gpu_att
     }
 }
 
-/* Wide heads of F32, and of more than 128 columns, have warps without columns beside others. */
+/* For wide heads of F32, and for more than 128 columns, some warps have no columns. */
 template <int PASS, class T> static int score_width(const gpu_attention *a, const gpu_score *f)
 {
     int width = a->d_k > a->d_v ? a->d_k : a->d_v;

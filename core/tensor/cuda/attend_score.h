@@ -2,12 +2,12 @@
  * a generated one. For attend_score.cu and NVRTC.
  *
  * Like attend.cu and attend_back.cu, on tiles of a warp: 16 queries against tiles of 16 keys, or 16 keys against tiles
- * of 16 queries, as many pairs as the program takes at once. It runs over the scores in place. The owner of the queries
- * sums a leaf's gradient: it processes the sentences of a chunk in turn and adds to its own sums, which a second launch
- * adds in order.
+ * of 16 queries, as many pairs as the program takes at once. The program runs over the scores in place. The owner of
+ * the queries sums a leaf's gradient: it processes the sentences of a chunk one after another and adds to its own sums,
+ * which a second launch adds in order.
  *
- * Tiles of keys that every query of a tile hides are left out, unless a query sees no other: its weights are as exact
- * as if all were computed (its largest score tells).
+ * Tiles of keys hidden from every query of a tile are skipped, unless a query sees no other key (its largest score
+ * tells). Weights are as exact as if all tiles were computed.
  */
 #ifndef ABLATE_CUDA_ATTEND_SCORE_H
 #define ABLATE_CUDA_ATTEND_SCORE_H
@@ -128,7 +128,7 @@ __device__ __forceinline__ bool all_hidden(const F &program, const gpu_score &f,
 
 /* ---- forward ---- */
 
-struct score_tile { /* of a warp's queries */
+struct score_tile { /* a warp's queries */
     const gpu_attention &a;
     const gpu_score &f;
     philox_key dice;
@@ -177,7 +177,7 @@ __device__ __forceinline__ void score_keys(float (&s)[2][4], const score_tile &m
     EACH_PAIR(e) s[e / 4][e % 4] = x[e];
 }
 
-/* The weights of the keys, summed by id, after the softmax sums are known. */
+/* Sums the weights of the keys by id, after the softmax sums are known. */
 template <int D, int W, class T, class F>
 __device__ __forceinline__ void count_keys(const score_tile &m, const F &program, const left_rows<T, D> &q, int keys,
                                            const float (&top)[2], const float (&by)[2])
@@ -278,14 +278,14 @@ template <class T> __global__ void __launch_bounds__(SCORE_THREADS(1)) score_del
     }
 }
 
-/* The gradient of each pair's weight through the sums by id. */
+/* Adds the gradient of each pair's weight that comes through the sums by id. */
 __device__ __forceinline__ void take_dz(const gpu_score &f, int heads, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
 {
     const float *dz = f.dz + ((int64_t)p.sentence * heads + p.head) * f.counts_head;
     EACH_PAIR(e) x[e] = f.dz ? dz[p.query[e] * f.counts_row + f.ids[p.query[e] * f.ids_row + p.key[e]]] : 0;
 }
 
-/* The running maximum and sum of the scores that queries g and g + 8 see. */
+/* Updates the running maximum and sum of the scores that queries g and g + 8 see. */
 __device__ __forceinline__ void add_to_sums(const float (&x)[SCORE_AT_ONCE], unsigned seen, float (&top)[2],
                                             float (&sum)[2])
 {
@@ -300,9 +300,9 @@ __device__ __forceinline__ void add_to_sums(const float (&x)[SCORE_AT_ONCE], uns
     }
 }
 
-/* A tile of queries: dq, and the gradients of leaves to the places of `chunk`, or of the sentence. Twice through the
- * keys where a query's log-sum-exp has no digits left: first for its two terms, `lse` (the largest score) and `rest`,
- * which tiles of keys want, too. */
+/* A tile of queries: computes dq, and the gradients of leaves for `chunk` or the sentence. If a query's log-sum-exp has
+ * lost all digits, loops over the keys twice: first for its two terms, `lse` (the largest score) and `rest`, which
+ * tiles of keys need, too. */
 template <class T, int D, int W, class F>
 __device__ __forceinline__ void score_back_queries(const score_tile &m, const F &program, int chunk, int tile)
 {
@@ -369,7 +369,8 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
     give<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
 }
 
-/* A chunk has every f.chunks-th sentence up to the last that has queries, chunk 0 also the dummies. The one after b. */
+/* The chunk's next sentence after b. A chunk has every f.chunks-th sentence up to the last with queries; chunk 0 also
+ * has the dummies. */
 __device__ __forceinline__ int next_sentence(const gpu_attention &a, const gpu_score &f, int chunk, int b)
 {
     int next = b + f.chunks;
@@ -377,8 +378,8 @@ __device__ __forceinline__ int next_sentence(const gpu_attention &a, const gpu_s
     return chunk == 0 && b < a.sentences ? a.sentences : a.sentences + 1;
 }
 
-/* With leaf gradients, a warp has one tile of queries of every sentence of a chunk, in turn; else a single tile: the
- * grid is for all there can be, because registers do not suffice for taking turns. */
+/* With leaf gradients, a warp processes one tile of queries of every sentence of a chunk; otherwise a single tile. Then
+ * the grid has a warp for every possible tile, because there are too few registers for a loop. */
 template <class T, int D, int W, class F>
 __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
     score_back_q(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f,
@@ -410,7 +411,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
     }
 }
 
-/* A tile of keys: dk and dv. */
+/* A tile of keys: computes dk and dv. */
 template <class T, int D, int W, class F>
 __device__ __forceinline__ void score_back_keys(const gpu_attention &a, const gpu_score &f, const F &program,
                                                 philox_key dice, int head, const attend_place &at, int from)
@@ -424,7 +425,7 @@ __device__ __forceinline__ void score_back_keys(const gpu_attention &a, const gp
     for (int query = a.causal ? at.first : 0; query < at.other.n; query += GPU_SCORE_TILE) {
         int first = at.other.first + query, n = at.other.n - query;
         score_pairs p = pairs_at(at.sentence, head, query, at.other.n, at.first, at.own.n, true);
-        float lse[4], rest[4] = {}, delta[4]; /* of the columns 2 t + i of each half */
+        float lse[4], rest[4] = {}, delta[4]; /* for the columns 2 t + i of each half */
         bool low = false;
         UNROLL for (int c = 0; c < 4; c++)
         {

@@ -1,4 +1,4 @@
-/* attend_score_step.cu - one decoding step with a score program, which is interpreted.
+/* attend_score_step.cu - one decoding step with an interpreted score program.
  *
  * A block has one row and one head: it writes the scores of all keys to device memory, runs the program over them, and
  * computes the weights and the weighted sum. Results do not depend on the number of rows.
@@ -9,7 +9,7 @@ namespace
 {
 enum { STEP_WARPS = 4, STEP_THREADS = 32 * STEP_WARPS };
 
-/* The row's past: start of position j's keys and values, before the head's offset. */
+/* Start of the keys and values at position j of the row's past, without the head's offset. */
 template <class T>
 __device__ __forceinline__ const T *past_of(const gpu_attention_step &a, int64_t row, int j, int time)
 {

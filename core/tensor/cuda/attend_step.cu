@@ -1,16 +1,15 @@
 /* attend_step.cu - one decoding step: one more token of every hypothesis attends over its own past in the cache.
  *
  * A block has one row and one head. LANES neighbouring threads take a key and its value together, 8 columns (LOADS
- * times) each, so a warp reads 32 / LANES keys at once; every such group goes through its own keys with a running
- * maximum and sum, and at the end the groups are put together in a fixed order. Nothing depends on how many rows there
- * are: a row's bits are its own.
+ * times) each, so a warp reads 32 / LANES keys at once; every such group loops over its own keys with a running maximum
+ * and sum, and at the end the groups are joined in a fixed order. A row's bits do not depend on the number of rows.
  */
 #include "tensor/cuda/attention.h"
 #include "tensor/cuda/vec8.h"
 
-enum { WARPS = 4, THREADS = 32 * WARPS, AT_ONCE = 2 /* keys that a group has under way */ };
+enum { WARPS = 4, THREADS = 32 * WARPS, AT_ONCE = 2 /* keys that a group loads at a time */ };
 
-template <int LOADS> struct past { /* what a group has seen: sum of exponentials and of values, relative to 2^top */
+template <int LOADS> struct past { /* a group's running sums of exponentials and of values, relative to 2^top */
     float top, sum, y[LOADS][8];
 };
 
@@ -44,7 +43,7 @@ __device__ __forceinline__ void give_columns(T *p, int width, const float (&x)[L
     }
 }
 
-/* b's part is added to a; a's becomes relative to the larger top. */
+/* Adds b to a, both relative to the larger top. */
 template <int LOADS>
 __device__ __forceinline__ void join(past<LOADS> &a, float b_top, float b_sum, const float (&b_y)[LOADS][8])
 {
@@ -56,7 +55,7 @@ __device__ __forceinline__ void join(past<LOADS> &a, float b_top, float b_sum, c
 template <class T, bool VECTOR, int LANES, int LOADS>
 __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
 {
-    const float lowest = -1e30f, log2_e = 1.44269504f; /* lowest: of no key at all */
+    const float lowest = -1e30f, log2_e = 1.44269504f; /* lowest: the score of a missing key */
     constexpr int groups = THREADS / LANES;
     int group = (int)threadIdx.x / LANES, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     int head = (int)(blockIdx.x % (unsigned)a.heads), time = *a.time;
@@ -82,7 +81,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
 
     past<LOADS> mine = {lowest, 0, {}};
     const int32_t *from = a.ancestors + row * a.capacity;
-    int first = warp * (32 / LANES); /* of the warp's groups: all of a warp take the same turns */
+    int first = warp * (32 / LANES); /* first key of the warp's groups: all lanes of a warp run the same iterations */
     for (int turn = 0; turn + first <= time; turn += groups * AT_ONCE) {
         float k[AT_ONCE][LOADS][8], v[AT_ONCE][LOADS][8];
         UNROLL for (int u = 0; u < AT_ONCE; u++)
@@ -101,7 +100,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
             join(mine, there ? dot : lowest, 1.f, v[u]); /* times 0 if missing */
         }
     }
-    for (int o = LANES; o < 32; o *= 2) { /* the warp's groups */
+    for (int o = LANES; o < 32; o *= 2) { /* join the warp's groups */
         past<LOADS> b;
         b.top = __shfl_xor_sync(0xffffffffu, mine.top, o), b.sum = __shfl_xor_sync(0xffffffffu, mine.sum, o);
         UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) b.y[i][c] =
@@ -110,7 +109,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
     }
     __shared__ float top[WARPS], sum[WARPS], part[WARPS][LANES][LOADS][8];
     if (lane < LANES) {
-        if (!lane) top[warp] = mine.top, sum[warp] = mine.sum; /* which are the same in all lanes of a group */
+        if (!lane) top[warp] = mine.top, sum[warp] = mine.sum; /* all lanes of a group hold equal sums */
         UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) part[warp][lane][i][c] = mine.y[i][c];
     }
     __syncthreads();

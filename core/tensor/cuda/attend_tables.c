@@ -1,15 +1,15 @@
-/* attend_tables.c - which tables of tiles a tape's attention wants. Layers share them, forward and backward: they
- * depend on the offsets only. */
+/* attend_tables.c - the tables of tiles that a tape's attention needs. Layers share them, forward and backward, because
+ * they depend on the offsets only. */
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/ops.h"
 #include <stdlib.h>
 
-enum { EACH = 2 /* tables of a call, at most */ };
+enum { EACH = 2 /* most tables of a call */ };
 
 typedef struct {
     gpu_tile_shape shape;
     int32_t *at;
-    uint8_t phase; /* the last one in which one of the offsets is set */
+    uint8_t phase; /* the last phase that writes one of the offsets */
     bool written;
 } table;
 struct attend_tables {
@@ -44,7 +44,7 @@ static table *find(const attend_tables *t, const gpu_tile_shape *s)
     return NULL;
 }
 
-/* ---- of a tape ---- */
+/* ---- a tape's tables ---- */
 
 static bool is_given(const node *v) { return v->op == OP_INPUT || v->op == OP_CONST; }
 
@@ -105,7 +105,7 @@ const attend_tables *attend_tables_use(const attend_tables *t)
     return before;
 }
 
-/* ---- of a call ---- */
+/* ---- a call's tables ---- */
 
 int attend_tables_find(const call *k, gpu_attention *a)
 {

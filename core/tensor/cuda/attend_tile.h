@@ -2,10 +2,10 @@
  * rows by tensor cores, F32 rows by plain multiplications in the same layout. For kernels.
  *
  * Tiles. A sentence's rows are split into tiles of n rows. A table made once per batch (attend_tiles.cu) lists the
- * tiles that there are, with all that a kernel must know of one, in 32 bytes: a warp reads how many there are and its
- * own tile, and nothing of empty sentences, of which a graph can have thousands. A grid is made for the tiles of a
- * usual batch; a batch of very short sentences has more, taken in turns. The dummy rows past the last offset are one
- * more sentence that sees nothing, which makes them zeros.
+ * tiles, each with 32 bytes of all that a kernel needs. A warp reads the number of tiles and its own tile; it skips
+ * empty sentences, of which a graph can have thousands. A grid fits the tiles of a usual batch; for a batch of very
+ * short sentences, which has more, warps loop. The dummy rows past the last offset are one more sentence that sees
+ * nothing, which makes them zeros.
  *
  * Factors. A warp multiplies directly from device memory, without shared memory or barriers, for any sentence length;
  * neighbouring warps work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes per
@@ -46,26 +46,25 @@ __device__ __forceinline__ attend_place place_in(const int32_t *table, int i)
 /* ---- grids and rows, on the host ---- */
 
 #ifndef __CUDACC_RTC__
-/* Tiles that there can be, at least 1. */
+/* The most tiles possible, at least 1. */
 static inline int64_t most_tiles(const gpu_attention *a, int64_t rows, int64_t tile)
 {
     int64_t most = rows / tile + a->sentences + 1;
     return rows < 1 ? 1 : most < rows ? most : rows;
 }
-/* Tiles that a grid takes at once: `usual` of them, but not fewer than a GPU runs at the same time, nor more than there
- * can be. */
+/* Tiles of a grid: `usual`, but at least as many as a GPU runs concurrently, and at most most_tiles. */
 static inline int64_t tiles_at_once(const gpu_attention *a, int64_t rows, int64_t tile, int64_t usual)
 {
     int64_t most = most_tiles(a, rows, tile), running = 16 * gpu_multiprocessors() / a->heads + 1,
             wanted = usual > running ? usual : running;
     return wanted < most ? wanted : most;
 }
-/* Of one side: as many as sentences of two tiles' rows make. */
+/* Tiles of a grid for one side, as if each sentence had two tiles' rows. */
 static inline int64_t side_at_once(const gpu_attention *a, int64_t rows, int64_t tile)
 {
     return tiles_at_once(a, rows, tile, 3 * rows / (2 * tile));
 }
-/* `each` (heads, or heads times parts) blocks, one beside the other, for every tile or group of tiles. */
+/* A grid with `each` adjacent blocks (heads, or heads times parts) for every tile or group of tiles. */
 static inline dim3 tile_grid(int64_t each, int64_t tiles)
 {
     return dim3((unsigned)each, (unsigned)(tiles > 65535 ? 65535 : tiles));
@@ -143,7 +142,7 @@ template <int D> struct left_rows<bf16, D> {
         }
     }
 };
-template <int D> struct left_rows<float, D> { /* they stay where they are */
+template <int D> struct left_rows<float, D> { /* float rows are read in place */
     const float *x;
     int stride, n;
     GPU_MEMBER left_rows(const float *rows, int step, int many, int) : x(rows), stride(step), n(many) {}
@@ -199,8 +198,8 @@ __device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<flo
     }
 }
 
-/* o [16, D] += a x over 16 rows from `first`; x [n, width], the rest zeros. Columns of o are in the order of trick (2);
- * give() restores it. */
+/* o [16, D] += a x over 16 rows from `first`; x [n, width], the rest zeros. Columns of o are in the order of trick (2),
+ * which give() undoes. */
 template <int D>
 __device__ __forceinline__ void add_rows(float (&o)[D / 8][4], const unsigned (&a)[4], int lane, const bf16 *x,
                                          int stride, int first, int n, int width)
@@ -312,16 +311,16 @@ __device__ __forceinline__ float four_max(float x)
     return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* ---- the softmax of a tile's rows g and g + 8, as far as the keys have been seen ---- */
+/* ---- the running softmax of a tile's rows g and g + 8 ---- */
 
 #define LOG2_E 1.44269504f
 
 struct running {
-    float top[2], sum[2]; /* of exponents of 2 */
+    float top[2], sum[2]; /* largest exponent of 2, and sum relative to it */
 };
 
-/* The scores of one tile of keys, times `scale`, become probabilities, not yet divided by their sum; worth: of the sums
- * so far. sees(r, j, i): does row g + 8 r see the key of column 8 j + 2 t + i? */
+/* Turns the scores of one tile of keys, times `scale`, into probabilities, not yet divided by their sum. worth: factor
+ * on the sums so far. sees(r, j, i): does row g + 8 r see the key of column 8 j + 2 t + i? */
 template <int N, class SEES>
 __device__ __forceinline__ void soften(float (&s)[N][4], running &w, float (&worth)[2], float scale, SEES sees)
 {
@@ -347,7 +346,7 @@ __device__ __forceinline__ void soften(float (&s)[N][4], running &w, float (&wor
     }
 }
 
-/* Weights that dropout drops, of keys from `key` on, become 0; row: the tile's first. By a whole warp. */
+/* Applies dropout to the weights of keys from `key` on; row: the tile's first. By a whole warp. */
 template <int N>
 __device__ __forceinline__ void drop_weights(float (&s)[N][4], const gpu_attention &a, philox_key dice, int64_t row,
                                              int head, int key, int keys)
@@ -366,7 +365,7 @@ __device__ __forceinline__ void drop_weights(float (&s)[N][4], const gpu_attenti
     }
 }
 
-/* by: what a sum of values is to be multiplied with; `first`, the warp of the head's first columns, gives lse. */
+/* by: the factor of each row's sum of values. The warp with the head's first columns (`first`) writes lse. */
 __device__ __forceinline__ void finish(const running &w, float (&by)[2], const gpu_attention &a, int64_t row, int head,
                                        int n, bool first)
 {
@@ -380,8 +379,8 @@ __device__ __forceinline__ void finish(const running &w, float (&by)[2], const g
     }
 }
 
-/* For heads wider than a warp: W warps have D columns each of the same tile, and x becomes the sum over them, with the
- * same bits in all. By a whole block. */
+/* For heads wider than a warp: W warps have D columns each of one tile. Replaces x by the sum over the warps, with
+ * equal bits in all. By a whole block. */
 template <int W, int N> __device__ __forceinline__ void add_warps(float (&x)[N][4])
 {
     if constexpr (W > 1) {

@@ -1,7 +1,7 @@
 /* attend_tiles.cu - the tiles of a batch's sentences, listed for the attention kernels (attend_tile.h).
  *
- * A block lists the tiles of THREADS sentences. Where its part of the table starts it finds by counting the tiles of
- * all sentences before, which it does again for itself instead of waiting for other blocks: a few reads per thread.
+ * A block lists the tiles of THREADS sentences. It finds the start of its part of the table by counting the tiles of
+ * all earlier sentences, a few reads per thread, instead of waiting for other blocks.
  */
 #include "tensor/cuda/attend_tile.h"
 
@@ -14,7 +14,8 @@ struct tables {
 };
 } // namespace
 
-/* Rows of sentence b on the other side; the dummies see nothing, but a table of both sides has those of either. */
+/* Rows of sentence b on the other side. The dummies see nothing, but a table of both sides lists the dummies of each.
+ * */
 __device__ __forceinline__ span other_of(const gpu_tile_shape &s, int b)
 {
     return s.both || b < s.sentences ? span_of(s.other, s.sentences, s.other_rows, b) : span{0, 0};

@@ -21,7 +21,7 @@ extern "C" int gpu_ATTEND_WGMMA(const gpu_attention *a)
     const gpu_counter *counter = gpu_counters();
     const void *arguments[] = {a, &k, &v, &counter};
     int64_t blocks = side_at_once(a, a->rows, ATTEND_WGMMA_QUERIES) * a->heads;
-    /* the ring, its barriers, and what its start is rounded up by */
+    /* the ring, its barriers, and the padding of its start */
     size_t shared = (size_t)(ATTEND_WGMMA_SLOTS * (ATTEND_WGMMA_KEYS * a->d_k * 2 + 16) + 8 + 1024);
     return gpu_run_kernel(kernel, (unsigned)blocks, ATTEND_WGMMA_THREADS, shared, arguments);
 }

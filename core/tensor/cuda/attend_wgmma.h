@@ -1,12 +1,13 @@
 /* attend_wgmma.h - scaled dot-product attention for long sentences on compute capability 9.0, forward: bf16 rows, heads
- * of D = 64 or 128 columns. For NVRTC alone (attend_wgmma.cu): it needs sm_90a, for which the module is not made.
+ * of D = 64 or 128 columns. Compiled by NVRTC only (attend_wgmma.cu): it needs sm_90a, a target that the module does
+ * not have.
  *
- * A block has 128 queries of one head: two warp groups of 64 multiply and soften, a warp's 16 rows as in attend.cu, and
- * one more warp has TMA bring the tiles of 64 keys and of their values into a ring of slots in shared memory, as far
- * ahead as the ring has slots (the method of FlashAttention-3, Shah et al. 2024, without its overlap of products with
- * the softmax inside of a warp group). A slot is full when its bytes have come, empty when all warps that multiply have
- * left it. TMA knows no sentences: the last tile has rows of others, whose values are cleared, for no weight of 0 makes
- * up for NaN.
+ * A block has 128 queries of one head. Two warp groups of 64 queries compute products and softmax, 16 rows per warp as
+ * in attend.cu. One more warp lets TMA copy tiles of 64 keys and their values into a ring of slots in shared memory, as
+ * far ahead as the ring has slots (the method of FlashAttention-3, Shah et al. 2024, without its overlap of products
+ * with the softmax inside a warp group). A slot is full when its bytes have arrived, and empty when all multiplying
+ * warps have left it. TMA does not know sentences: the last tile also holds rows of other sentences, whose values are
+ * cleared, because a weight of 0 times NaN is NaN.
  */
 #ifndef ABLATE_CUDA_ATTEND_WGMMA_H
 #define ABLATE_CUDA_ATTEND_WGMMA_H
@@ -16,11 +17,11 @@
 enum {
     KEYS = ATTEND_WGMMA_KEYS,
     SLOTS = ATTEND_WGMMA_SLOTS,
-    WORKERS = ATTEND_WGMMA_QUERIES / 16, /* that multiply */
+    WORKERS = ATTEND_WGMMA_QUERIES / 16, /* warps that multiply */
     PANEL = KEYS * HOPPER_ROW            /* bytes of 64 columns of a tile; a slot has D / 64 of them */
 };
 
-struct wgmma_ring { /* where a warp is in it: `used` tiles have been there before, of which `cleared` at their ends */
+struct wgmma_ring { /* a warp's position in the ring: `used` tiles passed, `cleared` of them with rows cleared */
     unsigned slots, barriers, bytes, used, cleared;
     GPU_MEMBER unsigned slot() const { return slots + used % SLOTS * bytes; }
     GPU_MEMBER unsigned full() const { return barriers + 8 * (used % SLOTS); }
@@ -31,7 +32,7 @@ struct wgmma_ring { /* where a warp is in it: `used` tiles have been there befor
 
 /* ---- the warp that loads ---- */
 
-/* The tile's rows from `n` on become zeros. By a whole warp. */
+/* Clears the tile's rows from `n` on. By a whole warp. */
 template <int D> __device__ __forceinline__ void clear_rows(unsigned tile, int n)
 {
     for (int i = (int)(threadIdx.x & 31); i < (KEYS - n) * D / 8; i += 32) {
@@ -79,7 +80,7 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
                                             int keys, wgmma_ring &ring)
 {
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    int first = at.first + 16 * warp, n = at.n - 16 * warp, of_group = 64 * (warp / 4); /* n: may be 0 and less */
+    int first = at.first + 16 * warp, n = at.n - 16 * warp, of_group = 64 * (warp / 4); /* n may be 0 or negative */
     int64_t row = at.own.first + first;
     unsigned q[D / 16][4];
     UNROLL for (int c = 0; c < D / 16; c++) UNROLL for (int i = 0; i < 4; i++)
@@ -91,7 +92,8 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
     float y[D / 64][8][4] = {}, by[2];
     running w = {{LOWEST, LOWEST}, {0, 0}};
     for (int key = 0; key < keys; key += KEYS) {
-        bool sees_any = of_group < at.n && !(a.causal && key > at.first + of_group + 63); /* of the whole group */
+        bool sees_any =
+            of_group < at.n && !(a.causal && key > at.first + of_group + 63); /* the whole group's first query */
         float s[8][4], worth[2];
         barrier_wait(ring.full(), ring.round());
         if (sees_any) {
@@ -124,7 +126,7 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
         leave_slot(ring);
     }
     finish(w, by, a, row, head, n, true);
-    /* four bytes at a time: beside the keys of a long sentence its results are few */
+    /* four bytes at a time: results are few compared with the keys of a long sentence */
     UNROLL for (int r = 0; r < 2; r++) UNROLL for (int h = 0; h < D / 64; h++) UNROLL for (int j = 0; j < 8; j++)
     {
         bf16 *to = at_row<bf16>(a.y, row + g + 8 * r, head * D + 64 * h + 8 * j + 2 * t);
@@ -159,7 +161,7 @@ __global__ void __launch_bounds__(ATTEND_WGMMA_THREADS, 1)
     }
     __syncthreads();
     if ((int)threadIdx.x / 32 >= WORKERS) {
-        registers_leave<24>(); /* which whole groups do */
+        registers_leave<24>(); /* by whole warp groups */
         if ((int)threadIdx.x / 32 == WORKERS)
             each_tile(a, [&](const attend_place &at, int keys) { load_tiles<D>(k, v, at, head, keys, ring); });
     } else {

@@ -16,10 +16,10 @@ extern "C" {
 enum {
     ATTEND_WIDEST = 512, /* columns of a head */
     ATTEND_TILE = 16,
-    ATTEND_WHOLE = 64, /* most queries and keys of a sentence whose backward pass is one block's, per head */
+    ATTEND_WHOLE = 64, /* most queries and keys of a sentence whose backward pass takes one block per head */
     ATTEND_TABLES = 16 /* most tables of tiles in one launch */
 };
-enum { /* of attend_wgmma.h: rows of a tile of queries, of keys; slots of its ring; threads */
+enum { /* attend_wgmma.h: rows of a tile of queries and of keys; slots of its ring; threads */
        ATTEND_WGMMA_QUERIES = 128,
        ATTEND_WGMMA_KEYS = 64,
        ATTEND_WGMMA_SLOTS = 4,
@@ -28,14 +28,14 @@ enum { /* of attend_wgmma.h: rows of a tile of queries, of keys; slots of its ri
 
 /* ---- the tiles of a batch (attend_tile.h) ---- */
 
-typedef struct {                         /* what a table of tiles depends on; compared as bytes */
+typedef struct {                         /* determines a table of tiles; compared as bytes */
     const int32_t *own, *other;          /* [sentences + 1] first rows on the tiled side and on the other */
-    int sentences, own_rows, other_rows; /* with the dummies */
-    int rows;                            /* of a tile */
+    int sentences, own_rows, other_rows; /* rows including the dummies */
+    int rows;                            /* rows of a tile */
     int both;  /* 0: tiles of the tiled side; 1: of both sides at once, as many as the longer side needs */
     int whole; /* both: a sentence of no more than `whole` rows on either side is one tile; 0: none is */
 } gpu_tile_shape;
-size_t gpu_tile_bytes(const gpu_tile_shape *s); /* of its table, aligned to 16 */
+size_t gpu_tile_bytes(const gpu_tile_shape *s); /* bytes of its table, a multiple of 16 */
 /* Writes n tables, in one launch if there are no more than ATTEND_TABLES. */
 int gpu_list_tiles(int n, const gpu_tile_shape *s, int32_t *const *tables);
 
@@ -46,14 +46,14 @@ typedef struct { /* head 0's first column in row 0, `width` columns per head; ro
     int64_t stride;
 } gpu_columns;
 
-/* A struct beside the call: it is the kernels' parameter, those compiled at run time too; cuDNN's graphs take it; and
- * attend_pack.cu gives the kernels copies of its columns. */
+/* The kernels' parameter, also of those compiled at run time. cuDNN's graphs take it, and attend_pack.cu replaces its
+ * columns by copies. */
 typedef struct {
     dtype type;
     int heads, d_k, d_v;
     int sentences, rows, keys; /* rows of q's and of k's tensor, including the dummies past the last offset */
     int causal;                /* query t of a sentence sees keys 0 .. t */
-    float scale;               /* on the scores */
+    float scale;               /* factor on the scores */
     gpu_dropping drop;
     const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
     /* Tables of tiles, from the same offsets: gpu_ATTEND and gpu_ATTEND_PROGRAM: of queries; gpu_ATTEND_BACK: of both
@@ -77,12 +77,12 @@ static inline int rows_fit(const gpu_attention *a)
 
 /* Writes y and lse; both are 0 in rows without a sentence or without keys. */
 int gpu_ATTEND(const gpu_attention *a);
-/* The same by TMA and wgmma, on tiles of ATTEND_WGMMA_QUERIES: bf16 rows that fit, d_k = d_v = 64 or 128, at least one
- * key, capability 9.0. */
+/* gpu_ATTEND by TMA and wgmma, on tiles of ATTEND_WGMMA_QUERIES: bf16 rows that fit, d_k = d_v = 64 or 128, at least
+ * one key, capability 9.0. */
 int gpu_ATTEND_WGMMA(const gpu_attention *a);
 /* Reads y, lse and dy; writes the given columns dq, dk and dv in all rows, 0 in rows without a sentence. */
 int gpu_ATTEND_BACK(const gpu_attention *a);
-/* The same, with a score program (score.h) or NULL, for rows at any address, using copies. */
+/* Forward or backward, with a score program (score.h) or NULL, for rows at any address, using copies. */
 struct gpu_score;
 int gpu_attend_packed(const gpu_attention *a, int backward, const struct gpu_score *f);
 

@@ -1,5 +1,5 @@
-/* backend.c - the CUDA backend's table: kernels, memory, and how a tape runs - the first time kernel after kernel, from
- * then on as one graph. */
+/* backend.c - the CUDA backend's table: kernels, memory, and running a tape: the first time kernel by kernel, later as
+ * one graph. */
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/module.h"
@@ -24,7 +24,7 @@ static int copy_out(void *to, const void *from, size_t bytes, err *e)
 
 /* ---- a plugin's fused operation ---- */
 
-/* Operations without a CUDA kernel are traced as their reference; this one is for those that have one. */
+/* Runs a plugin's operation that has a CUDA kernel; others are traced as their reference. */
 int cuda_CALL(const call *k, err *e)
 {
     ab_view in[MAX_IN];
@@ -75,7 +75,7 @@ typedef struct {
 static int64_t graphs_written; /* since the GPU was opened */
 typedef struct {
     range at[PHASES][PHASES];
-    int64_t calls; /* of all phases */
+    int64_t calls; /* calls in all phases */
     attend_tables *tables;
 } kept;
 
@@ -142,9 +142,8 @@ static int run_piece(ab_ctx *c, const run_options *o, phase first, phase last, p
     return (!p->graph && write_graph(c, o, first, last, p)) || gpu_replay(p->graph) ? -1 : 0;
 }
 
-/* ABLATE_GRAPH=0 launches kernel after kernel: to compare, and to find the one that fails.
- * The first run of a tape loads kernels, plans products and sizes scratch memory; the second is written into a graph a
- * piece. */
+/* ABLATE_GRAPH=0 launches kernel by kernel, to compare results or to find a failing kernel. The first run of a tape
+ * loads kernels, plans products and sizes scratch memory; the second run is captured, one graph per piece. */
 static int run(ab_ctx *c, const run_options *o, phase first, phase last)
 {
     if (c->compute == BF16 && c->params->value && fresh_shadow(c->params, &c->error)) return -1;
@@ -211,7 +210,7 @@ static void tell(char *words, size_t n)
 
 /* ---- beam search ---- */
 
-typedef struct { /* in scratch memory, at the same place from put_choosing to choose */
+typedef struct { /* in scratch memory, at one place from put_choosing to choose */
     continuation *found;
     gpu_choice *best;
     double *log_sum, *log_prob;

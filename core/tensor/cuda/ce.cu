@@ -1,10 +1,9 @@
-/* ce.cu - label-smoothed cross-entropy (Szegedy et al. 2016) and its gradient in place, a block a row.
+/* ce.cu - label-smoothed cross-entropy (Szegedy et al. 2016) and its gradient in place, one block per row.
  *
  * With q the smoothed target, which sums to 1: loss = log sum e^x - q.x, d x = (softmax(x) - q) norm. The first pass
  * keeps a running maximum and the sum of e^(x - maximum) (Milakov and Gimelshein 2018), and the row itself in shared
- * memory where that is large enough; the second pass writes the gradient. Eights are those of the whole tensor, so that
- * all but a row's ends are 16-byte moves for every vocabulary, an odd one too; a thread sees the same eights in both
- * passes.
+ * memory if it fits; the second pass writes the gradient. Groups of eight are aligned within the whole tensor, so that
+ * all but a row's ends are 16-byte moves, even for an odd vocabulary. A thread has the same groups in both passes.
  */
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/vec8.h"
@@ -13,20 +12,20 @@ enum { MOST_THREADS = 512, STAGED_BYTES = 96 << 10 };
 
 template <class T> struct ce_call {
     int64_t width; /* the vocabulary */
-    int64_t row;   /* elements from a row to the next; what lies between is left alone */
+    int64_t row;   /* elements from one row to the next; those between rows are left unchanged */
     const T *logits;
     const int32_t *target;
     const float *norm;
     float *losses;
     T *grad;
-    float on, others; /* probability that is added at the target, and of every word */
+    float on, others; /* probability added at the target; probability of every word */
     bool vector;      /* tensors begin at multiples of 16 bytes */
 };
 
 __device__ __forceinline__ float power_of(float x, float) { return expf(x); }
 __device__ __forceinline__ float power_of(float x, bf16) { return __expf(x); }
 
-/* What is known of some logits: the maximum, the sum of e^(x - maximum), the sum. */
+/* Sums over some logits: the maximum, the sum of e^(x - maximum), the sum. */
 struct row_sums {
     float top, total, sum;
 };
@@ -36,7 +35,7 @@ template <class T> __device__ __forceinline__ row_sums joined(row_sums a, row_su
     row_sums s = {m, a.total * power_of(a.top - m, type) + b.total * power_of(b.top - m, type), a.sum + b.sum};
     return s;
 }
-/* Two more eights; WHOLE: all are logits, else missing ones are LOWEST. */
+/* Adds two groups of eight; WHOLE: all are logits, else missing ones are LOWEST. */
 template <bool WHOLE, class T> __device__ __forceinline__ void take(row_sums &s, const float v[2][8], T type)
 {
     float top = s.top;
@@ -50,7 +49,7 @@ template <bool WHOLE, class T> __device__ __forceinline__ void take(row_sums &s,
     }
 }
 
-/* The eight elements at `at`, a multiple of 8: those from `first` to `end`, LOWEST for the others. */
+/* Loads the eight elements at `at`, a multiple of 8; LOWEST for those outside `first` to `end`. */
 template <class T>
 __device__ __forceinline__ void part8(const T *p, int64_t at, int64_t first, int64_t end, bool vector, float v[8])
 {
@@ -71,7 +70,7 @@ __device__ __forceinline__ void put_part8(T *p, int64_t at, int64_t first, int64
         }
 }
 
-/* Two blocks a multiprocessor at least: without that ptxas keeps to 32 registers here and spills. */
+/* At least two blocks per multiprocessor: without the bound ptxas uses only 32 registers and spills. */
 template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 2) ce_rows(ce_call<T> a)
 {
     DYN_SMEM(T, staged); /* [eights][8] */
@@ -92,11 +91,11 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 
     if (!threadIdx.x) at_target = target < a.width ? load(a.logits + first + target) : NAN;
 
     row_sums s = {LOWEST, 0, 0};
-    /* eights 1 .. whole - 1 lie inside the row and are moved as such */
+    /* groups 1 .. whole - 1 lie inside the row and are moved as a whole */
     int64_t step = blockDim.x, whole = a.vector ? n - 1 : 0;
     for (int64_t i = threadIdx.x; i < n; i += 2 * step) {
         float v[2][8];
-        if (i > 0 && i + step < whole) { /* two loads under way */
+        if (i > 0 && i + step < whole) { /* two loads at a time */
             load8(a.logits + 8 * (from + i), v[0]);
             load8(a.logits + 8 * (from + i + step), v[1]);
         } else {

@@ -1,9 +1,9 @@
-/* compiled.c - generated kernels: compiled by NVRTC, kept in a folder by what they depend on, loaded once.
+/* compiled.c - generated kernels: compiled by NVRTC, cached in a folder, loaded once.
  *
  * The folder is ABLATE_KERNELS, else $XDG_CACHE_HOME/ablate/kernels or ~/.cache/ablate/kernels; only its owner may read
- * or write what is made there, and files that others may write are not read, for what lies in it is machine code for
- * the GPU. A file's name is a hash of the source, of every header, of the kernel's name, of the compiler's version and
- * of the GPU's compute capability.
+ * or write its files, and files that others may write are not read, because they hold machine code for the GPU. A
+ * file's name is a hash of the source, of every header, of the kernel's name, of the compiler's version and of the
+ * GPU's compute capability.
  */
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/library.h"
@@ -61,7 +61,7 @@ static const char integers[] =
 static int compile(nvrtc_program p, const char *expression, int capability, str *image, str *name, err *e)
 {
     char arch[32];
-    /* for this GPU alone: 9.0 has instructions that nothing after it has (hopper.h) */
+    /* for this GPU only: 9.0 has instructions that no later GPU has (hopper.h) */
     snprintf(arch, sizeof arch, "-arch=sm_%d%s", capability, capability == 90 ? "a" : "");
     const char *const options[] = {arch, "-std=c++17", "-default-device", "-fmad=false"}, *lowered = NULL;
     size_t n = 0;

@@ -7,13 +7,13 @@
 extern "C" {
 #endif
 
-/* ABLATE_SCORE: 1 if it is "compiled", as without it, 0 if it is "interpreted", as without it in the emulation; -1 and
- * gpu_error() for another value. */
+/* ABLATE_SCORE: 1 for "compiled" (the default), 0 for "interpreted" (the emulation's default); -1 and gpu_error() for
+ * another value. */
 int compiled_wanted(void);
 
 /* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
  * may include the kernels' headers ("tensor/cuda/attend_score.h"). Returns 0, or -1: gpu_error() is the compiler's
- * message, or says where NVRTC was searched for, and `without`, what does not need it. */
+ * message, or says where NVRTC was searched for, and `without`: how to do without it. */
 int compiled_kernel(const char *source, const char *expression, const char *without, void **kernel);
 
 /* Compiles for compute capability `capability` (90). image: the machine code; name: the kernel's name in it. Returns 0,

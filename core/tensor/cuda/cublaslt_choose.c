@@ -1,14 +1,14 @@
-/* cublaslt_choose.c - which algorithm of cuBLASLt multiplies a shape.
+/* cublaslt_choose.c - chooses cuBLASLt's algorithm for a shape.
  *
  * Candidates are those its heuristic names, the best first, for a workspace of 32 MiB; partial sums over k, if any, go
  * through the workspace in F32 and are added in a step of their own, so that the same product gives the same bits. The
- * first candidate is taken; where ABLATE_CUBLASLT_CHOICES names a file, the one that the file has for the shape, else
- * the fastest of TIMED, which goes into the file.
+ * first candidate is taken. If ABLATE_CUBLASLT_CHOICES names a file: the file's choice for the shape; if it has none,
+ * the fastest of TIMED candidates, which is then written to the file.
  *
- * An exact product has one algorithm for every number of rows, whatever its own: one that sums over all of k at once,
- * and does for few rows and for many. Nothing that can be read from an algorithm tells whether it divides k by the
- * number of tiles ("stream-K"), which would make a row's bits depend on the number of rows; so every candidate
- * multiplies the same rows as 1, 17, 256 and 640, and must give the same bits.
+ * An exact product uses one algorithm for every number of rows: one that sums over all of k at once and supports few
+ * rows and many. An algorithm's attributes do not tell whether it divides k by the number of tiles ("stream-K"), which
+ * would make a row's bits depend on the number of rows. So every candidate multiplies the same rows as 1, 17, 256 and
+ * 640 rows, and must give equal bits.
  */
 #if !defined GPU_ON_CPU || defined HAVE_CUBLASLT
 #include "tensor/cuda/cublaslt_plan.h"
@@ -22,7 +22,7 @@ typedef struct {
     int n;
 } candidates;
 
-/* ---- what the heuristic names ---- */
+/* ---- the heuristic's candidates ---- */
 
 static uint32_t alignment_bytes(const lt_key *key, int which) { return 2u << (key->alignment >> 2 * which & 3); }
 
@@ -51,7 +51,10 @@ static lt_config config_of(const cublasLtMatmulAlgo_t *algorithm)
                                                                          CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
                                                                          CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID,
                                                                          CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID};
-    enum { NARROW = LT_CONFIG - 2 /* from here on of two bytes: the lower half of a word where CUDA runs */ };
+    enum {
+        NARROW = LT_CONFIG -
+                 2 /* from here on attributes have two bytes: the lower half of a word on machines that run CUDA */
+    };
     lt_config c;
     for (int i = 0; i < LT_CONFIG; i++) {
         uint32_t value = 0;
@@ -86,7 +89,7 @@ static cublasStatus_t ask(const lt_plan *x, cublasLtMatmulPreference_t like, can
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* For an exact product those for EXACT_ROWS, then those for few rows and for many. */
+/* For an exact product: candidates for EXACT_ROWS rows, then for few rows and for many. */
 static cublasStatus_t ask_all(const product *p, lt_plan *x, cublasLtMatmulPreference_t like, candidates *c)
 {
     static const int64_t rows[] = {16, 4096};
@@ -94,12 +97,12 @@ static cublasStatus_t ask_all(const product *p, lt_plan *x, cublasLtMatmulPrefer
     TRY(ask(x, like, c));
     for (size_t i = 0; p->exact && i < LENGTH(rows); i++) {
         TRY(lt_set_rows(x, rows[i]));
-        ask(x, like, c); /* of more candidates, none is no failure */
+        ask(x, like, c); /* finding no further candidates is no failure */
     }
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* ---- does an algorithm do for an exact product? ---- */
+/* ---- can an algorithm compute an exact product? ---- */
 
 static bool whole_sums(const cublasLtMatmulAlgo_t *algorithm)
 {
@@ -171,8 +174,8 @@ static int run_trial(void *arg)
     return lt_multiply(&t->p, t->x, t->algorithm) == CUBLAS_STATUS_SUCCESS ? 0 : -1;
 }
 
-/* The first rows as many times as there are numbers of rows to try, and the last ones, which are the same rows
- * elsewhere. */
+/* Multiplies the first rows with each number of rows to try, and the last rows, which are copies of them at another
+ * place. */
 static bool same_bits(trial *t)
 {
     static const int64_t some[] = {PROOF_ROWS, 1, PROOF_KINDS, LT_EXACT_ROWS};
@@ -198,8 +201,8 @@ static bool same_bits(trial *t)
     return !gpu_forgive() && same;
 }
 
-/* Leaves those that do. While a graph is written nothing can be read back: then no bits are compared, and the log says
- * so. */
+/* Removes the candidates that cannot. During capture nothing can be read back: then no bits are compared, and the log
+ * says so. */
 static void keep_exact(const product *p, lt_plan *x, candidates *c)
 {
     bool may_try = !gpu_capturing();
@@ -281,7 +284,7 @@ static void time_and_keep(const product *p, lt_plan *x, candidates *c)
     put_first(c, best);
 }
 
-/* By the file, or by timing, which the file then has. */
+/* Chooses by the file, or by timing and then writes the file. */
 static void prefer_fastest(const product *p, lt_plan *x, candidates *c)
 {
     if (!c->n || take_kept(x, c) || gpu_capturing()) return;
@@ -303,7 +306,7 @@ cublasStatus_t lt_choose(const product *p, lt_plan *x)
     x->algorithm = xcalloc((size_t)c.n + 1, sizeof *x->algorithm);
     memcpy(x->algorithm, c.at, (size_t)c.n * sizeof *c.at);
     x->n = c.n;
-    if (p->exact) x->m = -1; /* the layouts have been set to other numbers */
+    if (p->exact) x->m = -1; /* the layouts now have other numbers of rows */
     return CUBLAS_STATUS_SUCCESS;
 }
 #endif

@@ -1,13 +1,12 @@
-/* cublaslt_multiply.c - products by cuBLASLt: a plan (what to multiply, how the matrices lie, the algorithm) for every
- * shape, made once and kept.
+/* cublaslt_multiply.c - products by cuBLASLt: a plan (product, layouts, algorithm) for every shape, made once and kept.
  *
- * The library sees matrices column after column, so our row-major c = a b is its c' = b' a'. Which algorithm a plan
- * takes is cublaslt_choose.c's. A product with `exact` has one plan for every number of rows.
+ * The library reads matrices column by column, so our row-major c = a b is its c' = b' a'. cublaslt_choose.c chooses a
+ * plan's algorithm. A product with `exact` has one plan for every number of rows.
  *
- * Our own kernels can multiply everything the library can. So where it refuses - to describe a shape, to choose, to
- * multiply with one algorithm - the next algorithm is taken, and after the last one our own kernels, for the rest of
- * the program; the log says so once a shape, and lt_failures() counts. Only a failure of the device itself ends a
- * product with an error.
+ * Our own kernels can multiply everything the library can. So if it refuses to describe a shape, to choose, or to
+ * multiply with one algorithm, the next algorithm is taken, and after the last one our own kernels, for the rest of the
+ * program. The log says so once per shape, and lt_failures() counts. Only a failure of the device itself ends a product
+ * with an error.
  */
 #if !defined GPU_ON_CPU || defined HAVE_CUBLASLT
 #include "tensor/cuda/cublaslt_plan.h"
@@ -102,7 +101,7 @@ alignment_of(const void *p) /* 16 bytes are as good as more, and addresses diffe
     return at % 16 == 0 ? 3 : at % 8 == 0 ? 2 : at % 4 == 0 ? 1 : 0;
 }
 
-/* What the library calls the bias: it reads one, or writes the sums of dy over rows, which are a bias's gradient. */
+/* The library's bias: a vector that it adds, or where it writes a bias's gradient, the sums of dy over rows. */
 static const void *vector_of(const product *p) { return p->sums ? p->sums : p->bias; }
 
 static lt_key key_of(const product *p)
@@ -125,7 +124,7 @@ static lt_key key_of(const product *p)
 
 /* ---- making a plan ---- */
 
-/* Says it once a shape; our own kernels multiply from here on. */
+/* Logs once per shape that our own kernels multiply from now on. */
 static void give_up(lt_plan *x, const product *p, const char *doing, cublasStatus_t s)
 {
     lt_failed(p, doing, s, "using our own kernels instead");
@@ -140,7 +139,7 @@ void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char
 
 static cudaDataType_t number_of(dtype type) { return type == BF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
-/* A stored matrix of so many rows: the library's columns. */
+/* Describes a stored matrix; its rows are the library's columns. */
 static cublasStatus_t layout(const product *p, cublasLtMatrixLayout_t *at, dtype type, int64_t rows, int64_t width,
                              int64_t row, int64_t step)
 {
@@ -188,7 +187,7 @@ static cublasStatus_t describe(const product *p, lt_plan *x, int64_t m)
     return layout(p, &x->c, p->type_c, m, p->n, p->row_c, p->step_c);
 }
 
-/* 0, or -1 when the device failed. A plan that could not be made is one that the library refuses. */
+/* 0, or -1 if the device failed. A plan that the library refuses is marked as refused. */
 static int make_plan(const product *p, const lt_key *key, lt_plan *at)
 {
     lt_plan x;

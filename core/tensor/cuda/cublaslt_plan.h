@@ -22,7 +22,7 @@ enum {
 typedef struct {                             /* a shape; zeroed before filling, because it is compared as bytes */
     int64_t m, n, k, row[3], step[4], batch; /* m: 0 for an exact product */
     int32_t type, type_c, flags;
-    int32_t alignment; /* of a, b, c and the bias (or the sums): two bits each, 0 .. 3: 2, 4, 8, 16 bytes */
+    int32_t alignment; /* alignments of a, b, c and the bias (or the sums): two bits each, 0 .. 3: 2, 4, 8, 16 bytes */
 } lt_key;
 typedef struct {
     lt_key key;
@@ -31,14 +31,14 @@ typedef struct {
     cublasLtMatmulDesc_t how;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t *algorithm; /* [n], preferred first */
-    int n, at;                       /* at: the one in use; earlier ones failed */
+    int n, at;                       /* at: the algorithm in use; earlier ones failed */
 } lt_plan;
 
 /* Fills in a plan's algorithms; n stays 0 if there is none. Returns the heuristic's status if it is neither success nor
  * not supported. (cublaslt_choose.c) */
 cublasStatus_t lt_choose(const product *p, lt_plan *x);
 cublasStatus_t lt_set_rows(lt_plan *x, int64_t m); /* sets the number of rows of a and c */
-/* The same, and whether the algorithm does for them. */
+/* Sets the number of rows and checks that the algorithm supports it. */
 cublasStatus_t lt_take_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm);
 cublasStatus_t lt_multiply(const product *p, lt_plan *x, const cublasLtMatmulAlgo_t *algorithm);
 /* Counts and logs a failure of the library and what happens `then`. */

@@ -15,7 +15,7 @@ endif()
 
 find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 
-# What NVRTC compiles generated programs with, inside of the module.
+# Headers inside the module with which NVRTC compiles generated programs.
 set(nvrtc_headers api/ab_plugin.h api/ab_task.h api/ab_host.h tensor/graph/op.h tensor/cuda/gpu.h tensor/cuda/runtime.h
   tensor/cuda/vec8.h tensor/cuda/attention.h tensor/cuda/attend_tile.h tensor/cuda/functions.h tensor/cuda/score.h
   tensor/cuda/score_tile.h tensor/cuda/attend_score.h tensor/cuda/hopper.h tensor/cuda/attend_wgmma.h)

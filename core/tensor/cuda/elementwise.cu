@@ -44,7 +44,7 @@ __device__ __forceinline__ void combine(const elements &e, T *y, const T *a, con
     store_lanes<V>(y, u);
 }
 
-/* One line of n numbers; what is left after groups of V is done one by one. */
+/* One line of n numbers, in groups of V; the rest one by one. */
 template <class T, int V> __global__ void elementwise_line(elements e, int64_t n)
 {
     T *y = (T *)e.y;
@@ -104,7 +104,7 @@ template <class T, class Index> __global__ void where(elements e, int64_t n) /* 
     }
 }
 
-/* ---- which kernel ---- */
+/* ---- choosing a kernel ---- */
 
 template <class T, int V> int run(const elements &e, int64_t n)
 {
@@ -191,7 +191,7 @@ static int apply_map(const call *k, err *e)
 int cuda_MAP(const call *k, err *e) { return apply_map(k, e); }
 int cuda_MAP_BACK(const call *k, err *e) { return apply_map(k, e); }
 
-/* ---- CAST, ASSIGN, STATE_WRITE: the same numbers in another place ---- */
+/* ---- CAST, ASSIGN, STATE_WRITE: copies ---- */
 
 static int copy(const call *k, const view *to, const view *from, err *e)
 {

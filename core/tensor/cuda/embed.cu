@@ -25,7 +25,7 @@ __device__ __forceinline__ void take_row(const float *table, int64_t rows, int64
         get8<VECTOR>(table + row * width + column, width - column, v);
 }
 
-/* A thread has eight columns of a row; eights: of a row. */
+/* A thread has eight columns of a row; eights: groups of eight in a row. */
 template <class T, bool VECTOR>
 __global__ void __launch_bounds__(THREADS) embed_tokens(embed_call e, int64_t eights, const gpu_counter *counter)
 {

@@ -6,15 +6,15 @@
 
 namespace
 {
-/* ---- positions sorted by id: a byte of the id a pass, the last first ----
+/* ---- positions sorted by id, one byte of the id per pass, the lowest byte first ----
  *
- * A block has a tile of the positions and a thread a value of the byte. It walks over the tile and counts its value,
- * then, once the counts of all tiles are summed up, walks again and puts its positions where they belong: in order,
- * without atomics. */
+ * A block has a tile of the positions, and a thread one value of the byte. The thread counts its value in the tile;
+ * when the counts of all tiles have been summed, it scans the tile again and writes its positions to their places: in
+ * order, without atomics. */
 
 enum { TILE = 256, BYTES = 256 };
 
-/* Loads a tile's keys and their bytes, four of these in 64 bits; past the end a byte that no thread has. */
+/* Loads a tile's keys and their bytes, four bytes in 64 bits; past the end a value that no thread has. */
 __device__ __forceinline__ void load_tile(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift,
                                           int32_t *keys, uint2 *bytes)
 {
@@ -46,13 +46,13 @@ __global__ void count(const int32_t *key, bool raw, int64_t T, int64_t n_table, 
     for (int i = 0; i < TILE / 4; i++) UNROLL for (int j = 0; j < 4; j++) mine += byte_of(bytes[i], j) == threadIdx.x;
     counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = mine;
 }
-/* One block: every count becomes the sum of those before it. */
+/* Replaces every count by the sum of those before it. One block. */
 __global__ void sum_up(int32_t *counts, int64_t n)
 {
     enum { ALL = 1024, EACH = 8 };
     __shared__ int32_t warp_total[ALL / 32];
     int lane = my_lane(), warp = (int)threadIdx.x / 32;
-    int32_t before = 0; /* all rounds before */
+    int32_t before = 0; /* sum of all earlier rounds */
     for (int64_t round = 0; round < n; round += ALL * EACH) {
         int64_t first = round + (int64_t)threadIdx.x * EACH;
         int32_t own[EACH], sum = 0, all = 0;
@@ -97,9 +97,9 @@ __global__ void put(const int32_t *key, const int32_t *order, bool raw, int64_t 
 }
 /* ---- sums of rows of one id ----
  *
- * A block sums a chunk of the sorted positions. An id all of whose positions are in one chunk is done with it; of the
- * others each chunk leaves its part: [chunk][0] when the id goes on from the chunk before, [chunk][1] when it begins
- * here. The block of the chunk in which it begins then adds them up. */
+ * A block sums a chunk of the sorted positions. An id with all positions in one chunk is complete. For the others each
+ * chunk stores its part: [chunk][0] if the id continues from the previous chunk, [chunk][1] if it begins here. The
+ * block of the chunk in which it begins then adds the parts. */
 
 enum { CHUNK = 32, AHEAD = 8 };
 struct runs {
@@ -121,7 +121,7 @@ __device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t 
 }
 template <class T, int V> __global__ void embedding_back(runs r)
 {
-    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with a neighbour on each side */
+    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with one more on each side */
     int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
     int64_t first = chunk * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
     int n = r.T - first < CHUNK ? (int)(r.T - first) : (int)CHUNK;
@@ -140,7 +140,7 @@ template <class T, int V> __global__ void embedding_back(runs r)
             *(const lanes<T, V> *)((const T *)r.dy + order[i + a] * r.d + column);
         UNROLL for (int a = 0; a < AHEAD; a++)
         {
-            int at = i + a + 1; /* in key */
+            int at = i + a + 1; /* index in key */
             if (i + a >= n || key[at] >= r.n_table) break;
             UNROLL for (int j = 0; j < V; j++) sum.v[j] += load(&x[a].v[j]);
             bool goes_on = key[at + 1] == key[at];

@@ -1,7 +1,7 @@
-/* functions.h - elementwise operations on floats, for kernels; the same as in core/tensor/cpu/elementwise_lines.h.
+/* functions.h - elementwise operations on floats, for kernels; core/tensor/cpu/elementwise_lines.h has their twins.
  *
- * Every product is rounded by itself (__fmul_rn): the compiler joins none with an addition that uses it, so that a step
- * of a program has the same bits interpreted and in generated code, whatever stands beside it. */
+ * Every product is rounded (__fmul_rn), so that the compiler cannot fuse it with an addition. A program's step then has
+ * equal bits interpreted and in generated code. */
 #ifndef ABLATE_CUDA_FUNCTIONS_H
 #define ABLATE_CUDA_FUNCTIONS_H
 #include "tensor/cuda/gpu.h"
@@ -67,7 +67,7 @@ __device__ __forceinline__ float gradient_of(int function, float x, float y, flo
 
 __device__ __forceinline__ float where_of(float condition, float a, float b) { return condition != 0 ? a : b; }
 
-/* The others: MAP of x, MAP_BACK and WHERE of all three. */
+/* True for MAP (of x), MAP_BACK and WHERE (of all three). */
 __device__ __forceinline__ bool applies_function(int what)
 {
     return what == OP_MAP || what == OP_MAP_BACK || what == OP_WHERE;
@@ -78,7 +78,7 @@ __device__ __forceinline__ float apply_function(int what, int function, float x,
            : what == OP_WHERE ? where_of(x, y, d)
                               : gradient_of(function, x, y, d);
 }
-/* Any of them. */
+/* Runs a step of either kind. */
 __device__ __forceinline__ float step_of(int what, int function, float a, float b, float c)
 {
     return applies_function(what) ? apply_function(what, function, a, b, c) : arithmetic(what, a, b);

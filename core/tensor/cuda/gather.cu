@@ -30,7 +30,7 @@ __global__ void gather(T *y, const T *x, chosen by, int64_t n)
         y[i] = id >= 0 && id < by.n ? x[(int64_t)r * by.n + id] : __uint_as_float(0x7fffffffu);
     }
 }
-/* A warp a row: its keys pass by, 32 at a time, and every lane takes those of its EACH buckets. */
+/* One warp per row: it reads 32 keys at a time, and every lane adds those of its EACH buckets. */
 template <int EACH> __global__ void scatter_add(float *y, const float *x, int64_t rows, chosen by)
 {
     const int64_t n_k = by.n_k, n = by.n;
@@ -74,7 +74,7 @@ int cuda_GATHER(const call *k, err *e)
     return launched(LAUNCH_INDEX(gather, float, n, data_of(y), data_of(x), by, n), e);
 }
 
-/* Each sum by rising key. */
+/* Sums run in the order of keys. */
 int cuda_SCATTER_ADD(const call *k, err *e)
 {
     const view *p = &k->i.SCATTER_ADD.p, *ids = &k->i.SCATTER_ADD.ids, *out = &k->o.SCATTER_ADD.y;

@@ -73,12 +73,12 @@ __device__ __forceinline__ void store_words(void *p, const unsigned (&w)[4])
 }
 #define UNROLL           _Pragma("unroll")
 #define PRAGMA_OF(words) _Pragma(#words)
-#define UNROLL_BY(n)     PRAGMA_OF(unroll n) /* that many times; 1: not unrolled */
+#define UNROLL_BY(n)     PRAGMA_OF(unroll n) /* unrolls n times; 1: does not unroll */
 /* In a loop: values derived from x are recomputed in each iteration. Otherwise the compiler keeps all addresses of a
  * tile and the keys of all philox rounds in registers and spills others. */
 #define FRESH(x)         asm volatile("" : "+r"(x))
 #define GPU_MEMBER       __device__ __forceinline__ /* a function of a struct */
-#define GPU_CALLED       __device__ __noinline__ /* the same, not in line */
+#define GPU_CALLED       __device__ __noinline__ /* a function of a struct that is not inlined */
 /* clang-format does not know <<< */
 // clang-format off
 #define LAUNCH(kernel, grid, block, smem, ...)                                                                         \
@@ -127,7 +127,7 @@ __device__ __forceinline__ philox_key key_of(const gpu_counter *c, unsigned plac
 /* Below every score and logit; its exponential is 0, without infinities. */
 #define LOWEST (-1e38f)
 
-/* Of all lanes, in every lane. */
+/* Joins x of all lanes; the result is in every lane. */
 template <class X, class Join> __device__ __forceinline__ X warp_join(X x, Join join)
 {
     for (int o = 16; o; o >>= 1) x = join(x, __shfl_xor_sync(0xffffffffu, x, o));
@@ -138,7 +138,7 @@ template <class X> __device__ __forceinline__ X warp_sum(X x)
     return warp_join(x, [](X a, X b) { return a + b; });
 }
 __device__ __forceinline__ float warp_max(float x) { return warp_join(x, fmaxf); }
-/* Over a block of 32 WARPS threads, warp by warp, in every thread; may be called again at once. */
+/* The sum over a block of 32 WARPS threads, warp by warp, in every thread; may be called again at once. */
 template <int WARPS, class X> __device__ __forceinline__ X block_sum(X x)
 {
     __shared__ X part[WARPS];
@@ -150,7 +150,7 @@ template <int WARPS, class X> __device__ __forceinline__ X block_sum(X x)
     for (int w = 1; w < WARPS; w++) sum += part[w];
     return sum;
 }
-/* The same, but not again before the block's next barrier. */
+/* The maximum over a block; the next call must follow another barrier. */
 template <int WARPS> __device__ __forceinline__ float block_max(float x)
 {
     __shared__ float part[WARPS];

@@ -24,7 +24,7 @@ __device__ __forceinline__ uint64_t matrix_at(unsigned at)
 #else
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
-/* A phase of the barrier ends when so many have arrived, and all bytes that it expects. */
+/* A phase of the barrier ends after `arrivals` arrivals and all expected bytes. */
 __device__ __forceinline__ void barrier_start(unsigned barrier, int arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
@@ -37,9 +37,9 @@ __device__ __forceinline__ void barrier_arrive_expecting(unsigned barrier, int b
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
-/* Until the last phase that ended is one of this parity: 0 the first, 1 the second; 1 at once, before any has ended. By
- * a whole warp, which goes on together: to a lane that still waits the phase after the next would look like this one,
- * and wgmma wants all lanes at once. */
+/* Waits until the last ended phase has this parity (0: the first phase, 1: the second). Parity 1 returns at once before
+ * any phase has ended. By a whole warp, which continues together: a late lane would mistake the phase after the next
+ * for this one, and wgmma needs all lanes at once. */
 __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity)
 {
     unsigned ended = 0;
@@ -51,8 +51,8 @@ __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity)
     __syncwarp();
 }
 
-/* The map's tile from this column and row on to shared memory, zeros beyond its ends; its bytes arrive at the barrier.
- * By one thread. */
+/* Copies the map's tile from this column and row to shared memory, zeros beyond its ends; its bytes arrive at the
+ * barrier. By one thread. */
 __device__ __forceinline__ void tile_load(unsigned to, const gpu_tensor_map &map, int column, int row, unsigned barrier)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
@@ -60,19 +60,19 @@ __device__ __forceinline__ void tile_load(unsigned to, const gpu_tensor_map &map
                  "l"(&map), "r"(column), "r"(row), "r"(barrier)
                  : "memory");
 }
-/* 16 bytes of zeros. */
+/* Writes 16 bytes of zeros. */
 __device__ __forceinline__ void shared_clear(unsigned at)
 {
     asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(0) : "memory");
 }
-/* What this thread has written to shared memory itself, barriers included, is seen by TMA and products. */
+/* Makes this thread's own writes to shared memory, barriers included, visible to TMA and products. */
 __device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* Before products: registers that the threads have written may be read. */
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-/* Registers of each thread from now on, a multiple of 8: a warp group that needs few leaves them to the others. By a
+/* Sets each thread's number of registers, a multiple of 8: a warp group that needs few leaves the rest to others. By a
  * whole warp group. */
 template <int N> __device__ __forceinline__ void registers_leave()
 {
@@ -88,9 +88,9 @@ template <int N> __device__ __forceinline__ void registers_take()
     FOUR_SUMS(d, 0), FOUR_SUMS(d, 1), FOUR_SUMS(d, 2), FOUR_SUMS(d, 3), FOUR_SUMS(d, 4), FOUR_SUMS(d, 5),              \
         FOUR_SUMS(d, 6), FOUR_SUMS(d, 7)
 
-/* d [64, 64] += a [64, 16] b [16, 64], or without d's own numbers (!add), begins: until wgmma_wait nobody may touch d
- * or a. Each warp has 16 rows of d and a, in the layout of mma_16816. b: turned, 16 rows of a tile; else 16 columns of
- * its 64 rows. By a whole warp group. */
+/* Starts d [64, 64] += a [64, 16] b [16, 64] (with !add: = instead of +=). Do not touch d or a until wgmma_wait. Each
+ * warp has 16 rows of d and a, in the layout of mma_16816. b: 16 rows of a tile (TURNED), or 16 columns of its 64 rows.
+ * By a whole warp group. */
 template <int TURNED>
 __device__ __forceinline__ void wgmma(float (&d)[8][4], const unsigned (&a)[4], uint64_t b, int add)
 {
@@ -101,7 +101,7 @@ __device__ __forceinline__ void wgmma(float (&d)[8][4], const unsigned (&a)[4], 
                  : ALL_SUMS(d)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(TURNED));
 }
-/* All that was committed has ended; d: named, so that nothing reads it before. */
+/* Waits for all committed products. It names d, so that the compiler reads d only afterwards. */
 __device__ __forceinline__ void wgmma_wait(float (&d)[8][4])
 {
     asm volatile("wgmma.wait_group.sync.aligned 0;" : ALL_SUMS(d)::"memory");

@@ -36,7 +36,7 @@ static void try_file(hunt *h, const char *path)
     str_addf(&h->tried, "%s%s%s", h->tried.n ? "; " : "", path, rest ? rest : why ? why : "");
 }
 
-/* Every name in every folder that matches the pattern; where none is, the pattern is what was tried. */
+/* Tries every name in every folder that matches the pattern. If no folder does, notes the pattern as tried. */
 static void try_folders(hunt *h, const char *pattern)
 {
     for (size_t i = 0; h->kind->names[i] && !h->library; i++) {
@@ -60,13 +60,12 @@ static void try_below(hunt *h, const char *root, const char *pattern)
 }
 
 #define PACKAGES "lib/python3*/site-packages"
-/* The packages of a Python that lives there: NVIDIA's own, and what PyTorch brings along. */
+/* Tries the packages of the Python at `root`: NVIDIA's own and those that PyTorch contains. */
 static void try_environment(hunt *h, const char *root)
 {
     try_below(h, root, PACKAGES "/nvidia/*/lib");
     try_below(h, root, PACKAGES "/torch/lib");
-}
-/* That of the python3 on PATH, which nobody need have activated. */
+} /* Tries the python3 on PATH, also without an activated environment. */
 static void try_python(hunt *h)
 {
     char *path = xstrdup(getenv("PATH") ? getenv("PATH") : ""), *rest = NULL;
@@ -126,7 +125,7 @@ void *library_load(const library_kind *kind, str *path, err *e)
     return h.library;
 }
 
-/* Folders beside the one of a library, as the packages have them: nvidia/cudnn/lib/libcudnn.so.9,
+/* Searches the folders beside a library's, as Python's packages lay them out: nvidia/cudnn/lib/libcudnn.so.9,
  * nvidia/cuda_nvrtc/lib/libnvrtc.so.13. */
 int library_open_needs(const char *path, const char *const names[])
 {
@@ -134,7 +133,7 @@ int library_open_needs(const char *path, const char *const names[])
     const char *slash = strrchr(path, '/');
     int opened = 0;
     for (size_t n = 0; names[n]; n++) {
-        void *found = dlopen(names[n], RTLD_NOW | RTLD_LOCAL); /* the loader finds it, or it is open */
+        void *found = dlopen(names[n], RTLD_NOW | RTLD_LOCAL); /* the loader finds it, or it is open already */
         for (size_t i = 0; i < LENGTH(places) && !found && slash; i++) {
             char *pattern = xprintf("%.*s/%s%s", (int)(slash - path), path, places[i], names[n]);
             glob_t files;

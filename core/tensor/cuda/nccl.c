@@ -1,15 +1,15 @@
-/* nccl.c - the communicator for ranks on GPUs (comm/comm.h), over NCCL, whose library is looked for when such ranks are
- * asked for (library.c).
+/* nccl.c - the communicator for ranks on GPUs (comm/comm.h), over NCCL, whose library is searched for when such ranks
+ * start (library.c).
  *
- * As in comm/mpi.c a sum is a reduce-scatter and an all-gather of the project's own, by ncclSend and ncclRecv:
- * ncclAllReduce adds in an order that depends on the algorithm it takes and on how the GPUs are connected. Here the
- * order is that of the ranks, so the same ranks give the same bits, on whatever machine. All goes through the side
- * stream (runtime.h), while the stream computes the rest of the backward pass.
+ * As in comm/mpi.c a sum is our own reduce-scatter and all-gather, by ncclSend and ncclRecv: ncclAllReduce's order of
+ * additions depends on its algorithm and on how the GPUs are connected. Here ranks are added in order, so that results
+ * have equal bits on every machine. Messages use the side stream (runtime.h), while the main stream computes the rest
+ * of the backward pass.
  *
- * The ranks meet by a file in the run's folder, which holds the id that NCCL asks for; MPI is not needed. A rank that
- * is gone is seen wherever the host waits for the GPU (gpu_while_waiting): by ncclCommGetAsyncError, or when the wait
- * takes too long ($ABLATE_NCCL_TIMEOUT). Then ncclCommAbort ends the kernels that wait for that rank: without it the
- * stream would never come to an end, nor would a release of memory, and this rank could not report its error.
+ * The ranks meet through a file in the run's folder, which holds NCCL's id; MPI is not needed. Wherever the host waits
+ * for the GPU (gpu_while_waiting), a lost rank is noticed by ncclCommGetAsyncError, or when the wait exceeds
+ * $ABLATE_NCCL_TIMEOUT. Then ncclCommAbort ends the kernels that wait for that rank. Otherwise the stream and any
+ * release of memory would wait forever, and this rank could not report its error.
  */
 #include "tensor/cuda/nccl.h"
 #include "tensor/cuda/library.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TIMEOUT = 600 }; /* seconds that a sum may take: the others may be waiting for rank 0's checkpoint */
+enum { TIMEOUT = 600 }; /* longest sum [s]: ranks may have to wait for rank 0's checkpoint */
 
 #define MEMBER(result, name, arguments) result(*name) arguments;
 #define NAME(result, name, arguments)   #name,
@@ -32,7 +32,7 @@ static nccl_comm joined;
 static int me, size;
 static double timeout;
 static char about[64];
-static err gone; /* why the others are no longer reached */
+static err gone; /* why the other ranks cannot be reached any more */
 
 static int said(nccl_code code, const char *what, err *e)
 {
@@ -93,7 +93,7 @@ static int join(const char *folder, err *e)
     nccl_code code = bad ? NCCL_SUCCESS : nccl.ncclCommInitRank(&joined, size, id, me);
     if (!bad) bad = said(code, "ncclCommInitRank", e);
     if (code == NCCL_INVALID_USAGE) fail_in(e, "does each rank have its own GPU? ");
-    if (!me) unlink(path); /* all have read it when rank 0 has joined */
+    if (!me) unlink(path); /* when rank 0 has joined, all have read the file */
     free(path);
     return bad;
 }
@@ -119,7 +119,7 @@ static void nccl_close(void)
     joined = NULL;
 }
 
-/* Whoever started the ranks ends the others when one ends with an error. */
+/* The launcher of the ranks ends the others when one ends with an error. */
 static void nccl_abort(int code)
 {
     if (joined) nccl.ncclCommAbort(joined);
@@ -130,7 +130,7 @@ static const char *nccl_description(void) { return about; }
 
 /* ---- waiting ---- */
 
-/* -1 and e: the others are not reached, for whatever reason it was. */
+/* Returns -1 and e: the reason why the other ranks cannot be reached. */
 static int lose(err *e)
 {
     if (joined) nccl.ncclCommAbort(joined);
@@ -138,7 +138,7 @@ static int lose(err *e)
     return fail(e, "%s", gone.text);
 }
 
-/* Are the others there, after a wait of so many seconds? */
+/* Can the other ranks still be reached, after a wait of `seconds`? */
 static int there_after(double seconds, err *e)
 {
     nccl_code found = NCCL_SUCCESS;
@@ -168,7 +168,7 @@ static int wait_side(err *e)
     }
 }
 
-/* ---- what goes from rank to rank ---- */
+/* ---- messages ---- */
 
 typedef struct {
     char *at;
@@ -176,8 +176,8 @@ typedef struct {
 } part;
 typedef part part_of_rank(const void *self, int r);
 
-/* One message to each other rank and one from each, on the side stream, without those of 0 elements. to NULL: every
- * rank gives what `from` has of it. */
+/* Sends one message to each other rank and receives one from each, on the side stream; skips messages of 0 elements. to
+ * NULL: every rank sends its own part of `from`. */
 static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl_type type, err *e)
 {
     if (still_there(e) || said(nccl.ncclGroupStart(), "ncclGroupStart", e)) return -1;
@@ -191,8 +191,8 @@ static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl
     return said(nccl.ncclGroupEnd(), "ncclGroupEnd", e) || bad ? -1 : 0;
 }
 
-/* The vector is cut into as many parts as there are ranks; `given` has the others' values of this rank's part, `stride`
- * elements a rank. */
+/* The vector has one part per rank; `given` holds the others' values of this rank's part, `stride` elements per rank.
+ * */
 typedef struct {
     float *v, *given;
     size_t n, stride;
@@ -227,7 +227,7 @@ static int nccl_sum_begin(void *v, size_t n, dtype type, err *e)
 
 static int nccl_sum_end(err *e) { return launched(gpu_side_join(GPU_RANKS), e); }
 
-/* What each rank gave, in device memory: bytes of rank 0, of rank 1 ... */
+/* The ranks' contributions in device memory: bytes of rank 0, of rank 1 ... */
 typedef struct {
     char *all;
     size_t bytes;

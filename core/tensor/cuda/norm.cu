@@ -1,8 +1,8 @@
 /* norm.cu - NORM (layer normalisation of a residual sum with its dropout), NORM_BACK, DROPOUT, DROPOUT_ADD
  * and COLUMN_SUM.
  *
- * Up to 1024 columns a warp has a row in its registers (norm.h). Wider rows take a block each and are read again for
- * every pass. Sums over rows are added up from parts of the rows (parts.h).
+ * For up to 1024 columns a warp keeps a row in its registers (norm.h). A wider row takes a block, which reads it again
+ * in every pass. Sums over rows add partial sums of chunks of rows (parts.h).
  */
 #include "tensor/cuda/norm.h"
 #include "tensor/cuda/parts.h"
@@ -56,12 +56,12 @@ template <bool VECTOR, class T>
 __device__ __forceinline__ void write_back(const norm_call<T> &a, int64_t at, int64_t n, float g[8])
 {
     put8<VECTOR>(a.y + at, n, g);
-    if (!a.z) return; /* without dropout ds would be dz */
+    if (!a.z) return; /* without dropout ds equals dz */
     drop8(g, (uint64_t)at, a.drop, a.counter);
     put8<VECTOR>(a.z + at, n, g);
 }
 
-/* As it will be read from the rows. */
+/* The value as it will be read back from the rows. */
 __device__ __forceinline__ float stored(float x, float) { return x; }
 __device__ __forceinline__ float stored(float x, bf16) { return to_float(to_bf16(x)); }
 
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a
             int64_t column = 8 * (lane + 32 * i);
             get8<VECTOR>(a.gain + column, WHOLE ? 8 : width - column, gain);
             UNROLL for (int j = 0; j < 8; j++)
-            { /* past the width g is 0, so nothing is added */
+            { /* g is 0 past the width, so nothing is added */
                 x[i][j] = (x[i][j] - mean) * scale;
                 over_rows[0][i][j] += g[i][j] * x[i][j];
                 over_rows[1][i][j] += g[i][j];
@@ -120,7 +120,8 @@ __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a
         int64_t column = 8 * 32 * (i % PER) + threadIdx.x;
         if (WHOLE || column < width) part[i / PER * width + column] = sum;
     }
-    float *first = a.total[0], *second = a.total[1], *third = a.total[2]; /* in registers: an array of a call is not */
+    float *first = a.total[0], *second = a.total[1],
+          *third = a.total[2]; /* in registers; an array of the argument would not be */
     add_parts(a.sums, gridDim.x, blockIdx.x, SUMS * width, 0, SUMS * width, a.tickets, [=](int64_t i, float sum) {
         if (i < width)
             first[i] = sum;
@@ -162,7 +163,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) 
 
 /* ---- sums over rows ---- */
 
-/* Part blockIdx.y of the sums of 256 columns over rows; of two sums (d gain, d bias) when there are statistics. */
+/* Part blockIdx.y of the sums of 256 columns over rows; two sums (d gain, d bias) if there are statistics. */
 template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 * BACK_WARPS) column_sum(norm_call<T> a)
 {
     __align__(16) __shared__ float shared[BACK_WARPS][8 * 32];
@@ -196,7 +197,7 @@ template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 
         if (first + threadIdx.x < a.width) part[i * a.width + first + threadIdx.x] = all;
     }
     int64_t parts = gridDim.y, all = NORM ? 2 : 1, last = first + 256 < a.width ? first + 256 : a.width;
-    unsigned *ticket = a.tickets + blockIdx.x * all * parts_tickets(parts); /* those of these columns */
+    unsigned *ticket = a.tickets + blockIdx.x * all * parts_tickets(parts); /* the tickets of these columns */
     UNROLL for (int i = 0; i < (NORM ? 2 : 1); i++)
     {
         float *to = a.total[i] - i * a.width;
@@ -236,7 +237,7 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
                : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a)           \
                       : LAUNCH((KERNEL<T, 4, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
 
-/* Parts of the rows in the backward pass: what fits a GPU at once, at least a row for every warp of a block. */
+/* Chunks of rows in the backward pass: as many as a GPU runs at once, with at least one row per warp of a block. */
 static int64_t norm_parts(int64_t rows, int64_t width)
 {
     int64_t blocks = (width <= 256 ? 4 : width <= 512 ? 2 : 1) * (int64_t)gpu_multiprocessors();
@@ -260,7 +261,7 @@ template <class T> static int norm_of(norm_call<T> a)
                   : LAUNCH((norm_wide<T, false>), grid, WIDE_THREADS, 0, a);
 }
 
-/* A block for 256 columns of each part of the rows; -1: more than have tickets for `sums` of each. */
+/* One block per chunk of rows and 256 columns; -1: there are too few tickets for `sums` of each. */
 static int column_grid(int64_t rows, int64_t width, int sums, dim3 *grid)
 {
     int64_t parts = column_parts(rows, width), strips = up(width, 256);
@@ -360,7 +361,7 @@ int cuda_DROPOUT(const call *k, err *e)
 {
     const view *x = &k->i.DROPOUT.x, *y = &k->o.DROPOUT.y;
     if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
-    if (!dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place).least) return cuda_CAST(k, e); /* a copy, if that */
+    if (!dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place).least) return cuda_CAST(k, e); /* without dropout: a copy */
     return launched(count_of(y) ? BY_TYPE(x->type, dropout_typed, k, nullptr, x) : gpu_launched(), e);
 }
 

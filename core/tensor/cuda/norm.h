@@ -1,7 +1,7 @@
 /* norm.h - a row of NORM, for norm.cu and norm_product.cu.
  *
  * A warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. WHOLE: rows have exactly 256
- * PER columns, and none is compared with the width.
+ * PER columns, so no column is compared with the width.
  */
 #ifndef ABLATE_CUDA_NORM_H
 #define ABLATE_CUDA_NORM_H
@@ -14,7 +14,7 @@ template <class T> struct norm_call {
     const float *gain, *bias;
     T *y, *z; /* dz, ds in the backward pass */
     float *stats, *sums;
-    float *total[3]; /* of the sums over rows: d gain, d bias, and of ds or NULL; or of x alone */
+    float *total[3]; /* sums over rows: d gain, d bias, and that of ds or NULL; or that of x alone */
     unsigned *tickets;
     float eps;
     gpu_dropping drop;
@@ -41,7 +41,7 @@ __device__ __forceinline__ void write_normal(const norm_call<T> &a, int64_t at, 
     put8<VECTOR>(a.y + at, n, v);
 }
 
-/* s: the row's, or NULL; in whatever memory. By a whole warp. */
+/* s: the row of s, in any memory, or NULL. By a whole warp. */
 template <int PER, bool VECTOR, bool WHOLE, class T>
 __device__ __forceinline__ void norm_row(const norm_call<T> &a, int64_t row, const T *s)
 {
@@ -93,6 +93,7 @@ template <class T> static norm_call<T> norm_of_call(const call *k)
     return a;
 }
 
-/* NORM with the LINEAR of call.product (norm_product.cu): 0; 1: they are not for its kernel; -1 and e. */
+/* Computes NORM with the LINEAR of call.product (norm_product.cu). Returns 0; 1 if the kernel does not support them; -1
+ * and e. */
 int norm_of_product(const call *k, err *e);
 #endif

@@ -1,15 +1,20 @@
-/* norm_product.cu - in decoding, NORM of a residual sum together with the product that gives its second term: one
- * launch for two, with the bits of both by our own kernels (product.cu, norm.cu).
+/* norm_product.cu - in decoding, NORM of a residual sum together with the product that computes its second term: one
+ * launch instead of two, with the bits of our own kernels (product.cu, norm.cu).
  *
- * A block has 16 rows and reads all of the weights, a warp 64 of their columns (attend_tile.h). So they must be few:
- * rows of up to 512 columns, and no more weights than their square, as attention's last product has. What the
- * feed-forward part and wider models have is the library's. The product's rows go through shared memory, from which a
- * warp takes one after another to normalise. */
+ * A block has 16 rows and reads all weights, each warp 64 of their columns (attend_tile.h). So weights must be few:
+ * rows of up to 512 columns, and at most their square of weights, as in attention's last product. The library
+ * multiplies for the feed-forward part and for wider models. The product's rows go through shared memory, where warps
+ * normalise them one by one. */
 #include "tensor/cuda/attend_tile.h"
 #include "tensor/cuda/norm.h"
 #include "tensor/cuda/product.h"
 
-enum { ROWS = 16, COLUMNS = 64, GAP = 8 /* between rows in shared memory: lanes meet in no bank */, WIDEST = 512 };
+enum {
+    ROWS = 16,
+    COLUMNS = 64,
+    GAP = 8 /* GAP: between rows in shared memory, to avoid bank conflicts */,
+    WIDEST = 512
+};
 
 /* s [ROWS, width + GAP]: the product's n rows from `first` on. */
 __device__ __forceinline__ void multiply_rows(const product &p, int64_t first, int n, bf16 *s)
@@ -29,7 +34,7 @@ __device__ __forceinline__ void multiply_rows(const product &p, int64_t first, i
     }
     UNROLL for (int i = 0; i < 4; i++)
     {
-        int column = left + 8 * (2 * t + i % 2); /* add_rows's order */
+        int column = left + 8 * (2 * t + i % 2); /* in the column order of add_rows */
         float v[8], bias[8] = {};
         if (p.bias) load8((const bf16 *)p.bias + column, bias);
         UNROLL for (int j = 0; j < 8; j++) v[j] = sum[j][i] + bias[j];

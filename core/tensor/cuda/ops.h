@@ -1,12 +1,12 @@
 /* ops.h - the CUDA backend's implementation of graph/op.h: one function per operation, cuda_NAME, which takes a `call`
  * and launches.
  *
- * Most stand beside their kernel in a .cu file. Those in ops_*.c choose between kernels or libraries first (products,
- * attention), for which they fill a struct that several kernels take (product.h, attention.h). Rows are F32 or BF16,
- * everything else F32 or I32; this backend does not support F64. Pointers in a view are device memory. With nothing to
- * write, nothing is launched. No function here waits for the GPU, and each can be captured in a graph: it may depend on
- * addresses and shapes, not on data; dropout's seed and step come from gpu_counters(). A graph's shapes are capacities:
- * rows past the last offset are dummies, sentences past the last real one are empty (offset[i] == offset[i + 1]).
+ * Most are defined beside their kernel in a .cu file. Those in ops_*.c first choose between kernels or libraries
+ * (products, attention) and fill a struct that several kernels take (product.h, attention.h). Rows are F32 or BF16,
+ * everything else F32 or I32; this backend does not support F64. Pointers in a view are device memory. An empty result
+ * launches nothing. No function here waits for the GPU, and each can be captured in a graph: it may depend on addresses
+ * and shapes, not on data; dropout's seed and step come from gpu_counters(). A graph's shapes are capacities: rows past
+ * the last offset are dummies, sentences past the last real one are empty (offset[i] == offset[i + 1]).
  */
 #ifndef ABLATE_CUDA_OPS_H
 #define ABLATE_CUDA_OPS_H
@@ -31,8 +31,8 @@ static inline int launched(int rc, err *e)
     return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0;
 }
 
-/* The types of a call's inputs and outputs, a letter each: r rows, F32 or BF16, all of one type; f F32; i I32; . any.
- * Those that are absent are of any, too. */
+/* Checks the types of a call's inputs and outputs, one letter each: r rows (F32 or BF16, all of one type); f F32; i
+ * I32; . any. Absent ones have any type. */
 static inline int want_types(const call *k, const char *in, const char *out, err *e)
 {
     int n = (int)strlen(in), all = n + (int)strlen(out);
@@ -53,13 +53,13 @@ static inline int want_types(const call *k, const char *in, const char *out, err
     }
     return 0;
 }
-/* Kernels have a block a row or so: a grid has less than 2^31. */
+/* Kernels need about one block per row; a grid has fewer than 2^31. */
 static inline int want_count(const char *what, int64_t rows, err *e)
 {
     return rows <= INT32_MAX ? 0 : fail(e, "%s: %lld rows, expected at most 2147483647", what, (long long)rows);
 }
 
-/* What a call with this probability and place drops. */
+/* The elements that a call drops with this probability and place. */
 static inline gpu_dropping dropping_of(const call *k, double p, int64_t place)
 {
     unsigned least = k->training ? (unsigned)(p * 65536) : 0;
@@ -77,7 +77,7 @@ double cuda_sum_squares(const void *v, int64_t n, dtype type);
 void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type);
 #ifdef __cplusplus
 }
-/* A view's numbers, of the type that is asked for. */
+/* Converts to a pointer to a view's numbers, of any type. */
 struct untyped {
     void *at;
     template <class T> operator T *() const { return (T *)at; }

@@ -3,7 +3,7 @@
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops.h"
 
-/* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
+/* Checks the limits of all kernels here: type of the rows, widths of the heads, `blocks` in one launch. */
 static int check_shape(const call *k, int64_t blocks, err *e)
 {
     dtype t = k->i.ATTEND.q.type;
@@ -23,7 +23,7 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
     const attr *t = &k->a;
     int64_t rows = rows_of(&k->i.ATTEND.q), keys = rows_of(&k->i.ATTEND.k),
             sentences = k->i.ATTEND.q_offsets.dim[3] - 1;
-    /* at most: a block a tile of 16 rows and part of 64 columns, on both sides */
+    /* at most one block per tile of 16 rows and part of 64 columns, on both sides */
     if (check_shape(k, 2 * ((rows > keys ? rows : keys) / 16 + sentences + 2) * t->ATTEND.heads * (ATTEND_WIDEST / 64),
                     e))
         return -1;
@@ -45,7 +45,7 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
     return 0;
 }
 
-/* ---- who computes it ---- */
+/* ---- choosing an implementation ---- */
 
 bool attention_by_wgmma(const call *k)
 {
@@ -85,13 +85,14 @@ int cuda_ATTEND(const call *k, err *e)
     a.lse = k->o.ATTEND.lse.data;
     attend_extent x = {.queries = k->a.ATTEND.most_queries, .keys = k->a.ATTEND.most_keys};
     for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
-    int rc = k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
+    int rc =
+        k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* with cuDNN a row's bits may depend on other rows */
     if (rc != 1) return rc;
     if (attention_by_wgmma(k)) return attend_by_wgmma(k, &a, e);
     return launched(attend_tables_find(k, &a) || gpu_ATTEND(&a), e);
 }
 
-/* Zeros to all of v when attention does not write all of its columns. */
+/* Clears v if attention does not write all of its columns. */
 static void zero_others(const view *v, int64_t written)
 {
     if (written != v->dim[3] && bytes_of(v)) gpu_zero(v->data, bytes_of(v));

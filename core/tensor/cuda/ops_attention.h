@@ -9,30 +9,30 @@ static inline gpu_columns columns_of(const view *v, int64_t first)
 {
     return (gpu_columns){(char *)v->data + (size_t)first * dtype_size(v->type), v->dim[3]};
 }
-/* Is this a call for the kernel of attend_wgmma.h? Where ABLATE_ATTENTION is "wgmma" and sentences may be long, but the
- * kernel cannot take their rows, the log says so once. */
+/* Does the kernel of attend_wgmma.h compute this call? If ABLATE_ATTENTION is "wgmma" and sentences may be long, but
+ * the kernel cannot read their rows, the log says so once. */
 bool attention_by_wgmma(const call *k);
-/* The attributes and inputs 0 to 4 of ATTEND, ATTEND_PROGRAM or a gradient of them. Returns 0, or -1 and why no kernel
- * supports them. */
+/* Reads the attributes and inputs 0 to 4 of ATTEND, ATTEND_PROGRAM or a gradient of them. Returns 0, or -1 and why no
+ * kernel supports them. */
 int cuda_attention(const call *k, gpu_attention *a, err *e);
-/* The same for a decoding step. */
+/* Reads those of a decoding step. */
 int cuda_attention_step(const call *k, gpu_attention_step *a, err *e);
-/* Outputs 0 and 1 of a gradient: dq, dk and dv. Sets columns that attention does not write to zero. */
+/* Reads outputs 0 and 1 of a gradient: dq, dk and dv. Clears columns that attention does not write. */
 void cuda_attention_gradients(const call *k, gpu_attention *a);
 
 /* ---- tables ---- */
 
-typedef struct attend_tables attend_tables; /* of a tape */
+typedef struct attend_tables attend_tables; /* a tape's tables */
 
 /* At the start of a run of these phases, when the offsets are known: writes the tables that these phases' offsets
  * change, in one launch (none: no launch). *t: NULL before the first run. Returns 0 or -1. */
 int attend_tables_write(const ab_ctx *c, attend_tables **t, phase first, phase last);
 void attend_tables_free(attend_tables *t);
-/* Operations take their tables from t (NULL: from none) from now on. Returns what they took them from before. */
+/* Sets the tables that operations use (NULL: none). Returns the previous ones. */
 const attend_tables *attend_tables_use(const attend_tables *t);
 
-/* Sets a->tiles and a->key_tiles for a call of ATTEND, ATTEND_BACK, ATTEND_PROGRAM or ATTEND_PROGRAM_BACK: the tape's;
- * outside of a run, or if an operation of the tape computes the offsets, tables written for this call. Returns 0 or
+/* Sets a->tiles and a->key_tiles for a call of ATTEND, ATTEND_BACK, ATTEND_PROGRAM or ATTEND_PROGRAM_BACK to the tape's
+ * tables. Outside a run, or if an operation of the tape computes the offsets, writes tables for this call. Returns 0 or
  * -1. */
 int attend_tables_find(const call *k, gpu_attention *a);
 #endif

@@ -1,22 +1,22 @@
-/* ops_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and who multiplies (product.h). */
+/* ops_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and the choice of who multiplies (product.h). */
 #include "tensor/cuda/product.h"
 #include "tensor/cuda/cublaslt.h"
 #include "tensor/cuda/ops.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who multiplies ---- */
+/* ---- choosing who multiplies ---- */
 
-enum { MOST_BATCH = 65535 }; /* of one launch: a grid's third axis */
+enum { MOST_BATCH = 65535 }; /* products of one launch: a grid's third axis */
 static product_count counts;
 product_count product_counts(void) { return counts; }
 void product_count_own(void) { counts.own++; }
-static bool plain_wanted; /* ABLATE_PRODUCT=plain: what comes with a product is done by our own kernels */
+static bool plain_wanted; /* ABLATE_PRODUCT=plain: our own kernels do what could be fused with a product */
 int product_may_fuse(void) { return !plain_wanted; }
 static void forget_bits(void);
 
 #ifdef GPU_ON_CPU
-enum { OWN_UNLESS_ASKED = true }; /* the library is a stand-in that tests ask for */
+enum { OWN_UNLESS_ASKED = true }; /* the emulation has only a stand-in for the library, used on request */
 #else
 enum { OWN_UNLESS_ASKED = false };
 #endif
@@ -58,8 +58,8 @@ static int by_library(const product *p)
     return ours ? 1 : lt_product(p);
 }
 
-/* ---- which numbers a ReLU let through, as the library writes them: by the address of its output, which lives until
- * its gradient ---- */
+/* ---- a ReLU's mask as the library writes it, found by the address of the ReLU's output, which lives until its
+ * gradient ---- */
 
 enum { MOST_BITS = 1024 };
 static struct {
@@ -69,7 +69,7 @@ static struct {
     bool written;
 } relus[MOST_BITS];
 static int n_relus;
-static void **outgrown; /* bits that graphs may name: they live on until product_close */
+static void **outgrown; /* masks that graphs may use: kept until product_close */
 static size_t n_outgrown, outgrown_cap;
 
 static int find_bits(const void *y)
@@ -78,7 +78,7 @@ static int find_bits(const void *y)
     while (i < n_relus && relus[i].y != y) i++;
     return i;
 }
-/* Room beside y [m,n]; NULL when there are too many. */
+/* Memory for the mask of y [m,n]; NULL if there are too many masks. */
 static void *room_for_bits(const void *y, int64_t m, int64_t n)
 {
     int i = find_bits(y);
@@ -94,7 +94,7 @@ static void *room_for_bits(const void *y, int64_t m, int64_t n)
     }
     return relus[i].bits;
 }
-/* Bits that another product left at this address are not this one's. */
+/* Records whether the mask at this address belongs to this product. */
 static void note_bits(const product *p, bool written)
 {
     int i = find_bits(p->c);
@@ -129,7 +129,7 @@ static int sum_columns(const view *x, const view *sums, err *e)
     return cuda_COLUMN_SUM(&(call){.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*x}, .out = {*sums}}, e);
 }
 
-/* The parts of the operation that the library did not fuse. */
+/* Runs the parts of the operation that the library did not fuse. */
 static int finish_product(const product *p)
 {
     view y = rows_at(p->positive, p->type_c, p->m, p->n), c = rows_at(p->c, p->type_c, p->m, p->n);
@@ -144,14 +144,14 @@ static int finish_product(const product *p)
     return bad ? -1 : 0;
 }
 
-/* Does a product ask for more than the product? The library may do with it what it cannot do with the rest. */
+/* Is it a product without fused parts? The library may support the product but not those. */
 static bool is_plain(const product *p) { return !p->positive && !p->sums && !p->bits; }
 
 static int multiply(const product *p)
 {
     product plain = *p;
     plain.positive = NULL, plain.sums = NULL, plain.bits = NULL;
-    /* a ReLU's output itself is no input of the library's */
+    /* the library cannot read a ReLU's output as a mask */
     bool at_once = !is_plain(p) && !plain_wanted && (!p->positive || p->bits);
     int rc = at_once ? by_library(p) : 1;
     if (rc == 1) {
@@ -187,7 +187,7 @@ int gpu_product(const product *p)
 
 /* ---- parameters in bf16 ---- */
 
-/* Bytes of input i's place in SCRATCH_WEIGHTS: every input of a call that may have to be cast has one. */
+/* Bytes of an input in SCRATCH_WEIGHTS, which has a place for every input that may need a cast. */
 static size_t cast_bytes(const view *v)
 {
     return v->data && v->type == F32 ? ((size_t)count_of(v) * sizeof(uint16_t) + 255) / 256 * 256 : 0;
@@ -215,8 +215,8 @@ const void *cuda_as_bf16(const call *k, int i, err *e)
 
 /* ---- rows times a learned matrix ---- */
 
-/* Input i as the rows' type: weights and biases are F32, and the library takes a bias of c's type only. NULL after an
- * error. */
+/* Input i converted to the rows' type: weights and biases are F32, but the library requires a bias of c's type. NULL
+ * after an error. */
 static const void *as_rows(const call *k, int i, dtype type, err *e)
 {
     if (type == BF16) return cuda_as_bf16(k, i, e);
@@ -225,7 +225,7 @@ static const void *as_rows(const call *k, int i, dtype type, err *e)
     return NULL;
 }
 
-/* One product of matrices that lie as these views' rows. */
+/* The product of two matrices given as views. */
 static product product_of(const view *a, const view *b, const view *c)
 {
     return (product){.a = a->data,
@@ -283,7 +283,7 @@ int cuda_LINEAR_DW(const call *k, err *e)
     p.step_c = k->stride[2] / (int64_t)sizeof(float), p.step_sums = k->stride[3] / (int64_t)sizeof(float);
     int64_t step_x = k->stride[0] / (int64_t)dtype_size(x->type), step_dy = k->stride[1] / (int64_t)dtype_size(x->type);
     p.step_a = a == x ? step_x : step_dy, p.step_b = b == x ? step_x : step_dy;
-    bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */
+    bool own = sums->data && (b != dy || !p.m || !p.n); /* otherwise the product computes the sums, too */
     for (int64_t i = 0; i < p.batch && own; i++) {
         view from = *dy, to = *sums;
         from.data = (char *)dy->data + i * k->stride[1], to.data = (char *)sums->data + i * k->stride[3];
@@ -312,7 +312,8 @@ int cuda_MATMUL(const call *k, err *e)
     if (!count_of(c)) return 0;
     int64_t n[2] = {c->dim[0], c->dim[1]}, sa[4], sb[4], sc[4];
     strides_of(a, sa), strides_of(b, sb), strides_of(c, sc);
-    if (b->dim[0] == 1 && b->dim[1] == 1 && !turn_a) { /* a has all of the batch: one product with the rows of all */
+    if (b->dim[0] == 1 && b->dim[1] == 1 &&
+        !turn_a) { /* b has no batch: one product with the rows of all of a's batch */
         p.m *= n[0] * n[1], p.batch = 1;
         return launched(gpu_product(&p), e);
     }
@@ -321,7 +322,7 @@ int cuda_MATMUL(const call *k, err *e)
         p.batch = n[0] * n[1], p.step_a = sa[axis], p.step_b = sb[axis], p.step_c = sc[axis];
         return launched(gpu_product(&p), e);
     }
-    int many = n[1] >= n[0], few = !many; /* a batch along the longer axis, one after another along the other */
+    int many = n[1] >= n[0], few = !many; /* one batched call along the longer axis, a loop along the other */
     p.batch = n[many], p.step_a = sa[many], p.step_b = sb[many], p.step_c = sc[many];
     for (int64_t i = 0; i < n[few]; i++) {
         p.a = (const float *)a->data + i * sa[few];

@@ -1,5 +1,5 @@
 /* ops_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_STEP and ATTEND_PROGRAM_BACK: calls unpacked for the launchers of
- * score.h, and the gradients of leaves, which tiles of queries add up in parts, summed in order. */
+ * score.h, and the gradients of leaves: tiles of queries compute partial sums, which are added in order. */
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/score_program.h"
@@ -76,7 +76,7 @@ int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
 
 /* ---- gradients of leaves ---- */
 
-/* The parts that tiles of queries make of leaf i's gradient: [sentences or chunks, H, Tq or tiles, Tk or n or 1]. */
+/* The partial sums of leaf i's gradient, by tiles of queries: [sentences or chunks, H, Tq or tiles, Tk or n or 1]. */
 static view parts_of(const call *k, const gpu_score *f, int i, int chunks)
 {
     const view *v = &k->i.ATTEND_PROGRAM_BACK.leaf[i];
@@ -90,7 +90,7 @@ static bool is_result(const call *k, int i, const view *parts)
     return !memcmp(parts->dim, k->i.ATTEND_PROGRAM_BACK.leaf[i].dim, sizeof parts->dim);
 }
 
-/* As many chunks as keep a GPU busy, as long as their parts stay small. */
+/* Chooses as many chunks as keep a GPU busy, while their partial sums stay small. */
 static void choose_chunks(const call *k, gpu_score *f, int64_t sentences)
 {
     enum { MOST_CHUNKS = 128, MOST_NUMBERS = 1 << 23 };
@@ -109,7 +109,7 @@ static void choose_chunks(const call *k, gpu_score *f, int64_t sentences)
     f->chunks = n < 1 ? 1 : (int)n;
 }
 
-static void open_sums(const call *k, gpu_score *f, view *parts, size_t queries) /* queries of all heads */
+static void open_sums(const call *k, gpu_score *f, view *parts, size_t queries) /* queries: over all heads */
 {
     size_t before = (3 * queries * sizeof(float) + 255) / 256 * 256, bytes = before;
     for (int i = 0; i < f->n_leaves; i++) {

@@ -1,7 +1,7 @@
 /* optim.c - an optimizer's tape as a program for optim.cu, and the services over flat vectors of ops.h.
  *
- * The program depends on nothing but the tape and the addresses of the vectors. It is made anew for each run (some
- * microseconds) and goes with the launch as its argument, so that nothing is kept that could be out of date.
+ * The program depends only on the tape and the addresses of the vectors. It is built for each run (some microseconds)
+ * and passed as the launch's argument, so that nothing kept can be out of date.
  */
 #include "tensor/cuda/optim.h"
 #include "tensor/cuda/ops.h"
@@ -11,9 +11,9 @@
 /* ---- values of the tape, and where they are ---- */
 
 typedef enum { NOT_YET, VECTOR, SCALAR, RESULT } where;
-typedef struct { /* of a node */
+typedef struct { /* a node's value */
     where where;
-    int index;    /* of the vector, the scalar, or the step */
+    int index;    /* number of the vector, the scalar or the step */
     int last_use; /* the last step that reads it, -1: none */
     int home;     /* its register, -1: none */
 } value;
@@ -21,13 +21,13 @@ typedef struct {
     ab_ctx *c;
     const tiling *t;
     update_program *u;
-    value *v;                         /* of every node */
+    value *v;                         /* value of every node */
     int32_t in[UPDATE_STEPS][3];      /* the nodes that a step reads */
-    int32_t result[UPDATE_STEPS];     /* the node that it computes, 0: none of its own */
-    int32_t assigned[UPDATE_VECTORS]; /* the node that a vector takes at the end, 0: none */
+    int32_t result[UPDATE_STEPS];     /* the node that each step computes, 0: none */
+    int32_t assigned[UPDATE_VECTORS]; /* the node assigned to each vector at the end, 0: none */
 } program;
 
-/* The node whose numbers these are: other axes, the same type again and repetition along an axis change nothing. */
+/* The node whose numbers node id repeats: RESHAPE, a CAST to the same type and BROADCAST_TO change no number. */
 static int32_t source_of(const ab_ctx *c, int32_t id)
 {
     for (;;) {
@@ -46,7 +46,7 @@ static int find_vector(const tiling *t, int32_t id)
     return -1;
 }
 
-/* Makes sure that an operand's place is known; -1 and words when it has none. */
+/* Finds an operand's place; -1 and e if it has none. */
 static int locate(program *p, int32_t id, err *e)
 {
     const node *n = &p->c->v[id];
@@ -68,13 +68,13 @@ static int locate(program *p, int32_t id, err *e)
     return 0;
 }
 
-/* ---- what follows from scalars alone ---- */
+/* ---- computed from scalars alone ---- */
 
 static bool gpu_computes(op o) { return o >= OP_ADD && o <= OP_WHERE; }
 static bool one_number(const ab_ctx *c, int32_t id) { return c->v[id].type == F32 && node_count(&c->v[id]) == 1; }
 static bool is_constant_step(int what) { return what == OP_MUL_SCALAR || what == OP_ADD_SCALAR; }
 
-/* Adds a node of phase SETUP: 0, 1 when it is not for the kernel, -1 and words. */
+/* Adds a node of phase SETUP: 0; 1 if the kernel cannot compute it; -1 and e. */
 static int add_setup(program *p, int32_t id, err *e)
 {
     const node *n = &p->c->v[id];
@@ -100,7 +100,7 @@ static int add_setup(program *p, int32_t id, err *e)
     return 0;
 }
 
-/* In the kernel where it can be, else by launches of its own. */
+/* Computes SETUP in the kernel if it can, else by separate launches. */
 static int set_up(program *p, const run_options *o, err *e)
 {
     ab_ctx *c = p->c;
@@ -159,7 +159,7 @@ static int add_assignment(program *p, int32_t id, err *e)
     return locate(p, value, e);
 }
 
-/* Every vector that takes a value has a step that writes it: the one that computes it, or a copy. */
+/* Gives every assigned vector a step that writes it: the one that computes its value, or a copy. */
 static int add_stores(program *p, err *e)
 {
     for (int k = 0; k < p->t->n_vectors; k++) {
@@ -186,7 +186,7 @@ static uint8_t operand(const program *p, int step, int32_t id)
     return (uint8_t)v->home;
 }
 
-/* A vector has its register from the start, a result from its step on unless the next step alone reads it; both until
+/* A vector has a register from the start, a result from its step on (unless only the next step reads it), both until
  * their last use. */
 static int give_registers(program *p, err *e)
 {
@@ -231,8 +231,8 @@ static int build(program *p, const run_options *o, err *e)
     return add_stores(p, e) || give_registers(p, e) ? -1 : 0;
 }
 
-/* The vector of the parameters' values, or a part of it, takes its bf16 copy with it. The caller raises params.version
- * after the updates of all parts: the copy is that of the version to come. */
+/* Updates the bf16 copy with the vector of values, or a part of it. The caller raises params.version after the updates
+ * of all parts, to the version that the copy then has. */
 static void add_shadow(const tiling *t, const program *p)
 {
     params *s = p->c->params;

@@ -1,8 +1,8 @@
 /* optim.cu - an optimizer's update in one launch, whatever plugin wrote it; the length of the gradient.
  *
- * The program is the kernel's argument. Each thread of the interpreter runs it for GROUPS times four elements at once,
- * its registers in shared memory; a result that only the next step wants stays in a real register. Every vector is read
- * once and written once.
+ * The program is the kernel's argument. Each thread interprets it for GROUPS times four elements at once, with the
+ * program's registers in shared memory; a result that only the next step reads stays in a real register. Every vector
+ * is read once and written once.
  */
 #include "tensor/cuda/functions.h"
 #include "tensor/cuda/optim.h"
@@ -17,7 +17,7 @@ namespace
  * lines. */
 enum { UPDATE_THREADS = 128, GROUPS = 2, N = 4 * GROUPS, TILE = UPDATE_THREADS * N, AT_ONCE = 4 };
 
-/* Four numbers at p, of which `left` are there; wide: p is aligned to 16 bytes (8 for bf16). */
+/* Reads four numbers at p, of which `left` exist; wide: p is aligned to 16 bytes (8 for bf16). */
 __device__ __forceinline__ float4 read4(const float *p, int64_t left, bool wide)
 {
     if (wide && left >= 4) return *(const float4 *)p;
@@ -62,7 +62,7 @@ __device__ __forceinline__ void arithmetic_of(int what, const float a[N], const 
 }
 __device__ __forceinline__ void map_of(int function, const float a[N], float r[N])
 {
-    switch (function) { /* the usual ones are looked up once for all elements */
+    switch (function) { /* the common functions are dispatched once for all elements */
     case AB_SQUARE: EACH(a[j] * a[j]); break;
     case AB_SQRT: EACH(sqrtf(a[j])); break;
     case AB_SIGN: EACH(function_of(AB_SIGN, a[j])); break;
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(UPDATE_THREADS) update(update_program u, bool 
     for (int64_t tile = (int64_t)blockIdx.x * TILE; tile < u.count; tile += (int64_t)gridDim.x * TILE) {
         int64_t first = tile + 4 * threadIdx.x;
         for (int k = 0; k < UPDATE_VECTORS; k += AT_ONCE) {
-            float4 x[AT_ONCE][GROUPS]; /* all on their way before the first is waited for */
+            float4 x[AT_ONCE][GROUPS]; /* issue all loads before the first is used */
             UNROLL for (int i = 0; i < AT_ONCE; i++) if (u.read >> (k + i) & 1) UNROLL for (int g = 0; g < GROUPS; g++)
             {
                 int64_t at = first + g * 4 * UPDATE_THREADS;

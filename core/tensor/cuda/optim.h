@@ -24,7 +24,7 @@ typedef struct {
     int n_steps, n_setup, n_registers, n_scalars, n_vectors;
     int shadowed;  /* the vector that has a BF16 copy, or UPDATE_NOWHERE */
     unsigned read; /* bit i: vector i is read */
-    /* What the program runs on. */
+    /* operands of the program */
     const float *scalar[UPDATE_SCALARS]; /* read once per run; NULL: a result of setup */
     /* [count] each; vectors in `read` are in registers 0 .. n_vectors - 1 at the start */
     float *vector[UPDATE_VECTORS];

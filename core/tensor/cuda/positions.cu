@@ -11,7 +11,7 @@ __global__ void ids_to_float(float *y, const int32_t *ids, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) y[i] = (float)ids[i];
 }
-/* clip < 0: gaps as numbers. */
+/* clip < 0: writes distances as numbers, not ids. */
 __global__ void relative_position(void *y, const int32_t *q, const int32_t *k, int64_t n_k, int32_t clip, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
@@ -55,7 +55,7 @@ int cuda_TO_FLOAT(const call *k, err *e)
     return launched(LAUNCH_OVER(ids_to_float, n, data_of(y), data_of(ids), n), e);
 }
 
-/* clip -1: distances as numbers. */
+/* clip -1: distances as numbers, not ids. */
 static int relative(const call *k, dtype type, int64_t clip, err *e)
 {
     const view *q = &k->i.RELATIVE_POSITION.q, *keys = &k->i.RELATIVE_POSITION.k, *y = &k->o.RELATIVE_POSITION.y;

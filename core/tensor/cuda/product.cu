@@ -11,17 +11,17 @@ enum { TILE = 64 };
 
 struct operand {
     const void *at;
-    int64_t row, lines, step; /* elements to the next stored row; of the axis that is not k; to the next of the batch */
-    bool along;               /* k is the axis whose neighbours lie side by side */
-    bool vector;              /* 16 bytes at a time are possible */
+    int64_t row, lines,
+        step;    /* row, step: elements to the next stored row, of the batch; lines: along the axis that is not k */
+    bool along;  /* neighbours along k are adjacent */
+    bool vector; /* 16 bytes at a time are possible */
 };
 struct own_call {
     product p;
     operand a, b;
 };
 
-/* N neighbours (16 bytes) of line `line` from depth `depth` on, or of depth `depth` from line `line` on; zeros
- * outside. */
+/* Loads N neighbours (16 bytes) along the adjacent axis, starting at line `line` and depth `depth`; zeros outside. */
 template <int N, class T>
 __device__ __forceinline__ void fetch(const operand &o, const T *p, int64_t k, int64_t line, int64_t depth, T v[N])
 {
@@ -51,7 +51,7 @@ template <class O> __device__ __forceinline__ void finish(const own_call &q, int
 
 enum { F32_DEPTH = 16, F32_THREADS = 256 };
 
-/* Thread t's four of a tile [16 depths][64 lines]: of one line, or of one depth. */
+/* The place of thread t's four numbers in a tile [16 depths][64 lines]: within one line, or within one depth. */
 __device__ __forceinline__ void place_f32(bool along, int t, int *line, int *depth)
 {
     *line = along ? t / 4 : t % 16 * 4;
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(F32_THREADS) product_f32(own_call q)
     const float *a = (const float *)q.a.at + blockIdx.z * q.a.step, *b = (const float *)q.b.at + blockIdx.z * q.b.step;
     place_f32(q.a.along, t, &line_a, &depth_a);
     place_f32(q.b.along, t, &line_b, &depth_b);
-    bool sums = q.p.sums && !blockIdx.x && t < TILE; /* of column t of this tile of b */
+    bool sums = q.p.sums && !blockIdx.x && t < TILE; /* also sum column t of this tile of b */
     float sum[4][4], va[4], vb[4], over_k = 0;
     UNROLL for (int i = 0; i < 4; i++) UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
     fetch<4>(q.a, a, q.p.k, row + line_a, depth_a, va);
@@ -97,14 +97,14 @@ __global__ void __launch_bounds__(F32_THREADS) product_f32(own_call q)
 
 /* ---- BF16: four warps, each 32 x 32 by fragments of 16 x 8 ---- */
 
-/* 4 words apart: no two lanes meet in a bank */
+/* 4 words of padding avoid bank conflicts */
 enum { BF16_DEPTH = 32, BF16_THREADS = 128, BF16_WORDS = BF16_DEPTH / 2 + 4 };
 union two_bf16 {
     uint16_t half[2];
     unsigned both;
 };
 
-/* Thread t's eight number i (of 2) of a tile [64 lines][32 depths]. */
+/* The place of thread t's group i (of 2) of eight numbers in a tile [64 lines][32 depths]. */
 __device__ __forceinline__ void place_bf16(bool along, int t, int i, int *line, int *depth)
 {
     int e = t + BF16_THREADS * i;
@@ -144,7 +144,7 @@ template <class O> __global__ void __launch_bounds__(BF16_THREADS) product_bf16(
     int64_t row = (int64_t)blockIdx.x * TILE, column = (int64_t)blockIdx.y * TILE;
     const uint16_t *a = (const uint16_t *)q.a.at + blockIdx.z * q.a.step,
                    *b = (const uint16_t *)q.b.at + blockIdx.z * q.b.step;
-    bool sums = q.p.sums && !blockIdx.x && threadIdx.x < TILE; /* of this thread's column of the tile of b */
+    bool sums = q.p.sums && !blockIdx.x && threadIdx.x < TILE; /* also sum this thread's column of the tile of b */
     float sum[2][4][4], over_k = 0;
     uint16_t va[2][8], vb[2][8];
     UNROLL for (int i = 0; i < 2; i++) UNROLL for (int j = 0; j < 4; j++) UNROLL for (int e = 0; e < 4; e++)

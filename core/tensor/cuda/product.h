@@ -12,8 +12,7 @@
 extern "C" {
 #endif
 
-/* A struct beside the call: LINEAR, LINEAR_DX, LINEAR_DW, MATMUL and parts of its batch are one to the library and to
- * our own kernels, and tests of both give other products.
+/* A product for the library or our own kernels: LINEAR, LINEAR_DX, LINEAR_DW, MATMUL or parts of its batch.
  *
  * c [m,n] = alpha a b + beta c (+ bias) (then max(0, .)), a [m,k], b [k,n], row-major. Sums are F32,
  * and F32 numbers are multiplied in F32. `a` and `b` do not overlap c. */
@@ -25,13 +24,13 @@ typedef struct {
     int turn_a, turn_b;          /* a is stored [k,m]; b is stored [n,k] */
     /* number of products; strides between them in elements, 0: the same matrix */
     int64_t batch, step_a, step_b, step_c;
-    dtype type, type_c; /* F32 or BF16, of a and b; of c, which may be F32 with BF16 factors */
+    dtype type, type_c; /* F32 or BF16: the type of a and b; the type of c, which may be F32 with BF16 factors */
     float alpha, beta;
     const void *bias; /* [n] of type_c, or NULL */
     int relu;
     const void *positive; /* [m,n] of type_c, with c's row stride, or NULL: c is 0 where this is not > 0 */
     float *sums;          /* [n], or NULL: sums of b over k; b is not stored [n,k] */
-    int64_t step_sums;    /* from one of the batch to the next */
+    int64_t step_sums;    /* elements from the sums of one product to the next */
     /* for cuBLASLt only, or NULL: m lines of RELU_BITS(n) bits, written with relu, read instead of `positive` */
     void *bits;
     int exact; /* a row's bits in c must not depend on m or batch */
@@ -43,13 +42,13 @@ typedef struct {
 int gpu_product(const product *p);
 
 /* Numbers of products since the program started, by implementation. Those of a graph count once, at capture. */
-/* at_once: of the library's, those fused with a ReLU's gradient, sums or bits */
+/* at_once: the library's products fused with a ReLU's gradient, sums or bits */
 typedef struct {
     int64_t library, own, at_once;
 } product_count;
 product_count product_counts(void);
 void product_count_own(void);
-/* May a kernel of our own make a product together with what follows? ABLATE_PRODUCT=plain says no. */
+/* May a kernel of our own fuse a product with the operation after it? ABLATE_PRODUCT=plain says no. */
 int product_may_fuse(void);
 int64_t product_failures(void); /* failures of the library: each was logged and replaced */
 

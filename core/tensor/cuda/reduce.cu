@@ -15,7 +15,7 @@ struct sums : summed_axes {
 
 /* ---- SUM_TO: the last axis is summed ---- */
 
-enum { PIECE = 4096 }; /* elements of a line that one warp sums, or more when there would be more pieces than that */
+enum { PIECE = 4096 }; /* elements of a line that one warp sums; more if a line would have more than PIECE pieces */
 
 /* Sum s of a grid: piece s % pieces of output s / pieces, by LANES threads. */
 template <int LANES> __global__ void sum_to_lines(sums g, float *to, int64_t piece, int64_t pieces, int64_t n)
@@ -56,7 +56,7 @@ int run_lines(const sums &g)
 
 /* ---- SUM_TO: the last axis is kept ---- */
 
-/* A block sums `rows` rows of a strip of COLUMNS outputs side by side into to[chunk][outputs]. */
+/* A block sums `rows` rows of a strip of COLUMNS adjacent outputs into to[chunk][outputs]. */
 template <int COLUMNS> __global__ void sum_to_columns(sums g, float *to, int64_t rows)
 {
     enum { STEP = THREADS / COLUMNS };
@@ -86,7 +86,7 @@ template <int COLUMNS> __global__ void sum_to_columns(sums g, float *to, int64_t
 
 template <int COLUMNS> int run_columns(const sums &g, bool whole)
 {
-    enum { ENOUGH = 1024, MINIMUM = 4 * THREADS / COLUMNS }; /* blocks to keep a GPU busy; rows that are worth one */
+    enum { ENOUGH = 1024, MINIMUM = 4 * THREADS / COLUMNS }; /* blocks that keep a GPU busy; fewest rows per block */
     int64_t outputs = g.keep[0].n * g.keep[1].n, all = g.sum[0].n * g.sum[1].n;
     int64_t blocks = g.keep[0].n * ((g.keep[1].n + COLUMNS - 1) / COLUMNS), chunks = ENOUGH / blocks;
     if (chunks > all / MINIMUM) chunks = all / MINIMUM;
@@ -102,15 +102,15 @@ template <int COLUMNS> int run_columns(const sums &g, bool whole)
 
 /* ---- SOFTMAX ---- */
 
-/* What becomes of a number x under the largest number of its row. Under -infinity nothing may be seen: the weights are
- * zeros, and only what is no number stays so. */
+/* e^(x - most), where most is the row's largest number. If that is -infinity, no key is visible: weights are 0, but NaN
+ * stays NaN. */
 __device__ __forceinline__ float weight(float x, float most)
 {
     return most == -INFINITY ? (x < 0 ? 0.f : x) : expf(x - most);
 }
 __device__ __forceinline__ float scale_of(float sum, float most) { return most == -INFINITY ? 1.f : 1 / sum; }
 
-/* K groups of V numbers that lie side by side, for each lane: a row of at most 32 K V numbers in a warp's registers. */
+/* Loads a row of at most 32 K V numbers into a warp's registers: K groups of V adjacent numbers per lane. */
 template <int V, int K> __device__ __forceinline__ void load_row(const float *x, int n, float rest, float out[K][V])
 {
     UNROLL for (int k = 0; k < K; k++)
@@ -158,7 +158,8 @@ __global__ void softmax_back_warps(float *dx, const float *y, const float *dy, i
     }
 }
 
-/* Long rows: a block each, read again from the cache. y may be x: a thread reads what it writes. */
+/* Long rows: one block per row, which reads it again from the cache. y may be x, because a thread writes only what it
+ * reads. */
 __global__ void softmax_blocks(float *y, const float *x, int64_t n)
 {
     x += blockIdx.x * n, y += blockIdx.x * n;
@@ -178,7 +179,7 @@ __global__ void softmax_back_blocks(float *dx, const float *y, const float *dy, 
     for (int64_t j = threadIdx.x; j < n; j += THREADS) dx[j] = y[j] * (dy[j] - sum);
 }
 
-/* With as many groups for each lane as n, at most 1024, needs. */
+/* Runs the kernel with as many groups per lane as n <= 1024 needs. */
 template <int V, int K = 1> int run_warps(float *out, const float *y, const float *dy, int64_t rows, int64_t n)
 {
     if constexpr (32 * V * K < 1024)

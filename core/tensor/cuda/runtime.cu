@@ -17,8 +17,8 @@ struct block {
     void *data;
     size_t bytes;
 };
-cudaStream_t stream, main_stream, side[GPU_SIDES]; /* stream: where work goes now, one of the others */
-int lane;                                          /* the same: 0, or 1 + the side stream's number */
+cudaStream_t stream, main_stream, side[GPU_SIDES]; /* stream: the current one, main_stream or a side stream */
+int lane;                                          /* the current stream's number: 0, or 1 + the side stream's */
 cudaEvent_t side_sees[GPU_SIDES], main_sees[GPU_SIDES];
 gpu_counter *counter;
 unsigned *tickets; /* [LANES][GPU_TICKETS] */
@@ -30,12 +30,12 @@ struct old_block {
     void *data;
     old_block *next;
 } * outgrown;
-cudaEvent_t began, ended; /* of gpu_milliseconds */
+cudaEvent_t began, ended; /* events of gpu_milliseconds */
 bool capturing, open_;
 int n_multiprocessors, capability;
 char name[128], error[512];
-bool refused;                  /* the error is one of our own words, and the device is as well as before */
-void (*watch)(double seconds); /* of gpu_while_waiting */
+bool refused;                  /* the error is a message of our own; the device still works */
+void (*watch)(double seconds); /* set by gpu_while_waiting */
 } // namespace
 
 static int note(cudaError_t rc, const char *what)
@@ -47,7 +47,7 @@ static int note(cudaError_t rc, const char *what)
 
 /* ---- waiting ---- */
 
-/* Until `asked` says that the work is done, while somebody watches; else by CUDA's own wait. */
+/* Waits for the work: polls `asked` if a watch is set (gpu_while_waiting), else by CUDA's own wait. */
 template <class T> static cudaError_t host_waits(T work, cudaError_t (*asked)(T), cudaError_t (*wait)(T))
 {
     if (!watch) return wait(work);
@@ -86,8 +86,7 @@ int gpu_count(const char **why)
     return -1;
 }
 
-/* A failure here is the caller's to tell. It must not stay behind as the last error, which the next launch would report
- * as its own. */
+/* The caller reports a failure. Clears it as CUDA's last error, which the next launch would report as its own. */
 static int asked(cudaError_t rc)
 {
     if (rc != cudaSuccess) cudaGetLastError();
@@ -184,7 +183,7 @@ int gpu_refuse(const char *words)
     if (!error[0]) snprintf(error, sizeof error, "%s", words), refused = true;
     return -1;
 }
-/* A fault comes back from every call; of a launch that the driver refused nothing is left once it has been read. */
+/* Every later call returns a fault again; a refused launch's error is gone once it has been read. */
 void gpu_clear_refusal(void)
 {
     if (!refused) {
@@ -193,8 +192,7 @@ void gpu_clear_refusal(void)
     }
     error[0] = 0, refused = false;
 }
-/* An error that stays with the device comes back from every call; of others nothing is left once they have been
- * read. */
+/* Every later call returns a device's fault again; other errors are gone once they have been read. */
 int gpu_forgive(void)
 {
     cudaGetLastError();
@@ -209,7 +207,7 @@ void *gpu_alloc(size_t bytes)
     void *p = NULL;
     cudaError_t rc = cudaMalloc(&p, bytes ? bytes : 1);
     if (rc == cudaSuccess) return p;
-    if (rc != cudaErrorMemoryAllocation || error[0]) { /* not for want of memory: something failed before */
+    if (rc != cudaErrorMemoryAllocation || error[0]) { /* the cause is not a lack of memory: something failed before */
         fprintf(stderr, "ablate: the GPU failed: %s\n", error[0] ? error : cudaGetErrorString(rc));
         exit(1);
     }
@@ -229,7 +227,7 @@ size_t gpu_free_memory(void)
 void gpu_release(void *p)
 {
     if (!p) return;
-    gpu_flush(); /* it may be where something is to be written */
+    gpu_flush(); /* pending writes may go to this memory */
     wait_stream(stream);
     note(cudaFree(p), "cudaFree");
 }
@@ -237,7 +235,7 @@ void gpu_release(void *p)
 void *gpu_stage(void)
 {
     int i = next_stage++ % STAGES;
-    /* of this stage; only a full ring of them can make this wait */
+    /* waits only if all stages are in use */
     note(wait_event(sent[i]), "an earlier copy");
     return staged + (size_t)i * GPU_STAGE_BYTES;
 }
@@ -287,7 +285,7 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg)
     float ms = 0;
     if (capturing) return gpu_refuse("a measurement during graph capture");
     gpu_flush();
-    /* nothing runs beside what is timed */
+    /* nothing else runs beside the timed work */
     if (note(cudaEventRecord(began, stream), "an event") || work(arg)) return -1;
     note(cudaEventRecord(ended, stream), "an event");
     note(wait_event(ended), "the GPU's work");
@@ -303,7 +301,7 @@ void gpu_wait(void)
 
 void *gpu_stream(void)
 {
-    gpu_flush(); /* what is launched next may read what was written */
+    gpu_flush(); /* the next launch may read what was written */
     return stream;
 }
 const gpu_counter *gpu_counters(void) { return counter; }
@@ -313,7 +311,7 @@ void gpu_shared_memory(const void *kernel, size_t bytes)
     cudaFuncAttributes a;
     if (!bytes || note(cudaFuncGetAttributes(&a, kernel), "a kernel") || gpu_fits_shared(a.sharedSizeBytes, bytes))
         return;
-    if ((int)bytes <= a.maxDynamicSharedSizeBytes) return; /* never less than before: a graph may rely on it */
+    if ((int)bytes <= a.maxDynamicSharedSizeBytes) return; /* never lowers the limit: a graph may need it */
     note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
          "a kernel's shared memory");
 }
@@ -322,7 +320,7 @@ int gpu_capture(void)
 {
     /* relaxed: the first use of a kernel may load its code while the graph is written */
     gpu_flush();
-    if (gpu_launched()) return -1; /* nobody would end it */
+    if (gpu_launched()) return -1; /* an error now would leave the capture open */
     int rc = note(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "writing a graph");
     capturing = !rc;
     return rc;
@@ -376,7 +374,7 @@ int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, size_t share
     return gpu_launched();
 }
 
-/* The driver's function, which no library of ours is linked with. */
+/* The function of CUDA's driver, loaded at run time: we do not link the driver. */
 int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, int64_t stride, unsigned tile_rows)
 {
     static_assert(sizeof(gpu_tensor_map) == sizeof(CUtensorMap) && alignof(gpu_tensor_map) >= alignof(CUtensorMap), "");
@@ -400,7 +398,7 @@ int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, in
 static int side_open(gpu_side s)
 {
     if (side[s]) return error[0] ? -1 : 0;
-    /* the ranks' few kernels go before the many of the stream: another rank may wait for what they send */
+    /* the ranks' few kernels have priority over the stream's many: another rank may wait for their results */
     int low = 0, high = 0;
     note(cudaDeviceGetStreamPriorityRange(&low, &high), "streams");
     note(cudaStreamCreateWithPriority(&side[s], cudaStreamNonBlocking, s == GPU_RANKS ? high : low), "a stream");

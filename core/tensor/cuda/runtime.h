@@ -68,8 +68,8 @@ enum {
  * graphs may use it. Every side stream has its own slots. */
 void *gpu_scratch(int slot, size_t bytes);
 void gpu_wait(void);
-/* Wherever the host waits for the GPU, f is called again and again with the seconds it has waited: the GPU may wait for
- * another machine that is gone. f makes the GPU's work end, or the program. NULL: nobody is asked. */
+/* Sets a function that is called repeatedly while the host waits for the GPU, with the seconds waited: the GPU may wait
+ * for a machine that is gone. f ends the GPU's work or the program. NULL: none. */
 void gpu_while_waiting(void (*f)(double seconds));
 size_t gpu_free_memory(void); /* bytes; 0 after an error */
 /* Time in milliseconds of work(arg), which launches into the stream; -1 after an error. Waits. Not during capture. */
@@ -79,7 +79,7 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg);
 void *gpu_stream(void);                /* a cudaStream_t */
 const gpu_counter *gpu_counters(void); /* in device memory */
 void gpu_set_counter(uint64_t seed, uint64_t step);
-/* Shared memory of a block in bytes: what every kernel has, static and dynamic together, and with gpu_shared_memory. */
+/* Most shared memory of a block [bytes], static and dynamic together: without and with gpu_shared_memory. */
 enum { GPU_SHARED = 48 << 10, GPU_SHARED_MOST = 227 << 10 };
 static inline int gpu_fits_shared(size_t fixed, size_t dynamic) { return fixed + dynamic <= GPU_SHARED; }
 /* Before a launch with this dynamic part: allows the kernel more than GPU_SHARED, if it needs that. */
@@ -101,7 +101,7 @@ int gpu_side_done(gpu_side s); /* 1: the side stream is idle, 0: not yet, -1: an
 /* ---- kernels compiled at run time ---- */
 int gpu_capability(void);                                   /* 90: compute capability 9.0 */
 void *gpu_load_kernel(const void *image, const char *name); /* from a cubin; stays loaded. NULL after an error */
-/* with so much dynamic shared memory; addresses of the arguments, as in a launch */
+/* shared: bytes of dynamic shared memory; arguments: their addresses */
 int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, size_t shared, const void *const *arguments);
 typedef struct { /* a CUtensorMap, for hopper.h */
     uint64_t words[16];
@@ -110,13 +110,13 @@ typedef struct { /* a CUtensorMap, for hopper.h */
  * tile_rows rows and 64 columns, swizzled over 128 bytes. Returns 0 or -1. */
 int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, int64_t stride, unsigned tile_rows);
 
-/* [GPU_TICKETS] in device memory, all 0 between launches, with which blocks find out which one is last (parts.h). Every
+/* [GPU_TICKETS] in device memory, all 0 between launches: counters by which blocks find the last one (parts.h). Every
  * side stream has its own. */
 enum { GPU_TICKETS = 1 << 14 };
 unsigned *gpu_tickets(void);
 
 int gpu_multiprocessors(void);
-const char *gpu_name(void); /* of the open device */
+const char *gpu_name(void); /* the open device's name */
 #ifdef __cplusplus
 }
 #endif

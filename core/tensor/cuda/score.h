@@ -62,7 +62,7 @@ typedef struct gpu_score {
     const int32_t *ids; /* [Tq, Tk], or NULL */
     int64_t ids_row;
     float *counts;                   /* forward: [B,H,Tq,n] weights summed by id, initially zero; NULL: not needed */
-    const float *z, *dz;             /* backward: those sums and their gradient, or NULL */
+    const float *z, *dz;             /* backward: the weights summed by id and their gradient, or NULL */
     int64_t counts_head, counts_row; /* strides of a sentence's head and of a query */
     float *delta;                    /* backward: [rows, heads], working memory */
     /* backward: [rows, heads][2], working memory: largest score and log of the sum if all keys of a query are hidden */

@@ -1,5 +1,5 @@
-/* score_program.c - a score program as the lists of steps that the kernels of attend_score.cu run: each value of a pass
- * gets a register from its step to its last reader.
+/* score_program.c - converts a score program to the lists of steps that the kernels of attend_score.cu run. Each value
+ * of a pass has a register from its step to its last reader.
  *
  * Registers never run out: k values that are alive at once took k steps, and at least (k - 1) / 2 more read them all
  * (three at most each), so that 48 steps keep 32 alive at the most.
@@ -8,8 +8,8 @@
 #include "tensor/cuda/ops.h"
 #include <string.h>
 
-/* Where value v of the program is found by the step after `last`. home: of each step's result, its register or
- * SCORE_NOWHERE. */
+/* Where the step after `last` finds value v of the program. home: the register of each step's result, or SCORE_NOWHERE.
+ * */
 static uint8_t operand(int v, int last, const uint8_t *home)
 {
     if (v < 0) return SCORE_NOWHERE;
@@ -19,7 +19,7 @@ static uint8_t operand(int v, int last, const uint8_t *home)
     return v == VALUE_STEP + last ? SCORE_LAST : home[v - VALUE_STEP];
 }
 
-/* The results wanted of a pass. Returns how many. */
+/* Lists the values that a pass must compute. Returns their number. */
 static int results_of(const score_program *f, int pass, int *value)
 {
     value[0] = pass == PASS_FORWARD ? f->result : pass == PASS_HIDING ? f->hiding : f->d_score;
@@ -62,7 +62,7 @@ static void build(const score_program *f, int pass, gpu_score_pass *to, int *n_r
     for (int k = 0; k < n; k++) to->result[k] = operand(result[k], last, home);
 }
 
-/* Does the program compare, as windows do? Else nothing is hidden that is worth looking for. */
+/* Does the program compare, as windows do? Otherwise it hides no whole blocks. */
 static bool has_window(const score_program *f)
 {
     for (int i = 0; i < f->n_steps && f->hiding >= 0; i++)

@@ -4,7 +4,7 @@
 #include "tensor/cuda/score.h"
 #include "tensor/graph/score.h"
 
-/* Its steps; addresses are zeros. */
+/* Converts the program's steps; addresses stay 0. */
 void gpu_score_of(const score_program *f, gpu_score *to);
 
 /* Generates an #include of attend_score.h and a struct `written_program`, which replaces score_interpreter in the

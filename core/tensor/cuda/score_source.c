@@ -1,5 +1,4 @@
-/* score_source.c - a score program as CUDA C: what the interpreter (score_tile.h) does with each step, in the program's
- * own words. */
+/* score_source.c - writes a score program as CUDA C: the same computation as the interpreter's (score_tile.h). */
 #include "tensor/cuda/score_program.h"
 #include "tensor/cuda/compiled.h"
 #include <string.h>
@@ -7,7 +6,7 @@
 static const char *operand(int from, float by, char out[32])
 {
     uint32_t bits;
-    memcpy(&bits, &by, sizeof bits); /* a float of any digits */
+    memcpy(&bits, &by, sizeof bits); /* exact for any float */
     if (from < SCORE_LEAF)
         snprintf(out, 32, "r%d", from);
     else if (from < SCORE_PRODUCT)
@@ -32,7 +31,7 @@ static bool reads(const gpu_score_pass *p, int n_results, int from)
     return yes;
 }
 
-/* The leaves that the pass reads, and the head of the loop over a thread's pairs. */
+/* Writes the loads of the pass's leaves and the head of the loop over a thread's pairs. */
 static void begin(const gpu_score *f, const gpu_score_pass *p, int n_results, str *text)
 {
     for (int k = 0; k < f->n_leaves; k++)

@@ -1,7 +1,7 @@
 /* score_tile.h - a score program over the pairs of a thread. For the kernels of attend_score.cu.
  *
  * Pairs. A warp has a tile of scores in the tensor cores' layout (gpu.h): s[j][i] is row g + 8 (i / 2), column 8 j + 2
- * t + i % 2. A program runs over the eight of a thread.
+ * t + i % 2. A program runs over a thread's eight pairs.
  */
 #ifndef ABLATE_CUDA_SCORE_TILE_H
 #define ABLATE_CUDA_SCORE_TILE_H
@@ -9,12 +9,12 @@
 #include "tensor/cuda/functions.h"
 #include "tensor/cuda/score.h"
 
-struct score_pairs { /* of one thread: (query, key) in a sentence, clamped to it if the tile goes beyond */
+struct score_pairs { /* one thread's pairs (query, key) of a sentence, clamped to it if the tile exceeds it */
     int sentence, head;
     int query[SCORE_AT_ONCE], key[SCORE_AT_ONCE];
 };
 
-/* The numbers of leaf k. */
+/* Loads the numbers of leaf k. */
 __device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
 {
     const gpu_score_leaf &l = f.leaf[k];
@@ -26,9 +26,9 @@ __device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score
     }
 }
 
-/* Interprets a program: the reference of programs that are written out, and what decoding steps run. It is called, for
- * in line it would be compiled for minutes. Its registers are in shared memory, interleaved between threads; values
- * used only by the next step, and the scores, stay in real registers. */
+/* Interprets a program: the reference of generated programs; decoding steps use it. It is not inlined, because that
+ * would take minutes to compile. Its registers are in shared memory, interleaved between threads; the scores and values
+ * that only the next step reads stay in real registers. */
 struct score_interpreter {
     float4 *own; /* this thread's: half h of register r is own[(2 r + h) * blockDim.x] */
     GPU_MEMBER explicit score_interpreter(float4 *shared) : own(shared + threadIdx.x) {}
@@ -62,11 +62,11 @@ struct score_interpreter {
                                                                                            : one;
         }
     }
-    /* MAP, MAP_BACK or WHERE on registers r .. r + 2, the result in r: number by number, for the code of all functions
-     * is long. */
+    /* MAP, MAP_BACK or WHERE on registers r .. r + 2, with the result in r; number by number, because the code of all
+     * functions is long. */
     GPU_MEMBER void map(int r, const gpu_score_step &s) const
     {
-        int next = 8 * (int)blockDim.x; /* register, in numbers */
+        int next = 8 * (int)blockDim.x; /* numbers from one register to the next */
         UNROLL_BY(1) for (int e = 0; e < SCORE_AT_ONCE; e++)
         {
             float *x = (float *)(own + (2 * r + e / 4) * (int)blockDim.x) + e % 4;
@@ -97,7 +97,7 @@ struct score_interpreter {
         }
     }
 
-    /* x: scaled products become scores. */
+    /* Turns x, the scaled products, into scores. */
     GPU_MEMBER void forward(const gpu_score &f, const score_pairs &p, float (&x)[SCORE_AT_ONCE]) const
     {
         float last[SCORE_AT_ONCE] = {}, t[SCORE_AT_ONCE];
@@ -105,14 +105,15 @@ struct score_interpreter {
         fetch(f.pass[GPU_SCORE_FORWARD].result[0], 0, f, p, x, x, last, t);
         UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) x[e] = t[e];
     }
-    /* The value that hides pairs. */
+    /* Computes the value that hides pairs. */
     GPU_MEMBER void hiding(const gpu_score &f, const score_pairs &p, float (&x)[SCORE_AT_ONCE]) const
     {
         float none[SCORE_AT_ONCE] = {}, last[SCORE_AT_ONCE] = {};
         run(GPU_SCORE_HIDING, f, p, none, none, last);
         fetch(f.pass[GPU_SCORE_HIDING].result[0], 0, f, p, none, none, last, x);
     }
-    /* g: gradients of scores become those of the products x; give(k, d): those of leaf k, if they are wanted. */
+    /* Turns g, the scores' gradients, into those of the products x. Calls give(k, d) with the gradients of leaf k, if
+     * they are needed. */
     template <class GIVE>
     GPU_MEMBER void backward(const gpu_score &f, const score_pairs &p, const float (&x)[SCORE_AT_ONCE],
                              float (&g)[SCORE_AT_ONCE], bool leaves, GIVE give) const

@@ -1,12 +1,12 @@
 /* select.cu - log-sum-exp and the k largest of rows of logits.
  *
  * A block has one row and reads it once: every thread keeps the sum and the best of its own part, the ids i, i +
- * threads ... in pieces of 16 bytes. Then the best of the bests is taken k times; each time only the part it came from
- * is looked at again, by its warp together, for the next best there. Choices are compared as whole numbers that no two
- * ids share (rank), so equal logits go by id and the order of the threads does not matter.
+ * threads ... in pieces of 16 bytes. Then the best of all parts is taken k times; each time a warp searches the part it
+ * came from for the next best. Choices are compared by a unique integer (rank), so ties are ordered by id and the order
+ * of threads does not matter.
  *
- * Merging: a warp of the block that finishes a sentence's last row has the sentence, lane h the choices of its row h,
- * which come sorted: the best of their first ones is taken, over and over.
+ * Merging: a warp of the block that finishes a sentence's last row merges the sentence. Lane h has the sorted choices
+ * of row h; the best of the lanes' first choices is taken repeatedly.
  */
 #include "tensor/cuda/select.h"
 #include "tensor/cuda/parts.h"
@@ -36,7 +36,7 @@ struct row_choosing {
     const uint32_t *line; /* its mask, or NULL */
     int v, never, nor;
 };
-/* The choice's rank, 0 when it may not be chosen. */
+/* The choice's rank; 0 if it is not allowed. */
 __device__ __forceinline__ uint64_t rank_in(const row_choosing &c, float logit, int id)
 {
     bool may = logit > -INFINITY && id != c.never && id != c.nor && (!c.line || c.line[id >> 5] >> (id & 31) & 1);
@@ -58,7 +58,7 @@ __device__ __forceinline__ uint64_t next_best(const T *x, const row_choosing &c,
     return warp_best(best);
 }
 
-/* A row of logits x, a multiple of N numbers whose number N divides: its k best and the log of its sum. */
+/* Finds the k best of a row of logits x and the log of its sum; N divides the row's length and its start. */
 template <class T, int N>
 __device__ __forceinline__ void select_row(const T *x, const row_choosing &c, int k, gpu_choice *out, double *log_sum)
 {
@@ -119,7 +119,7 @@ __device__ __forceinline__ uint64_t rank_of_sum(double x)
     return u >> 63 ? ~u : u | 1ull << 63;
 }
 
-/* By a warp: the continuations of a sentence from what its rows' blocks have left in the second-level cache. */
+/* Merges a sentence's continuations from its rows' results in the second-level cache. By a whole warp. */
 __device__ __forceinline__ void merge(const choosing &all, int64_t sentence, const gpu_choice *best,
                                       const double *log_sum, continuation *out)
 {
@@ -146,7 +146,7 @@ __device__ __forceinline__ void merge(const choosing &all, int64_t sentence, con
     }
 }
 
-/* A row a block, from row `first` on. */
+/* One block per row, from row `first` on. */
 template <class T, int N>
 __global__ void __launch_bounds__(THREADS, 3)
     select_best(int64_t first, const T *logits, choosing all, int never, int nor, gpu_choice *best, double *log_sum,

@@ -2,7 +2,7 @@
 #include "tensor/cuda/services.h"
 #include "tensor/cuda/threads.h"
 
-enum { LOSS_THREADS = 512 }; /* of one block: a step has a few thousand rows */
+enum { LOSS_THREADS = 512 }; /* threads of the single block: a step has a few thousand rows */
 
 __global__ void k_add_columns(double *two, const float *losses, int64_t rows)
 {
@@ -16,7 +16,7 @@ extern "C" void gpu_add_columns(double *two, const void *losses, int64_t rows)
     (void)LAUNCH(k_add_columns, dim3(1), dim3(LOSS_THREADS), 0, two, (const float *)losses, rows);
 }
 
-/* One pass: each value is read once and the sum is written over the rank's own. */
+/* Reads each value once and overwrites the rank's own with the sum. */
 __global__ void k_add_ranks(float *own, const float *parts, int me, int ranks, int64_t stride, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {

@@ -1,7 +1,7 @@
-/* shape.cu - numbers moved: TRANSPOSE SLICE PAD CONCAT ROTATE_HALF EMBEDDING CACHE_REORDER HEADS MERGE KV_CACHE_APPEND.
+/* shape.cu - operations that move numbers: TRANSPOSE SLICE PAD CONCAT ROTATE_HALF EMBEDDING CACHE_REORDER HEADS MERGE
+ * KV_CACHE_APPEND.
  *
- * Where only bytes move, a thread moves units of 16, 4 or 2 of them: the largest that all lengths, steps and addresses
- * allow.
+ * A thread moves units of 16, 4 or 2 bytes: the largest that all lengths, steps and addresses allow.
  */
 #include "tensor/cuda/vec8.h"
 #include "tensor/cuda/ops.h"
@@ -36,13 +36,13 @@ template <class T, class Index> __global__ void transpose_axes(T *y, const T *x,
     }
 }
 
-/* The last axis of y and axis `with` change places: along `with` x is contiguous. A block moves squares of 32 x 32, so
- * that both reads and writes are of neighbours. */
+/* Transposes y's last axis with axis `with`, along which x is contiguous. A block moves squares of 32 x 32, so that
+ * reads and writes are both contiguous. */
 enum { SIDE = 32 };
 struct exchange {
-    /* lengths of `with` and the last axis; from one to the next index: of the last axis in x, of `with` in y */
+    /* lengths of `with` and of the last axis; stride of the last axis in x, and of `with` in y */
     int64_t n[2], x_step, y_step;
-    int64_t other[2], x_other[2], y_other[2]; /* lengths and steps of the axes left */
+    int64_t other[2], x_other[2], y_other[2]; /* lengths and strides of the other axes */
 };
 template <class T> __global__ void transpose(T *y, const T *x, exchange e)
 {
@@ -145,7 +145,7 @@ template <int V, class T> __device__ __forceinline__ void clear(T *to)
 }
 
 struct heads_call {
-    void *rows, *heads; /* the one read is not written */
+    void *rows, *heads; /* one is read, the other is written */
     const int32_t *offset;
     int64_t n_rows, cols, col, batch, n_heads, time, width;
 };
@@ -162,11 +162,11 @@ template <class R, int V, class Index> __global__ void heads(heads_call h, int64
     }
 }
 
-/* A warp writes a row: the sentence it is in is the last that begins at it or before. */
+/* A warp writes a row. The row's sentence is the last that begins at it or before. */
 template <class R, int V> __global__ void __launch_bounds__(THREADS, 8) merge(heads_call h)
 {
     for (int64_t row = my_warp(); row < h.n_rows; row += all_warps()) {
-        int64_t b = first_above(h.offset, 0, h.batch + 1, row) - 1; /* -1 or batch: of none */
+        int64_t b = first_above(h.offset, 0, h.batch + 1, row) - 1; /* -1 or batch: in no sentence */
         bool has_token = b >= 0 && b < h.batch && row - h.offset[b] < h.time;
         const float *x =
             has_token ? (const float *)h.heads + (b * h.n_heads * h.time + row - h.offset[b]) * h.width : nullptr;
@@ -242,7 +242,7 @@ int cuda_TRANSPOSE(const call *k, err *e)
         for (int i = 0; i < 3; i++) a.step[i] = a.step[i] * element_bytes / unit;
         a.dim[3] = a.dim[3] * element_bytes / unit;
     } else {
-        enum { WORTH = 8 }; /* a shorter side leaves most of the squares empty */
+        enum { WORTH = 8 }; /* with a shorter side most squares would be empty */
         for (int i = 0; i < 3; i++)
             if (a.step[i] == 1 && a.dim[i] >= WORTH && a.dim[3] >= WORTH)
                 return launched(run_transpose(y->data, x->data, a, i, element_bytes), e);
@@ -251,14 +251,14 @@ int cuda_TRANSPOSE(const call *k, err *e)
     return launched(LAUNCH_UNITS(transpose_axes, unit, n, data_of(y), data_of(x), a, n), e);
 }
 
-/* Bytes of the axes behind `axis`, -1 .. -4. */
+/* Bytes of one index of `axis` (-1 .. -4). */
 static int64_t inner_of(const view *v, int axis)
 {
     int64_t n = (int64_t)dtype_size(v->type);
     for (int i = 5 + axis; i < 4; i++) n *= v->dim[i];
     return n;
 }
-/* Along the axis, inputs from index `from` on to the output from index `at` on, one behind the other. */
+/* Copies the inputs, one after the other along the axis, from index `from` on to the output's index `at` on. */
 static int copy_along(const call *k, int axis, int64_t from, int64_t at, err *e)
 {
     const view *y = &k->out[0];

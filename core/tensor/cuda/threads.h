@@ -5,8 +5,7 @@
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
-/* Blocks for n threads, limited to a number at which the last, partial wave of blocks matters little; threads loop over
- * the rest. */
+/* Blocks for n threads, at most a number at which the last, partial wave costs little; threads loop over the rest. */
 static inline dim3 blocks_for(int64_t n)
 {
     int64_t most = 64 * (int64_t)gpu_multiprocessors(), blocks = (n + THREADS - 1) / THREADS;
@@ -15,13 +14,13 @@ static inline dim3 blocks_for(int64_t n)
 __device__ __forceinline__ int64_t my_thread() { return (int64_t)blockIdx.x * THREADS + threadIdx.x; }
 __device__ __forceinline__ int64_t all_threads() { return (int64_t)gridDim.x * THREADS; }
 
-/* The same for warps. */
+/* Blocks for n warps. */
 static inline dim3 blocks_for_warps(int64_t n) { return blocks_for(32 * n); }
 __device__ __forceinline__ int my_lane() { return (int)(threadIdx.x % 32); }
 __device__ __forceinline__ int64_t my_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
 __device__ __forceinline__ int64_t all_warps() { return (int64_t)gridDim.x * WARPS; }
 
-/* The first place from `low` on whose key, of those that rise up to `high`, is larger. */
+/* The first place in [low, high) whose key is larger; keys are ascending. */
 __device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, int64_t high, int64_t than)
 {
     while (low < high) {
@@ -45,13 +44,13 @@ template <class Index> __device__ __forceinline__ place<Index> place_of(Index i,
     place<Index> p = {outer, plane - outer * d2, row - plane * d1, i - row * d0};
     return p;
 }
-/* Where it is in a tensor of these steps. */
+/* The place's offset in a tensor with these strides. */
 template <class Index> __device__ __forceinline__ int64_t offset_of(place<Index> p, const int64_t step[4])
 {
     return (int64_t)p.i3 * step[0] + (int64_t)p.i2 * step[1] + (int64_t)p.i1 * step[2] + (int64_t)p.i0 * step[3];
 }
 #define COUNTS_IN_32(n) ((n) < (int64_t)1 << 32)
-/* Launches a kernel over n items, if there are any; the other with <T, Index>. T may be several: "bf16 WITH 4". */
+/* Launches a kernel over n items, if there are any; LAUNCH_INDEX with <T, Index>. T may be several: "bf16 WITH 4". */
 #define LAUNCH_OVER(kernel, n, ...) ((n) > 0 ? LAUNCH(kernel, blocks_for(n), THREADS, 0, __VA_ARGS__) : gpu_launched())
 #define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
     (COUNTS_IN_32(n) ? LAUNCH_OVER((kernel<T, unsigned>), n, __VA_ARGS__)                                              \

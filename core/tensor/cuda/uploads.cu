@@ -1,7 +1,7 @@
-/* uploads.cu - what the host writes to the device between two launches, gathered: gpu_copy_in keeps it, and gpu_flush,
- * which whatever runs next calls, sends all of it at once. A kernel puts the pieces where they belong, and makes the
- * past of rows that follow others (gpu_follow) of what it was sent for it. A few numbers are its argument, so that
- * nothing is copied for them; more go through pinned memory in one copy. */
+/* uploads.cu - collects the host's writes to the device between two launches: gpu_copy_in keeps them, and gpu_flush,
+ * called before the next launch or read, sends all of them at once. A kernel copies the pieces to their places and
+ * builds the past of rows that follow others (gpu_follow). A few numbers are passed as the kernel's argument; more go
+ * through pinned memory in one copy. */
 #include "tensor/cuda/gpu.h"
 #include "tensor/cuda/uploads.h"
 #include <string.h>
@@ -10,17 +10,17 @@ enum { PIECES = 48, FEW_BYTES = 1024, ALIGNMENT = 16, UPLOAD_THREADS = 256 };
 
 struct piece {
     void *to;
-    unsigned at, bytes; /* where its data begin */
+    unsigned at, bytes; /* offset of the piece's data in the stage */
 };
-struct following { /* of rows of `capacity` numbers, `numbers` of them */
+struct following { /* a pending gpu_follow: rows of `capacity` numbers, `numbers` of them */
     int32_t *to, *copy;
     const int32_t *from;
     int64_t numbers, capacity, step;
-    unsigned at; /* where their parents begin */
+    unsigned at; /* offset of the parents in the stage */
 };
 struct table {
     piece of[PIECES];
-    unsigned n, blocks; /* a piece's; blocks behind those of all pieces follow */
+    unsigned n, blocks; /* blocks per piece; the blocks after all pieces' run gpu_follow */
     following rows;     /* numbers 0: none */
 };
 struct alignas(16) few {
@@ -28,10 +28,10 @@ struct alignas(16) few {
 };
 
 static table pieces;
-static unsigned filled; /* bytes of the stage */
+static unsigned filled; /* bytes of the stage in use */
 static unsigned char *stage, *blob;
 
-/* By `blocks` blocks, of which this is number `block`. */
+/* Copies a piece with `blocks` blocks; this one is number `block`. */
 __device__ __forceinline__ void put_piece(const piece &p, const unsigned char *data, unsigned block, unsigned blocks)
 {
     unsigned first = block * UPLOAD_THREADS + threadIdx.x, all = blocks * UPLOAD_THREADS;
@@ -75,7 +75,7 @@ extern "C" void gpu_flush(void)
     table all = pieces;
     unsigned bytes = filled, longest = 0;
     for (unsigned i = 0; i < all.n; i++) longest = all.of[i].bytes > longest ? all.of[i].bytes : longest;
-    pieces.n = filled = 0, pieces.rows.numbers = 0; /* launches come here, too */
+    pieces.n = filled = 0, pieces.rows.numbers = 0; /* LAUNCH calls gpu_flush, too */
     unsigned blocks = (longest / 4 + UPLOAD_THREADS - 1) / UPLOAD_THREADS;
     all.blocks = blocks < 1 ? 1 : blocks > 64 ? 64 : blocks;
     unsigned grid = all.n * all.blocks + (unsigned)((all.rows.numbers + UPLOAD_THREADS - 1) / UPLOAD_THREADS);
@@ -96,7 +96,7 @@ static bool meet(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {
     return a_bytes && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
 }
-/* Does what waits go there too, or read there? The parts of one launch are done in no order. */
+/* Does a pending write touch or read this memory? The parts of one launch run in no order. */
 static bool overlaps(const void *to, size_t bytes)
 {
     const following &f = pieces.rows;
@@ -106,7 +106,7 @@ static bool overlaps(const void *to, size_t bytes)
     return any;
 }
 
-/* Where the next `bytes` of the stage begin, which are these. */
+/* Appends `bytes` to the stage and returns their offset. */
 static unsigned stage_bytes(const void *from, size_t bytes)
 {
     unsigned at = filled;
@@ -133,7 +133,7 @@ extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
 {
     if (!bytes) return;
     if (gpu_capturing()) return (void)gpu_refuse("a copy from the host during graph capture");
-    if (bytes > GPU_STAGE_BYTES / 2) { /* in parts, each in its turn */
+    if (bytes > GPU_STAGE_BYTES / 2) { /* in parts, one after the other */
         for (size_t done = 0, n; done < bytes; done += n) {
             n = bytes - done < GPU_STAGE_BYTES ? bytes - done : (size_t)GPU_STAGE_BYTES;
             gpu_flush();
@@ -149,7 +149,7 @@ extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
 }
 
 static gpu_counter counter;
-static bool counter_known; /* the device has these numbers, or they wait to be sent */
+static bool counter_known; /* these numbers are on the device or pending */
 
 extern "C" void gpu_set_counter(uint64_t seed, uint64_t step)
 {

@@ -32,7 +32,7 @@ __device__ __forceinline__ void store8(float *p, const float v[8])
     ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
 }
 __device__ __forceinline__ void store8(bf16 *p, const float v[8]) { store_lanes<8>(p, v); }
-/* Four and eight in as few stores as there can be; p is in device memory. */
+/* Stores four or eight numbers in as few stores as possible; p is in device memory. */
 __device__ __forceinline__ void store4_device(float *p, const float v[4])
 {
     unsigned w[4] = {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])};
@@ -55,8 +55,8 @@ __device__ __forceinline__ void store8_device(bf16 *p, const float v[8])
     store_words(p, w);
 }
 
-/* The first n of eight (all if n >= 8, none if n <= 0), zeros for the rest. VECTOR: p is aligned to 16 bytes and n is a
- * multiple of 8. */
+/* Loads the first n of eight (all if n >= 8, none if n <= 0), zeros for the rest. VECTOR: p is aligned to 16 bytes and
+ * n is a multiple of 8. */
 template <bool VECTOR, class T> __device__ __forceinline__ void get8(const T *p, int64_t n, float v[8])
 {
     if (VECTOR && n > 0)
@@ -74,7 +74,7 @@ template <bool VECTOR, class T> __device__ __forceinline__ void put8(T *p, int64
         store8_device(p, v);
 }
 
-/* The same where the last eight of a tensor may be fewer, whatever VECTOR says. */
+/* Like get8, but the tensor's last group may be shorter than eight even with VECTOR. */
 template <bool VECTOR, class T> __device__ __forceinline__ void get_some8(const T *p, int64_t n, float v[8])
 {
     if (VECTOR && n >= 8)
@@ -120,7 +120,7 @@ static inline bool aligned16(const void *a, const void *b = nullptr, const void 
     return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)e | (uintptr_t)f) & 15) == 0;
 }
 
-/* To device memory. */
+/* Stores lanes to device memory. */
 __device__ __forceinline__ void put_lanes(float *p, const lanes<float, 1> &x) { *p = x.v[0]; }
 __device__ __forceinline__ void put_lanes(float *p, const lanes<float, 4> &x) { store4_device(p, x.v); }
 #endif

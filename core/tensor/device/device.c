@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char opened_name[160]; /* of the GPU this process took */
+static char opened_name[160]; /* name of the GPU that this process uses */
 
-/* NULL and why. Asked once. */
+/* The CUDA module; NULL and why it cannot be opened. Tried once. */
 static const cuda_module *cuda(const char **why)
 {
     static const cuda_module *module;
@@ -35,7 +35,7 @@ static int gpus(const char **why)
     return m ? m->count(why) : -1;
 }
 
-/* "cuda" is GPU 0. -1: no GPU is meant. */
+/* "cuda" is GPU 0. device -1: not a GPU. */
 static int parse(const char *name, int *device, err *e)
 {
     int64_t n = 0;

@@ -12,7 +12,7 @@ void device_close(const backend *b);
 const backend *device_open_rank(const char *name, int here, err *e);
 /* Checks that the name is valid and the device exists, without taking it. Returns 0, or -1 and e. */
 int device_check(const char *name, err *e);
-/* GPUs that "auto" or "cuda" may stand for; 0 for "cpu" and for "cuda:N", which name one device. */
+/* Number of GPUs that "auto" or "cuda" may use; 0 for "cpu" and for "cuda:N", which name one device. */
 int device_count(const char *name);
 /* Number of GPUs that a run on this device may get: 1 for cuda:N. *free_bytes: free memory of the GPU that has least;
  * 0: not known. The query takes some of each GPU's memory until this process ends. */
@@ -20,13 +20,13 @@ int device_gpus(const char *name, double *free_bytes);
 const char *device_description(const backend *b); /* for the results; static storage */
 bool device_has_bf16(const backend *b);
 int devices_print(FILE *f); /* `ablate devices` */
-int devices_json(FILE *f);  /* the same as JSON */
+int devices_json(FILE *f);  /* `ablate devices --json` */
 
 /* Type of the matrix products for the key `precision` (enum config_precision) on a device: BF16 or F32. If bf16 is
  * requested where bf16 products are no faster than fp32, rows are stored in bf16 and multiplied in fp32, and this is
  * logged once. Returns 0. */
 int device_compute(int64_t precision, const backend *on, dtype *out, err *e);
-/* The same for a trained model, from the settings in its file, so that it computes as its run did. Returns -1 and e if
+/* The type for a trained model, from the settings in its file, so that it computes as its run did. Returns -1 and e if
  * the file is not a checkpoint of ablate. */
 int device_model_compute(const char *path, const backend *on, dtype *out, err *e);
 #endif

@@ -14,14 +14,15 @@ typedef enum {
     PHASE_CONST,
     PHASE_SETUP,
     PHASE_STEP
-} phase; /* once per tape | when parameters or memory change | every run */
+} phase; /* CONST: once per tape; SETUP: when parameters or memory change; STEP: every run */
 
 /* A request of beam search to a device, in the host's memory: the most likely continuations of each sentence's
  * hypotheses. Row sentence * beam + h is hypothesis h. */
 typedef struct {
     int64_t sentences, beam, v; /* logits [sentences * beam, v] */
     int64_t k, wanted;          /* most choices per row and continuations per sentence */
-    const double *log_prob;     /* [rows]: of the hypothesis so far; -infinity: no hypothesis, the row is skipped */
+    const double
+        *log_prob; /* [rows]: each hypothesis's log probability so far; -infinity: no hypothesis, the row is skipped */
     /* Allowed ids: bit id % 32 of word id / 32 of line [n_lines, (v + 31) / 32]; line_of [rows]: a row's line, -1: all
      * allowed. NULL: all allowed */
     const uint32_t *line;
@@ -43,7 +44,7 @@ typedef struct {
     void *self;
 } column_reader;
 typedef struct call { /* one kernel call, as a backend sees it */
-    enum op op;       /* `enum` and `struct`: a member with the name of its type is C++ too only so */
+    enum op op;       /* `enum` and `struct` are spelled out: C++ needs them where a member has its type's name */
     int n_in, n_out;
     union { /* by number and by name; data NULL: absent */
         view in[MAX_IN];
@@ -59,9 +60,10 @@ typedef struct call { /* one kernel call, as a backend sees it */
     struct params *params;
     const ab_op *call;
     const void *call_attr;
-    int64_t batch, stride[4];    /* LINEAR_DW: > 1: so many at once; bytes to the next one's x, dy, dw, db */
-    const column_reader *reader; /* of this result, or NULL */
-    const struct call *product;  /* NORM: the LINEAR that gives s, to be run with it; NULL: s is there */
+    int64_t batch,
+        stride[4]; /* LINEAR_DW: products in this call (0, 1: one); bytes from one's x, dy, dw, db to the next one's */
+    const column_reader *reader; /* reads this result block by block; NULL: none */
+    const struct call *product;  /* NORM: the LINEAR that computes s, run with it; NULL: s is computed already */
 } call;
 typedef int (*kernel)(const call *k, err *e);
 typedef struct {
@@ -83,8 +85,8 @@ typedef struct {
         int32_t id;
         void *data;
     } vector[10];        /* the INPUT node that stands for a tile of `data` */
-    int64_t count, tile; /* elements of each vector; of the INPUT nodes */
-    dtype type;          /* of the vectors */
+    int64_t count, tile; /* elements of each vector; elements of each INPUT node */
+    dtype type;          /* the vectors' type */
 } tiling;
 struct backend {
     const char *name;         /* "cpu" */
@@ -100,19 +102,19 @@ struct backend {
      * copy_in: `from` can be reused at return. copy_out waits for all earlier work. */
     void (*copy_in)(void *to, const void *from, size_t bytes);
     int (*copy_out)(void *to, const void *from, size_t bytes, err *e);
-    void (*copy)(void *to, const void *from, size_t bytes); /* within the device */
+    void (*copy)(void *to, const void *from, size_t bytes); /* copies within the device */
     void (*zero)(void *at, size_t bytes);
     int (*run_tiled)(ab_ctx *c, const tiling *t,
                      /* runs nodes of phase STEP, assignments at the end of each tile; on a device also phase SETUP */
                      const run_options *o);
-    /* frees what it keeps for these values (packed weights), before they are freed; NULL: nothing */
+    /* frees the backend's data for these values (packed weights), before they are freed; NULL: it has none */
     void (*release_params)(const params *s);
     double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
     /* The rest is for devices, NULL elsewhere. */
     int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of running kernel by kernel */
-    void (*drop_graph)(ab_ctx *c);                                        /* what `run` keeps for a tape */
-    void (*sync_bf16)(params *s); /* after the host changed values: updates their bf16 copies */
+    void (*drop_graph)(ab_ctx *c); /* frees the data that `run` keeps for a tape */
+    void (*sync_bf16)(params *s);  /* after the host changed values: updates their bf16 copies */
     /* *scale_at = scale, reduced if the scaled gradient's norm exceeds clip_norm (> 0); does not wait */
     void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
@@ -124,8 +126,9 @@ struct backend {
      * logits are NaN. Waits. */
     int (*put_choosing)(const choosing *c, err *e);
     int (*choose)(const choosing *c, const void *logits, dtype type, continuation *out, err *e);
-    /* to [rows, capacity] = rows parents [rows] (of the same sentence) of `from`, and the parents themselves at `step`,
-     * the last column; the same at `copy`, unless it is NULL. All but the parents are in its memory */
+    /* to [rows, capacity]: row i is row parents[i] of `from` (of the same sentence), with parents[i] in column `step`,
+     * the last one. `copy` gets the same values, unless it is NULL. All arrays but the parents lie in the device's
+     * memory */
     void (*follow)(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows,
                    int64_t capacity, int64_t step);
     size_t (*free_memory)(void); /* bytes */
@@ -135,7 +138,7 @@ static inline bool on_device(const backend *b) { return b && b->copy_in != NULL;
 void backend_write(const backend *b, void *to, const void *from, size_t bytes);
 int backend_read(const backend *b, void *to, const void *from, size_t bytes, err *e);
 void backend_zero(const backend *b, void *at, size_t bytes);
-void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* within the backend's memory */
+void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* copies within the backend's memory */
 
 /* Runs a CALL whose kernel declined the type: the operation's reference on a separate tape. Slow but correct. */
 int call_reference(const call *k, const backend *b, err *e);

@@ -4,7 +4,7 @@
 #include "base/vmath.h"
 #include <math.h>
 
-/* NaN, or +infinity: masks are -infinity, rightly. */
+/* True for NaN and +infinity. -infinity is what masks write. */
 static bool went_wrong(const node *v)
 {
     int64_t n = v->data && v->type != I32 ? node_count(v) : 0;
@@ -30,7 +30,7 @@ static void describe(const ab_ctx *c, const node *v, int32_t i, char *out, size_
 bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n)
 {
     if (on_device(c->backend)) return false;
-    for (int32_t i = c->n - 1; i > 0; i--) { /* gradients flow from the end: the last one is the nearest to the fault */
+    for (int32_t i = c->n - 1; i > 0; i--) { /* gradients flow from the end, so the last one is nearest to the fault */
         const node *v = &c->v[i];
         if (v->op != OP_PARAM || !v->live || !went_wrong(v)) continue;
         snprintf(out, n, "the update before made parameter %.80s not finite", c->params->p[v->param].name);

@@ -1,12 +1,12 @@
-/* flops.c - what operations cost: floating-point operations (a multiply-add counts as two) and bytes, from shapes
- * alone. */
+/* flops.c - costs of operations: floating-point operations (a multiply-add counts as two) and bytes, from shapes alone.
+ * */
 #include "tensor/graph/score.h"
 #include "tensor/graph/tape.h"
 #include <math.h>
 
 static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
 
-/* Of each position: products with the state, k S, q S and k' u, and with the positions of its chunk; fewer without
+/* DELTA_SCAN per position: products with the state (k S, q S, k' u) and with the positions of its chunk; fewer without
  * beta. */
 static double delta_flops(const attr *a, const op_inputs *i)
 {
@@ -16,8 +16,8 @@ static double delta_flops(const attr *a, const op_inputs *i)
     return 2 * (elements(q) / d_k) * ((products + 1) * d_k * d_v + products * chunk / 2 * (d_k + d_v));
 }
 
-/* Of each number: 64 neighbours, half of them in the past, and by twos of more positions, up to as many as the filter
- * has, two transforms (5/2 log2 of their length for each column) and the product of spectra between them. */
+/* LONG_CONV per number: 64 neighbours, half of them in the past. Then, for each power of two of positions up to the
+ * filter's length, two transforms (5/2 log2 of their length per column) and the product of their spectra. */
 static double long_conv_flops(const op_inputs *i, double numbers)
 {
     double each = 64, taps = (double)i->LONG_CONV.h.dim[2];
@@ -25,8 +25,8 @@ static double long_conv_flops(const op_inputs *i, double numbers)
     return each * numbers;
 }
 
-/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of windows
- * (score.h) those inside count, where the numbers are at hand (call_flops). */
+/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them. With windows
+ * (score.h) only pairs inside count, where the windows can be read (call_flops). */
 static double op_flops(op o, const attr *a, const op_inputs *i, const view *out, double pairs)
 {
     double y = elements(out), scores = pairs * (double)a->ATTEND.heads;
@@ -57,7 +57,7 @@ static double op_flops(op o, const attr *a, const op_inputs *i, const view *out,
     }
 }
 
-/* The windows of a call's queries (score.h), where they lie in memory: NULL if there are none. */
+/* The windows of a call's queries (score.h); NULL if it has none or they are not in memory. */
 static const view *window_of(const call *k)
 {
     const score_program *f = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK ? k->call_attr : NULL;
@@ -65,7 +65,7 @@ static const view *window_of(const call *k)
     return v && v->data ? v : NULL;
 }
 
-/* Pairs of a sentence of nq queries and nk keys that lie in windows. */
+/* Counts the pairs inside the windows of a sentence with nq queries and nk keys. */
 static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t nk)
 {
     double sum = 0;
@@ -76,8 +76,8 @@ static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t 
     return sum;
 }
 
-/* (query, key) pairs of a call of ATTEND or ATTEND_BACK. A device's offsets cannot be read here: then all that there
- * could be. */
+/* Counts the (query, key) pairs of a call of ATTEND or ATTEND_BACK. A device's offsets cannot be read here: then it
+ * counts the most that there could be. */
 static double pairs_of(const call *k, const backend *b)
 {
     if (!op_attends(k->op)) return 0;
@@ -104,7 +104,7 @@ double call_bytes(const call *k)
     return sum;
 }
 
-/* The shape of a value that has no memory yet; any address says that it is given. */
+/* The view of a value that has no memory yet. Its address is not NULL, so that it counts as present. */
 static view shape_of(const ab_ctx *c, int32_t id)
 {
     view v = {.data = id ? (void *)c : NULL, .type = c->v[id].type, .param = c->v[id].param};

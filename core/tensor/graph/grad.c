@@ -34,8 +34,8 @@ static int32_t storage(const ab_ctx *c, int32_t x)
     return x;
 }
 
-/* Two values may hold the same node as their gradient (both terms of a sum do); adding in place would spoil
- * the other. */
+/* True if another value has this node as its gradient, too (as both terms of a sum do). Adding in place would change
+ * both. */
 static bool shared(const ab_ctx *c, int32_t x)
 {
     int32_t g = storage(c, c->grad[x]);
@@ -50,7 +50,7 @@ bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy)
     if (c->grad[x] != dy.id || shared(c, x)) return false;
     for (int32_t i = dy.id + 1; i < c->n; i++)
         for (int k = 0; k < c->v[i].n_in; k++)
-            if (c->v[i].in[k] == dy.id && !is_printed(c, i)) return false; /* that copy is made before */
+            if (c->v[i].in[k] == dy.id && !is_printed(c, i)) return false; /* the printed copy is made before */
     return true;
 }
 
@@ -84,18 +84,18 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
         c->scope = y.scope; /* a gradient belongs where its value does */
         rule(c, (ab_t){i}, dy);
         c->scope = scope;
-        c->grad[i] = 0; /* done: it holds no gradient any more */
+        c->grad[i] = 0; /* its gradient has been used */
     }
 }
 
-/* What a recorded loss is multiplied by: [1,1,1,1]. */
+/* The factor of a recorded loss: [1,1,1,1]. */
 static ab_t recorded_loss_weight(ab_ctx *c, const noted *r)
 {
     if (c->loss_scale.id) return t_mul_scalar(c, c->loss_scale, r->weight);
     return t_const(c, (int64_t[4]){1, 1, 1, 1}, &r->weight);
 }
 
-/* The next value of each buffer on the tape, its own where it is not set, as a copy: nothing shares its storage. */
+/* Copies each buffer's next value (its present one if nothing sets it), so that nothing shares its storage. */
 static void keep_buffers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->forward_n; i++) {

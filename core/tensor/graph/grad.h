@@ -22,7 +22,7 @@ extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rule
 typedef struct {
     const char *name;
     ab_t (*build)(ab_ctx *c, const ab_t *in);
-    int64_t dim[4][4];       /* of the inputs; {0} ends */
+    int64_t dim[4][4];       /* the inputs' shapes; {0} ends */
     bool training, positive; /* positive: the inputs are at least 0.3 */
 } op_sample;
 /* {0} ends */
@@ -39,12 +39,12 @@ ab_t grad_base(const ab_ctx *c, int32_t x);
 void grad_replace(ab_ctx *c, int32_t x, ab_t dx);
 /* Is node dy used only as the gradient of x? Then the operation that computes it can be fused with what follows. */
 bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy);
-/* Differentiates nodes [from, to) again: for an operation whose reference was emitted again (CALL). */
+/* Differentiates nodes [from, to), which a CALL's reference has emitted again. */
 void grad_sweep(ab_ctx *c, int32_t from, int32_t to);
 
 /* Type of statistics, losses and parameters. */
 static inline dtype sum_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; }
-/* Type and shape of output k of an operation; dropped, it has no elements and is not written. */
+/* Sets type and shape of an operation's output k. A dropped output has no elements and is not written. */
 static inline void shape_part(ab_ctx *c, ab_t of, int k, dtype type, const int64_t dim[4])
 {
     node *p = tape_at(c, tape_part(c, of, k));

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-typedef enum { F32, F64, BF16, I32 } dtype; /* the same numbers as in ab_view.dtype */
+typedef enum { F32, F64, BF16, I32 } dtype; /* numbered as in ab_view.dtype */
 size_t dtype_size(dtype t);
 const char *dtype_name(dtype t);
 
@@ -32,9 +32,8 @@ enum { WORKS_IN_PLACE = 1 };
 /* One row per operation: name, inputs, outputs, the backends that have a kernel (cpu_NAME, cuda_NAME), whether the
  * output may take the storage of the first input, attributes, and what it does to which shapes: R = rows of packed
  * tokens, [a,b] = [1,1,a,b]. Operands and attributes are read by name: v.i.LINEAR.w, v.o.NORM.stats, v.a.LINEAR.relu.
- * ATTR_OF: those of another operation. Attributes are int64_t or double, so that no byte of them is unused. The builder
- * has the shape rule and the gradient (ops_*.c); call_flops (backend.h) counts its
- * operations. */
+ * ATTR_OF: the attributes of another operation. Attributes are int64_t or double, so that no byte of them is unused.
+ * The builder has the shape rule and the gradient (ops_*.c); call_flops (backend.h) counts its operations. */
 #define OPS(X)                                                                                                         \
     X(NONE, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "the failed tensor")                                                 \
     X(INPUT, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "set before each run")                                              \
@@ -247,7 +246,7 @@ enum { MAX_IN = sizeof(op_input_bytes), MAX_OUT = sizeof(op_output_bytes) };
 #define INPUTS(name)        ((int)sizeof(((op_input_bytes *)NULL)->name)) /* how many */
 #define OUTPUT(name, which) ((int)offsetof(op_output_bytes, name.which))
 
-typedef union { /* of a node: ids of nodes */
+typedef union { /* a node's operands, as ids of nodes */
     OPS(INPUT_IDS)
 } op_ids;
 typedef struct {
@@ -256,7 +255,7 @@ typedef struct {
     dtype type;
     int32_t param; /* index, or -1 */
 } view;
-typedef union { /* of a call */
+typedef union { /* a call's operands, as views */
     OPS(INPUT_VIEWS)
 } op_inputs;
 typedef union {
@@ -289,7 +288,7 @@ static inline bool op_attends(op o)
     return o == OP_ATTEND || o == OP_ATTEND_BACK || o == OP_ATTEND_PROGRAM || o == OP_ATTEND_PROGRAM_BACK;
 }
 enum { ATTEND_KEYS = 1 << 20 }; /* most keys per sentence in dropout's numbering; a multiple of 8 */
-enum { SCORE_LEAVES = 4, SCORE_STEPS = 48, SCORE_MAPS = 4 }; /* most of a score program (score.h) */
+enum { SCORE_LEAVES = 4, SCORE_STEPS = 48, SCORE_MAPS = 4 }; /* limits of a score program (score.h) */
 #define HIDDEN (-1e8)                                        /* a program hides keys by this value or less */
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* ops_delta.c - DELTA_SCAN, a recurrence along each sentence whose state is a matrix: linear attention with decay, and
- * with the correction of the delta rule; and the same composed from other operations.
+ * with the correction of the delta rule. Also its composition from other operations.
  *
  * Schlag et al. 2021 (the delta rule); Yang et al. 2024, "Parallelizing linear transformers with the delta rule", arXiv
  * 2406.06484; with decay "Gated delta networks", arXiv 2412.06464, eq. 10, here with S transposed. */
@@ -18,7 +18,7 @@ static bool fits(ab_ctx *c, ab_t q, ab_t x, int64_t width, const char *name)
     return false;
 }
 
-/* Numbers of the tape's type, checked; false after an error. */
+/* Checks the operands and casts them to the tape's type; false after an error. */
 static bool accepted(ab_ctx *c, ab_t *q, ab_t *k, ab_t *v, ab_t *beta, ab_t *decay, int64_t chunk)
 {
     if (!q->id || !k->id || !v->id) return false;
@@ -73,7 +73,7 @@ typedef struct {
     bool backwards;
 } chunked;
 
-/* [C,C]: 1 where `one` says so, of row and column in the order in which the recurrence meets them */
+/* [C,C]: 1 where one(row, column) holds, both counted in the order of the recurrence */
 static ab_t where_in_chunk(const chunked *s, bool (*one)(int64_t i, int64_t j, int64_t by), int64_t by)
 {
     double *v = xcalloc((size_t)(s->C * s->C), sizeof *v);
@@ -84,8 +84,8 @@ static ab_t where_in_chunk(const chunked *s, bool (*one)(int64_t i, int64_t j, i
     free(v);
     return y;
 }
-static bool not_behind(int64_t i, int64_t j, int64_t by) { return j + by <= i; } /* by 1: before */
-/* in the block of `by` rows beside the one that the column is in, of two that belong together */
+static bool not_behind(int64_t i, int64_t j, int64_t by) { return j + by <= i; } /* with by = 1: strictly before */
+/* row i lies in the second, column j in the first of two neighbouring blocks of `by` */
 static bool pair_of(int64_t i, int64_t j, int64_t by) { return i / by % 2 && j / by == i / by - 1; }
 
 /* 1 on the diagonal: [n,n] */
@@ -120,7 +120,8 @@ static ab_t in_chunks(const chunked *s, ab_t x)
     return t_reshape(s->c, x, (int64_t[4]){d[0] * d[1], n, s->C, d[3]});
 }
 
-/* Each chunk gets the value of the chunk `by` before it in the order of the recurrence, the first ones zeros. */
+/* Each chunk gets the value of the chunk that is `by` chunks earlier in the order of the recurrence; the first ones get
+ * zeros. */
 static ab_t shift_chunks(const chunked *s, ab_t x, int64_t by)
 {
     int64_t n = tape_at(s->c, x)->dim[1], away = by < n ? by : n;
@@ -130,8 +131,8 @@ static ab_t shift_chunks(const chunked *s, ab_t x, int64_t by)
     return s->backwards ? t_concat(s->c, kept, none, -3) : t_concat(s->c, none, kept, -3);
 }
 
-/* The inverse of 1 + a, a [..,C,C] zero except before the diagonal: blocks of twice the size in each round, of the
- * inverses x, z of two blocks and what lies between them -z a x. */
+/* The inverse of 1 + a, where a [..,C,C] is zero except before the diagonal. Each round joins the inverses x, z of two
+ * blocks into one of twice the size, with -z a x between them. */
 static ab_t inverse(const chunked *s, ab_t a)
 {
     ab_t x = unit(s->c, s->C);
@@ -142,8 +143,8 @@ static ab_t inverse(const chunked *s, ab_t a)
     return x;
 }
 
-/* The state before each chunk, from what a chunk adds to it [N,n,d_k,d_v] and makes of the one before: a factor
- * [..,1,1] or a matrix [..,d_k,d_k]; id 0: nothing. */
+/* The state before each chunk. A chunk multiplies the state by a factor [..,1,1] or a matrix [..,d_k,d_k] (id 0:
+ * neither) and adds `own` [N,n,d_k,d_v]. */
 static ab_t states_before(const chunked *s, ab_t own, ab_t factor, ab_t matrix)
 {
     ab_ctx *c = s->c;
@@ -171,7 +172,7 @@ ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t de
     ab_t start = {0}, end = {0}, all = {0}, between = seen;
     q = in_chunks(&s, q), k = in_chunks(&s, k), v = in_chunks(&s, v);
     beta = in_chunks(&s, beta), decay = in_chunks(&s, decay);
-    if (decay.id) { /* start, end [N,n,C,1]: decay from the chunk's begin and to its end; all [N,n,1,1]: through it */
+    if (decay.id) { /* start, end [N,n,C,1]: decay from the chunk's begin, to its end; all [N,n,1,1]: over the chunk */
         ab_t b = t_matmul(c, seen, decay, 0, 0), last = t_slice(c, b, -2, backwards ? 0 : s.C - 1, 1);
         ab_t apart = t_binary(c, OP_SUB, b, t_transpose(c, b, -1, -2));
         between = t_binary(c, OP_MUL, seen, t_map(c, t_binary(c, OP_MUL, seen, apart), AB_EXP));

@@ -137,7 +137,7 @@ ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
     if (y.id && f == AB_SIGN) tape_at(c, y)->needs = false;
     return y;
 }
-/* MAP_BACK is given y twice or x twice where the other one says nothing more: it need not be kept. */
+/* If x or y alone determines the gradient, MAP_BACK gets it twice, so that the other need not be kept. */
 static void map_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
@@ -173,7 +173,7 @@ ab_t t_dropout(ab_ctx *c, ab_t a, double p)
     if (p >= 1) return tape_fail(c, "dropout: p = %g, expected 0 <= p < 1", p);
     return like(c, OP_DROPOUT, a, &(attr){.DROPOUT = {.p = p, .place = c->n_dropout++}});
 }
-static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* the same place gives the same mask */
+static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* an equal place gives an equal mask */
 {
     node v = *tape_at(c, y);
     grad_give(c, v.i.DROPOUT.x, push1(c, OP_DROPOUT, dy, v.dim, &v.a));

@@ -47,7 +47,7 @@ static ab_t relu_gradient(ab_ctx *c, ab_t y, ab_t dy)
     g->i.LINEAR_DX.y = y.id;
     return dy;
 }
-/* The sums of dy over rows that a norm's gradient leaves, where dy comes from one; else id 0. */
+/* If dy comes from a norm's gradient: its sums over rows, which that operation computes as well. Else id 0. */
 static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
 {
     const node *v = tape_at(c, dy);
@@ -108,7 +108,7 @@ ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, ab_t sorted, double scale)
                      &(attr){.EMBED_TOKENS = {.scale = scale}});
 }
 
-/* EMBED_TOKENS's inputs with those of the positions that x adds to its rows: false when x is not that. */
+/* Collects the inputs of an EMBED_TOKENS that adds positions to its rows; false if x is no such operation. */
 static bool embedding_below(const ab_ctx *c, ab_t x, ab_t in[5], attr *a)
 {
     const node *sum = tape_at((ab_ctx *)c, x), *tokens = sum, *positions = NULL;
@@ -199,7 +199,7 @@ static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (!own_mask) drop_part(c, g, OUTPUT(NORM_BACK, ds));
     shape_part(c, g, OUTPUT(NORM_BACK, d_gain), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
     shape_part(c, g, OUTPUT(NORM_BACK, d_bias), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
-    drop_part(c, g, OUTPUT(NORM_BACK, sums)); /* until it is needed: sums_by_norm */
+    drop_part(c, g, OUTPUT(NORM_BACK, sums)); /* dropped until sums_by_norm needs it */
     grad_give(c, v.i.NORM.x, g);
     if (has_s) grad_give(c, v.i.NORM.s, own_mask ? tape_part(c, g, OUTPUT(NORM_BACK, ds)) : g);
     grad_give(c, v.i.NORM.gain, tape_part(c, g, OUTPUT(NORM_BACK, d_gain)));
@@ -268,7 +268,7 @@ static ab_t make_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a)
     if (!(on_device(c->backend) ? o->cuda : o->cpu)) return tape_given(c, o->reference(c, in, a), "operation", o->name);
     int32_t before = c->n;
     int64_t places = c->n_dropout;
-    /* not there either when the reference runs in the gradient, or instead of the kernel */
+    /* the reference has no attention context, wherever it runs */
     attn_context *around = c->attn;
     ab_hook hook = c->hook;
     c->attn = NULL, c->hook = AB_IN_REFERENCE;
@@ -285,7 +285,8 @@ static ab_t make_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a)
 
 ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size)
 {
-    bool inside = c->hook == AB_IN_REFERENCE || c->hook == AB_IN_GRAD; /* of another's */
+    bool inside =
+        c->hook == AB_IN_REFERENCE || c->hook == AB_IN_GRAD; /* called by another operation's reference or gradient */
     ab_t y = make_call(c, o, in, a);
     GIVEN1(y);
     op_use *k = arena_alloc(&c->memory, sizeof *k);
@@ -314,12 +315,12 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
             if (tape_owns(c, din[k])) grad_give(c, in[k].id, din[k]);
         return;
     }
-    int32_t first = c->n; /* emit the definition and differentiate that */
+    int32_t first = c->n; /* emit the reference and differentiate it */
     c->hook = AB_IN_REFERENCE;
     ab_t composed = tape_given(c, v.call->reference(c, in, v.call_attr), "operation", v.call->name);
     c->hook = AB_IN_HOST;
     if (!composed.id) return;
-    if (composed.id < first) { /* an input itself, which has other gifts to keep */
+    if (composed.id < first) { /* the result is an input, which has gradients from elsewhere, too */
         grad_give(c, composed.id, dy);
         return;
     }
@@ -341,7 +342,7 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
     memcpy(d, tape_at(c, to)->dim, sizeof d);
     int32_t source = value.id;
     while (c->v[source].op == OP_RESHAPE) source = c->v[source].i.RESHAPE.x;
-    /* a vector that may be assigned itself: its old value is copied first */
+    /* the source may be assigned, too: copy its old value first */
     if (c->v[source].op == OP_INPUT || c->v[source].op == OP_STATE) value = push1(c, OP_CAST, value, d, NULL);
     ab_t y = push2(c, OP_ASSIGN, to, value, d, NULL);
     tape_at(c, y)->live = true;

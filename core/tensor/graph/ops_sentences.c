@@ -84,7 +84,7 @@ static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 /* ---- layers along each sentence ---- */
 
-/* Has w so many rows, and columns (0: any)? Else an error. */
+/* Checks that w has `rows` rows and `columns` columns (0: any); false after an error. */
 static bool weighs(ab_ctx *c, const char *what, ab_t x, ab_t w, int64_t rows, int64_t columns)
 {
     const int64_t *d = tape_at(c, w)->dim;
@@ -190,7 +190,7 @@ ab_t t_long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, int backwards)
     if (!weighs(c, "long_conv", x, h, tape_at(c, h)->dim[2], tape_at(c, x)->dim[3])) return (ab_t){0};
     return long_conv(c, x, h, offset, (attr){.LONG_CONV = {.backwards = backwards}});
 }
-static void long_conv_rule(ab_ctx *c, ab_t y, ab_t dy) /* of x: the same convolution in the other direction */
+static void long_conv_rule(ab_ctx *c, ab_t y, ab_t dy) /* x's gradient is the same convolution in the other direction */
 {
     node v = *tape_at(c, y);
     ab_t x = {v.i.LONG_CONV.x}, h = {v.i.LONG_CONV.h}, offset = {v.i.LONG_CONV.offsets};
@@ -259,7 +259,7 @@ static ab_t sample_attention(ab_ctx *c, ab_t q, ab_t kv, attend_spec spec)
 SAMPLE(attend, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
 SAMPLE(attend_causal, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0.3, 1, 4, 0}))
 SAMPLE(attend_cross, sample_attention(c, in[0], in[1], (attend_spec){{1, 0, 6}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
-static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* cos and sin of nothing: the rule may not rely on them */
+static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* not a cosine and a sine: the rule may not rely on that */
 {
     double cosine[24], sine[24];
     for (int i = 0; i < 24; i++) cosine[i] = 1 - i % 5 * 0.4, sine[i] = i % 7 * 0.3 - 1;

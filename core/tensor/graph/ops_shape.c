@@ -181,7 +181,7 @@ ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
     return pair(c, OP_CLIPPED_RELATIVE_POSITION, q, k, I32, &(attr){.CLIPPED_RELATIVE_POSITION = {.clip = clip}});
 }
 
-/* The first two axes of ids are 1 or those of x [d], of which one of length 1 becomes as long as theirs. */
+/* Broadcasts the first two axes of ids and of x [d]: each must be equal or 1. */
 static bool batch_of_ids(const int64_t ids[4], int64_t d[4])
 {
     for (int i = 0; i < 2; i++) {
@@ -298,7 +298,7 @@ ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
     ab_t in[4] = {t_broadcast_to(c, s, d), qpos, kpos, klen};
     return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.MASK = {.causal = causal}});
 }
-/* What is masked weighs nothing after the softmax, so the gradient there is zero already. */
+/* A masked score has weight 0 after the softmax, so its gradient is 0 already. */
 static void mask_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
 
 /* ---- between packed rows and [B,H,T,d] ---- */

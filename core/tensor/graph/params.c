@@ -13,7 +13,8 @@ param *params_find(const params *s, const char *name)
 
 static size_t aligned(size_t count) { return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
 
-/* By the hook that asks for it, and its shape; tables of tokens are marked by who makes them. */
+/* Derives a parameter's kind from the hook that asks for it and from its shape. Whoever makes a table of tokens marks
+ * it. */
 static ab_parameter_kind kind_of(ab_hook hook, const param *p)
 {
     bool vector = p->count == (size_t)p->dim[3];
@@ -40,7 +41,7 @@ param *params_add(params *s, const char *name, const int64_t dim[4], double scal
 void params_order(params *s, int n_groups)
 {
     s->total = 0;
-    for (int g = 0; g <= n_groups; g++) { /* the last time: buffers */
+    for (int g = 0; g <= n_groups; g++) { /* the last round places buffers */
         if (g == n_groups) s->learned = s->total;
         for (size_t i = 0; i < s->n; i++) {
             if (s->p[i].buffer ? g < n_groups : s->p[i].group != g) continue;

@@ -1,5 +1,5 @@
-/* params.h - learned values: three flat vectors (values, gradients, optimizer slots) with one table of names; behind
- * the learned values those that plugins keep without gradient (ab_buffer), which have no slots.
+/* params.h - learned values: three flat vectors (values, gradients, optimizer slots) with one table of names. Behind
+ * the learned values lie the buffers (ab_buffer), which have neither gradients nor slots.
  *
  * Ownership: a `params` owns its names and buffers; all tapes of a model share it, and it outlives them. */
 #ifndef ABLATE_PARAMS_H
@@ -12,7 +12,7 @@ extern "C" {
 
 typedef struct backend backend;
 
-enum { PARAM_ALIGN = 16 }; /* elements; every parameter starts at a multiple of it */
+enum { PARAM_ALIGN = 16 }; /* every parameter starts at a multiple of this many elements */
 enum { MOST_SLOTS = 8 };
 typedef struct { /* a parameter's part of one flat buffer */
     int64_t dim[4];
@@ -25,7 +25,7 @@ typedef struct {
     ab_parameter_kind kind;
     int n_parts;
     int64_t part[3];         /* matrices side by side: queries, keys, values; n_parts 0 or 1: one */
-    int64_t fan_in;          /* inputs of a matrix made by attn_linear_weights; 0: of others */
+    int64_t fan_in;          /* inputs of a matrix made by attn_linear_weights; 0 for other parameters */
     int group;               /* group of optimizer settings: model/groups.h */
     extent slot[MOST_SLOTS]; /* count 0: no such slot */
     double scale;            /* > 0: uniform in [-scale, scale]; < 0: normal, sd -scale; 0: `fill` */
@@ -36,10 +36,10 @@ typedef struct {
 typedef struct params {
     param *p;
     size_t n, cap;
-    size_t total;           /* elements of a flat vector, including alignment gaps */
-    size_t learned;         /* of these before the first buffer: what the optimizer has; known after params_order */
-    dtype type;             /* F32, or F64 in conformance checks */
-    void *value, *grad;     /* [total]; NULL until params_alloc */
+    size_t total;       /* elements of a flat vector, including alignment gaps */
+    size_t learned;     /* elements before the first buffer, which the optimizer updates; known after params_order */
+    dtype type;         /* F32, or F64 in conformance checks */
+    void *value, *grad; /* [total]; NULL until params_alloc */
     void *slot[MOST_SLOTS]; /* [slot_total] each; NULL if the optimizer has fewer */
     size_t slot_total[MOST_SLOTS];
     uint32_t n_slots;              /* slots whose extents are known */
@@ -51,8 +51,8 @@ typedef struct params {
     uint64_t shadow_version;       /* version of the values in `shadow` */
 } params;
 param *params_find(const params *s, const char *name);
-/* A new one, at the end. asked_in: the plugin function that asks, which tells its kind. After the last one params_order
- * puts buffers behind the others. */
+/* Appends a parameter. asked_in: the plugin function that asks for it, which determines its kind. Call params_order
+ * after the last one: it moves buffers behind the others. */
 param *params_add(params *s, const char *name, const int64_t dim[4], double scale, double fill, ab_hook asked_in);
 /* Assigns places in the flat vectors by group, starting with group 0, then to buffers; before memory is allocated. */
 void params_order(params *s, int n_groups);
@@ -61,21 +61,22 @@ void params_order(params *s, int n_groups);
 typedef void (*slot_shape)(void *self, const param *p, uint32_t slot, int64_t dim[4]);
 void params_shape_slots(params *s, uint32_t n_slots, slot_shape shape, void *self);
 extent param_extent(const param *p, uint32_t which);              /* 0: values, 1 ..: slots */
-size_t params_bytes(const params *s, uint32_t which, dtype type); /* of the whole vector */
+size_t params_bytes(const params *s, uint32_t which, dtype type); /* bytes of a whole vector */
 /* Allocates all vectors, in the backend's own memory if it has one, and sets the initial values. Slots have the shapes
  * from params_shape_slots, by default those of their parameters. */
 void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b);
-/* The values alone, zeros, to be read from a file by who trains nothing: neither a gradient nor slots. */
+/* Allocates the values alone, as zeros, without gradients and slots: for callers that read them from a file and do not
+ * train. */
 void params_alloc_values(params *s, dtype type, const backend *b);
 /* Vector `which` (0: values, 1 ..: slots) for the host to read and change: the vector or a copy. params_host_done
  * returns it and writes it back if changed. NULL and e if the device failed. */
 void *params_host(params *s, uint32_t which, err *e);
 void params_host_done(params *s, uint32_t which, void *v, bool changed);
-/* Buffers that training sets take the mean of the values in `from` [total], the sum of `of` of them; the host's or the
- * device's memory, as the values. -1 and e if a device failed. */
+/* Sets the buffers that training changes to from / of: `from` [total] is the sum over `of` parts of a batch, in the
+ * same memory as the values. -1 and e if a device failed. */
 int params_set_buffers(params *s, const void *from, int64_t of, err *e);
 int64_t params_count(const params *s);  /* learned numbers, without alignment gaps and buffers */
-size_t params_learned(const params *s); /* how many are no buffers */
+size_t params_learned(const params *s); /* parameters that are not buffers */
 void params_free(params *s);
 #ifdef __cplusplus
 }

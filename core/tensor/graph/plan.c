@@ -196,17 +196,19 @@ static bool in_arena(const ab_ctx *c, int32_t i)
     return has_storage(v) && v->alias == i && !v->data;
 }
 
-/* Inputs, and what an earlier phase left for later runs of a later one: their place is taken from the first node on. */
+/* True for inputs and for values that an earlier phase computes for all runs of a later one. Their place is reserved
+ * from the first node on. */
 static bool there_before(const ab_ctx *c, int32_t i)
 {
     const node *v = &c->v[i];
     return v->op == OP_INPUT || (v->phase < PHASE_STEP && v->last == c->n);
 }
 
-/* A value's room: its own, or its slab's, which the first value of the slab takes and the last reader gives back. */
+/* The slab that holds a value; NULL if it has a place of its own. The slab's first value reserves it, its last reader
+ * frees it. */
 static slab *slab_of(const ab_ctx *c, const node *v) { return v->slab ? &c->slabs[v->slab - 1] : NULL; }
 static size_t room_of(const ab_ctx *c, const node *v) { return bytes_of(v) * (size_t)(v->slab ? slab_of(c, v)->n : 1); }
-static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: it was there */
+static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: it has a place already */
 {
     bool first = !all || !all->taken;
     size_t at = first ? take(s, room) : all->at;
@@ -220,7 +222,7 @@ static void place_values(ab_ctx *c)
 {
     holes s = {0};
     int32_t *dying = xcalloc((size_t)c->n + 1, sizeof *dying), *next = xcalloc((size_t)c->n + 1, sizeof *next);
-    for (int pass = 0; pass < 2; pass++) /* first those that are there before a run begins */
+    for (int pass = 0; pass < 2; pass++) /* first the values that exist before a run begins */
         for (int32_t i = 1; i < c->n; i++) {
             node *v = &c->v[i];
             if (in_arena(c, i) && there_before(c, i) == (pass == 0)) {
@@ -281,7 +283,7 @@ static void place_constants(ab_ctx *c)
 
 int tape_measure(ab_ctx *c)
 {
-    static char elsewhere; /* where a parameter's gradient would lie: not in the arena */
+    static char elsewhere; /* stands for a parameter's gradient, which is not in the arena */
     if (c->error.text[0]) return -1;
     own_gradients(c);
     mark_live(c);

@@ -38,7 +38,7 @@ bool is_printed(const ab_ctx *c, int32_t i)
     return false;
 }
 
-/* ---- what is written ---- */
+/* ---- writing ---- */
 
 static double number_at(const void *x, dtype type, int64_t i)
 {
@@ -48,7 +48,7 @@ static double number_at(const void *x, dtype type, int64_t i)
                           : (double)((const int32_t *)x)[i];
 }
 
-/* Over the finite numbers: masked scores are -infinity, rightly. */
+/* Statistics of the finite numbers: masked scores are -infinity. */
 static void describe(const void *x, dtype type, int64_t n, FILE *to)
 {
     enum { FIRST = 8 };

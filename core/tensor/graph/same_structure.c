@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which nodes are results or below one: [c->n]. */
+/* For each node: is it a result, or does one depend on it? [c->n] */
 static bool *needed(const ab_ctx *c)
 {
     bool *y = xcalloc((size_t)c->n, sizeof *y);
@@ -40,7 +40,7 @@ static bool same_inputs(const ab_ctx *a, const node *u, const ab_ctx *b, const n
     return true;
 }
 
-/* Node u of a and v of b; twin: of the nodes of a before u, those of b. */
+/* Compares node u of a with node v of b. twin[i]: the node of b that corresponds to a's node i, for all before u. */
 static bool same_node(const ab_ctx *a, const node *u, const ab_ctx *b, const node *v, const int32_t *twin)
 {
     if (u->op != v->op || u->type != v->type || u->n_in != v->n_in || u->param != v->param || u->phase != v->phase)

@@ -40,7 +40,7 @@ enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALU
 /* PASS_HIDING computes only the value that hides keys. */
 enum { PASS_FORWARD, PASS_BACKWARD, PASS_HIDING, PASSES };
 
-/* How a query's weights come from its numbers t, of the keys that it sees. */
+/* How a query's weights are computed from t, over the keys that it sees. */
 typedef enum {
     WEIGHTS_SOFTMAX,
     WEIGHTS_PLAIN,    /* t itself; 0 for keys that it does not see */
@@ -96,8 +96,8 @@ ab_t score_draft_leaf(score_draft *d, bool wants_gradient);
  * support. */
 score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result);
 
-/* Keys from .. to that window w [B or 1,1,Tq,2] (F32 or F64) leaves query i of a sentence, of those before `seen`.
- * None: from >= to. */
+/* The keys [from, to) before `seen` that window w [B or 1,1,Tq,2] (F32 or F64) leaves for query i of a sentence. from
+ * >= to: none. */
 typedef struct {
     double from, to;
 } window_bounds;
@@ -117,14 +117,13 @@ bool score_op(op o);
  * Output z is empty until t_attend_counts requests it. */
 ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s, int64_t place,
                       const score_program *f, ab_t ids, const ab_t *leaf);
-/* The same for a decoding step: one row of qkv per hypothesis (op.h, ATTEND_PROGRAM_STEP). */
+/* Like t_attend_program, for a decoding step: one row of qkv per hypothesis (op.h, ATTEND_PROGRAM_STEP). */
 ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s,
                            const score_program *f, ab_t ids, const ab_t *leaf);
-/* [B,H,Tq,n]: the weights p of attention y, summed by its ids (ab_scatter_add), n of them; 0 for queries without a
- * token. */
+/* [B,H,Tq,n]: the weights p of attention y, summed by its n ids (ab_scatter_add); 0 for queries without a token. */
 ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n);
-/* The attention y (from t_attend_program, counts unread) with `table` [1,1,n,d_v] added to its values by id. id 0: no
- * leaf left. */
+/* Attention y (from t_attend_program, its counts unread) with `table` [1,1,n,d_v] added to its values by id. Returns id
+ * 0 if no leaf is free. */
 ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table);
 void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy);
 #ifdef __cplusplus

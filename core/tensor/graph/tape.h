@@ -38,7 +38,7 @@ typedef struct {
     int32_t slab, place; /* 1 + its slab in ctx.slabs, 0: none; its place there */
     const char *name;    /* INPUT, STATE, named results; NULL otherwise */
     const char *scope;   /* part of the model in which it was traced or differentiated: "dec.0.self"; "" outside */
-    const char *file;    /* of the plugin's call that made it; NULL: the host */
+    const char *file;    /* source of the plugin's call that made it; NULL: made by the host */
     int line;
     const ab_op *call;
     const void *call_attr; /* CALL; ATTEND_PROGRAM and the like: its score_program */
@@ -82,7 +82,7 @@ typedef struct {
 typedef struct noted {
     const char *name;
     ab_t value;
-    double weight; /* of a loss; 0: only recorded */
+    double weight; /* the loss's weight; 0: only recorded */
     struct noted *next;
 } noted;
 
@@ -95,7 +95,7 @@ typedef struct printed {
     struct printed *next;
 } printed;
 
-/* What a buffer has after this step of training. */
+/* A buffer's value after this training step. */
 typedef struct buffer_value {
     int32_t param;
     ab_t value;
@@ -111,7 +111,8 @@ typedef struct op_use {
     struct op_use *next;
 } op_use;
 
-/* What an optimizer's function has to do with sums over all parameters (ab_optimizer_plugin.measure). */
+/* How an optimizer's function uses sums over all parameters (ab_optimizer_plugin.measure): not, computes them, reads
+ * them. */
 typedef enum { NO_SUMS, SUMS_MADE, SUMS_READ } sums_use;
 
 typedef struct attn_context attn_context; /* where in the model a plugin is called: plugin/attention_context.h */
@@ -119,14 +120,14 @@ typedef struct attn_context attn_context; /* where in the model a plugin is call
 struct ab_ctx {
     err error; /* the first error */
     const char *file;
-    int line; /* of the current plugin call */
+    int line; /* the current plugin call */
     node *v;
     int32_t n;
     size_t cap;        /* v[0] is the failed tensor */
     int32_t forward_n; /* nodes of the forward pass; the gradient follows */
     int32_t *grad;
     size_t grad_cap;      /* node -> node of its gradient, 0: none */
-    dtype compute;        /* of rows: F32, BF16 or F64 */
+    dtype compute;        /* type of rows: F32, BF16 or F64 */
     bool training;        /* dropout is on */
     bool batch_invariant; /* inference: a row's result must not depend on other rows */
     int64_t n_dropout;    /* dropout places numbered so far */
@@ -134,15 +135,15 @@ struct ab_ctx {
     attn_context *attn;
     ab_hook hook;                /* the plugin function being run; AB_IN_HOST: none */
     const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
-    sums_use sums;               /* of the function that is traced */
+    sums_use sums;               /* hook of the function that is being traced */
     int n_sums;                  /* SUMS_READ: how many there are */
     struct owned_name *names;    /* names of learned values used so far in this layer: plugin/attention_context.h */
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
-    buffer_value *sets;          /* of buffers */
+    buffer_value *sets;          /* the buffers' next values */
     bool prints;                 /* ab_print keeps values; else it does nothing */
     printed *to_print;           /* in the order of calls */
-    op_use *calls, *last_call;   /* of plugins' own operations, in order */
+    op_use *calls, *last_call;   /* plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
     char unfused[240];           /* the first reason why an attention runs as composed; "": none does */
@@ -170,7 +171,7 @@ ab_t tape_fail(ab_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 extern __thread ab_ctx *tape_latest;
 /* Checks a tensor from a plugin: an id that is not on this tape is an error. 0, the failed tensor, is accepted. */
 bool tape_owns(ab_ctx *c, ab_t x);
-/* The same for a plugin function's result, where a failed tensor without an error is an error too. who, name:
+/* Checks a plugin function's result likewise. A failed tensor without an error is an error, too. who, name:
  * "attention", "dot". */
 ab_t tape_given(ab_ctx *c, ab_t x, const char *who, const char *name);
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a);
@@ -191,8 +192,8 @@ char *shape_text(const int64_t dim[4], char out[64]);
 ab_t t_input(ab_ctx *c, const char *name, dtype type, phase ph, int64_t a, int64_t b, int64_t d, int64_t e);
 ab_t t_state(ab_ctx *c, const char *name, dtype type, int64_t a, int64_t b, int64_t d, int64_t e);
 ab_t t_param(ab_ctx *c, const char *full_name, const int64_t dim[4], double scale, double fill);
-/* A value without gradient, kept with the learned ones (ab_buffer). t_set_buffer: in training it has this value after
- * the step, which tape_backward writes to its part of the gradients. */
+/* A value without gradient, stored with the learned ones (ab_buffer). t_set_buffer sets its value after a training
+ * step; tape_backward writes it to the buffer's part of the gradients. */
 ab_t t_buffer(ab_ctx *c, const char *full_name, const int64_t dim[4], double fill);
 void t_set_buffer(ab_ctx *c, ab_t buffer, ab_t value);
 ab_t t_const(ab_ctx *c, const int64_t dim[4], const double *v); /* copies v, in the generic type */
@@ -248,19 +249,22 @@ typedef struct {
     int causal;
     int64_t longest_key, longest_query; /* upper bounds per sentence; longest_query 0: all rows */
 } attend_spec;
-attr t_attend_attr(const attend_spec *s, int64_t rows); /* rows: of queries, where no longest sentence is known */
+attr t_attend_attr(const attend_spec *s,
+                   int64_t rows); /* rows: the number of queries, used if no longest sentence is known */
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
 /* A gated recurrent unit over rows x [R,3d], or a long short-term memory over [R,4d], along each sentence: u [d,3d] or
  * [d,4d] -> [R,d], in F32 or F64 (op.h, RECURRENT). */
 ab_t t_recurrent(ab_ctx *c, ab_t x, ab_t u, ab_t offset, int lstm, int backwards);
-/* Each row with those around it in its sentence side by side (op.h). */
+/* Each row concatenated with its neighbours in the sentence (op.h). */
 ab_t t_neighbours(ab_ctx *c, ab_t x, ab_t offset, int64_t before, int64_t behind);
-/* Each column of rows x by itself along each sentence, with w [taps,n], `before` of them before the row (op.h). */
+/* Convolves each column of rows x along each sentence with w [taps,n], `before` of whose taps lie before the row
+ * (op.h). */
 ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before);
-/* Each column of rows x by itself along each sentence, with a filter h [L,n] of any length (op.h, LONG_CONV). */
+/* Convolves each column of rows x along each sentence with a filter h [L,n] of any length (op.h, LONG_CONV). */
 ab_t t_long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, int backwards);
-/* y_t = q_t S_t of a state that is a matrix (op.h, DELTA_SCAN): q, k [B,H,T,d_k], v [B,H,T,d_v]; beta, decay [B,H,T,1]
- * or id 0. As an operation of its own, or composed from others, which also run where that has no kernel. ops_delta.c */
+/* y_t = q_t S_t, where the state S is a matrix (op.h, DELTA_SCAN): q, k [B,H,T,d_k], v [B,H,T,d_v]; beta, decay
+ * [B,H,T,1] or id 0. t_delta_scan is one operation; t_delta_scan_composed builds it from others, if there is no kernel.
+ * ops_delta.c */
 enum { DELTA_CHUNK = 32 };
 ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
 ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
@@ -302,21 +306,22 @@ int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_
 /* Write and read a value of a planned tape; bytes may cover only its beginning. Writing an unread value does
  * nothing. */
 void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes);
-void tape_put(ab_ctx *c, const char *name, const void *from); /* the whole value of that name, if there is one */
+void tape_put(ab_ctx *c, const char *name, const void *from); /* writes the whole value of that name, if there is one */
 int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);
 int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->from .. PHASE_STEP in order */
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only);
 void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* node i as a kernel call */
-bool tape_is_call(const node *v);                    /* does this node call a kernel, in its own place? */
-int32_t tape_written_by(const ab_ctx *c, int32_t i); /* the node whose turn writes node i's value */
+bool tape_is_call(const node *v);                    /* does this node run a kernel when its turn comes? */
+int32_t tape_written_by(const ab_ctx *c, int32_t i); /* the node that runs when node i's value is written */
 /* Runs a planned tape on the CPU again, with the inputs it has, up to the first operation whose result has NaN or
  * +infinity. True and a sentence that names it, its place and the plugin's line; false: none, or not on the CPU. */
 bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n);
 /* print.c: keeps a copy of x, and of its gradient on a tape that has one. */
 void t_print(ab_ctx *c, ab_t x, const char *name);
 void print_gradient(ab_ctx *c, int32_t x);   /* the gradient of node x is complete */
-bool is_printed(const ab_ctx *c, int32_t i); /* is node i such a copy? */
-/* Writes what ab_print kept in the last run, a line for each value and each gradient, that begin with `when`. */
+bool is_printed(const ab_ctx *c, int32_t i); /* is node i a copy made by t_print? */
+/* Writes the values that ab_print kept in the last run: a line per value and per gradient, each beginning with `when`.
+ * */
 int tape_print(const ab_ctx *c, const char *when, FILE *to, err *e);
 /* Runs one node. wait (may be NULL) returns when all kernels are done; for the profile. */
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));

@@ -1,11 +1,11 @@
-/* together.c - weights' gradients of equal shape as one batch of products, for a device to which a launch costs more
- * than the memory that its inputs hold for longer.
+/* together.c - runs weight gradients of equal shape as one batch of products. It saves launches on a device and keeps
+ * the inputs in memory for longer.
  *
  * A group has the LINEAR_DW nodes of one parameter in several layers ("enc.0.ffn.w1", "enc.1.ffn.w1"). All of them run
  * in the place of the last, which is the first layer's. Until then their rows and the gradients of these are kept: rows
  * of all layers are there anyway when the backward pass begins. A batch needs equal steps from layer to layer.
  * Gradients of parameters have them if layers are alike; the inputs get a slab of the arena, with a place for each
- * member. A group without equal steps is none: its members run one by one where they stand.
+ * member. Members of a group without equal steps run one by one, each in its own place.
  *
  * In decoding, a product that only a norm reads runs with it.
  */
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who belongs together ---- */
+/* ---- finding groups ---- */
 
-/* The same name but for numbers: of another layer. */
+/* True if the names differ in their numbers only: the same parameter of another layer. */
 static bool alike(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -45,7 +45,7 @@ static bool overwritten(const ab_ctx *c, int32_t x, int32_t from, int32_t to)
     return false;
 }
 
-/* The parameter whose gradient each node is: [n] of ids, 0: of none, or its output is read by another node. */
+/* For each node the id of the parameter whose gradient it is [n]; 0: none, or another node reads its output. */
 static int32_t *parameter_of_gradients(const ab_ctx *c)
 {
     int32_t *of = xcalloc((size_t)c->n, sizeof *of);
@@ -71,7 +71,7 @@ static bool belongs(const ab_ctx *c, const int32_t *of, int32_t a, int32_t b)
     return alike(c->params->p[c->v[of[a]].param].name, c->params->p[c->v[of[b]].param].name);
 }
 
-/* ---- a product and the norm that alone reads its result, as a residual's term ---- */
+/* ---- a product whose only reader is a norm that adds it as a residual ---- */
 
 static bool is_read_once(const ab_ctx *c, int32_t x)
 {
@@ -96,7 +96,7 @@ static bool is_step(const ab_ctx *c)
     return any && c->batch_invariant;
 }
 
-/* What the product reads lives until the norm has run: its result must not take the place. */
+/* Keeps the product's inputs until the norm has run, so that its result does not overwrite them. */
 static void join_norms(ab_ctx *c)
 {
     if (!c->backend->joins_norms || !is_step(c)) return;
@@ -159,7 +159,7 @@ static bool reserve(ab_ctx *c, const joint_group *t, int in)
     }
     c->slabs = grow(c->slabs, &c->slabs_cap, c->n_slabs + 1, sizeof *c->slabs);
     c->slabs[c->n_slabs++] = (slab){.n = t->n, .last = last};
-    for (int k = 0; k < t->n; k++) /* the last member, of the first layer, lies first, like its parameter */
+    for (int k = 0; k < t->n; k++) /* the last member belongs to the first layer and lies first, like its parameter */
         c->v[r[k]].slab = (int32_t)c->n_slabs, c->v[r[k]].place = t->n - 1 - k;
     return true;
 }

@@ -12,8 +12,8 @@ void together_reserve(ab_ctx *c);
 /* After values have addresses: groups whose members lie at equal steps become batches. */
 void together_settle(ab_ctx *c);
 
-/* Of plan.c. */
+/* ---- defined in plan.c ---- */
 int32_t plan_storage(const ab_ctx *c, int32_t i); /* the first value over which this one is written by force */
-int32_t plan_root(const ab_ctx *c, int32_t i);    /* the value whose storage it has */
-bool plan_may_place(const ab_ctx *c, int32_t i);  /* does it get a place in the arena when its node's turn comes? */
+int32_t plan_root(const ab_ctx *c, int32_t i);    /* the value whose storage it shares */
+bool plan_may_place(const ab_ctx *c, int32_t i);  /* does it get a place in the arena when its node runs? */
 #endif

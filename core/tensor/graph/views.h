@@ -19,8 +19,8 @@ static inline void strides_of(const view *v, int64_t stride[4])
     }
 }
 
-/* Axes that continue each other in each of n tensors become one: those that remain, whose number it returns, come last.
- * Of the others the length is 1 and the steps are 0. */
+/* Merges axes that are contiguous in each of n tensors. Returns the number of axes that remain; these come last. The
+ * others get length 1 and step 0. */
 static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
 {
     int at = 4;
@@ -45,16 +45,16 @@ static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
 typedef struct {
     int64_t n, step;
 } sum_axis;      /* length, elements from one index to the next */
-typedef struct { /* x of SUM_TO summed over `sum`; y has `keep`, in this order */
+typedef struct { /* SUM_TO sums x over the axes `sum`; y has the axes `keep`, in this order */
     sum_axis keep[2], sum[2];
 } summed_axes;
-/* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain.
- * Returns whether the last axis is summed. */
+/* Merges neighbouring axes that are both summed or both kept; at most two of each kind remain. Returns whether the last
+ * axis is summed. */
 static inline bool sort_axes(const view *x, const view *y, summed_axes *s)
 {
     bool last = true;
     int64_t step = 1;
-    int before = -1, kept = 2, summed = 2; /* the kind of the axis behind; places still free in keep and sum */
+    int before = -1, kept = 2, summed = 2; /* the kind of the axis after this one; free places in keep and sum */
     const sum_axis one = {1, 0};
     s->keep[0] = s->keep[1] = s->sum[0] = s->sum[1] = one;
     for (int i = 3; i >= 0; i--) {

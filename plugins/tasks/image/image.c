@@ -56,7 +56,7 @@ typedef struct {
     int64_t n_symbols, height, width;
     double *stats;
 } task;
-typedef struct { /* what was read for a split */
+typedef struct { /* a split's files as read */
     images x;
     classes y;
 } part;
@@ -136,8 +136,8 @@ static void add_line(const task *t, split *to, const part *p, int64_t i)
     to->line[to->n++] = need(realloc(line, (size_t)(at - line)));
 }
 
-/* Where each image of data goes, [n] of ab_split: shares of them, drawn without replacement, to dev and test if these
- * have no files. */
+/* Draws the split of each image of data, [n] of ab_split: shares of them, without replacement, go to dev and test if
+ * these have no files. */
 static uint8_t *draw_splits(const config *c, int64_t n, uint64_t seed, int64_t size[AB_SPLITS])
 {
     uint8_t *to = need(calloc((size_t)n + 1, 1));
@@ -180,7 +180,7 @@ static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *er
     return 0;
 }
 
-/* What was read and which parts were drawn, as a line about the data. */
+/* Writes a line about the data: the files read and the parts drawn. */
 static void say_splits(const task *t, char *line, size_t n_line)
 {
     static const char drawn[] = " (drawn from it)";

@@ -71,7 +71,7 @@ static int64_t big_endian(const uint8_t *b, int n)
     return x;
 }
 
-/* Reads the header: its `dims` sizes, none of them 0, and as many bytes as they say. what: of images or labels. */
+/* Reads the header, which has `dims` sizes, none of them 0; as many bytes must follow. what: "images" or "labels". */
 static int read_idx_head(reading *r, int dims, const char *const *name, int64_t *size)
 {
     size_t head = IDX_HEAD + 4 * (size_t)dims;
@@ -206,7 +206,7 @@ static int read_file(const char *path, uint8_t **byte, size_t *n, char *why, siz
 {
     struct stat is;
     *byte = NULL, *n = 0;
-    if (!stat(path, &is) && !S_ISREG(is.st_mode)) { /* a device may have no end */
+    if (!stat(path, &is) && !S_ISREG(is.st_mode)) { /* reading a device may never end */
         snprintf(why, n_why, "%s is no regular file", path);
         return -1;
     }

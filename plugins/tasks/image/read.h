@@ -21,7 +21,7 @@ typedef struct {
 /* Appends the images of a file, or of all *.pgm of a folder in the order of their names. A value v becomes the level
  * v levels / (max + 1), rounded down. Returns 0, or -1 and why: file, byte, what was found and what was expected. */
 int images_read(images *to, const char *path, char *why, size_t n_why);
-/* The same of a file's bytes; path is for messages. */
+/* Appends the images in a file's bytes; path is for messages. */
 int images_parse(images *to, const char *path, const uint8_t *byte, size_t n, char *why, size_t n_why);
 void images_free(images *x);
 

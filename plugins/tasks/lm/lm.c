@@ -1,8 +1,8 @@
 /* lm.c - a language model of one text: characters, words or subwords, each predicted from those before it.
  *
  * A line end is a token (AB_ID_END), so the lines of a file, read as windows of one text, give the whole file. Text
- * that the training vocabulary lacks costs 8 bits per byte in addition to its unknown token, so that bits per byte
- * cover the whole text. */
+ * outside the training vocabulary costs 8 bits per byte in addition to its unknown token, so that bits per byte cover
+ * the whole text. */
 #include "ab_plugin.h"
 #include "known.h"
 #include "tasks/memory.h"
@@ -49,7 +49,7 @@ typedef struct {
     config c;
     text split[AB_SPLITS];
     char **file[AB_SPLITS]; /* from read_lines */
-    double *stats;          /* of the last scores */
+    double *stats;          /* statistics of the last scores */
 } task;
 
 /* ---- reading ---- */
@@ -91,8 +91,8 @@ static int64_t cut(char **line, int64_t n, double part)
 
 static int word_unit(const task *t) { return t->c.unit == UNIT_WORD; }
 
-/* Bytes of a line that a model of this unit predicts, line end included; between words one blank counts, however many
- * the file has, and at a line's ends none. */
+/* Counts the bytes of a line that a model of this unit predicts, line end included. One blank counts between words,
+ * even if the file has more; blanks at a line's ends do not count. */
 static void measure(const task *t, const known *k, text *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
@@ -142,7 +142,7 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
     text *train = &t->split[AB_TRAIN], *dev = &t->split[AB_DEV], *test = &t->split[AB_TEST];
     if (read_file(t, env, "file", t->c.file, &t->file[AB_TRAIN], &train->n, err, n_err)) return -1;
     train->line = t->file[AB_TRAIN];
-    double rest = 1; /* of the file */
+    double rest = 1; /* share of the file that is left */
     if (*t->c.test) {
         if (read_file(t, env, "test", t->c.test, &t->file[AB_TEST], &test->n, err, n_err)) return -1;
         test->line = t->file[AB_TEST];
@@ -166,7 +166,7 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
     return 0;
 }
 
-/* Which parts were split off, as a line about the data. */
+/* Writes a line about the data: the parts that were split off. */
 static void say_split(const task *t, char *line, size_t n_line)
 {
     long long dev = *t->c.dev ? 0 : t->split[AB_DEV].n, test = *t->c.test ? 0 : t->split[AB_TEST].n,

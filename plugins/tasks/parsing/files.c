@@ -95,7 +95,7 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
     }
     if (is_folder(path))
         add_folder(p, path, in->files, MOST_FOLDERS_DEEP);
-    else if (!access(path, F_OK)) /* its name may have a pattern's signs */
+    else if (!access(path, F_OK)) /* a file whose name has a pattern's characters */
         add(p, path);
     else
         add_pattern(p, path);

@@ -85,7 +85,7 @@ void grammar_close(grammar *g)
 
 /* ---- states ---- */
 
-typedef struct { /* of one sentence, shared by its states */
+typedef struct { /* a sentence's data, shared by its states */
     int64_t users, n, most;
     int64_t *words_from; /* [n + 1]: words that begin at token i or later */
     int32_t ids[];       /* [n]: forms with words: the subwords; else unused */

@@ -82,7 +82,7 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out)
 typedef struct {
     const sentence *s;
     tree *t;
-    int64_t words; /* of the sentence already in t */
+    int64_t words; /* words of the sentence that are already in t */
     slice *open;   /* [depth] labels of open brackets, without TOP */
     size_t depth, cap;
     int good;

@@ -15,7 +15,7 @@ char *task_kept(buffer *b)
     return copy;
 }
 
-/* Where a tree of a treebank in one file goes: by a hash of its words, so that equal sentences stay together. */
+/* Chooses the split of a tree of a one-file treebank by a hash of its words, so that equal sentences stay together. */
 static split *part_of(task *t, const tree *x)
 {
     buffer_clear(&t->scratch);
@@ -24,7 +24,7 @@ static split *part_of(task *t, const tree *x)
     return &t->split[at < SPLIT_SHARE ? AB_DEV : at < 2 * SPLIT_SHARE ? AB_TEST : AB_TRAIN];
 }
 
-/* s NULL: the part that the words decide; of training trees only the first train_trees. */
+/* s NULL: part_of chooses the split, and only the first train_trees training trees are kept. */
 static void add_tree(task *t, split *s, const tree *x)
 {
     buffer *b = &t->scratch;

@@ -21,12 +21,12 @@ typedef struct {
     const ab_host *host;
     config c;
     split split[AB_SPLITS];
-    int64_t n_gold;       /* of the training trees: those of `train`; silver ones follow */
+    int64_t n_gold;       /* training trees from `train`; silver ones follow */
     int64_t n_left;       /* training trees of a treebank in one file that train_trees leaves out */
     labels seen, trained; /* constituents' labels: of all splits, of train */
     labels symbols;       /* form words: the brackets of train */
     grammar grammar;
-    double *stats;                       /* of the last scores */
+    double *stats;                       /* statistics of the last scores */
     buffer prepared, presented, scratch; /* last results of prepare and present */
 } task;
 

@@ -56,7 +56,7 @@ int treebank_take(treebank *b, const char *path, const char *text, size_t n, cha
     return check_bytes(b, err, n_err);
 }
 
-enum { MOST_PIPED = 256 << 20 }; /* bytes of what is no regular file: a device has no end */
+enum { MOST_PIPED = 256 << 20 }; /* most bytes read from a pipe or device, which may never end */
 
 int treebank_read(treebank *b, const char *path, char *err, size_t n_err)
 {

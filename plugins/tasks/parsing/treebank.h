@@ -17,7 +17,7 @@ typedef struct {
     const char *path; /* for messages */
     char *text;       /* [n + 1], NUL-terminated; words are joined and cleaned in place */
     size_t n, at;
-    size_t line, line_at; /* of `at`: lines from 1, where its line begins */
+    size_t line, line_at; /* position of `at`: its line, from 1, and where that line begins */
     int join;             /* 1: a leaf's words are joined by _; 0: refused */
 } treebank;
 
@@ -26,7 +26,7 @@ typedef struct {
 int treebank_next(treebank *b, tree *t, char *err, size_t n_err);
 /* Opens a file, which must be UTF-8 without NUL. Returns 0, or -1 and err. b->text is malloc'd. */
 int treebank_read(treebank *b, const char *path, char *err, size_t n_err);
-/* The same from memory, which is copied; path is for messages. */
+/* Opens text in memory, which is copied; path is for messages. */
 int treebank_take(treebank *b, const char *path, const char *text, size_t n, char *err, size_t n_err);
 
 typedef struct { /* {0} is empty */
@@ -41,7 +41,7 @@ typedef struct {          /* how an entry of a list of files is resolved */
 /* The files of "a+b+c": each a file, a pattern, a folder (its files and those of its subfolders, by name) or a range
  * of sections. Returns 0, or -1 and err, which begins with the key. */
 int paths_find(paths *p, const places *in, const char *key, const char *list, char *err, size_t n_err);
-/* The same for a single entry, in which + has no special meaning. */
+/* Finds the files of a single entry, in which + has no special meaning. */
 int paths_add(paths *p, const places *in, const char *key, const char *entry, char *err, size_t n_err);
 void paths_free(paths *p);
 #endif

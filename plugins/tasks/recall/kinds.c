@@ -22,8 +22,8 @@ struct recall {
 int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((splitmix(state) >> 11) % (uint64_t)n); }
 static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
 
-/* n different numbers of from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are drawn
- * again. */
+/* Draws n different numbers from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are
+ * drawn again. */
 static void distinct(uint64_t *random, int64_t from, int64_t of, int64_t n, int32_t *out)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -59,7 +59,7 @@ static void make_mqar(const recall *r, uint64_t *random, int32_t *in, int32_t *l
     }
 }
 
-/* ---- induction: what followed the special symbol the first time ---- */
+/* ---- induction: recall the symbol after the first special symbol ---- */
 
 static void make_induction(const recall *r, uint64_t *random, int32_t *in, int32_t *label)
 {
@@ -169,7 +169,7 @@ static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *
     free(sequence);
 }
 
-/* ---- memorisation: facts that are the same in every example ---- */
+/* ---- memorisation: every example asks for facts of one table ---- */
 
 static void make_memorisation(const recall *r, uint64_t *random, int32_t *in, int32_t *label)
 {

@@ -12,8 +12,8 @@ typedef struct {
 } recall_config;
 
 typedef struct recall recall;
-/* What one seed's examples share: weights of positions, the facts of memorisation. Returns NULL with a message in err
- * if the settings do not fit. */
+/* Makes the data shared by one seed's examples: weights of positions, the facts of memorisation. Returns NULL with a
+ * message in err if the settings do not fit. */
 recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_err);
 void recall_free(recall *r);
 /* Fills input and label [length]; label -1: no label. testing: all fuzzy keys have the longest length. */

@@ -35,7 +35,7 @@ static void file_path(char path[PATH], const corpus_place *at, const char *stem,
                  language);
 }
 
-/* Reports what is missing, where it was searched for, and how to get it. */
+/* Reports the missing file, where it was searched for, and how to get it. */
 static int missing(const corpus_place *at, const char *path, const char *key, const char *stems, char *err,
                    size_t n_err)
 {
@@ -61,7 +61,7 @@ int corpus_grow(split *s, int64_t more)
     return src && tgt ? 0 : -1;
 }
 
-/* True if the file is there, perhaps with .gz, which is added then. */
+/* True if the file exists, or the file with .gz, which is then appended. */
 static int is_there(char path[PATH])
 {
     size_t n = strlen(path);

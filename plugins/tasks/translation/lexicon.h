@@ -4,7 +4,7 @@
 #define LEXICON_H
 
 enum { MALE, FEMALE, NEUTER }; /* grammatical gender of the target side */
-enum { PERSON = 1, ANIMAL = 2, THING = 4, MACHINE = 8, PLACE = 16, CLAUSE = 32 }; /* what a word may combine with */
+enum { PERSON = 1, ANIMAL = 2, THING = 4, MACHINE = 8, PLACE = 16, CLAUSE = 32 }; /* classes of words */
 enum { LIVING = PERSON | ANIMAL };
 
 typedef struct {

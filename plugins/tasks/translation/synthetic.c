@@ -108,7 +108,7 @@ static clause *pick_clause(planning *g, int role, const phrase *topic)
 
 typedef struct {
     char text[LINE];
-    const void *means[LINE / 2]; /* [n], of each word: the place in the plan that it stands for, or NULL */
+    const void *means[LINE / 2]; /* [n] for each word the part of the plan that it expresses, or NULL */
     int n;
 } writing;
 

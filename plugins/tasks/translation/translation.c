@@ -118,8 +118,8 @@ static void data_path(char path[PATH], const char *data_dir, const char *data, s
         snprintf(path, PATH, "%s/%.*s", data_dir, (int)n, data);
 }
 
-/* data = a table FILE, or two files joined by +: all pairs, as training pairs. 1: done; 0: data is neither; -1. What
- * exists by the whole name is that, though its name may have a +. */
+/* data = a table FILE, or two files joined by +: all pairs, as training pairs. 1: done; 0: data is neither; -1. A file
+ * whose whole name exists is one table, even with a + in its name. */
 static int read_whole(task *t, const corpus_place *at, char folder[PATH], char *err, size_t n_err)
 {
     char path[2][PATH];
@@ -151,7 +151,7 @@ static const char *usual_name(const corpus_place *at, ab_split part)
     return NULL;
 }
 
-/* After dev and test are split off, so that they stay the same when the training set grows. */
+/* Called after dev and test are split off, so that these do not change when the training set grows. */
 static int keep_first(split *train, int64_t first_pairs, char *err, size_t n_err)
 {
     if (first_pairs > train->n) {

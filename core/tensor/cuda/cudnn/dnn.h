@@ -58,12 +58,12 @@ dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor
 dnn_tensor dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_tensor x, dnn_tensor b, dnn_tensor y);
 /* int32, the shape of x */
 dnn_tensor dnn_index(dnn_graph *g, dnn_tensor x, int64_t axis);
-/* of int32 or booleans: a boolean */
+/* compares int32 or booleans; the result is boolean */
 dnn_tensor dnn_compare(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_tensor a, dnn_tensor b);
 dnn_tensor dnn_select(dnn_graph *g, dnn_tensor mask, dnn_tensor x, dnn_tensor otherwise);
-/* over the last axis */
+/* reduces the last axis */
 dnn_tensor dnn_reduce(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_tensor x, dnn_tensor y);
-/* The same storage with other axes: an inner tensor of bf16. */
+/* An inner tensor of bf16 in x's storage, with other axes. */
 dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, dnn_shape s, dnn_tensor offsets);
 /* [.., M, K] [.., K, N], fp32 sums; rows, columns, within: 0, or int32 [B,1,1,1] with valid lengths. */
 dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows, dnn_tensor columns, dnn_tensor within,
@@ -73,7 +73,7 @@ dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows
  * cuDNN has none for this graph on this device; -1: an error. device: NULL for the one of dnn_handle, or a JSON
  * description of an absent device. */
 int dnn_plan(dnn_graph *g, const char *device, err *e);
-size_t dnn_workspace(const dnn_graph *g); /* bytes, of a planned graph */
+size_t dnn_workspace(const dnn_graph *g); /* bytes of working memory of a planned graph */
 void dnn_at(dnn_graph *g, dnn_tensor x, void *data);
-int dnn_run(dnn_graph *g, void *workspace, err *e); /* in the backend's stream */
+int dnn_run(dnn_graph *g, void *workspace, err *e); /* runs the graph in the backend's stream */
 #endif

@@ -1,11 +1,10 @@
-/* dnn_attend.c - attention on packed rows by cuDNN: for long sentences, where its tiles of 128 x 128 waste little.
+/* dnn_attend.c - attention on packed rows by cuDNN, for long sentences, which fill its tiles of 128 x 128.
  *
  * The graphs are the ones that cuDNN knows as flash attention (its documentation, "Scaled Dot-Product Attention"):
- * scores, scale, padding, causal mask, softmax, product; backwards the weights are computed again from the log-sum-exp,
- * which is the one that our own kernels write, so that either half may be theirs. A plan belongs to a shape and is
- * kept; where cuDNN has none, that is remembered. Rows are bf16; there is no dropout in it (cuDNN would draw other bits
- * than the CPU). The backward pass is the one that sums in a fixed order; it works in [sentences, heads, queries,
- * keys], hence WORKSPACE_MOST.
+ * scores, scale, padding, causal mask, softmax, product; backward, the weights are computed again from the log-sum-exp.
+ * Our own kernels write the same log-sum-exp, so either pass may be theirs. A plan is kept per shape, also the fact
+ * that cuDNN has none. Rows are bf16, without dropout (cuDNN would draw other bits than the CPU). The backward pass is
+ * the one that sums in a fixed order; its working memory is [sentences, heads, queries, keys], hence WORKSPACE_MOST.
  */
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include <stdlib.h>
@@ -45,7 +44,7 @@ enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30, BESIDE = 3 /* lists b
 
 /* ---- the choice ---- */
 
-/* "cudnn" wherever it can; "auto", as without a wish, where sentences may be LONG. */
+/* "cudnn": wherever cuDNN can; "auto", the default: if sentences may be LONG. */
 static bool wanted(attend_wish wish, int64_t longest)
 {
     return wish == ATTEND_AUTO ? longest >= LONG : wish == ATTEND_CUDNN;
@@ -73,7 +72,7 @@ static bool can_take(const gpu_attention *a, const attend_extent *x)
 
 typedef struct { /* zeroed before it is filled in: compared as bytes */
     int64_t sentences, heads, queries, keys, d_k, d_v;
-    int64_t stride[BACKWARD]; /* 0: not there */
+    int64_t stride[BACKWARD]; /* 0: absent */
     float scale;
     int32_t causal;
 } shape_key;
@@ -92,7 +91,7 @@ static dnn_tensor numbers(plan *p, int64_t n)
 {
     return dnn_given(p->graph, CUDNN_DATA_INT32, (dnn_shape){{n, 1, 1, 1}, {1, 1, 1, 1}}, 0);
 }
-/* The last two axes exchanged, as products want their second factor. */
+/* Transposes the last two axes, as products need their second factor. */
 static dnn_shape turned(dnn_shape s)
 {
     return (dnn_shape){{s.dim[0], s.dim[1], s.dim[3], s.dim[2]}, {s.stride[0], s.stride[1], s.stride[3], s.stride[2]}};
@@ -107,14 +106,14 @@ static void describe_rows(plan *p, int i, dnn_shape s)
     p->off[i] = numbers(p, p->key.sentences + 1);
     p->rows[i] = dnn_given(p->graph, CUDNN_DATA_BFLOAT16, s, p->off[i]);
 }
-/* [B,H,Tq,1] that lies as [rows, heads] */
+/* [B,H,Tq,1] stored as [rows, heads] */
 static dnn_tensor per_query(plan *p)
 {
     dnn_shape s = {{p->key.sentences, p->key.heads, p->key.queries, 1},
                    {p->key.queries * p->key.heads, 1, p->key.heads, 1}};
     return dnn_given(p->graph, CUDNN_DATA_FLOAT, s, p->off_lse);
 }
-/* Of weights [B,H,Tq,Tk]. */
+/* The shape of weights [B,H,Tq,Tk]. */
 static dnn_shape weights_shape(const shape_key *k)
 {
     return (dnn_shape){{k->sentences, k->heads, k->queries, k->keys},
@@ -226,7 +225,7 @@ static shape_key key_of(const gpu_attention *a, const attend_extent *x, bool bac
     return k;
 }
 
-/* Its plan; NULL when cuDNN has none, or after an error. */
+/* The shape's plan; NULL if cuDNN has none, or after an error. */
 static plan *find_plan(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
 {
     shape_key key = key_of(a, x, backward);
@@ -251,7 +250,7 @@ void dnn_attend_close(void)
 
 /* ---- running ---- */
 
-/* The sentences as the graph's tensors ask for them: lists of `one` bytes in `at`, one after another. */
+/* Writes the lists of sentences that the graph's tensors need to `at`, one after another, `one` bytes each. */
 static int list_sentences(const gpu_attention *a, plan *p, int n_rows, char *at, size_t one)
 {
     const dnn_tensor beside[BESIDE] = {p->queries, p->keys, p->off_lse};
@@ -267,7 +266,7 @@ static int list_sentences(const gpu_attention *a, plan *p, int n_rows, char *at,
     return gpu_ragged(a->sentences, BESIDE + n_rows, lists);
 }
 
-/* A part of one call's scratch memory: its start. */
+/* Reserves a part of a call's scratch memory and returns its start. */
 static size_t part_of_scratch(size_t *used, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
@@ -292,7 +291,7 @@ static int run(const gpu_attention *a, plan *p, bool backward, err *e)
     return dnn_run(p->graph, at + work, e);
 }
 
-/* Says once what long sentences do without. */
+/* Is cuDNN available? If not, logs once that long sentences use our own kernels. */
 static bool is_there(void)
 {
     static bool said;

@@ -7,7 +7,7 @@
 const char *dnn_library(void); /* "cuDNN 9.19.0 (/path)", or why there is none; static storage */
 void dnn_close(void);
 
-/* ABLATE_ATTENTION: who computes attention. Of another word, ATTEND_OWN, and e says so. */
+/* ABLATE_ATTENTION: who computes attention. For an unknown word: ATTEND_OWN and e. */
 typedef enum { ATTEND_AUTO, ATTEND_OWN, ATTEND_CUDNN, ATTEND_WGMMA, ATTEND_WISHES } attend_wish;
 attend_wish attention_wish(err *e);
 
@@ -16,14 +16,14 @@ typedef struct {
     struct {
         void *at;
         size_t bytes;
-    } clear[2]; /* the outputs, in which cuDNN writes only rows of sentences */
+    } clear[2]; /* outputs to clear: cuDNN writes only rows of sentences */
 } attend_extent;
 /* Attention by cuDNN: 0 done; 1 not selected, or no plan for this; -1 an error. */
 int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e);
 void dnn_attend_close(void);
 
 typedef struct {
-    int64_t library, own, wgmma; /* wgmma: of our own, those by attend_wgmma.h */
+    int64_t library, own, wgmma; /* wgmma: those of our own by attend_wgmma.h */
 } dnn_attend_count;              /* calls launched or captured */
 void dnn_attend_count_wgmma(void);
 dnn_attend_count dnn_attend_counts(void);

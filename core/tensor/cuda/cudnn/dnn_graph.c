@@ -1,8 +1,8 @@
 /* dnn_graph.c - graphs of cuDNN's tensor operations, through the descriptors of its backend API (cudnn_graph.h).
  *
- * A descriptor is made, given attributes one by one, and finalized. Tensors name themselves by numbers; operations name
- * tensors; a graph is a list of operations; heuristics give engine configurations for it, best first, of which the
- * first becomes a plan that this device can run and that sums in a fixed order.
+ * A descriptor is created, gets attributes one by one, and is finalized. Tensors have numbers; operations name tensors;
+ * a graph is a list of operations. Heuristics list engine configurations for it, best first; the first one that this
+ * device can run and that sums in a fixed order becomes the plan.
  */
 #ifdef HAVE_CUDNN
 #include "tensor/cuda/cudnn/dnn.h"
@@ -19,7 +19,7 @@ typedef struct {
     cudnnDataType_t type;
     bool given, is_number;
     float number;
-    void *at; /* of a given one, for the next run */
+    void *at; /* memory of a given tensor in the next run */
 } tensor;
 struct dnn_graph {
     const dnn_functions *f;
@@ -140,7 +140,7 @@ dnn_tensor dnn_number(dnn_graph *g, float value)
     return add_tensor(g, &t, 0);
 }
 
-/* An inner tensor of these axes, the last one side by side. */
+/* A contiguous inner tensor of these axes. */
 static dnn_tensor inner(dnn_graph *g, cudnnDataType_t type, const int64_t d[4])
 {
     return dnn_inner(g, type, (dnn_shape){{d[0], d[1], d[2], d[3]}, {d[1] * d[2] * d[3], d[2] * d[3], d[3], 1}}, 0);
@@ -237,7 +237,7 @@ dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows
 
 /* ---- planning ---- */
 
-/* The device that a plan is for. */
+/* A descriptor of the device that a plan is for. */
 static descriptor device_of(dnn_graph *g, const char *described)
 {
     descriptor d = make(g, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
@@ -297,7 +297,8 @@ static bool try_mode(dnn_graph *g, descriptor graph, descriptor device, cudnnBac
     set_descriptor(g, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
     set(g, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     set_descriptor(g, heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device);
-    if (bad(g) || g->f->cudnnBackendFinalize(heuristics) != CUDNN_STATUS_SUCCESS) return false; /* knows nothing */
+    if (bad(g) || g->f->cudnnBackendFinalize(heuristics) != CUDNN_STATUS_SUCCESS)
+        return false; /* the heuristic has no configurations */
     int64_t n = 0;
     for (int i = 0; i < MOST_CONFIGS; i++) config[i] = make(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     if (bad(g) ||

@@ -12,7 +12,7 @@ static void *library;
 static cudnnHandle_t handle;
 static str path;
 static char described[512];
-static err refused; /* why it is missing; it is searched for once */
+static err refused; /* why cuDNN is missing; the search runs once */
 
 static int load(err *e)
 {
@@ -31,7 +31,7 @@ static int load(err *e)
     snprintf(described, sizeof described, "cuDNN %zu.%zu.%zu (%.400s)", version / 10000, version / 100 % 100,
              version % 100, str_text(&path));
     static const char *const needs[] = {
-        "libnvrtc.so.13", "libcublasLt.so.13", "libcublas.so.13", /* of CUDA 13, or of 12 */
+        "libnvrtc.so.13", "libcublasLt.so.13", "libcublas.so.13", /* CUDA 13's or 12's */
         "libnvrtc.so.12", "libcublasLt.so.12", "libcublas.so.12", NULL};
     library_open_needs(str_text(&path), needs);
     library = found;
@@ -62,7 +62,7 @@ int dnn_failed(err *e, const char *doing, cudnnStatus_t s)
 
 cudnnHandle_t dnn_handle(err *e)
 {
-    gpu_flush(); /* it launches by itself */
+    gpu_flush(); /* cuDNN launches without LAUNCH, which would flush */
     if (handle || !dnn_load(e)) return handle;
     cudnnStatus_t s = table.cudnnCreate(&handle);
     if (s == CUDNN_STATUS_SUCCESS) s = table.cudnnSetStream(handle, (cudaStream_t)gpu_stream());
