@@ -26,7 +26,7 @@ def estimate(program, name, threads, *more):
     rows, times = {}, None
     for line in done.stdout.split("\n"):
         cells = line.split("\t")
-        if cells[0] == "row":
+        if cells[0] == "timed":
             times = {"run": float(cells[7]) + float(cells[8]), "search": float(cells[9]), "left": int(cells[2])}
         elif cells[0] == "counts":
             rows[cells[1]] = times | {k: float(v) for k, v in (pair.split("=") for pair in cells[2].split())}

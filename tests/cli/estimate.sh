@@ -64,7 +64,7 @@ equal "$(counted plain.ini base left --seeds 1..3)" 1 "runs left"
 equal "$(counted plain.ini base left --seeds 1..3 -s lr=0.006)" 3 "runs left with another learning rate"
 equal "$(counted plain.ini base left --seeds 1..3 --rerun all)" 3 "runs left with --rerun all"
 # updates_timed [ARGUMENT]...: the updates' seconds as a run has them estimated, before it starts
-updates_timed() { "$program" estimate plain.ini --threads 1 "$@" 2>/dev/null | sed -n 's/^row\t//p' | cut -f7; }
+updates_timed() { "$program" estimate plain.ini --threads 1 "$@" 2>/dev/null | sed -n 's/^timed\t//p' | cut -f7; }
 equal "$(updates_timed --seeds 1..2)" nan "seconds of updates where no run is left: none is timed"
 equal "$(updates_timed --seeds 1..3 | grep -cE '^[0-9.e-]+$')" 1 "seconds of updates where one is left"
 

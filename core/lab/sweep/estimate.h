@@ -37,16 +37,15 @@ typedef struct {
     row_refused *refused;
     size_t n_refused, refused_cap;
     row_estimate *rows; /* one for each row to run; n of them */
-    size_t n;
-    int gpus;        /* available to runs; 0: none */
-    double gpu_free; /* free bytes of the GPU with the least */
+    size_t n, timed;    /* of them, those whose updates the child has timed: the first ones */
+    int gpus;           /* available to runs; 0: none */
+    double gpu_free;    /* free bytes of the GPU with the least */
     /* Why a task cannot be opened: missing data; or NULL. There are rows all the same if the sizes of the data are
      * known. */
     const char *missing;
     double busy;         /* seconds on the clock per second of a processor, while updates were timed; 0: not known */
     str notes;           /* of the tasks on their data, one per line */
-    const char *unknown; /* why there is no estimate, or NULL */
-    bool endless;        /* because a row did not end */
+    const char *unknown; /* why rows or, if there are rows, their times are missing; or NULL */
     arena memory;
 } sweep_costs;
 

@@ -32,14 +32,20 @@ typedef struct {    /* seconds, on a machine without other processes */
     double busy;    /* seconds on the clock per second of the processor: above 1 beside other processes */
 } row_speed;
 
+static const double PROGRAM = 150e6;      /* bytes of a process besides values and parameters */
+static const double MOST_TO_TIME = 1.9e9; /* bytes that planning may count on: it takes some more */
+/* Bytes that time_row takes on the CPU; 0 on a device. NaN and e on failure. full: count_update's. */
+double timing_memory(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
+                     err *e);
 /* Times a few updates with lengths like the data's, on the CPU in processor time; `patience`: seconds to spend, `most`:
  * updates. NaN and e on failure. */
-row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, double most,
-                   err *e);
+row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
+                   double patience, double most, err *e);
 /* Tokens of both sides of one update with the data's lengths. */
 double tokens_of_update(const group *g, double batch_tokens);
-/* FLOPs of one update with the data's lengths. NaN and e on failure. */
-double update_flops(const spec_row *row, const group *g, const backend *on, dtype compute, err *e);
+/* Costs of one batch with the data's lengths, and FLOPs of an update of accumulated ones. */
+int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e);
+double update_flops(const spec_row *row, const model_costs *update);
 
 typedef struct {               /* what a run does */
     double updates;            /* at most: patience may end it earlier */
@@ -53,7 +59,8 @@ typedef struct { /* the sweep's data */
     group *groups;
     size_t n, *of; /* of [rows]: the group of each */
     bool open;
-    err missing; /* why data are missing, or "" */
+    err missing;  /* why data are missing, or "" */
+    double began; /* ticks() */
 } estimate_data;
 /* Opens them, and prints what is missing. (estimate_row.c) */
 void estimate_open(estimate_data *d, const spec *s, const places *p);

@@ -46,6 +46,7 @@ static int start(const sweep_call *c, pid_t *pid)
 static void take_line(sweep_costs *x, char *line, size_t *cap)
 {
     row_estimate r;
+    char word[8];
     if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
     size_t row;
     int used = 0;
@@ -56,10 +57,14 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
     }
     if (sscanf(line, "gpus\t%d\t%lf", &x->gpus, &x->gpu_free) == 2) return;
     if (sscanf(line, "busy\t%lf", &x->busy) == 1) return;
-    if (sscanf(line, "row\t%zu\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf\t%lf\t%lf", &r.row, &r.left,
+    if (sscanf(line, "%7[a-z]\t%zu\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf\t%lf\t%lf", word, &r.row, &r.left,
                &r.parameters, &r.flops_token, &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials,
-               &r.gpu_memory, &r.flops, &r.flops_search) != 13)
+               &r.gpu_memory, &r.flops, &r.flops_search) != 14)
         return;
+    if (same(word, "timed") && x->timed < x->n) { /* in the order of the rows */
+        x->rows[x->timed++] = r;
+        return;
+    }
     x->rows = grow(x->rows, cap, x->n + 1, sizeof *x->rows);
     x->rows[x->n++] = r;
 }
@@ -110,14 +115,17 @@ void estimate_sweep(const sweep_call *c, sweep_costs *out)
     if (!ends) kill(pid, SIGKILL);
     if (fd >= 0) close(fd);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    out->endless = !ends;
     if (!ends)
         out->unknown =
             arena_printf(&out->memory, "row %s: a pass over the model did not end in %g s; does a plugin loop?",
                          now.what, now.limit);
     else if (WIFSIGNALED(status))
-        out->unknown = arena_printf(&out->memory, "the estimating process was ended by signal %d (%s)",
-                                    WTERMSIG(status), strsignal(WTERMSIG(status)));
+        out->unknown =
+            arena_printf(&out->memory, "the estimating process was ended by signal %d (%s)%s%s", WTERMSIG(status),
+                         strsignal(WTERMSIG(status)), *now.what ? ", at row " : "", now.what);
+    else if (WEXITSTATUS(status) && !out->missing)
+        out->unknown = arena_printf(&out->memory, "the estimating process ended with exit status %d%s%s",
+                                    WEXITSTATUS(status), *now.what ? ", at row " : "", now.what);
     else if (!out->n && !out->missing)
         out->unknown = "no row could be estimated";
 }
@@ -182,8 +190,9 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, in
              workers > 1 ? ", one after the other" : "", span(updates, text[1]), span(beside, text[2]));
     if (trials) str_addf(out, "; %zu trials of searches %s", trials, span(search, text[3]));
     str_addc(out, ')');
-    if (threads && !(gpu > 0)) str_addf(out, ", %.2g core hours", (updates + beside + search) * (double)threads / 3600);
-    if (flops > 0) str_addf(out, "%s%.2g FLOPs", threads && !(gpu > 0) ? " and " : ", ", flops);
+    double hours = gpu > 0 ? NAN : (updates + beside + search) * (double)threads / 3600;
+    if (hours > 0) str_addf(out, ", %.2g core hours", hours);
+    if (flops > 0) str_addf(out, "%s%.2g FLOPs", hours > 0 ? " and " : ", ", flops);
     str_addf(out, ", %s of memory each", size(memory, text[0]));
     if (gpu > 0) str_addf(out, " and of its GPU %s", size(gpu, text[0]));
     str_addf(out, ", %s of disk", size(disk, text[4]));

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* Seconds of timing in all, and of a row. */
-static const double HURRIED = 0.5, PATIENT = 12, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
-static const double TIMED = 0.1;     /* of a run's updates: an estimate is cheaper than what it is of */
-static const double PROGRAM = 150e6; /* bytes of a process besides values and parameters */
+static const double HURRIED = 0.5, PATIENT = 6, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
+static const double PLANNING = 8; /* seconds of a dry run, data and counts included, after which no row is timed */
+static const double TIMED = 0.1;  /* of a run's updates: an estimate is cheaper than what it is of */
 static const double GPU_CONTEXT =
     1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
 static const double START = 0.05;                  /* seconds of a run besides data, updates and scores */
@@ -43,11 +43,12 @@ typedef struct { /* of a row that can be traced */
     const group *g;
     char *kind; /* rows of one kind differ in size only */
     dtype compute;
-    model_costs costs;
-    double flops, tokens; /* of an update */
+    model_costs costs, update; /* of its sentences' usual length; of the data's lengths */
+    double flops, tokens;      /* of an update */
     row_speed speed;
-    double to_time; /* updates, at most */
-    bool timed;
+    double to_time;        /* updates, at most */
+    bool timed, too_large; /* to be timed */
+    char *counted;         /* rows with the same text have the same costs */
 } row_work;
 
 static char *kind_of(const spec_row *row, const group *g)
@@ -57,6 +58,30 @@ static char *kind_of(const spec_row *row, const group *g)
     for (size_t i = 0; i < row->placed.n; i++)
         if (config_plugin_kind(row->placed.at[i].key))
             str_addf(&s, "%s=%s\n", row->placed.at[i].key, row->placed.at[i].value);
+    return s.s;
+}
+
+/* Settings that change no count; of the others in the list, only whether they are 0 does. */
+static const char *const uncounted[] = {"lr", "warmup", "steps", "eval_every", "save_every", "schedule", "beam_size"};
+static const char *const nonzero[] = {"dropout", "label_smoothing", "weight_decay"};
+
+static bool listed(const char *key, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (same(key, list[i])) return true;
+    return false;
+}
+
+static char *counted_as(const spec_row *row, const group *g)
+{
+    str s = {0};
+    str_addf(&s, "%p\n", (const void *)g);
+    for (size_t i = 0; i < row->placed.n; i++) {
+        const setting *x = &row->placed.at[i];
+        double value;
+        bool brief = listed(x->key, nonzero, LENGTH(nonzero)) && parse_real(x->value, &value) && value > 0;
+        if (!listed(x->key, uncounted, LENGTH(uncounted))) str_addf(&s, "%s=%s\n", x->key, brief ? "x" : x->value);
+    }
     return s.s;
 }
 
@@ -99,8 +124,11 @@ static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on,
                          (!round || (guide->flops == w[i].flops && guide->tokens == w[i].tokens));
             if (w[i].timed || known || !w[i].to_time || (guide && ticks() - began > patience)) continue;
             err why = {0};
-            print_doing(s->rows[w[i].row].name, limit);
-            w[i].speed = time_row(&s->rows[w[i].row], w[i].g, on, w[i].compute, each, w[i].to_time, &why);
+            const spec_row *row = &s->rows[w[i].row];
+            double needs = timing_memory(row, w[i].g, on, w[i].compute, &w[i].update, &why);
+            if ((w[i].too_large = needs > MOST_TO_TIME)) continue;
+            print_doing(row->name, limit);
+            w[i].speed = time_row(row, w[i].g, on, w[i].compute, &w[i].update, each, w[i].to_time, &why);
             w[i].timed = isfinite(w[i].speed.step);
         }
     print_doing("", 0);
@@ -108,6 +136,16 @@ static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on,
         const row_work *guide = w[i].timed ? NULL : guide_of(w, n, &w[i]);
         if (guide) take_speed(&w[i], guide);
     }
+}
+
+static void print_too_large(const spec *s, const row_work *w, size_t n)
+{
+    size_t many = 0, first = 0;
+    for (size_t i = 0; i < n; i++)
+        if ((w[i].too_large || PROGRAM + (double)w[i].costs.learned > MOST_TO_TIME) && !many++) first = i;
+    if (many)
+        printf("note\t%s%s not timed: planning takes at most %g GB\n", s->rows[w[first].row].name,
+               many > 1 ? " and rows like it are" : " is", MOST_TO_TIME / 1e9);
 }
 
 /* ---- a run ---- */
@@ -151,7 +189,9 @@ static double gpu_bytes(const model_costs *c)
     return 1.125 * (double)c->values + (double)c->learned + 2.0 * (double)c->parameters + GPU_CONTEXT;
 }
 
-static void print_row(const spec *s, const row_work *w, bool device, size_t left, const search_left *to_search)
+/* word: "row" before its updates are timed, "timed" after that. */
+static void print_row(const char *word, const spec *s, const row_work *w, bool device, size_t left,
+                      const search_left *to_search)
 {
     const spec_row *row = &s->rows[w->row];
     const model_costs *c = &w->costs;
@@ -165,9 +205,10 @@ static void print_row(const spec *s, const row_work *w, bool device, size_t left
     run_time t = time_of_run(row, w, (double)row->config.steps, false);
     size_t trials;
     double tried, search = time_of_search(row, w, to_search, &trials, &tried);
-    printf("row\t%zu\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%zu\t%.17g\t%.17g\t%.17g\n", w->row, left,
-           (long long)c->parameters, costs_total(c) / tokens, memory, disk, t.training, t.start + t.scoring, search,
-           trials, gpu, w->flops * t.counts.updates, w->flops * tried);
+    printf("%s\t%zu\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%zu\t%.17g\t%.17g\t%.17g\n", word, w->row,
+           left, (long long)c->parameters, costs_total(c) / tokens, memory, disk, t.training, t.start + t.scoring,
+           search, trials, gpu, w->flops * t.counts.updates, w->flops * tried);
+    if (same(word, "row")) return;
     printf("counts\t%s\tupdates=%.0f evaluations=%.0f evaluated=%.0f decoded=%.0f saves=%.0f trials=%zu "
            "trial_updates=%.0f tokens=%.0f left=%zu\n",
            row->name, t.counts.updates, t.counts.evaluations, t.counts.evaluated, t.counts.decoded, t.counts.saves,
@@ -186,7 +227,7 @@ static void print_error(const char *kind, const err *e)
 void estimate_open(estimate_data *d, const spec *s, const places *p)
 {
     err e = {0};
-    *d = (estimate_data){.of = xcalloc(s->n_rows + 1, sizeof *d->of)};
+    *d = (estimate_data){.of = xcalloc(s->n_rows + 1, sizeof *d->of), .began = ticks()};
     d->open = !groups_open(s, p, &d->groups, &d->n, d->of, &d->missing, &e);
     if (!d->open) d->missing = e;
     if (d->missing.text[0]) print_error("missing", &d->missing);
@@ -198,14 +239,22 @@ void estimate_close(estimate_data *d)
     free(d->of);
 }
 
-/* Counts the costs of a row. */
-static int count_work(row_work *w, const spec_row *row, const backend *on, err *e)
+/* Counts the costs of a row, unless one of the n before it has the same. */
+static int count_work(row_work *w, const row_work *before, size_t n, const spec_row *row, const backend *on, err *e)
 {
-    if (device_compute(row->config.precision, on, &w->compute, e) || count_row(row, w->g, on, w->compute, &w->costs, e))
-        return -1;
-    w->flops = update_flops(row, w->g, on, w->compute, e);
-    w->tokens = (double)(row->config.batch_tokens * row->config.gradient_accumulation);
+    const char *counted = w->counted = counted_as(row, w->g);
     w->kind = kind_of(row, w->g);
+    for (size_t i = n; i-- > 0;)
+        if (same(before[i].counted, counted)) {
+            w->compute = before[i].compute, w->costs = before[i].costs, w->update = before[i].update;
+            w->flops = before[i].flops, w->tokens = before[i].tokens;
+            return 0;
+        }
+    if (device_compute(row->config.precision, on, &w->compute, e) ||
+        count_row(row, w->g, on, w->compute, &w->costs, e) || count_update(row, w->g, on, w->compute, &w->update, e))
+        return -1;
+    w->flops = update_flops(row, &w->update);
+    w->tokens = (double)(row->config.batch_tokens * row->config.gradient_accumulation);
     return 0;
 }
 
@@ -237,17 +286,23 @@ void estimate_print(const estimate_data *d, const spec *s, const char *device, i
         w->to_time = patient ? INFINITY : ceil(TIMED * updates_left(row, left[i], &searches[i]));
         if (!row->run || row->same_as >= 0) continue;
         print_doing(row->name, limit > 0 ? fmin(limit, TRACING) : TRACING);
-        if (!count_work(w, row, on, &why)) {
+        if (!count_work(w, work, found, row, on, &why)) {
             found++;
+            print_row("row", s, w, on_device(on), left[i], &searches[i]);
             continue;
         }
+        free(w->kind), free(w->counted);
         char kind[40];
         snprintf(kind, sizeof kind, "none\t%zu", i);
         print_error(kind, &why);
     }
-    if (on) find_speeds(s, work, found, on, patient ? PATIENT : HURRIED, limit);
+    double patience = patient ? fmax(HURRIED, fmin(PATIENT, PLANNING - (ticks() - d->began))) : HURRIED;
+    if (on) find_speeds(s, work, found, on, patience, limit);
+    if (on && !on_device(on)) print_too_large(s, work, found);
     print_busy(work, found);
-    for (size_t i = 0; i < found; i++) print_row(s, &work[i], on_device(on), left[work[i].row], &searches[work[i].row]);
-    for (size_t i = 0; i < found; i++) free(work[i].kind);
+    for (size_t i = 0; i < found; i++) {
+        print_row("timed", s, &work[i], on_device(on), left[work[i].row], &searches[work[i].row]);
+        free(work[i].kind), free(work[i].counted);
+    }
     free(work);
 }

@@ -53,10 +53,11 @@ static model_shape shape_of(const group *g, double tokens, double share)
     return (model_shape){(int64_t)n, (int64_t)(n * src), (int64_t)(n * tgt), (int64_t)src, (int64_t)tgt};
 }
 
-static int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
+static int count_tokens(const spec_row *row, const group *g, const backend *on, dtype compute, double tokens,
+                        model_costs *out, err *e)
 {
     model m = {0};
-    model_shape shape = shape_of(g, (double)row_number(row, "batch_tokens"), 1);
+    model_shape shape = shape_of(g, tokens, 1);
     if (model_open_to_count(&m, &row->placed, g->src, g->tgt, compute, on, e)) return -1;
     int bad = model_count_costs(&m, &shape, out, e);
     model_free(&m);
@@ -75,11 +76,12 @@ double tokens_of_update(const group *g, double batch_tokens)
     return (double)x.tgt_rows + (g->src ? (double)x.src_rows : 0);
 }
 
-double update_flops(const spec_row *row, const group *g, const backend *on, dtype compute, err *e)
+int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
 {
-    model_costs c;
-    return count_update(row, g, on, compute, &c, e) ? NAN : costs_total(&c) * accumulated(row);
+    return count_tokens(row, g, on, compute, (double)row_number(row, "batch_tokens"), out, e);
 }
+
+double update_flops(const spec_row *row, const model_costs *update) { return costs_total(update) * accumulated(row); }
 
 typedef struct {
     double gradient, update; /* seconds: of all shapes; of one update */
@@ -134,25 +136,40 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
     return bad ? -1 : 0;
 }
 
-row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, double most,
-                   err *e)
+/* Tokens of a timed batch of a row whose update has so many FLOPs. */
+static double tokens_to_time(double tokens, double flops)
+{
+    double n = fmin(tokens, MOST_TOKENS);
+    return flops * n / tokens > MOST_FLOPS ? fmax(fmin(tokens, FEWEST_TOKENS), tokens * MOST_FLOPS / flops) : n;
+}
+
+double timing_memory(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
+                     err *e)
+{
+    model_costs c = {.learned = full->learned};
+    double tokens = (double)row_number(row, "batch_tokens");
+    if (on_device(on)) return 0;
+    if (PROGRAM + (double)c.learned < MOST_TO_TIME &&
+        count_tokens(row, g, on, compute, shares[SHAPES - 1] * tokens_to_time(tokens, costs_total(full)), &c, e))
+        return NAN;
+    return PROGRAM + (double)(c.values + c.learned);
+}
+
+row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
+                   double patience, double most, err *e)
 {
     row_speed none = {NAN, NAN, NAN, 1};
-    model_costs full;
     model m = {0};
     timed t;
     double tokens = (double)row_number(row, "batch_tokens");
-    if (count_update(row, g, on, compute, &full, e)) return none;
-    double flops = costs_total(&full), timed_tokens = fmin(tokens, MOST_TOKENS);
-    if (flops * timed_tokens / tokens > MOST_FLOPS)
-        timed_tokens = fmax(fmin(tokens, FEWEST_TOKENS), tokens * MOST_FLOPS / flops);
+    double flops = costs_total(full), timed_tokens = tokens_to_time(tokens, flops);
     if (model_open(&m, &row->placed, g->src, g->tgt, compute, on, e)) return none;
     bool large = flops * timed_tokens / tokens > MOST_FLOPS / 4;
     int bad = time_steps(&m, g, timed_tokens, large || uniform(g) ? 1 : SHAPES, patience, most, &t, e);
     model_free(&m);
     if (bad) return none;
     double gradient = t.gradient * flops / t.flops, forward = 0;
-    for (int i = 0; i < COST_PARTS; i++) forward += full.forward[i];
+    for (int i = 0; i < COST_PARTS; i++) forward += full->forward[i];
     model_shape x = shape_of(g, tokens, 1);
     double predicted = (double)x.tgt_rows, both = predicted + (g->src ? (double)x.src_rows : 0);
     return (row_speed){gradient * accumulated(row) + t.update + AROUND, gradient * forward / flops / predicted,

@@ -92,6 +92,7 @@ static int64_t threads_timed(int64_t threads) { return threads > 0 ? threads : s
 int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
 {
     sweep_costs x;
+    err lack = {0};
     str text = {0};
     size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), rows = 0;
     estimate_sweep(c, &x);
@@ -101,7 +102,7 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
     for (size_t i = 0; i < s->n_rows; i++) rows += s->rows[i].run;
     for (size_t i = 0; i < x.n; i++)
         n_runs[x.rows[i].row] = x.rows[i].left, left += x.rows[i].left, asked += s->n_seeds;
-    if (!bad && x.unknown)
+    if (!bad && x.unknown && !x.n)
         str_addf(&text, "%s: %zu rows; no estimate: %s\n", s->name, s->n_rows, x.unknown);
     else if (!bad) {
         str_addf(&text, "%s: %zu row%s", s->name, s->n_rows, s->n_rows == 1 ? "" : "s");
@@ -114,6 +115,8 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
         if (x.missing) str_addf(&text, "the data are not here; their published sizes were used: %s\n", x.missing);
         str_addc(&text, '\n');
         estimate_table(&x, s, &text);
+        if (x.unknown) str_addf(&text, "no estimate: %s\n", x.unknown);
+        room_lacks(&x, s, o, &text, &lack);
         if (x.busy > BUSY)
             str_addf(&text,
                      "other processes work on this machine: 1 s of a processor took %.1f s; these times are those of a "

@@ -2,18 +2,48 @@
 #include "lab/launch/care.h"
 #include "lab/sweep/sweep.h"
 
-static void no_room(double needs, double has, const char *of, const char *what, err *e)
+static void no_room(const char *row, double needs, double has, const char *of, const char *what, err *e)
 {
     fail(e,
-         "found %.3g GB of %s free, expected %.3g GB%s: no run was started. Free some, train less at a time, or start "
-         "all the same with --ignore-room",
-         has / 1e9, of, needs / 1e9, what);
+         "%s%sfound %.3g GB of %s free, expected %.3g GB%s: no run was started. Free some, train less at a time, or "
+         "start all the same with --ignore-room",
+         row, *row ? ": " : "", has / 1e9, of, needs / 1e9, what);
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* Bytes of memory that the row's runs and trials need with `most` at a time, in *of that many are free; 0: they fit. */
+static double lacks(const sweep_costs *x, const row_estimate *r, const sweep_options *o, double free, double ranks,
+                    const char **of, double *has)
+{
+    double runs = larger((double)r->left, (double)r->trials), n = o->workers > 1 ? (double)o->workers : 1,
+           needs = r->memory * ranks * (n < runs ? n : runs);
+    if (!(runs > 0)) return 0;
+    *of = "memory", *has = free;
+    if (free > 0 && needs > free) return needs;
+    *of = "GPU memory", *has = x->gpu_free;
+    return x->gpus && x->gpu_free > 0 && r->gpu_memory > x->gpu_free ? r->gpu_memory : 0;
+}
+
+bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str *rows, err *e)
+{
+    double has, needs, free = care_free_memory();
+    const char *of;
+    bool any = false;
+    for (size_t i = 0; i < x->n && same(o->launcher, "local"); i++) { /* elsewhere it is other machines' memory */
+        const char *name = s->rows[x->rows[i].row].name;
+        if (!((needs = lacks(x, &x->rows[i], o, free, most_ranks(s), &of, &has)) > 0)) continue;
+        if (!any) no_room(name, needs, has, of, o->workers > 1 ? " for the runs at a time" : "", e);
+        str_addf(rows, "no room for %s: it needs %.3g GB of %s, %.3g GB are free\n", name, needs / 1e9, of, has / 1e9);
+        any = true;
+    }
+    return any;
 }
 
 int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again, db *d,
                launch_options *l, err *e)
 {
-    double disk = 0, memory = 0, at_once = l->workers > 0 ? l->workers : 1;
+    double disk = 0, memory = 0;
     size_t runs = 0;
     for (size_t i = 0; i < n; i++) {
         bool waits = is_left(again, &f[i]);
@@ -29,12 +59,8 @@ int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n
     double has = care_free_disk(l->folder);
     if (has > 0 && has < disk && launch_clean(d, l, e)) return -1; /* checkpoints of done runs go first */
     has = care_free_disk(l->folder);
-    if (has > 0 && has < disk) return no_room(disk, has, "disk", "", e), -1;
+    if (has > 0 && has < disk) return no_room("", disk, has, "disk", "", e), -1;
     if (l->slurm || l->command) return 0; /* other machines' memory */
     l->memory_each = memory * (l->ranks > 1 ? l->ranks : 1);
-    if (at_once > (double)runs) at_once = (double)runs;
-    has = care_free_memory();
-    if (has > 0 && has < at_once * l->memory_each)
-        return no_room(at_once * l->memory_each, has, "memory", at_once > 1 ? " for the runs at a time" : "", e), -1;
     return 0;
 }

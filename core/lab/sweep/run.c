@@ -208,9 +208,13 @@ static int count_costs(sweep *s, err *e)
 {
     estimate_sweep(s->c, &s->costs);
     if (s->c->verbosity >= 0) fputs(str_text(&s->costs.notes), stderr);
-    if (s->costs.endless) fprintf(stderr, "no estimate: %s\n", s->costs.unknown);
+    if (s->costs.unknown) fprintf(stderr, "no estimate: %s\n", s->costs.unknown);
     pack(s->o, &s->spec, &s->costs, s->c->verbosity >= 0);
-    return check_data(&s->costs, s->c, e) ? 1 : 0;
+    str rows = {0};
+    bool bad =
+        check_data(&s->costs, s->c, e) || (!s->o->ignore_room && room_lacks(&s->costs, &s->spec, s->o, &rows, e));
+    str_free(&rows);
+    return bad;
 }
 
 /* Does the experiment need results of its runs before it starts others? */

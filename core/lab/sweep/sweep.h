@@ -102,7 +102,10 @@ int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e)
  * time, a seed's longest run comes first, and a run that is a fifth of all work before all others, so that no worker is
  * idle while another one has a long run still to do. x: what they cost; NULL: their steps count. */
 void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
-/* Sets what a run needs in l, or fails if disk or memory do not suffice for what is left to train. (room.c) */
+/* Does a row with runs or trials left need more memory than this machine or its GPUs have free? rows: gets a line for
+ * each; e: the first. (room.c) */
+bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str *rows, err *e);
+/* Sets what a run needs in l, or fails if the disk does not suffice for what is left to train. (room.c) */
 int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again, db *d,
                launch_options *l, err *e);
 /* Requeues the runs that --rerun asks for and that it has not reached before in this call, and reports runs affected by
