@@ -143,6 +143,12 @@ cjson() {
     mkdir -p "$prefix/include/cjson" && cp cJSON.h "$prefix/include/cjson"
     archive cjson cJSON.o
 }
+zlib() {
+    source_of zlib
+    "${compile[@]}" -DHAVE_UNISTD_H ./*.c
+    headers zlib.h zconf.h
+    archive z ./*.o
+}
 sqlite() {
     source_of sqlite3
     ./configure --disable-tcl CC="$own" BUILD_CC="$own"
@@ -181,6 +187,7 @@ llvm() {
 once libinih inih
 once utf8proc utf8proc
 once cjson cjson
+once zlib zlib
 once sqlite3 sqlite
 once sentencepiece sentencepiece
 once llvm llvm

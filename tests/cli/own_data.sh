@@ -89,7 +89,7 @@ exits 1 ablate run own.ini -s translation.data=./all.en+./none.de --db bad.db
 has err 'no file ./none.de (translation.data = ./all.en+./none.de'
 echo text >broken.tsv.gz
 exits 1 ablate run own.ini -s translation.data=./broken.tsv.gz --db bad.db
-has err './broken.tsv.gz: gzip cannot unpack it'
+has err './broken.tsv.gz: found something else, expected gzip'
 
 echo "a text, a file of trees"
 gzip -k all.en

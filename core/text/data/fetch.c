@@ -1,5 +1,6 @@
-/* fetch.c - child processes: curl or wget, tar, gzip. */
+/* fetch.c - child processes: curl or wget, tar. */
 #include "text/data/fetch.h"
+#include "base/gzip.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,13 +16,13 @@ enum { NOT_FOUND = 127 }; /* as shells say it */
 
 typedef struct {
     const char *const *argv; /* NULL-terminated; argv[0] is looked for in $PATH */
-    int in, out;             /* descriptors for the child, or -1: /dev/null */
+    int out;                 /* descriptor for the child, or -1: /dev/null */
 } program;
 
 static void become(const program *p, int message)
 {
     int null = open("/dev/null", O_RDWR);
-    dup2(p->in < 0 ? null : p->in, 0);
+    dup2(null, 0);
     dup2(p->out < 0 ? null : p->out, 1);
     dup2(message, 2);
     execvp(p->argv[0], (char *const *)p->argv);
@@ -98,8 +99,8 @@ static int transfer(const download *d, const char *url, const char *part, char m
         NULL};
     const char *const wget[] = {
         "wget", "--continue", "--no-verbose", "--tries=3", "--timeout=60", "--output-document", part, url, NULL};
-    int status = run(&(program){curl, -1, -1}, message, d, part);
-    if (status == NOT_FOUND) status = run(&(program){wget, -1, -1}, message, d, part);
+    int status = run(&(program){curl, -1}, message, d, part);
+    if (status == NOT_FOUND) status = run(&(program){wget, -1}, message, d, part);
     if (status == NOT_FOUND) snprintf(message, 256, "needs curl or wget, but neither is installed");
     return status;
 }
@@ -158,38 +159,32 @@ int fetch_download(const download *d, const char *path, err *e)
 
 /* ---- unpacking ---- */
 
-/* argv with standard input from a file (or NULL) and standard output appended to (or in place of) a file. */
-static int filter(const char *const *argv, const char *in, const char *out, bool append, err *e)
+/* Appends a file, or with argv what a program prints, or a gzip file's content, to another file. */
+static int append(const char *const *argv, const char *gzip, const char *to, bool afresh, err *e)
 {
     char message[256];
-    int from = in ? open(in, O_RDONLY | O_CLOEXEC) : -1;
-    int to = open(out, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
-    int rc = 0;
-    if ((in && from < 0) || to < 0) {
-        rc = fail(e, "%s: cannot be opened: %s", to < 0 ? out : in, strerror(errno));
-    } else {
-        int status = run(&(program){argv, from, to}, message, NULL, NULL);
-        if (status == NOT_FOUND)
-            rc = fail(e, "%s is not installed", argv[0]);
-        else if (status)
-            rc = fail(e, "%s failed (status %d): %s", argv[0], status, message);
-    }
-    if (from >= 0) close(from);
-    if (to >= 0 && close(to) && !rc) rc = fail(e, "%s: cannot be written: %s", out, strerror(errno));
+    int fd = open(to, O_WRONLY | O_CREAT | O_CLOEXEC | (afresh ? O_TRUNC : O_APPEND), 0666);
+    if (fd < 0) return fail(e, "%s: cannot be opened: %s", to, strerror(errno));
+    int status = argv ? run(&(program){argv, fd}, message, NULL, NULL) : 0, rc = 0;
+    if (status == NOT_FOUND)
+        rc = fail(e, "%s is not installed", argv[0]);
+    else if (status)
+        rc = fail(e, "%s failed (status %d): %s", argv[0], status, message);
+    else if (!argv)
+        rc = gzip_unpack(gzip, fd, e);
+    if (close(fd) && !rc) rc = fail(e, "%s: cannot be written: %s", to, strerror(errno));
     return rc;
 }
 
 int fetch_unpack(const piece *p, const char *from, const char *to, const char *scratch, err *e)
 {
     const char *const tar[] = {"tar", "--extract", "--to-stdout", "--file", from, p->member, NULL};
-    const char *const gunzip[] = {"gzip", "--decompress", "--stdout", NULL}, *const cat[] = {"cat", NULL};
-    int rc = 0;
-    if (p->member && !p->gzip)
-        rc = filter(tar, NULL, to, true, e);
-    else if (p->member)
-        rc = filter(tar, NULL, scratch, false, e) || filter(gunzip, scratch, to, true, e) ? -1 : 0;
+    const char *const cat[] = {"cat", "--", from, NULL};
+    int rc;
+    if (p->member && p->gzip)
+        rc = append(tar, NULL, scratch, true, e) || append(NULL, scratch, to, false, e) ? -1 : 0;
     else
-        rc = filter(p->gzip ? gunzip : cat, from, to, true, e);
+        rc = append(p->gzip ? NULL : p->member ? tar : cat, from, to, false, e);
     unlink(scratch);
     return rc ? fail_in(e, "%s%s%s: ", from, p->member ? ", " : "", p->member ? p->member : "") : 0;
 }

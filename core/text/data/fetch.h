@@ -1,4 +1,4 @@
-/* fetch.h - downloads and unpacks with common programs (curl or wget, tar, gzip), without a shell. */
+/* fetch.h - downloads and unpacks with common programs (curl or wget, tar), without a shell. */
 #ifndef ABLATE_FETCH_H
 #define ABLATE_FETCH_H
 #include "text/data/corpora.h"
