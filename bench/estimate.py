@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """estimate.py [--train] [-s KEY=VALUE]... ABLATE [NAME...] - what `run --dry-run` says of shipped experiments, against what runs took.
 
-Without --train: against the recorded runs (experiments/recorded/NAME.json; without a NAME all of them). Seconds are compared row by row where they were
+Without --train: against the recorded runs (experiments/recorded/NAME.json.gz; without a NAME all of them). Seconds are compared row by row where they were
 recorded on a processor and with an instruction set like this machine's, with as many threads: in processor time where the record has it, else on the clock,
 which other processes on that machine lengthen. The program may have become faster since. Tokens of an update and tokens decoded do not depend on the machine,
 and are compared everywhere.
 --train trains one seed of every row here, searches too, with one thread, and compares processor time, so that other processes disturb little. With
 ABLATE_ROWS (as `run --only`) and -s steps=100 an experiment that takes hours is checked in seconds."""
-import collections, json, os, re, sqlite3, statistics, subprocess, sys, tempfile
+import collections, gzip, json, os, re, sqlite3, statistics, subprocess, sys, tempfile
 from pathlib import Path
 
 here = Path(__file__).resolve().parent.parent / "experiments"
@@ -64,7 +64,7 @@ def family(words):
 
 def record_of(name):
     """Runs by row, whole ones only; the device; and why others are left out."""
-    recorded = json.loads((here / "recorded" / f"{name}.json").read_text())
+    recorded = json.loads(gzip.decompress((here / "recorded" / f"{name}.json.gz").read_bytes()))
     names = {v["hash"]: v["name"] for v in recorded["variants"]}
     runs, devices, left_out = collections.defaultdict(list), collections.Counter(), collections.Counter()
     for run in recorded["runs"]:
@@ -134,7 +134,7 @@ for word in asked:
         more.append(next(asked))
     else:
         rest.append(word)
-for name in rest[1:] or sorted(path.stem for path in (here / "recorded").glob("*.json")):
+for name in rest[1:] or sorted(path.name[:-8] for path in (here / "recorded").glob("*.json.gz")):
     if train:
         trained(rest[0], name, more)
     else:

@@ -286,7 +286,7 @@ bits() {
     rm -rf "$out"/base-*.db*
     base_row "table 3 base" "$a" 1 1 || return
     part 20 "table 3 base, dev PPL" bash "$here/gpu_compare.sh" ppl "$ablate" "$a" \
-        "${RECORD:-$pack/experiments/recorded/table3-multi30k.json}"
+        "${RECORD:-$pack/experiments/recorded/table3-multi30k.json.gz}"
     if [ $what = first ]; then
         base_row "table 3 base, once more" "$b" 1 1
         part 20 "table 3 base, the same bits" bash "$here/gpu_compare.sh" models "$a" "$b"

@@ -46,7 +46,7 @@ fi
 cp "$root"/bench/*.{sh,py} "$pack/bench/"
 cp "$root"/bench/recorded/lengths/*.txt "$pack/lengths/"
 cp "$root/experiments/table3-multi30k.ini" "$pack/experiments/"
-cp "$root/experiments/recorded/table3-multi30k.json" "$pack/experiments/recorded/"
+cp "$root/experiments/recorded/table3-multi30k.json.gz" "$pack/experiments/recorded/"
 if [ -d "$data" ]; then
     mkdir "$pack/data/multi30k"
     cp "$data"/{train,val,test2016,test2017}.{en,de} "$pack/data/multi30k/"

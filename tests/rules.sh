@@ -316,5 +316,16 @@ refused '701 lines' core/network/train/t.c "$(printf '\\n%.0s' $(seq 701))"
 refused '701 lines' tests/unit/t.h "$(printf '\\n%.0s' $(seq 701))"
 [ $failed -eq 0 ] || exit 1
 
+# sizes: bytes and paths as `git ls-tree -r -l` prints them; more than 30 MB in all, and what has grown, are named.
+sizes() {
+    awk '{ all += $4; print $4, $5 | "sort -rn | head -5" }
+        END { if (all > 30e6) { close("sort -rn | head -5"); print "found " all " bytes of tracked files, expected at most 30000000; the largest are above"; exit 1 } }'
+}
+printf '100644 blob x 29999999\ta\n100644 blob y 2\tb\n' | sizes >"$work/out" && echo "sizes: 30,000,001 bytes were not refused" && exit 1
+printf '100644 blob x 29999998\ta\n100644 blob y 2\tb\n' | sizes >"$work/out" || { cat "$work/out" && exit 1; }
+if git -C "${1:?the folder to look at}" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+    git -C "$1" ls-tree -r -l HEAD | sizes >"$work/out" || { cat "$work/out" && exit 1; }
+fi
+
 perl "$work/rules.pl" "${1:?the folder to look at}"
 echo "all rules are kept, and each refused its sabotaged tree"

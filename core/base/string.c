@@ -19,7 +19,12 @@ void str_addn(str *b, const char *s, size_t n)
 }
 
 void str_add(str *b, const char *s) { str_addn(b, s, strlen(s)); }
-void str_addc(str *b, char c) { str_addn(b, &c, 1); }
+void str_addc(str *b, char c)
+{
+    if (b->n + 2 > b->cap) b->s = grow(b->s, &b->cap, b->n + 2, 1);
+    b->s[b->n++] = c;
+    b->s[b->n] = 0;
+}
 
 void str_addf(str *b, const char *fmt, ...)
 {

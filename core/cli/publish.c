@@ -1,5 +1,6 @@
 /* publish.c - ablate publish: one folder with all that a reader of a paper needs to check an experiment. */
 #include "base/below.h"
+#include "base/gzip.h"
 #include "cli/artifact.h"
 #include "lab/report/page.h"
 #include "lab/report/table.h"
@@ -68,17 +69,15 @@ static int put_runs(publishing *p, size_t points, err *e)
     reader_close(r);
     if (found < 0) return -1;
     if (found || !same(p->own.name, p->name)) p->own = (read_experiment){0};
-    char *path = path_join(p->folder, ARTIFACT_RUNS), *file = xprintf("%s.json", p->name),
-         *recorded = at->db.recorded ? path_below(at->db.recorded, file, &none) : NULL;
+    char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = recorded_path(at->db.recorded, p->name);
     bool own = p->own.n_rows;
-    int rc = own ? record_write(at, p->name, path, &(db_export_options){.points = points}, e)
-             : recorded && file_exists(recorded)
-                 ? 0
-                 : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
-    if (!rc) rc = file_read(own ? path : recorded, &text, e) || put_file(p, ARTIFACT_RUNS, text.s, text.n, e) ? -1 : 0;
+    int rc = own        ? record_write(at, p->name, path, &(db_export_options){.points = points}, e)
+             : recorded ? 0
+                        : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
+    if (!rc) rc = gzip_read(own ? path : recorded, SIZE_MAX, &text, e);
+    if (!rc) rc = put_file(p, ARTIFACT_RUNS, text.s, text.n, e);
     str_free(&text);
     free(path);
-    free(file);
     free(recorded);
     return rc;
 }

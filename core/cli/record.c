@@ -1,5 +1,6 @@
 /* record.c - ablate record: exports an experiment without this machine's folders. */
 #include "base/below.h"
+#include "base/gzip.h"
 #include "cli/artifact.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,26 +100,20 @@ static void without_folders(const char *json, const char *data_dir, const char *
     }
 }
 
-static int clean_file(const char *path, const places *p, err *e)
-{
-    str text = {0}, clean = {0};
-    int bad = file_read(path, &text, e);
-    if (!bad) {
-        without_folders(str_text(&text), p->data_dir, p->root, &clean);
-        bad = file_write(path, str_text(&clean), clean.n, e);
-    }
-    str_free(&text);
-    str_free(&clean);
-    return bad;
-}
-
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e)
 {
+    str text = {0}, clean = {0};
     reader *r = reader_open(&p->db, e); /* it makes no database */
     db *d = r ? db_open(&p->db, e) : NULL;
     reader_close(r);
-    int bad = !d || db_export(d, experiment, path, o, e) || clean_file(path, p, e);
+    int bad = !d || db_export(d, experiment, &text, o, e);
     db_close(d);
+    if (!bad) {
+        without_folders(str_text(&text), p->data_dir, p->root, &clean);
+        bad = gzip_write(path, clean.s, clean.n, e);
+    }
+    str_free(&text);
+    str_free(&clean);
     return bad ? -1 : 0;
 }
 
@@ -133,7 +128,7 @@ static int record(const invocation *c, void *options)
     err e = {0};
     if (same(o->statistics, ""))
         return fail(&e, "--statistics: found nothing, expected METRIC,... or none"), call_usage(c, &e);
-    char *name = xprintf("%s.json", c->word[0]), *folder = path_join(c->p.root, "experiments/recorded");
+    char *name = xprintf("%s.json.gz", c->word[0]), *folder = path_join(c->p.root, "experiments/recorded");
     char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_below(folder, name, &e);
     str left_out = {0};
     db_export_options how = {(size_t)o->points, same(o->statistics, "none") ? "" : o->statistics, &left_out};
@@ -160,18 +155,18 @@ static const option options[] = {{"--points", "N", "points to keep per learning 
                                   OPTION_TEXT, offsetof(record_options, statistics), .choices = CHOICES_NONE},
                                  OPTION_DATABASE,
                                  {0}};
-const command record_command = {
-    .name = "record",
-    .part = FOR_RESULTS,
-    .does = "record an experiment in experiments/recorded/, for git",
-    .about = "FILE.json: another output file. This machine's folders are removed from the record.",
-    .arguments = "EXPERIMENT [FILE.json]",
-    .least = 1,
-    .most = 2,
-    .missing = "expected an experiment; `ablate ls` lists them",
-    .choices = CHOICES_EXPERIMENTS,
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
-    .run = record,
-    .example = "ablate record quick quick.json"};
+const command record_command = {.name = "record",
+                                .part = FOR_RESULTS,
+                                .does = "record an experiment in experiments/recorded/, for git",
+                                .about = "FILE.json: another output file, compressed if it ends in .gz. This machine's "
+                                         "folders are removed from the record.",
+                                .arguments = "EXPERIMENT [FILE.json]",
+                                .least = 1,
+                                .most = 2,
+                                .missing = "expected an experiment; `ablate ls` lists them",
+                                .choices = CHOICES_EXPERIMENTS,
+                                .options = options,
+                                .defaults = &defaults,
+                                .size = sizeof defaults,
+                                .run = record,
+                                .example = "ablate record quick quick.json"};

@@ -268,4 +268,4 @@ const command verify_command = {
     .defaults = &defaults,
     .size = sizeof defaults,
     .run = verify,
-    .example = "ablate verify experiments/recorded/smoothing.json --runs 2 --at-most 30"};
+    .example = "ablate verify experiments/recorded/smoothing.json.gz --runs 2 --at-most 30"};

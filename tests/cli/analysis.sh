@@ -182,18 +182,19 @@ exits 0 env ABLATE_DB=both.db "$program" record shared both.json
 exits 0 ablate import both.json --db again.db
 has err "both.json: 4 runs added"
 # A stranger's file may leave out, or name, what it likes.
-forge() { sed "$1" "$source/experiments/recorded/factors.json" >forged.json && rm -f forged.db; }
+zcat "$source/experiments/recorded/factors.json.gz" >factors.json
+forge() { sed "$1" factors.json >forged.json && rm -f forged.db; }
 for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[]/' \
     's/"analysis":"{/&\\"conditions\\":[{\\"rows\\":[\\"none\\",\\"base\\"]}],/'; do
     forge "$lie"
-    cmp -s forged.json "$source/experiments/recorded/factors.json" && wrong "nothing was forged by $lie"
+    cmp -s forged.json factors.json && wrong "nothing was forged by $lie"
     exits 0 ablate import forged.json --db forged.db
     exits 0 ablate table factors --db forged.db
 done
-exits 0 ablate import "$source/experiments/recorded/sizes.json" --db forged.db
+exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db forged.db
 exits 0 ablate across factors sizes --db forged.db # the first is the last forgery, whose base has no base
 # A speed-up over sizes that compares at a loss which the row does not reach says so.
-exits 0 ablate import "$source/experiments/recorded/sizes.json" --db sizes.db
+exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db sizes.db
 exits 0 ablate table sizes --db sizes.db
 has out "extrapolated: its largest size, 2.2e+04 parameters, has a higher loss (1.14) than base's (0.453)"
 finish

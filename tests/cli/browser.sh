@@ -17,7 +17,7 @@ browse() {
 # png_size FILE: width x height, from the header.
 png_size() { od -An -tu1 -j16 -N8 "$1" | awk '{print $3 * 256 + $4 "x" $7 * 256 + $8}'; }
 
-exits 0 ablate import "$source/experiments/recorded/table3-multi30k.json"
+exits 0 ablate import "$source/experiments/recorded/table3-multi30k.json.gz"
 exits 0 ablate report table3-multi30k -o page.html
 checks=$((checks + 1))
 [ "$(stat -c %s page.html)" -le 500000 ] || wrong "the page has $(stat -c %s page.html) bytes, at most 500000"

@@ -6,7 +6,7 @@ if ! command -v pdflatex >/dev/null || ! kpsewhich booktabs.sty graphicx.sty >/d
     echo "skipped: there is no pdflatex with booktabs and graphicx (texlive-latex-recommended)"
     exit 77
 fi
-exits 0 ablate import "$source/experiments/recorded/table3-multi30k.json"
+exits 0 ablate import "$source/experiments/recorded/table3-multi30k.json.gz"
 { tiny 'odd' 6 && printf \
     'note = 100 %% of $5 & #1_a {b} ~c^2 "d" `e` \\\\x <y>\n[variant a_b & 50 %% $x]\nheads = 1\n' >>/dev/null
     } >odd.ini

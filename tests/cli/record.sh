@@ -38,6 +38,21 @@ hasnt err "Left out"
 exits 0 ablate import one.json --db new.db
 exits 0 ablate record lm two.json --db new.db
 cmp one.json two.json || wrong "a record of a record differs"
+for file in 1 2; do exits 0 ablate record lm $file.json.gz; done
+cmp 1.json.gz 2.json.gz || wrong "the same record is packed in other bytes the second time"
+zcat 1.json.gz | cmp - one.json || wrong "the packed record differs from the plain one"
+exits 0 ablate import 1.json.gz --db packed.db
+exits 0 ablate record lm packed.json --db packed.db
+cmp one.json packed.json || wrong "a record of an imported .json.gz differs"
+head -c 1000 1.json.gz >cut.json.gz
+exits 1 ablate import cut.json.gz --db cut.db
+has err "cut.json.gz: found a file cut short, expected gzip"
+echo "what the project recorded comes back byte by byte"
+for name in sizes parsing-lstm heads-roles; do
+    exits 0 ablate import "$source/experiments/recorded/$name.json.gz" --db $name.db
+    exits 0 ablate record $name again.json.gz --db $name.db
+    cmp <(zcat "$source/experiments/recorded/$name.json.gz") <(zcat again.json.gz) || wrong "$name: recorded anew it differs"
+done
 statistics="SELECT count(*)||' '||group_concat(hex(stats),' ') FROM (SELECT stats FROM result x JOIN metric m ON m.id=x.metric_id JOIN
     run r ON r.id=x.run_id JOIN variant v ON v.id=r.variant_id ORDER BY v.config_hash,r.seed,m.name)"
 equal "$(sql "$statistics" new.db)" "$(sql "$statistics")" "statistics, bit for bit"

@@ -16,7 +16,7 @@ exits 0 ablate plot smoothing -o smoothing.svg
 exits 0 ablate query "SELECT count(*) FROM recorded.runs WHERE experiment='smoothing.recorded'" --format csv
 equal "$(tail -n 1 out | tr -d '\r')" 15 "recorded runs by SQL"
 exits 1 ablate table smoothingg
-mkdir -p few/experiments/recorded && cp "$source/experiments/recorded/smoothing.json" few/experiments/recorded
+mkdir -p few/experiments/recorded && cp "$source/experiments/recorded/smoothing.json.gz" few/experiments/recorded
 ABLATE_HOME=$work/few exits 1 ablate query "DELETE FROM recorded.run"
 has err "would change the database"
 [ ! -e results.db ] || wrong "a command that reads made a database"
@@ -41,7 +41,7 @@ exits 1 ablate note "$run" "mine now"
 exits 1 ablate rm "$run" --yes
 
 echo "an old database that holds them keeps its own"
-exits 0 ablate import "$source/experiments/recorded/smoothing.json"
+exits 0 ablate import "$source/experiments/recorded/smoothing.json.gz"
 exits 0 ablate ls smoothing.recorded
 [ "$(awk '$1 + 0 > 100000000' out)" = "" ] || wrong "the database's own recorded runs are not read"
 finish

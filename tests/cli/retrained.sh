@@ -7,8 +7,8 @@ source "$(dirname "$0")/common.bash" "$@"
 seconds=${ABLATE_RETRAIN:-$([ -n "${ABLATE_TEST_WHOLE-}" ] && echo 20 || echo 6)}
 other=0 # need another processor
 
-for file in "$source"/experiments/recorded/*.json; do
-    name=$(basename "$file" .json) code=0
+for file in "$source"/experiments/recorded/*.json.gz; do
+    name=$(basename "$file" .json.gz) code=0
     ablate verify "$file" --at-most "$seconds" --seed "${ABLATE_RETRAIN_SEED:-1}" >out 2>err || code=$?
     if grep -q "found no finished run" err; then
         echo "$name: none took $seconds s or less"

@@ -107,8 +107,7 @@ int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e)
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* The files of a folder with this ending, sorted; the caller frees. */
-int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n, err *e)
+int record_files(const char *folder, char ***paths, size_t *n, err *e)
 {
     *paths = NULL, *n = 0;
     DIR *dir = opendir(folder);
@@ -116,9 +115,10 @@ int folder_files(const char *folder, const char *suffix, char ***paths, size_t *
     if (!dir) return fail(e, "%s: %s", folder, strerror(errno));
     size_t cap = 0;
     for (struct dirent *entry; (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.' || !has_suffix(entry->d_name, suffix)) continue;
+        const char *name = entry->d_name;
+        if (name[0] == '.' || !(has_suffix(name, ".json.gz") || has_suffix(name, ".json"))) continue;
         *paths = grow(*paths, &cap, *n + 1, sizeof **paths);
-        (*paths)[(*n)++] = path_join(folder, entry->d_name);
+        (*paths)[(*n)++] = path_join(folder, name);
     }
     closedir(dir);
     if (*n) qsort(*paths, *n, sizeof **paths, by_name);

@@ -280,13 +280,14 @@ typedef struct {
     const char *statistics; /* metrics that keep their per-sentence statistics, "PPL,BLEU"; NULL: all; "": none */
     str *left_out;          /* the metrics whose statistics are left out, "loss, BLEU"; may be NULL */
 } db_export_options;
-/* Writes an experiment with its runs, results, curves and provenance as JSON text that git can compare line by line. */
-int db_export(db *d, const char *experiment, const char *path, const db_export_options *o, err *e);
-/* Reads such a file. Existing runs with the same experiment, configuration and seed are left unchanged if they are
- * done, running, or already have the file's status, so importing twice changes nothing. The experiment is named
- * NAME.recorded here, so that recorded runs never count as runs of NAME. A file with impossible values is rejected with
- * a message. *imported
- * (may be NULL): number of runs added or replaced. */
+/* Appends an experiment with its runs, results, curves and provenance as JSON text. */
+int db_export(db *d, const char *experiment, str *out, const db_export_options *o, err *e);
+/* Where the folder has this experiment's record; the caller frees. NULL: it has none. */
+char *recorded_path(const char *folder, const char *experiment);
+/* Reads a file of that text, which may be gzip. Existing runs with the same experiment, configuration and seed are left
+ * unchanged if they are done, running, or already have the file's status, so importing twice changes nothing. The
+ * experiment is named NAME.recorded here, so that recorded runs never count as runs of NAME. A file with impossible
+ * values is rejected with a message. *imported (may be NULL): number of runs added or replaced. */
 int db_import(db *d, const char *path, size_t *imported, err *e);
 /* The same of a record in memory whose runs another program trained (lab/foreign), as the experiment `name` itself. One
  * that was imported so before is replaced; any other experiment of that name is an error. */

@@ -334,31 +334,29 @@ static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *
     return rc;
 }
 
-int db_export(db *d, const char *experiment, const char *path, const db_export_options *o, err *e)
+int db_export(db *d, const char *experiment, str *out, const db_export_options *o, err *e)
 {
-    str out = {0}, left_out = {0};
+    str left_out = {0};
     exported x = {.how = o};
     int64_t id = 0;
     if (tx_begin(d, false, e)) return -1; /* one consistent view of all tables */
-    str_add(&out, "{\"ablate_export\":2,\n");
-    int rc = write_experiment(d->q, experiment, &out, &id, e);
+    str_add(out, "{\"ablate_export\":2,\n");
+    int rc = write_experiment(d->q, experiment, out, &id, e);
     if (!rc) rc = check_metrics(d->q, id, o->statistics, e);
     if (!rc) rc = list_metrics(d->q, id, o->statistics, false, &left_out, e);
     if (left_out.n) {
-        str_add(&out, "\"statistics_left_out\":");
-        json_string(&out, left_out.s);
-        str_add(&out, ",\n");
+        str_add(out, "\"statistics_left_out\":");
+        json_string(out, left_out.s);
+        str_add(out, ",\n");
     }
-    if (!rc) rc = write_metrics(d->q, id, o->points, &out, e);
-    if (!rc) rc = write_variants(d->q, id, &out, e);
-    if (!rc) rc = write_trials(d->q, id, &out, e);
-    if (!rc) rc = write_runs(d->q, id, &x, &out, e);
-    str_add(&out, "}\n");
+    if (!rc) rc = write_metrics(d->q, id, o->points, out, e);
+    if (!rc) rc = write_variants(d->q, id, out, e);
+    if (!rc) rc = write_trials(d->q, id, out, e);
+    if (!rc) rc = write_runs(d->q, id, &x, out, e);
+    str_add(out, "}\n");
     rc = tx_end(d, rc, e);
-    if (!rc) rc = file_write(path, out.s, out.n, e);
     if (!rc && o->left_out) str_add(o->left_out, str_text(&left_out));
     columns_free(&x.columns);
     str_free(&left_out);
-    str_free(&out);
     return rc;
 }

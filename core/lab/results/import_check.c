@@ -18,18 +18,19 @@ static int check_text(const char *what, const char *text, err *e)
     if (!*p) return 0;
     str shown = {0};
     str_add_shown(&shown, text, false);
-    fail(e, "%s: found \"%.200s\", expected no control characters, as in an INI", what, shown.s);
+    const char *mark = same(what, "a key") || same(what, "an element") ? "" : "\"";
+    fail(e, "%s%.100s%s: found \"%.200s\", expected no control characters, as in an INI", mark, what, mark, shown.s);
     str_free(&shown);
     return -1;
 }
 
 static int check_texts(const cJSON *o, err *e)
 {
-    char what[128];
     for (const cJSON *x = o->child; x; x = x->next) {
-        snprintf(what, sizeof what, "\"%.100s\"", x->string ? x->string : "an element");
         if (x->string && check_text("a key", x->string, e)) return -1;
-        if (cJSON_IsString(x) && !is_document(x->string) && check_text(what, x->valuestring, e)) return -1;
+        if (cJSON_IsString(x) && !is_document(x->string) &&
+            check_text(x->string ? x->string : "an element", x->valuestring, e))
+            return -1;
         if (check_texts(x, e)) return -1;
     }
     return 0;

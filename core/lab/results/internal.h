@@ -11,6 +11,7 @@ struct db {
     char *path;
     pid_t pid;                         /* the process that opened it; forked children get an error */
     bool durable;                      /* synchronous is now FULL, else NORMAL */
+    bool views_later;                  /* an import leaves the views to view_refresh_all */
     sqlite3_stmt *put_point, *created; /* prepared statements: of each event of a worker */
 };
 
@@ -38,6 +39,18 @@ int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e); /* a r
 int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...);  /* runs to the end, ignoring rows */
 /* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
+/* Statements that are prepared once each; they are known by their address, so `sql` must be a literal. */
+typedef struct {
+    sqlite3 *q;
+    struct {
+        const char *sql;
+        sqlite3_stmt *s;
+    } at[32];
+    size_t n;
+} sql_cache;
+int sql_again(sql_cache *k, err *e, const char *sql, const char *types, ...);                   /* as sql_do */
+int sql_again_int(sql_cache *k, err *e, int64_t *out, const char *sql, const char *types, ...); /* as sql_int */
+void sql_cache_close(sql_cache *k);
 int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
 int sql_fail(sqlite3 *q, err *e, const char *what);  /* SQLite's last error as a message; -1 */
 /* A text, copied, or NULL. A database may come from a stranger, so control characters are escaped (str_add_shown). */
@@ -73,8 +86,8 @@ typedef struct {
  * (the caller frees), NULL if nothing was done. */
 int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
 
-/* The files of a folder with this ending, sorted; the caller frees. db.c */
-int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n, err *e);
+/* The records of a folder, NAME.json.gz or NAME.json, sorted; the caller frees. db.c */
+int record_files(const char *folder, char ***paths, size_t *n, err *e);
 int db_create(db *d, err *e); /* tables and published numbers of an empty database; db.c */
 /* ---- recorded.c: the recorded experiments, each read into memory as a database of its own ---- */
 sqlite3 *recorded_memory(err *e); /* an empty database in memory */

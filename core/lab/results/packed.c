@@ -66,10 +66,11 @@ void packed_get(const packed *x, double *out, size_t stride)
     const unsigned char *p = x->p;
     uint64_t held = 0;
     int n_held = 0;
+    double unit = ldexp(1, -x->shift); /* a power of 2: products with it are exact */
     for (size_t i = 0; i < x->n; i++) {
         for (; n_held < x->bits; n_held += 8) held |= (uint64_t)*p++ << n_held;
         uint64_t count = held & (((uint64_t)1 << x->bits) - 1);
-        out[i * stride] = ldexp((double)(x->least + (int64_t)count), -x->shift);
+        out[i * stride] = (double)(x->least + (int64_t)count) * unit;
         held >>= x->bits, n_held -= x->bits;
     }
 }

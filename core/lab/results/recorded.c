@@ -1,5 +1,6 @@
-/* recorded.c - what the project recorded (experiments/recorded/NAME.json) as a second source of reading: found by name
+/* recorded.c - the project's records (experiments/recorded/NAME.json.gz) as a second source of reading: found by name
  * where the database has no such experiment, read into memory when it is asked for, and never written. */
+#include "base/below.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ struct recorded_source {
 static char *name_of(const char *path)
 {
     const char *file = strrchr(path, '/') + 1;
-    return xstrndup(file, strlen(file) - strlen(".json"));
+    return xstrndup(file, strlen(file) - strlen(has_suffix(file, ".gz") ? ".json.gz" : ".json"));
 }
 
 static void free_all(char **paths, size_t n)
@@ -28,8 +29,10 @@ static void free_all(char **paths, size_t n)
 sqlite3 *recorded_memory(err *e)
 {
     db d = {.path = (char[]){"memory"}, .pid = getpid()};
-    if (sqlite3_open(":memory:", &d.q) == SQLITE_OK && !sql_script(d.q, "PRAGMA foreign_keys=ON", e) &&
-        !sql_owner_lives(d.q, e) && !db_create(&d, e))
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(":memory:", &d.q, flags, NULL) == SQLITE_OK &&
+        !sql_script(d.q, "PRAGMA foreign_keys=ON; PRAGMA journal_mode=OFF", e) && !sql_owner_lives(d.q, e) &&
+        !db_create(&d, e))
         return d.q;
     sqlite3_close(d.q);
     return NULL;
@@ -38,7 +41,7 @@ sqlite3 *recorded_memory(err *e)
 /* Reads file i into the database in memory. A run that holds the first id's place goes again. */
 static int read_file(sqlite3 *q, const char *path, size_t i, err *e)
 {
-    db d = {.q = q, .path = (char[]){"memory"}, .pid = getpid()};
+    db d = {.q = q, .path = (char[]){"memory"}, .pid = getpid(), .views_later = true};
     char *before =
         xprintf("INSERT INTO experiment(id,name,spec_sha256,spec_ini,argv,created_at) VALUES(-1,'','','','',0);"
                 "INSERT INTO variant(id,experiment_id,group_name,place,name,change,config_hash,config_json) "
@@ -60,7 +63,7 @@ static reader *open_source(reader *r, const char *path, size_t i, err *e)
             return &r->recorded[k]->r;
         }
     sqlite3 *q = recorded_memory(e);
-    if (!q || read_file(q, path, i, e)) {
+    if (!q || read_file(q, path, i, e) || view_refresh_all(q, e)) {
         sqlite3_close(q);
         free(name);
         return NULL;
@@ -78,7 +81,7 @@ int recorded_open(reader *r, const char *experiment, reader **out, err *e)
     size_t n;
     *out = NULL;
     if (has_suffix(name, DB_RECORDED)) name[strlen(name) - strlen(DB_RECORDED)] = 0;
-    int rc = *name && r->recorded_folder ? folder_files(r->recorded_folder, ".json", &paths, &n, e) : 1;
+    int rc = *name && r->recorded_folder ? record_files(r->recorded_folder, &paths, &n, e) : 1;
     for (size_t i = 0; !rc && i < n; i++) {
         char *own = name_of(paths[i]);
         if (same(own, name) && !(*out = open_source(r, paths[i], i, e))) rc = -1;
@@ -95,7 +98,7 @@ int recorded_of_run(reader *r, int64_t run, reader **out, err *e)
     size_t n, i = run >= FIRST ? (size_t)(run - FIRST) / PER_FILE : 0;
     *out = r;
     if (run < FIRST || !r->recorded_folder) return 0;
-    if (folder_files(r->recorded_folder, ".json", &paths, &n, e)) return -1;
+    if (record_files(r->recorded_folder, &paths, &n, e)) return -1;
     if (i < n) *out = open_source(r, paths[i], i, e);
     free_all(paths, n);
     return *out ? 0 : -1;
@@ -120,10 +123,23 @@ int recorded_of_name(reader *r, const char *text, reader **out, err *e)
     return rc;
 }
 
+char *recorded_path(const char *folder, const char *experiment)
+{
+    static const char *const suffixes[] = {".json.gz", ".json"};
+    err none = {0};
+    for (size_t i = 0; folder && i < LENGTH(suffixes); i++) {
+        char *name = xprintf("%s%s", experiment, suffixes[i]), *path = path_below(folder, name, &none);
+        free(name);
+        if (path && file_exists(path)) return path;
+        free(path);
+    }
+    return NULL;
+}
+
 bool recorded_has(const reader *r, const char *experiment)
 {
-    char *path = r->recorded_folder ? xprintf("%s/%s.json", r->recorded_folder, experiment) : NULL;
-    bool has = path && file_exists(path);
+    char *path = recorded_path(r->recorded_folder, experiment);
+    bool has = path;
     free(path);
     return has;
 }
@@ -132,7 +148,7 @@ int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *
 {
     char **paths = NULL;
     *n = 0;
-    if (r->recorded_folder && folder_files(r->recorded_folder, ".json", &paths, n, e)) return -1;
+    if (r->recorded_folder && record_files(r->recorded_folder, &paths, n, e)) return -1;
     const char **names = arena_alloc(a, (*n + 1) * sizeof *names);
     for (size_t i = 0; i < *n; i++) {
         char *name = name_of(paths[i]);
@@ -149,10 +165,11 @@ int recorded_attach(reader *r, err *e)
     char **paths;
     size_t n;
     sqlite3_int64 size = 0;
-    if (!r->recorded_folder || folder_files(r->recorded_folder, ".json", &paths, &n, e)) return 0;
+    if (!r->recorded_folder || record_files(r->recorded_folder, &paths, &n, e)) return 0;
     sqlite3 *q = recorded_memory(e);
     int rc = q ? 0 : -1;
     for (size_t i = 0; i < n && !rc; i++) rc = read_file(q, paths[i], i, e);
+    if (!rc) rc = view_refresh_all(q, e);
     free_all(paths, n);
     unsigned char *bytes = rc ? NULL : sqlite3_serialize(q, "main", &size, 0);
     sqlite3_close(q);

@@ -111,15 +111,25 @@ int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
     return damaged(s, "run.status", strlen("run.status"), text ? "an unknown word" : "NULL", e);
 }
 
+/* Runs to the end, or with `out` to the first row, whose first column it holds then: 1; 0 if there is none or it is
+ * NULL; -1. */
+static int run(sqlite3_stmt *s, int64_t *out, err *e)
+{
+    int rc = s ? sql_next(s, e) : -1;
+    if (!out)
+        while (rc == 1) rc = sql_next(s, e);
+    if (rc == 1 && sqlite3_column_type(s, 0) == SQLITE_NULL) rc = 0;
+    if (rc == 1) *out = sqlite3_column_int64(s, 0);
+    return rc;
+}
+
 int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...)
 {
     va_list ap;
     va_start(ap, types);
     sqlite3_stmt *s = open_v(q, e, sql, types, ap);
     va_end(ap);
-    if (!s) return -1;
-    int rc;
-    while ((rc = sql_next(s, e)) == 1) {}
+    int rc = run(s, NULL, e);
     sqlite3_finalize(s);
     return rc;
 }
@@ -130,12 +140,49 @@ int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types
     va_start(ap, types);
     sqlite3_stmt *s = open_v(q, e, sql, types, ap);
     va_end(ap);
-    if (!s) return -1;
-    int rc = sql_next(s, e);
-    if (rc == 1 && sqlite3_column_type(s, 0) == SQLITE_NULL) rc = 0;
-    if (rc == 1) *out = sqlite3_column_int64(s, 0);
+    int rc = run(s, out, e);
     sqlite3_finalize(s);
     return rc;
+}
+
+static int again_v(sql_cache *k, err *e, int64_t *out, const char *sql, const char *types, va_list ap)
+{
+    size_t i = 0;
+    while (i < k->n && k->at[i].sql != sql) i++;
+    if (i == LENGTH(k->at)) broken("lab/results/sql.c: more statements than a cache has places");
+    if (i == k->n) {
+        if (sqlite3_prepare_v2(k->q, sql, -1, &k->at[i].s, NULL) != SQLITE_OK)
+            return sql_fail(k->q, e, "preparing a statement");
+        k->at[k->n++].sql = sql;
+    }
+    sqlite3_stmt *s = k->at[i].s;
+    int rc = bind(s, types, ap) == SQLITE_OK ? run(s, out, e) : sql_fail(k->q, e, "binding a statement's values");
+    sqlite3_reset(s);
+    return rc;
+}
+
+int sql_again(sql_cache *k, err *e, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    int rc = again_v(k, e, NULL, sql, types, ap);
+    va_end(ap);
+    return rc;
+}
+
+int sql_again_int(sql_cache *k, err *e, int64_t *out, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    int rc = again_v(k, e, out, sql, types, ap);
+    va_end(ap);
+    return rc;
+}
+
+void sql_cache_close(sql_cache *k)
+{
+    for (size_t i = 0; i < k->n; i++) sqlite3_finalize(k->at[i].s);
+    *k = (sql_cache){0};
 }
 
 int sql_script(sqlite3 *q, const char *sql, err *e)

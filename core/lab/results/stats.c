@@ -17,37 +17,48 @@ static uint32_t get32(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+static unsigned char *varint(unsigned char *p, uint64_t v)
+{
+    for (; v > 127; v >>= 7) *p++ = (unsigned char)((v & 127) | 128);
+    *p++ = (unsigned char)v;
+    return p;
+}
+static uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v < 0 ? -1 : 0); }
+
 void stats_put_varint(str *out, uint64_t v)
 {
-    for (; v > 127; v >>= 7) str_addc(out, (char)((v & 127) | 128));
-    str_addc(out, (char)v);
+    unsigned char bytes[10];
+    str_addn(out, (const char *)bytes, (size_t)(varint(bytes, v) - bytes));
 }
 
-void stats_put_signed(str *out, int64_t v) { stats_put_varint(out, (uint64_t)v << 1 ^ (uint64_t)(v < 0 ? -1 : 0)); }
+void stats_put_signed(str *out, int64_t v) { stats_put_varint(out, zigzag(v)); }
 
 bool stats_whole(const double *value, size_t n, size_t stride)
 {
     for (size_t i = 0; i < n; i++) {
         double v = value[i * stride];
-        if (!(fabs(v) < 9e15) || v != floor(v) || (v == 0 && signbit(v))) return false;
+        if (!(fabs(v) < 9e15) || v != (double)(int64_t)v || (v == 0 && signbit(v))) return false;
     }
     return true;
 }
 
 void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out)
 {
-    str_addc(out, kind);
+    enum { LONGEST = 10 }; /* bytes of a number */
+    out->s = grow(out->s, &out->cap, out->n + n * LONGEST + 2, 1);
+    unsigned char *p = (unsigned char *)out->s + out->n;
+    *p++ = (unsigned char)kind;
     for (size_t i = 0; i < n; i++) {
         double v = value[i * stride];
         uint64_t bits;
         memcpy(&bits, &v, sizeof bits);
-        if (kind == 'v') {
-            stats_put_signed(out, (int64_t)v);
-        } else {
-            put32(out, (uint32_t)bits);
-            put32(out, (uint32_t)(bits >> 32));
-        }
+        if (kind == 'v')
+            p = varint(p, zigzag((int64_t)v));
+        else
+            for (int k = 0; k < 64; k += 8) *p++ = (unsigned char)(bits >> k);
     }
+    out->n = (size_t)(p - (unsigned char *)out->s);
+    *p = 0;
 }
 
 void stats_encode(const db_stats *s, str *out)
@@ -146,21 +157,22 @@ void db_stats_text(const db_stats *s, str *out)
 int base64_decode(const char *text, str *out)
 {
     size_t n = strlen(text);
+    unsigned char value[256];
+    memset(value, 255, sizeof value);
+    for (unsigned i = 0; i < 64; i++) value[(unsigned char)alphabet[i]] = (unsigned char)i;
     str_clear(out);
     if (n % 4) return -1;
+    out->s = grow(out->s, &out->cap, n / 4 * 3 + 1, 1);
     for (size_t i = 0; i < n; i += 4) {
+        size_t pad = i + 4 < n ? 0 : (text[n - 1] == '=') + (size_t)(text[n - 1] == '=' && text[n - 2] == '=');
         uint32_t v = 0;
-        int pad = 0;
         for (size_t k = 0; k < 4; k++) {
-            const char *at = text[i + k] == '=' ? NULL : strchr(alphabet, text[i + k]);
-            if (!at && (text[i + k] != '=' || k < 2 || i + 4 < n)) return -1;
-            if (at && pad) return -1;
-            pad += !at;
-            v = v << 6 | (at ? (uint32_t)(at - alphabet) : 0);
+            unsigned char bits = k < 4 - pad ? value[(unsigned char)text[i + k]] : 0;
+            if (bits > 63) return -1;
+            v = v << 6 | bits;
         }
-        str_addc(out, (char)(v >> 16 & 255));
-        if (pad < 2) str_addc(out, (char)(v >> 8 & 255));
-        if (pad < 1) str_addc(out, (char)(v & 255));
+        for (size_t k = 0; k < 3 - pad; k++) out->s[out->n++] = (char)(v >> (16 - 8 * k) & 255);
     }
+    out->s[out->n] = 0;
     return 0;
 }

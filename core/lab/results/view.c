@@ -212,7 +212,7 @@ static int refresh_settings(sqlite3 *q, err *e)
     return rc;
 }
 
-int view_refresh(sqlite3 *q, int64_t experiment, err *e)
+static int refresh_one(sqlite3 *q, int64_t experiment, err *e)
 {
     str sql = {0};
     arena mem = {0};
@@ -235,10 +235,14 @@ int view_refresh(sqlite3 *q, int64_t experiment, err *e)
         rc = write_body(q, experiment, &sql, e);
         if (!rc && !same(old, sql.s)) rc = drop(q, view, e) || sql_script(q, sql.s, e) ? -1 : 0;
     }
-    if (!rc) rc = refresh_settings(q, e);
     str_free(&sql);
     arena_free(&mem);
     return rc;
+}
+
+int view_refresh(sqlite3 *q, int64_t experiment, err *e)
+{
+    return refresh_one(q, experiment, e) || refresh_settings(q, e) ? -1 : 0;
 }
 
 int view_drop_all(sqlite3 *q, err *e)
@@ -270,8 +274,8 @@ int view_refresh_all(sqlite3 *q, err *e)
         rc = 0;
     }
     sqlite3_finalize(s);
-    for (size_t i = 0; i < n && !rc; i++) rc = view_refresh(q, ids[i], e);
-    if (!rc && !n) rc = refresh_settings(q, e);
+    for (size_t i = 0; i < n && !rc; i++) rc = refresh_one(q, ids[i], e);
+    if (!rc) rc = refresh_settings(q, e);
     free(ids);
     return rc;
 }

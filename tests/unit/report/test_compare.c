@@ -1,6 +1,7 @@
 /* Rows against base: a recorded experiment against numbers worked out independently, and what is claimed by number of
  * seeds. */
 #include "base/distribution.h"
+#include "base/gzip.h"
 #include "lab/report/compare.h"
 #include "lab/report/gather.h"
 #include "lab/results/db.h"
@@ -11,7 +12,7 @@
 
 #define CHECK_PRINTED(found, printed) CHECK_NEAR(found, printed, 6e-9 * fmax(fabs((double)(printed)), 1e-3))
 
-/* experiments/recorded/parsing-craft-silver.json: three seeds a row, F1 over 9,099 sentences of 30 documents and the
+/* experiments/recorded/parsing-craft-silver.json.gz: three seeds a row, F1 over 9,099 sentences of 30 documents and the
  * log of PPL over 2,780 of 7. */
 typedef struct {
     const char *metric;
@@ -47,12 +48,12 @@ static arm arm_of(const read_row *row, const char *metric)
 /* The recorded runs, or a copy that does not know their documents. */
 static char *runs_of(const char *folder, bool documents)
 {
-    static const char recorded[] = SOURCE_DIR "/experiments/recorded/parsing-craft-silver.json";
+    static const char recorded[] = SOURCE_DIR "/experiments/recorded/parsing-craft-silver.json.gz";
     if (documents) return xstrdup(recorded);
     char *copy = path_join(folder, "sentences.json");
     str text = {0};
     err e = {0};
-    CHECK_INT(file_read(recorded, &text, &e), 0);
+    CHECK_INT(gzip_read(recorded, SIZE_MAX, &text, &e), 0);
     for (char *at = text.s; at && (at = strstr(at, "\"documents "));) at[1] = 'D';
     CHECK_INT(file_write(copy, str_text(&text), text.n, &e), 0);
     str_free(&text);

@@ -211,7 +211,10 @@ static void test_trials(db *d, const db_options *o, const char *folder)
     CHECK_OK(db_put_trials(d, "toy", trials, LENGTH(trials), &e));
     check_trials(o, "toy");
     char *file = path_join(folder, "toy.json"), *copy = path_join(folder, "copy.db");
-    CHECK_OK(db_export(d, "toy", file, &(db_export_options){.points = 10}, &e));
+    str text = {0};
+    CHECK_OK(db_export(d, "toy", &text, &(db_export_options){.points = 10}, &e));
+    CHECK_OK(file_write(file, text.s, text.n, &e));
+    str_free(&text);
     db_options other = {.path = copy};
     db *c = db_open(&other, &e);
     CHECK_OK(db_import(c, file, NULL, &e));

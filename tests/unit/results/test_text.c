@@ -121,19 +121,27 @@ static void db_sql(const char *path, const char *sql)
     sqlite3_close(q);
 }
 
+static int export_to(db *d, const char *experiment, const char *file, size_t points, err *why)
+{
+    str text = {0};
+    int rc = db_export(d, experiment, &text, &(db_export_options){.points = points}, why);
+    if (!rc) rc = file_write(file, text.s, text.n, why);
+    str_free(&text);
+    return rc;
+}
+
 /* A metric that is a curve in the first run and a result in the second has its place among results from the record, not
  * from the run that comes first. */
 static void check_order_of_metrics(db *d, const char *json)
 {
     char *path3 = path_join(folder, "recorded/third.db"), *json3 = path_join(folder, "toy3.json");
-    db_export_options how = {.points = 100};
     db_result loss = {.metric = "loss", .direction = "min", .value = 1, .step = 1000};
     str a = {0}, b = {0};
     CHECK_OK(db_put_beside(d, 2, &loss, 1, NULL, 0, &e));
-    CHECK_OK(db_export(d, "toy", json, &how, &e));
+    CHECK_OK(export_to(d, "toy", json, 100, &e));
     db *third = db_open(&(db_options){.path = path3}, &e);
     CHECK_OK(db_import(third, json, NULL, &e));
-    CHECK_OK(db_export(third, "toy", json3, &how, &e));
+    CHECK_OK(export_to(third, "toy", json3, 100, &e));
     db_close(third);
     CHECK_OK(file_read(json, &a, &e));
     CHECK_OK(file_read(json3, &b, &e));
@@ -153,8 +161,8 @@ static void test_export(void)
     CHECK_OK(make_folders(dir, &e));
     db *d = db_open(&o, &e);
     fill(d);
-    CHECK_OK(db_export(d, "toy", json, &(db_export_options){.points = 100}, &e));
-    CHECK_INT(db_export(d, "nothing", json2, &(db_export_options){.points = 100}, &e), -1);
+    CHECK_OK(export_to(d, "toy", json, 100, &e));
+    CHECK_INT(export_to(d, "nothing", json2, 100, &e), -1);
     CHECK_HAS(e.text, "not in the database");
     CHECK_OK(db_import(d, json, &n, &e)); /* beside what is here; the second time there is nothing new */
     CHECK_INT(n, 3);
@@ -167,7 +175,7 @@ static void test_export(void)
     d = db_open(&o, &e); /* a new database takes the recorded runs in */
     CHECK_TEXT(e.text, "");
     CHECK_OK(db_import(d, json, &n, &e));
-    CHECK_OK(db_export(d, "toy", json2, &(db_export_options){.points = 100}, &e));
+    CHECK_OK(export_to(d, "toy", json2, 100, &e));
     CHECK_OK(file_read(json, &a, &e));
     CHECK_OK(file_read(json2, &b, &e));
     CHECK_TEXT(str_text(&b), str_text(&a));
