@@ -22,12 +22,16 @@ static const slurm_key keys[] = {
     {"constraint", "--constraint", WORD, "required node features"},
     {"exclude", "--exclude", WORD, "nodes to avoid"},
     {"runs_per_task", NULL, RUNS, "runs that share a task's cores at the same time, like --runs-per-task"},
-    {"extra", NULL, EXTRA, "other options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\""},
+    {"extra", NULL, EXTRA,
+     "other options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\"; `--slurm-args` takes all"},
 };
-/* Options that ablate gives itself. */
-static const char *const own[] = {"--array",    "-a", "--requeue",   "--no-requeue", "--signal", "--output", "-o",
-                                  "--job-name", "-J", "--open-mode", "--parsable",   "--ntasks", "-n",       "--wrap",
-                                  "--wait",     "-W"};
+/* Options for `extra`, with = if they need a value. None of them chooses a program, its environment or a file. */
+#define EXTRAS                                                                                                         \
+    "--account= --begin= --comment= --constraint= --contiguous --core-spec= --cpu-freq= --deadline= --dependency= "    \
+    "--distribution= --exclude= --exclusive --gpus= --gpus-per-node= --gpus-per-task= --gres= --gres-flags= --hint= "  \
+    "--hold --licenses= --mail-type= --mail-user= --mem-bind= --mem-per-cpu= --mem-per-gpu= --mincpus= --nice "        \
+    "--nodelist= --nodes= --oversubscribe --partition= --prefer= --priority= --qos= --reservation= --spread-job "      \
+    "--switches= --thread-spec= --threads-per-core= --time-min= --tmp= --wckey="
 
 static const char *expected(kind k)
 {
@@ -37,7 +41,7 @@ static const char *expected(kind k)
     case MEMORY: return "megabytes, or a whole number with K, M, G or T";
     case COUNT: return "a whole number from 1 to 4096";
     case RUNS: return "a whole number from 1 to 1024";
-    default: return "options of sbatch that begin with -, except those that ablate sets itself";
+    default: return "options with their values, of: " EXTRAS;
     }
 }
 
@@ -74,18 +78,26 @@ static bool is_count(const char *text, int64_t most)
     return parse_int(text, &n) && n >= 1 && n <= most;
 }
 
+/* Is this NAME=VALUE or NAME, as EXTRAS has it? */
+static bool is_option(const char *text)
+{
+    size_t name = strcspn(text, "="), n = name + (text[name] == '=');
+    for (const char *at = EXTRAS; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        bool needs = at[length - 1] == '=';
+        if (length - needs == name && !strncmp(at, text, name) && (needs ? text[n] && n > name : n == name || text[n]))
+            return !strpbrk(text, "'\"\t");
+        at += length;
+    }
+    return false;
+}
+
 static bool is_extra(build *b, const char *text)
 {
     const char **parts;
-    size_t n = split_text(text, ' ', &parts, b->a), options = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strcspn(parts[i], "=");
-        options += parts[i][0] == '-';
-        if (strpbrk(parts[i], "'\"")) return false;
-        for (size_t k = 0; k < LENGTH(own); k++)
-            if (strlen(own[k]) == length && !strncmp(parts[i], own[k], length)) return false;
-    }
-    return options && parts[0][0] == '-';
+    size_t n = split_text(text, ' ', &parts, b->a), good = 0;
+    while (good < n && is_option(parts[good])) good++;
+    return n && good == n;
 }
 
 static bool is_good(build *b, kind k, const char *text)

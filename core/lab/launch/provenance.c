@@ -33,18 +33,26 @@ char *output_of(const char *const *args)
     return NULL;
 }
 
-/* The program is built inside its checkout; an installed program may run in one. */
+/* Asks git about the checkout that the program was built in, and about no other folder: a repository's settings can
+ * start programs (core.fsmonitor, filters). */
 void provenance_find(provenance *p, const launch_options *o)
 {
+    static const char *const places[][3] = {{".", "../.git", "../core/main.c"},
+                                            {"source", "source/.git", "source/core/main.c"}};
     char *built = xstrdup(o->program), *slash = strrchr(built, '/');
     if (slash) *slash = 0;
-    const char *folders[] = {built, o->folder};
-    for (size_t i = 0; i < LENGTH(folders) && !p->commit; i++) {
-        p->commit = output_of((const char *const[]){"git", "-C", folders[i], "rev-parse", "HEAD", NULL});
-        if (!p->commit) continue;
-        trim(p->commit);
-        p->diff = output_of((const char *const[]){"git", "--no-optional-locks", "-C", folders[i], "diff",
-                                                  "--no-ext-diff", "--no-color", "HEAD", NULL});
+    for (size_t i = 0; i < LENGTH(places) && !p->commit; i++) {
+        char *folder = path_join(built, places[i][0]), *git = path_join(built, places[i][1]),
+             *code = path_join(built, places[i][2]);
+        if (file_exists(git) && file_exists(code))
+            p->commit = output_of((const char *const[]){"git", "-C", folder, "rev-parse", "HEAD", NULL});
+        if (p->commit)
+            p->diff = output_of((const char *const[]){"git", "--no-optional-locks", "-C", folder, "diff",
+                                                      "--no-ext-diff", "--no-textconv", "--no-color", "HEAD", NULL});
+        if (p->commit) trim(p->commit);
+        free(folder);
+        free(git);
+        free(code);
     }
     free(built);
     struct utsname u;

@@ -70,6 +70,8 @@ static int read_job(away_job *j, err *e)
     int rc = !file_exists(job) ? 0 : file_read(job, &id, e) ? -1 : 1;
     err none = {0};
     snprintf(j->id, sizeof j->id, "%s", str_text(&id));
+    if (*j->id == '-')
+        rc = fail(e, "%s: found \"%s\", expected the id of a job", job, j->id); /* an option of scancel */
     char *last = rc > 0 && !file_read(script, &text, &none) ? strrchr(trim(text.s), ' ') : NULL;
     int64_t per = 1;
     if (last && parse_int(last + 1, &per) && per > 0) j->per_task = (int)per;
