@@ -2,24 +2,14 @@
 #include "cli/artifact.h"
 #include "lab/report/table.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-int workbench_open(workbench *w, err *e)
-{
-    const char *tmp = getenv("TMPDIR");
-    w->folder = xprintf("%s/ablate-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(w->folder)) {
-        fail(e, "%s: cannot create a folder there: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno));
-        free(w->folder);
-        *w = (workbench){0};
-        return -1;
-    }
-    w->path = path_join(w->folder, "results.db");
-    w->db = (db_options){.path = w->path};
-    return 0;
-}
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
 {
@@ -28,11 +18,53 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
     return 0;
 }
 
-void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+static void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+
+/* The keeper's life: waits for the end of every process that holds the other end of the pipe. */
+static void keep(int life, const char *folder, const char *part)
+{
+    char byte;
+    setsid(); /* away from the terminal's signals */
+    while (read(life, &byte, 1) < 0 && errno == EINTR) continue;
+    remove_tree(folder);
+    if (part) remove_tree(part);
+    _exit(0);
+}
+
+int workbench_open(workbench *w, const char *part, err *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    int ends[2] = {-1, -1};
+    w->folder = xprintf("%s/ablate-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (pipe2(ends, O_CLOEXEC) || !mkdtemp(w->folder)) {
+        fail(e, "%s: cannot create a folder there: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno));
+        if (ends[0] >= 0) close(ends[0]), close(ends[1]);
+        free(w->folder);
+        *w = (workbench){0};
+        return -1;
+    }
+    fflush(NULL);
+    w->keeper = fork();
+    if (!w->keeper) close(ends[1]), keep(ends[0], w->folder, part);
+    close(ends[0]);
+    w->life = ends[1];
+    w->path = path_join(w->folder, "results.db");
+    w->db = (db_options){.path = w->path};
+    return w->keeper > 0 ? 0 : fail(e, "cannot start a process: %s", strerror(errno));
+}
+
+void workbench_lend(const workbench *w)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    fcntl(w->life, F_SETFD, 0);
+}
 
 void workbench_close(workbench *w)
 {
-    if (w->folder) remove_tree(w->folder);
+    if (!w->folder) return;
+    close(w->life);
+    if (w->keeper < 0) remove_tree(w->folder);
+    while (w->keeper > 0 && waitpid(w->keeper, NULL, 0) < 0 && errno == EINTR) continue;
     free(w->folder);
     free(w->path);
     *w = (workbench){0};

@@ -12,10 +12,13 @@ typedef struct {
     char *folder;
     char *path; /* of the database */
     db_options db;
+    int life, keeper; /* the keeper is a process that removes the folder if this one ends by a signal */
 } workbench;
-int workbench_open(workbench *w, err *e);
+/* part: another folder that is removed at the end, or NULL. */
+int workbench_open(workbench *w, const char *part, err *e);
+/* In a child, before exec: the child ends with this program, and the folder stays until it has ended. */
+void workbench_lend(const workbench *w);
 void workbench_close(workbench *w);
-void remove_tree(const char *folder); /* as far as it can be removed */
 
 /* Imports a file of record_write into an empty workbench; the experiment's name in the arena, or NULL. */
 const char *workbench_import(const workbench *w, const char *file, arena *a, err *e);

@@ -244,9 +244,8 @@ static int publish(const invocation *c, void *options)
     for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
     char *part = xprintf("%s.%ld.part", folder, (long)getpid());
     publishing p = {.c = c, .name = c->word[0], .folder = part};
-    int rc = check_empty(folder, &e) || workbench_open(&p.w, &e) ? -1 : 0;
+    int rc = check_empty(folder, &e) || workbench_open(&p.w, part, &e) ? -1 : 0;
     if (!rc) rc = put_all(&p, (size_t)o->points, folder, &e);
-    if (rc) remove_tree(part);
     if (!rc) call_say(c, "%s: runs, table, page and README.md; `ablate verify %s` checks it\n", folder, folder);
     workbench_close(&p.w);
     arena_free(&p.a);

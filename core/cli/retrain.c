@@ -142,6 +142,7 @@ static int train(const retraining *t, const computed *how, const char *ini, cons
     fflush(NULL);
     pid_t pid = fork();
     if (!pid) {
+        workbench_lend(t->w);
         int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         if (out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(126);
         setenv("ABLATE_HOME", t->w->folder, 1);

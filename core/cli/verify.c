@@ -4,8 +4,10 @@
 #include "cli/artifact.h"
 #include "network/plugin/plugin.h"
 #include <dirent.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct {
     int64_t runs, seed;
@@ -17,28 +19,28 @@ enum { HOLDS = 0, FAILS = 1, OTHER_DIGITS = 3 };
 
 /* ---- files ---- */
 
-/* Prints the files below folder/sub that no line of the sums names; returns how many. */
-static size_t find_strays(const char *folder, const char *sub, const char *sums)
+/* Prints what lies below the folder and is a link or named by no line of the sums; returns how many. */
+static size_t find_strays(const char *folder, const char *sums)
 {
-    char *path = path_join(folder, sub);
-    DIR *d = opendir(path);
+    char *const roots[] = {(char *)(uintptr_t)folder, NULL};
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
     size_t n = 0;
-    for (struct dirent *f; d && (f = readdir(d));) {
-        if (same(f->d_name, ".") || same(f->d_name, "..") || (!*sub && same(f->d_name, ARTIFACT_SUMS))) continue;
-        char *name = xprintf("%s%s%s", sub, *sub ? "/" : "", f->d_name), *line = xprintf("  %s\n", name),
-             *whole = path_join(folder, name);
-        if (is_folder(whole)) {
-            n += find_strays(folder, name, sums);
-        } else if (!strstr(sums, line)) {
-            printf("%s: is not in " ARTIFACT_SUMS "\n", whole);
+    for (FTSENT *f; tree && (f = fts_read(tree));) {
+        const char *name = f->fts_path + strlen(folder);
+        name += strspn(name, "/");
+        if (f->fts_info == FTS_D || f->fts_info == FTS_DP || same(name, ARTIFACT_SUMS)) continue;
+        char *line = xprintf("  %s\n", name);
+        bool link = S_ISLNK(f->fts_statp->st_mode);
+        str shown = {0};
+        str_add_shown(&shown, f->fts_path, false);
+        if (link || strchr(name, '\n') || !strstr(sums, line)) {
+            printf("%s: %s\n", shown.s, link ? "is a link" : "is not in " ARTIFACT_SUMS);
             n++;
         }
-        free(name);
+        str_free(&shown);
         free(line);
-        free(whole);
     }
-    if (d) closedir(d);
-    free(path);
+    if (tree) fts_close(tree);
     return n;
 }
 
@@ -64,7 +66,7 @@ static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
         free(path);
     }
     if (!rc) {
-        size_t strays = find_strays(folder, "", str_text(&all));
+        size_t strays = find_strays(folder, str_text(&all));
         *files += strays, *bad += strays;
     }
     str_free(&all);
@@ -78,7 +80,7 @@ static int check_table(const workbench *w, const char *folder, const char *exper
 {
     str now = {0}, was = {0};
     char *path = path_join(folder, ARTIFACT_TABLE);
-    int rc = workbench_table(w, experiment, &now, e) || file_read(path, &was, e) ? -1 : 0;
+    int rc = workbench_table(w, experiment, &now, e) || file_read_regular(path, 1 << 30, &was, e) ? -1 : 0;
     *equal = !rc && same(str_text(&now), str_text(&was));
     free(path);
     str_free(&now);
@@ -237,7 +239,7 @@ static int verify(const invocation *c, void *options)
         return call_usage(c, &e);
     }
     if (o->seed < 0) o->seed = (int64_t)now();
-    int code = workbench_open(&w, &e) ? -1 : verify_in(c, o, &w, &e);
+    int code = workbench_open(&w, NULL, &e) ? -1 : verify_in(c, o, &w, &e);
     workbench_close(&w);
     return code < 0 ? call_failed(c, &e) : code;
 }

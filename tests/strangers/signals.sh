@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# verify and publish that end by a signal leave no folder, no part of one and no training.
+source "$(dirname "$0")/../cli/common.bash" "$@"
+tiny ended 3000 >ended.ini
+sed -i 's/^eval_every.*/eval_every = 1000/; s/^save_every.*/save_every = 1000/' ended.ini
+exits 0 ablate run ended.ini --threads 1 --progress none
+exits 0 ablate publish ended pub
+mkdir tmp && export TMPDIR=$work/tmp
+gone() { [ -z "$(ls "$TMPDIR")" ] && ! ls -d ./*.part >/dev/null 2>&1; }
+trains() { compgen -G "$TMPDIR/*/retrain.db" && children; }
+children() { pgrep -f "$TMPDIR/ablate-" >/dev/null; }
+
+for signal in TERM INT HUP KILL; do
+    "$program" verify pub >out 2>err &
+    pid=$!
+    checks=$((checks + 1))
+    wait_for 20 trains || wrong "verify trains nothing: $(cat out err)"
+    kill -$signal $pid
+    wait $pid 2>/dev/null
+    wait_for 20 gone || wrong "after SIG$signal verify leaves $(ls "$TMPDIR")"
+    children && wrong "after SIG$signal its training goes on: $(pgrep -fa "$TMPDIR/ablate-")"
+done
+# stopped by the signal wherever it is
+for at in 1 2 3 4 5 6; do
+    "$program" publish ended "new$at" >out 2>err &
+    pid=$!
+    wait_for 5 compgen -G "$TMPDIR/*"
+    sleep "0.0$at"
+    kill -TERM $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    checks=$((checks + 1))
+    wait_for 20 gone || wrong "publish leaves $(ls -d "$TMPDIR"/* ./*.part)"
+done
+exits 0 ablate publish ended last
+exits 0 ablate verify last --runs 0
+finish
