@@ -18,10 +18,15 @@ equal "$(wc -l <out)" 7 "lines: five strays, files, table"
 rm -r pub/d pub/root pub/a*
 
 echo "a file of the sums that is a link or a pipe"
-cp pub/table.csv kept
-rm pub/table.csv && ln -s ../kept pub/table.csv
+cp pub/table.csv kept && cp pub/table.csv pub/d.csv
+for to in d.csv ../kept; do
+    rm pub/table.csv && ln -s $to pub/table.csv
+    exits 1 timeout 20 "$program" verify pub --runs 0
+done
+rm pub/table.csv && ln -s d.csv pub/table.csv
 exits 1 timeout 20 "$program" verify pub --runs 0
 has out 'pub/table.csv: is a link'
+rm pub/table.csv pub/d.csv && cp kept pub/table.csv
 for name in table.csv page.html runs.json; do
     cp pub/$name kept.$name && rm pub/$name && mkfifo pub/$name
     exits 1 timeout 20 "$program" verify pub --runs 0
