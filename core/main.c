@@ -77,9 +77,12 @@ static int no_command(char **argv)
         if (group.n) break;
         names[n] = first[n], n++;
     }
+    const char *instead = old_word(argv[1], "");
     bool asked = group.n && argv[2] && (same(argv[2], "--help") || same(argv[2], "-h"));
     if (group.n) {
         fputs(str_text(&group), asked ? stdout : stderr);
+    } else if (instead) {
+        fprintf(stderr, "ablate: %s is gone: %s\n", argv[1], instead);
     } else {
         const char *near = nearest(argv[1], names, n);
         fprintf(stderr, "ablate: unknown command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "",

@@ -10,7 +10,7 @@
 #   hosts    the same random kills with three hosts on one sweep at the same time (HOSTS=N kills, 300)
 #   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
-#   threads  a sweep and the server under ThreadSanitizer (tests/threads.sh)
+#   threads  a sweep and a watched page under ThreadSanitizer (tests/threads.sh)
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 [ $# -gt 0 ] || set -- whole races faults kills hosts damage fuzz threads

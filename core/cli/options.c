@@ -81,6 +81,8 @@ static int unknown(const command *what, const char *word, err *e)
     size_t length;
     if (now && find_option(what, now, &length))
         fail(e, "%s was renamed to %s", bare, now);
+    else if (old_word(what->name, bare))
+        fail(e, "%s is gone: %s", bare, old_word(what->name, bare));
     else
         fail(e, "unknown option %s%s%s%s", bare, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     free(bare);

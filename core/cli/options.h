@@ -132,6 +132,8 @@ int command_run(const command *what, int argc, char **argv, const places *p);
 const command *command_find(int argc, char **argv, int *used);
 
 /* "ablate NAME: words" on standard error. Returns 1. */
+/* What replaces a command (option "") or an option that is gone, or NULL. */
+const char *old_word(const char *command, const char *option);
 int call_failed(const invocation *c, const err *e);
 /* The same with the usage after it. Returns 2. */
 int call_usage(const invocation *c, const err *e);

@@ -192,7 +192,7 @@ static int put_results(publishing *p, str *shown, err *e)
     const char *name = workbench_import(&p->w, runs, &p->a, e);
     reader *r = name ? reader_open(&p->w.db, e) : NULL;
     int rc = !r || workbench_table(&p->w, name, &csv, e) || put_text(p, ARTIFACT_TABLE, &csv, e) ||
-             table_print(r, name, &(table_options){0}, TABLE_TEXT, shown, e) || page_print(r, name, NULL, &page, e) ||
+             table_print(r, name, &(table_options){0}, TABLE_TEXT, shown, e) || page_print(r, name, false, &page, e) ||
              put_text(p, "page.html", &page, e);
     reader_close(r);
     str_free(&csv);

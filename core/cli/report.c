@@ -1,52 +1,66 @@
-/* report.c - ablate report: an experiment as one HTML page, in a file or served while a sweep runs. */
+/* report.c - ablate report: an experiment as one HTML page, written once or again and again while a sweep runs. */
 #include "cli/options.h"
 #include "lab/report/page.h"
-#include "lab/report/serve.h"
+#include <signal.h>
+#include <time.h>
 
 typedef struct {
     const char *out;
-    bool serve;
-    int64_t port;
+    bool watch;
 } report_options;
 
-static int write_page(const invocation *c, reader *r, const char *name, const char *out, err *e)
+static volatile sig_atomic_t stop;
+static void ask_stop(int signal_number) { (void)signal_number, stop = 1; }
+
+static int write_page(const invocation *c, reader *r, const char *out, bool live, err *e)
 {
     str page = {0};
-    int rc = page_print(r, name, NULL, &page, e);
+    int rc = page_print(r, c->n_words ? c->word[0] : NULL, live, &page, e);
     if (!rc) rc = file_write(out, page.s, page.n, e);
-    if (!rc) call_say(c, "%s: %zu KB\n", out, (page.n + 1023) / 1024);
+    if (!rc && !live) call_say(c, "%s: %zu KB\n", out, (page.n + 1023) / 1024);
     str_free(&page);
+    return rc;
+}
+
+/* Writes the page whenever the database has changed, for at most half of the time, until a signal. */
+static int watch_page(const invocation *c, reader *r, const char *out, err *e)
+{
+    struct sigaction act = {.sa_handler = ask_stop};
+    int64_t shown = -1;
+    int rc = 0;
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    while (!rc && !stop) {
+        int64_t version = reader_version(r, e);
+        double began = ticks();
+        rc = version < 0 ? -1 : version == shown ? 0 : write_page(c, r, out, true, e);
+        if (shown < 0 && !rc) call_say(c, "%s follows the database (stop with Ctrl-C)\n", out);
+        shown = version;
+        double rest = ticks() - began;
+        if (rest < 1) rest = 1;
+        if (!rc && !stop)
+            nanosleep(&(struct timespec){(time_t)rest, (long)((rest - (double)(time_t)rest) * 1e9)}, NULL);
+    }
     return rc;
 }
 
 static int report(const invocation *c, void *options)
 {
     const report_options *o = options;
-    const char *name = c->n_words ? c->word[0] : NULL;
     err e = {0};
-    if (o->out && o->port != SERVE_PORT) {
-        fail(&e, "--port is only valid with --serve");
-        return call_usage(c, &e);
-    }
-    if (!o->out == !o->serve) {
-        fail(&e, o->out ? "-o and --serve cannot be combined"
-                        : "expected -o FILE.html to write the page, or --serve to show it in a browser");
-        return call_usage(c, &e);
-    }
-    if (o->serve) return serve_page(&c->p.db, name, (int)o->port, &e), call_failed(c, &e);
+    if (!o->out) return fail(&e, "expected -o FILE.html, the page to write"), call_usage(c, &e);
     reader *r = reader_open_any(&c->p.db, &e);
-    int rc = r ? write_page(c, r, name, o->out, &e) : -1;
+    int rc = r ? 0 : -1;
+    if (!rc && o->watch) rc = watch_page(c, r, o->out, &e);
+    if (!rc) rc = write_page(c, r, o->out, false, &e);
     reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }
 
-static const report_options defaults = {.port = SERVE_PORT};
 static const option options[] = {
     {"--output -o", "FILE.html", "output file", OPTION_TEXT, offsetof(report_options, out)},
-    {"--serve", NULL, "serve the page to browsers on this machine; updates while a sweep runs", OPTION_FLAG,
-     offsetof(report_options, serve)},
-    {"--port", "N", "port for --serve; 0: any free port [8765]", OPTION_COUNT, offsetof(report_options, port), 0,
-     65535},
+    {"--watch", NULL, "write the page, which reloads itself, whenever the database changes, until Ctrl-C", OPTION_FLAG,
+     offsetof(report_options, watch)},
     OPTION_DATABASE,
     {0}};
 const command report_command = {.name = "report",
@@ -57,7 +71,6 @@ const command report_command = {.name = "report",
                                 .most = 1,
                                 .choices = CHOICES_EXPERIMENTS,
                                 .options = options,
-                                .defaults = &defaults,
                                 .size = sizeof(report_options),
                                 .run = report,
                                 .example = "ablate report quick -o quick.html"};

@@ -209,7 +209,7 @@ static void add_verdict(const gathered *g, str *out)
     str_add(out, "</section>\n");
 }
 
-int page_print(reader *r, const char *name, const char *state, str *out, err *e)
+int page_print(reader *r, const char *name, bool live, str *out, err *e)
 {
     arena a = {0};
     gathered g = {0};
@@ -223,14 +223,9 @@ int page_print(reader *r, const char *name, const char *state, str *out, err *e)
         str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
                      "content=\"width=device-width,initial-scale=1\"><title>");
         svg_text(out, g.x.name);
-        str_addf(out, "</title>\n<style>\n%s%s</style></head>\n<body", draw_css(), page_css);
-        if (state) {
-            str_add(out, " data-state=\"");
-            svg_text(out, state);
-            str_addc(out, '"');
-        }
-        str_add(out, ">\n<main>\n");
-        add_head(&g, state != NULL, &a, out);
+        str_addf(out, "</title>\n<style>\n%s%s</style></head>\n<body%s>\n<main>\n", draw_css(), page_css,
+                 live ? " data-live" : "");
+        add_head(&g, live, &a, out);
         add_verdict(&g, out);
         add_table(&g, &a, out);
         figure_curves(&g, curves, n, &a, out);

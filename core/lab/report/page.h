@@ -5,6 +5,6 @@
 #include "lab/results/read.h"
 
 /* `name` NULL: the latest experiment. The page needs no other file and no network: style, script and drawings are
- * embedded. `state` is compared with the server's by a served page; NULL: a static page. */
-int page_print(reader *r, const char *name, const char *state, str *out, err *e);
+ * embedded. A live page reloads itself every five seconds. */
+int page_print(reader *r, const char *name, bool live, str *out, err *e);
 #endif

@@ -1,5 +1,5 @@
 /* page.js - the script of a report: tables sort and are lists on a phone, metrics are chosen, a row stands out in all
- * figures, a served page follows its sweep. Without it the page shows everything. */
+ * figures, a watched page follows its sweep. Without it the page shows everything. */
 'use strict';
 (function () {
   const chosen = { metric: null, sort: new Map() };
@@ -88,26 +88,17 @@
     choose(main);
   }
 
-  /* Served by `ablate report --serve`: asks for the state and takes the new page when it changed. */
-  async function follow(state) {
-    const live = document.getElementById('live');
-    for (;;) {
-      await new Promise(done => setTimeout(done, 2000));
-      try {
-        const now = await (await fetch('state')).text();
-        if (now === state) continue;
-        const page = new DOMParser().parseFromString(await (await fetch('./')).text(), 'text/html');
-        const open = [...document.querySelectorAll('details')].map(d => d.open);
-        document.querySelector('main').replaceWith(page.querySelector('main'));
-        document.querySelectorAll('details').forEach((d, i) => { d.open = open[i]; });
-        start();
-        state = now;
-        live.textContent = 'live, last change ' + new Date().toLocaleTimeString();
-      } catch (e) {
-        live.textContent = 'the server has ended; this is the last state';
-      }
-    }
+  /* A page of `ablate report --watch` reloads itself, until its last one no longer asks for it. */
+  function follow() {
+    const key = 'open ' + location.pathname, all = [...document.querySelectorAll('details')];
+    try {
+      JSON.parse(sessionStorage.getItem(key) || '[]').forEach((open, i) => { if (all[i]) all[i].open = open; });
+    } catch (e) { /* a browser that keeps nothing for files */ }
+    setTimeout(() => {
+      try { sessionStorage.setItem(key, JSON.stringify(all.map(d => d.open))); } catch (e) { /* as above */ }
+      location.reload();
+    }, 5000);
   }
   start();
-  if (document.body.dataset.state) follow(document.body.dataset.state);
+  if ('live' in document.body.dataset) follow();
 })();

@@ -13,21 +13,21 @@ static err e;
 static void test_page(void)
 {
     str s = {0};
-    CHECK_INT(page_print(r, "one", NULL, &s, &e), 0);
+    CHECK_INT(page_print(r, "one", false, &s, &e), 0);
     CHECK(strstr(s.s, "Differences between designs need three seeds or more per row; base has 1."));
     CHECK(strstr(s.s, "−20.6 (one seed)</text>"));
     CHECK(strstr(s.s, "aria-label=\"loss over steps, 6 rows\""));
     CHECK(strstr(s.s, ">diverged</td>"));
-    CHECK(!strstr(s.s, "http") && !strstr(s.s, "nan") && !strstr(s.s, "inf") && !strstr(s.s, "data-state"));
+    CHECK(!strstr(s.s, "http") && !strstr(s.s, "nan") && !strstr(s.s, "inf") && !strstr(s.s, "<body data-live"));
     str_clear(&s);
-    CHECK_INT(page_print(r, "three", "7", &s, &e), 0);
-    CHECK(strstr(s.s, "<body data-state=\"7\">"));
+    CHECK_INT(page_print(r, "three", true, &s, &e), 0);
+    CHECK(strstr(s.s, "<body data-live>"));
     CHECK(strstr(s.s, "<p>Worse: A/heads=1. Lines are 95 % intervals for the design"));
     CHECK(strstr(s.s, "<g data-row=\"A/heads=1\"><title>A/heads=1, seed 2</title><path"));
     CHECK(strstr(s.s, "<tr class=\"rule\" tabindex=\"0\" data-row=\"A/heads=1\">"));
     CHECK(!strstr(s.s, "nan") && !strstr(s.s, "inf"));
     str_clear(&s);
-    CHECK_INT(page_print(r, "nope", NULL, &s, &e), -1);
+    CHECK_INT(page_print(r, "nope", false, &s, &e), -1);
     CHECK_HAS(e.text, "found no experiment \"nope\"");
     e.text[0] = 0;
     str_free(&s);
