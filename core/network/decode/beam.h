@@ -12,9 +12,9 @@
 #include "text/data/dataset.h"
 #include "network/model/model.h"
 
-/* Which tokens a task allows next. A state is a value: `advance` makes a new one and leaves the old one unchanged;
- * every state is passed to `release` once. Several threads may call `allowed` at the same time, on different
- * states; only one thread calls the others. */
+/* The tokens that a task allows next. A state is a value: `advance` makes a new one and leaves the old one unchanged;
+ * every state is passed to `release` once. Several threads may call `allowed` at the same time, on different states;
+ * only one thread calls the others. */
 typedef struct {
     void *self;
     void *(*start)(void *self, int64_t sentence); /* before the first token; sentence: its index in `sources` */
@@ -31,11 +31,11 @@ typedef struct {
     int64_t batch;            /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
                           device. Results do not depend on it */
     int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
-    bool unscored;        /* score and log_prob are not asked for: where they decide nothing (beam_size 1) they are 0 */
-    model *const *others; /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
+    bool unscored;            /* with beam_size 1, score and log_prob are not computed: they are 0 */
+    model *const *others;     /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
     int64_t n_others;
-    /* above 1: greedily in blocks of so many tokens (blocks.c), with the same outputs; needs beam_size 1, neither
-     * others nor mask, the CPU, and a head that proposes block - 1 tokens after the next one */
+    /* above 1: greedily in blocks of this many tokens (blocks.c), with the outputs of greedy decoding; needs beam_size
+     * 1, neither others nor mask, the CPU, and a head that proposes block - 1 tokens after the next one */
     int64_t block;
     const decode_mask *mask;                                   /* NULL: every token is allowed. Borrowed */
     void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */
@@ -50,13 +50,13 @@ typedef struct {
 } hypothesis;
 
 typedef struct {
-    double seconds; /* in all */
+    double seconds; /* total time */
     double encode_seconds, step_seconds,
         select_seconds;        /* in the encoder, decoder steps, choosing tokens; summed over streams */
     int64_t sentences, tokens; /* tokens of the best hypotheses, EOS counted */
     int64_t steps, rows;       /* decoder steps, and hypotheses computed in them */
     int64_t traces;            /* step tapes made */
-    int64_t blocks, accepted;  /* in blocks: those computed, and the tokens that they gave, EOS counted */
+    int64_t blocks, accepted;  /* blockwise: blocks computed, and tokens accepted from them, EOS counted */
 } beam_stats;
 
 beam_options beam_options_of(const config *c);     /* the run's keys; nbest 1 */
@@ -68,7 +68,7 @@ int64_t beam_batch(const model *m, int64_t batch); /* the value of beam_options.
 int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats, err *e);
 void hypotheses_free(hypothesis *h, int64_t n);
 
-/* The same from text to text. *out [n * nbest]: line i's hypotheses start at index i * nbest, NULL if fewer were
+/* beam_search from text to text. *out [n * nbest]: line i's hypotheses start at index i * nbest, NULL if fewer were
  * found; free with decoded_free. scores [n * nbest] may be NULL. */
 int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
                  const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e);

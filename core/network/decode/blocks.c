@@ -1,15 +1,15 @@
 /* blocks.c - blockwise parallel decoding (Stern, Shazeer and Uszkoreit 2018, "Blockwise parallel decoding for deep
- * autoregressive models", section 4): a step computes a block of k rows of each sentence, of the last token and k - 1
- * proposed ones. The rows' likeliest tokens are accepted as long as the next row read them; the last accepted row's
- * proposals make the next block. So outputs are those of greedy decoding, bit for bit: a row's logits do not depend on
- * the other rows of its step, and rows that were not accepted are never anyone's ancestors. */
+ * autoregressive models", section 4): a step computes k rows per sentence: one for the last token and k - 1 for
+ * proposed ones. A row's likeliest token is accepted while the next row read that token; the last accepted row's
+ * proposals form the next block. Outputs equal those of greedy decoding bit for bit: a row's logits do not depend on
+ * the other rows of its step, and rows that were not accepted are never ancestors. */
 #include "network/decode/search.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-    int64_t index, limit; /* in the sources; most tokens, without EOS */
+    int64_t index, limit; /* index in the sources; most tokens, without EOS */
     int32_t *ids;         /* [n] of limit + 1 */
     int64_t n;
     int64_t accepted; /* tokens of the last block, EOS counted */
@@ -21,11 +21,11 @@ typedef struct {
     search *s;
     line *at;                /* [n] */
     int64_t n, k, capacity;  /* k: rows of a sentence */
-    int32_t *tokens, *times; /* [n k] of the next step */
+    int32_t *tokens, *times; /* [n k] inputs of the next step */
 } blocks;
 
-/* The rows of sentence b: time and ancestors of a block that begins at its n-th token, the accepted ones before it
- * being rows 0, 1, ... of theirs. */
+/* Sets time and ancestors of sentence b's rows, for a block that begins at its n-th token. Earlier accepted tokens are
+ * rows 0, 1, ... of their blocks. */
 static void place_rows(blocks *x, int64_t b)
 {
     const line *l = &x->at[b];
@@ -52,7 +52,7 @@ static choice likeliest(const blocks *x, const void *logits, int64_t row, bool u
     return c;
 }
 
-/* Accepts what greedy decoding would take, and proposes the next block. */
+/* Accepts the tokens that greedy decoding would choose, and proposes the next block. */
 static void advance(blocks *x, int64_t b, const void *logits, const void *const *proposal)
 {
     line *l = &x->at[b];
@@ -78,7 +78,7 @@ static void finish(const search *s, line *l)
     if (search_unscored(s)) l->log_prob = 0;
     s->out[l->index] =
         (hypothesis){l->ids, l->n, l->log_prob / search_penalty(s, length ? length : 1), l->log_prob, l->complete};
-    l->ids = NULL; /* the hypothesis owns them */
+    l->ids = NULL; /* the hypothesis owns the ids now */
 }
 
 static int run_block(blocks *x, int64_t *live, err *e)

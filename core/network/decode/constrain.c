@@ -61,7 +61,7 @@ static void add_stats(beam_stats *to, const beam_stats *s)
     to->traces += s->traces;
 }
 
-/* lines [p->n] -> out [p->n]: of `nbest` hypotheses the first that the task accepts, else the first, refused
+/* lines [p->n] -> out [p->n]: the first of `nbest` hypotheses that the task accepts; if none, the first one and refused
  * [p->n] = 1. */
 static int search(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *given,
                   bool masked, char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
@@ -99,7 +99,7 @@ static int search(model *m, const task_rules *r, const pairs *p, const char *con
     return bad;
 }
 
-/* The refused ones once more, under the constraints. */
+/* Searches once more for the refused lines, under the constraints. */
 static int search_again(model *m, const task_rules *r, const char *const *lines, int64_t n, const beam_options *o,
                         char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
 {

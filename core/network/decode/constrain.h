@@ -1,4 +1,4 @@
-/* constrain.h - decoding with a task's rules: under its constraints, or a second search for outputs it refuses. */
+/* constrain.h - decoding with a task's rules: under its constraints, or with a second search for refused outputs. */
 #ifndef ABLATE_CONSTRAIN_H
 #define ABLATE_CONSTRAIN_H
 #include "network/decode/beam.h"
@@ -15,9 +15,9 @@ int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const
 
 typedef struct {     /* numbers of outputs by route; their sum is the number of sentences */
     int64_t first;   /* the best hypothesis was accepted */
-    int64_t in_beam; /* another one of the beam was */
-    int64_t again;   /* none was; the output of a second, constrained search was */
-    int64_t refused; /* none was */
+    int64_t in_beam; /* another hypothesis of the beam was accepted */
+    int64_t again;   /* the output of a second, constrained search was accepted */
+    int64_t refused; /* no output was accepted */
 } task_routes;
 
 /* Beam search over p; lines [p->n]: its source lines. out [p->n]: the output lines, freed with decoded_free.

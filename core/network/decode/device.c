@@ -15,7 +15,7 @@ void device_open_search(search *s)
     s->line_of = xcalloc(rows, sizeof *s->line_of);
 }
 
-/* [v] bytes, 0 or not, as bits. */
+/* Packs [v] bytes (0 or not) as bits. */
 static void put_bits(uint32_t *to, const uint8_t *from, int64_t v)
 {
     for (int64_t i = 0; i < v; i += 32) {
@@ -25,7 +25,7 @@ static void put_bits(uint32_t *to, const uint8_t *from, int64_t v)
     }
 }
 
-/* A line for each hypothesis that lives; returns how many. */
+/* Writes a mask line for each live hypothesis; returns their number. */
 static int64_t put_masks(search *s)
 {
     const decode_mask *mask = s->o->mask;

@@ -1,4 +1,4 @@
-/* lines.c - from lines of text to lines of text. */
+/* lines.c - decodes lines of text to lines of text. */
 #include "network/decode/beam.h"
 #include <stdlib.h>
 

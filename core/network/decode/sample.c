@@ -48,7 +48,7 @@ static int32_t draw(const void *logits, dtype type, int64_t v, const sample_opti
 typedef struct {
     model *m;
     steps s;
-    char *logits; /* of the last step, on the host */
+    char *logits; /* logits of the last step, on the host */
     int64_t seen; /* tokens given to it since it began, VOCAB_BOS counted */
 } reader;
 
@@ -70,7 +70,7 @@ static int read_token(reader *x, int32_t id, err *e)
     return 0;
 }
 
-/* Gives the model the text from token `from` on; the one before is what a window's first place reads. */
+/* Feeds the model the text from token `from` on; the token before it is the input at a window's first place. */
 static int read_text(reader *x, const id_list *text, int64_t from, int64_t capacity, err *e)
 {
     if (begin(x, capacity, e) || read_token(x, from ? text->id[from - 1] : VOCAB_BOS, e)) return -1;

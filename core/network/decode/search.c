@@ -69,7 +69,8 @@ static bool can_win(const search *s, const sentence *x, int64_t t)
            x->best[s->o->nbest - 1].score;
 }
 
-/* The next most likely of all rows' choices, merging sorted rows unless a device has done so; false: none left. */
+/* Finds the next most likely of all rows' choices by merging sorted rows, unless a device has merged them. False: none
+ * left. */
 static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
 {
     if (s->found) {
@@ -107,7 +108,7 @@ static void give_up(search *s, sentence *x, int64_t t, const bool *ended)
         if (!ended[h]) record(s, x, x->live[h].ids, t, x->live[h].log_prob, false);
 }
 
-/* From hypotheses of t tokens to hypotheses of t + 1. */
+/* Extends hypotheses of t tokens to hypotheses of t + 1. */
 static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 {
     int64_t beam = s->o->beam_size, n = 0;
@@ -142,7 +143,7 @@ static int64_t row_in_use(const search *s, int64_t i)
     return s->at[b]->over || h >= s->at[b]->n_live ? -1 : b * s->o->beam_size + h;
 }
 
-/* Column readers: of one model, whose tokens are chosen, and of an ensemble's. */
+/* Column readers: for one model, which choose tokens, and for the models of an ensemble. */
 static void choose_among(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
 {
     search *s = self;
@@ -165,7 +166,7 @@ static void weigh(void *self, const float *block, int64_t row, int64_t i0, int64
 static const model *model_at(const search *s, int64_t k) { return k ? s->o->others[k - 1] : s->m; }
 static steps *steps_at(search *s, int64_t k) { return k ? &s->others[k - 1] : &s->steps; }
 
-/* Row r, which the step computed as row i: what the readers have not seen. False: a logit is NaN. */
+/* Chooses from the columns of row r (computed as row i) that the readers have not seen. False: a logit is NaN. */
 static bool choose_rest(search *s, int64_t r, int64_t i, const uint8_t *allowed)
 {
     int64_t v = s->m->tgt_vocab, n = 1 + s->o->n_others;
@@ -235,11 +236,11 @@ static int64_t still_live(const search *s)
     return n;
 }
 
-/* Steps of finished sentences that cost about as much as a tape and copies of the others' keys and values, in models of
- * a few million parameters. */
+/* Number of wasted steps (of finished sentences) that cost about as much as a new tape and copies of the other
+ * sentences' keys and values, in models of a few million parameters. */
 static int64_t worth_shrinking(const search *s) { return 1 + s->n_at / 12; }
 
-/* Leaves the finished sentences behind. */
+/* Removes the finished sentences from the batch. */
 static void shrink(search *s)
 {
     bool *keep = xmalloc((size_t)s->n_at * sizeof *keep);
@@ -262,7 +263,7 @@ static void shrink(search *s)
     free(keep);
 }
 
-/* A step of every model. */
+/* Runs a step of every model. */
 static int run_models(search *s, err *e)
 {
     for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) {
@@ -277,7 +278,7 @@ static int run_models(search *s, err *e)
     return 0;
 }
 
-/* Frees the sentences that are left of a batch: all of them on a device, where no batch shrinks. */
+/* Frees the sentences left in a batch; on a device, where batches do not shrink, these are all sentences. */
 static void end_batch(search *s)
 {
     while (s->n_at) sentence_free(s, s->at[--s->n_at]);
@@ -313,7 +314,7 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
     return 0;
 }
 
-/* ---- what a stream works in ---- */
+/* ---- a stream's memory ---- */
 
 static void open_members(search *s, size_t rows)
 {

@@ -8,11 +8,11 @@
 typedef struct { /* the prefix of an output */
     double log_prob;
     int32_t *ids; /* [tokens so far], room for `limit` */
-    void *state;  /* of the mask; NULL without one */
+    void *state;  /* the mask's state; NULL without a mask */
 } prefix;
 
 typedef struct {
-    int64_t index;       /* in the sources */
+    int64_t index;       /* index in the sources */
     int64_t limit;       /* most tokens of an output, without EOS */
     prefix *live, *next; /* [beam] each, most likely first */
     int64_t n_live, n_next;
@@ -26,7 +26,7 @@ struct search;
 typedef struct { /* the rows that a model of an ensemble has computed */
     struct search *s;
     opinion *row;   /* [rows] */
-    float *numbers; /* of the opinions */
+    float *numbers; /* memory of the opinions */
 } member;
 typedef struct search {
     struct streams *all; /* all streams, this one included */
@@ -49,8 +49,8 @@ typedef struct search {
     double *log_sum;
     int64_t *cursor;     /* [beam]: while a sentence's choices are merged */
     uint8_t *allowed;    /* [threads, V]: with a mask */
-    const void **logits; /* [models] of the latest step, unless a reader has taken them */
-    /* for a device (choosing, tensor/graph/backend.h): what is sent and what comes back; NULL elsewhere */
+    const void **logits; /* [models] logits of the latest step, unless a reader has consumed them */
+    /* for a device (choosing, tensor/graph/backend.h): inputs and results; NULL elsewhere */
     double *log_prob;
     uint32_t *line;
     int32_t *line_of;
@@ -64,11 +64,11 @@ void search_open(search *s);
 void search_close(search *s);
 /* Decodes sentences which[n] of p into `out`. */
 int search_batch(search *s, const int64_t *which, int64_t n, err *e);
-/* The same greedily, in blocks of o->block tokens. */
+/* Decodes them greedily, in blocks of o->block tokens. */
 int blocks_batch(search *s, const int64_t *which, int64_t n, err *e);
-/* What log P is divided by for the score of an output of `length` tokens, EOS counted. */
+/* The length penalty: log P is divided by it for the score of an output of `length` tokens, EOS counted. */
 double search_penalty(const search *s, int64_t length);
-/* Does nobody ask for sums of exponentials? */
+/* Can sums of exponentials be skipped? */
 bool search_unscored(const search *s);
 /* A device selects from its logits itself: allocate memory, send its input before a step, get the result. */
 void device_open_search(search *s);

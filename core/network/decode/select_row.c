@@ -1,5 +1,5 @@
-/* select_row.c - log-sum-exp and the k largest in one pass over a row; what each of several models makes of a row, and
- * the largest of the mean of their probabilities. Compiled once per instruction set. */
+/* select_row.c - log-sum-exp and the k largest in one pass over a row; the probabilities of several models, and the
+ * largest of their means. Compiled once per instruction set. */
 #include "network/decode/select.h"
 #include "base/vmath.h"
 #include "text/tokens/vocab.h"
@@ -127,7 +127,7 @@ static double largest_mean(const opinion *const *of, int64_t n, int64_t chunk)
 {
     double all = 0;
     for (int64_t k = 0; k < n; k++) all += (double)of[k]->largest[chunk];
-    return all * (1 + 1e-5); /* what floats round */
+    return all * (1 + 1e-5); /* allows for rounding in floats */
 }
 
 static void take_mean(selection *s, const opinion *const *of, int64_t n, int64_t chunk, int64_t v,
@@ -146,7 +146,7 @@ static void take_mean(selection *s, const opinion *const *of, int64_t n, int64_t
     take_chunk_f32(s, p, at, size, allowed ? allowed + at : NULL);
 }
 
-/* The most promising chunk first: few of the others may then have one of the k best. */
+/* Starts with the most promising chunk: then few others can contain one of the k best. */
 static bool from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed)
 {
     int64_t chunks = (v + CHUNK - 1) / CHUNK, first = 0;
@@ -170,7 +170,7 @@ static int64_t finish(selection *s, double *log_of_sum)
     sort_best_first(s->best, s->n);
     while (s->probabilities && s->n && s->best[s->n - 1].logit <= 0) s->n--;
     for (int64_t i = 0; i < s->n && s->probabilities; i++)
-        s->best[i].logit = vlog_normal(s->best[i].logit); /* log() would wait for its table each time */
+        s->best[i].logit = vlog_normal(s->best[i].logit); /* faster than log(), which loads from a table */
     return s->n;
 }
 

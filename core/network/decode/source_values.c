@@ -1,10 +1,10 @@
-/* source_values.c - keys and values of the sources, from one step tape to the next. */
+/* source_values.c - passes the sources' keys and values from one step tape to the next. */
 #include "network/decode/source_values.h"
 #include "tensor/graph/together.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Which nodes depend on the sources: [c->n]. */
+/* For each node: does it depend on the sources? [c->n] */
 static bool *of_source(const ab_ctx *c)
 {
     bool *y = xcalloc((size_t)c->n, sizeof *y);
@@ -16,7 +16,7 @@ static bool *of_source(const ab_ctx *c)
     return y;
 }
 
-/* Computed once for the batch, and read in every step. */
+/* Is it computed once for the batch and read in every step? */
 static bool is_kept(const ab_ctx *c, const node *v)
 {
     return v->op > OP_PART && v->op != OP_RESHAPE && v->phase == PHASE_SETUP && c->v[v->alias].last == c->n;
@@ -36,7 +36,7 @@ static bool by_row(const ab_ctx *c, int32_t i, int64_t rows, const bool *source)
 
 static size_t row_bytes(const node *v) { return (size_t)v->dim[3] * dtype_size(v->type); }
 
-/* The nodes that are kept and depend on the sources, into s; false: one of them is not by row. */
+/* Finds the nodes that are kept and depend on the sources; false: one of them is not by row. */
 static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
 {
     bool *source = of_source(c), found = true;
@@ -54,7 +54,7 @@ static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
 enum { LINE = 64 };
 static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
-/* Where the values lie: one after another, as many rows of each, from the start of a cache line on. */
+/* Places the values one after another, `rows` rows each, aligned to cache lines. */
 static void place_values(source_values *s, size_t rows)
 {
     size_t size = LINE;
@@ -67,11 +67,11 @@ static void place_values(source_values *s, size_t rows)
     for (size_t j = 0; j < s->n; j++) s->value[j].data = at, at += whole_lines(rows * s->value[j].row);
 }
 
-/* A value's rows of the sentences with keep[b], one after another; they may be among those at `from`. */
+/* Copies a value's rows of the sentences with keep[b], one after another; source and destination may overlap. */
 static void move_rows(const source_value *x, const char *from, const int32_t *offset, int64_t batch, const bool *keep)
 {
     char *to = x->data;
-    for (int64_t b = 0, end; b < batch; b = end) { /* neighbours at once */
+    for (int64_t b = 0, end; b < batch; b = end) { /* adjacent sentences in one copy */
         for (end = b + 1; end < batch && (!keep || keep[end] == keep[b]);) end++;
         size_t bytes = (size_t)(offset[end] - offset[b]) * x->row;
         if (keep && !keep[b]) continue;
@@ -107,7 +107,7 @@ void source_values_give(source_values *s, ab_ctx *c, int64_t rows)
         const source_value *x = &s->value[j];
         for (int32_t i = x->node; i < c->n; i++)
             if (plan_root(c, i) == x->node) c->v[i].data = x->data;
-        c->v[x->node].live = false; /* so no run computes it again */
+        c->v[x->node].live = false; /* so that no run computes it again */
     }
     s->read = same_ones;
     source_values_free(&now);

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Streams make tapes one at a time: the model's tables of positions are kept from tape to tape. */
+/* Streams trace tapes one at a time, because all tapes share the model's tables of positions. */
 static pthread_mutex_t tracing = PTHREAD_MUTEX_INITIALIZER;
 
-enum { SEEN_STEP = 16 }; /* attention that looks at all of the past as one tensor is traced anew every so many steps */
+enum { SEEN_STEP = 16 }; /* attention that reads the whole past as one tensor is traced again after this many steps */
 
 void steps_open(steps *s, model *m) { *s = (steps){.m = m, .grows = -1}; }
 
@@ -131,7 +131,7 @@ static bool same_width(const step_state *x, const node *v)
     return !memcmp(x->dim + 1, v->dim + 1, 3 * sizeof *v->dim);
 }
 
-/* A carried state that is as wide as the keys of a step has grown with them: what it held, and zeros. -1: it cannot. */
+/* Widens a carried state whose width is the number of keys, with zeros. -1: the state cannot grow. */
 static int widen_state(steps *s, step_state *x, const node *v)
 {
     size_t one = dtype_size(v->type), row = (size_t)(v->dim[1] * v->dim[2] * v->dim[3]) * one;
@@ -156,7 +156,7 @@ static int widen_state(steps *s, step_state *x, const node *v)
     return 0;
 }
 
-/* The memory of a state: what the batch has already, or new; carried sums start from zero. */
+/* The memory of a state: the batch's existing one, or new memory; carried sums start from zero. */
 static void *find_state(void *self, const char *name, size_t bytes)
 {
     steps *s = self;
@@ -195,7 +195,7 @@ static bool has_op(const ab_ctx *c, op what)
     return false;
 }
 
-/* Does an operation read it? A mask of cross-attention that looks at lengths alone does not count. */
+/* Does an operation read the input? Cross-attention's mask, which reads lengths only, does not count. */
 static bool is_read(const ab_ctx *c, const char *input)
 {
     int32_t x = tape_find(c, input).id;
@@ -225,13 +225,13 @@ static void setup_inputs(steps *s)
     free(length);
 }
 
-/* Leaves the tape, with what it computed from the sources that are kept (NULL: all). */
+/* Frees the tape but keeps the values it computed from the kept sources (NULL: all). */
 static void leave_tape(steps *s, const bool *keep)
 {
     if (s->tape && s->ran && model_has_encoder(s->m) && !on_device(s->m->backend))
         source_values_take(&s->source, s->tape, s->src_offset, s->batch, keep);
     else if (keep)
-        s->source.taken = s->source.read = false; /* those at hand are of other sentences */
+        s->source.taken = s->source.read = false; /* the stored values belong to other sentences */
     tape_free(s->tape);
     s->tape = NULL;
     s->ran = false;
@@ -257,8 +257,8 @@ static int trace(steps *s, err *e)
     if (tape_plan(s->tape, find_state, s))
         return fail(e, "decoder step: %s", s->refused.text[0] ? s->refused.text : s->tape->error.text);
     s->traces++;
-    if (s->grows < 0) { /* the first tape tells; without such attention the next ones serve all steps */
-        s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* looks at the past */;
+    if (s->grows < 0) { /* known from the first tape; without such attention a tape serves all steps */
+        s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* reads the past */;
         if (!s->grows) return trace(s, e);
     }
     source_values_give(&s->source, s->tape, s->src_rows);
@@ -329,7 +329,7 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     put_all(c, "beam.pos", t);
     put_ancestors(s);
     s->reader.node = tape_find(c, "logits").id;
-    /* Keys and values of the encoder's output are made by a batch's first run. */
+    /* A batch's first run computes keys and values of the encoder's output. */
     if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP,
                                    .reader = s->reader.columns ? &s->reader : NULL})) {
         fail(e, "decoder step %lld: %s", (long long)s->time, c->error.text);
@@ -344,7 +344,8 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
 
 /* ---- a block of tokens in one step ---- */
 
-/* A row's past must be its ancestors' keys and values, and its time nobody else's. */
+/* Checks that a row depends only on its ancestors' keys and values, and that no node reads a time common to all rows.
+ * */
 static int check_block(const ab_ctx *c, err *e)
 {
     const char *why = has_op(c, OP_KV_CACHE_APPEND) ? "looks at all keys as one tensor"
@@ -413,7 +414,7 @@ static void widen(steps *s)
 
 void steps_follow(steps *s, const int32_t *parents)
 {
-    int64_t narrow = s->widest / s->beam; /* rows now for each row of the step that has been run */
+    int64_t narrow = s->widest / s->beam; /* number of rows that continue each row of the last step */
     if (narrow > 1) widen(s);
     int64_t rows = s->batch * s->beam, cap = s->capacity, t = s->time;
     if (on_device(s->m->backend)) {

@@ -1,4 +1,4 @@
-/* steps.h - decodes a batch of sentences step by step: encoder, caches, and which row continues which.
+/* steps.h - decodes a batch of sentences step by step: encoder, caches, and the continuation of rows.
  *
  * Hypothesis h of sentence b is row b * beam + h. A step takes one token per row and computes the logits of the next;
  * steps_follow then sets which row each hypothesis continues. One `steps` is reused for all batches; it owns its
@@ -15,16 +15,16 @@ typedef struct { /* a state of a tape, kept across the tapes of one batch */
     char *data;
     size_t size;    /* bytes allocated */
     size_t row;     /* bytes of one row, of a carried state */
-    bool cache;     /* of all steps; no carried state */
-    int64_t dim[4]; /* in the tape of the latest step */
-    int64_t batch;  /* the batch it was last used in */
+    bool cache;     /* a cache of all steps, not a carried state */
+    int64_t dim[4]; /* shape in the tape of the latest step */
+    int64_t batch;  /* the last batch that used it */
 } step_state;
 
 typedef struct {
     model *m;
     int64_t beam, widest; /* rows per sentence, in the next step and in later ones */
     int64_t capacity;     /* steps that a cache can hold */
-    int64_t cache_rows;   /* and rows */
+    int64_t cache_rows;   /* rows that a cache can hold */
     int64_t batch;        /* sentences */
     int64_t time;         /* steps done */
     /* source side, packed */
@@ -33,25 +33,25 @@ typedef struct {
     char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory, like the states */
     size_t memory_size;
     source_values source;
-    /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two are in the backend's memory. A cache keeps
-     * the rows that each step had, wherever they are now: ancestors are numbered as in their own step. */
+    /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two are in the backend's memory. Caches stay in place:
+     * `ancestors` maps a row to the row numbers of its past in their own steps. */
     int32_t *parents, *ancestors, *spare;
     bool follows;         /* rows continue others, which a device's `ancestors` do not include yet */
     ab_ctx *tape;         /* NULL: to be traced before the next step */
-    bool ran;             /* the tape, so it has the values of the sources */
+    bool ran;             /* the tape has run, so it has the sources' values */
     column_reader reader; /* may take the logits in steps_run, which are then not in memory; .columns NULL: none */
-    workspace work;       /* of the current tape */
+    workspace work;       /* memory of the current tape */
     /* Set between steps_open and steps_start, for steps_run_block: a sentence's rows are tokens that follow one
      * another, and the head proposes this many after the next one. */
     bool block;
     int64_t ahead;
     int64_t seen; /* `seen` that the tape was traced for */
     int grows;    /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
-    err refused;  /* why a tape got no memory for a state; "": it did */
+    err refused;  /* why a state got no memory; "": every state did */
     step_state *state;
     size_t n_states, states_cap;
     int64_t n_batches;
-    /* since steps_open */
+    /* counted since steps_open */
     int64_t traces, rows_run;
     double encode_seconds, step_seconds;
 } steps;
@@ -64,10 +64,9 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
  * backend's memory, valid until the next call with s. NULL and e on failure. */
 const void *steps_run(steps *s, const int32_t *tokens, err *e);
 /* A step in which each row has a time of its own: times [R], the number of tokens before it in its sentence. Row r of
- * `ancestors`, which the caller keeps, names the row that had each earlier token in its step: a step before, or this
- * one, for all rows are written before any attends. Rows that nobody needs have time 0, which is nobody's ancestor but
- * the first row's. Not on a device. NULL and e if the decoder's attention reads positions or carries more than keys and
- * values. */
+ * `ancestors`, which the caller maintains, names the row of each earlier token in its step. That may be this step,
+ * because all rows are written before any attends. Unused rows have time 0. Not on a device. NULL and e if the
+ * decoder's attention reads positions or carries more than keys and values. */
 const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *times, err *e);
 /* The logits [R, V] that the head proposed in the last such step for the token `by` after the next one. */
 const void *steps_proposal(const steps *s, int64_t by);

@@ -1,9 +1,8 @@
 /* streams.c - all sentences: longest first, in batches that streams take one after the other.
  *
- * Threads that decode different batches need not wait for each other at every operation. So many sentences are decoded
- * by as many streams as there are threads, each with a tape and caches of its own; few sentences by one stream, whose
- * operations are shared out among all threads, as on a device and where a mask is asked (which one thread at a time may
- * advance). */
+ * Threads that decode different batches need not wait for each other at every operation. Therefore many sentences are
+ * decoded by one stream per thread, each with a tape and caches of its own. Few sentences are decoded by one stream,
+ * whose operations use all threads; so are sentences on a device and with a mask, which only one thread may advance. */
 #include "network/decode/search.h"
 #include <omp.h>
 #include <pthread.h>
@@ -14,10 +13,11 @@ enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* default numbers of sentences */
 /* Beyond these a batch gets fewer sentences: source tokens (composed attention keeps their squares), bytes of
  * caches. On a device its free memory decides. */
 enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
-#define DEVICE_SHARE 0.5 /* of the free memory; the rest is for what bytes_of_sentence does not know, and for others */
+#define DEVICE_SHARE                                                                                                   \
+    0.5 /* share of the free memory; the rest covers memory that bytes_of_sentence does not count, and other programs */
 enum { WORTH_A_STREAM = 8 }; /* sentences */
-/* Rows with which products by weights that stay in the cache are at full speed: more rows a thread only need more
- * memory for their keys and values, which then do not stay there. */
+/* With this many rows, products with weights in the cache reach full speed. More rows per thread only push keys and
+ * values out of the cache. */
 enum { ENOUGH_ROWS = 64, STAY_IN_CACHE = 8 << 20 };
 
 typedef struct {
@@ -27,14 +27,14 @@ typedef struct {
 typedef struct streams {
     model *m;
     const pairs *p;
-    beam_options o; /* with a batch no larger than is needed */
+    beam_options o; /* with the batch reduced to the size needed */
     hypothesis *out;
-    by_length *order; /* [n], of sources that are not empty */
+    by_length *order; /* [n], sources that are not empty */
     int64_t n, next;  /* the first that no stream has taken */
     int64_t done;
     int n_streams, threads; /* threads in all */
-    double memory;          /* bytes of a device that a batch may take */
-    pthread_mutex_t lock;   /* of next, done, bad, error, stats */
+    double memory;          /* bytes that a batch may use on a device */
+    pthread_mutex_t lock;   /* guards next, done, bad, error, stats */
     bool bad;
     err error;
     beam_stats stats;
@@ -42,7 +42,7 @@ typedef struct streams {
 
 typedef struct {
     streams *all;
-    int threads; /* of its own */
+    int threads; /* the stream's threads */
 } stream;
 
 beam_options beam_options_of(const config *c)
@@ -77,7 +77,7 @@ void streams_progress(streams *s, int64_t n)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Bytes on a device for a sentence of `length` tokens, rather too many than too few: caches or carried sums, the
+/* Upper estimate of the bytes that a sentence of `length` tokens needs on a device: caches or carried sums, the
  * encoder's rows and output, its keys and values in every layer, a step's rows, logits, and the scores of composed
  * attention. */
 static double bytes_of_sentence(const streams *s, int64_t length)
@@ -125,7 +125,7 @@ static int64_t take(streams *s, int64_t *which)
     pthread_mutex_lock(&s->lock);
     if (!s->bad && s->next < s->n) {
         int64_t most = batch_size(s, s->order[s->next].length), share = (s->n - s->next - 1) / s->n_streams + 1;
-        if (most > share) most = share; /* the last ones are alike, so that all streams end together */
+        if (most > share) most = share; /* the last batches are equally large, so that all streams end together */
         for (; n < most && s->next < s->n; s->next++) which[n++] = s->order[s->next].index;
     }
     pthread_mutex_unlock(&s->lock);
@@ -182,7 +182,7 @@ static void run_streams(streams *s)
         each[i] = (stream){s, s->threads * (i + 1) / s->n_streams - s->threads * i / s->n_streams};
         if (s->n_streams > 1) started[i] = !pthread_create(&thread[i], NULL, run_stream, &each[i]);
     }
-    if (!started[0]) run_stream(&each[0]); /* one stream, or no thread to be had: here */
+    if (!started[0]) run_stream(&each[0]); /* a single stream, or one whose thread could not be created, runs here */
     for (int i = 0; i < s->n_streams; i++)
         if (started[i]) pthread_join(thread[i], NULL);
     if (s->n_streams > 1) omp_set_num_threads(s->threads);
@@ -196,7 +196,7 @@ static int longest_first(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Those without tokens have the empty output. */
+/* Sources without tokens get the empty output. */
 static void put_in_order(streams *s)
 {
     const pairs *p = s->p;

@@ -64,7 +64,7 @@ static void check_newer_kinds(exporting *x)
     }
 }
 
-/* One attention in all places is one refusal. */
+/* One attention used in all places is refused once. */
 static void check_attention(exporting *x, const char *values)
 {
     static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
@@ -76,7 +76,7 @@ static void check_attention(exporting *x, const char *values)
             format_refuse(x, one ? "attention" : keys[r], at[r]->desc.name, NULL);
 }
 
-/* mup multiplies embeddings, queries, sublayers' outputs and logits by numbers that are in no learned value. */
+/* mup multiplies embeddings, queries, sublayers' outputs and logits by numbers that no learned value contains. */
 static void check_parametrization(exporting *x)
 {
     const config *c = &x->m->cfg;
@@ -110,7 +110,7 @@ static void check_rules(exporting *x)
     if (x->m->cfg.char_ngrams) format_refuse_real(x, "char_ngrams", (double)x->m->cfg.char_ngrams, NULL);
 }
 
-/* ---- what formats ask of the settings ---- */
+/* ---- settings that formats read ---- */
 
 double format_setting(const exporting *x, const char *key)
 {
@@ -239,7 +239,7 @@ int format_write_safetensors(exporting *x, err *e)
     return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- the export ---- */
 
 int tensors_gather(exporting *x, err *e); /* tensors.c */
 
@@ -260,7 +260,7 @@ static const model_format *find_format(const char *name, bool encoder, err *e)
     return NULL;
 }
 
-/* Scores are multiplied by 1 / sqrt(d_k) everywhere; what ours multiply besides goes into the queries. */
+/* All formats multiply scores by 1 / sqrt(d_k); any other factor of ours is multiplied into the queries. */
 static double query_scale(const exporting *x, int role)
 {
     const plugin *p = x->m->attention[role];
@@ -269,7 +269,7 @@ static double query_scale(const exporting *x, int role)
     return same(name, "scaled_dot") ? 1 / format_setting(x, "scaled_dot.temperature") : 1;
 }
 
-/* Ours are sin, cos, sin, cos ... */
+/* Our columns are sin, cos, sin, cos ...; the format wants all sines first. */
 static int64_t *sines_first(exporting *x)
 {
     int64_t d = x->m->cfg.d_model, *order = arena_alloc(&x->memory, (size_t)d * sizeof *order), half = (d + 1) / 2;

@@ -1,5 +1,5 @@
-/* format.h - what a format is made of: which settings have a counterpart, what each learned value is called there, and
- * how the files are written. A new format is one file with a `model_format` and a line in export.c.
+/* format.h - the parts of a format: settings with a counterpart, names of learned values, functions that write the
+ * files. A new format is one file with a `model_format` and a line in export.c.
  *
  * Learned values are found by our names, without .w, .b and .g. `#` is the layer, from 0: one tensor for each layer of
  * the stack that the name begins with. `a|b`: the first that the model has. `a+b`: side by side. Queries, keys and
@@ -17,10 +17,11 @@ typedef enum {
     ROW_POSITIONS /* vectors added to the embeddings [positions, d_model]: learned, or the plugin's table */
 } row_kind;
 enum {
-    ROW_SCALED = 1, /* times sqrt(d_model), which this program does as it reads an embedding, and the other does not */
-    ROW_BIAS = 2,   /* zeros if our projection has no bias: theirs always has one */
-    ROW_GATED = 4,  /* only of gated feed-forwards */
-    ROW_LIKE = 8    /* zeros if our projection has no bias, but another one of the decoder's attention has */
+    ROW_SCALED =
+        1, /* multiplied by sqrt(d_model): ablate does this when it reads an embedding, the other program does not */
+    ROW_BIAS = 2,  /* zeros if our projection has no bias; the format always has one */
+    ROW_GATED = 4, /* only of gated feed-forwards */
+    ROW_LIKE = 8   /* zeros if our projection has no bias, but another one of the decoder's attention has */
 };
 typedef struct {
     row_kind kind;
@@ -33,25 +34,25 @@ typedef struct {
 } setting_rule;
 
 typedef struct {
-    const char *name; /* whole, as written */
-    const char *type; /* of its elements: "f32", "i8", "i16" */
+    const char *name; /* the tensor's full name */
+    const char *type; /* type of its elements: "f32", "i8", "i16" */
     int rank;         /* 0: a number */
     int64_t dim[2];   /* outermost first */
     const void *data; /* [bytes], little-endian */
     size_t bytes;
-    const char *alias; /* of this earlier tensor, same values; NULL: none */
+    const char *alias; /* name of an earlier tensor with equal values; NULL: none */
 } format_tensor;
 
 typedef struct exporting exporting;
 typedef struct {
-    const char *name;    /* as --format says it */
-    const char *program; /* as refusals name it */
+    const char *name;    /* the word after --format */
+    const char *program; /* its name in refusals */
     bool encoder;        /* for encoder-decoder models; false: for decoder-only ones */
     const setting_rule *rules;
     const weight_row *rows;
-    const char *linear[2], *norm[2]; /* what follows a row's name: matrix, bias; gain, bias */
+    const char *linear[2], *norm[2]; /* suffixes of a row's name: matrix, bias; gain, bias */
     bool halves;                     /* d_model is ordered for sinusoids whose sines come first, then the cosines */
-    bool rotary_pairs;               /* rotary turns columns 2i and 2i + 1, ours i and i + d_k / 2 */
+    bool rotary_pairs;               /* rotary rotates columns 2i and 2i + 1; ablate rotates i and i + d_k / 2 */
     void (*check)(exporting *x);     /* more refusals (format_refuse); NULL: none */
     int (*write)(exporting *x, err *e);
 } model_format;
@@ -64,7 +65,7 @@ struct exporting {
     const float *values;       /* all learned values */
     bool *used;                /* [params.n] */
     double query_scale[ROLES]; /* factor on the queries of each place: their scores are q k' / sqrt(d_k) */
-    int64_t *order;            /* [d_model]: our column of each of theirs; NULL: the same */
+    int64_t *order;            /* [d_model]: our column for each column of the format; NULL: identical */
     format_tensor *at;         /* [n] */
     size_t n, cap;
     size_t files;
@@ -81,23 +82,23 @@ void format_refuse_real(exporting *x, const char *key, double value, const char 
 void format_check_heads(exporting *x);
 /* Setting of a plugin, such as "layer_norm.eps"; its default if the model's settings lack it. */
 double format_setting(const exporting *x, const char *key);
-bool format_attention_bias(const exporting *x); /* of any projection of the decoder's self-attention */
+bool format_attention_bias(const exporting *x); /* has any projection of the decoder's self-attention a bias? */
 int64_t format_window(const exporting *x);      /* longest text of a language model [tokens] */
-double format_eps(const exporting *x);          /* of the norms */
+double format_eps(const exporting *x);          /* eps of the norms */
 bool format_gated(const exporting *x);          /* the feed-forward */
 int64_t format_inner(const exporting *x);       /* the feed-forward's inner width */
-int64_t format_kv_heads(const exporting *x);    /* of the decoder's attention */
+int64_t format_kv_heads(const exporting *x);    /* key-value heads of the decoder's attention */
 /* Adds a tensor that no row has. The data is copied. */
 void format_add(exporting *x, const char *name, const char *type, int rank, int64_t rows, int64_t columns,
                 const void *data);
 int format_write(exporting *x, const char *name, const void *data, size_t n, err *e); /* one file of the folder */
 /* SentencePiece models as PREFIXsource.spm and target.spm, where the vocabularies have them. */
 int format_write_pieces(exporting *x, err *e);
-/* The tensors as model.safetensors, without aliases. */
+/* Writes the tensors as model.safetensors, without aliases. */
 int format_write_safetensors(exporting *x, err *e);
-/* tokenizer.json and tokenizer_config.json of `v`, for transformers. */
+/* Writes tokenizer.json and tokenizer_config.json of `v`, for transformers. */
 int format_write_tokenizer(exporting *x, const vocab *v, err *e);
-/* Little-endian numbers, appended. */
+/* Appends a little-endian number. */
 void format_le(str *out, uint64_t v, int bytes);
 void format_f32(str *out, double v);
 #endif

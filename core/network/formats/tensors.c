@@ -51,7 +51,7 @@ static bool find_part(exporting *x, const char *name, part *out)
 
 static int64_t column(const exporting *x, int64_t i) { return x->order ? x->order[i] : i; }
 
-/* The output column of ours that becomes theirs i: of rotated heads, and of rows that join the residual stream. */
+/* Our column that becomes the format's output column i; they differ in rotated heads and in the residual stream. */
 static int64_t output_of(const exporting *x, const char *last, int64_t i)
 {
     int64_t d = x->m->cfg.d_k;
@@ -83,7 +83,7 @@ void format_add(exporting *x, const char *name, const char *type, int rank, int6
 
 /* ---- rows of the table ---- */
 
-/* One matrix and bias below the others of the tensor: from its row `at`. */
+/* Writes one matrix and bias into the tensor, from its row `at` on. */
 static void put_part(exporting *x, const part *p, const char *last, float *w, float *b, int64_t at)
 {
     int64_t in = p->w->dim[2], wide = p->w->dim[3];
@@ -121,7 +121,7 @@ static int add_linear(exporting *x, const weight_row *r, char *ours, const char 
     return 1;
 }
 
-/* rows [n, d_model] in their order of columns */
+/* Rows [n, d_model] in the format's order of columns. */
 static float *reordered(exporting *x, const float *from, int64_t rows, double scale)
 {
     int64_t d = x->m->cfg.d_model;
@@ -210,7 +210,8 @@ int tensors_gather(exporting *x, err *e)
         for (int64_t i = 0; i < n; i++) add_row(x, r, numbered(x, r->ours, i), numbered(x, r->theirs, i));
     }
     for (size_t i = 0; i < x->m->params.n; i++)
-        if (!x->used[i] && !has_prefix(x->m->params.p[i].name, "head.")) /* those serve training only: check_rules */
+        if (!x->used[i] &&
+            !has_prefix(x->m->params.p[i].name, "head.")) /* heads' values serve training only: check_rules */
             return fail(e, "the learned values %s have no counterpart in %s", x->m->params.p[i].name,
                         x->format->program);
     return 0;

@@ -126,7 +126,7 @@ static void add_model(str *out, const vocab *v)
     str_addc(out, '}');
 }
 
-/* How a line is cut before the model sees it, and how tokens become a line again. */
+/* Writes the rules that split a line into pieces, and that join tokens to a line. */
 static void add_cutting(str *out, vocab_kind kind)
 {
     const char *before = "{\"type\":\"Metaspace\",\"replacement\":\"" BLANK

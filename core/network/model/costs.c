@@ -22,7 +22,7 @@ static cost_part part_of(const node *v)
     }
 }
 
-/* Pairs that an ATTEND or its gradient looks at. */
+/* (query, key) pairs of an ATTEND or its gradient. */
 static double pairs_of(const ab_ctx *c, const node *v, int64_t sentences)
 {
     if (!op_attends(v->op)) return 0;

@@ -1,4 +1,4 @@
-/* fusion.c - how attention runs, counted on the traced tape of a small training step. */
+/* fusion.c - finds out whether attention runs fused, from the traced tape of a small training step. */
 #include "network/model/fusion.h"
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/plugin.h"

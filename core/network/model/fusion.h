@@ -4,10 +4,10 @@
 #include "network/model/model.h"
 
 /* "fused", "fused with a score program", "composed", "part fused, part composed", "none"; static storage. Determined
- * from the traced tape of a training step, so it is true for any plugin. NULL and e if the model cannot be traced.
- * why (may be NULL) gets the first reason of what is composed: "MATMUL at mine.c:14 is not elementwise". */
+ * from the traced tape of a training step, so it is true for any plugin. NULL and e if the model cannot be traced. why
+ * (may be NULL) gets the first reason why a part is composed: "MATMUL at mine.c:14 is not elementwise". */
 const char *model_fusion(model *m, str *why, err *e);
-/* The same for a decoding step. */
+/* model_fusion for a decoding step. */
 const char *model_step_fusion(model *m, err *e);
 /* Sets the attention of that name in every role it supports, or the position. Returns 0, or -1 and e: there is none. */
 int model_choose_plugin(settings *set, const char *name, arena *a, err *e);

@@ -22,7 +22,7 @@ static int refuse(const reading *r, const char *message)
     return fail(r->e, "parameter_groups: '%s': %s", r->text, message);
 }
 
-/* ---- which parameters ---- */
+/* ---- choosing parameters ---- */
 
 static ab_parameter_kind kind_named(const char *word)
 {
@@ -53,7 +53,7 @@ static int choose(const reading *r, const char *word)
     return rc;
 }
 
-/* ---- which settings ---- */
+/* ---- reading settings ---- */
 
 /* "decay=0": into `set` as adamw.decay, or the factor of the learning rate. */
 static int take_setting(const reading *r, param_group *g, settings *set, char *word)
@@ -122,7 +122,7 @@ static int read_groups(model *m, err *e)
     return 0;
 }
 
-/* Matrices of wider models have a smaller rate, and so groups of their own: parametrization.h. */
+/* Matrices of wider models get a smaller learning rate, hence groups of their own: parametrization.h. */
 static int split_matrices(model *m, double ratio, err *e)
 {
     int before = m->n_groups;

@@ -1,10 +1,10 @@
-/* head.c - the end of the decoder: a plugin makes logits of its last rows, and may add to the loss. Its learned values
- * are below "head". */
+/* head.c - the end of the decoder: a plugin computes logits from its last rows, and may add to the loss. Its learned
+ * values are below "head". */
 #include "tensor/graph/padding.h"
 #include "network/model/trace.h"
 
 typedef struct {
-    layer_calls calls; /* first: what the head gets is this */
+    layer_calls calls; /* first, so that the head's context is also this struct */
     tracer *t;
 } head_place;
 
@@ -20,7 +20,7 @@ static ab_t token_vectors(ab_ctx *c)
     return y;
 }
 
-/* One input for all calls. */
+/* The input with the teacher's logits, one for all calls. */
 static ab_t teacher(ab_ctx *c)
 {
     const tracer *t = ((head_place *)c->attn->layer)->t;
@@ -42,8 +42,8 @@ static attn_context context(tracer *t, head_place *at, ab_t x)
     return k;
 }
 
-/* What one of the head's functions makes of the decoder's last rows: logits of the next token, or of the one `by`
- * tokens after it. */
+/* Calls one of the head's functions with the decoder's last rows. It returns logits of the next token, or of the one
+ * `by` tokens after it. */
 static ab_t call_head(tracer *t, ab_t x, int64_t by)
 {
     ab_ctx *c = t->c;
@@ -88,7 +88,7 @@ ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target)
         trace_end(c, before);
         c->names = outside;
     }
-    /* a copy: others, such as a tanh's gradient, may still read the logits */
+    /* copy the logits: other nodes, such as a tanh's gradient, may still read them */
     dtype type = c->compute == F64 ? F64 : F32;
     return c->training ? t_add_scalar(c, t_cast(c, logits, type), 0) : logits;
 }

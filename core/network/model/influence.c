@@ -1,15 +1,16 @@
-/* influence.c - which keys an attention's output depends on, for attentions of any kind: a gradient behind the call.
+/* influence.c - finds the keys that an attention's output depends on, for any attention, by a gradient through the
+ * call.
  *
  * The gradient of r y_i with respect to the values v_j of a head is r W_h A_ij if the output is linear in the values,
  * with one number A_ij for each head, query and key, and W_h what follows the sum: its length is |A_ij| times one that
- * all keys share. So attention's own weights come out of it, and the effective weights of linear attention, of decaying
+ * all keys share. So it yields attention's own weights, and the effective weights of linear attention, of decaying
  * states and of delta rules. An attention without such values is differentiated with respect to the rows that it reads.
  */
 #include "network/model/trace.h"
 #include "tensor/graph/grad.h"
 #include <string.h>
 
-/* Has one softmax over keys been kept? Of several none is the attention's weights. */
+/* Has exactly one softmax over keys been kept? With several, none of them is the attention's weights. */
 static bool one_softmax(const ab_ctx *c, const char *scope)
 {
     char name[128];
@@ -28,15 +29,14 @@ static ab_t values_of(const ab_ctx *c, const attn_context *k)
     return fits ? v : (ab_t){0};
 }
 
-/* The gradient that `of` gets through the nodes behind it, from `first` on, up to y, whose gradient is dy. id 0: none.
- */
+/* The gradient of `of` through the nodes from `first` on up to y, whose gradient is dy. id 0: none. */
 static ab_t gradient(ab_ctx *c, ab_t of, int32_t first, ab_t y, ab_t dy)
 {
     grad_replace(c, y.id, dy);
     grad_sweep(c, first > of.id ? first : of.id + 1, y.id + 1);
     ab_t g = {c->grad[of.id]};
     memset(c->grad, 0, c->grad_cap * sizeof *c->grad);
-    return g.id ? t_add_scalar(c, g, 0) : g; /* a value of its own */
+    return g.id ? t_add_scalar(c, g, 0) : g; /* + 0 makes it a value of its own */
 }
 
 void trace_influence(ab_ctx *c, const attn_context *k, int32_t first, ab_t y, const char *scope)

@@ -5,17 +5,17 @@
 #include "network/model/trace.h"
 
 typedef struct {
-    layer_calls calls; /* first: what the block gets is this */
+    layer_calls calls; /* first, so that the block's context is also this struct */
     tracer *t;
     int role; /* ROLE_ENCODER or ROLE_DECODER */
     int64_t index;
     ab_t memory;
     const char *where; /* "enc.0" */
     const model_part *part;
-    int64_t n_carried; /* states of its feed-forwards and block so far, which numbers their names */
+    int64_t n_carried; /* number of states of its feed-forwards and block so far, used in their names */
 } layer;
 
-/* ---- what a plugin is told ---- */
+/* ---- a plugin's context ---- */
 
 attn_context trace_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index)
 {
@@ -86,7 +86,7 @@ static void source_side(tracer *t, attn_context *k, bool queries)
     if (queries) k->q_rows = t->s.src_rows, k->q_time = t->s.src_time, k->q_off = t->src_off, k->qpos = t->src_kpos;
 }
 
-static void target_queries(tracer *t, attn_context *k) /* of cross attention */
+static void target_queries(tracer *t, attn_context *k) /* sets the query side of cross-attention */
 {
     if (t->decode)
         k->q_rows = t->s.batch * t->step.beam, k->q_time = t->step.beam, k->q_off = t->beam_off, k->qpos = t->beam_pos;
@@ -113,8 +113,8 @@ static void target_self(tracer *t, attn_context *k)
 
 static layer *layer_of(const ab_ctx *c) { return (layer *)c->attn->layer; }
 
-/* With patches: rows of the output are those of another run where they are marked. A second output of that name stays.
- */
+/* With patches: replaces the marked rows of an output by those of another run. A second output with that name is not
+ * replaced. */
 static ab_t patched(const layer *l, ab_t y, const char *name)
 {
     ab_ctx *c = l->t->c;
@@ -126,7 +126,7 @@ static ab_t patched(const layer *l, ab_t y, const char *name)
     return t_where(c, t_input(c, where, c->compute, PHASE_STEP, 1, 1, rows, 1), from, y);
 }
 
-/* A sublayer's output, in the size that the parametrisation gives it. */
+/* A sublayer's output times the parametrisation's factor. */
 static ab_t sublayer(const layer *l, ab_t y, const char *name)
 {
     ab_ctx *c = l->t->c;
@@ -147,7 +147,7 @@ void trace_self_side(tracer *t, attn_context *k, int role, ab_t x)
         source_side(t, k, true);
 }
 
-/* Runs an attention in its place; scope: where its learned values are. */
+/* Runs an attention in its place; scope: the prefix of its learned values. */
 static ab_t run_attention(layer *l, const plugin *p, const void *cfg, int role, ab_t x, ab_t mem, int depth,
                           const char *scope)
 {
@@ -184,7 +184,7 @@ static ab_t attention(ab_ctx *c, ab_t x, bool cross)
     return sublayer(l, y, place);
 }
 
-/* "dec.0.self.linear"; of further calls "dec.0.self.linear.2". NULL and an error: too many. */
+/* "dec.0.self.linear"; for further calls "dec.0.self.linear.2" and so on. NULL and an error: too many calls. */
 static const char *called_scope(ab_ctx *c, attn_context *k, const char *name)
 {
     size_t n = 0, times = 1;
@@ -240,7 +240,7 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
     attn_context k = trace_context(l->t, &m->cfg, m->feed_forward, l->role, l->index);
     k.info.dropout = c->training ? m->cfg.activation_dropout : 0;
     k.mixes_tokens = m->feed_forward->desc.claims & AB_MIXES_TOKENS;
-    k.n_carried = l->n_carried; /* two calls with one name have states of their own */
+    k.n_carried = l->n_carried; /* each call has states of its own, even with an equal name */
     if (k.mixes_tokens) trace_self_side(l->t, &k, l->role, x);
     trace_caller before = trace_begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plugin without parameters may share its name with one that has some (attention and schedule `linear`): those are
- * the other's. */
+/* A plugin without parameters may share its name with one that has some (attention and schedule `linear`): then the
+ * parameters belong to the other. */
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
@@ -157,7 +157,7 @@ static int make_parts(model *m, int role, err *e)
     bool differ = layers_differ(m);
     int64_t n = role == ROLE_ENCODER ? m->cfg.layers_encoder : m->cfg.layers_decoder;
     m->parts[role] = arena_alloc(&m->memory, (size_t)(n + 1) * sizeof *m->parts[role]);
-    for (int64_t i = 0; i <= n; i++) { /* the last one is the run's, for a block's `finish` */
+    for (int64_t i = 0; i <= n; i++) { /* the last part has the run's settings, for a block's `finish` */
         model_part *part = &m->parts[role][i];
         *part = (model_part){m->cfg,
                              &m->set,
@@ -206,7 +206,7 @@ static int find_plugins(model *m, err *e)
     return (e && e->text[0]) || check_parameters(m, e) ? -1 : 0;
 }
 
-/* Ten n-grams of every token: for models that see no text. */
+/* Makes up ten n-grams per token, for models that see no text. */
 static void spread_ngrams(model *m)
 {
     enum { OF_A_TOKEN = 10 };
@@ -216,7 +216,7 @@ static void spread_ngrams(model *m)
     model_set_ngrams(m, id, token, n);
 }
 
-/* A plugin's first complaint about its sizes comes here, before anything runs. */
+/* Traces the model once: a plugin that rejects its sizes fails here, before anything runs. */
 static int learn_parameters(model *m, err *e)
 {
     model_shape s = {.batch = 2, .src_rows = 8, .tgt_rows = 8, .src_time = 4, .tgt_time = 4};

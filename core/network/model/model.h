@@ -33,9 +33,9 @@ typedef struct model {
     AB_MODEL_KINDS(MODEL_KIND)
 #undef MODEL_KIND
     model_part *parts[ROLES];     /* [layers] each, ROLE_CROSS as ROLE_DECODER; NULL: no such role */
-    config widest;                /* cfg with the most heads and the widest layer of all: what no layer exceeds */
+    config widest;                /* cfg with the most heads and the widest layer: upper bounds for all layers */
     int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */
-    dtype compute;                /* of rows */
+    dtype compute;                /* type of rows */
     const backend *backend;
     params params;
     param_group *groups; /* optimizer settings by param.group: [n_groups], the first is the run's own */
@@ -43,8 +43,8 @@ typedef struct model {
     table_cache tables; /* tables of positions, kept across traces */
     /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
     bool keep_weights;
-    /* with keep_weights: loss tapes can tell which keys the other attentions' outputs depend on (trace_influence); what
-     * follows from the batch alone is then of phase SETUP */
+    /* with keep_weights: loss tapes also compute the keys that other attentions' outputs depend on (trace_influence);
+     * values that depend on the batch alone are then in phase SETUP */
     bool keep_influence;
     bool keep_outputs; /* loss tapes keep each sublayer's output as "dec.0.ffn" KEPT_OUTPUT */
     /* loss tapes have inputs "dec.0.ffn" PATCH [rows,d_model] and PATCHED_ROWS [rows,1]: the sublayer's output has the
@@ -52,11 +52,11 @@ typedef struct model {
     bool patches;
     bool wide_logits; /* logits of evaluation are fp32, not bf16: a teacher's */
     bool prints;      /* loss tapes keep what ab_print prints */
-    FILE *print_to;   /* and this is where runs of them are told, as long as it is set; the caller's */
+    FILE *print_to;   /* and these runs write the values here; NULL: nowhere. Owned by the caller */
     bool generic;     /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
-        /* n-gram ngram.id[i] is one of source token ngram.token[i]: [n]; at first ten of every token, for models that
-         * see no text */
+        /* source token ngram.token[i] has n-gram ngram.id[i]: [n]; initially ten made up for every token, for models
+         * that see no text */
         const int32_t *id, *token;
         int64_t n;
     } ngram;
@@ -72,15 +72,15 @@ static inline const char *model_precision(const model *m) { return m->params.int
  * ignored. */
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b,
                err *e);
-/* Does its attention fit its place (ROLE_...) and position? -1 and e. */
+/* Checks that the part's attention fits its place (ROLE_...) and position; -1 and e. */
 int model_check_part(const model_part *part, int role, err *e);
 /* A plugin's parameters from the settings, in `a`. NULL and e. */
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e);
 enum { TASK_SAYS = 1024 }; /* bytes */
-/* Opens a task with its parameters from the settings, in `a`. said: what it tells of its data, or "". -1 and e. */
+/* Opens a task with its parameters from the settings, in `a`. said: its line about the data, or "". -1 and e. */
 int model_open_task(const plugin *p, const settings *set, const ab_env *env, arena *a, void **self,
                     char said[TASK_SAYS], err *e);
-/* Tells which n-grams the source tokens have, if cfg.char_ngrams: before the first tape. The lists, [n] each
+/* Sets the source tokens' n-grams, if cfg.char_ngrams; call it before the first tape. The lists, [n] each
  * (tokens/ngrams.h), must outlive the model. */
 void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n);
 void model_free(model *m);
@@ -93,8 +93,8 @@ ab_kind model_plugin_kind(const char *key);
 int model_open_plugins(const settings *set, err *e);
 /* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
 int model_plugins_json(const settings *set, str *out, err *e);
-/* Called before each function of a plugin that is part of a layer: the conformance check leaves garbage on the stack,
- * which an array that a plugin does not initialise then holds. NULL: nothing. */
+/* Called before each function of a layer's plugin. The conformance check fills the stack with garbage here, to expose
+ * arrays that a plugin does not initialise. NULL: none. */
 extern void (*model_before_plugin)(void);
 
 /* Refuses a length beyond the table of the position or of an attention; a plugin with such a table has a parameter
@@ -124,8 +124,8 @@ typedef struct {
 #define KEPT_OUTPUT     ".output"
 #define PATCH           ".patch"
 #define PATCHED_ROWS    ".patched"
-/* with keep_influence: what a row of an attention's output is multiplied by, and the gradient of that with respect to
- * the attention's values [B,heads,Tk,d], or to the rows of its key side [rows,d_model] */
+/* with keep_influence: the factor of each row of an attention's output, and the product's gradient with respect to the
+ * attention's values [B,heads,Tk,d] or to the rows of its key side [rows,d_model] */
 #define PROBE     ".probe"
 #define BY_VALUES ".by_values"
 #define BY_ROWS   ".by_rows"
@@ -135,10 +135,10 @@ typedef struct {
  * vector [n] that plugins record (mean over layers), and, with one element, "auxiliary", the plugins' losses as part of
  * the sum of losses. */
 ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
-/* True if a loss tape of shape `all` can run every batch with as many rows and no more or longer sentences. That is so
- * if all values are packed rows, because then none depends on the number of sentences or their lengths; this is
- * verified by comparing traces of `one` and of other shapes. It is false if values have shapes [B,..,T,..]. The shape
- * `all`, which may be large, is not traced in that case. */
+/* True if a loss tape of shape `all` can run every batch with as many rows and no more or longer sentences. This holds
+ * if all values are packed rows, because then no value depends on the number of sentences or their lengths; it is
+ * verified by comparing traces of `one` and of other shapes. It is false if values have shapes [B,..,T,..]; then `all`,
+ * which may be large, is not traced. */
 bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training);
 /* Sets the inputs of a loss tape; norm = 1 / target tokens for a mean. A decoder-only model ignores a batch's
  * source. */
@@ -158,21 +158,20 @@ typedef struct {
     int64_t ahead;
 } model_step;
 
-/* One decoding step of `batch` sentences with `beam` hypotheses each, R = batch * beam rows, hypothesis h of
- * sentence b in row b * beam + h. Inputs of phase SETUP: memory [src_rows, d_model] (compute type),
- * src.offset [B+1], src.len [B]; of phase STEP: tgt.ids [R] (the tokens before), time [1], pos [R] (= time),
- * ancestors [R,capacity]: the row, in each earlier step, of this hypothesis, parents [R]: the row it continues. Caches
- * may have more rows than the step: what was kept of hypotheses that are gone.
- * Result: "logits" [R, tgt_vocab]; with `ahead` also "proposal.1" and so on. States (caches) are requested by name.
- * With `block`, time is [R], and what reads a time common to all rows finds an input "one.time" instead, which nobody
- * sets. */
+/* One decoding step of `batch` sentences with `beam` hypotheses each, R = batch * beam rows, hypothesis h of sentence b
+ * in row b * beam + h. Inputs of phase SETUP: memory [src_rows, d_model] (compute type), src.offset [B+1], src.len [B];
+ * of phase STEP: tgt.ids [R] (the tokens before), time [1], pos [R] (= time), ancestors [R,capacity]: this hypothesis's
+ * row in each earlier step, parents [R]: the row it continues. Caches may have more rows than the step, from hypotheses
+ * that have ended. Result: "logits" [R, tgt_vocab]; with `ahead` also "proposal.1" and so on. States (caches) are
+ * requested by name. With `block`, time is [R]. A node that needs one time for all rows then reads an input "one.time",
+ * which is never set. */
 ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, err *e);
 
 /* Like model_open, without memory for the learned values: the model can be traced and counted (costs.h), not run. */
 int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                         const backend *b, err *e);
-/* Like model_open, for who reads the learned values from a file and trains nothing: they are zeros, and there is
- * memory for neither a gradient nor an optimizer. */
+/* Like model_open, for callers that read the learned values from a file and do not train: values are zeros, without
+ * memory for gradients and optimizer. */
 int model_open_to_read(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                        const backend *b, err *e);
 

@@ -17,7 +17,7 @@ double sublayer_factor(const config *c, int64_t layers)
     return is_mup(c) && c->base_layers ? (double)c->base_layers / (double)layers : 1;
 }
 
-/* The kind of plugin that has no rule, and why. */
+/* Refuses a plugin for which there is no rule. */
 static int refuse(const char *kind, const char *name, const char *why, err *e)
 {
     return fail(e, "parametrization = mup: %s '%s' cannot take part: %s", kind, name, why);
@@ -37,8 +37,8 @@ static int check_plugins(const model *m, err *e)
     return 0;
 }
 
-/* Weights that the host did not make as a matrix of ab_linear have no known inputs; a position's table that is as wide
- * as the model is added to its rows, in a size of its own. */
+/* Refuses weights without a rule: those not made by ab_linear, whose inputs are unknown, and tables of positions as
+ * wide as the model, which have a scale of their own. */
 static int check_parameters(const model *m, err *e)
 {
     for (size_t i = 0; i < m->params.n; i++) {

@@ -1,10 +1,10 @@
-/* plugins.c - the plugins of a run as JSON; its results depend on them and on its settings. */
+/* plugins.c - a run's plugins as JSON; its results depend on them and on its settings. */
 #include "network/model/model.h"
 
 ab_kind model_plugin_kind(const char *key)
 {
     const char *name = config_plugin_kind(key);
-    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++) /* it stands in for the three places */
+    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++) /* `attention` sets all three roles */
         if (same(plugin_kind_name(k), name)) return same(key, "attention") ? 0 : k;
     return 0;
 }

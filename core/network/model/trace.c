@@ -57,7 +57,7 @@ ab_t trace_softmax_table(tracer *t)
     return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
 }
 
-/* What its characters add to each source token's vector [V,d]: the mean of its n-grams' (Bojanowski et al. 2017,
+/* The vectors [V,d] that characters add to source tokens: the mean of a token's n-gram vectors (Bojanowski et al. 2017,
  * section 3.2). */
 static ab_t composed_table(tracer *t)
 {
@@ -102,9 +102,9 @@ static ab_t encoder(tracer *t, ab_t ids)
     return trace_finish(t, ROLE_ENCODER, x);
 }
 
-/* In training on a device every row of logits begins at a multiple of 16 bytes, whatever the vocabulary: the three
- * products with it have no fast kernels otherwise. Elsewhere logits are read as [rows, vocabulary], and a small
- * vocabulary's are not worth it. */
+/* In training on a device every row of logits begins at a multiple of 16 bytes: the three products with a vocabulary of
+ * odd size have no fast kernels otherwise. Elsewhere logits are read as [rows, vocabulary], and for a small vocabulary
+ * padding does not pay. */
 static int64_t padding(const tracer *t)
 {
     enum { COLUMNS = 8, WORTH_IT = 64 };
@@ -112,7 +112,7 @@ static int64_t padding(const tracer *t)
     return t->c->training && on_device(t->m->backend) && v > WORTH_IT ? (COLUMNS - v % COLUMNS) % COLUMNS : 0;
 }
 
-/* The last rows, which the head gets. */
+/* Runs the decoder; returns its last rows, the head's input. */
 static ab_t decoder(tracer *t, ab_t ids, ab_t pos, ab_t memory)
 {
     ab_t x = embed(t, target_table(t), ids, pos, ROLE_DECODER);
@@ -148,11 +148,11 @@ static ab_ctx *finish(tracer *t, err *e)
     return NULL;
 }
 
-/* ---- what plugins recorded ---- */
+/* ---- numbers recorded by plugins ---- */
 
 static ab_t sum_of(ab_ctx *c, ab_t a, ab_t b) { return a.id ? t_binary(c, OP_ADD, a, b) : b; }
 
-/* The mean of what was recorded under this name, element by element where there are several: [n], of the longest. */
+/* The mean of the values recorded under this name, element by element: [n], n the longest one's. */
 static ab_t mean_recorded(ab_ctx *c, const noted *first)
 {
     double share[AB_LOG_MOST] = {0};
@@ -278,7 +278,7 @@ static void put(ab_ctx *c, const char *name, const void *data, size_t n)
     tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* unless it is unread, such as positions */
 }
 
-/* First rows and lengths of n sentences; a tape made for more sentences has empty ones at the end. */
+/* Writes first rows and lengths of n sentences; if the tape has room for more, the rest are empty. */
 static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
 {
     size_t room = (size_t)node_count(tape_at(c, tape_find(c, offsets)));
@@ -290,7 +290,7 @@ static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, c
     free(at);
 }
 
-/* Rows in the order of their ids, those of one id in their own order, then these ids: the kernel need not sort. */
+/* Writes the rows sorted by their ids (stable), then the sorted ids, so that the kernel need not sort. */
 static void put_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n)
 {
     int32_t most = -1;
@@ -319,7 +319,7 @@ void model_encode_inputs(ab_ctx *c, const model_batch *b)
     if (tape_find(c, "src.sorted").id) put_sorted(c, "src.sorted", b->src_ids, rows);
 }
 
-/* Logits of no model, between -2 and 2. */
+/* Writes made-up logits between -2 and 2. */
 static void put_made_up(ab_ctx *c, ab_t x)
 {
     size_t n = (size_t)node_count(tape_at(c, x));

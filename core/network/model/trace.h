@@ -33,17 +33,17 @@ ab_t trace_softmax_table(tracer *t);
 ab_t trace_logits(tracer *t, ab_t x, int64_t padding);
 /* The head's logits of the token `by` tokens after the next one; the head must propose as many. */
 ab_t trace_proposal(tracer *t, ab_t x, int64_t by);
-/* What the head adds to the loss; in evaluation only its learned values are found. Returns the logits whose storage
- * the gradient may take. */
+/* Traces the head's losses; in evaluation it only finds its learned values. Returns the logits whose storage the
+ * gradient may take. */
 ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target);
 
 /* ---- calling a plugin (layer.c) ---- */
 
-/* What a plugin of `role` is told; index: of the layer. */
+/* The context of a plugin called in `role`; index: the layer's. */
 attn_context trace_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index);
-/* Rows of a sentence's self-attention, for what may look at sentences. */
+/* Sets the sentences of self-attention over rows x, for hooks that may read other tokens. */
 void trace_self_side(tracer *t, attn_context *k, int role, ab_t x);
-typedef struct { /* who was running, to come back to */
+typedef struct { /* the caller's state, restored by trace_end */
     attn_context *attn;
     ab_hook hook;
     const char *scope;

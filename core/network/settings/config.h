@@ -45,7 +45,7 @@ typedef struct config {
     int64_t bias;                                          /* 1: q, k, v and o projections have biases */
     int64_t qkv_init;                                      /* enum config_qkv_init */
     int64_t parametrization;                               /* enum config_parametrization */
-    int64_t base_d_model, base_d_k, base_layers;           /* of mup; 0: not given */
+    int64_t base_d_model, base_d_k, base_layers;           /* mup's base; 0: not given */
     /* text */
     int64_t vocab;      /* enum config_vocab */
     int64_t vocab_size; /* pieces, including special ones */
@@ -58,17 +58,17 @@ typedef struct config {
     int64_t batch_tokens;           /* maximum source tokens, and maximum target tokens, of a batch */
     int64_t gradient_accumulation;  /* batches per update */
     double clip_norm;               /* 0: off */
-    int64_t start_step;             /* of the run start_from; 0: none */
+    int64_t start_step;             /* step of the run start_from; 0: none */
     const char *start_from;         /* a model file; "": fresh values */
     const char *teacher;            /* a model file; "": none */
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
     int64_t watch_layers;
     int64_t keep_checkpoints;    /* checkpoints kept */
-    int64_t keep_states;         /* and of these with the optimizer's state */
+    int64_t keep_states;         /* checkpoints kept with the optimizer's state */
     int64_t average_checkpoints; /* checkpoints averaged; 1: off */
     int64_t patience;            /* evaluations; 0: off */
-    const char *max_time;        /* of a run's updates; config_seconds reads it; "0": no limit */
+    const char *max_time;        /* most time of a run's updates; config_seconds reads it; "0": no limit */
     int64_t checkpoint;          /* enum config_select */
     int64_t seed;                /* not an INI key: the sweep sets it from `seeds` */
     /* decoding */
@@ -86,8 +86,8 @@ typedef struct config {
 
 extern const ab_option config_params[]; /* ends with {0} */
 
-/* What AB_KINDS says of a kind: name and key, the plugin where an INI names none, since which minor ABI. By its number;
- * [AB_NO_KIND] is the host. */
+/* A kind's facts from AB_KINDS: name and key, default plugin, first minor ABI version. Indexed by kind; [AB_NO_KIND] is
+ * the host. */
 typedef struct {
     const char *name, *usual;
     uint32_t since;
@@ -103,13 +103,13 @@ bool config_is_hashed(const char *key);
 /* True for a key at its default that is newer than hashes in use: it is left out of the hash, so old hashes stay
  * valid. */
 bool config_came_later(const char *key, const char *value);
-/* Keys that once had another name; ends with {0}. Hashes are over the old names, so runs of before are found again. */
+/* Keys that were renamed; ends with {0}. Hashes use the old names, so that earlier runs keep their hashes. */
 typedef struct {
     const char *old, *now;
 } renamed_key;
 extern const renamed_key config_renamed[];
-const char *config_new_name(const char *key);   /* of an old name; NULL for others */
-const char *config_first_name(const char *key); /* the old name, of others the key itself */
+const char *config_new_name(const char *key);   /* the new name of an old key; NULL for others */
+const char *config_first_name(const char *key); /* a renamed key's old name; other keys unchanged */
 /* True for keys that set how often something is written or measured: not shown as a row's change. */
 bool config_is_bookkeeping(const char *key);
 

@@ -130,8 +130,8 @@ static int json_scalar(json_in *j, str *out)
     return 0;
 }
 
-/* Before norms and blocks were plugins, `norm` was the block's order, post or pre, and layer_norm_eps the norm's only
- * setting. */
+/* Translates keys from before norms and blocks were plugins: `norm` was the block's order (post or pre), layer_norm_eps
+ * the norm's only setting. */
 static void take_first_names(settings *set, arena *a)
 {
     const char *order = settings_get(set, "norm"), *eps = settings_get(set, "layer_norm_eps");

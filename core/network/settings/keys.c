@@ -170,7 +170,7 @@ const ab_option config_params[] = {
         "depend on this number"),
     {0}};
 
-/* A key with a kind's name names a plugin of it, and so do the three places of attention. */
+/* Keys that name a plugin: every kind's name, and attention's three roles. */
 #define FACTS(NAME, name, number, usual, since, doc) [AB_##NAME] = {#name, usual, since},
 const kind_facts config_kinds[AB_KIND_COUNT] = {{"host", "", 0}, AB_KINDS(FACTS)};
 static const char *const attention_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};

@@ -176,8 +176,8 @@ static const ab_option *find(const ab_option *table, const char *name)
     return NULL;
 }
 
-/* The part of `key` that the table knows: after "prefix.", or the whole key without a dot; NULL: not of this
- * table. */
+/* The part of `key` that the table lists: after "prefix.", or the whole key if it has no dot; NULL: the key belongs to
+ * another table. */
 static const char *local_name(const char *key, const char *prefix)
 {
     if (!prefix) return strchr(key, '.') ? NULL : key;

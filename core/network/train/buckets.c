@@ -17,8 +17,8 @@ struct buckets {
     const params *p;
     char *grad;
     bucket *b;
-    size_t n, sent; /* buckets n - 1 .. n - sent have set out */
-    int32_t *stops; /* [n_stops] ascending: nodes after which some bucket can set out */
+    size_t n, sent; /* buckets n - 1 .. n - sent have been sent */
+    int32_t *stops; /* [n_stops] ascending: nodes after which a bucket can be sent */
     int n_stops;
 };
 
@@ -45,7 +45,7 @@ void buckets_close(buckets *b)
     free(b);
 }
 
-/* A node's output lies in the gradient: the buckets that it touches wait for it. */
+/* Makes the buckets that a node's output touches wait for it. */
 static void wait_for(buckets *b, const node *v, int32_t i)
 {
     size_t width = dtype_size(b->p->type), from = (size_t)((char *)v->data - b->grad) / width,
@@ -68,7 +68,7 @@ static void find_stops(buckets *b)
 {
     int32_t latest = 0;
     b->n_stops = 0;
-    for (size_t i = 0; i < b->n; i++) { /* in the order in which they set out */
+    for (size_t i = 0; i < b->n; i++) { /* in sending order */
         int32_t last = b->b[b->n - 1 - i].last;
         if (last > latest) b->stops[b->n_stops++] = latest = last;
     }

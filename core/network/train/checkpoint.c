@@ -95,7 +95,7 @@ void meta_free(checkpoint_meta *m)
 
 /* ---- writing ---- */
 
-/* `which` of the parameter: its values (0) or a slot. */
+/* Adds an entry for the parameter's values (which 0) or for a slot. */
 static void add_tensor(str *header, const char *prefix, const param *p, uint32_t which, dtype type, size_t *at)
 {
     extent x = param_extent(p, which);
@@ -203,7 +203,7 @@ static int64_t whole(const cJSON *x)
     return v >= 0 && v <= 9007199254740992.0 && v == (double)(int64_t)v ? (int64_t)v : -1;
 }
 
-static size_t type_bytes(const char *name) /* 0: a type of which only the place is checked */
+static size_t type_bytes(const char *name) /* 0: a type whose size is not checked */
 {
     static const struct {
         const char *name;
@@ -253,7 +253,7 @@ static int check_tensor(const opened *o, const cJSON *t, place *out, err *e)
     return 0;
 }
 
-/* The tensors lie one behind the other: none shares bytes with another, none is missing (the format asks for it). */
+/* Checks that tensors are contiguous, without overlaps or gaps, as the format requires. */
 static int check_tensors(const opened *o, err *e)
 {
     size_t n = 0, cap = (size_t)cJSON_GetArraySize(o->header);
@@ -321,7 +321,7 @@ static const void *find_tensor(const opened *o, const char *prefix, const param 
                 *kind = cJSON_GetObjectItemCaseSensitive(t, "dtype");
     const void *found = NULL;
     double elements = 1;
-    bool shaped = true; /* as written: leading ones left out */
+    bool shaped = true; /* leading axes of length 1 are not written */
     int axis = 4 - cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(t, "shape"));
     for (int i = 0; i < axis; i++) shaped &= x.dim[i] == 1;
     cJSON_ArrayForEach(dim, cJSON_GetObjectItemCaseSensitive(t, "shape"))

@@ -31,9 +31,9 @@ int checkpoint_write(const char *path, params *p, const char *const *slots, uint
 int checkpoint_read_meta(const char *path, checkpoint_meta *out, err *e);
 /* Every parameter of `p` must be present with its shape; other entries of the file are ignored. */
 int checkpoint_read(const char *path, params *p, const char *const *slots, uint32_t n_slots, err *e);
-/* The same of those parameters that the file has with the same name and shape, but for embeddings if `embeddings` is
- * not set. *taken: how many, buffers not counted; `left` gets the names of the others. -1 and e if the file cannot be
- * read. */
+/* Reads the parameters that the file has with equal name and shape, without embeddings unless `embeddings` is set.
+ * *taken: their number, buffers not counted; `left` gets the names of the others. -1 and e if the file cannot be read.
+ * */
 int checkpoint_read_matching(const char *path, params *p, bool embeddings, size_t *taken, str *left, err *e);
 /* Sets p to the mean of the values of several files. */
 int checkpoint_average(const char *const *paths, size_t n, params *p, err *e);

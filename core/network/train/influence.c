@@ -10,7 +10,7 @@ typedef struct {
     weights_source from;
     ab_t probe, gradient;
     const int32_t *queries, *keys; /* first rows of the sentences */
-    int64_t rows, stride;          /* of the longest sentence */
+    int64_t rows, stride;          /* rows of the longest sentence; stride */
     size_t heads;
     float *at; /* [sentences][heads][rows][stride]: sums of squares, then weights */
 } seen;
@@ -72,7 +72,7 @@ static void find_places(influence *x, const batch *b)
 
 /* ---- one query of every sentence, in one direction ---- */
 
-/* 1 or -1, the same for every query. */
+/* 1 or -1, equal for every query. */
 static float sign_of(int64_t direction, int64_t column)
 {
     uint32_t out[4];

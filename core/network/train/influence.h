@@ -1,14 +1,13 @@
-/* influence.h - which keys the output at each query depends on, of every attention plugin, over one batch.
+/* influence.h - for every attention plugin, the keys on which its output at each query depends, over one batch.
  *
- * Weights are those of the attention's softmax over keys, if it has one. Otherwise they are the length of the
- * derivative of the output at a query with respect to what a key has, divided by its sum over the keys:
+ * Weights are those of the attention's softmax over keys, if it has one. Otherwise they are the norm of the derivative
+ * of a query's output with respect to a key's data, divided by its sum over the keys:
  *
- *   by values  what a key has are the values that the attention's sum over keys takes (ab_weighted_sum, ab_attend,
- *              ab_delta_scan; else what ab_value or ab_value_step returned), for each of their heads. Exact where
- *              the output is linear in them, with one number for each head, query and key; else of one direction of
- *              the output that is drawn at random.
- *   by rows    what a key has is the row that the attention reads: of attentions without such values, and of those
- *              with several. One head. The mean square over INFLUENCE_PROBES directions drawn at random, each element
+ *   by values  a key's data are the values in the attention's sum over keys (ab_weighted_sum, ab_attend,
+ *              ab_delta_scan; else the result of ab_value or ab_value_step), per head. Exact if the output is linear
+ *              in them, with one number per head, query and key; else for one random direction of the output.
+ *   by rows    a key's data are the row that the attention reads: for attentions without such values, or with
+ *              several. One head. The mean square over INFLUENCE_PROBES directions drawn at random, each element
  *              1 or -1: an estimate of the Jacobian's Frobenius norm (Hutchinson 1990), exact for a diagonal one.
  *
  * In fp32, without dropout. A query that depends on no key has weights of 0. */

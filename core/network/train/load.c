@@ -1,4 +1,4 @@
-/* load.c - opening the model in a file, and the plugins that it was trained with.
+/* load.c - opens the model in a file, with the plugins that it was trained with.
  *
  * A model file is data: it never decides which code is loaded. It has the name of each plugin and the sha256 of its
  * shared object; the plugin is searched for by name in the program's folder and in folders added by the user
@@ -19,8 +19,8 @@ static char *plain_name(const char *text, size_t n, arena *a)
     return name;
 }
 
-/* The name that a plugin is looked for by: the recorded one, else, in files of older versions, that of the setting.
- * *sha: the recorded hash, or NULL. */
+/* The name used to find a plugin: the recorded one, or in files of older versions the setting's. *sha: the recorded
+ * hash, or NULL. */
 static const char *recorded_name(const cJSON *recorded, const setting *s, const char **sha, arena *a)
 {
     const cJSON *entry = cJSON_GetObjectItemCaseSensitive(recorded, s->key);
@@ -32,7 +32,7 @@ static const char *recorded_name(const cJSON *recorded, const setting *s, const 
 
 /* Plugins with another hash than the recorded one. */
 typedef struct {
-    str names, how; /* "attention 'scaled_dot', norm 'layer_norm'"; of the last one both hashes */
+    str names, how; /* "attention 'scaled_dot', norm 'layer_norm'"; both hashes of the last one */
     int n;
 } others;
 
@@ -47,8 +47,8 @@ static void tell_others(const char *path, others *x)
     str_free(&x->how);
 }
 
-/* Puts into the setting the path of the plugin at hand with the recorded name; of several, the one with the recorded
- * hash. A task may be missing: only `parse` asks it. */
+/* Sets the setting to the path of the available plugin with the recorded name; among several, the one with the recorded
+ * hash. A task may be missing: only `parse` needs it. */
 static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind kind, others *differ, arena *a, err *e)
 {
     const char *sha, *name = recorded_name(recorded, s, &sha, a);
@@ -78,7 +78,7 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
     return 0;
 }
 
-/* Replaces what the file says of plugins by the paths of those at hand. */
+/* Replaces the file's plugins by the paths of the available ones. */
 static int find_plugins(const char *path, const checkpoint_meta *meta, settings *set, arena *a, err *e)
 {
     for (const ab_option *p = config_params; p->name; p++) {
@@ -88,7 +88,7 @@ static int find_plugins(const char *path, const checkpoint_meta *meta, settings 
         if (same(value, "same")) value = settings_get(set, "attention");
         settings_put(set, p->name, value ? value : "scaled_dot", a);
     }
-    settings_put(set, "attention", "scaled_dot", a); /* nothing asks for it: the three places are set */
+    settings_put(set, "attention", "scaled_dot", a); /* not used: the three roles are set */
     settings_put(set, "plugin_path", "", a);
     const char *json = meta_text(meta, "plugins");
     cJSON *recorded = json ? cJSON_Parse(json) : NULL;

@@ -19,8 +19,7 @@ static void point(training *t, const char *metric, double value)
 
 static void point_of(void *t, const char *metric, double value) { point(t, metric, value); }
 
-/* Mean of the unsmoothed loss over about the last 50 updates: the share of the zero that the sum began with is taken
- * out, as Adam does. */
+/* Mean of the unsmoothed loss over about the last 50 updates, bias-corrected as in Adam. */
 static double recent_loss(const training *t) { return t->known ? t->recent / (1 - pow(0.98, (double)t->known)) : NAN; }
 
 static int evaluate(training *t, err *e)
@@ -43,7 +42,7 @@ static int evaluate(training *t, err *e)
     t->best = t->dev_ppl;
     t->best_step = t->step;
     t->worse = 0;
-    bool last = t->step == c->steps || t->out_of_time; /* the model keeps these */
+    bool last = t->step == c->steps || t->out_of_time; /* training ends with these weights */
     if (!t->j->folder || c->checkpoint != SELECT_BEST || last || !comm_leads(t->j->comm)) return 0;
     return state_write_best(t, before, e);
 }
@@ -65,8 +64,7 @@ static bool diverged(training *t, err *e)
     return true;
 }
 
-/* The losses of n batches become their sums over ranks, and the ranks agree on whether to stop and whether time is up.
- * */
+/* Sums the losses of n batches over ranks, which also agree on whether to stop and whether time is up. */
 static int share_losses(training *t, int n, double sums[][2], err *e)
 {
     const train_events *v = &t->j->events;
@@ -81,7 +79,7 @@ static int share_losses(training *t, int n, double sums[][2], err *e)
     return 0;
 }
 
-/* Takes the losses that have become known. */
+/* Collects the losses that are known by now. */
 static train_outcome collect(training *t, err *e)
 {
     const double(*own)[2];
@@ -105,7 +103,7 @@ static train_outcome collect(training *t, err *e)
     return TRAIN_DONE;
 }
 
-/* Has the training curve a point after this update? */
+/* Does the training curve get a point after this update? */
 static bool is_mark(const training *t, int64_t step)
 {
     enum { POINTS = 50 };
@@ -146,7 +144,7 @@ static train_outcome update(training *t, err *e)
     return TRAIN_DONE;
 }
 
-/* The next update, if it is to be shown: what ab_print prints goes there, then the loss. */
+/* Runs the next update and, if it is to be shown, prints ab_print's values and then the loss. */
 static train_outcome shown_update(training *t, err *e)
 {
     bool shown = t->j->show && t->step + 1 >= t->j->show_from;
@@ -168,7 +166,7 @@ static train_outcome stop(training *t, err *e)
     return state_write(t, e) ? TRAIN_FAILED : TRAIN_STOPPED;
 }
 
-enum { LATE = 16 }; /* steps between looks at a device's losses */
+enum { LATE = 16 }; /* steps between readings of a device's losses */
 
 static train_outcome loop(training *t, err *e)
 {
@@ -252,7 +250,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
         (j->m->cfg.start_step ? state_fork : state_start_from)(&t, out->started, sizeof out->started, e);
     if (t.batches && !e->text[0] && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
-        t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* a resumed run that was about to end */
+        t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* the run was resumed after its time limit */
         outcome = loop(&t, e);
         if (outcome == TRAIN_DONE && !j->until && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;
         out->step = t.step;

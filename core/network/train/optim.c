@@ -7,7 +7,7 @@
 
 enum { TILE = 4096 }; /* elements; a dozen tiles of fp32 fit into the first-level cache's neighbour */
 
-/* What is done in a step, in this order, each for all parameters. */
+/* The parts of a step, in this order, each for all parameters. */
 typedef enum { REFRESH, MEASURE, UPDATE, DEEDS } deed;
 static const char *const deed_names[DEEDS] = {"refresh", "measure", "update"};
 
@@ -16,9 +16,9 @@ typedef struct {
     const model *m;
     deed what;
     int group;
-    int64_t period;                 /* REFRESH: every so many steps */
+    int64_t period;                 /* REFRESH: runs every `period` steps */
     size_t from, count;             /* tiles: elements of the flat vectors */
-    int32_t p, g, slot[MOST_SLOTS]; /* tiles: the inputs that stand for them */
+    int32_t p, g, slot[MOST_SLOTS]; /* tiles: the inputs for parameters, gradients and slots */
     const param *whole;             /* the one parameter of this tape; NULL: tiles */
     char *scalars;                  /* step, scale, sums, learning rates of the groups; in the backend's memory */
     const void *grad;
@@ -27,7 +27,7 @@ struct optimizer {
     model *m;
     update *at;
     size_t n;
-    workspace space; /* of whichever tape runs */
+    workspace space; /* memory of the running tape */
     char *scalars;
     char *grad; /* where the tapes of whole parameters read: params.grad */
     int n_sums; /* numbers that `measure` returns for each parameter */
@@ -38,7 +38,7 @@ struct optimizer {
 enum { STEP, SCALE, SUMS, RATES = SUMS + AB_MEASURED };
 static size_t width(const model *m) { return dtype_size(m->params.type); }
 
-/* The addresses of what an update reads and writes, by name. */
+/* Finds the address of an update's input by name. */
 static void *find(void *self, const char *name, size_t bytes)
 {
     (void)bytes;
@@ -58,7 +58,7 @@ static void *find(void *self, const char *name, size_t bytes)
 static ab_t scalar(ab_ctx *c, const char *name, dtype type)
 {
     ab_t x = t_state(c, name, type, 1, 1, 1, 1);
-    tape_at(c, x)->phase = PHASE_SETUP; /* what follows from scalars alone is computed once for all tiles */
+    tape_at(c, x)->phase = PHASE_SETUP; /* values computed from scalars alone are computed once for all tiles */
     return x;
 }
 
@@ -69,7 +69,7 @@ static ab_t all_of(ab_ctx *c, const char *name, dtype type, const int64_t d[4])
     return d[0] * d[1] * d[2] * d[3] > 0 ? t_state(c, name, type, d[0], d[1], d[2], d[3]) : (ab_t){0};
 }
 
-/* Assignments of a whole parameter come last, so that a value that is read behind one is still the old one. */
+/* Moves a whole parameter's assignments to the end, so that every other node reads the old value. */
 static void assign_last(ab_ctx *c)
 {
     int32_t n = c->n;
@@ -152,7 +152,7 @@ static void add(optimizer *o, update u)
 
 static size_t behind(const param *p) { return p->at + (p->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
 
-/* The parameters of a group lie one behind the other. Sums are of whole parameters, without the gaps between them. */
+/* Lists the updates. A group's parameters are contiguous. Sums run over whole parameters, without alignment gaps. */
 static void list_updates(optimizer *o, deed what)
 {
     const model *m = o->m;
@@ -177,7 +177,7 @@ static void list_updates(optimizer *o, deed what)
 static int trace_all(optimizer *o, err *e)
 {
     const void *space;
-    do { /* again where the space was too small: earlier tapes have addresses in the one before */
+    do { /* plan again if the space grew: earlier tapes have addresses in the old one */
         space = o->space.data;
         for (size_t i = 0; i < o->n; i++) {
             tape_free(o->at[i].tape);
@@ -276,7 +276,7 @@ static int run_tiles(const update *u, const void *grad)
     add_vector(&t, u->g, grad, u->from);
     for (uint32_t i = 0; i < u->m->optimizer->iface.optimizer.n_slots; i++)
         add_vector(&t, u->slot[i], s->slot[i], u->from);
-    bool with_tiles = on_device(u->m->backend); /* it sets up what the tiles need itself */
+    bool with_tiles = on_device(u->m->backend); /* a device computes SETUP with the tiles */
     return tape_run_phase(u->tape, &r, PHASE_CONST) || (!with_tiles && tape_run_phase(u->tape, &r, PHASE_SETUP)) ||
            u->m->backend->run_tiled(u->tape, &t, &r);
 }

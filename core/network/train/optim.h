@@ -5,7 +5,7 @@
 
 typedef struct optimizer optimizer;
 
-/* Traces the plugin's rule (update and, where it has them, refresh and measure), once per group of parameters if it is
+/* Traces the plugin's rule (update and, if defined, refresh and measure), once per group of parameters if it is
  * elementwise, else once per parameter. NULL and e on failure. The model must outlive the optimizer. */
 optimizer *optim_open(model *m, err *e);
 void optim_close(optimizer *o);
@@ -18,8 +18,9 @@ int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_
 const void *optim_sums(const optimizer *o);
 ab_ctx *optim_tape(const optimizer *o, size_t i);
 
-/* Exchanges the parameters with the slot that holds their values for evaluation (ab_optimizer_plugin.evaluated), after
- * the first update; again: back. Nothing if the parameters are evaluated themselves. -1 and e if a device failed. */
+/* After the first update, exchanges the parameters with the slot that holds their values for evaluation
+ * (ab_optimizer_plugin.evaluated); a second call exchanges them back. Does nothing if the parameters are evaluated
+ * themselves. -1 and e if a device failed. */
 int optim_exchange(model *m, err *e);
 
 /* The learning rate of update `step` = 1, 2, ..., from the run's schedule. */

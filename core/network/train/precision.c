@@ -1,4 +1,4 @@
-/* precision.c - which numbers the matrix products of a run use on this machine. */
+/* precision.c - chooses the type of a run's matrix products on this machine. */
 #include "tensor/device/device.h"
 #include "network/settings/config.h"
 #include "network/train/checkpoint.h"

@@ -1,4 +1,4 @@
-/* state.c - a run's files: checkpoints of its values, the state to resume from, the weights that count at its end. */
+/* state.c - a run's files: checkpoints, the state to resume from, the result's weights. */
 #include "network/train/checkpoint.h"
 #include "network/train/optim.h"
 #include "network/train/state.h"
@@ -36,7 +36,7 @@ static void describe(const training *t, checkpoint_meta *meta)
     str json = {0}, bytes = {0};
     config_to_json(&t->m->set, NULL, NULL, &json);
     meta_put(meta, "config", str_text(&json));
-    err ignored = {0}; /* the model's plugins are open; a task may be missing in tests, and in them alone */
+    err ignored = {0}; /* the model's plugins are open; only in tests a task may be missing */
     str plugins = {0};
     if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_put(meta, "plugins", str_text(&plugins));
     str_free(&plugins);
@@ -99,8 +99,7 @@ int state_write(const training *t, err *e)
     return bad;
 }
 
-/* With keep_states the state of this step stays under its own name, the file of the one just written: the next one
- * takes that name from it. */
+/* With keep_states, links the state just written to a name with its step, because the next state replaces the file. */
 static int keep_state(const training *t, err *e)
 {
     int64_t keep = t->m->cfg.keep_states, old = checkpoint_before(t, t->step + 1) - keep * t->m->cfg.save_every;
@@ -108,8 +107,8 @@ static int keep_state(const training *t, err *e)
     char *from = state_file(t->j, STATE_FILE), *to = numbered_file(t->j, "state", t->step);
     unlink(to);
     str whole = {0};
-    int bad =
-        link(from, to) && (file_read(from, &whole, e) || file_write(to, whole.s, whole.n, e)); /* no links there */
+    int bad = link(from, to) && (file_read(from, &whole, e) ||
+                                 file_write(to, whole.s, whole.n, e)); /* the file system has no links: copy */
     str_free(&whole);
     free(from);
     free(to);
@@ -126,7 +125,7 @@ static double real_of(const checkpoint_meta *m, const char *key)
     return text ? strtod(text, NULL) : 0;
 }
 
-/* The hash of the settings but for plugins, which are compared by what they are, not by where they lie. */
+/* The hash of the settings without plugins, which are compared by content, not by path. */
 static void hash_settings(const settings *s, char out[65])
 {
     arena a = {0};
@@ -158,8 +157,7 @@ static int same_run(const training *t, const checkpoint_meta *meta, const char *
     return bad;
 }
 
-/* Tells the points again: those before the state that the listener lost when it was killed would be missing.
- */
+/* Reports the curve's points again: a listener that was killed may have lost some from before the state. */
 static void repeat_points(training *t, const char *text)
 {
     const train_events *v = &t->j->events;
@@ -221,7 +219,7 @@ static bool same_words(const checkpoint_meta *own, const checkpoint_meta *theirs
     return same_ones;
 }
 
-/* Slots of one name mean something else in another optimizer. */
+/* Slots with equal names differ in meaning between optimizers. */
 static int same_optimizer(const training *t, const checkpoint_meta *theirs, const char *path, err *e)
 {
     arena a = {0};
@@ -289,7 +287,7 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     return bad;
 }
 
-/* Will an average that ends at the best weights so far want this checkpoint? */
+/* Does the average that ends at the best weights so far need this checkpoint? */
 static bool averaged_with_best(const training *t, int64_t step)
 {
     const config *c = &t->m->cfg;
@@ -298,7 +296,7 @@ static bool averaged_with_best(const training *t, int64_t step)
     return step <= last && step > last - (c->average_checkpoints - 1) * c->save_every;
 }
 
-/* Checkpoints that are too old go; those that wait for a better best go when one comes, so all are looked for then. */
+/* Removes checkpoints that are too old. A new best makes more of them obsolete, so all are checked. */
 static void prune(const training *t)
 {
     const config *c = &t->m->cfg;

@@ -7,7 +7,7 @@
 
 static bool is_state(const char *name) { return same(name, STATE_FILE) || has_prefix(name, "state-"); }
 
-/* How many updates a state has; false: it is none. */
+/* Reads a state's number of updates; false: the file is not a state. */
 static bool updates_of(const char *path, int64_t *at)
 {
     checkpoint_meta meta = {0};

@@ -16,8 +16,8 @@ void tapes_close(tapes *t)
 
 static int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* The batch's shape as tapes are made for. Times are rounded a little: both backends take the same ones, so that
- * dropout on [B,H,Tq,Tk] drops the same elements. */
+/* The shape of a tape for this batch. Rounds times a little, equally on both backends, so that dropout on [B,H,Tq,Tk]
+ * drops equal elements. */
 static model_shape shape_for(const model *m, const batch *b)
 {
     model_shape s = {b->n_sentences, b->src_cap, b->tgt_cap, rounded(b->src_longest, 4), rounded(b->tgt_longest, 4)};
@@ -30,7 +30,7 @@ static model_shape shape_for(const model *m, const batch *b)
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The shape of a tape for all batches of this one's batcher; one's own, rounded, where their limits are not known. */
+/* The shape of a tape for all batches of this batch's batcher; if their limits are unknown, `own`. */
 static model_shape shape_for_all(const batch *b, const model_shape *own)
 {
     const batch_limits *l = &b->limits;
@@ -46,7 +46,7 @@ static bool serves(const tapes *t, const model_shape *s, const model_shape *want
            s->src_time >= wanted->src_time && s->tgt_time >= wanted->tgt_time;
 }
 
-/* The one not used for longest goes where there are as many as may be. */
+/* Frees the least recently used tape if all places are taken. */
 static void make_room(tapes *t)
 {
     int most = on_device(t->m->backend) ? TAPES : 1, oldest = 0;
@@ -69,7 +69,7 @@ static ab_ctx *tapes_add(tapes *t, const model_shape *wanted, err *e)
         tape_free(c);
         return NULL;
     }
-    if (t->space.data != space) tapes_free(t); /* the others' values were in the smaller one */
+    if (t->space.data != space) tapes_free(t); /* the other tapes' values were in the old space */
     t->at[t->n++] = (shaped){*wanted, c, ++t->clock};
     return c;
 }

@@ -4,11 +4,11 @@
 #include "network/train/train.h"
 
 /* A tape serves batches of its shape. On the CPU the last one is kept: tracing takes about a millisecond. On a device a
- * tape becomes a graph. There one tape serves all batches where it has packed rows alone: their number is fixed, and a
- * batch's missing sentences are empty. Where values are laid out as [B,..,T,..], shapes are rounded up so that a few
- * serve all batches, and those are kept; one for all would have each of these values as large as the largest. */
+ * tape becomes a graph. There, if all values are packed rows, one tape serves all batches: the number of rows is fixed,
+ * and missing sentences are empty. If values have shapes [B,..,T,..], shapes are rounded up so that a few tapes serve
+ * all batches, and these are kept; a single tape would make each value as large as the largest. */
 enum { TAPES = 64 };
-typedef enum { NOT_KNOWN, ONE_FOR_ALL, BY_SHAPE } sharing; /* of tapes among batches, on a device */
+typedef enum { NOT_KNOWN, ONE_FOR_ALL, BY_SHAPE } sharing; /* how batches share tapes on a device */
 typedef struct {
     model_shape shape;
     ab_ctx *tape;
@@ -18,7 +18,7 @@ typedef struct { /* at first {.m, .training} */
     model *m;
     bool training;
     sharing how;
-    workspace space; /* of whichever tape runs */
+    workspace space; /* memory of the running tape */
     shaped at[TAPES];
     int n;
     uint64_t clock;

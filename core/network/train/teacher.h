@@ -5,7 +5,7 @@
 #include "network/train/train.h"
 
 /* The model of the file, on the student's backend and in its precision. Its vocabularies must be these (src NULL: a
- * decoder-only model). said: which model it is. NULL and e. */
+ * decoder-only model). said: a description of that model. NULL and e. */
 teacher *teacher_open(const char *path, const model *student, const vocab *src, const vocab *tgt, char *said,
                       size_t most, err *e);
 void teacher_close(teacher *t);

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     model *m;
     const dataset *data;
-    const vocab *src, *tgt; /* the same pointer when shared; src NULL: decoder-only; stored in checkpoints */
+    const vocab *src, *tgt; /* one pointer if shared; src NULL: decoder-only; stored in checkpoints */
     const char *folder;     /* checkpoints: state.safetensors, step-N.safetensors, best-N.safetensors,
                                model.safetensors; NULL: none */
     train_events events;    /* called on rank 0 only, except `stop`, which is called on every rank */
@@ -31,7 +31,7 @@ typedef struct {
      * `until`; 0: a whole run. The model keeps the weights that it has then */
     const char *resume;
     int64_t until;
-    /* NULL, or where the updates from `show_from` on are told: their losses, and what ab_print prints (model.prints) */
+    /* NULL, or where to print the updates from `show_from` on: their losses and ab_print's values (model.prints) */
     FILE *show;
     int64_t show_from;
 } train_job;
@@ -40,19 +40,19 @@ typedef enum { TRAIN_DONE, TRAIN_STOPPED, TRAIN_DIVERGED, TRAIN_FAILED } train_o
 
 typedef struct {
     int64_t step;   /* updates made */
-    double dev_ppl; /* of the weights in the model */
+    double dev_ppl; /* dev perplexity of the weights in the model */
     double best_ppl;
     int64_t best_step;
-    const char *how;  /* which weights these are: "last", "best", "average of 5" ... */
-    int64_t how_step; /* the step that they are of; of an average, of its last checkpoint */
+    const char *how;  /* the weights' origin: "last", "best", "average of 5" ... */
+    int64_t how_step; /* the weights' step; for an average that of its last checkpoint */
     char how_text[48];
     double tokens_per_second; /* source and target tokens over the time of updates with its own threads; 0: none */
     double target_tokens_per_second;
-    double seconds; /* in updates */
+    double seconds; /* time of the updates */
     /* source and target tokens of this call's updates; other fields include earlier parts of a resumed run */
     double tokens;
     double fill;       /* mean fill of the batches */
-    char started[512]; /* what start_from gave; "": nothing was asked for, or the run was resumed */
+    char started[512]; /* the values taken from start_from; "": not set, or the run was resumed */
     char taught[512];  /* the teacher; "": none */
     bool out_of_time;  /* max_time ended the training before its last step */
 } train_result;
@@ -64,13 +64,13 @@ train_outcome train_run(train_job *j, train_result *out, err *e);
 /* Perplexity: exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs.
  * ranks (NULL: none) share the work and all get the same figure. */
 double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e);
-/* The same, and nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair, by index in `p`; hits
- * (may be NULL): [pairs.n][2] target tokens ranked first given the true previous tokens, and target tokens: token
- * accuracy, EOS counted. Reads back every logit, so use it only at the end of a run. */
+/* train_perplexity that also returns nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair,
+ * by index in `p`; hits (may be NULL): [pairs.n][2] target tokens ranked first given the true previous tokens, and
+ * target tokens: token accuracy, EOS counted. Reads back every logit, so use it only at the end of a run. */
 double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
-/* How much the losses before the middle of the longest sentence change (relative to the larger of 1 and the loss) when
- * the tokens behind it do: 0, or the model sees the future. NAN and e. */
+/* Changes the tokens behind the middle of the longest sentence and measures the change of the losses before it
+ * (relative to the larger of 1 and the loss): unless it is 0, the model sees the future. NAN and e. */
 double train_sees_future(model *m, const pairs *p, err *e);
 
 /* model_open for texts in these vocabularies (src NULL: decoder-only), with the tokens' n-grams if it composes tokens
@@ -94,7 +94,7 @@ model_batch train_view(const batch *b);
 train_step *train_step_open(model *m, err *e);
 /* Sums gradients over these ranks from now on; every rank makes the same calls. c outlives s; NULL: no others. */
 void train_step_share(train_step *s, const comm *c);
-/* Whose logits the head sees; t outlives s; NULL: nobody's. */
+/* Sets the teacher whose logits the head sees; t outlives s; NULL: none. */
 void train_step_teach(train_step *s, teacher *t);
 void train_step_close(train_step *s);
 /* Adds the gradient of a batch. Returns 0, or -1 and e. Does not wait for a device. */
@@ -107,11 +107,11 @@ const void *train_step_summed(const train_step *s);
  * gradient; waits for them. Returns how many, or -1 and e. Call it at least every STEPPER_PENDING batches. */
 enum { STEPPER_PENDING = 256 };
 int train_step_losses(train_step *s, const double (**sums)[2], err *e);
-/* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch, "PLUGIN.name", of a vector
- * "PLUGIN.name[0]" and so on; waits for them. Returns 0, or -1 and e. */
+/* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch: "PLUGIN.name", or for a
+ * vector "PLUGIN.name[0]" and so on; waits for them. Returns 0, or -1 and e. */
 int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e);
-/* Says what made the last batch's numbers infinite or NaN, by running it again (tape_find_not_finite). The gradient
- * is lost. */
+/* Describes the operation that made the last batch's numbers infinite or NaN, by running it again
+ * (tape_find_not_finite). The gradient is lost. */
 bool train_step_not_finite(train_step *s, char *out, size_t n);
 /* Like train_perplexity; on a device it keeps tapes and their graphs for the next call. */
 double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, err *e);

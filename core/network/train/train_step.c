@@ -13,19 +13,19 @@
 struct train_step {
     model *m;
     optimizer *optim;
-    tapes tapes, evaluation; /* evaluation: of train_step_perplexity, on a device */
+    tapes tapes, evaluation; /* evaluation: the tapes of train_step_perplexity, on a device */
     void *sum;               /* gradients of several batches, [params.total]; NULL until a second one comes */
-    int batches;             /* whose gradients are in the sum, since the last update */
-    int64_t parts;           /* of the batch that this rank had, empty ones too: each has a value of every buffer */
-    const comm *comm;        /* the other ranks; NULL: none */
+    int batches;             /* batches in the sum since the last update */
+    int64_t parts;    /* parts of this rank in the update, empty ones too: each proposes a value of every buffer */
+    const comm *comm; /* the other ranks; NULL: none */
     buckets *buckets;
     teacher *teacher;   /* NULL: none */
-    bool reducing;      /* the buckets are under way */
+    bool reducing;      /* buckets are being summed */
     ab_ctx *last;       /* the tape of the last batch; s->tapes' own, until the next batch */
     const void *summed; /* gradient of the last update */
     run_options last_run;
     double losses[STEPPER_PENDING][2];
-    double *device_losses; /* the same in a device's memory, until train_step_losses fetches them */
+    double *device_losses; /* losses in a device's memory, until train_step_losses fetches them */
     int pending;
 };
 
@@ -86,7 +86,7 @@ static double *losses_of(const ab_ctx *c, int64_t rows, err *e)
         free(out);
         return NULL;
     }
-    for (size_t i = n; !wide && i > 0; i--) { /* from the end: it widens in place */
+    for (size_t i = n; !wide && i > 0; i--) { /* from the end, because it widens in place */
         float v;
         memcpy(&v, &narrow[i - 1], sizeof v);
         out[i - 1] = (double)v;
@@ -110,8 +110,8 @@ static int note_losses(train_step *s, const ab_ctx *c, int64_t rows, err *e)
     return 0;
 }
 
-/* Each rank draws its own dropout masks, and so does each batch of an update: the counter, of 32 bits, has the batch in
- * its upper 8; 256 more batches have another seed. */
+/* Each rank and each batch of an update has its own dropout masks: the upper 8 bits of the 32-bit counter are the
+ * batch; every 256 batches the seed changes. */
 static uint64_t dropout_seed(const train_step *s)
 {
     uint64_t rank = s->comm ? (uint64_t)s->comm->rank : 0;
@@ -123,7 +123,7 @@ static uint64_t dropout_step(const train_step *s, int64_t step)
     return (uint64_t)step + ((uint64_t)(s->batches & 255) << 24);
 }
 
-/* This rank's slice of the batch has no pair: its gradient and its losses are zero, its buffers as before. */
+/* For a rank whose slice of the batch has no pair: gradient and losses are zero, buffers stay. */
 static int empty_gradient(train_step *s)
 {
     const params *p = &s->m->params;
@@ -156,14 +156,14 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     } else if (s->teacher && !s->last) {
         log_line(LOG_WARN, "teacher: head = %s does not ask for its logits", m->head->desc.name);
     }
-    if (s->batches) { /* gradients are written, not added: put the earlier ones aside */
+    if (s->batches) { /* a tape overwrites gradients: save the earlier ones */
         size_t bytes = m->params.total * dtype_size(m->params.type);
         if (!s->sum) s->sum = on->alloc(bytes);
         if (s->batches == 1) backend_move(on, s->sum, m->params.grad, bytes);
     }
     run_options o = {.seed = dropout_seed(s), .step = dropout_step(s, step), .from = PHASE_CONST};
     if (s->comm &&
-        m->cfg.gradient_accumulation == 1) { /* with more batches an update their sum is what the ranks add up */
+        m->cfg.gradient_accumulation == 1) { /* with more batches per update, ranks add their sums at the end */
         if (buckets_begin(s->buckets, m->params.grad, c, e)) return -1;
         o.after = buckets_after, o.self = s->buckets;
         o.stops = buckets_stops(s->buckets, &o.n_stops);
@@ -304,7 +304,7 @@ static double score(model *m, const pairs *p, double *nll, double *hits, const c
     if (!all) return NAN;
     tapes own = {.m = m}, *t = kept ? kept : &own;
     int64_t *place = places(p);
-    double sums[2] = {0}; /* of losses; tokens */
+    double sums[2] = {0}; /* sums of losses and of tokens */
     batch b;
     bool bad = false;
     for (int64_t k = 0; !bad && batcher_next(all, &b); k++) {
@@ -357,7 +357,7 @@ static double *losses_with(ab_ctx *c, const batch *b, const int32_t *tgt_in, err
     return NULL;
 }
 
-/* Other tokens behind the middle of each sentence. */
+/* Copies the inputs with other tokens behind the middle of each sentence. */
 static int32_t *changed_inputs(const batch *b, int64_t vocab)
 {
     int32_t *in = xmalloc((size_t)b->tgt_cap * sizeof *in + 1), tokens = (int32_t)vocab - VOCAB_SPECIALS;

@@ -65,7 +65,7 @@ static void *read_numbers(const ab_ctx *c, ab_t x, size_t n, err *e)
 
 /* ---- activations ---- */
 
-/* Of the rows that are tokens: those that fill the batch up come last. */
+/* Records the output's root mean square over the rows of tokens; dummy rows come last. */
 static int note_activation(watch *w, const ab_ctx *c, bool decoder, int64_t layer, int64_t rows, err *e)
 {
     char name[48];
@@ -143,7 +143,7 @@ static int note_entropies(watch *w, const batch *b, err *e)
     return bad;
 }
 
-/* An attention that does not run composed on this device is no reason to end the training. */
+/* Computes the entropies. If an attention cannot run composed on this device, training goes on without them. */
 static void take_entropies(watch *w, const batch *b)
 {
     err why = {0};
@@ -173,7 +173,7 @@ int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e)
 
 /* ---- gradients and updates ---- */
 
-/* Of parameter "dec.3.ffn.1.w": 3, in the stack; -1: of another stack, or of none. */
+/* The layer of a parameter: 3 for "dec.3.ffn.1.w"; -1: it belongs to another stack, or to none. */
 static int64_t layer_of(const char *name, const char *stack)
 {
     size_t n = strlen(stack);

@@ -14,10 +14,10 @@
 typedef struct watch watch;
 watch *watch_open(model *m);
 void watch_close(watch *w); /* NULL is fine */
-/* Before the update: the outputs that the training tape has kept of batch b, and the entropies, by a pass without
- * dropout over its first sentences. tape NULL or b empty: neither. */
+/* Before the update: reads the outputs that the training tape kept for batch b, and computes the entropies by a pass
+ * without dropout over its first sentences. tape NULL or b empty: does neither. */
 int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e);
-/* After it: grad [params.total], in the backend's memory, to be multiplied by `scale`. */
+/* After the update: measures gradients and changes. grad [params.total], in the backend's memory, times `scale`. */
 int watch_after(watch *w, const void *grad, double scale, err *e);
 /* Calls f with each of these numbers. */
 void watch_tell(const watch *w, void (*f)(void *self, const char *name, double value), void *self);

@@ -8,7 +8,7 @@
  * NULL and *e on failure. */
 ab_ctx *weights_tape(model *m, const batch *b, err *e);
 
-typedef struct { /* of one attention sublayer; borrows the tape's memory */
+typedef struct { /* weights of one attention sublayer; borrows the tape's memory */
     size_t heads, rows, stride;
     const float *at; /* [sentences][heads][rows][stride]: a query's weights are the first of its row */
 } weights;
