@@ -20,11 +20,11 @@ typedef struct {
     const char *name;
     unsigned kinds;
     double bound;
-    const char *needs; /* checks it presupposes, between blanks */
+    const char *needs; /* checks it depends on, separated by blanks */
     check_run run;
 } check;
 
-/* Says where a name is taken; never fails, for a copy under its old name may be meant. */
+/* Reports that a name is taken; never fails, because a copy under its old name may be intended. */
 static void check_name(const plugin *p, check_result *r)
 {
     size_t n;
@@ -141,8 +141,8 @@ void check_only(const char *prefix) { only_prefix = prefix; }
 size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
 {
     size_t n = 0;
-    bool missing[CHECK_MOST]; /* failed, or not made for that reason */
-    cpu_threads(1);           /* what is built here is so small that threads would only wait for each other */
+    bool missing[CHECK_MOST]; /* failed, or skipped because of a failure */
+    cpu_threads(1);           /* the models are so small that threads would only wait for each other */
     for (size_t i = 0; i < LENGTH(checks); i++) {
         const check *c = &checks[i];
         if (!(c->kinds & 1u << p->desc.kind) || (only_prefix && !has_prefix(c->name, only_prefix))) continue;

@@ -1,5 +1,5 @@
-/* behaviour.c - what must not change a loss: later tokens, padding, other sentences, fusion; also the seed and number
- * types. */
+/* behaviour.c - checks what must not change a loss: later tokens, padding, other sentences, fusion. Also the seed and
+ * number types. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -161,7 +161,7 @@ static void batch_of_one(const pairing *w, check_result *r)
 }
 void check_batch(const plugin *p, check_result *r) { check_each_pairing(p, r, batch_of_one); }
 
-/* ---- the same seed ---- */
+/* ---- an equal seed ---- */
 
 static void same_seed(const pairing *w, check_result *r)
 {
@@ -189,7 +189,7 @@ static void same_seed(const pairing *w, check_result *r)
 }
 void check_same_seed(const plugin *p, check_result *r) { check_each_pairing(p, r, same_seed); }
 
-/* ---- other ways to compute the same ---- */
+/* ---- other ways to compute a loss ---- */
 
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
 {
@@ -261,7 +261,7 @@ double check_distance(const pairing *w, const pass_outcome *a, const pass_outcom
     return check_larger(fabs(a->loss - b->loss) / fabs(a->loss), sqrt(sum) / a->size);
 }
 
-/* Loss and gradient under k against those under `than`; -1 when it could not be computed. */
+/* Compares loss and gradient under k with those under `than`; -1 if they cannot be computed. */
 static double distance_between(const pairing *w, const model_kind *k, const model_kind *than, bool *fused,
                                check_result *r)
 {
@@ -312,7 +312,7 @@ static void fp32(const pairing *w, check_result *r)
 void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp32); }
 
 enum { LONG = 256 };
-/* A sentence far longer than those of the other checks: sums and products over time that no longer fit fp32. */
+/* Checks a sentence far longer than the other checks', for sums and products over time that overflow fp32. */
 static void long_sentence(const pairing *w, check_result *r)
 {
     sentences s = {.n = 1, .src_n = {LONG}, .tgt_n = {LONG}};
@@ -335,7 +335,7 @@ static void long_sentence(const pairing *w, check_result *r)
 void check_long(const plugin *p, check_result *r)
 {
     size_t before = check_pairings_at_most(1);
-    for (const ab_option *q = p->desc.params; q && q->name; q++) /* a table of positions that can reach so far */
+    for (const ab_option *q = p->desc.params; q && q->name; q++) /* sets a table of positions to this length */
         if (same(q->name, "max_len") && q->type == AB_INT && q->def < LONG && q->max >= LONG)
             check_try(p, q->name, "256");
     check_each_pairing(p, r, long_sentence);

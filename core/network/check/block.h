@@ -17,7 +17,8 @@ typedef struct {
     const void *attention_cfg, *position_cfg;
     uint32_t role; /* AB_SELF, AB_CAUSAL, AB_CROSS */
     int64_t heads, d_k, d_v, d_model;
-    int64_t batch, time;   /* sentences, at most BLOCK_SENTENCES; positions of each, on both sides in cross-attention */
+    int64_t batch,
+        time; /* batch: sentences, at most BLOCK_SENTENCES; time: positions of each, on both sides in cross-attention */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
     bool measured;         /* for benchmarks: fp32, training without dropout, with the gradient of the sum of y */
     int64_t layer;         /* layer number that the plugin sees, from 0 */

@@ -1,5 +1,5 @@
-/* calls.c - a plugin called thousands of times, on other days, in another environment, in a second process: it must
- * build the same graph, give the same bits and keep no memory. */
+/* calls.c - calls a plugin thousands of times, on other days, in another environment, in a second process: it must
+ * build equal graphs, compute equal bits and leak no memory. */
 #include "network/check/internal.h"
 #include <errno.h>
 #include <math.h>
@@ -19,9 +19,9 @@ enum {
     DAY = 86400
 };
 
-/* ---- one trace like another ---- */
+/* ---- equal traces ---- */
 
-/* Eight bytes at a time: thousands of traces are hashed whole. */
+/* Hashes eight bytes at a time, because thousands of traces are hashed whole. */
 static uint64_t mix(uint64_t h, const void *data, size_t n)
 {
     const char *p = data;
@@ -67,7 +67,7 @@ static __attribute__((noinline)) void dirty_stack(void)
 {
     char used[1 << 13];
     memset(used, dirt, sizeof used);
-    __asm__ volatile("" : : "r"(used) : "memory"); /* it is read, as far as the compiler knows */
+    __asm__ volatile("" : : "r"(used) : "memory"); /* keeps the compiler from removing the writes */
 }
 
 static void trace_often(const pairing *w, model *m, bool training, int n, check_result *r)
@@ -159,7 +159,7 @@ static int copy_file(const char *from, err *e)
     return fd;
 }
 
-/* In the child: the plugin is loaded anew, at another address, on another day, in another folder and environment. */
+/* In the child: loads the plugin again, at another address, on another day, in another folder and environment. */
 static void other_life(const plugin *p, const pairing *w, const char *copy, int to)
 {
     bits b = {0};
@@ -191,8 +191,7 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
     char copy[64];
     snprintf(copy, sizeof copy, "/proc/self/fd/%d", fd);
     bits mine = bits_of(w), other = {0};
-    if (reads_clock)
-        nanosleep(&(struct timespec){1, 100000000}, NULL); /* what is read while it is loaded differs too */
+    if (reads_clock) nanosleep(&(struct timespec){1, 100000000}, NULL); /* the clock differs while it loads, too */
     if (fd < 0 || pipe(ends)) {
         check_fail(r, "no second process: %s", fd < 0 ? e.text : strerror(errno));
         if (fd >= 0) close(fd);
@@ -223,7 +222,7 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
             memcmp(mine.loss, other.loss, sizeof mine.loss) ? "" : " (and another gradient)");
 }
 
-/* What is wrong with the first partner is told by 'build'. */
+/* Finds the first pairing; 'build' reports its faults. */
 static bool first_pairing(const plugin *p, pairing *one, check_result *r)
 {
     const pairing *w;

@@ -11,16 +11,16 @@
 
 typedef enum { CHECK_OK, CHECK_FAIL, CHECK_NONE } check_outcome; /* CHECK_NONE: does not apply, `words` says why */
 typedef struct {
-    const char *name; /* of the check */
+    const char *name; /* the check's name */
     check_outcome outcome;
     double measured, bound; /* the largest figure measured and its limit; measured < 0: no figure */
-    char message[2048];     /* what is wrong and where to look; or what was checked */
+    char message[2048];     /* the fault and where to look; or a description of what was checked */
 } check_result;
 
 enum { CHECK_MOST = 32 };
 /* All checks of p's kind, in order; returns how many. */
 size_t check_plugin(const plugin *p, check_result out[CHECK_MOST]);
-/* The same in a child process, so that a plugin that crashes, hangs or exits is reported as a failure. */
+/* check_plugin in a child process, so that a plugin that crashes, hangs or exits is reported as a failure. */
 size_t check_in_child(const plugin *p, check_result out[CHECK_MOST]);
 /* "PLUGIN.KEY=VALUE": a setting for all later checks. */
 int check_set(const char *text, err *e);
@@ -29,7 +29,7 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 /* Attention is checked with every position it accepts. Limits this to the first n from now on; returns the previous
  * limit. */
 size_t check_pairings_at_most(size_t n);
-/* Only checks whose names begin so are made from now on, without what they need of others; NULL: all. */
+/* From now on runs only checks whose names begin with `prefix`, without the checks they depend on; NULL: all. */
 void check_only(const char *prefix);
 /* Limits the tokens of sentences in the check "sizes"; returns the previous limit. */
 int32_t check_tokens_at_most(int32_t n);

@@ -16,7 +16,7 @@
 
 enum { PATIENCE = 120 }; /* seconds for one check */
 
-typedef struct { /* seen by both processes; the pointers are to constants, which lie in the same place in both */
+typedef struct { /* shared by both processes; pointers are to constants, which have one address in both */
     size_t n;
     bool done;
     const char *check, *hook;
@@ -35,7 +35,7 @@ void check_begins(const char *name, size_t n_done)
     alarm(PATIENCE);
 }
 
-/* Where the plugin was, told from the dying process; then the signal does what it does. */
+/* In the dying process: records where the plugin was. Then the signal takes its course. */
 static void note_hook(void)
 {
 #define HOOK_DOC(NAME, owner, doc) doc,
@@ -75,7 +75,7 @@ static bool openmp_shut_out(void)
     return false;
 }
 
-/* How the child ended, where that was not by itself. */
+/* Describes how the child ended, unless it ended normally. */
 static void describe(int status, check_result *r)
 {
     const char *hook = page->hook ? page->hook : "", *in = *hook ? ", in " : "";

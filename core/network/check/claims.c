@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The plugin's settings: defaults, but for one parameter (key NULL: none). NULL and words. */
+/* The plugin's default settings, with one parameter changed (key NULL: none). NULL and e. */
 static void *settings_of(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
     settings set = {0};
@@ -83,7 +83,7 @@ static int trace_attention(const plugin *a, const plugin *pos, const void *a_cfg
     return 0;
 }
 
-/* A plugin in a small model. */
+/* Traces the plugin in a small model. */
 static int trace_model(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
     model m;
@@ -135,7 +135,7 @@ void check_parameters(const plugin *p, check_result *r)
     size_t n = 0;
     char text[32];
     err e = {0};
-    if (trace_with(p, NULL, NULL, &e)) check_none(r, "%s", e.text); /* what is wrong then is told by 'build' */
+    if (trace_with(p, NULL, NULL, &e)) check_none(r, "%s", e.text); /* 'build' reports this fault */
     if (e.text[0] && (p->desc.kind == AB_OPTIMIZER || p->desc.kind == AB_SCHEDULE)) check_fail(r, "%s", e.text);
     for (const ab_option *q = p->desc.params; q && q->name && r->outcome == CHECK_OK; q++, n++) {
         if (q->type == AB_INT || q->type == AB_REAL) {

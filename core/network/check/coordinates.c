@@ -10,7 +10,7 @@ const int64_t coordinate_steps[COORDINATE_STEPS] = {0, 1, 2, 5};
 
 enum { VOCAB = 64, SENTENCES = 8, TOKENS = 16, D_K = 16 };
 
-/* Random tokens: what a model learns from them in a few updates is how often each occurs and what it was shown. */
+/* Makes random tokens: in a few updates a model learns their frequencies and memorises examples. */
 static void make_batch(batch *b, int32_t *memory)
 {
     enum { ROWS = SENTENCES * TOKENS };
@@ -38,7 +38,7 @@ static void make_batch(batch *b, int32_t *memory)
 
 typedef struct {
     char name[48];
-    float *at; /* [n], when nothing was learned yet */
+    float *at; /* [n], before any update */
     size_t n;
 } before;
 
@@ -77,7 +77,7 @@ static size_t name_all(const model *m, coordinate *out, first_values *v)
     return v->n;
 }
 
-/* All of them after `step` updates. */
+/* Measures all values after `step` updates. */
 static int look(model *m, const batch *b, first_values *v, int step, int width, coordinate *out, err *e)
 {
     model_shape shape = {b->n_sentences, 0, b->tgt_rows, 0, b->tgt_longest};

@@ -35,8 +35,8 @@ static pairs sources(const sentences *s)
     return (pairs){.n = SOURCES, .src = ids, .src_at = at, .block = at};
 }
 
-/* holder[r]: the hypothesis that row r holds. After odd steps the two of every sentence change places, after
- * every third one only those of the second sentence. */
+/* holder[r]: the hypothesis in row r. After odd steps the two hypotheses of every sentence change places, after every
+ * third step only those of the second sentence. */
 static void change_places(int t, int32_t holder[HYPOTHESES], int32_t parents[HYPOTHESES])
 {
     for (int r = 0; r < HYPOTHESES; r++) parents[r] = r;

@@ -21,15 +21,15 @@ const backend *check_the_devices_cpu(void)
     cpu = cpu_backend;
     cpu.takes_tables = device->takes_tables, cpu.takes_weights = device->takes_weights;
     cpu.takes_maps = device->takes_maps;
-    for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN ...: composed on both; but nothing composes LONG_CONV */
+    for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN ... are composed on both; LONG_CONV cannot be composed */
         if (!device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER) cpu.kernels[o] = NULL;
     return &cpu;
 }
 
-/* Loss and gradient on the device against those of the CPU in fp32. */
+/* Compares loss and gradient on the device with the CPU's in fp32. */
 static void compare(const pairing *w, bool generic, check_result *r)
 {
-    /* dropout's places follow from what is fused */
+    /* dropout's places depend on fusion */
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
     pass_outcome a = {0}, b = {0};
     here.on = check_the_devices_cpu();

@@ -47,11 +47,11 @@ static void give_inputs(const lockstep *l, int32_t i)
     }
 }
 
-/* Node `out` of the call at `i`, made on both. Sums may cancel: the error is told in units of the largest result, or of
- * a tenth of the largest input; that of bf16 numbers, which may be rounded up on one side and down on the other, in a
- * thousandth of these units; in half of that where attention's gradient multiplies twice with what it has rounded, and
- * in a quarter for the leaves of a score program, which multiplies that, too (a distance squared: the device's scores'
- * gradients do not sum to exactly 0, for it takes rowsum(dy y) of a y in bf16). */
+/* Compares node `out` of the call at `i` on both sides. Sums may cancel, so the error is relative to the largest result
+ * or a tenth of the largest input. For bf16, which may be rounded up on one side and down on the other, it is divided
+ * by 1000; by 2000 if attention's gradient multiplies twice with rounded numbers; by 4000 for the leaves of a score
+ * program, which multiply once more (the device computes rowsum(dy y) from a y in bf16, so its scores' gradients do not
+ * sum to exactly 0). */
 static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
 {
     const node *v = &l->cpu->v[out], *at = &l->cpu->v[i];
@@ -98,12 +98,12 @@ static int one_call(lockstep *l, int32_t i, const run_options *o, err *e)
     l->seen[v->op] = true;
     int bad = 0;
     for (int k = 0; k < v->n_out && !bad && v->op != OP_STATE_WRITE; k++) bad = compare_value(l, i, i + k, e);
-    for (int k = 0; k < v->n_in && !bad; k++) /* it may have written there */
+    for (int k = 0; k < v->n_in && !bad; k++) /* in-place operations write there */
         if (l->cpu->v[v->in[k]].op == OP_STATE) bad = compare_value(l, i, v->in[k], e);
     return bad;
 }
 
-/* The device's whole run comes first: it says which step it is, of which dropout's bits follow. */
+/* Runs the device first: that sets the step, which determines dropout's bits. */
 static int run_both(lockstep *l, const run_options *o, err *e)
 {
     if (l->cpu->n != l->device->n)

@@ -1,5 +1,5 @@
-/* disguise.c - shows a plugin other dates, another environment and another process number: the places where its shared
- * object keeps the addresses of the C library's functions get those of stand-ins. Only the plugin sees them. */
+/* disguise.c - shows a plugin other dates, another environment and another process number: replaces the C library's
+ * functions in the plugin's relocations by stand-ins, which only the plugin calls. */
 #include "network/check/internal.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t shift;   /* of the date [s] */
+static int64_t shift;   /* shift of the date [s] */
 static int environment; /* 0: the true one; 1: empty; 2: every variable is "1"; 3: every variable is "no" */
 
 void check_disguise_as(int64_t seconds, int variables) { shift = seconds, environment = variables; }

@@ -1,11 +1,11 @@
-/* fixtures.c - what the checks build around a plugin: pairings, small models, batches, passes. */
+/* fixtures.c - builds the checks' fixtures around a plugin: pairings, small models, batches, passes. */
 #include "network/check/internal.h"
 #include "base/vmath.h"
 #include <math.h>
 #include <malloc.h>
 #include <string.h>
 
-#ifdef __SANITIZE_ADDRESS__ /* it has an allocator of its own */
+#ifdef __SANITIZE_ADDRESS__ /* the sanitizer has an allocator of its own */
 size_t __sanitizer_get_current_allocated_bytes(void);
 size_t check_memory_in_use(void) { return __sanitizer_get_current_allocated_bytes(); }
 #else
@@ -302,7 +302,7 @@ double pass_row(const pass *p, int64_t row)
     return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
 }
 
-/* What plugins add to the loss in training. */
+/* The losses that plugins add in training. */
 static double auxiliary(const pass *p)
 {
     const node *v = &p->c->v[tape_find(p->c, "auxiliary").id];

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENTS = 3 }; /* looked at alone in each tensor, beside one direction through all of it */
+enum { ELEMENTS = 3 }; /* elements checked one by one per tensor, besides one direction through all of it */
 
 typedef struct {
     model *m;
-    pass *forward; /* what is run for the loss */
-    uint64_t seed; /* of its dropout */
+    pass *forward; /* the pass that computes the loss */
+    uint64_t seed; /* seed of its dropout */
     const double *grad;
     err e;
-    int tried, jumped; /* elements; those that do not agree, of a plugin that may jump */
+    int tried, jumped; /* tried: elements; jumped: those that disagree, for a plugin that may jump */
 } probe;
 
 /* The loss with parameter p moved by `by`: along element j, or (j < 0) along a direction of signs of
@@ -44,8 +44,7 @@ static double claimed(const probe *q, const param *p, int64_t j)
     return sum / sqrt((double)p->count);
 }
 
-/* Relative error. A step that crosses the kink of a ReLU spoils a difference: other step widths are tried
- * then. */
+/* The relative error. If a step crosses a ReLU's kink, other step widths are tried. */
 static double error_of(probe *q, const param *p, int64_t j, double bound, double *difference)
 {
     static const double widths[] = {1e-5, 1e-4, 2e-6, 3e-5, 4e-7};
@@ -117,8 +116,8 @@ static void compare(model *m, pass *gradient, pass *forward, const pairing *w, c
     free(grad);
 }
 
-/* Is the loss in training another than in evaluation, though there is no dropout in the settings? A plugin may have
- * some of its own, or noise, losses, a way of its own to compute. */
+/* Does the loss differ between training and evaluation without dropout in the settings? A plugin may have dropout,
+ * noise or losses of its own, or compute differently. */
 static bool trains_otherwise(const ab_ctx *training, const ab_ctx *plain)
 {
     for (int32_t i = 1; i < training->forward_n; i++)

@@ -11,24 +11,24 @@
 void check_fail(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first failure's message */
 void check_none(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* ignored after a failure */
 void check_note(check_result *r, const char *fmt, ...)
-    PRINTF_LIKE(2, 3); /* what was checked; ignored after a failure */
+    PRINTF_LIKE(2, 3); /* describes the check; ignored after a failure */
 /* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
 bool check_beyond(check_result *r, double figure);
 /* The larger of both, and NaN if one is, which fmax leaves out. */
 double check_larger(double a, double b);
 
-size_t check_memory_in_use(void); /* bytes that are allocated now */
+size_t check_memory_in_use(void); /* bytes currently allocated */
 
 /* ---- settings (settings.c) ---- */
 
-void check_add_settings(settings *s, arena *a);  /* those of -s, and the value of check_try */
+void check_add_settings(settings *s, arena *a);  /* adds the settings of -s and of check_try */
 int check_settings_fit(const plugin *p, err *e); /* -1 if a setting of -s is not a parameter of this plugin */
 void check_try(const plugin *p, const char *name, const char *value); /* for later checks; name NULL: none */
 void check_begins(const char *name, size_t n_done);                   /* child.c: names the check in a crash report */
 
 /* ---- a plugin among others ---- */
 
-/* What is traced into a model: the kinds that own hooks other than an optimizer's update. */
+/* Kinds traced into a model: those that own hooks other than an optimizer's update. */
 #define KIND_BIT_(NAME, owner, doc) | 1u << AB_##owner
 enum { CHECK_TRACED = (0 AB_HOOKS(KIND_BIT_)) & ~(1u << AB_NO_KIND | 1u << AB_OPTIMIZER) };
 #undef KIND_BIT_
@@ -39,7 +39,7 @@ typedef struct { /* the plugins of a model: paths or names; NULL: the default */
     AB_MODEL_KINDS(PAIRING_KIND)
 #undef PAIRING_KIND
     const char *key, *value; /* one more setting; key NULL: none */
-    uint32_t claims;         /* of the checked plugin */
+    uint32_t claims;         /* claims of the checked plugin */
     char name[96];           /* "dot with alibi": for messages */
 } pairing;
 /* Pairs an attention with every loaded position that it supports (scaled_dot fills roles that it cannot take), a
@@ -71,7 +71,7 @@ typedef struct {       /* loss and gradient of one pass over the four sentences 
     double *grad;      /* [n], in the order of names; the caller frees */
     size_t n, n_rows;
     const double *row; /* [n_rows]: losses, in the block of grad */
-    bool fused;        /* it has fused attention or DELTA_SCAN */
+    bool fused;        /* the tape has fused attention or DELTA_SCAN */
 } pass_outcome;
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 /* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). If the
@@ -95,7 +95,7 @@ typedef struct {
     int32_t src[MOST_ROWS], src_pos[MOST_ROWS], src_off[MOST_SENTENCES + 1];
     int32_t in[MOST_ROWS], out[MOST_ROWS], pos[MOST_ROWS], off[MOST_SENTENCES + 1];
     model_batch b;
-    int64_t real_rows; /* of targets */
+    int64_t real_rows; /* target rows without dummies */
 } packed;
 typedef struct {
     model *m;
@@ -117,23 +117,24 @@ double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row 
 /* Checks a schedule's rates over several run lengths: finite, >= 0 and not all 0. Returns 0, or -1 and e. */
 int check_some_rates(const plugin *p, const void *cfg, err *e);
 
-/* A number for each of the first n nodes, of what they compute. */
+/* Hashes what each of the first n nodes computes. */
 void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n);
 /* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
 int check_trace_update(const plugin *p, const void *cfg, err *e);
 
 /* ---- a plugin in disguise (disguise.c) ---- */
 
-/* From now on it is told what check_disguise_as says; returns the number of functions that it could ask. */
+/* From now on the plugin sees the disguise set by check_disguise_as; returns the number of replaced functions. */
 size_t check_disguise(const plugin *p);
-/* The date moved by so many seconds; variables: 0 the environment as it is, 1 empty, 2 all "1", 3 all "no". */
+/* Sets the disguise: the date moved by `seconds`; variables: 0 the real environment, 1 empty, 2 all "1", 3 all "no". */
 void check_disguise_as(int64_t seconds, int variables);
 
 /* ---- the checks ---- */
 
-const backend *check_the_device(void);           /* set by check_use_device, or NULL */
-const backend *check_the_composing_device(void); /* the same, with layers composed of other operations, as on the CPU */
-const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have the same tapes */
+const backend *check_the_device(void); /* set by check_use_device, or NULL */
+const backend *
+check_the_composing_device(void);           /* the device with layers composed of other operations, as on the CPU */
+const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have equal tapes */
 
 typedef void (*check_run)(const plugin *p, check_result *r);
 void check_parameters(const plugin *p, check_result *r);

@@ -33,7 +33,7 @@ bool check_known(const char *folder, const char *hash, str *message)
 
 static void remember(const char *folder, const char *hash, const char *message)
 {
-    err ignored = {0}; /* then it is checked again the next time */
+    err ignored = {0}; /* if writing fails, it is checked again next time */
     char *path = file_in(folder);
     FILE *f = make_folders(folder, &ignored) ? NULL : fopen(path, "a");
     if (f) {

@@ -1,5 +1,5 @@
-/* ops.c - a plugin's own operations (ops.h), also on larger numbers: kernel against reference, what a kernel writes and
- * changes, the same bits at every call; grad against finite differences of the reference. */
+/* ops.c - checks a plugin's own operations (ops.h), also on larger numbers: the kernel against the reference, the
+ * memory that it writes, equal bits at every call; grad against finite differences of the reference. */
 #include "network/check/ops.h"
 #include "base/vmath.h"
 #include <math.h>
@@ -11,7 +11,7 @@ enum { ZONE = 1 << 14, CALLS = 4000, DAY = 86400 };
 /* ---- memory with zones around it ---- */
 
 typedef struct {
-    unsigned char *block, *data, *before; /* before: what the data was, of inputs */
+    unsigned char *block, *data, *before; /* before: a copy of an input's data */
     size_t bytes;
 } zoned;
 
@@ -75,7 +75,7 @@ static bool has_params(const ab_ctx *c)
     return false;
 }
 
-/* Its reference, or (call) the operation with its kernel. types: of the inputs; NULL: `type`, and ids. */
+/* Traces the reference, or (call) the operation with its kernel. types: the inputs' types; NULL: `type`, and ids. */
 static int trace_op(op_tape *t, const sample *s, dtype type, const dtype *types, bool call, err *e)
 {
     t->none = (params){0};
@@ -216,7 +216,7 @@ static bool compare_kernel(const sample *s, dtype type, const dtype *types, doub
     return done;
 }
 
-/* The same bits at every call, on any day, and no memory kept. */
+/* Checks for equal bits at every call, on any day, and for leaked memory. */
 static void call_often(const sample *s, check_result *r)
 {
     op_tape t;
@@ -323,7 +323,7 @@ static int trace_gradient(op_tape *t, const sample *s, err *e)
     return bad ? fail(e, "%s", c->error.text) : run_op(t, s, 0, e);
 }
 
-/* A step over a kink spoils a difference: other widths are tried then. */
+/* If a step crosses a kink, other widths are tried. */
 static double error_of(op_tape *reference, const sample *s, int k, size_t j, double claimed, double *d, err *e)
 {
     static const double widths[] = {1e-5, 1e-4, 2e-6, 4e-7};
@@ -364,7 +364,7 @@ static void compare_gradient(const sample *s, int elements, check_result *r)
     if (reference.c) close_op(&reference);
 }
 
-/* Also on numbers several times as large. */
+/* Checks again on numbers several times as large. */
 static void enlarge(const sample *s, double by)
 {
     for (int k = 0; k < s->op.n_in; k++)

@@ -39,7 +39,7 @@ static void take(samples *all, const ab_ctx *c, const op_use *k)
 {
     sample *s = &all->at[all->n++];
     *s = (sample){.op = *k->op, .is = k->op};
-    if (!s->op.cpu) s->op.cpu = declines; /* then its reference runs, but its grad differentiates */
+    if (!s->op.cpu) s->op.cpu = declines; /* the reference runs, and `grad` differentiates */
     if (k->attr) s->attr = memcpy(arena_alloc(&all->memory, k->attr_size), k->attr, k->attr_size);
     for (int i = 0; i < s->op.n_in; i++) {
         const node *v = &c->v[k->in[i].id];
@@ -52,7 +52,7 @@ static void take(samples *all, const ab_ctx *c, const op_use *k)
     s->mixed[4] = c->v[k->y.id].type;
 }
 
-/* The types that the same call has in a bf16 run. */
+/* Finds the types that this call has in a bf16 run. */
 static void take_types(sample *s, const pairing *w, const sentences *text, int place)
 {
     model m;
@@ -69,7 +69,7 @@ static void take_types(sample *s, const pairing *w, const sentences *text, int p
     model_free(&m);
 }
 
-/* A run in which references stand in for the kernels, which are not trusted yet. */
+/* Runs references instead of the kernels, which are not trusted yet. */
 static int run_without_kernels(pass *p, err *e)
 {
     for (int32_t i = 1; i < p->c->n; i++) {
@@ -82,7 +82,7 @@ static int run_without_kernels(pass *p, err *e)
     return pass_plan(p, e) ? -1 : pass_run(p, 1, e);
 }
 
-/* A model that cannot be built or run gives none: 'build' tells why. */
+/* Adds samples from one model; none if it cannot be built or run, which 'build' reports. */
 static bool sample_from(samples *all, const pairing *w, const sentences *text)
 {
     model m;
@@ -107,7 +107,7 @@ static bool sample_from(samples *all, const pairing *w, const sentences *text)
     return !bad;
 }
 
-/* Small, one token, and long: three batches, of which each partner gives new shapes only. */
+/* Samples three batches (small, one token, long); each further partner adds new shapes only. */
 bool check_find_samples(const plugin *p, samples *all, check_result *r)
 {
     bool good = true;
@@ -123,7 +123,7 @@ bool check_find_samples(const plugin *p, samples *all, check_result *r)
             if (size == 1) s->n = 1, s->src_n[0] = s->tgt_n[0] = 1;
             if (size > 1) s->n = 1, s->src_n[0] = 31, s->tgt_n[0] = size == 2 ? 129 : 400;
             good = sample_from(all, &partners[i], s);
-            if (!size && !all->n && i + 1 == n) size = 3; /* it has no operations of its own */
+            if (!size && !all->n && i + 1 == n) size = 3; /* the plugin has no operations of its own */
         }
     free(s);
     free(partners);

@@ -26,7 +26,7 @@ static int whole_open(whole *t, optim_bench *b, err *e)
 {
     const ab_optimizer_plugin *rule = &b->m.optimizer->iface.optimizer;
     ab_ctx *c = t->c = tape_new(&b->m.params, &cpu_backend, F64, false);
-    int64_t n = (int64_t)b->n; /* of an elementwise rule: one vector */
+    int64_t n = (int64_t)b->n; /* an elementwise rule has one vector */
     t->p = t_input(c, "p", F64, PHASE_STEP, 1, 1, 1, n);
     t->g = t_input(c, "g", F64, PHASE_STEP, 1, 1, 1, n);
     for (uint32_t i = 0; i < rule->n_slots; i++)
@@ -157,7 +157,7 @@ static int64_t last_step(const optim_bench *b)
     return n < OPTIM_STEPS ? OPTIM_STEPS : n < MOST ? n : MOST;
 }
 
-/* The same parameter alone in a model; its values go the same way. */
+/* Checks that a parameter alone in a model gets equal values. */
 static void compare_alone(const optim_bench *all, const plugin *p, size_t k, const double *first, check_result *r)
 {
     const param *q = &all->m.params.p[k];
@@ -247,7 +247,7 @@ static double quadratic(const optim_bench *b, double *grad)
     return sum;
 }
 
-/* What is left of the loss after 400 steps with a rate that falls to zero. */
+/* The share of the loss left after 400 steps with a rate that falls to zero. */
 static double left_over(const plugin *p, double lr, err *e)
 {
     enum { UPDATES = 400 };

@@ -5,7 +5,7 @@
 #include "network/train/optim.h"
 
 enum { OPTIM_FEW = 64, OPTIM_STEPS = 3, OPTIM_SHAPES = 8 };
-extern const param optim_shapes[OPTIM_SHAPES]; /* what a rule that sees shapes is tried on */
+extern const param optim_shapes[OPTIM_SHAPES]; /* the shapes on which a rule that sees shapes is tried */
 
 typedef struct { /* a model that is nothing but parameters */
     model m;
@@ -25,7 +25,7 @@ static inline double *optim_values(const optim_bench *b) { return b->m.params.va
 static inline double *optim_gradient(const optim_bench *b) { return b->grad; }
 /* Is element i one of a parameter, not of a gap between two? */
 bool optim_learned(const optim_bench *b, size_t i);
-void optim_some_gradient(double *g, size_t n, int64_t step); /* the same for the same step */
+void optim_some_gradient(double *g, size_t n, int64_t step); /* equal for equal steps */
 /* Updates first .. last with these gradients. */
 void optim_steps(optim_bench *b, int64_t first, int64_t last, err *e);
 #endif

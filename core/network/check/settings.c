@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static settings given; /* of -s; lives as long as the program */
+static settings given; /* the settings of -s; live as long as the program */
 static arena memory;
 static setting tried; /* the value that is tried; key NULL: none */
 
@@ -62,7 +62,7 @@ static void try_value(const plugin *p, const ab_option *q, const char *value, ch
     check_try(p, NULL, NULL);
 }
 
-/* What the other checks see with default settings alone: a branch behind a choice. */
+/* Repeats checks with other choices, because default settings reach one branch only. */
 void check_choices(const plugin *p, check_result *r)
 {
     size_t n = 0;

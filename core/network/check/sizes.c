@@ -1,4 +1,4 @@
-/* sizes.c - what must not change a loss, in models and batches of many sizes: later tokens, padding and other
+/* sizes.c - checks what must not change a loss, in models and batches of many sizes: later tokens, padding and other
  * sentences, in evaluation and in training, with 1 to 8 layers, 1 to 8 sentences and up to 1,024 tokens. The checks
  * named future, padding and batch meet every partner in one size; this one meets every size with few partners. */
 #include "network/check/internal.h"
@@ -9,7 +9,7 @@
 typedef struct {
     int layers, heads;
     int32_t n, longest; /* sentences, tokens of the longest */
-    double spread;      /* of the learned values */
+    double spread;      /* scale of the learned values */
     dtype compute;
     bool source; /* the sources are as long */
 } size_case;

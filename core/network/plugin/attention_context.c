@@ -71,7 +71,7 @@ ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wid
     return t_linear(c, x, l.w, l.b, 0, relu);
 }
 
-/* A product of the context's own. */
+/* A product with a learned value of the host. */
 static ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
 {
     ab_hook before = enter_hook(c, AB_IN_HOST);
@@ -84,8 +84,7 @@ static ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int6
 
 ab_t attn_offsets(ab_ctx *c, bool query_side) { return query_side ? c->attn->q_off : c->attn->k_off; }
 
-/* All that comes from the rows of mem in one product: q, k, v in self attention, k and v in cross attention.
- */
+/* One product for everything computed from the rows of mem: q, k, v in self-attention, k and v in cross-attention. */
 static ab_t joined_product(ab_ctx *c, bool self)
 {
     attn_context *k = c->attn;
@@ -98,7 +97,7 @@ static ab_t joined_product(ab_ctx *c, bool self)
     return k->joined;
 }
 
-/* x of this step behind those of the steps before, kept under this name. */
+/* Appends this step's x to the earlier steps' cache of this name. */
 static ab_t cached(ab_ctx *c, ab_t x, const char *of)
 {
     attn_context *k = c->attn;
@@ -143,7 +142,7 @@ ab_t attn_remember(ab_ctx *c, ab_t x)
     return cached(c, x, arena_printf(&c->memory, "cache.%lld", (long long)k->n_remembered++));
 }
 
-/* The heads of the queries as rows: where they came from, if they are rows' heads side by side. */
+/* The queries' heads as rows. If y was split from rows, returns those rows. */
 static ab_t merged(ab_ctx *c, ab_t y)
 {
     const attn_context *t = c->attn;
@@ -211,7 +210,7 @@ ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
     return s;
 }
 
-/* Scores of queries that a plugin makes itself would stay as they are at any d_k. */
+/* Fails if the parametrisation scales queries and the plugin computes its own: their scores would ignore d_k. */
 bool attn_scales_queries(ab_ctx *c)
 {
     const attn_context *t = c->attn;

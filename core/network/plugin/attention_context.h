@@ -1,7 +1,7 @@
-/* attention_context.h - where in the model and in which mode a plugin is called: the state behind the attention context
- * and a block's calls of its sublayers.
+/* attention_context.h - the place and mode in which a plugin is called: the state behind the attention context and a
+ * block's calls of its sublayers.
  *
- * The model fills one before it calls a plugin and points c->attn at it. Each is for one call.
+ * The model fills one before each call of a plugin and points c->attn at it.
  */
 #ifndef ABLATE_ATTENTION_CONTEXT_H
 #define ABLATE_ATTENTION_CONTEXT_H
@@ -20,16 +20,16 @@ typedef struct shared_value {
     ab_t value;
     struct shared_value *next;
 } shared_value;
-/* Scores of which queries see some keys only, traced by ab_window and ab_key_blocks. */
+/* Scores restricted to some keys per query, traced by ab_window and ab_key_blocks. */
 typedef struct narrowed {
-    int32_t result, scores; /* nodes: so narrowed, before it */
+    int32_t result, scores; /* nodes: the restricted scores, the scores before */
     ab_t by;                /* bounds [B or 1,1,Tq,2], or blocks [B or 1,H or 1,Tq or 1,n] that are above 0 */
     int64_t block;          /* keys of a block; 0: bounds */
     struct narrowed *next;
 } narrowed;
-/* Weights that no single operation makes, traced by ab_softmax_sink and ab_entmax. */
+/* Weights composed of several operations, traced by ab_softmax_sink and ab_entmax. */
 typedef struct traced_weights {
-    int32_t result, scores; /* nodes: weights and what they are made of */
+    int32_t result, scores; /* nodes: weights, and the scores they are computed from */
     int kind;               /* a weights_kind (graph/score.h) */
     ab_t sink;              /* id 0: none */
     struct traced_weights *next;
@@ -45,9 +45,9 @@ typedef struct layer_calls {
     ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);
     /* add: NULL, or the term added first, with dropout */
     ab_t (*norm)(ab_ctx *c, ab_t x, const ab_t *add, const char *name);
-    ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* of an attention: another one in its place */
-    ab_t (*token_vectors)(ab_ctx *c);                            /* of a head: the softmax's table */
-    ab_t (*teacher)(ab_ctx *c);                                  /* of a head: its logits */
+    ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* attention: calls another attention in its place */
+    ab_t (*token_vectors)(ab_ctx *c);                            /* head: the softmax's table */
+    ab_t (*teacher)(ab_ctx *c);                                  /* head: the teacher's logits */
 } layer_calls;
 
 struct attn_context {
@@ -57,8 +57,8 @@ struct attn_context {
     const char *plugin;            /* name of the plugin being called, for what it records */
     ab_t tokens;                   /* ids [rows] of x's rows; id 0: not known */
     bool bias;                     /* projections have biases */
-    double query_factor;           /* queries are multiplied by it; 0: they are not */
-    bool queried;                  /* by ab_query, which does that */
+    double query_factor;           /* factor on queries; 0: none */
+    bool queried;                  /* ab_query has been called, which multiplies */
     bool separate_init;            /* Glorot initialisation of q, k and v separately, not of the fused matrix */
     bool keep_weights;             /* keep softmaxes over keys by name: SCOPE.weights [B,H,Tq,Tk] */
     bool mixes_tokens;             /* claims AB_MIXES_TOKENS: a feed-forward or block may see sentences */
@@ -76,27 +76,27 @@ struct attn_context {
     int64_t seen;                  /* T of cached tensors: at least the steps so far, including this one */
     ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
     int64_t n_remembered;          /* tensors cached by this call so far, which numbers their names */
-    int32_t culprit;               /* of weights that cannot be fused: where, and why; NULL: not known */
+    int32_t culprit;               /* weights that cannot be fused: at which node, and why; NULL: not known */
     const char *because;
     ab_t weights, summed;           /* weights and result of the last fused attention: attn_fused_sum */
-    ab_t values, value_rows;        /* [B,n,Tk,d]: what a sum over keys took as values; what ab_value returned */
-    bool several_values;            /* sums of this call took different ones */
+    ab_t values, value_rows;        /* [B,n,Tk,d]: the values of a sum over keys; the result of ab_value */
+    bool several_values;            /* sums of this call have different values */
     int64_t n_carried;              /* states made by this call so far, which numbers their names */
     ab_t joined;                    /* the fused projection made so far: q,k,v of x, or k,v of mem */
     narrowed *narrowed;             /* scores of this call so far */
     traced_weights *weights_traced; /* likewise */
     key_value *attended;            /* pairs of this call so far: each has its cache */
     double residual_dropout;        /* dropout before adding to the residual stream */
-    const layer_calls *layer;       /* in a block's functions: its sublayers; in an attention: what it calls */
+    const layer_calls *layer;       /* in a block: its sublayers; in an attention: the attentions it calls */
     const char *const *calls;       /* names of the attentions that this one may call, or NULL */
-    int depth;                      /* of attentions that call each other */
+    int depth;                      /* nesting of attentions that call each other */
     const char *called[8];          /* scopes of the attentions that it has called so far */
 };
 
 ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
 ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
 ab_t attn_mask(ab_ctx *c, ab_t s);
-bool attn_scales_queries(ab_ctx *c);                     /* as the parametrisation asks; else false and an error */
+bool attn_scales_queries(ab_ctx *c); /* scales queries by the parametrisation's factor; else false and an error */
 ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to); /* attention_narrow.c */
 ab_t attn_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
 ab_t attn_softmax(ab_ctx *c, ab_t s);
@@ -104,26 +104,26 @@ ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink); /* attention_weights.c */
 ab_t attn_entmax(ab_ctx *c, ab_t s, double alpha);
 ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
-void attn_note_values(ab_ctx *c, ab_t v); /* a sum over keys takes these values */
+void attn_note_values(ab_ctx *c, ab_t v); /* records the values of a sum over keys */
 ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 /* attention_scores.c: the weighted sum as one fused operation; id 0: p cannot be fused. */
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v);
-/* sum: y after the position's `values`. Returns the same as one operation if y is fused and `values` adds a table of
- * vectors by id; else sum. */
+/* sum: y after the position's `values`. If y is fused and `values` adds a table of vectors by id, returns both as one
+ * operation; else sum. */
 ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum);
 struct score_program;
 typedef struct {
     const struct score_program *f;
     ab_t leaf[4], ids;
     double scale, dropout;
-    int64_t place; /* of dropout */
+    int64_t place; /* dropout's place */
     bool causal;
 } attn_program;
-/* q, k: of each map of the program. */
+/* q, k: those of each map of the program. */
 ab_t attn_attend_program(ab_ctx *c, const ab_t *q, const ab_t *k, ab_t v, const attn_program *f);
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
 ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, initially zero */
-/* of a decoding step: now [rows,..] added to the sum that each row's parent carried */
+/* in a decoding step: adds now [rows,..] to the sum carried by each row's parent */
 ab_t attn_carried_sum(ab_ctx *c, ab_t now);
 ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
 ab_t attn_output(ab_ctx *c, ab_t y);
@@ -143,7 +143,7 @@ ab_t attn_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int 
 ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 
 ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by);
-/* Each row the one `by` behind it in its sentence, zeros where there is none; also in a decoder: of targets. */
+/* Each row gets the row `by` places later in its sentence, or zeros. Allowed in decoders, too, for targets. */
 ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by);
 ab_t attn_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future); /* attention_layers.c */
 ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
@@ -167,7 +167,7 @@ bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
 ab_t attn_tokens(ab_ctx *c);
 ab_t attn_row_mask(ab_ctx *c);
 ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4]);
-/* most: how many numbers the value may have */
+/* most: the most numbers that the value may have */
 void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight, int most);
 void attn_share(ab_ctx *c, const char *name, ab_t x);
 ab_t attn_shared(ab_ctx *c, const char *name);

@@ -1,7 +1,7 @@
 /* attention_delta.c - ab_delta_scan: a recurrence whose state is a matrix for each sentence and head.
  *
- * One operation where the backend has it, otherwise and under `generic` composed (graph/ops_delta.c); in a step of
- * decoding the state of each hypothesis is carried and takes one step. */
+ * One operation if the backend has it; otherwise, and under `generic`, composed (graph/ops_delta.c). In a decoding step
+ * each hypothesis's carried state takes one step. */
 #include "network/plugin/attention_context.h"
 
 /* One step from the state that each hypothesis' parent carried. */
@@ -20,8 +20,8 @@ static ab_t one_step(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
     return t_matmul(c, q, next, 0, 0);
 }
 
-/* Positions of a chunk of the operation. Products within chunks take time with their length, states between them memory
- * and time with 1 / length and the square of the width. */
+/* Chooses the operation's chunk length. Products within chunks cost time proportional to the length; states between
+ * chunks cost memory and time proportional to the width squared over the length. */
 static int64_t chunk_of(ab_ctx *c, ab_t k)
 {
     return tape_at(c, k)->dim[3] > DELTA_CHUNK / 2 ? DELTA_CHUNK : DELTA_CHUNK / 2;
@@ -58,7 +58,8 @@ ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
     attn_note_values(c, v);
     ab_t y = scan(c, q, k, v, beta, decay, 0);
     if (c->attn->info.role == AB_CAUSAL) return y;
-    ab_t real = attn_has_key(c); /* a recurrence from the end meets the padding first: nothing is stored, no decay */
+    ab_t real =
+        attn_has_key(c); /* a recurrence from the end reads the padding first: it must store nothing and not decay */
     if (beta.id)
         beta = t_binary(c, OP_MUL, beta, real);
     else

@@ -6,7 +6,7 @@
 #include "tensor/graph/score.h"
 #include "network/plugin/attention_context.h"
 
-/* What was cached behind a key or value, or the value itself. */
+/* The value that was cached as a key or value; x itself if it is not cached. */
 static ab_t before_cache(const ab_ctx *c, ab_t x)
 {
     return c->v[x.id].op == OP_KV_CACHE_APPEND ? (ab_t){c->v[x.id].i.KV_CACHE_APPEND.x} : x;
@@ -15,10 +15,10 @@ static ab_t before_cache(const ab_ctx *c, ab_t x)
 typedef struct {
     ab_t rows;
     int64_t col;
-} columns; /* of packed rows: the heads of a query, key or value side by side */
+} columns; /* columns of packed rows: the heads of a query, key or value side by side */
 
 typedef struct {
-    columns of;        /* a projection's; rows.id 0: x is no rotation */
+    columns of;        /* the rotated projection; rows.id 0: x is not a rotation */
     ab_t cosine, sine; /* [1,1,T,d] */
 } rotation;
 
@@ -28,7 +28,7 @@ static bool is_table(const ab_ctx *c, int32_t x, int64_t time, int64_t width)
     return !v->needs && v->dim[0] * v->dim[1] == 1 && v->dim[2] == time && v->dim[3] == width;
 }
 
-/* Is x = h cos + rotate_half(h) sin, h as it was projected? So rotary positions are written, of whatever angles. */
+/* Recognises x = h cos + rotate_half(h) sin with h a projection: rotary positions with any angles. */
 static rotation rotation_of(const ab_ctx *c, ab_t x)
 {
     const node *sum = &c->v[x.id], *a = &c->v[sum->i.ADD.a], *b = &c->v[sum->i.ADD.b];
@@ -50,10 +50,10 @@ static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
     return a.rows.id == b.rows.id && a.col < b.col + b_width && b.col < a.col + width;
 }
 
-/* b behind a, which is `width` columns wide? */
+/* Do b's columns follow a's, which are `width` wide? */
 static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
 
-/* The same of all maps, `width` columns each, side by side. */
+/* The rotation of all maps together, `width` columns each, side by side. */
 static rotation rotation_of_maps(const ab_ctx *c, const ab_t *x, int64_t maps, int64_t width)
 {
     rotation all = rotation_of(c, x[0]);
@@ -65,7 +65,7 @@ static rotation rotation_of_maps(const ab_ctx *c, const ab_t *x, int64_t maps, i
     return all;
 }
 
-/* Turned as they lie in `rows`, for so many heads: the rows with these columns rotated. */
+/* Rotates these columns of `rows` in place of the rotated heads. */
 static ab_t turned(ab_ctx *c, ab_t rows, const rotation *r, int64_t heads)
 {
     return t_rotate(c, rows, r->cosine, r->sine, c->attn->q_off, r->of.col, heads);
@@ -99,7 +99,7 @@ static columns columns_of_maps(ab_ctx *c, const ab_t *x, int64_t maps, bool quer
     return all;
 }
 
-/* What decoding keeps of these keys and values. Other ones of the same call have a cache of their own. */
+/* The decoding cache of these keys and values. Each pair of a call has its own. */
 static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
 {
     key_value **at = &c->attn->attended;
@@ -113,10 +113,10 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
     return t_state(c, attn_full_name(c, name), c->compute, 1, c->attn->cache_rows, c->attn->capacity, width);
 }
 
-/* Is nothing done but the softmax? */
+/* Is the program just a softmax? */
 static bool softmax_only(const score_program *f) { return !f->n_steps && f->weights == WEIGHTS_SOFTMAX && f->sink < 0; }
 
-/* f: NULL, or what is done to the scores, of one map or several. */
+/* f: the score program of one map or several; NULL: none. */
 static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, double scale, const attn_program *f)
 {
     attn_context *t = c->attn;
@@ -138,8 +138,8 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
         at_k = columns_of_maps(c, ks, maps, self, K / maps);
     }
     bool program = f && !(maps == 1 && softmax_only(f->f) && f->f->window < 0 && !f->f->block);
-    /* As they are projected, columns stand side by side. All others are copied so, for shared ones would also share a
-     * gradient. A program takes values of a tensor of their own. */
+    /* Projected columns are side by side already. Others are copied to be so, because shared columns would share a
+     * gradient. A program also takes values from a tensor of their own. */
     bool apart = program && !attn_steps(c) && c->backend->takes_weights && at_v.rows.id != at_k.rows.id &&
                  at_v.rows.id != at_q.rows.id;
     if (!apart && !beside(at_k, K, at_v)) {
@@ -147,7 +147,7 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
         at_v = (columns){at_k.rows, K};
     }
     if (!beside(at_q, K, at_k)) {
-        if (attn_steps(c)) { /* one tensor is wanted */
+        if (attn_steps(c)) { /* a step needs one tensor */
             at_k = (columns){t_concat(c, alone(c, at_q, K), alone(c, at_k, K + U), -1), K};
             at_v = (columns){at_k.rows, 2 * K};
             at_q = (columns){at_k.rows, 0};

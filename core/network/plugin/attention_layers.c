@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows' sentences, when rows are what the host's layers run over. */
+/* Finds the rows' sentences if the host's layers can run over these rows. */
 static bool rows_of(ab_ctx *c, const char *what, ab_t x, attn_sentences *s)
 {
     if (!x.id || !attn_sentences_of(c, x, s)) return false;
@@ -83,8 +83,7 @@ ab_t attn_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int 
 
 /* ---- convolutional ---- */
 
-/* The state is the last positions seen side by side in the order of the sentence: the newest behind, or (backwards) in
- * front. */
+/* The state holds the last positions side by side in sentence order: the newest last, or (backwards) first. */
 static ab_t push(ab_ctx *c, const void *backwards, ab_t x, ab_t h)
 {
     int64_t n = tape_at(c, x)->dim[3], kept = tape_at(c, h)->dim[3] - n;
@@ -161,7 +160,7 @@ ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by)
     return attn_pack_as(c, shifted(c, attn_pad(c, rows), by), &s);
 }
 
-/* One operation where the backend has it; otherwise sums in the order of the positions, as in a step of decoding. */
+/* One operation if the backend has it; otherwise sums in the order of the positions, as in a decoding step. */
 ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
 {
     attn_sentences s;
@@ -182,7 +181,7 @@ ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
 
 /* ---- with a filter as long as the sentence ---- */
 
-/* One step: the positions so far, each times the row of `past` that its distance has. */
+/* One step: the sum of the positions so far, each times the row of `past` for its distance. */
 static ab_t long_conv_step(ab_ctx *c, ab_t rows, ab_t past)
 {
     const attn_context *k = c->attn;
@@ -215,7 +214,7 @@ ab_t attn_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
     }
     if (attn_steps(c)) return t_cast(c, long_conv_step(c, rows, past), c->compute);
     ab_t y = t_long_conv(c, rows, past, s.offset, 0);
-    if (future.id) { /* with nothing for the position itself */
+    if (future.id) { /* 0 for the position itself */
         double *zero = xcalloc((size_t)n, sizeof *zero);
         ab_t first = t_const(c, (int64_t[4]){1, 1, 1, n}, zero);
         free(zero);

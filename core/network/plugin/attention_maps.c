@@ -1,14 +1,13 @@
-/* attention_maps.c - sums and differences of weights, and weights times numbers that are the same for all keys: of v's
- * sums likewise. Softmaxes of scores that go through the same operations become one operation, where the backend takes
- * maps (graph/score.h): it forms the sum of weights before it is multiplied by v. Any others are one each.
- */
+/* attention_maps.c - fuses sums and differences of weights, also times numbers that are equal for all keys. If the
+ * backend takes maps (graph/score.h), softmaxes whose scores go through the same steps become one operation, which sums
+ * the weights before the product with v. Otherwise each softmax is an operation of its own. */
 #include "network/plugin/attention_scores.h"
 #include <string.h>
 
 enum { DEEPEST = 4, MOST_TERMS = 8 };
 typedef struct {
     double by;
-    ab_t number[DEEPEST]; /* n of them */
+    ab_t number[DEEPEST]; /* n factors */
     int n;
 } factor;
 typedef struct {
@@ -21,7 +20,7 @@ typedef struct {
     int n;
 } terms;
 
-/* Weights p as one more term. */
+/* Adds weights p as a term. */
 static bool take_term(ab_ctx *c, int32_t p, const factor *x, terms *t)
 {
     if (t->n == MOST_TERMS) return false;
@@ -61,7 +60,7 @@ static bool take_terms(ab_ctx *c, int32_t p, factor x, int depth, terms *t)
     return take_term(c, p, &x, t);
 }
 
-/* Do both nodes compute the same from the same? */
+/* Do both nodes compute equal values from equal inputs? */
 static bool same_value(const ab_ctx *c, int32_t a, int32_t b, int depth)
 {
     const node *u = &c->v[a], *v = &c->v[b];
@@ -87,7 +86,7 @@ static bool same_steps(const score_program *f, const score_program *g)
     return same;
 }
 
-/* Do both do the same to their scores? */
+/* Do both terms' scores go through equal steps? */
 static bool alike(const term *a, const term *b)
 {
     enum { DEEP = 16 };
@@ -147,7 +146,7 @@ static ab_t attend_terms(ab_ctx *c, const term *t, int n, const score_program *f
     for (int m = 0; m < n; m++) {
         const node *product = &c->v[t[m].w.product];
         q[m] = (ab_t){product->i.MATMUL.a}, k[m] = (ab_t){product->i.MATMUL.b};
-        /* made of what was cached: that is not kept */
+        /* computed from cached tensors: such values are not cached */
         if (attn_steps(c) && !(is_cached(c, k[m]) && is_cached(c, v))) return (ab_t){0};
     }
     attn_program program = {
@@ -157,7 +156,7 @@ static ab_t attend_terms(ab_ctx *c, const term *t, int n, const score_program *f
     return attn_attend_program(c, q, k, v, &program);
 }
 
-/* One operation for all terms, or else one for each. Under dropout all keep the same keys. */
+/* One operation for all terms if possible, else one per term. Dropout keeps equal keys in all of them. */
 ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d)
 {
     terms t = {.n = 0};
@@ -176,6 +175,6 @@ ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d)
         if (by != 1) y = t_mul_scalar(c, y, by);
         sum = m ? t_binary(c, minus ? OP_SUB : OP_ADD, sum, y) : y;
     }
-    if (!bare) c->attn->summed = (ab_t){0}; /* what position or plugin add to it is not of these weights */
+    if (!bare) c->attn->summed = (ab_t){0}; /* a position's or plugin's addition does not belong to these weights */
     return sum;
 }

@@ -1,6 +1,5 @@
-/* attention_narrow.c - queries that see some of the keys only: a window of them, or chosen blocks. Each is traced as a
- * term of the scores, for composed attention, and recorded, for fused attention (attention_scores.c).
- */
+/* attention_narrow.c - restricts queries to a window of keys, or to chosen blocks. Each is traced as a term of the
+ * scores, for composed attention, and recorded, for fused attention (attention_scores.c). */
 #include "network/plugin/attention_context.h"
 #include "network/plugin/host.h"
 #include <string.h>
@@ -37,7 +36,7 @@ ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
     return record(c, y, s, t_concat(c, from, to, -1), 0);
 }
 
-/* Number b of a row stands size times in a row: allowed [..,n] -> [..,keys]. */
+/* Repeats each number `size` times: allowed [..,n] -> [..,keys]. */
 static ab_t spread(ab_ctx *c, ab_t allowed, int64_t size, int64_t keys)
 {
     int64_t d[4];

@@ -31,12 +31,12 @@ ab_t attn_carried_sum(ab_ctx *c, ab_t now)
     return sum;
 }
 
-/* ---- the side that rows, and what was made of them, belong to ---- */
+/* ---- the side (x or mem) that a value was computed from ---- */
 
 enum { FROM_X = 1, FROM_MEM = 2 };
 
-/* Looks at all below y, down to the rows x and mem (which may itself lie below x) and to what was laid out by a side's
- * offsets. */
+/* Searches everything that y depends on, down to the rows x and mem (x may itself depend on mem) and to values laid out
+ * by a side's offsets. */
 static int sides_of(const ab_ctx *c, ab_t y)
 {
     const attn_context *t = c->attn;
@@ -76,7 +76,7 @@ static ab_t call_step(ab_ctx *c, ab_step f, const void *cfg, ab_t x_t, ab_t h)
     return h;
 }
 
-/* One time step; where a sentence has ended already, the state passes on unchanged. */
+/* One time step; a sentence that has ended keeps its state. */
 static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
 {
     ab_t at = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){(double)t});
@@ -91,8 +91,7 @@ static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
     return s->h;
 }
 
-/* Halving keeps the copies of slices and joins, and of their gradients, at T log T. x: [1,B,n,w] -> [1,B,n,d]
- */
+/* Recursive halving limits copies by slices and joins, and of their gradients, to T log T. x: [1,B,n,w] -> [1,B,n,d] */
 static ab_t scan_range(ab_ctx *c, scan *s, ab_t x, int64_t from, int64_t n)
 {
     if (!x.id) return x;

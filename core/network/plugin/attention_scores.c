@@ -3,34 +3,34 @@
  * A plugin ends an attention with ab_weighted_sum(dropout(weights(t)), v), weights being a softmax, with a sink or
  * without, or an entmax. From there the tape is followed backwards: if t is f(q k') with f elementwise over
  * [B,H,Tq,Tk], followed by the mask, all of it becomes one ATTEND_PROGRAM (graph/score.h). Weights may also be
- * elementwise of the masked scores themselves, if these operations make 0 of what is masked (sigmoid, ReLU), or a sum
- * or difference of weights, each times a number per query, head or sentence (attention_maps.c). The planner drops the
- * traced nodes, except those that the plugin reads elsewhere. Any other attention runs as composed.
+ * elementwise functions of the masked scores, if these map masked scores to 0 (sigmoid, ReLU), or a sum or difference
+ * of weights, each times a number per query, head or sentence (attention_maps.c). The planner drops the traced nodes,
+ * except those that the plugin reads elsewhere. Any other attention runs as composed.
  */
 #include "network/plugin/attention_scores.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What must come of masked keys where a value is read: nothing is known, -inf, 0. */
+/* The value required at masked keys: any, -inf, 0. */
 typedef enum { WANTS_NONE, WANTS_HIDDEN, WANTS_ZERO } wanted;
 
 static bool has_dims(const node *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     return v->dim[0] == a && v->dim[1] == b && v->dim[2] == d && v->dim[3] == e;
 }
-/* Keys of the scores: in a step, all that are cached. */
+/* Number of the scores' keys: in a step, all cached ones. */
 static int64_t keys_of(const ab_ctx *c) { return attn_steps(c) ? c->attn->seen : c->attn->k_time; }
-static bool of_scores(const score_walk *w, int32_t x) /* has it their shape? */
+static bool of_scores(const score_walk *w, int32_t x) /* has node x the scores' shape? */
 {
     const attn_context *t = w->c->attn;
     return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
 }
 
-/* May windows, chosen blocks and tables of vectors go into the operation? Devices' kernels, and a step's, take what was
- * traced of them instead. */
+/* Does the operation support windows, chosen blocks and tables of vectors? Devices' kernels and those of steps use
+ * their traced form instead. */
 static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
 
-/* May queries and keys be of another width than d_k, values of another than d_v? */
+/* May queries and keys have another width than d_k, and values than d_v? */
 static bool any_width(const ab_ctx *c) { return c->backend->takes_weights; }
 
 static const narrowed *narrowed_at(const score_walk *w, int32_t x)
@@ -41,7 +41,7 @@ static const narrowed *narrowed_at(const score_walk *w, int32_t x)
     return y;
 }
 
-/* The product q k' below x, and whether it is scaled at once. */
+/* Finds the product q k' that x depends on, and whether it is scaled right after. */
 static int32_t find_product(score_walk *w, int32_t x, int depth)
 {
     const node *v = &w->c->v[x];
@@ -80,7 +80,7 @@ static bool depends(score_walk *w, int32_t x)
     return yes;
 }
 
-/* x: the node to name; 0: none. The first reason stands. */
+/* Records why fusing failed, for node x (0: none). The first reason is kept. */
 static ab_t give_up(score_walk *w, int32_t x, const char *because)
 {
     if (!w->failed) w->culprit = x, w->because = because;
@@ -99,7 +99,7 @@ bool attn_same_ids(const ab_ctx *c, int32_t a, int32_t b)
                       u->a.CLIPPED_RELATIVE_POSITION.clip == v->a.CLIPPED_RELATIVE_POSITION.clip);
 }
 
-/* The table E where x = by q E' with the queries of the product; id 0: x is made otherwise. */
+/* Returns the table E if x = by q E' with the product's queries; else id 0. */
 static ab_t key_table(const score_walk *w, int32_t x, double *by)
 {
     const ab_ctx *c = w->c;
@@ -131,7 +131,7 @@ static ab_t leaf(score_walk *w, int32_t x)
         w->keys = w->n, w->keys_scale = by;
         w->leaf[w->n] = table;
         w->gathered[w->n++] = true;
-        return score_draft_leaf(&w->draft, true); /* the queries want it */
+        return score_draft_leaf(&w->draft, true); /* the queries need its gradient */
     }
     const int64_t full[4] = {t->batch, t->info.heads, t->q_time, keys_of(w->c)};
     const node *u = &w->c->v[of];
@@ -146,7 +146,7 @@ static ab_t leaf(score_walk *w, int32_t x)
 
 /* ---- the program, from the softmax down ---- */
 
-/* Is this the mask of the place that the plugin is called for? */
+/* Is this the mask of the plugin's place? */
 static bool right_mask(const score_walk *w, const node *v)
 {
     const attn_context *t = w->c->attn;
@@ -156,7 +156,7 @@ static bool right_mask(const score_walk *w, const node *v)
            v->i.MASK.k_lengths == t->klen.id && (!v->a.MASK.causal || causal);
 }
 
-/* Between such an operation and the softmax, what is masked stays so. */
+/* Does the operation keep masked scores masked? */
 static bool keeps_masked(score_walk *w, const node *v, int k)
 {
     if (!depends(w, v->in[k])) return false;
@@ -165,7 +165,7 @@ static bool keeps_masked(score_walk *w, const node *v, int k)
     return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.MUL_SCALAR.by > 0);
 }
 
-/* What input k must make of masked keys, so that the operation makes 0 of them. */
+/* The value that input k must have at masked keys for the result to be 0 there. */
 static wanted zero_wants(score_walk *w, const node *v, int k)
 {
     bool other = v->n_in > 1 && v->in[1 - k] != v->in[k] && depends(w, v->in[1 - k]);
@@ -191,7 +191,7 @@ static wanted wants_below(score_walk *w, const node *v, int k, wanted above)
                                                             : WANTS_NONE;
 }
 
-/* What is looked at of keys outside has no weight whatever is added to it. */
+/* Keys outside the window have weight 0, whatever is added to their scores. */
 static ab_t take_narrowed(score_walk *w, const narrowed *x)
 {
     int *which = x->block ? &w->blocks : &w->window;
@@ -204,7 +204,7 @@ static ab_t take_narrowed(score_walk *w, const narrowed *x)
     return w->draft.score;
 }
 
-/* The draft's value of x, from which so much is wanted. */
+/* Emits the draft's value of x; `above`: the value required at masked keys. */
 static ab_t emit(score_walk *w, int32_t x, wanted above)
 {
     node v = w->c->v[x];
@@ -225,7 +225,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
                    ? emit(w, narrow->scores, WANTS_HIDDEN)
                    : give_up(w, x, "is a window or choice of blocks behind which masked keys may get a weight");
     const attn_context *t = w->c->attn;
-    bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* better computed in the block than read */
+    bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* cheaper to compute in the block than to read */
     if (!some && !(large && score_op(v.op))) {
         ab_t y = leaf(w, x);
         w->twin[x] = y.id;
@@ -246,7 +246,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     return y;
 }
 
-/* How weights were made of scores. */
+/* How weights p were computed from scores. */
 traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
 {
     const traced_weights *x = c->attn->weights_traced;
@@ -255,7 +255,7 @@ traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
     return x ? *x : (traced_weights){p, p, WEIGHTS_PLAIN, {0}, NULL};
 }
 
-/* A number for each query, or for several of them. */
+/* Adds the sink: a number per query, or shared by several. */
 static void take_sink(score_walk *w, ab_t sink)
 {
     const attn_context *t = w->c->attn;
@@ -317,7 +317,7 @@ const score_program *attn_program_of(score_walk *w, int32_t p)
     return of_scores(w, p) ? program_of(w, &of) : NULL;
 }
 
-/* Tells why the attention of this call stays composed. */
+/* Records why this call's attention stays composed. */
 static ab_t stays_composed(ab_ctx *c, int32_t at, const char *because)
 {
     const node *v = &c->v[at];

@@ -1,6 +1,5 @@
-/* attention_scores.h - how an attention's weights were made of its scores, read off the tape (attention_scores.c), and
- * sums of such weights (attention_maps.c).
- */
+/* attention_scores.h - finds from the tape how an attention's weights were computed from its scores
+ * (attention_scores.c), and sums of such weights (attention_maps.c). */
 #ifndef ABLATE_ATTENTION_SCORES_H
 #define ABLATE_ATTENTION_SCORES_H
 #include "tensor/graph/score.h"
@@ -9,14 +8,14 @@
 typedef struct { /* the way from weights down to the product q k' */
     ab_ctx *c;
     score_draft draft;
-    int32_t product, scored; /* q k'; the same times `scale`, where that comes next */
+    int32_t product, scored; /* q k'; its product with `scale`, if that follows */
     double scale;
-    ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
+    ab_t leaf[SCORE_LEAVES], ids; /* nodes of the tape */
     bool gathered[SCORE_LEAVES];
-    int n, window, blocks, keys, sink; /* which leaf, or -1 */
-    int64_t block;                     /* keys of one of the blocks */
+    int n, window, blocks, keys, sink; /* number of leaves; leaf number of each, or -1 */
+    int64_t block;                     /* keys per block */
     double keys_scale;
-    signed char *below;                 /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
+    signed char *below;                 /* [nodes] 1: depends on the scores, -1: does not, 0: not known yet */
     int32_t *twin;                      /* [nodes] the draft's value of a node */
     bool plain, masked, causal, failed; /* plain: no softmax or the like */
     int32_t culprit;                    /* the node at which it failed; 0: none */
@@ -28,12 +27,12 @@ typedef struct {
     int64_t place;
 } dropped_weights; /* dropout of weights */
 
-/* How weights p were made of scores. */
+/* How weights p were computed from scores. */
 traced_weights attn_weights_at(const ab_ctx *c, int32_t p);
-/* The program that makes weights p, with what else it needs in w (of which c is set); NULL: none does. */
+/* The program that computes weights p, with its inputs in w (whose c is set); NULL: there is none. */
 const score_program *attn_program_of(score_walk *w, int32_t p);
 bool attn_same_ids(const ab_ctx *c, int32_t a, int32_t b);
-/* The weighted sum of v by weights p or by a sum of several, as few operations as there can be; id 0: p cannot be
- * fused. */
+/* The weighted sum of v by weights p or by a sum of several weights, in as few operations as possible; id 0: p cannot
+ * be fused. */
 ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d);
 #endif

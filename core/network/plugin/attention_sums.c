@@ -18,7 +18,7 @@ static ab_t in_chunks(ab_ctx *c, ab_t x)
     return t_reshape(c, x, (int64_t[4]){d[0] * d[1], n, CHUNK, d[3]});
 }
 
-/* x [B or 1,H or 1,T,d] for as many sentences and heads as any of the three has. */
+/* Broadcasts x [B or 1,H or 1,T,d] to the most sentences and heads of the three. */
 static ab_t for_all_heads(ab_ctx *c, ab_t x, ab_t a, ab_t b)
 {
     int64_t d[4];
@@ -30,8 +30,8 @@ static ab_t for_all_heads(ab_ctx *c, ab_t x, ab_t a, ab_t b)
     return t_broadcast_to(c, x, d);
 }
 
-/* Of all positions at once in time O(T): each chunk looks at itself as attention does, and at the sum of k' v of the
- * chunks before it. */
+/* All positions at once in time O(T): each chunk attends to itself and adds q times the sum of k' v over earlier
+ * chunks. */
 static ab_t kv_sum_before(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     int64_t y_dim[4], s[4];

@@ -6,7 +6,7 @@
 #include "tensor/graph/score.h"
 #include <string.h>
 
-/* The weights p under the name that pictures of heads look for, if they are an attention's. */
+/* Names weights p for pictures of heads, if they are an attention's. */
 static ab_t named(ab_ctx *c, ab_t p)
 {
     const attn_context *t = c->attn;
@@ -28,7 +28,7 @@ static ab_t record(ab_ctx *c, ab_t p, ab_t s, weights_kind kind, ab_t sink)
 
 ab_t attn_softmax(ab_ctx *c, ab_t s) { return named(c, t_softmax(c, s)); }
 
-/* A softmax over one more key, whose weight is left out. */
+/* A softmax over one more key, whose weight is dropped. */
 ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
 {
     if (!s.id || !sink.id) return (ab_t){0};

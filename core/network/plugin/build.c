@@ -51,7 +51,7 @@ static int compile_with(const char *command, const char *include, const char *so
     return status;
 }
 
-/* With $CC, or with the first of the usual compilers that is there. */
+/* Compiles with $CC, or with the first common compiler found. */
 static int compile(const char *source, const char *to, err *e)
 {
     static const char *const usual[] = {"cc", "gcc", "clang", "tcc", "zig cc"};

@@ -183,7 +183,7 @@ ab_t host_merge(ab_ctx *c, ab_t y)
     ONLY_IN(c, "ab_merge", ATTENTION_HOOKS);
     return attn_merge(c, y);
 }
-/* A feed-forward or block sees sentences if it says so. */
+/* Checks that a feed-forward or block claims to see sentences. */
 static bool sees_sentences(ab_ctx *c, const char *function)
 {
     if (!host_may_call(c, function, SENTENCE_HOOKS)) return false;

@@ -4,7 +4,7 @@
 #include "network/plugin/host.h"
 #include "network/plugin/plugin.h"
 
-/* ---- order: places are found, values gathered by them ---- */
+/* ---- order: finds places, then gathers values ---- */
 
 static ab_t ordered(ab_ctx *c, ab_t a, int64_t k, bool smallest, ab_t *ids)
 {
@@ -86,7 +86,7 @@ ab_t host_row_mask(ab_ctx *c)
     return attn_row_mask(c);
 }
 
-/* ---- what is recorded, what layers share ---- */
+/* ---- recorded numbers, values shared by layers ---- */
 
 void host_add_loss(ab_ctx *c, const char *name, ab_t value, double weight)
 {

@@ -52,7 +52,7 @@ ab_t host_gelu(ab_ctx *c, ab_t a)
     return t_binary(c, OP_MUL, a, t_map(c, t_binary(c, OP_MUL, a, slope), AB_SIGMOID));
 }
 /* max(a, 0) + log(1 + exp(-|a|)): no overflow. max(a, 0) as (a + |a|) / 2, whose gradient at 0 is 1/2, as softplus's
- * is: relu's is 0, and a weight that begins at 0 would stay there. */
+ * is. relu's is 0, so a weight that begins at 0 would stay 0. */
 ab_t host_softplus(ab_ctx *c, ab_t a)
 {
     OWN(a);
@@ -108,7 +108,7 @@ ab_t host_cumsum(ab_ctx *c, ab_t a)
     return t_cumsum(c, a);
 }
 
-/* A value behind which no gradient looks. */
+/* Stops the gradient: equal value, no backward edge. */
 ab_t host_detach(ab_ctx *c, ab_t a)
 {
     OWN(a);
@@ -195,7 +195,7 @@ ab_t host_consts(ab_ctx *c, int rank, const int64_t *dims, const double *v)
     return host_dims4(c, "ab_const", rank, dims, d) ? t_const(c, d, v) : (ab_t){0};
 }
 
-/* The values of a table, computed or found among those kept from an earlier trace. */
+/* The values of a table: cached by an earlier trace, or computed. */
 static void *table_data(ab_ctx *c, int rank, const int64_t *dims, const int64_t d[4],
                         double (*f)(const void *, const int64_t *), const void *cfg, size_t cfg_size)
 {

@@ -163,8 +163,8 @@ static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
     return out;
 }
 
-/* Opening runs a shared object's constructors and touches its pages: one that kills its process is met in a child
- * first. The program's own plugins are not tried. 0, or -1 and words. */
+/* Opens the shared object in a child process first: its constructors or damaged pages may kill the process. The
+ * program's own plugins are not tried. 0, or -1 and words. */
 static int try_open(const char *path, const char *full, err *e)
 {
     if (n_folders && has_prefix(full, folders[0])) return 0;
@@ -179,7 +179,7 @@ static int try_open(const char *path, const char *full, err *e)
     }
     int status = 0;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    if (pid < 0) return 0; /* no child is to be had: then it is opened as it is */
+    if (pid < 0) return 0; /* without a child process the plugin is opened directly */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         return fail(e, "%s: cannot be opened: it took longer than 20 s", path);
     if (WIFSIGNALED(status))
@@ -190,7 +190,7 @@ static int try_open(const char *path, const char *full, err *e)
     if (WEXITSTATUS(status) != TRIED && WEXITSTATUS(status) != TRIED + 1)
         return fail(e, "%s: cannot be opened: it ends the process with exit status %d while it is opened", path,
                     WEXITSTATUS(status));
-    return 0; /* what dlopen itself refuses is said by the caller */
+    return 0; /* the caller reports dlopen's own refusals */
 }
 
 const plugin *plugin_load(const char *path, err *e)
@@ -292,7 +292,8 @@ const plugin *const *plugin_list(size_t *n)
 
 bool plugin_is_path(const char *name) { return strchr(name, '/') || has_suffix(name, ".so") || has_suffix(name, ".c"); }
 
-/* The one that plugin_load opened at this path, or of whose source; else one of its name in the user's folders. */
+/* The plugin that plugin_load opened at this path, or built from this source; else one of its name in the user's
+ * folders. */
 static const plugin *find_opened(ab_kind kind, const char *path, err *e)
 {
     size_t n = strlen(path);

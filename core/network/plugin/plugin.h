@@ -16,7 +16,7 @@ typedef struct plugin {
 #undef MEMBER
     } iface;
     char *path;
-    char sha256[65]; /* of the file */
+    char sha256[65]; /* the file's hash */
 } plugin;
 
 const char *plugin_kind_name(ab_kind kind); /* "attention", "position", ...: AB_KINDS of ab_plugin.h */

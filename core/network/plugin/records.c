@@ -12,7 +12,7 @@ ab_t attn_tokens(ab_ctx *c)
     return tape_fail(c, "ab_tokens: the tokens of these rows are not known");
 }
 
-/* What fills up has the id of padding, which no token has. */
+/* Padding rows have the id of padding, which no token has. */
 ab_t attn_row_mask(ab_ctx *c)
 {
     ab_t ids = attn_tokens(c);
@@ -67,7 +67,7 @@ void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, 
 
 /* ---- values for later layers ---- */
 
-/* "enc.0.self" without the number of the layer: where all layers of a stack have the same. */
+/* The place without the layer's number ("enc.self"), equal for all layers of a stack. */
 static const char *shared_name(ab_ctx *c, const char *name)
 {
     const char *dot = strchr(c->scope, '.'), *rest = dot ? dot + 1 : "";

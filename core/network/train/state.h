@@ -27,7 +27,7 @@ typedef struct {
     int n_waiting;
     double sum, tokens;     /* sums of the step whose batches are being counted */
     int64_t counted, known; /* the step's batches so far; last step whose loss is known */
-    double plain;           /* that step's loss per token */
+    double plain;           /* the loss per token of that step */
     bool stopping;          /* some rank was asked to stop: all of them do */
     double limit;           /* max_time in seconds; 0: none */
     bool out_of_time;       /* a rank has reached the limit: this step is the last one of all ranks */

@@ -2,7 +2,7 @@
 #include "text/data/batch.h"
 #include <stdlib.h>
 
-enum { POOL_BATCHES = 64 }; /* batches' worth of pairs sorted together, when the caller does not say */
+enum { POOL_BATCHES = 64 }; /* default of batch_options.pool */
 
 struct batcher {
     const pairs *p;
@@ -16,9 +16,9 @@ struct batcher {
     int64_t *turn;   /* [n_batches]: which batch comes when */
     int64_t n_batches;
     double fill;
-    int64_t windows; /* drawn for each batch; 0: batches are what the plan cuts */
-    int64_t *first;  /* [windows]: the first tokens of those drawn last */
-    int32_t *ids;    /* arrays of the batch given last */
+    int64_t windows; /* windows drawn for each batch; 0: the plan's batches */
+    int64_t *first;  /* [windows]: first tokens of the windows drawn last */
+    int32_t *ids;    /* arrays of the last batch returned */
     int64_t *example;
     size_t ids_cap, example_cap;
 };
@@ -26,7 +26,7 @@ struct batcher {
 static int64_t src_len(const pairs *p, int64_t i) { return p->src_at[i + 1] - p->src_at[i]; }
 static int64_t tgt_len(const pairs *p, int64_t i) { return p->tgt_at[i + 1] - p->tgt_at[i]; }
 
-/* ---- what any batch has at most ---- */
+/* ---- upper bounds over all batches ---- */
 
 static int64_t longest_of(const int64_t *at, int64_t n)
 {
@@ -227,7 +227,7 @@ static range slice_of(const batcher *b, int64_t k)
     if (b->o.ranks < 2) return (range){0, n};
     for (int64_t i = 0; i < n; i++) rows += rows_of(b, k, i);
     for (int64_t i = 0; i < n; i++) {
-        /* whose share the item's middle is in */
+        /* the rank in whose share the item's middle lies */
         int64_t middle = 2 * before + rows_of(b, k, i), rank = middle * b->o.ranks / (2 * rows);
         if (rank >= b->o.rank && mine.from == n) mine.from = i;
         if (rank > b->o.rank) return mine.to = i, mine;
@@ -255,14 +255,15 @@ static void measure(const batcher *b, int64_t k, range mine, batch *out)
     out->tgt_cap = round_up(out->tgt_rows, b->o.round);
 }
 
-/* The decoder's input when it predicts token `at` of the targets; first: the first of its sentence or window. */
+/* The decoder's input when it predicts token `at` of the targets. first: it is the first token of its sentence or
+ * window. */
 static int32_t read_before(const pairs *p, int64_t at, bool first)
 {
     if (p->in) return p->in[at];
     return (p->text ? !at : first) ? VOCAB_BOS : p->tgt[at - 1];
 }
 
-/* Copy one side of these items: ids (and for the target what is read before each), positions, offsets; then the dummy
+/* Copies one side of these items: ids (for the target also the decoder's inputs), positions, offsets; then the dummy
  * rows. */
 static void copy_side(const batcher *b, int64_t k, range mine, bool target, int64_t cap, int32_t *in, int32_t *out,
                       int32_t *pos, int32_t *offset)
@@ -287,7 +288,7 @@ static void copy_side(const batcher *b, int64_t k, range mine, bool target, int6
     }
 }
 
-/* Word dropout: which tokens follows from (seed, epoch, index), as the batch itself does. */
+/* Word dropout: the dropped tokens depend on (seed, epoch, index) only, as the batch does. */
 static void drop_words(const batcher *b, int64_t k, range mine, int32_t *ids, int64_t rows)
 {
     rng r = rng_seed(b->o.seed ^ UINT64_C(0x9e3779b97f4a7c15), (uint64_t)b->next.epoch << 32 | (uint64_t)b->next.index);

@@ -16,8 +16,7 @@
 
 typedef struct {
     int64_t sentences, src_longest, tgt_longest;
-} batch_limits; /* upper bounds over all batches of all epochs; 0: not known. sentences: as if all were as short as the
-                 * shortest on either side; a batch may not reach that, because the other sides may be longer */
+} batch_limits; /* upper bounds over all batches of all epochs; 0: not known */
 
 typedef struct {
     int64_t n_sentences;
@@ -34,9 +33,9 @@ typedef struct {
     const int32_t *tgt_pos;    /* [tgt_cap]: like src_pos */
     const int32_t *tgt_offset; /* [n_sentences+1] */
     const int64_t *example;    /* [n_sentences]: the pair's number in the task's split */
-    int64_t epoch, index;      /* which batch this is */
-    int64_t all_src_rows, all_tgt_rows, all_predicted; /* of the whole batch; this one may be a rank's slice */
-    batch_limits limits;                               /* of all batches of its batcher */
+    int64_t epoch, index;      /* the batch's number */
+    int64_t all_src_rows, all_tgt_rows, all_predicted; /* sizes of the whole batch; this one may be a rank's slice */
+    batch_limits limits;                               /* limits over all batches of its batcher */
 } batch;
 
 typedef struct {
@@ -62,7 +61,7 @@ typedef struct batcher batcher;
 batcher *batcher_new(const pairs *p, const batch_options *o, err *e);
 void batcher_free(batcher *b);
 bool batcher_next(batcher *b, batch *out);   /* false: the pass is over (never in training) */
-batch_state batcher_state(const batcher *b); /* of the next batch; stored in checkpoints */
+batch_state batcher_state(const batcher *b); /* state of the next batch; stored in checkpoints */
 /* -1 and e if the state cannot belong to this data and these options. */
 int batcher_seek(batcher *b, batch_state s, err *e);
 int64_t batcher_count(const batcher *b); /* batches in the current epoch */

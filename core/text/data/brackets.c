@@ -45,7 +45,7 @@ int brackets_lines(const char *text, size_t n, str *out, err *e)
 
 /* ---- GENIA's XML ---- */
 
-/* A tag's attribute as text up to its closing quote; *n its length. NULL: it has none of that name. */
+/* A tag's attribute as text up to its closing quote; *n its length. NULL: the tag has no such attribute. */
 static const char *attribute(const char *tag, const char *end, const char *name, size_t *n)
 {
     size_t length = strlen(name);
@@ -95,8 +95,8 @@ static void add_word(str *out, const char *text, const char *end)
     }
 }
 
-/* Where the brackets of constituents begin in a tree that is being written, so that those without a word can be taken
- * back. */
+/* The places where constituents' brackets begin in the tree being written, so that constituents without words can be
+ * removed. */
 typedef struct {
     size_t at, words;
 } opened;
@@ -124,7 +124,7 @@ static void close_bracket(writer *w)
         w->out->n = o.at, w->out->s[o.at] = 0;
 }
 
-/* One <tok>: *at stands behind its '<'; moves behind its end. */
+/* Reads one <tok>. *at is behind its '<' and moves behind its end. */
 static int token(writer *w, const char **at, const char *close, const char *end)
 {
     size_t n;
@@ -140,7 +140,7 @@ static int token(writer *w, const char **at, const char *close, const char *end)
     return 0;
 }
 
-/* What stands between <sentence> and </sentence>, as a line. 0, or -1: its elements do not nest. */
+/* Writes the content between <sentence> and </sentence> as a line. 0, or -1: its elements do not nest. */
 static int sentence(writer *w, const char *at, const char *end)
 {
     w->n = w->words = 0;

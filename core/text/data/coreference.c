@@ -6,14 +6,14 @@
 enum { COLUMNS = 10, FORM = 1, UPOS = 3, FEATS = 5, HEAD = 6, MISC = 9 };
 
 typedef struct {
-    char *id; /* of the entity */
+    char *id; /* the entity's id */
     word_span at;
-    bool open, pronoun; /* pronoun: its head is one */
+    bool open, pronoun; /* pronoun: the mention's head is a pronoun */
 } mention;
 
 typedef struct {
     const char *form;
-    size_t head;            /* HEAD - 1; of the root larger than any */
+    size_t head;            /* HEAD - 1; for the root larger than any index */
     bool pronoun, personal; /* any pronoun; one that may have an antecedent */
 } word;
 
@@ -24,7 +24,7 @@ typedef struct {
     bool annotated, withheld; /* the file has an Entity; the sentence lacks a word */
     word *word;
     size_t n_words, word_cap;
-    mention *mention; /* by their openings */
+    mention *mention; /* in the order of their openings */
     size_t n_mentions, mention_cap;
 } reading;
 
@@ -129,7 +129,7 @@ static size_t head_of(const reading *r, word_span m)
     return m.from; /* heads in a circle */
 }
 
-/* A word of it belongs to a mention of the entity that ends before the pronoun. */
+/* Does a word of span m belong to a mention of the entity that ends before the pronoun? */
 static bool has_entity(const reading *r, word_span m, size_t pronoun, const char *id)
 {
     for (size_t i = 0; i < r->n_mentions; i++) {
@@ -139,8 +139,8 @@ static bool has_entity(const reading *r, word_span m, size_t pronoun, const char
     return false;
 }
 
-/* The mention that ends last before the pronoun, is headed by none, and is of the entity, or else has no word of it; of
- * several that end there the shortest. */
+/* The mention without a pronoun as head that ends last before the pronoun: of the entity, or (if !of) without a word of
+ * it. Among several with one end, the shortest. */
 static word_span nearest_mention(const reading *r, size_t pronoun, const char *id, bool of_it)
 {
     word_span best = {0};

@@ -2,7 +2,7 @@
  *
  * CoNLL-U: ten columns between tabs, a blank line after each sentence. Used are FORM (2), UPOS (4), FEATS (6), HEAD (7)
  * and MISC (10), whose Entity=... has CorefUD's brackets: "(ID-..." opens a mention of entity ID, "ID)" closes the
- * innermost open one, "(ID-...)" is one of a single word; several may follow each other. Multiword tokens (3-4) and
+ * innermost open one, "(ID-...)" is a mention of one word; several may follow each other. Multiword tokens (3-4) and
  * empty nodes (3.1) are not words. A mention's head is its first word whose HEAD lies outside it. Parts of
  * discontinuous mentions (ID[1/2]) are left out.
  */
@@ -17,7 +17,7 @@ typedef struct {
 /* A personal or possessive pronoun that heads a mention of an entity which has an earlier mention in the sentence:
  * one that ends before the pronoun and whose head is no pronoun. */
 typedef struct {
-    size_t sentence, pronoun; /* its word */
+    size_t sentence, pronoun; /* the pronoun's sentence and word */
     word_span antecedent;     /* the nearest such mention */
     word_span other;          /* the nearest such mention of another entity, without a word of this one's */
 } anaphor;

@@ -49,5 +49,5 @@ extern const int n_known_corpora;
 int corpus_get(const corpus *c, const char *dir, err *e);
 /* Numbers of the corpus's files that are in dir/NAME and of all its files. */
 void corpus_state(const corpus *c, const char *dir, int *here, int *all);
-int64_t corpus_download_bytes(const corpus *c); /* of all its downloads */
+int64_t corpus_download_bytes(const corpus *c); /* bytes of all its downloads */
 #endif

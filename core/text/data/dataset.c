@@ -1,4 +1,4 @@
-/* dataset.c - lines to ids, split by split. */
+/* dataset.c - encodes lines as ids, split by split. */
 #include "text/data/dataset.h"
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_ki
 
 typedef struct { /* pairs being gathered */
     id_list src, tgt;
-    bool labels;                        /* src are the inputs of labels, place by place */
+    bool labels;                        /* src holds the labels' inputs */
     int64_t *src_at, *tgt_at, *example; /* [n_given + 1] */
     pairs p;
 } gathering;
@@ -128,7 +128,7 @@ static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt
     return 0;
 }
 
-/* The last n tokens and their inputs are example i. */
+/* Ends example i, which has the last n tokens and their inputs. */
 static void end_labels(gathering *g, int64_t i, int64_t n)
 {
     pairs *p = &g->p;
@@ -158,7 +158,7 @@ static int gather_labels(gathering *g, int64_t i, const ab_example *x, const voc
     return 0;
 }
 
-/* Add line i, whose first `given` tokens are not predicted, nor is its end if `endless`: inputs with labels too. */
+/* Adds line i as inputs with labels. Its first `given` tokens are not predicted, nor is its end if `endless`. */
 static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v, const ab_vocabs *asked, err *e)
 {
     int64_t from = g->tgt.n;
@@ -179,7 +179,7 @@ static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v
     return 0;
 }
 
-/* The lines gathered so far become windows of one text. In training each stands for one that is drawn, so the tail has
+/* Cuts the gathered lines into windows of one text. In training a window only stands for a drawn one, so the tail gets
  * none. */
 static int cut_windows(gathering *g, int64_t window, bool train, err *e)
 {

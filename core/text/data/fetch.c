@@ -12,7 +12,7 @@
 
 /* ---- running a program ---- */
 
-enum { NOT_FOUND = 127 }; /* as shells say it */
+enum { NOT_FOUND = 127 }; /* the exit code of shells */
 
 typedef struct {
     const char *const *argv; /* NULL-terminated; argv[0] is looked for in $PATH */
@@ -35,7 +35,7 @@ static int64_t size_of(const char *path)
     return stat(path, &info) ? -1 : (int64_t)info.st_size;
 }
 
-/* How far a download has come, for people who watch. */
+/* Shows a download's progress on a terminal. */
 static void show_progress(const char *url, const char *path, int64_t bytes)
 {
     const char *name = strrchr(url, '/') + 1;
@@ -60,8 +60,8 @@ static int wait_for(pid_t child, const download *d, const char *path)
     }
 }
 
-/* Run to the end; what it wrote to standard error goes to `message` (its last line, at most). Its exit status;
- * -1: a signal, or it could not be started. */
+/* Runs a program to its end. message: the last line of its standard error. Returns its exit status; -1: a signal, or it
+ * could not be started. */
 static int run(const program *p, char message[256], const download *d, const char *path)
 {
     message[0] = 0;
@@ -105,7 +105,7 @@ static int transfer(const download *d, const char *url, const char *part, char m
     return status;
 }
 
-/* Is it all there and right? Removes it and says both sums when it is not. */
+/* Checks size and checksum. On a difference removes the file and reports both sums. */
 static int verify(const download *d, const char *url, const char *part, err *e)
 {
     char sum[65];
@@ -139,7 +139,7 @@ int fetch_download(const download *d, const char *path, err *e)
             log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url, (double)d->bytes / 1e6);
         status = transfer(d, url, part, message);
         if (status && status != NOT_FOUND && have > 0 &&
-            size_of(part) == have) { /* perhaps the server cannot resume: start over */
+            size_of(part) == have) { /* the server may not support resuming: start over */
             unlink(part);
             status = transfer(d, url, part, message);
         }

@@ -1,4 +1,4 @@
-/* get.c - from downloads to a corpus's folder, and the command `data`. */
+/* get.c - builds a corpus's folder from downloads, and the command `data`. */
 #include "text/data/brackets.h"
 #include "text/data/corpora.h"
 #include "text/data/fetch.h"
@@ -67,7 +67,8 @@ static const tree_file *tree_file_of(const corpus *c, const char *out)
     return NULL;
 }
 
-/* The trees of the file `from`, in brackets, appended to the file `to`. list: of articles, or NULL. *n: how many. */
+/* Appends the trees of the file `from`, in brackets, to the file `to`. list: file of articles, or NULL. *n: number of
+ * trees. */
 static int convert(const tree_form *t, const char *from, const char *list, const char *to, int64_t *n, err *e)
 {
     str text = {0}, ids = {0}, trees = {0};
@@ -88,7 +89,7 @@ static int convert(const tree_form *t, const char *from, const char *list, const
     return rc;
 }
 
-/* Of a treebank whose files are documents, one each: which trees belong together (text/metric/documents.h). */
+/* The file that lists a treebank's documents, if each of its files is one (text/metric/documents.h). */
 #define DOCUMENTS "documents.tsv"
 static bool has_documents(const corpus *c) { return c->trees && c->trees->form == FORM_BRACKETS; }
 
@@ -112,7 +113,7 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
     if (!rc && !made) {
         rc = fetch_unpack(p, from, part, scratch, e);
     } else if (!rc) {
-        unlink(source); /* of a call that was killed */
+        unlink(source); /* left by a killed call */
         rc = fetch_unpack(p, from, source, scratch, e);
         int64_t trees = 0;
         if (!rc && convert(c->trees, source, list, part, &trees, e)) rc = fail_in(e, "%s: ", from);
@@ -125,7 +126,7 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
     return rc;
 }
 
-/* Did the trees come out as they should? */
+/* Checks the converted trees. */
 static int check_trees(const corpus *c, const char *out, const char *part, err *e)
 {
     char sum[65];
@@ -140,7 +141,7 @@ static char *part_path(const corpus *c, const char *dir, const char *out)
     return xprintf("%s/%s/%s.part", dir, c->name, out);
 }
 
-/* OUT.part of a call that was killed must not take the name of a file that is here now. */
+/* Removes OUT.part of a killed call if OUT exists now. */
 static void drop_part(const corpus *c, const char *dir, const char *out)
 {
     char *part = part_path(c, dir, out);
@@ -202,7 +203,7 @@ static int check_lines(const corpus *c, const char *dir, err *e)
     return rc;
 }
 
-/* Give every new file its name. */
+/* Renames every new file to its final name. */
 static int publish(const corpus *c, const char *dir, err *e)
 {
     int rc = 0;

@@ -7,7 +7,7 @@
 const int64_t length_bins[LENGTH_BINS - 1] = {5, 10, 20, 40, 80, 160};
 static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
 
-typedef struct { /* of the training pairs, sorted */
+typedef struct { /* hashes of the training pairs, sorted */
     uint64_t *pair, *src;
     int64_t n;
 } seen;

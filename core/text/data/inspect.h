@@ -1,5 +1,5 @@
-/* inspect.h - what is wrong with a task's pairs, or with the lines of one that has no source: empty sides, pairs of
- * train that are in dev or test too, and the like. */
+/* inspect.h - counts faults of a task's pairs, or of lines without a source: empty sides, pairs of train that are in
+ * dev or test too, and the like. */
 #ifndef ABLATE_DATA_INSPECT_H
 #define ABLATE_DATA_INSPECT_H
 #include "api/ab_plugin.h"

@@ -6,7 +6,7 @@
 typedef struct { /* {0} is empty */
     batch *b;
     size_t n;
-    int64_t sentences, src_rows, tgt_rows; /* of all batches */
+    int64_t sentences, src_rows, tgt_rows; /* totals over all batches */
     int64_t src_most, tgt_most;            /* rows of the largest batch */
     arena memory;
 } recorded;

@@ -18,7 +18,7 @@ typedef struct {
     enum tokenizer tok;
     bool lowercase;
     enum bleu_smooth smooth;
-    double value; /* of floor and add-k */
+    double value; /* value of floor and add-k */
 } bleu_options;   /* {0} is sacreBLEU's default: 13a, mixed case, exp */
 
 /* From values of a command line or an INI: tok "13a", "none", "intl", "char", "zh"; smooth "exp", "floor",
@@ -41,7 +41,7 @@ typedef struct {
  * (with its line, from 1), no sentences, no references. */
 int bleu_corpus(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
                 bleu_score *out, double *stats, err *e);
-/* The same in parts: adds the rows of some sentences to `sum`, from zeros, and then makes the score of it. */
+/* BLEU in parts: add the rows of some sentences to `sum` (initially zeros), then compute the score from it. */
 int bleu_add(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
              double sum[BLEU_STATS], double *stats, err *e);
 void bleu_result(const bleu_options *o, const double sum[BLEU_STATS], size_t n_refs, bleu_score *out);

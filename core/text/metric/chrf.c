@@ -9,7 +9,7 @@ size_t chrf_width(const chrf_options *o) { return 3 * (size_t)(o->char_order + o
 
 typedef struct {
     const int32_t *first;
-    size_t left; /* numbers from there to the sentence's end */
+    size_t left; /* numbers from its start to the sentence's end */
 } suffix;
 
 enum { LONGEST = CHRF_MOST_CHARS };
@@ -35,7 +35,7 @@ static suffix *sorted(const int32_t *x, size_t n)
     return s;
 }
 
-/* Passes over the suffixes with the n-gram of s[*i], leaves *i behind them and returns their number; 0: the end. */
+/* Skips the suffixes that begin with the n-gram of s[*i], moves *i behind them and returns their number; 0: the end. */
 static size_t next_ngram(const suffix *s, size_t n, size_t order, size_t *i, const suffix **first)
 {
     while (*i < n && s[*i].left < order) ++*i;
@@ -56,7 +56,7 @@ static void count_order(const suffix *h, size_t n_h, const suffix *r, size_t n_r
         if (side <= 0) in_h = next_ngram(h, n_h, order, &i, &at_h);
         if (side >= 0) in_r = next_ngram(r, n_r, order, &j, &at_r);
     }
-    row[0] = all_r ? (double)all_h : 0; /* an order that the reference does not have is left out */
+    row[0] = all_r ? (double)all_h : 0; /* skips orders that the reference does not have */
     row[1] = (double)all_r, row[2] = (double)matching;
 }
 

@@ -36,9 +36,9 @@ typedef struct {
 /* Numbers of a row of statistics: for each order, of characters and then of words, the n-grams of the hypothesis, of
  * the reference, and those that match. */
 size_t chrf_width(const chrf_options *o);
-/* chrF of hyp[0..n) against refs[0..n_refs)[0..n), in parts: adds the rows of some sentences to `sum`, from zeros, and
- * then makes the score of it. `stats`, if not NULL, receives a row per sentence. Errors: text that is not UTF-8 (with
- * its line, from 1), no references. */
+/* chrF of hyp[0..n) against refs[0..n_refs)[0..n), in parts: add the rows of some sentences to `sum` (initially zeros),
+ * then compute the score from it. `stats`, if not NULL, receives a row per sentence. Errors: text that is not UTF-8
+ * (with its line, from 1), no references. */
 int chrf_add(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
              double *sum, double *stats, err *e);
 void chrf_result(const chrf_options *o, const double *sum, size_t n_refs, chrf_score *out);

@@ -1,5 +1,5 @@
-/* documents.h - which examples of a split belong to one document: examples of a document are not independent, so
- * statistics count documents (docs/statistics.md).
+/* documents.h - the documents of a split's examples. Examples of one document are not independent, so statistics count
+ * documents (docs/statistics.md).
  *
  * The file documents.tsv beside a corpus: columns with a tab between; the first line names them; the first three are
  * the document, its split (train, dev, test) and its number of examples, in the order of the split's examples. Further
@@ -8,8 +8,8 @@
 #define ABLATE_METRIC_DOCUMENTS_H
 #include "base/base.h"
 
-/* Appends the numbers of examples of a split's documents, "24 28 31", and checks that they make up n. Returns how many
- * documents there are: 0: the file has none of this split; -1: a message. */
+/* Appends the numbers of examples of a split's documents, "24 28 31", and checks that they make up n. Returns the
+ * number of documents; 0: the file has none of this split; -1 and e. */
 int64_t documents_read(const char *path, const char *split, int64_t n, str *counts, err *e);
 
 /* Sums rows [m][width] by such counts into out [documents][width]. Returns the number of documents; 0, and nothing is

@@ -1,11 +1,11 @@
-/* metric.c - the kinds of metrics, one row each, and what follows from them. */
+/* metric.c - the kinds of metrics, one row each. */
 #include "text/metric/metric.h"
 #include "text/metric/bleu.h"
 #include "text/metric/influence.h"
 #include <math.h>
 #include <strings.h>
 
-/* ab_sum (ab_task.h) says what the statistics of each kind are. */
+/* ab_sum (ab_task.h) describes each kind's statistics. */
 static const aggregation aggregations[] = {
     [AB_SUM_RATIO] = {"ratio", 2, stats_ratio, influence_ratio, false},
     [AB_SUM_BLEU] = {"BLEU", BLEU_STATS, stats_bleu, influence_bleu, false},

@@ -1,23 +1,23 @@
-/* metric.h - what is known of a metric. A task declares it with each score (ab_metric), a run's result keeps it in the
- * database, and who needs a fact asks here: which value is better, on which scale values are compared, how sentences
- * add up, how many decimals are shown. */
+/* metric.h - the facts about a metric: which value is better, on which scale values are compared, how sentences add up,
+ * how many decimals are shown. A task declares a metric with each score (ab_metric), and the database stores it with a
+ * run's results. */
 #ifndef ABLATE_METRIC_METRIC_H
 #define ABLATE_METRIC_METRIC_H
 #include "text/metric/stats.h"
 
-/* How a metric's value follows from per-sentence statistics; the test over sentences and the sentences' part of the
- * test of a design follow from it. */
+/* How a metric is computed from per-sentence statistics. It determines the test over sentences and the sentences' part
+ * of a design's test. */
 typedef struct {
-    const char *name;                                                                  /* in the database */
-    size_t width;                                                                      /* numbers per sentence */
-    stats_score score;                                                                 /* from their sums */
+    const char *name;  /* its name in the database */
+    size_t width;      /* numbers per sentence */
+    stats_score score; /* the score from summed statistics */
     double (*influence)(const double *rows, size_t m, const void *options, double *z); /* influence.h */
     bool log_scale; /* values are compared as logarithms; differences are printed as change in percent */
 } aggregation;
 
 const aggregation *aggregation_of(ab_sum kind); /* NULL: unknown */
-/* By the name that the database has. Results of older versions have none: perplexities (PPL), and others by their
- * width. NULL: unknown. */
+/* Finds it by the name in the database. Results of older versions have no name: then by the metric (PPL) or the width.
+ * NULL: unknown. */
 const aggregation *aggregation_recorded(const char *name, const char *metric, size_t width);
 
 typedef struct {
@@ -40,6 +40,6 @@ int metric_decimals(const metric *m, double value);
 /* "min" and "max" in the database; NULL: neither. */
 const char *metric_direction_text(const metric *m);
 int metric_direction(const char *text);
-/* As the task declares it, with its statistics' aggregation. */
+/* The metric as a task declares it, with its aggregation. */
 metric metric_declared(const ab_metric *m);
 #endif

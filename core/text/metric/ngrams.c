@@ -6,9 +6,10 @@
  * word), so a walk over a text adds its n-grams a word at a time. */
 #define NO_PREFIX UINT32_MAX
 
-enum { FIRST_SLOTS = 1024, MOST_CLEARED = 16 }; /* the second: slots cleared for each one that was used */
+enum { FIRST_SLOTS = 1024, MOST_CLEARED = 16 }; /* MOST_CLEARED: most slots cleared per slot used */
 
-/* The large table of a long sentence goes with the first short one: it would cost every later one its clearing. */
+/* Frees the large table of a long sentence when a short one follows: clearing it would cost time for every later
+ * sentence. */
 void ngrams_clear(ngrams *g)
 {
     if (g->n_slots > FIRST_SLOTS && g->n_slots > MOST_CLEARED * g->n) {

@@ -38,10 +38,10 @@ static inline void add(double *restrict sum, const double *restrict row, size_t 
 
 /* ---- paired approximate randomisation ----
  *
- * A trial moves the sum of a - b over a random subset of the sentences from one side to the other. Sentences
- * are taken eight at a time: the 256 sums over their subsets are made once, and each trial adds the one that
- * its next random byte names. That is an eighth of the additions of a trial by trial sum, and the table stays
- * in the nearest cache. */
+ * A trial moves the sum of a - b over a random subset of the sentences from one side to the other. Sentences are taken
+ * eight at a time: the 256 sums over their subsets are computed once, and each trial adds the one that its next random
+ * byte selects. That is an eighth of the additions of a trial by trial sum, and the table stays in the nearest cache.
+ * */
 enum { GROUP = 8, SUBSETS = 1 << GROUP };
 
 /* sums[s] = sum of the rows whose bit is in s; rows: [n][width], n <= GROUP */
@@ -56,8 +56,8 @@ static void sum_subsets(const double *rows, size_t n, size_t width, double *sums
         }
 }
 
-/* Adds to each trial's row of moved the sum that its next byte names. `width` is a constant where this is inlined, so
- * that no loop over two or ten numbers is left: most of a table's time is spent here. */
+/* Adds to each trial's row of `moved` the sum that its next byte selects. `width` is a constant where this is inlined,
+ * so that no loop over two or ten numbers is left: most of a table's time is spent here. */
 static inline __attribute__((always_inline)) void add_drawn(const double *sums, uint64_t mask, const size_t width,
                                                             double *moved, size_t trials, rng *r)
 {
@@ -90,8 +90,7 @@ static void draw_subsets(const double *difference, size_t n, size_t width, doubl
 double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
                       size_t trials, uint64_t seed)
 {
-    const double rounding =
-        1e-9; /* scores that differ by less, of 100, are the same score in another order of adding */
+    const double rounding = 1e-9; /* scores (up to 100) that differ by less are equal but for the order of additions */
     double *work = xcalloc((n + trials + 4) * width, sizeof *work);
     double *sum_a = work, *sum_b = sum_a + width, *x = sum_b + width, *y = x + width, *difference = y + width,
            *moved = difference + n * width;

@@ -76,7 +76,7 @@ static void set_apart(codes *t, codes *spare, bool (*is)(int32_t))
     swap(t, spare);
 }
 
-/* Where `first` is followed by `second`: blanks before, between and behind, as asked for. */
+/* Inserts blanks before, between or behind two characters of classes `first` and `second`. */
 static void split(codes *t, codes *spare, bool (*first)(int32_t), bool (*second)(int32_t), bool before, bool behind)
 {
     spare->n = 0;

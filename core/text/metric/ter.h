@@ -22,9 +22,9 @@ typedef struct {
     char signature[160];
 } ter_score;
 
-/* TER of hyp[0..n) against refs[0..n_refs)[0..n), in parts: adds the rows of some sentences to `sum`, from zeros, and
- * then makes the score of it. `stats`, if not NULL, receives a row of TER_STATS per sentence. Errors: text that is not
- * UTF-8 (with its line, from 1), no references. */
+/* TER of hyp[0..n) against refs[0..n_refs)[0..n), in parts: add the rows of some sentences to `sum` (initially zeros),
+ * then compute the score from it. `stats`, if not NULL, receives a row of TER_STATS per sentence. Errors: text that is
+ * not UTF-8 (with its line, from 1), no references. */
 int ter_add(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
             double sum[TER_STATS], double *stats, err *e);
 void ter_result(const ter_options *o, const double sum[TER_STATS], size_t n_refs, ter_score *out);

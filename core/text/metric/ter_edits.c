@@ -55,7 +55,7 @@ static void fill(const search *s, const int32_t *hyp, cell *cells, size_t row)
 
 static int32_t distance(const search *s, const cell *cells) { return cells[(s->n_hyp + 1) * (s->n_ref + 1) - 1].cost; }
 
-/* Reads the edits back: which words are wrong, and where each word of the reference stands in the hypothesis. */
+/* Traces the edits back: marks wrong words and finds each reference word's place in the hypothesis. */
 static void align(search *s)
 {
     size_t i = s->n_hyp, j = s->n_ref;
@@ -109,7 +109,7 @@ static bool any(const bool *x, size_t n)
     return false;
 }
 
-/* Tries the block at `start`, which the reference has at `at`, before and behind each of the words beside it there. */
+/* Tries to move the block at `start`, found in the reference at `at`, before and behind each word next to it there. */
 static void try_targets(search *s, size_t start, size_t at, size_t n, candidate *best)
 {
     int64_t before = -1;
@@ -127,7 +127,7 @@ static void try_targets(search *s, size_t start, size_t at, size_t n, candidate 
     }
 }
 
-/* Blocks of words that both sides have at different places: all that are wrong on both sides. */
+/* Tries all blocks of words that occur on both sides at different places and are wrong on both. */
 static void try_blocks(search *s, candidate *best)
 {
     for (size_t start = 0; start < s->n_hyp; start++)

@@ -103,9 +103,9 @@ static bool is_symbol(int32_t c)
     return k >= UTF8PROC_CATEGORY_SM && k <= UTF8PROC_CATEGORY_SO;
 }
 
-/* What sacreBLEU splits as Chinese. The first range is no Chinese: there, two ranges beyond the basic plane
- * are written with four hexadecimal digits too few and so cover punctuation, arrows, mathematics and more,
- * while the ideographs beyond U+FFFF are left together. Equal scores need the same sets. */
+/* The characters that sacreBLEU splits as Chinese. The first range is not Chinese: two ranges beyond the basic plane
+ * are written there with too few hexadecimal digits, so that they cover punctuation, arrows, mathematics and more,
+ * while ideographs beyond U+FFFF are not split. Equal scores need equal sets. */
 static bool is_chinese(int32_t c)
 {
     static const struct {

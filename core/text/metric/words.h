@@ -8,12 +8,12 @@ bool words_next(const int32_t *c, size_t n, size_t *i, size_t *from);
 
 typedef struct {
     codes text;      /* the known words, one after another */
-    uint32_t *ends;  /* [n] of each in text */
+    uint32_t *ends;  /* [n] end of each word in text */
     uint32_t *slots; /* hash table of 1 + number, 0 empty; a power of two, at least twice n */
     size_t n, cap, n_slots;
 } word_numbers; /* {0} knows none */
 
-/* A number from 0, in the order in which words come. */
+/* The word's number, from 0 in the order of first occurrence. */
 int32_t word_number(word_numbers *w, const int32_t *word, size_t n);
 void word_numbers_clear(word_numbers *w); /* for the next sentence; keeps the memory */
 void word_numbers_free(word_numbers *w);

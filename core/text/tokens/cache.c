@@ -15,7 +15,7 @@ static void add_line(sha256 *s, const char *line)
     sha256_add(s, "\n", 1);
 }
 
-typedef struct { /* what a vocabulary is made from */
+typedef struct { /* the inputs of a vocabulary's training */
     vocab_kind kind;
     int64_t size;
     bool lowercase;
@@ -54,7 +54,7 @@ static vocab *train(const recipe *r, err *e)
     return vocab_train_with(r->kind, r->size, r->lowercase, r->symbols, r->n_symbols, r->lines, r->n, e);
 }
 
-/* Train and keep. A cache that cannot be written is no reason to stop. */
+/* Trains and caches. Goes on if the cache cannot be written. */
 static vocab *build(const char *path, const recipe *r, err *e)
 {
     double start = ticks();
@@ -80,8 +80,8 @@ static vocab *cached(const char *dir, const recipe *r, err *e)
     char *path = path_join(dir, name), *lock = xprintf("%s.lock", path);
     vocab *v = load(path);
     if (!v) {
-        /* The lock goes with its holder, however that ends. Where locks do not work, two build the same
-         * bytes: harmless. */
+        /* The lock ends with its holder's process. Without working locks two processes write identical bytes, which is
+         * harmless. */
         int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR) {}
         v = load(path);

@@ -22,7 +22,7 @@ struct spm {
 namespace
 {
 
-/* C++ ends as C does where memory is refused (base/memory.c), in this file and in the libraries below. */
+/* Out of memory ends C++ code as it ends C code (base/memory.c), here and in the libraries below. */
 const std::new_handler before = std::set_new_handler([] { out_of_memory(0); });
 
 /* The training lines, from memory. */
@@ -56,7 +56,7 @@ long number_after(const std::string &message, const char *words)
     return at == std::string::npos ? -1 : atol(message.c_str() + at + strlen(words));
 }
 
-/* SentencePiece's message in the terms of this project. */
+/* Rewrites SentencePiece's message in this project's terms. */
 int refuse(const char *kind, int64_t size, int64_t n, const std::string &message, err *e)
 {
     long most = number_after(message, "value <= ");
@@ -83,7 +83,7 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
                 (long long)n, message.c_str());
 }
 
-/* As an entry of a list of comma-separated values. */
+/* Quotes a text for a list of comma-separated values. */
 std::string in_csv(const std::string &text)
 {
     std::string out = "\"";

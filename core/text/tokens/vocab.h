@@ -46,10 +46,9 @@ void id_list_add(id_list *l, int32_t id);
  * possible size. Deterministic. NULL and e on failure; free with vocab_free. */
 vocab *vocab_train(vocab_kind kind, int64_t size, bool lowercase, const char *const *lines, int64_t n, err *e);
 
-/* The same with a cache: a file in folder dir (created if missing), named by the sha256 of kind, size and
- * lines. It is built once even if several processes need it at the same time; a damaged file is rebuilt. dir NULL: no
- * cache. Words that are among symbols[n_symbols] stay one token in bpe and unigram too, however rare. They count in
- * `size`. */
+/* vocab_train with a cache: a file in folder dir (created if missing), named by the sha256 of kind, size and lines. It
+ * is built once even if several processes need it at the same time; a damaged file is rebuilt. dir NULL: no cache.
+ * Words that are among symbols[n_symbols] stay one token in bpe and unigram too, however rare. They count in `size`. */
 vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols,
                           int64_t n_symbols, const char *const *lines, int64_t n, err *e);
 void vocab_free(vocab *v); /* NULL is allowed */
@@ -73,7 +72,7 @@ void vocab_decode(const vocab *v, const int32_t *ids, int64_t n, str *out);
 
 /* To self-describing bytes for a checkpoint (binary: use out->n), and back. vocab_read checks length and sha256. */
 void vocab_write(const vocab *v, str *out);
-void vocab_sum(const vocab *v, char out[65]); /* sha256 of these bytes: two vocabularies with one sum are the same */
+void vocab_sum(const vocab *v, char out[65]); /* sha256 of these bytes: vocabularies with one sum are equal */
 vocab *vocab_read(const void *data, size_t n, err *e);
 
 /* Offset of the first byte of s[n] that is not well-formed UTF-8 (RFC 3629), or -1. */

@@ -29,7 +29,8 @@ static slice without_function(slice label)
     return (slice){label.s, n};
 }
 
-/* A bracket's label is deleted if it is equal to one of the list; a leaf's tag only if it is the same. */
+/* A bracket's label is deleted if it equals one of the list by the rules for labels; a leaf's tag only if the texts are
+ * identical. */
 static bool is_deleted(const evalb_params *p, slice label)
 {
     for (size_t i = 0; i < p->delete_label.n; i++) {
@@ -150,7 +151,7 @@ static void maxima_build(maxima *m) /* from level 0, which is filled in */
     }
 }
 
-/* The largest number at [from, to), from < to. */
+/* The largest number in [from, to), from < to. */
 static size_t maxima_of(const maxima *m, size_t from, size_t to)
 {
     size_t k = 0;
@@ -194,7 +195,7 @@ static int64_t count_crossing(const side *gold, const side *test, maxima *reach,
 
 /* ---- matching ---- */
 
-/* Brackets of one span: each gold one takes the first test one with its label that is left. */
+/* Matches brackets of one span: each gold bracket takes the first unmatched test bracket with its label. */
 static int64_t match_group(const evalb_params *p, bracket *gold, size_t n_gold, bracket *test, size_t n_test)
 {
     int64_t matched = 0;
@@ -230,7 +231,7 @@ typedef struct {
     maxima reach, back;
 } workspace;
 
-/* The words that count, one by one; fills row->words and row->tags, or says which word differs. */
+/* Compares the counted words; fills row->words and row->tags, or reports the first word that differs. */
 static bool compare_words(const evalb_params *p, const side *gold, const side *test, evalb_row *row)
 {
     size_t i = 0, j = 0;

@@ -19,13 +19,13 @@ typedef struct {
 typedef struct {
     int64_t max_error;                   /* scoring fails with more error sentences than this; -1: no limit */
     int64_t cutoff;                      /* words of the longest sentence in the second summary */
-    int64_t lines_before, errors_before; /* of sentences scored earlier; 0 unless they come in parts */
+    int64_t lines_before, errors_before; /* counts of earlier parts; 0 unless sentences come in parts */
     bool labeled;                        /* labels must match as well as spans */
     evalb_list delete_label;             /* leaves with these tags and brackets with these labels do not count */
     evalb_list delete_for_length;        /* leaves with these tags do not count towards a sentence's length */
     evalb_list quote_label;              /* tags that may be quotation marks mistaken for words, or the reverse */
     evalb_list eq_label, eq_word;        /* pairs that count as equal */
-    arena memory;                        /* of all text above */
+    arena memory;                        /* memory of all text above */
 } evalb_params;
 
 /* The rules of EVALB's COLLINS.prm: deletes TOP, -NONE- and punctuation, ADVP equals PRT; any number of errors. */
@@ -41,7 +41,7 @@ enum evalb_status { EVALB_VALID, EVALB_ERROR, EVALB_SKIP };
 
 typedef struct {
     enum evalb_status status;
-    char why[120];      /* of an error or a skip */
+    char why[120];      /* reason of an error or a skip */
     int64_t length;     /* gold words, punctuation included */
     int64_t gold_words; /* gold words that count */
     int64_t gold_all;   /* gold brackets, whatever the status */
@@ -76,7 +76,7 @@ void evalb_sum(const evalb_row *rows, size_t n, int64_t least, int64_t most, eva
 typedef struct {
     slice label;              /* without function tags; part of the line */
     size_t start, end, order; /* over counted words; order: of the opening brackets */
-    bool matched;             /* to a bracket of the other tree */
+    bool matched;             /* matched to a bracket of the other tree */
 } evalb_bracket;
 /* Calls `seen` with the counted brackets of the gold and of the test tree of every valid sentence, sorted by start, end
  * and order; they are valid only during the call. Returns -1 and e if a gold line is not a tree. */

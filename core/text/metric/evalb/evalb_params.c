@@ -36,7 +36,7 @@ enum kind { NUMBER, FLAG, ONE, PAIR };
 static const struct {
     const char *name;
     enum kind kind;
-    size_t at; /* of the list */
+    size_t at; /* offset of the list */
 } keys[] = {
     {"DEBUG", NUMBER, 0},
     {"MAX_ERROR", NUMBER, 0},
