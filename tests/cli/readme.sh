@@ -82,6 +82,6 @@ for f in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md); do
     done < <(grep -oE '\]\([^)#]+\)' "$source/$f" | sed 's/^](//; s/)$//' | grep -v '^http')
 done
 for f in README.md CONTRIBUTING.md docs/{architecture,queries,results}.md; do
-    equal "$(awk 'length > 160' "$source/$f" | wc -l)" 0 "lines over 160 characters in $f"
+    equal "$(awk 'length > 160 && !/^<!--/' "$source/$f" | wc -l)" 0 "lines over 160 characters in $f"
 done
 finish

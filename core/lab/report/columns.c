@@ -242,7 +242,7 @@ static const char *print_short(const place *p, double v, int digits, arena *a)
     return arena_printf(a, "%.2g", v);
 }
 
-static double minutes_number(const place *p) { return gathered_budget(p->row, "wall") / 60; }
+static double minutes_number(const place *p) { return gathered_minutes(p->row); }
 
 static const char *print_millions(const place *p, double v, int digits, arena *a)
 {
@@ -403,8 +403,9 @@ const column columns[] = {
     {"params", "params (M)", "", READERS | CSV | JSON, ONCE, "parameters; for readers in millions",
      .number = parameters_number, .print = print_millions, .digits = 2, .shown = has_parameters},
     {"verdict", NULL, "", CSV, ONCE, "as above", .text = verdict_text},
-    {"minutes", "minutes", "minutes", READERS, ONCE, "time of a run, mean, from start to end; on pages",
-     .number = minutes_number, .print = print_fixed, .digits = 1, .shown = on_page},
+    {"minutes", "minutes", "minutes", READERS, ONCE,
+     "time of the row's shortest run, which other work delayed least; on pages", .number = minutes_number,
+     .print = print_fixed, .digits = 1, .shown = on_page},
     {"core_minutes", "core minutes", "minutes", READERS | CSV | JSON | IF_ANY, ONCE,
      "processor time of a run, mean, all threads; of its last attempt if it was resumed, of its first rank",
      .number = core_minutes_number, .print = print_fixed, .digits = 1, .shown = has_core_minutes},

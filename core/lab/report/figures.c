@@ -29,6 +29,7 @@ static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row
 {
     const comparison *c = &row->against[g->headline];
     int better = metric_better(&g->facts[g->headline], c->delta, 0);
+    if (c->verdict && same(c->verdict, "equivalent")) return FOREST_EQUIVALENT;
     if (!(c->p_adjusted < 0.05) || c->n < SEEDS_FOR_VERDICT || c->n_base < SEEDS_FOR_VERDICT) return FOREST_UNDECIDED;
     return better > 0 ? FOREST_BETTER : better < 0 ? FOREST_WORSE : FOREST_UNDECIDED;
 }
@@ -148,8 +149,10 @@ static const char *forest_axis(const gathered *g, bool percent, arena *a)
 {
     int more = metric_better(&g->facts[g->headline], 1, 0);
     const char *better = more > 0 ? "; right is better" : more < 0 ? "; left is better" : "";
-    return arena_printf(a, "%s, %s base's%s", g->metrics[g->headline], percent ? "change in % against" : "less",
-                        better);
+    const char *how = g->signatures[g->headline] ? g->signatures[g->headline] : "";
+    const char *split = has_suffix(how, " dev") ? " on dev" : has_suffix(how, " test") ? " on test" : "";
+    return arena_printf(a, "%s, %s base's%s%s", g->metrics[g->headline], percent ? "change in % against" : "less",
+                        split, better);
 }
 
 static const char *forest_about(const gathered *g, size_t n, arena *a)
@@ -158,14 +161,28 @@ static const char *forest_about(const gathered *g, size_t n, arena *a)
                         n);
 }
 
+/* Adds parameters and the shortest run's minutes to each row's text. */
+static void add_costs(const gathered *g, forest_row *rows, size_t n, arena *a)
+{
+    for (size_t i = 0, k = 0; k < n; i++) {
+        const gathered_row *row = &g->rows[i];
+        if (gathered_is_base(g, row) || row->row->same_as) continue;
+        double millions = gathered_budget(row, "params") / 1e6, minutes = gathered_minutes(row);
+        if (isfinite(millions) && isfinite(minutes))
+            rows[k].text = arena_printf(a, "%s  %.2f M %.1f min", rows[k].text, millions, minutes);
+        k++;
+    }
+}
+
 /* All that a plot of the experiment draws; no rows: no comparison possible. */
-static forest_side side_of(const gathered *g, int *decimals, arena *a)
+static forest_side side_of(const gathered *g, bool costs, int *decimals, arena *a)
 {
     forest_row *rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
     bool percent;
     size_t n = forest_rows(g, rows, decimals, &percent, a);
     forest_side side = {.rows = rows, .n = n, .title = read_plain_name(g->x.name, a)};
     if (!n) return side;
+    if (costs) add_costs(g, rows, n, a);
     side.axis = forest_axis(g, percent, a);
     side.more = metric_better(&g->facts[g->headline], 1, 0) > 0;
     return side;
@@ -175,7 +192,7 @@ drawing *forest_of(const gathered *g, double width)
 {
     arena a = {0};
     int decimals;
-    forest_side x = side_of(g, &decimals, &a);
+    forest_side x = side_of(g, true, &decimals, &a);
     drawing *d = x.n ? forest_draw(x.rows, x.n, x.axis, forest_about(g, x.n, &a), width) : NULL;
     arena_free(&a);
     return d;
@@ -185,7 +202,7 @@ drawing *forest_of_two(const gathered *const g[2], double width)
 {
     arena a = {0};
     int decimals;
-    const forest_side side[2] = {side_of(g[0], &decimals, &a), side_of(g[1], &decimals, &a)};
+    const forest_side side[2] = {side_of(g[0], false, &decimals, &a), side_of(g[1], false, &decimals, &a)};
     const char *about =
         arena_printf(&a, "Differences from base of the rows of %s and %s; their tables have the numbers", side[0].title,
                      side[1].title);
@@ -198,7 +215,7 @@ void figure_forest(const gathered *g, str *out)
 {
     arena a = {0};
     int decimals;
-    forest_side x = side_of(g, &decimals, &a);
+    forest_side x = side_of(g, false, &decimals, &a);
     if (x.n) {
         say_verdict(g, x.rows, x.n, decimals, &a, out);
         forest_figure(x.rows, x.n, x.axis, forest_about(g, x.n, &a), out);

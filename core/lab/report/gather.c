@@ -136,6 +136,16 @@ static void read_judging(gathered *g)
                                      number_of(criterion, "failed_as", NAN)};
 }
 
+double gathered_minutes(const gathered_row *row)
+{
+    double least = NAN;
+    for (size_t i = 0; i < row->row->n_runs; i++) {
+        const read_run *r = &row->row->runs[i];
+        if (r->status == DB_DONE) least = fmin(least, (r->ended_at - r->started_at) / 60);
+    }
+    return least;
+}
+
 double gathered_budget(const gathered_row *row, const char *by)
 {
     double sum = 0, n = 0;

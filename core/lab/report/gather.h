@@ -80,8 +80,9 @@ void gathered_stream(gathered *g, size_t metric, double level);
 /* The budget of a run of the row, as recorded: "params", "flops", or in seconds "time" (of updates), "core" (of its
  * processors), "wall" (from start to end); NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);
-void gathered_free(gathered *g);                /* what is not in the arena */
-gathered_row *gathered_base(const gathered *g); /* NULL: none */
+double gathered_minutes(const gathered_row *row); /* of its shortest run, from start to end; NaN: unknown */
+void gathered_free(gathered *g);                  /* what is not in the arena */
+gathered_row *gathered_base(const gathered *g);   /* NULL: none */
 /* Is it what others are compared with, or the same runs under another name? */
 bool gathered_is_base(const gathered *g, const gathered_row *row);
 /* "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */

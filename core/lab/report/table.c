@@ -59,7 +59,7 @@ static void note_failures(const gathered *g, grid *t)
     if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
     if (recorded && !g->foreign) {
         str cost = {0};
-        if (from.devices.n) str_addf(&cost, ", %.2g hours on %s", from.seconds / 3600, from.devices.s);
+        if (from.devices.n) str_addf(&cost, ", %.2g hours elapsed on %s", from.seconds / 3600, from.devices.s);
         grid_note(t,
                   "%zu of %zu runs are recorded%s%s%s%s%s%s%s, not trained here: "
                   "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
