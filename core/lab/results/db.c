@@ -231,6 +231,30 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
     return 0;
 }
 
+/* An older program could not go on with an upgraded database: fails while a host trains its runs. Hosts of other
+ * machines, and those whose jobs are elsewhere, are known by their heartbeat alone. */
+static int check_hosts(db *d, int64_t version, err *e)
+{
+    enum { SILENT = 120 };
+    sqlite3_stmt *s =
+        sql_open(d->q, e, "SELECT owner,heartbeat_at FROM run WHERE status='running' AND owner NOT NULL", "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        const char *owner = (const char *)sqlite3_column_text(s, 0);
+        if (!db_owner_process(owner) && (db_owner_is_gone(owner) || now() - sql_real(s, 1) > SILENT)) {
+            rc = 0;
+            continue;
+        }
+        rc = fail(e,
+                  "%s: found version %lld of the results database and a host that trains its runs (%s), expected "
+                  "version %d; nothing was changed, since an older ablate cannot go on with an upgraded database. Read "
+                  "it with that ablate, or wait for its end: the next command then upgrades the database",
+                  d->path, (long long)version, owner, DB_VERSION);
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
 static int set_up(db *d, const db_options *o, err *e)
 {
     int64_t version = 0;
@@ -239,6 +263,7 @@ static int set_up(db *d, const db_options *o, err *e)
     if (sqlite3_db_readonly(d->q, "main") == 1)
         return fail(e, "%s is read-only for this user; change its permissions or name another file with --db", d->path);
     int kind = db_inspect(d->q, d->path, &version, e);
+    if (kind == 1 && version < DB_VERSION && check_hosts(d, version, e)) return -1;
     if (kind < 0 || choose_journal(d, o->no_wal, e)) return -1;
     if (sql_script(d->q, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL;", e)) return -1;
     if (kind == 0 && db_create(d, e)) return -1;
