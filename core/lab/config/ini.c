@@ -66,6 +66,33 @@ static bool names_plugin(const build *b, const char *name)
     return false;
 }
 
+void spec_add_names(const char *keys, size_t n, const char *section, str *out)
+{
+    arena a = {0};
+    const char **parts;
+    size_t m = n ? split_text(arena_strndup(&a, keys, n), '/', &parts, &a) : 0;
+    for (size_t i = 0; i < m; i++) {
+        const char *now = section ? NULL : config_new_name(parts[i]);
+        str_addf(out, "%s%s%s ", section ? section : "", section ? "." : "", now ? now : parts[i]);
+    }
+    arena_free(&a);
+}
+
+void spec_names(const char *text, str *out)
+{
+    arena a = {0};
+    str ignored = {0};
+    ini_file file = {0};
+    ini_split(text, strlen(text), "", &file, &a, &ignored);
+    for (size_t i = 0; i < file.n; i++) {
+        section s = classify(&file.at[i], &a);
+        for (size_t k = 0; k < s.n && (s.kind == BASE || s.kind == PLUGIN); k++)
+            spec_add_names(s.at[k].key, strlen(s.at[k].key), s.kind == BASE ? NULL : s.name, out);
+    }
+    str_free(&ignored);
+    arena_free(&a);
+}
+
 /* Any other section must be a plugin's. */
 static void check_title(build *b, section *s)
 {

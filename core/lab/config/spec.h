@@ -123,6 +123,11 @@ void spec_free(spec *s);
  */
 void spec_plugin_path(const char *path, const spec_options *options, str *out);
 
+/* Appends the keys that an INI names for all its rows, under their present names, with a blank behind each; and those
+ * of one line (n bytes; section: its plugin, or NULL). No errors. */
+void spec_names(const char *text, str *out);
+void spec_add_names(const char *keys, size_t n, const char *section, str *out);
+
 /* Successive halving of `candidates` trials (search.c): its rungs; how many of a rung's trials the next one has. */
 enum { SEARCH_RUNGS = 3 };
 size_t search_rungs(size_t candidates);

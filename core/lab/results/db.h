@@ -115,8 +115,6 @@ typedef struct {
  * done run is kept and gets `changed`. Runs of seeds no longer listed are archived unless done. *out: one entry per
  * run, seed by seed in row order, *n of them; the caller frees. */
 int db_freeze(db *d, const db_experiment_spec *spec, db_frozen **out, size_t *n, err *e);
-/* INI and command line (JSON) of an experiment as they were frozen last. 1; 0: there is none; -1. */
-int db_stored_spec(db *d, const char *experiment, str *ini, str *argv, err *e);
 
 typedef struct {
     size_t of[DB_SKIPPED + 1]; /* runs by status */

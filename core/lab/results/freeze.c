@@ -254,15 +254,3 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     *out = runs;
     return 0;
 }
-
-int db_stored_spec(db *d, const char *experiment, str *ini, str *argv, err *e)
-{
-    sqlite3_stmt *s = sql_open(d->q, e, "SELECT spec_ini,argv FROM experiment WHERE name=?1", "s", experiment);
-    int rc = s ? sql_row(s, "experiment.spec_ini experiment.argv", e) : -1;
-    if (rc == 1) {
-        str_add(ini, (const char *)sqlite3_column_text(s, 0));
-        str_add(argv, (const char *)sqlite3_column_text(s, 1));
-    }
-    sqlite3_finalize(s);
-    return rc;
-}

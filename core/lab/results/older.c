@@ -60,6 +60,40 @@ int reader_older(reader *r, const char *experiment, arena *a, read_older **out, 
     return rc;
 }
 
+int reader_stored(reader *r, const char *experiment, arena *a, read_stored **out, size_t *n, const char **ini,
+                  const char **argv, err *e)
+{
+    size_t cap = 0;
+    read_stored *list = NULL;
+    *ini = *argv = NULL, *n = 0;
+    sqlite3_stmt *s = sql_open(
+        r->q, e,
+        "SELECT v.name,v.config_hash,v.config_json,x.spec_ini,x.argv,' '||coalesce((SELECT group_concat(key,' ')"
+        " FROM param WHERE variant_id=v.id AND is_swept=1),'')||' ',v.archived,EXISTS(SELECT 1 FROM run WHERE "
+        "variant_id=v.id AND status='done' AND recorded=0) FROM experiment x JOIN variant v ON v.experiment_id=x.id "
+        "WHERE x.name=?1 ORDER BY v.archived,v.is_base DESC,v.place",
+        "s", experiment);
+    int rc = s ? 0 : -1;
+    static const char names[] =
+        "variant.name variant.config_hash variant.config_json experiment.spec_ini experiment.argv";
+    while (!rc && (rc = sql_row(s, names, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        if (!*n) *ini = sql_bytes(s, 3, a), *argv = sql_bytes(s, 4, a);
+        list[(*n)++] = (read_stored){.name = sql_bytes(s, 0, a),
+                                     .hash = sql_bytes(s, 1, a),
+                                     .json = sql_bytes(s, 2, a),
+                                     .swept = sql_bytes(s, 5, a),
+                                     .archived = sqlite3_column_int64(s, 6),
+                                     .done = sqlite3_column_int64(s, 7)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    if (*n) memcpy(*out, list, *n * sizeof *list);
+    free(list);
+    return rc;
+}
+
 int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int64_t **ids, size_t *n, err *e)
 {
     int64_t *found = NULL, id = 0;

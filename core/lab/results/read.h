@@ -135,6 +135,14 @@ typedef struct {
     double ended_at;
 } read_older;
 int reader_older(reader *r, const char *experiment, arena *a, read_older **out, size_t *n, err *e);
+/* All rows that an experiment of exactly this name has had, base and those in force first. swept: the keys that a row
+ * sets itself, each between blanks. ini, argv (JSON): as they were frozen last; NULL: there is no such experiment. */
+typedef struct {
+    const char *name, *hash, *json, *swept;
+    bool archived, done;
+} read_stored;
+int reader_stored(reader *r, const char *experiment, arena *a, read_stored **out, size_t *n, const char **ini,
+                  const char **argv, err *e);
 int reader_older_count(reader *r, const char *experiment, size_t *n, err *e);
 /* Ids of all runs of an experiment of exactly this name, those that its table leaves out too, or only the older ones.
  */

@@ -1,46 +1,43 @@
-/* defaults.c - the same INI as last time, but rows with other settings: then this version of the program, or of a
- * plugin, has other defaults than the one that trained the results. Nothing is trained again without being asked. */
+/* defaults.c - the rows of an INI among those that the database has: by values, since keys come and change defaults
+ * with versions of the program and of plugins. Nothing is trained again without being asked. */
 #include "lab/results/read.h"
 #include "lab/sweep/sweep.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-/* The values of -s and --plugin-path, a line each: what besides the INI decides about settings. */
-static void settings_of(const char *const *argv, size_t n, str *out)
+/* ---- which keys are named, each between blanks ---- */
+
+static void names_of_argv(const char *const *argv, size_t n, str *out)
 {
-    static const char *const names[] = {"-s", "--plugin-path", "--ranks"};
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < LENGTH(names); k++) {
-            size_t length = strlen(names[k]);
-            if (same(argv[i], names[k]) && i + 1 < n)
-                str_addf(out, "%s %s\n", names[k], argv[i + 1]);
-            else if (has_prefix(argv[i], names[k]) && argv[i][length] == '=')
-                str_addf(out, "%s %s\n", names[k], argv[i] + length + 1);
-        }
+    for (size_t i = 0; i < n; i++) {
+        const char *set = has_prefix(argv[i], "-s=")         ? argv[i] + 3
+                          : same(argv[i], "-s") && i + 1 < n ? argv[i + 1]
+                          : has_prefix(argv[i], "--ranks")   ? "ranks="
+                                                             : "";
+        spec_add_names(set, strcspn(set, "="), NULL, out);
+    }
 }
 
-static void stored_settings(const char *argv_json, str *out)
+static void names_of_stored(const char *ini, const char *argv_json, str *out)
 {
     cJSON *all = cJSON_Parse(argv_json);
     size_t n = 0, cap = all ? (size_t)cJSON_GetArraySize(all) : 0;
     const char **argv = xcalloc(cap + 1, sizeof *argv);
     const cJSON *x;
     cJSON_ArrayForEach(x, all) if (cJSON_IsString(x)) argv[n++] = x->valuestring;
-    settings_of(argv, n, out);
+    spec_names(ini, out);
+    names_of_argv(argv, n, out);
     free(argv);
     cJSON_Delete(all);
 }
 
-static bool same_call(const sweep_call *c, const spec *s, const char *ini, const char *argv)
+static bool is_named(const char *names, const char *key)
 {
-    str now = {0}, then = {0};
-    settings_of((const char *const *)c->argv, (size_t)c->argc, &now);
-    stored_settings(argv, &then);
-    bool equal = same(ini, s->text) && same(str_text(&now), str_text(&then));
-    str_free(&now);
-    str_free(&then);
-    return equal;
+    char word[160];
+    snprintf(word, sizeof word, " %s ", key);
+    return strstr(names, word);
 }
 
 bool values_wait(const spec *s)
@@ -60,67 +57,162 @@ static bool found_later(const spec *s, const spec_row *row, const char *key)
            (given && (same(given, "auto") || same(given, "same")));
 }
 
-/* "beam_size = 8, was 4", of the keys that count. */
-static void differences(const spec *s, const spec_row *row, const settings *then, str *out)
+/* ---- one row and one stored row ---- */
+
+typedef struct {
+    const spec *s;
+    bool waiting;
+    str names; /* keys that this INI, or the one stored, names for all rows */
+    arena a;
+    read_stored *stored; /* those in force first, base first of all */
+    settings *then;      /* [n] */
+    size_t n;
+    const char *apart, **of; /* the key that told two rows apart last, and its value in each stored row */
+} history;
+
+static void remember_apart(history *h, const char *key)
 {
-    const settings *now = &row->settings;
-    bool waiting = values_wait(s);
+    h->apart = key;
+    for (size_t k = 0; k < h->n; k++) h->of[k] = settings_get(&h->then[k], key);
+}
+
+/* Is the key at its default in both? What an archived row was asked for nobody knows; base tells the default. */
+static bool unnamed(const history *h, const spec_row *row, size_t k, const char *key, const char *then)
+{
+    if (has_prefix(key, "layers.") || settings_get(&row->swept, key)) return false;
+    if (is_named(str_text(&h->names), key) || is_named(h->stored[k].swept, key)) return false;
+    const char *usual = settings_get(&h->then[0], key);
+    return !h->stored[k].archived || !then || !usual || same(usual, then);
+}
+
+/* Are row and stored row k the same but for defaults? A key that came since has, for the stored row, the value that
+ * changes nothing. words: "beam_size = 8, was 4" of the defaults. */
+static bool is_same(history *h, const spec_row *row, size_t k, str *words)
+{
+    const settings *now = &row->placed, *then = &h->then[k];
+    bool trial = has_suffix(h->s->name, ".tune") || has_suffix(h->s->name, ".time"); /* needs no outputs */
+    str_clear(words);
     for (size_t i = 0; i < now->n; i++) {
-        const char *key = now->at[i].key, *old = settings_get(then, key);
-        if (config_is_hashed(key) && old && !same(old, now->at[i].value) && !(waiting && found_later(s, row, key)))
-            str_addf(out, "%s%s = %s, was %s", out->n ? ", " : "", key, now->at[i].value, old);
+        const char *key = now->at[i].key, *value = now->at[i].value, *old = settings_get(then, key);
+        if (!config_is_hashed(key) || (old && same(old, value)) || (h->waiting && found_later(h->s, row, key)))
+            continue;
+        if ((!old && config_came_later(key, value)) || (trial && same(key, "decode_split"))) continue;
+        if (!unnamed(h, row, k, key, old)) {
+            if (is_named(str_text(&h->names), key) || settings_get(&row->swept, key)) remember_apart(h, key);
+            return false;
+        }
+        if (old) str_addf(words, "%s%s = %s, was %s", words->n ? ", " : "", key, value, old);
     }
+    for (size_t i = 0; i < then->n; i++)
+        if (has_prefix(then->at[i].key, "layers.") && !settings_get(now, then->at[i].key)) return false;
+    return true;
 }
 
-static const spec_row *row_named(const spec *s, const char *name)
+/* The row's value of the key that told rows apart last, if a difference there is one here too; else NULL. */
+static const char *apart_value(const history *h, const spec_row *row)
 {
-    for (size_t i = 0; i < s->n_rows; i++)
-        if (same(s->rows[i].name, name) && s->rows[i].run) return &s->rows[i];
-    return NULL;
+    bool asked = h->apart && (is_named(str_text(&h->names), h->apart) || settings_get(&row->swept, h->apart));
+    return asked && !(h->waiting && found_later(h->s, row, h->apart)) ? settings_get(&row->placed, h->apart) : NULL;
 }
 
-static int compare(reader *r, const spec *s, str *out, err *e)
+/* The stored row that equals it, else one that is done and differs in defaults alone, whose words are left; h->n. */
+static size_t find_row(history *h, const spec_row *row, str *words)
+{
+    size_t found = h->n;
+    const char *value = apart_value(h, row);
+    str now = {0};
+    for (int round = 0; round < 2 && found == h->n; round++) /* rows of its name first */
+        for (size_t k = 0; k < h->n; k++) {
+            if (same(h->stored[k].name, row->name) == round || (value && h->of[k] && !same(h->of[k], value))) continue;
+            if (!is_same(h, row, k, &now)) {
+                value = apart_value(h, row);
+                continue;
+            }
+            if (now.n && (found < h->n || !h->stored[k].done)) continue;
+            found = k;
+            str_clear(words);
+            str_add(words, str_text(&now));
+            if (!now.n) break;
+        }
+    str_free(&now);
+    return found;
+}
+
+/* ---- all of them ---- */
+
+static int by_hash(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* Rows that the database knows by their hash need no comparison. */
+static bool *unknown_rows(const history *h, size_t *n)
+{
+    bool *unknown = xcalloc(h->s->n_rows + 1, sizeof *unknown);
+    const char **hashes = xcalloc(h->n + 1, sizeof *hashes);
+    for (size_t k = 0; k < h->n; k++) hashes[k] = h->stored[k].hash;
+    qsort((void *)hashes, h->n, sizeof *hashes, by_hash);
+    for (size_t i = *n = 0; i < h->s->n_rows; i++) {
+        const char *hash = h->s->rows[i].hash;
+        unknown[i] = h->s->rows[i].same_as < 0 && !bsearch(&hash, hashes, h->n, sizeof *hashes, by_hash);
+        *n += unknown[i];
+    }
+    free(hashes);
+    return unknown;
+}
+
+static int open_history(history *h, const char *ini, const char *argv, const sweep_call *c, err *e)
+{
+    int bad = 0;
+    str_addc(&h->names, ' ');
+    names_of_stored(ini, argv, &h->names);
+    spec_names(h->s->text, &h->names);
+    if (c) names_of_argv((const char *const *)c->argv, (size_t)c->argc, &h->names);
+    h->then = arena_alloc(&h->a, (h->n + 1) * sizeof *h->then);
+    h->of = arena_alloc(&h->a, (h->n + 1) * sizeof *h->of);
+    for (size_t k = 0; k < h->n && !bad; k++) {
+        h->then[k] = (settings){0};
+        bad = config_from_json(h->stored[k].json, &h->then[k], &h->a, e);
+    }
+    return bad ? -1 : 0;
+}
+
+/* "  base: beam_size = 8, was 4" and so on of the first rows; equal rows get the stored hash. */
+static size_t compare_rows(history *h, spec *s, const bool *unknown, str *list)
 {
     enum { SHOWN = 5 };
-    arena a = {0};
-    read_experiment x = {0};
-    int rc = reader_experiment(r, s->name, READ_VALUES, &a, &x, e);
     size_t rows = 0;
-    for (size_t i = 0; i < x.n_rows && !rc; i++) {
-        const spec_row *row = row_named(s, x.rows[i].name);
-        size_t done = 0;
-        settings then = {0};
-        str words = {0};
-        for (size_t k = 0; k < x.rows[i].n_runs; k++) done += x.rows[i].runs[k].status == DB_DONE;
-        if (!row || !done || x.rows[i].same_as || same(row->hash, x.rows[i].config_hash)) continue;
-        err ignored = {0};
-        if (!config_from_json(x.rows[i].config_json, &then, &a, &ignored)) differences(s, row, &then, &words);
-        if (words.n && ++rows <= SHOWN) str_addf(out, "  %s: %s\n", row->name, str_text(&words));
-        str_free(&words);
+    str words = {0};
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t k = unknown[i] ? find_row(h, &s->rows[i], &words) : h->n;
+        if (k == h->n) continue;
+        if (!words.n && !h->waiting) memcpy(s->rows[i].hash, h->stored[k].hash, sizeof s->rows[i].hash);
+        if (words.n && ++rows <= SHOWN) str_addf(list, "  %s: %s\n", s->rows[i].name, str_text(&words));
     }
-    if (rows > SHOWN) str_addf(out, "  and %zu more rows\n", rows - SHOWN);
-    arena_free(&a);
-    return rc < 0 ? -1 : 0;
+    if (rows > SHOWN) str_addf(list, "  and %zu more rows\n", rows - SHOWN);
+    str_free(&words);
+    return rows;
 }
 
-int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e)
+int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int rerun, err *e)
 {
-    str ini = {0}, argv = {0}, words = {0};
-    reader *r = NULL;
-    int bad = rerun == RERUN_CHANGED ? 0 : db_stored_spec(d, s->name, &ini, &argv, e);
-    if (bad > 0 && same_call(c, s, str_text(&ini), str_text(&argv))) {
-        r = reader_open(&c->p->db, e);
-        bad = r ? compare(r, s, &words, e) : -1;
-        reader_close(r);
-        if (!bad && words.n)
-            bad = fail(e,
-                       "%s: this version has other defaults than the one that trained its results:\n%sNothing was "
-                       "trained. Put the old values into the INI to go on with these results, or train anew with "
-                       "--rerun changed; the old ones stay then (`ablate ls %s --older`)",
-                       s->name, str_text(&words), s->name);
-    }
-    str_free(&ini);
-    str_free(&argv);
-    str_free(&words);
-    return bad < 0 ? -1 : 0;
+    history h = {.s = s, .waiting = values_wait(s)};
+    str list = {0};
+    struct stat st;
+    const char *ini, *argv;
+    size_t n = 0;
+    if (stat(where->path, &st) || !st.st_size) return 0;
+    reader *r = reader_open(where, e);
+    int bad = r ? reader_stored(r, s->name, &h.a, &h.stored, &h.n, &ini, &argv, e) : -1;
+    reader_close(r);
+    bool *unknown = unknown_rows(&h, &n);
+    if (!bad && n && h.n) bad = open_history(&h, ini, argv, c, e);
+    if (!bad && n && h.n && compare_rows(&h, s, unknown, &list) && rerun != RERUN_CHANGED)
+        bad = fail(e,
+                   "%s: this version has other defaults than the one that trained its results:\n%sNothing was "
+                   "trained. Put the old values into the INI to go on with these results, or train anew with "
+                   "--rerun changed; the old ones stay then (`ablate ls %s --older`)",
+                   s->name, str_text(&list), s->name);
+    free(unknown);
+    arena_free(&h.a);
+    str_free(&h.names);
+    str_free(&list);
+    return bad ? -1 : 0;
 }

@@ -49,6 +49,8 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
     bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
     sweep s = {.c = c, .o = o, .talk = talk, .again.rerun = o->rerun};
     int code = expand(&s, e); /* the INI becomes rows times seeds */
+    if (!code && recognize_rows(&c->p->db, c, &s.spec, o->rerun, e))
+        code = 1; /* have its rows other defaults than their results? */
     trainer t = {train_rows, &s, &c->p->db, run_schemas(), talk};
     if (!code && o->dry_run) {
         code = dry_run(&s.spec, o, c, e); /* preflight.c */
@@ -169,7 +171,7 @@ static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *
         bad = spec_read(&s->spec, s->c->ini, &s->wanted, t.plugins, &errors);
         if (bad) fail(e, "%s", str_text(&errors));
     }
-    if (!bad) runs_count_left(&s->spec, runs, left);
+    if (!bad && !recognize_rows(t.db, s->c, &s->spec, s->o->rerun, &why)) runs_count_left(&s->spec, runs, left);
     done_close(trials);
     done_close(runs);
     free(tune);
@@ -220,14 +222,6 @@ static int count_costs(sweep *s, err *e)
 /* Does the experiment need results of its runs before it starts others? */
 static bool waits_between(const spec *s) { return values_wait(s) || s->until.most; }
 
-static int check_stored(const sweep *s, err *e)
-{
-    db *d = db_open(&s->c->p->db, e);
-    int bad = d ? check_defaults(d, s->c, &s->spec, s->o->rerun, e) : -1;
-    db_close(d);
-    return bad;
-}
-
 static void say_searches(const sweep_costs *x)
 {
     str text = {0};
@@ -248,7 +242,6 @@ static int prepare(sweep *s, const trainer *t, err *e)
         fail(e, "%s: searches, matched budgets and seeds = until ... must wait for runs; remove --detach", x->name);
         return 2;
     }
-    if (values_wait(x) && check_stored(s, e)) return 1; /* before trials are trained for other defaults */
     if (check_origins(x, t->db, found, e)) return 1;
     if (*x->match) code = match_rows(x, t, found, e);
     for (int round = 0; round < 2 && !code; round++) { /* first matching, then searches with the matched values */
@@ -323,7 +316,7 @@ static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err 
     launch_options l = {.program = p->program, .experiment = x->name, .folder = folder, .progress = PROGRESS_NONE};
     if (!s->o->no_check) check_new_plugins(x, cache, s->talk);
     int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, &l, false, &away, e) ||
-              (same(x->name, s->experiment) && check_defaults(*d, s->c, x, s->o->rerun, e)) ||
+              recognize_rows(&p->db, s->c, x, s->o->rerun, e) ||
               run_freeze(*d, x, s->c->argc, s->c->argv, frozen, n, e);
     free(folder);
     free(cache);

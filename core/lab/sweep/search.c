@@ -416,6 +416,7 @@ static int rung_left(searcher *s, size_t rung, const done_runs *done, search_lef
     const char *base;
     size_t n;
     if (write_rung(s, rung, &trials, &base, &n, e)) return -1;
+    if (recognize_rows(s->t->db, NULL, &trials, RERUN_CHANGED, e)) return spec_free(&trials), -1;
     for (size_t i = 0; i < s->n; i++) {
         row_search *r = &s->rows[i];
         search_left *of = &left[r->row - s->s->rows];

@@ -92,9 +92,10 @@ int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, 
 /* Has some row values that a search or matching has still to find? (defaults.c) */
 bool values_wait(const spec *s);
 
-/* Fails if the INI is that of the stored experiment and rows with results have other settings all the same, unless
- * rerun is RERUN_CHANGED. While values wait, they and what follows from them may differ. */
-int check_defaults(db *d, const sweep_call *c, const spec *s, int rerun, err *e);
+/* Gives each row the hash of the stored row with the same values, whatever version froze it. Fails where rows with
+ * results differ in defaults alone, unless rerun is RERUN_CHANGED. While values wait, these and what follows from them
+ * may differ. c: its options name keys; NULL: none. (defaults.c) */
+int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int rerun, err *e);
 
 /* ---- queue.c: which of the frozen runs are trained, in which order ---- */
 

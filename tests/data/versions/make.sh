@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# make.sh COMMIT: builds COMMIT in a worktree, trains plain.ini, tuned.ini and matched.ini there; the database becomes
+# COMMIT-sweeps.db.gz here, with other folders' names. Needs sqlite3.
+set -e
+commit=${1:?commit}
+here=$(dirname "$(readlink -f "$0")")
+tree=${TREE:-$(mktemp -d)/tree} # TREE: a checkout of COMMIT that is there already
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[ -d "$tree" ] || git -C "$here" worktree add --detach "$tree" "$commit"
+(cd "$tree" && ./ablate --version)
+cd "$work"
+export ABLATE_HOME=$work/home GIT_CEILING_DIRECTORIES=$work
+for ini in plain tuned matched; do
+    "$tree/build/ablate" run "$here/$ini.ini" --db made.db --threads 1 --workers 1 --progress none >/dev/null 2>&1
+done
+{
+    printf 'PRAGMA application_id=%s; PRAGMA user_version=%s; PRAGMA page_size=1024;\n' \
+        "$(sqlite3 made.db 'PRAGMA application_id')" "$(sqlite3 made.db 'PRAGMA user_version')"
+    sqlite3 made.db .dump | grep -v '^INSERT INTO published ' |
+        sed "s#$work#/work#g; s#$tree#/ablate#g; s#$here#/inis#g; s#'$(uname -n)[^']*'#'host'#g"
+} | sqlite3 packed.db
+gzip -9 -n -c packed.db >"$here/$commit-sweeps.db.gz"
