@@ -2,6 +2,8 @@
 #include "text/data/inspect.h"
 #include "cli/options.h"
 #include "lab/report/grid.h"
+#include "base/gzip.h"
+#include "text/tokens/places.h"
 #include "network/plugin/plugin.h"
 #include "network/settings/config.h"
 #include "cli/results.h"
@@ -11,19 +13,72 @@
 
 typedef struct {
     const char *src, *tgt, *task;
-    bool strict;
+    bool strict, all;
 } check_options;
 
-/* Files of `place` with lines that end in CR LF, appended as "NAME (N lines)". ablate reads such lines without the CR;
- * other programs may not. */
-static void find_crlf(const char *path, const char *name, str *out)
+/* ---- places of faults ---- */
+
+enum { SHOWN = 5 };
+typedef struct {
+    int64_t n;
+    str places;
+} finding;
+
+static PRINTF_LIKE(3, 4) void add_place(finding *f, bool all, const char *fmt, ...)
+{
+    char place[PLACE];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(place, sizeof place, fmt, args);
+    va_end(args);
+    if (f->n++ < SHOWN || all) str_addf(&f->places, "%s%s", f->n > 1 ? ", " : "", place);
+}
+
+static void print_finding(grid *t, const char *what, finding *f, bool all)
+{
+    if (f->n && (all || f->n <= SHOWN))
+        grid_note(t, "%s: %lld: %s", what, (long long)f->n, f->places.s);
+    else if (f->n)
+        grid_note(t, "%s: %lld: %s and others (-v: all)", what, (long long)f->n, f->places.s);
+    str_free(&f->places);
+}
+
+/* ---- faults of the text, file by file ---- */
+
+typedef struct {
+    finding text[TEXT_FAULTS], columns;
+    bool all;
+} text_report;
+
+static size_t columns_of(const char *line, size_t n)
+{
+    size_t columns = 1;
+    for (size_t i = 0; i < n; i++) columns += line[i] == '\t';
+    return columns;
+}
+
+static void scan(const char *path, text_report *r)
 {
     str text = {0};
     err none = {0};
-    int64_t n = 0;
-    if (has_suffix(name, ".gz") || file_read(path, &text, &none)) return;
-    for (const char *at = str_text(&text); (at = strstr(at, "\r\n")); at += 2) n++;
-    if (n) str_addf(out, "%s%s (%lld lines)", out->n ? ", " : "", name, (long long)n);
+    if (has_suffix(path, ".tar.gz") || gzip_read(path, SIZE_MAX, &text, &none)) {
+        str_free(&text);
+        return;
+    }
+    const char *at = str_text(&text), *end = at + text.n;
+    bool table = has_suffix(path, ".tsv") || has_suffix(path, ".tsv.gz");
+    size_t line = 1, columns = 0;
+    at += byte_order_mark(at, text.n);
+    for (const char *stop; at < end; at = stop + 1, line++) {
+        stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        unsigned faults = text_faults_of(at, (size_t)(stop - at));
+        for (int k = 0; k < TEXT_FAULTS; k++)
+            if (faults >> k & 1) add_place(&r->text[k], r->all, "%s:%zu", path, line);
+        size_t found = columns_of(at, (size_t)(stop - at));
+        if (!columns) columns = found > 2 ? found : 2;
+        if (table && found != columns) add_place(&r->columns, r->all, "%s:%zu", path, line);
+    }
     str_free(&text);
 }
 
@@ -33,30 +88,33 @@ static char *data_path(const char *name, const char *data_dir)
     return strchr(name, '/') ? xstrdup(name) : path_join(data_dir, name);
 }
 
-static void find_all_crlf(const char *place, const char *data_dir, str *out)
+static void scan_all(const char *place, const char *data_dir, text_report *r)
 {
     char *path = data_path(place, data_dir);
     const char *plus = file_exists(path) ? NULL : strchr(place, '+');
     char *first = plus ? xstrndup(place, (size_t)(plus - place)) : xstrdup(place);
     free(path);
     path = data_path(first, data_dir);
-    DIR *d = opendir(path);
-    for (struct dirent *x; d && (x = readdir(d));) {
-        char *file = path_join(path, x->d_name);
-        if (*x->d_name != '.' && !is_folder(file)) find_crlf(file, x->d_name, out);
-        free(file);
+    struct dirent **file = NULL;
+    int n = scandir(path, &file, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *one = path_join(path, file[i]->d_name);
+        if (*file[i]->d_name != '.' && !is_folder(one)) scan(one, r);
+        free(one);
+        free(file[i]);
     }
-    if (d)
-        closedir(d);
-    else {
+    free(file);
+    if (n < 0) {
         char *second = plus ? data_path(plus + 1, data_dir) : NULL;
-        find_crlf(path, first, out);
-        if (second) find_crlf(second, plus + 1, out);
+        scan(path, r);
+        if (second) scan(second, r);
         free(second);
     }
     free(path);
     free(first);
 }
+
+/* ---- the report ---- */
 
 static void put_count(grid *t, size_t column, int64_t n) { grid_put(t, column, "%lld", (long long)n); }
 
@@ -105,25 +163,45 @@ static const struct {
             {"lengths differ over 3 times", NULL, AT(ratio), true}};
 #undef AT
 
-static bool print_report(const data_report *r, const char *place, const char *crlf, const char *note)
+typedef struct {
+    finding row[LENGTH(rows)];
+    bool all;
+} pair_report;
+
+static void hear(void *to, ab_split s, size_t field, int64_t i, const ab_example *x)
 {
-    grid t = {0};
-    bool faults = *crlf != 0;
-    t.title = place;
-    grid_column(&t, "", false);
     static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
-    for (int s = 0; s < AB_SPLITS; s++) grid_column(&t, names[s], true);
+    pair_report *r = to;
+    char at[PLACE];
+    const char *text = x->src && *x->src ? x->src : x->tgt;
+    size_t n = strlen(place_of(text, at)), k = 0;
+    while (k < LENGTH(rows) && rows[k].field != field) k++;
+    if (k == LENGTH(rows) || field == offsetof(split_report, not_utf8)) return; /* the text's faults have it */
+    if (n)
+        add_place(&r->row[k], r->all, "%.*s", (int)n - 2, at);
+    else
+        add_place(&r->row[k], r->all, "%s %lld", names[s], (long long)i + 1);
+}
+
+static bool print_report(const data_report *r, pair_report *pairs, const char *place, const char *note, grid *t)
+{
+    bool faults = false;
+    t->title = place;
+    grid_column(t, "", false);
+    static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
+    for (int s = 0; s < AB_SPLITS; s++) grid_column(t, names[s], true);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const char *what = r->alone ? rows[i].alone : rows[i].what;
-        bool some = what && put_row(&t, what, r, rows[i].field);
+        bool some = what && put_row(t, what, r, rows[i].field);
         faults = faults || (some && rows[i].fault);
     }
-    if (!r->alone) put_bins(&t, "source", r, true);
-    put_bins(&t, r->alone ? "length" : "target", r, false);
-    if (*note) grid_note(&t, "%s", note);
-    if (*crlf) grid_note(&t, "lines end in CR LF (read without the CR): %s", crlf);
-    print_grid(&t);
-    grid_free(&t);
+    if (!r->alone) put_bins(t, "source", r, true);
+    put_bins(t, r->alone ? "length" : "target", r, false);
+    if (*note) grid_note(t, "%s", note);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *what = r->alone ? rows[i].alone : rows[i].what;
+        print_finding(t, what ? what : "", what ? &pairs->row[i] : &(finding){0}, pairs->all);
+    }
     return faults;
 }
 
@@ -143,7 +221,9 @@ static int check(const invocation *c, void *options)
     settings given = {0};
     void *self = NULL;
     data_report r;
-    str crlf = {0};
+    pair_report pairs = {.all = o->all};
+    text_report text = {.all = o->all};
+    grid t = {0};
     bool faults = false;
     const plugin *x = plugin_open(AB_TASK, o->task, &e);
     if (!x) return call_failed(c, &e);
@@ -159,15 +239,22 @@ static int check(const invocation *c, void *options)
     int bad = 0;
     if (!has_data(x)) bad = fail(&e, "--task %s: has no %s.data to check", o->task, o->task);
     if (!bad && x->desc.params) bad = config_bind(&given, o->task, x->desc.params, cfg, &a, &e);
+    bool texts = !bad && !same(o->task, "image");
     if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, message, sizeof message))
         bad = fail(&e, "%s", message);
+    if (texts) scan_all(c->word[0], c->p.data_dir, &text);
     if (!bad) {
-        data_inspect(&x->iface.task, self, &r);
+        data_inspect(&x->iface.task, self, &r, &(data_listener){hear, &pairs});
+        faults = print_report(&r, &pairs, c->word[0], message, &t);
         x->iface.task.close(self);
-        if (!r.alone) find_all_crlf(c->word[0], c->p.data_dir, &crlf);
-        faults = print_report(&r, c->word[0], str_text(&crlf), message);
     }
-    str_free(&crlf);
+    for (int k = 0; k < TEXT_FAULTS; k++) {
+        faults = faults || text.text[k].n;
+        print_finding(&t, text_faults[k], &text.text[k], o->all);
+    }
+    print_finding(&t, "another number of columns than line 1", &text.columns, o->all);
+    print_grid(&t);
+    grid_free(&t);
     arena_free(&a);
     return bad ? call_failed(c, &e) : o->strict && faults ? 1 : 0;
 }
@@ -178,6 +265,7 @@ static const option options[] = {
     {"--src", "LANGUAGE", "source language: the extension of its files [en]", OPTION_TEXT, AT(src)},
     {"--tgt", "LANGUAGE", "target language [fr for names that end in -fr, else de]", OPTION_TEXT, AT(tgt)},
     {"--task", "NAME", "task that reads the data: translation, parsing or image [translation]", OPTION_TEXT, AT(task)},
+    {"-v", NULL, "name the lines of all faults, not five of each kind", OPTION_FLAG, AT(all)},
     {"--strict", NULL, "exit with 1 if anything is found", OPTION_FLAG, AT(strict)},
     {0}};
 const command data_check_command = {
@@ -187,9 +275,11 @@ const command data_check_command = {
     .about =
         "PLACE: as translation.data takes it: a folder, a table of two columns, two files joined by +; or as the data "
         "of "
-        "another task. Faults: empty "
-        "sides, CR LF, text that is not UTF-8, repeated pairs, pairs of dev or test that are in train, sides that are "
-        "identical or swapped, lengths that differ by more than three times.",
+        "another task. Faults, with up to five lines each: empty "
+        "sides, repeated pairs, pairs of dev or test that are in train, sides that are "
+        "identical or swapped, lengths that differ by more than three times, rows of a table with another number of "
+        "columns; and in any line text that is not UTF-8 or not in NFC, line ends and separators, control characters, "
+        "marks that are not seen, words that are too long.",
     .arguments = "PLACE",
     .least = 1,
     .most = 1,

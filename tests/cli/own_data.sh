@@ -124,14 +124,15 @@ equal "$(row 'sides identical' 1)" 1 "identical sides"
 equal "$(row 'not UTF-8' 3)" 1 "not UTF-8"
 equal "$(row 'lengths differ over 3 times' 3)" 1 "ratio of lengths"
 equal "$(row 'source: to 5 words' 1) $(row 'target: to 10 words' 3)" "7 1" "lengths"
-has out 'lines end in CR LF (read without the CR): train.de (7 lines)'
+has out 'lines end in CR LF (read without the CR): 7: ./faulty/train.de:1, ./faulty/train.de:2, '
 exits 1 ablate data check ./faulty --strict
 mkdir data_folder && cp all.en data_folder/two.en && sed 's/$/\r/' all.de >data_folder/two.de
 exits 0 env ABLATE_DATA="$work/data_folder" "$program" data check two.en+two.de
-has out 'lines end in CR LF (read without the CR): two.de (400 lines)'
+has out 'lines end in CR LF (read without the CR): 400: '
+has out '/data_folder/two.de:5 and others (-v: all)'
 cp -r faulty faulty+more
 exits 0 ablate data check ./faulty+more
-has out 'lines end in CR LF (read without the CR): train.de (7 lines)'
+has out 'lines end in CR LF (read without the CR): 7: ./faulty+more/train.de:1, '
 mkdir clean
 printf 'a b\nc d\n' | tee clean/train.en | tr a-z A-Z >clean/train.de
 printf 'e f\ng h\n' | tee clean/dev.en | tr a-z A-Z >clean/dev.de

@@ -32,7 +32,7 @@ static void table(const char *path)
     if (!bad) {
         data_report r;
         str dangers = {0};
-        data_inspect(&task, NULL, &r);
+        data_inspect(&task, NULL, &r, NULL);
         data_dangers(&r, &dangers);
         str_free(&dangers);
         int64_t pairs = 0;

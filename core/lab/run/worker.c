@@ -5,6 +5,7 @@
 #include "tensor/comm/comm.h"
 #include "text/data/dataset.h"
 #include "text/data/inspect.h"
+#include "text/tokens/places.h"
 #include "network/decode/constrain.h"
 #include "tensor/device/device.h"
 #include "lab/launch/event.h"
@@ -185,7 +186,7 @@ static int open_task(run *r, err *e)
     if (data_inspectable(settings_get(&r->set, key))) {
         data_report found;
         str dangers = {0};
-        data_inspect(r->task, r->task_self, &found);
+        data_inspect(r->task, r->task_self, &found, NULL);
         data_dangers(&found, &dangers);
         if (dangers.n) event_fact("data_check", str_text(&dangers));
         str_free(&dangers);
@@ -274,11 +275,25 @@ static int open_model(run *r, err *e)
     return 0;
 }
 
+/* ", FILE:LINE," of a split's longest sentence, or "". */
+static const char *longest_at(const run *r, ab_split s, bool source, char out[PLACE + 2])
+{
+    const pairs *p = &r->data.split[s];
+    const int64_t *from = source ? p->src_at : p->tgt_at;
+    int64_t i = 0, longest = source ? p->src_longest : p->tgt_longest;
+    ab_example x = {0};
+    while (i < p->n && from[i + 1] - from[i] != longest) i++;
+    if (i < p->n && !p->text) r->task->get(r->task_self, s, p->example[i], &x);
+    size_t n = strlen(place_of(source ? x.src : x.tgt, out + 2));
+    if (n) memcpy(out, ", ", 2), memcpy(out + n, ",", 2);
+    return n ? out : "";
+}
+
 /* Does the position cover every sentence, and every output that decoding may try? */
 static int check_lengths(const run *r, err *e)
 {
     int64_t needed = 0;
-    char why[160] = "";
+    char why[160 + PLACE] = "", at[PLACE + 2];
     for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
         const pairs *p = &r->data.split[s];
         if (!p->n || (s == AB_TEST && !worker_decodes(r, s) && !worker_decoder_only(r))) continue;
@@ -286,8 +301,8 @@ static int check_lengths(const run *r, err *e)
         int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra_tokens;
         if (longest > needed) {
             needed = longest;
-            snprintf(why, sizeof why, "the longest %s of %s has this many tokens, including EOS",
-                     source ? "source" : "target", worker_split_names[s]);
+            snprintf(why, sizeof why, "the longest %s of %s%s has this many tokens, including EOS",
+                     source ? "source" : "target", worker_split_names[s], longest_at(r, s, source, at));
         }
         if (worker_decodes(r, s) && output > needed) {
             needed = output;

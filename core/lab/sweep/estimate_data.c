@@ -143,7 +143,7 @@ static void print_dangers(const ab_task_plugin *task, void *self, const char *na
     data_report found;
     str dangers = {0};
     if (data_inspectable(data)) {
-        data_inspect(task, self, &found);
+        data_inspect(task, self, &found, NULL);
         data_dangers(&found, &dangers);
     }
     if (dangers.n) printf("note\t%s: %s (`ablate data check` says more)\n", data, str_text(&dangers));

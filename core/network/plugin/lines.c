@@ -1,6 +1,7 @@
 /* lines.c - the service that reads a file's lines for tasks. */
 #include "network/plugin/plugin.h"
 #include "base/gzip.h"
+#include "text/tokens/places.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +25,15 @@ int read_lines_service(const char *path, char ***lines, int64_t *n, char *messag
     memcpy(copy, str_text(&text), text.n + 1);
     for (size_t i = 0; i < count; i++) block[i] = copy + (at[i] - text.s);
     if (count) block[0] += byte_order_mark(block[0], strlen(block[0]));
+    places_add(path, block, count, copy + text.n + 1);
     *lines = block;
     *n = (int64_t)count;
     free(at);
     str_free(&text);
     return 0;
 }
-void free_lines_service(char **lines) { free(lines); }
+void free_lines_service(char **lines)
+{
+    places_remove(lines);
+    free(lines);
+}

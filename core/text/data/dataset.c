@@ -1,5 +1,6 @@
 /* dataset.c - encodes lines as ids, split by split. */
 #include "text/data/dataset.h"
+#include "text/tokens/places.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +107,11 @@ static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt
                   const vocab *tgt, bool filter, int64_t max_length, err *e)
 {
     int64_t src_from = g->src.n, tgt_from = g->tgt.n;
-    if (src && encode_side(src, src_line, &g->src, e)) return fail_in(e, "source line %lld: ", (long long)i + 1);
-    if (encode_side(tgt, tgt_line, &g->tgt, e)) return fail_in(e, "target line %lld: ", (long long)i + 1);
+    char at[PLACE];
+    if (src && encode_side(src, src_line, &g->src, e))
+        return fail_in(e, "%ssource line %lld: ", place_of(src_line, at), (long long)i + 1);
+    if (encode_side(tgt, tgt_line, &g->tgt, e))
+        return fail_in(e, "%starget line %lld: ", place_of(tgt_line, at), (long long)i + 1);
     int64_t s = g->src.n - src_from, t = g->tgt.n - tgt_from;
     bool empty = (src && s == 1) || t == 1, longer = max_length && (s > max_length || t > max_length);
     if (filter && (empty || longer)) {

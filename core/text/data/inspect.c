@@ -7,10 +7,23 @@
 const int64_t length_bins[LENGTH_BINS - 1] = {5, 10, 20, 40, 80, 160};
 static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
 
+typedef struct { /* a text's hash, and its example */
+    uint64_t hash;
+    int64_t at;
+} key;
+
 typedef struct { /* hashes of the training pairs, sorted */
-    uint64_t *pair, *src;
+    key *pair, *src;
     int64_t n;
 } seen;
+
+typedef struct {
+    const ab_task_plugin *task;
+    void *self;
+    const data_listener *to;
+    ab_split which;
+    split_report *r;
+} inspection;
 
 static int64_t words_of(const char *line)
 {
@@ -33,62 +46,79 @@ static uint64_t hash_of(const char *text) { return hash64(text, strlen(text)); }
 /* Not symmetric: a pair and its sides the other way round differ. */
 static uint64_t pair_of(uint64_t src, uint64_t tgt) { return src * 0x9e3779b97f4a7c15u ^ (tgt + (src >> 32)); }
 
-static int by_value(const void *a, const void *b)
+static int by_hash(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    const key *x = a, *y = b;
+    return (x->hash > y->hash) - (x->hash < y->hash);
 }
-static bool has(const uint64_t *sorted, int64_t n, uint64_t x)
+static int by_hash_and_place(const void *a, const void *b)
 {
-    return bsearch(&x, sorted, (size_t)n, sizeof x, by_value) != NULL;
+    const key *x = a, *y = b;
+    return x->hash != y->hash ? by_hash(a, b) : (x->at > y->at) - (x->at < y->at);
 }
-
-static int64_t repeated(uint64_t *h, int64_t n)
+static bool has(const key *sorted, int64_t n, uint64_t x)
 {
-    int64_t twice = 0;
-    qsort(h, (size_t)n, sizeof *h, by_value);
-    for (int64_t i = 1; i < n; i++) twice += h[i] == h[i - 1];
-    return twice;
+    return bsearch(&(key){x, 0}, sorted, (size_t)n, sizeof *sorted, by_hash) != NULL;
 }
 
-static void look_at(split_report *r, const ab_example *x, bool alone)
+#define FAULT(field) offsetof(split_report, field)
+static void count(const inspection *c, bool is, size_t field, int64_t i, const ab_example *x)
 {
+    if (!is) return;
+    ++*(int64_t *)(void *)((char *)c->r + field);
+    if (c->to) c->to->fault(c->to->to, c->which, field, i, x);
+}
+
+static void count_at(const inspection *c, size_t field, int64_t i)
+{
+    ab_example x;
+    c->task->get(c->self, c->which, i, &x);
+    count(c, true, field, i, &x);
+}
+
+static void look_at(const inspection *c, int64_t i, const ab_example *x, bool alone)
+{
+    split_report *r = c->r;
     int64_t src = words_of(x->src), tgt = words_of(x->tgt), most = src > tgt ? src : tgt, least = src + tgt - most;
     r->pairs++;
     r->src_words += src, r->tgt_words += tgt;
     add_length(r->src_bins, src), add_length(r->tgt_bins, tgt);
-    r->empty += (!src && !alone) || !tgt;
-    r->not_utf8 += utf8_bad(x->src, strlen(x->src)) >= 0 || utf8_bad(x->tgt, strlen(x->tgt)) >= 0;
-    r->identical += src && !strcmp(x->src, x->tgt);
-    r->ratio += least && most >= 10 && most > 3 * least;
+    count(c, (!src && !alone) || !tgt, FAULT(empty), i, x);
+    count(c, utf8_bad(x->src, strlen(x->src)) >= 0 || utf8_bad(x->tgt, strlen(x->tgt)) >= 0, FAULT(not_utf8), i, x);
+    count(c, src && !strcmp(x->src, x->tgt), FAULT(identical), i, x);
+    count(c, least && most >= 10 && most > 3 * least, FAULT(ratio), i, x);
+    count(c, word_too_long(x->src) || word_too_long(x->tgt), FAULT(long_word), i, x);
 }
 
 /* Reads a split; train's hashes go to `all`, others are compared with them. */
-static void inspect_split(const ab_task_plugin *task, void *self, ab_split which, seen *all, data_report *to)
+static void inspect_split(const inspection *c, seen *all, bool *alone)
 {
-    split_report *r = &to->split[which];
-    int64_t n = task->count(self, which);
-    uint64_t *pair = xcalloc((size_t)n + 1, sizeof *pair), *src = xcalloc((size_t)n + 1, sizeof *src), *turned = NULL;
-    if (which == AB_TRAIN) turned = xcalloc((size_t)n + 1, sizeof *turned);
+    int64_t n = c->task->count(c->self, c->which);
+    key *pair = xcalloc((size_t)n + 1, sizeof *pair), *src = xcalloc((size_t)n + 1, sizeof *src);
+    bool train = c->which == AB_TRAIN;
+    uint64_t *turned = train ? xcalloc((size_t)n + 1, sizeof *turned) : NULL;
     for (int64_t i = 0; i < n; i++) {
         ab_example x;
-        task->get(self, which, i, &x);
-        to->alone = !x.src;
+        c->task->get(c->self, c->which, i, &x);
+        *alone = !x.src;
         if (!x.src) x.src = "";
-        look_at(r, &x, to->alone);
+        look_at(c, i, &x, *alone);
         uint64_t s = hash_of(x.src), t = hash_of(x.tgt);
-        src[i] = s, pair[i] = pair_of(s, t);
-        if (turned) turned[i] = s == t ? 0 : pair_of(t, s);
-        if (which == AB_TRAIN) continue;
-        r->in_train += has(all->pair, all->n, pair[i]);
-        r->src_in_train += has(all->src, all->n, s);
-        r->swapped += s != t && has(all->pair, all->n, pair_of(t, s));
+        src[i] = (key){s, i}, pair[i] = (key){pair_of(s, t), i};
+        if (train) turned[i] = s == t ? 0 : pair_of(t, s);
+        if (train) continue;
+        count(c, has(all->pair, all->n, pair[i].hash), FAULT(in_train), i, &x);
+        count(c, has(all->src, all->n, s), FAULT(src_in_train), i, &x);
+        count(c, s != t && has(all->pair, all->n, pair_of(t, s)), FAULT(swapped), i, &x);
     }
-    r->twice = repeated(pair, n);
-    for (int64_t i = 0; i < n && turned; i++) r->swapped += turned[i] && has(pair, n, turned[i]);
+    qsort(pair, (size_t)n, sizeof *pair, by_hash_and_place);
+    for (int64_t i = 1; i < n; i++)
+        if (pair[i].hash == pair[i - 1].hash) count_at(c, FAULT(twice), pair[i].at);
+    for (int64_t i = 0; i < n && train; i++)
+        if (turned[i] && has(pair, n, turned[i])) count_at(c, FAULT(swapped), i);
     free(turned);
-    if (which == AB_TRAIN) {
-        qsort(src, (size_t)n, sizeof *src, by_value);
+    if (train) {
+        qsort(src, (size_t)n, sizeof *src, by_hash);
         *all = (seen){pair, src, n};
         return;
     }
@@ -96,11 +126,12 @@ static void inspect_split(const ab_task_plugin *task, void *self, ab_split which
     free(src);
 }
 
-void data_inspect(const ab_task_plugin *task, void *self, data_report *out)
+void data_inspect(const ab_task_plugin *task, void *self, data_report *out, const data_listener *to)
 {
     seen train = {0};
     *out = (data_report){0};
-    for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) inspect_split(task, self, s, &train, out);
+    for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++)
+        inspect_split(&(inspection){task, self, to, s, &out->split[s]}, &train, &out->alone);
     free(train.pair);
     free(train.src);
 }
@@ -115,6 +146,9 @@ void data_dangers(const data_report *r, str *out)
         if (x->in_train)
             str_addf(out, "%s%lld of %lld %s %s are training %s too", out->n ? "; " : "", (long long)x->in_train,
                      (long long)x->pairs, names[s], what, what);
+        if (x->long_word)
+            str_addf(out, "%s%lld of %lld %s %s have a word of more than %d characters", out->n ? "; " : "",
+                     (long long)x->long_word, (long long)x->pairs, names[s], what, LONGEST_WORD);
         if (x->empty)
             str_addf(out, "%s%lld of %lld %s %s %s", out->n ? "; " : "", (long long)x->empty, (long long)x->pairs,
                      names[s], what, r->alone ? "are empty" : "have an empty side");

@@ -19,6 +19,7 @@ typedef struct { /* one split; words are separated by blanks */
     int64_t swapped;      /* source and target of a training pair, the other way round */
     int64_t in_train;     /* dev and test: the pair is in train too */
     int64_t src_in_train; /* dev and test: the source is in train too */
+    int64_t long_word;    /* a side has a word without which vocabularies are trained (vocab.h) */
 } split_report;
 
 typedef struct {
@@ -26,8 +27,28 @@ typedef struct {
     bool alone; /* lines without a source: a pair is a line, the figures about sources and both sides mean nothing */
 } data_report;
 
-/* Looks at every pair of a task whose data are open. */
-void data_inspect(const ab_task_plugin *task, void *self, data_report *out);
+/* Hears of each fault: example i of a split, and offsetof(split_report, FIELD). */
+typedef struct {
+    void (*fault)(void *to, ab_split s, size_t field, int64_t i, const ab_example *x);
+    void *to;
+} data_listener;
+/* Looks at every pair of a task whose data are open. to: NULL, or who hears of the faults. */
+void data_inspect(const ab_task_plugin *task, void *self, data_report *out, const data_listener *to);
+/* Faults of a line's text. A byte order mark at the start of a file is none, and left out of `line`. */
+enum {
+    TEXT_CRLF,
+    TEXT_CR,
+    TEXT_SEPARATOR,
+    TEXT_CONTROL,
+    TEXT_MARK,
+    TEXT_NOT_NFC,
+    TEXT_LONG_WORD,
+    TEXT_NOT_UTF8,
+    TEXT_FAULTS
+};
+extern const char *const text_faults[TEXT_FAULTS];
+unsigned text_faults_of(const char *line, size_t n); /* bits 1 << TEXT_...; n: bytes without the line feed */
+
 /* Does a task with these settings read a corpus, which data_inspect can look at? data: the value of its key `data`, or
  * NULL. */
 bool data_inspectable(const char *data);

@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "base/base.h"
+#include "text/tokens/vocab.h"
 }
 #include "text/tokens/spm_shim.h"
 
@@ -25,7 +26,7 @@ namespace
 /* Out of memory ends C++ code as it ends C code (base/memory.c), here and in the libraries below. */
 const std::new_handler before = std::set_new_handler([] { out_of_memory(0); });
 
-/* The training lines, from memory. */
+/* The training lines, from memory, without those with too long words. */
 class Lines : public sentencepiece::SentenceIterator
 {
   public:
@@ -42,6 +43,7 @@ class Lines : public sentencepiece::SentenceIterator
   private:
     void set()
     {
+        while (at_ < n_ && word_too_long(lines_[at_])) at_++;
         if (at_ < n_) line_ = lines_[at_];
     }
     const char *const *lines_;
@@ -74,11 +76,11 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
                     "tokens; set vocab_size = %ld or more",
                     (long long)size, least, least);
     if (message.find("!sentences_.empty()") != std::string::npos)
-        return fail(e,
-                    "no line is left to train a %s vocabulary: SentencePiece skips lines with U+2585, its mark for "
-                    "unknown, and all non-empty lines "
-                    "of %lld have it",
-                    kind, (long long)n);
+        return fail(
+            e,
+            "no line is left to train a %s vocabulary: all non-empty lines of %lld have U+2585, SentencePiece's "
+            "mark for unknown, or a word of more than %d characters",
+            kind, (long long)n, LONGEST_WORD);
     return fail(e, "SentencePiece could not train a %s vocabulary of %lld on %lld lines: %s", kind, (long long)size,
                 (long long)n, message.c_str());
 }

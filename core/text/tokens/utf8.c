@@ -18,6 +18,13 @@ int64_t utf8_bad(const char *s, size_t n)
     return -1;
 }
 
+bool word_too_long(const char *line)
+{
+    int64_t n = 0;
+    for (; *line && n <= LONGEST_WORD; line++) n = *line == ' ' ? 0 : n + ((*line & 0xc0) != 0x80);
+    return n > LONGEST_WORD;
+}
+
 void utf8_lower(const char *s, str *out)
 {
     str_add(out, "");

@@ -77,6 +77,8 @@ vocab *vocab_read(const void *data, size_t n, err *e);
 
 /* Offset of the first byte of s[n] that is not well-formed UTF-8 (RFC 3629), or -1. */
 int64_t utf8_bad(const char *s, size_t n);
+enum { LONGEST_WORD = 32766 };        /* characters; SentencePiece numbers those of a word by 16 bits */
+bool word_too_long(const char *line); /* bpe and unigram vocabularies are trained without its line */
 /* Appends s (UTF-8) in lower case. */
 void utf8_lower(const char *s, str *out);
 #endif

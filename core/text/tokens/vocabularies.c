@@ -1,5 +1,6 @@
 /* vocabularies.c - the four kinds of vocabulary, and their serialisation. */
 #include "text/tokens/vocab.h"
+#include "text/tokens/places.h"
 #include "text/tokens/spm_shim.h"
 #include "text/tokens/symbols.h"
 #include "text/tokens/train.h"
@@ -36,18 +37,27 @@ void id_list_free(id_list *l)
 
 /* ---- making ---- */
 
-static int check_lines(const char *const *lines, int64_t n, err *e)
+static int check_lines(vocab_kind kind, const char *const *lines, int64_t n, err *e)
 {
     bool any = false;
+    char at[PLACE];
+    int64_t n_long = 0, first_long = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t bad = utf8_bad(lines[i], strlen(lines[i]));
         if (bad >= 0)
-            return fail(e, "line %lld of the training text: byte %lld (0x%02x) is not UTF-8", (long long)i + 1,
-                        (long long)bad + 1, (unsigned char)lines[i][bad]);
+            return fail(e, "%sline %lld of the training text: byte %lld (0x%02x) is not UTF-8", place_of(lines[i], at),
+                        (long long)i + 1, (long long)bad + 1, (unsigned char)lines[i][bad]);
         if (strpbrk(lines[i], "\n"))
             return fail(e, "line %lld of the training text contains a line end", (long long)i + 1);
         if (lines[i][strspn(lines[i], " ")]) any = true;
+        if (is_spm(kind) && word_too_long(lines[i]) && !n_long++) first_long = i;
     }
+    if (n_long)
+        log_line(LOG_WARN,
+                 "%sline %lld of the training text has a word of more than %d characters: the vocabulary is trained "
+                 "without this line%s",
+                 place_of(lines[first_long], at), (long long)first_long + 1, LONGEST_WORD,
+                 n_long > 1 ? " and others of the kind" : "");
     return any ? 0 : fail(e, "cannot make a vocabulary: found %lld lines, all empty", (long long)n);
 }
 
@@ -92,7 +102,7 @@ vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const cha
         fail(e, "vocab_size %lld: expected more than the %d special tokens", (long long)size, VOCAB_SPECIALS);
         return NULL;
     }
-    if (check_lines(lines, n, e)) return NULL;
+    if (check_lines(kind, lines, n, e)) return NULL;
     if (!lowercase) return train(kind, size, symbols, n_symbols, lines, n, e);
     arena memory = {0};
     str lower = {0};

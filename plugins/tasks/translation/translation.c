@@ -129,10 +129,13 @@ static int read_whole(task *t, const corpus_place *at, char folder[PATH], char *
     if (!access(path[0], F_OK)) plus = NULL;
     data_path(path[0], at->data_dir, at->data, plus ? (size_t)(plus - at->data) : strlen(at->data));
     if (plus) data_path(path[1], at->data_dir, plus + 1, strlen(plus + 1));
-    if (!plus && !is_file(path[0])) return 0;
+    int table = ends_in(at->data, ".tsv") || ends_in(at->data, ".tsv.gz");
+    if (!plus && !is_file(path[0]) && (!table || !access(path[0], F_OK))) return 0;
     for (int i = 0; i < 1 + (plus != NULL); i++)
         if (!is_file(path[i])) {
-            snprintf(err, n_err, "no file %s (translation.data = %s; data folder %s)", path[i], at->data, at->data_dir);
+            const char *here = !plus && is_file(at->data) ? "; the one here is ./" : "";
+            snprintf(err, n_err, "no file %s (translation.data = %s; data folder %s%s%s)", path[i], at->data,
+                     at->data_dir, here, *here ? at->data : "");
             return -1;
         }
     if (plus ? corpus_read_files(s, at, path[0], path[1], err, n_err) : corpus_read_table(s, at, path[0], err, n_err))
