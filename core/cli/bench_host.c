@@ -42,7 +42,7 @@ int bench_make(bench *b, const char *name, size_t rows, size_t seeds, int64_t **
 
 int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, err *e)
 {
-    int got = db_claim_next(b->d, name, id, 1, b->l->owner, BENCH_LEASE, out, e);
+    int got = db_claim_next(b->d, name, &(db_queue){id, 1, 0}, b->l->owner, BENCH_LEASE, out, e);
     return got == 1 ? 0 : got < 0 ? -1 : fail(e, "%s: found no run left to claim", name);
 }
 

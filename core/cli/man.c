@@ -62,17 +62,20 @@ static int man(const invocation *c, void *options)
         if (all_commands[i]->does) roff_command(all_commands[i], &out);
     str_add(&out, ".SH OPTIONS OF EVERY COMMAND\n");
     for (const option *const *o = options_common(); *o; o++) roff_option(*o, &out);
-    str_add(&out, ".SH ENVIRONMENT\n"
-                  ".TP\n.B ABLATE_DATA\nfolder of corpora [data]\n"
-                  ".TP\n.B ABLATE_DB\ndatabase file [results.db]\n"
-                  ".TP\n.B ABLATE_HOME\nfolder of results.db and runs/ [current folder]\n"
-                  ".TP\n.B ABLATE_ISA\ninstruction set: generic, avx2, avx512, avx512_bf16 or amx\n"
-                  ".TP\n.B ABLATE_KEEP_FREE\nbytes of disk and memory that a sweep leaves to others [0]\n"
-                  ".TP\n.B ABLATE_TASK_LEASE\nseconds after which a silent task of a job engine has lost its run [60]\n"
-                  ".TP\n.B NO_COLOR\nif set, no colours\n"
-                  ".SH EXIT STATUS\n0: success. 1: something failed. 2: invalid command line or INI. Some commands\n"
-                  "answer with 3 and 4, as their help says.\n"
-                  "130 or 143: interrupted; the same command resumes.\n");
+    str_add(&out,
+            ".SH ENVIRONMENT\n"
+            ".TP\n.B ABLATE_DATA\nfolder of corpora [data]\n"
+            ".TP\n.B ABLATE_DB\ndatabase file [results.db]\n"
+            ".TP\n.B ABLATE_HOME\nfolder of results.db and runs/ [current folder]\n"
+            ".TP\n.B ABLATE_ISA\ninstruction set: generic, avx2, avx512, avx512_bf16 or amx\n"
+            ".TP\n.B ABLATE_DATABASE_WAIT\nseconds that a command other than run waits for a database that another "
+            "process holds [30]\n"
+            ".TP\n.B ABLATE_KEEP_FREE\nbytes of disk and memory that a sweep leaves to others [0]\n"
+            ".TP\n.B ABLATE_TASK_LEASE\nseconds after which a silent task of a job engine has lost its run [60]\n"
+            ".TP\n.B NO_COLOR\nif set, no colours\n"
+            ".SH EXIT STATUS\n0: success. 1: something failed. 2: invalid command line or INI. Some commands\n"
+            "answer with 3 and 4, as their help says.\n"
+            "130 or 143: interrupted; the same command resumes.\n");
     int bad = fputs(str_text(&out), stdout) < 0;
     str_free(&out);
     return bad;

@@ -115,13 +115,13 @@ static int claim_all(launcher *l, away_job *j, err *e)
     size_t cap = 0;
     const char *token = strrchr(j->spool, '/') + 1;
     snprintf(l->owner, sizeof l->owner, "%s/%s", j->engine->name, token);
+    if (db_begin(l->d, e)) return -1;
     for (;;) {
         db_claim c;
-        int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, AWAY, &c, e);
-        if (got <= 0) return got;
+        int got = db_claim_next(l->d, l->o->experiment, l->o->n ? &l->queue : NULL, l->owner, AWAY, &c, e);
+        if (got <= 0) return db_end(l->d, got, e);
         j->run = grow(j->run, &cap, j->n + 1, sizeof *j->run);
-        j->run[j->n] = (away_run){.w = {.claim = c, .fd = -1, .facts = DB_PROVENANCE_UNKNOWN, .started = ticks()}};
-        j->n++;
+        j->run[j->n++] = (away_run){.w = {.claim = c, .fd = -1, .facts = DB_PROVENANCE_UNKNOWN, .started = ticks()}};
     }
 }
 
@@ -157,6 +157,7 @@ static int submit(launcher *l, away_job *j, err *e)
     int bad = make_folders(j->spool, e) || write_submitter(j, e) || claim_all(l, j, e);
     for (size_t i = 0; i < j->n && !bad; i++) bad = write_task(l, j, i, &claims, e);
     if (!bad && j->n) bad = file_write(path, claims.s, claims.n, e) || j->engine->submit(l, j, e);
+    if (!bad) bad = db_begin(l->d, e);
     for (size_t i = 0; i < j->n && !bad; i++) {
         worker *w = &j->run[i].w;
         provenance_put(&l->from, w);
@@ -166,6 +167,7 @@ static int submit(launcher *l, away_job *j, err *e)
         bad = db_attempt(l->d, &w->claim, &w->facts, e);
         l->p.running++;
     }
+    bad = db_end(l->d, bad, e);
     if (bad && !j->id[0]) give_back(l, j);
     str_free(&claims);
     free(path);

@@ -40,13 +40,21 @@ void launch_let_signals_go(void)
 
 /* ---- listening ---- */
 
-/* Reads and records the available events. *ended: the pipe is closed. */
-static int listen_to(launcher *l, worker *w, bool *ended, err *e)
+/* Reads the available events. *ended: the pipe is closed. */
+static void hear(const worker *w, str *out, bool *ended)
 {
     char part[65536];
     ssize_t n;
-    while ((n = read(w->fd, part, sizeof part)) > 0) str_addn(&w->buffer, part, (size_t)n);
+    while ((n = read(w->fd, part, sizeof part)) > 0) str_addn(out, part, (size_t)n);
     *ended = n == 0;
+}
+
+/* Reads and records the available events. */
+static int listen_to(launcher *l, worker *w, bool *ended, err *e)
+{
+    str_addn(&w->buffer, str_text(&w->late), w->late.n);
+    str_clear(&w->late);
+    hear(w, &w->buffer, ended);
     return launch_take_events(l, w, e);
 }
 
@@ -123,11 +131,11 @@ static void count_end(launcher *l, const worker *w, enum db_status s)
 
 int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e)
 {
-    int bad = db_attempt(l->d, &w->claim, &w->facts, e) ||
+    int bad = db_begin(l->d, e) || db_attempt(l->d, &w->claim, &w->facts, e) ||
               db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e);
     if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
     if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
-    if (bad) return -1;
+    if (db_end(l->d, bad, e)) return -1;
     if (s == DB_DONE) leftovers_remove(w->folder);
     count_end(l, w, s);
     progress_event(&l->p, w, what, w->dev_ppl);
@@ -194,7 +202,7 @@ static int workers_of(const launch_options *o)
 
 static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing to do, -1 */
 {
-    int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, LAUNCH_LEASE, &w->claim, e);
+    int got = db_claim_next(l->d, l->o->experiment, l->o->n ? &l->queue : NULL, l->owner, LAUNCH_LEASE, &w->claim, e);
     if (got <= 0) return got;
     w->facts = DB_PROVENANCE_UNKNOWN;
     err why = {0};
@@ -238,17 +246,17 @@ static int has_room(launcher *l, bool *wait, err *e)
     return 0;
 }
 
-static void handle_interrupts(launcher *l, int *handled)
+static void handle_interrupts(launcher *l)
 {
-    if (*handled == launch_interrupts) return;
-    *handled = launch_interrupts;
+    if (l->handled == launch_interrupts) return;
+    l->handled = launch_interrupts;
     if (!(l->interrupted_at > 0)) l->interrupted_at = ticks();
-    int times = *handled; /* the second SIGTERM ends a worker at once */
+    int times = l->handled; /* the second SIGTERM ends a worker at once */
     l->out->interrupted = launch_signal;
-    progress_interrupted(&l->p, *handled, active(l));
+    progress_interrupted(&l->p, l->handled, active(l));
     for (int i = 0; i < l->n_workers; i++) {
         worker *w = &l->w[i];
-        if (!w->pid) continue;
+        if (!w->pid || w->gone) continue;
         if (times == 1)
             worker_ask_stop(w);
         else if (times == 2)
@@ -256,6 +264,20 @@ static void handle_interrupts(launcher *l, int *handled)
         else
             worker_kill(w);
     }
+}
+
+/* While another process holds the database, runs go on: what they report is read and kept, and interrupts reach them.
+ * The third interrupt ends the wait. */
+static bool wait_for_database(void *self, const char *news)
+{
+    launcher *l = self;
+    bool ended;
+    if (news) progress_line(&l->p, "%s", news);
+    if (l->o->slurm || l->o->command) return launch_interrupts < 3;
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid && l->w[i].fd >= 0) hear(&l->w[i], &l->w[i].late, &ended);
+    handle_interrupts(l);
+    return launch_interrupts < 3;
 }
 
 /* Does someone hold the process (SIGSTOP, Ctrl-Z, a debugger)? */
@@ -335,13 +357,17 @@ static int listen_once(launcher *l, err *e)
 {
     struct pollfd fds[LAUNCH_MAX];
     int who[LAUNCH_MAX], n = 0;
-    for (int i = 0; i < l->n_workers; i++)
-        if (l->w[i].pid) fds[n] = (struct pollfd){.fd = l->w[i].fd, .events = POLLIN}, who[n++] = i;
-    if (poll(fds, (nfds_t)n, 250) <= 0) return 0;
+    bool late = false;
+    for (int i = 0; i < l->n_workers; i++) {
+        if (!l->w[i].pid) continue;
+        fds[n] = (struct pollfd){.fd = l->w[i].fd, .events = POLLIN}, who[n++] = i;
+        late = late || l->w[i].late.n;
+    }
+    if (poll(fds, (nfds_t)n, late ? 0 : 250) <= 0 && !late) return 0;
     for (int k = 0; k < n; k++) {
         worker *w = &l->w[who[k]];
         bool ended = false;
-        if (!(fds[k].revents & (POLLIN | POLLHUP | POLLERR))) continue;
+        if (!(fds[k].revents & (POLLIN | POLLHUP | POLLERR)) && !w->late.n) continue;
         int bad = listen_to(l, w, &ended, e);
         if (!bad && w->idle)
             bad = finish_idle(l, w, e);
@@ -354,13 +380,12 @@ static int listen_once(launcher *l, err *e)
 
 static int loop(launcher *l, err *e)
 {
-    int handled = 0;
     bool more = true;
     while (more || active(l)) {
         if (beat(l, e)) return -1; /* first, so that none of our leases expires before we claim */
-        handle_interrupts(l, &handled);
+        handle_interrupts(l);
         watch(l);
-        more = more && !handled;
+        more = more && !l->handled;
         for (int i = 0; i < l->n_workers && more; i++) {
             if (l->w[i].pid) continue;
             bool wait = false;
@@ -370,7 +395,7 @@ static int loop(launcher *l, err *e)
             more = got > 0 && !launch_interrupts;
         }
         for (int i = 0; i < l->n_workers && !more; i++) worker_dismiss(&l->rest[i]);
-        if (!more && !handled) launch_lend(l);
+        if (!more && !l->handled) launch_lend(l);
         if (active(l) && listen_once(l, e)) return -1;
         progress_draw(&l->p, l->w, (size_t)l->n_workers, false);
     }
@@ -390,7 +415,8 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     size_t released = 0;
     bool away = o->slurm || o->command;
     *out = (launch_result){0};
-    *l = (launcher){.d = d, .o = o, .out = out, .n_workers = workers_of(o), .last_beat = ticks()};
+    *l = (launcher){
+        .d = d, .o = o, .queue = {o->runs, o->n, 0}, .out = out, .n_workers = workers_of(o), .last_beat = ticks()};
     l->threads = away ? o->threads : launch_threads(o, l->n_workers);
     for (int i = 0; i < LAUNCH_MAX; i++) l->w[i].fd = -1;
     db_owner(l->owner);
@@ -401,6 +427,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     mps shared = {0};
     int bad = away ? 0 : mps_begin(&shared, o, at_once(o), &l->p, e); /* a signal ends it, and the keeper cleans up */
     launch_catch_signals();
+    db_on_wait(d, wait_for_database, l);
     if (!bad) bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
     if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || launch_clean(d, o, e);
@@ -411,6 +438,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     }
     for (int i = 0; i < l->n_workers; i++) worker_dismiss(&l->rest[i]);
     launch_let_signals_go();
+    db_on_wait(d, NULL, NULL);
     mps_end(&shared, out->failed > 0, &l->p);
     out->left = l->p.total - l->p.done - l->p.failed - l->p.skipped;
     progress_end(&l->p, out->interrupted ? o->resume_command : NULL);

@@ -20,6 +20,7 @@ typedef struct {
     int ranks;        /* processes of the run; more than one: pid is mpirun's */
     char *events;     /* with ranks: the file for their events */
     str buffer;       /* incomplete events */
+    str late;         /* read while the database was held by another process; they follow those in `buffer` */
     db_point *points; /* received but not yet written; their names are in `buffer` */
     size_t n_points, points_cap;
     char phase[24], device[24]; /* "cpu", "cuda:1" */
@@ -118,6 +119,7 @@ enum { LAUNCH_LEASE = 120, LAUNCH_BEAT = 15, LAUNCH_MAX = LAUNCH_MOST_WORKERS };
 typedef struct {
     db *d;
     const launch_options *o;
+    db_queue queue;
     progress p;
     worker w[LAUNCH_MAX];
     resting rest[LAUNCH_MAX]; /* of the same places */
@@ -126,6 +128,7 @@ typedef struct {
     char owner[128];
     provenance from;
     double last_beat, interrupted_at;
+    int handled;                 /* interrupts */
     double watched;              /* ticks() of the last look at the workers */
     bool told_room, told_notify; /* that there is no room; to whoever wants a word */
     launch_result *out;

@@ -3,6 +3,7 @@
 #include "lab/launch/internal.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { RESULT_FIELDS = 12 }; /* of event_result's line; the last has all statistics */
 
@@ -20,7 +21,7 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
     size_t rows = strtoull(f[9], NULL, 10), width = strtoull(f[10], NULL, 10);
     double *v = n > 11 ? event_stats(f[11], rows, width) : NULL;
     if (v) r.stats = (db_stats){rows, width, v};
-    int bad = db_put_result(l->d, &w->claim, &r, e);
+    int bad = db_begin(l->d, e) || db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
     bool dev = r.signature && has_suffix(r.signature, ", dev"); /* other names include the set if two sets are scored */
     snprintf(w->scores + used, sizeof w->scores - used, "  %s%s %.4g", dev ? "dev " : "", r.metric, r.value);
@@ -48,7 +49,7 @@ static int on_fact(launcher *l, worker *w, const char *key, const char *value, e
     else if (same(key, "trained_tokens"))
         l->p.tokens += strtod(value, NULL);
     else
-        return db_put_tag(l->d, &w->claim, key, value, e);
+        return db_begin(l->d, e) || db_put_tag(l->d, &w->claim, key, value, e);
     return 0;
 }
 
@@ -89,7 +90,16 @@ static int on_point(launcher *l, worker *w, char **f)
     return 0;
 }
 
-/* Writes points that arrived together in one transaction; one each would be most of the work. */
+/* A large file is hashed outside of a transaction, which would keep others from writing. */
+static int on_artifact(launcher *l, worker *w, char **f, err *e)
+{
+    enum { SMALL = 1 << 20 };
+    struct stat st;
+    if (stat(f[2], &st)) return 0;
+    int bad = st.st_size > SMALL ? db_end(l->d, 0, e) : db_begin(l->d, e);
+    return bad || db_put_artifact(l->d, &w->claim, f[1], f[2], e);
+}
+
 static int write_points(launcher *l, worker *w, err *e)
 {
     size_t n = w->n_points;
@@ -127,7 +137,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     else if (same(f[0], "fact") && n > 2)
         return on_fact(l, w, f[1], f[2], e);
     else if (same(f[0], "artifact") && n > 2)
-        return file_exists(f[2]) ? db_put_artifact(l->d, &w->claim, f[1], f[2], e) : 0;
+        return on_artifact(l, w, f, e);
     else if (same(f[0], "error") && n > 1)
         snprintf(w->error, sizeof w->error, "%s", f[1]);
     else if (same(f[0], "end"))
@@ -143,6 +153,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     return 0;
 }
 
+/* What arrived together is written in one transaction: one for each event would be most of the host's work. */
 int launch_take_events(launcher *l, worker *w, err *e)
 {
     char *start = w->buffer.s, *end;
@@ -153,6 +164,7 @@ int launch_take_events(launcher *l, worker *w, err *e)
         start = end + 1;
     }
     if (!bad) bad = write_points(l, w, e);
+    bad = db_end(l->d, bad, e);
     if (start) {
         size_t rest = (size_t)(w->buffer.s + w->buffer.n - start);
         memmove(w->buffer.s, start, rest);

@@ -211,6 +211,7 @@ void worker_clear(worker *w)
     if (w->fd >= 0) close(w->fd);
     if (w->jobs > 0) close(w->jobs);
     str_free(&w->buffer);
+    str_free(&w->late);
     free(w->points);
     arena_free(&w->texts);
     *w = (worker){.fd = -1};

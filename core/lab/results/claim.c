@@ -97,31 +97,67 @@ int sql_owner_lives(sqlite3 *q, err *e)
 
 /* ---- claiming ---- */
 
-void json_ids(str *out, const int64_t *ids, size_t n)
+/* 1: *id is the first run whose lease has expired and whose owner is gone, of `among` if that is not NULL; 0; -1. */
+static int find_expired(db *d, const char *experiment, const db_queue *among, int64_t *id, err *e)
 {
-    str_addc(out, '[');
-    for (size_t i = 0; i < n; i++) str_addf(out, "%s%lld", i ? "," : "", (long long)ids[i]);
-    str_addc(out, ']');
+    sqlite3_stmt *s = sql_keep(d->q, e,
+                               "SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON "
+                               "x.id=v.experiment_id WHERE r.status='running' AND r.lease_until<?2 AND x.name=?1 AND "
+                               "v.archived=0 AND r.archived=0 AND NOT owner_lives(r.owner) ORDER BY r.place,r.id",
+                               "sd", experiment, now());
+    int rc = s ? 0 : -1;
+    bool ours = false;
+    while (!rc && !ours && (rc = sql_next(s, e)) == 1) {
+        rc = 0, ours = !among;
+        *id = sqlite3_column_int64(s, 0);
+        for (size_t i = 0; !ours && i < among->n; i++) ours = among->id[i] == *id;
+    }
+    sql_rest(s);
+    return rc < 0 ? -1 : ours;
 }
 
-static int take(db *d, const char *experiment, const char *among, const char *owner, double lease, db_claim *out,
-                err *e)
+/* 1: *id is the first queued run from among->next to `end`, behind which `next` then stands; 0; -1. */
+static int find_queued(db *d, db_queue *among, size_t end, int64_t *id, err *e)
+{
+    int64_t one;
+    int rc = 0;
+    while (!rc && among->next < end)
+        rc = sql_int(d->q, e, &one,
+                     "SELECT 1 FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND r.status='queued' AND "
+                     "r.archived=0 AND v.archived=0",
+                     "i", *id = among->id[among->next++]);
+    return rc;
+}
+
+/* Runs that ended before `next` may be queued again, so those are asked for when none is left behind it. */
+static int find_free(db *d, const char *experiment, db_queue *among, int64_t *id, err *e)
+{
+    int rc = find_expired(d, experiment, among, id, e);
+    if (rc) return rc;
+    if (!among)
+        return sql_int(d->q, e, id,
+                       "SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON "
+                       "x.id=v.experiment_id WHERE x.name=?1 AND v.archived=0 AND r.archived=0 AND r.status='queued' "
+                       "ORDER BY r.place,r.id LIMIT 1",
+                       "s", experiment);
+    size_t passed = among->next;
+    rc = find_queued(d, among, among->n, id, e);
+    if (rc) return rc;
+    among->next = 0;
+    return find_queued(d, among, passed, id, e);
+}
+
+static int take(db *d, int64_t run, const char *owner, double lease, db_claim *out, err *e)
 {
     double t = now();
-    sqlite3_stmt *s = sql_open(
+    sqlite3_stmt *s = sql_keep(
         d->q, e,
         "UPDATE run SET status='running',owner=?1,attempt=attempt+1,lease_until=?2,heartbeat_at=?3,"
-        "started_at=coalesce(started_at,?3),ended_at=NULL WHERE id=("
-        " SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON "
-        "x.id=v.experiment_id LEFT JOIN json_each(?5) j ON j.value=r.id"
-        " WHERE x.name=?4 AND v.archived=0 AND r.archived=0"
-        " AND (r.status='queued' OR (r.status='running' AND r.lease_until<?3 AND NOT owner_lives(r.owner)))"
-        " AND (?5 IS NULL OR j.key IS NOT NULL) ORDER BY j.key,r.place,r.id LIMIT 1)"
-        " RETURNING id,attempt,generation,seed,"
+        "started_at=coalesce(started_at,?3),ended_at=NULL WHERE id=?4 RETURNING id,attempt,generation,seed,"
         "(SELECT name FROM variant v WHERE v.id=variant_id),(SELECT config_json FROM variant v "
         "WHERE v.id=variant_id),(SELECT config_hash FROM variant v WHERE v.id=variant_id),"
         "NOT EXISTS(SELECT 1 FROM attempt a WHERE a.run_id=run.id AND a.log_path GLOB '*-g'||generation||'/log.txt')",
-        "sddss", owner, t + lease, t, experiment, among);
+        "sddi", owner, t + lease, t, run);
     int rc =
         s ? sql_row(
                 s, "run.id run.attempt run.generation run.seed variant.name variant.config_json variant.config_hash", e)
@@ -138,7 +174,7 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
         snprintf(out->owner, sizeof out->owner, "%s", owner);
         if (sql_next(s, e) < 0) rc = -1;
     }
-    sqlite3_finalize(s);
+    sql_rest(s);
     return rc;
 }
 
@@ -154,25 +190,22 @@ static int open_attempt(db *d, const db_claim *c, err *e)
                   now());
 }
 
-int db_claim_next(db *d, const char *experiment, const int64_t *among, size_t n, const char *owner, double lease,
-                  db_claim *out, err *e)
+int db_claim_next(db *d, const char *experiment, db_queue *among, const char *owner, double lease, db_claim *out,
+                  err *e)
 {
-    str ids = {0};
     *out = (db_claim){0};
-    if (n) json_ids(&ids, among, n);
-    if (strlen(owner) >= sizeof out->owner) {
-        str_free(&ids);
+    if (strlen(owner) >= sizeof out->owner)
         return fail(e, "owner \"%s\": found %zu bytes, expected at most %zu", owner, strlen(owner),
                     sizeof out->owner - 1);
-    }
     int found = -1;
     if (tx_begin(d, true, e) == 0) {
-        found = take(d, experiment, n ? ids.s : NULL, owner, lease, out, e);
+        int64_t run = 0;
+        found = find_free(d, experiment, among, &run, e);
+        if (found == 1) found = take(d, run, owner, lease, out, e);
         int rc = found == 1 ? open_attempt(d, out, e) : found;
         if (tx_end(d, rc, e)) found = -1;
     }
     if (found != 1) db_claim_free(out);
-    str_free(&ids);
     return found;
 }
 
@@ -186,7 +219,7 @@ void db_claim_free(db_claim *c)
 
 int claim_fence(db *d, const db_claim *c, err *e)
 {
-    sqlite3_stmt *s = sql_open(d->q, e, "SELECT status,owner,attempt FROM run WHERE id=?1", "i", c->run);
+    sqlite3_stmt *s = sql_keep(d->q, e, "SELECT status,owner,attempt FROM run WHERE id=?1", "i", c->run);
     if (!s) return -1;
     int rc = sql_row(s, "run.status - run.attempt", e);
     if (rc == 0) {
@@ -201,7 +234,7 @@ int claim_fence(db *d, const db_claim *c, err *e)
                          "owner %s)",
                          (long long)c->run, (long long)c->attempt, status, (long long)attempt, owner ? owner : "none");
     }
-    sqlite3_finalize(s);
+    sql_rest(s);
     return rc;
 }
 
@@ -374,22 +407,23 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
 int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
 {
     *out = (db_counts){0};
-    for (size_t i = 0; i < n; i++) {
+    sqlite3_stmt *s = sql_open(d->q, e,
+                               "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND "
+                               "r.archived=0 AND v.archived=0",
+                               "");
+    int rc = s ? 0 : -1;
+    for (size_t i = 0; i < n && rc >= 0; i++) {
         enum db_status status;
-        sqlite3_stmt *s =
-            sql_open(d->q, e,
-                     "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND r.archived=0"
-                     " AND v.archived=0",
-                     "i", runs[i]);
-        int rc = s ? sql_next(s, e) : -1;
+        sqlite3_bind_int64(s, 1, runs[i]);
+        rc = sql_next(s, e);
         if (rc == 1 && sql_status(s, 0, &status, e))
             rc = -1;
         else if (rc == 1)
             out->of[status]++;
         else
             out->gone++;
-        sqlite3_finalize(s);
-        if (rc < 0) return -1;
+        sqlite3_reset(s);
     }
-    return 0;
+    sqlite3_finalize(s);
+    return rc < 0 ? -1 : 0;
 }

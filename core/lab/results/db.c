@@ -258,7 +258,7 @@ static int check_hosts(db *d, int64_t version, err *e)
 static int set_up(db *d, const db_options *o, err *e)
 {
     int64_t version = 0;
-    sqlite3_busy_timeout(d->q, BUSY_MS);
+    sql_wait(d);
     guard_connection(d->q);
     if (sqlite3_db_readonly(d->q, "main") == 1)
         return fail(e, "%s is read-only for this user; change its permissions or name another file with --db", d->path);
@@ -305,6 +305,7 @@ db *db_open(const db_options *o, err *e)
     db *d = xcalloc(1, sizeof *d);
     d->path = xstrdup(o->path);
     d->pid = getpid();
+    d->patient = o->patient;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(o->path, &d->q, flags, NULL) != SQLITE_OK) {
         fail(e, "%s: cannot open: %s", o->path, d->q ? sqlite3_errmsg(d->q) : "out of memory");
@@ -319,11 +320,7 @@ void db_close(db *d)
 {
     if (!d) return;
     /* A forked child must not close the parent's connection: that would drop the parent's locks. */
-    if (d->pid == getpid()) {
-        sqlite3_finalize(d->put_point);
-        sqlite3_finalize(d->created);
-        sqlite3_close(d->q);
-    }
+    if (d->pid == getpid()) sql_close(d->q);
     free(d->path);
     free(d);
 }

@@ -34,7 +34,8 @@ typedef struct {
     const char *path;     /* the database file; its folder is created if missing */
     const char *recorded; /* folder of NAME.json of recorded experiments, a second source for readers; NULL: none */
     bool optional;        /* readers: without the file, read the recorded experiments alone */
-    bool no_wal;          /* use a rollback journal even if write-ahead logging would work */
+    bool patient; /* writers: wait as long as another process holds the database, not $ABLATE_DATABASE_WAIT [30 s] */
+    bool no_wal;  /* use a rollback journal even if write-ahead logging would work */
 } db_options;
 
 /* Opens the database; on first use creates and fills it. An older version is migrated after a backup next to
@@ -155,17 +156,28 @@ typedef struct {
     char *config_json, *config_hash;
 } db_claim;
 
+/* While another process holds the database, `waits` is called many times a second, without news or with some to show.
+ * It must not use the database. false: the write fails. */
+void db_on_wait(db *d, bool (*waits)(void *self, const char *news), void *self);
+/* One transaction for all writes until db_end; nothing if one is open. A write that fails in it undoes itself alone. */
+int db_begin(db *d, err *e);
+int db_end(db *d, int rc, err *e); /* commits if rc is 0, and does nothing if none is open; 0 or -1 */
+
 /* This process as an owner: host, boot, process id and its start, so that a later process on the same machine
  * can detect that it has ended. */
 void db_owner(char out[128]);
 bool db_owner_is_gone(const char *owner); /* a process of this machine that has ended */
 long db_owner_process(const char *owner); /* its id, if it lives on this machine; else 0 */
-/* Claims the first run of `among` (n run ids; n = 0: any of the experiment) that is queued or whose lease has
- * expired: 1 and *out filled, 0 if there is none, -1. `lease`: seconds until others may take it over unless a
- * heartbeat renews it. Every later write names the claim and fails once another process has taken over the run.
- */
-int db_claim_next(db *d, const char *experiment, const int64_t *among, size_t n, const char *owner, double lease,
-                  db_claim *out, err *e);
+typedef struct {                          /* the runs of one call of `run`, in the order of their claims */
+    const int64_t *id;
+    size_t n, next; /* next: where the search for a queued run goes on */
+} db_queue;
+/* Claims a run of `among` (NULL: any of the experiment) whose lease has expired, else the first that is queued: 1 and
+ * *out filled, 0 if there is none, -1. All claims together read each run's status once, and once more at their end.
+ * `lease`: seconds until others may take it over unless a heartbeat renews it. Every later write names the claim and
+ * fails once another process has taken over the run. */
+int db_claim_next(db *d, const char *experiment, db_queue *among, const char *owner, double lease, db_claim *out,
+                  err *e);
 void db_claim_free(db_claim *c);
 /* Does this claim still hold the run? False if it was taken over, given back or removed. */
 bool db_holds(db *d, const db_claim *c);

@@ -3,6 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void json_ids(str *out, const int64_t *ids, size_t n)
+{
+    str_addc(out, '[');
+    for (size_t i = 0; i < n; i++) str_addf(out, "%s%lld", i ? "," : "", (long long)ids[i]);
+    str_addc(out, ']');
+}
+
 static int64_t put_experiment(db *d, const db_experiment_spec *x, err *e)
 {
     char sha[65];
@@ -145,7 +152,7 @@ static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
 static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
 {
     sqlite3_stmt *s =
-        sql_open(d->q, e,
+        sql_keep(d->q, e,
                  "INSERT INTO run(variant_id,seed,place,status,queued_at) VALUES(?1,?2,?3,?4,?5)"
                  " ON CONFLICT(variant_id,seed) DO UPDATE SET place=?3,archived=0,status=CASE"
                  " WHEN status IN('done','running') THEN status WHEN ?4='skipped' THEN 'skipped'"
@@ -156,7 +163,7 @@ static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, d
         out->id = sqlite3_column_int64(s, 0);
         rc = sql_status(s, 1, &out->status, e) ? -1 : sql_next(s, e);
     }
-    sqlite3_finalize(s);
+    sql_rest(s);
     return rc ? rc : note_origin(d, row, out, e);
 }
 

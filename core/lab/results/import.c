@@ -70,7 +70,7 @@ static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
 }
 
 /* as: the name here; NULL: that of a recorded one. */
-static int64_t put_experiment(sql_cache *q, const cJSON *x, const char *as, err *e)
+static int64_t put_experiment(sqlite3 *q, const cJSON *x, const char *as, err *e)
 {
     const char *name, *spec;
     int64_t id = -1;
@@ -84,13 +84,13 @@ static int64_t put_experiment(sql_cache *q, const cJSON *x, const char *as, err 
     const char *argv = text_of(x, "argv");
     int rc = 0;
     if (!rc)
-        rc = sql_again(q, e,
-                       "INSERT OR IGNORE INTO "
-                       "experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
-                       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-                       "sssssssds", own, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"), sha,
-                       spec, argv ? argv : "[]", isfinite(created) ? created : now(), text_of(x, "analysis"));
-    if (!rc && sql_again_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", own) != 1) id = -1;
+        rc = sql_do(q, e,
+                    "INSERT OR IGNORE INTO "
+                    "experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
+                    " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+                    "sssssssds", own, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"), sha, spec,
+                    argv ? argv : "[]", isfinite(created) ? created : now(), text_of(x, "analysis"));
+    if (!rc && sql_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", own) != 1) id = -1;
     free(own);
     return id;
 }
@@ -107,7 +107,7 @@ static bool has_word(const char *list, const char *key)
     return false;
 }
 
-static int put_params(sql_cache *q, int64_t variant, const cJSON *config, const char *prefix, const char *swept, err *e)
+static int put_params(sqlite3 *q, int64_t variant, const cJSON *config, const char *prefix, const char *swept, err *e)
 {
     static const char sql[] = "INSERT OR IGNORE INTO param(variant_id,key,value,is_swept) VALUES(?1,?2,?3,?4)";
     int rc = 0;
@@ -117,19 +117,19 @@ static int put_params(sql_cache *q, int64_t variant, const cJSON *config, const 
         if (cJSON_IsObject(p))
             rc = put_params(q, variant, p, key, swept, e);
         else if (cJSON_IsBool(p))
-            rc = sql_again(q, e, sql, "isii", variant, key, (int64_t)cJSON_IsTrue(p), s);
+            rc = sql_do(q, e, sql, "isii", variant, key, (int64_t)cJSON_IsTrue(p), s);
         else if (cJSON_IsNumber(p) && p->valuedouble == floor(p->valuedouble) && fabs(p->valuedouble) < 9e15)
-            rc = sql_again(q, e, sql, "isii", variant, key, (int64_t)p->valuedouble, s);
+            rc = sql_do(q, e, sql, "isii", variant, key, (int64_t)p->valuedouble, s);
         else if (cJSON_IsNumber(p))
-            rc = sql_again(q, e, sql, "isdi", variant, key, p->valuedouble, s);
+            rc = sql_do(q, e, sql, "isdi", variant, key, p->valuedouble, s);
         else
-            rc = sql_again(q, e, sql, "issi", variant, key, cJSON_IsString(p) ? p->valuestring : NULL, s);
+            rc = sql_do(q, e, sql, "issi", variant, key, cJSON_IsString(p) ? p->valuestring : NULL, s);
         free(key);
     }
     return rc;
 }
 
-static int put_aliases(sql_cache *q, int64_t variant, const cJSON *aliases, err *e)
+static int put_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e)
 {
     int rc = 0;
     const cJSON *a;
@@ -138,7 +138,7 @@ static int put_aliases(sql_cache *q, int64_t variant, const cJSON *aliases, err 
         const char *name, *grp, *change;
         if (rc || need(a, "name", &name, e) || need(a, "group_name", &grp, e) || need(a, "change", &change, e))
             return -1;
-        rc = sql_again(
+        rc = sql_do(
             q, e,
             "INSERT OR IGNORE INTO alias(variant_id,name,group_name,place,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
             "ississ", variant, name, grp, whole_of(a, "place", 0), change, text_of(a, "paper_row"));
@@ -148,7 +148,7 @@ static int put_aliases(sql_cache *q, int64_t variant, const cJSON *aliases, err 
 
 /* The variant of this experiment with that hash, made when missing; archived when its name is taken by
  * another. */
-static int put_variant(sql_cache *q, int64_t experiment, const cJSON *v, err *e)
+static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
 {
     const char *hash, *name, *grp, *change;
     int64_t id = 0;
@@ -157,15 +157,15 @@ static int put_variant(sql_cache *q, int64_t experiment, const cJSON *v, err *e)
         need(v, "change", &change, e))
         return -1;
     if (!cJSON_IsObject(config)) return fail(e, "variant \"%s\": found no object \"config\"", name);
-    int rc = sql_again_int(q, e, &id, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
-                           experiment, hash);
+    int rc =
+        sql_int(q, e, &id, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is", experiment, hash);
     if (rc) return rc < 0 ? -1 : 0;
     for (cJSON *key = config->child; key; key = key->next) {
         const char *now = config_new_name(key->string);
         if (now) cJSON_free(key->string), key->string = xstrdup(now);
     }
     char *json = cJSON_PrintUnformatted(config);
-    rc = sql_again_int(
+    rc = sql_int(
         q, e, &id,
         "INSERT INTO variant(experiment_id,group_name,place,name,change,is_base,paper_row,not_applicable,config_hash,"
         "config_json,archived,exploratory) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,(SELECT count(*) FROM variant WHERE"
@@ -179,34 +179,26 @@ static int put_variant(sql_cache *q, int64_t experiment, const cJSON *v, err *e)
     return rc;
 }
 
-static int64_t metric_of(sql_cache *q, const char *name, const char *direction, err *e)
-{
-    int64_t id = -1;
-    static const char known[] = "SELECT id FROM metric WHERE name=?1 AND (?2 IS NULL OR direction=?2)";
-    int rc = sql_again_int(q, e, &id, known, "ss", name, direction);
-    return rc ? id : metric_id(q->q, name, direction, e);
-}
-
 /* The log is on the machine of the run: its path is meaningless here. */
-static int put_attempt(sql_cache *q, int64_t run, const cJSON *a, err *e)
+static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 {
     int64_t n;
     double started, ended;
     if (need_whole(a, "n", 1, MOST_ATTEMPTS, &n, e) || import_time(a, "started_at", &started, e) ||
         import_time(a, "ended_at", &ended, e))
         return -1;
-    return sql_again(q, e,
-                     "INSERT OR REPLACE INTO "
-                     "attempt(run_id,n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,"
-                     "plugins_json,argv,parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,"
-                     "exit_code,term_signal,"
-                     "error) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)",
-                     "iissIssIssssIddIddIIs", run, n, text_of(a, "host"), text_of(a, "device"), whole_of(a, "pid", -1),
-                     text_of(a, "slurm_job"), text_of(a, "git_commit"), whole_of(a, "git_dirty", -1),
-                     text_of(a, "diff_sha256"), text_of(a, "build_json"), text_of(a, "plugins_json"),
-                     text_of(a, "argv"), whole_of(a, "parameters", -1), real_of(a, "flops_step"),
-                     real_of(a, "tokens_second"), whole_of(a, "peak_memory", -1), started, ended,
-                     whole_of(a, "exit_code", -1), whole_of(a, "term_signal", -1), text_of(a, "error"));
+    return sql_do(q, e,
+                  "INSERT OR REPLACE INTO "
+                  "attempt(run_id,n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,"
+                  "plugins_json,argv,parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,"
+                  "exit_code,term_signal,"
+                  "error) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)",
+                  "iissIssIssssIddIddIIs", run, n, text_of(a, "host"), text_of(a, "device"), whole_of(a, "pid", -1),
+                  text_of(a, "slurm_job"), text_of(a, "git_commit"), whole_of(a, "git_dirty", -1),
+                  text_of(a, "diff_sha256"), text_of(a, "build_json"), text_of(a, "plugins_json"), text_of(a, "argv"),
+                  whole_of(a, "parameters", -1), real_of(a, "flops_step"), real_of(a, "tokens_second"),
+                  whole_of(a, "peak_memory", -1), started, ended, whole_of(a, "exit_code", -1),
+                  whole_of(a, "term_signal", -1), text_of(a, "error"));
 }
 
 /* The statistics of a result as the database has them. "stats" has the numbers of columns; in files of
@@ -229,7 +221,7 @@ static int take_stats(const cJSON *r, const char *metric, columns_read *c, str *
     return rc ? fail_in(e, "metric \"%s\": ", metric) : 0;
 }
 
-static int put_result(sql_cache *q, int64_t run, const cJSON *r, columns_read *c, err *e)
+static int put_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, err *e)
 {
     const char *metric, *how = text_of(r, "checkpoint");
     str bytes = {0};
@@ -238,12 +230,12 @@ static int put_result(sql_cache *q, int64_t run, const cJSON *r, columns_read *c
                  ? -1
                  : 0;
     if (!rc && same(text_of(r, "stats"), DB_LEFT_OUT))
-        rc = sql_again(
+        rc = sql_do(
             q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,'" DB_STATISTICS " '||?2,'" DB_LEFT_OUT "')",
             "is", run, metric);
-    if (!rc) id = metric_of(q, metric, text_of(r, "direction"), e), rc = id < 0 ? -1 : 0;
+    if (!rc) id = metric_id(q, metric, text_of(r, "direction"), e), rc = id < 0 ? -1 : 0;
     if (!rc)
-        rc = sql_again(
+        rc = sql_do(
             q, e,
             "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats,unit,aggregation)"
             " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
@@ -253,11 +245,11 @@ static int put_result(sql_cache *q, int64_t run, const cJSON *r, columns_read *c
     return rc;
 }
 
-static int put_curve(sql_cache *q, int64_t run, const cJSON *c, err *e)
+static int put_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
 {
     const char *metric;
     if (need(c, "metric", &metric, e)) return -1;
-    int64_t id = metric_of(q, metric, NULL, e);
+    int64_t id = metric_id(q, metric, NULL, e);
     int rc = id < 0 ? -1 : 0;
     const cJSON *p;
     cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(c, "points"))
@@ -269,30 +261,30 @@ static int put_curve(sql_cache *q, int64_t run, const cJSON *c, err *e)
         else if (!rc)
             at = (int64_t)step->valuedouble;
         if (rc) return -1;
-        rc = sql_again(q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value) VALUES(?1,?2,?3,?4)", "iiid",
-                       run, id, at, cJSON_IsNumber(value) ? value->valuedouble : NAN);
+        rc = sql_do(q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value) VALUES(?1,?2,?3,?4)", "iiid", run,
+                    id, at, cJSON_IsNumber(value) ? value->valuedouble : NAN);
     }
     return rc;
 }
 
 /* The run to fill: made, or emptied when it is there with another status and not done; 0 in *id: leave it
  * alone. */
-static int claim_place(sql_cache *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
+static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
 {
     int64_t keep = 0;
-    int rc = sql_again_int(q, e, &keep,
-                           "SELECT status IN('done','running') OR status=?3 FROM run WHERE variant_id=?1 AND seed=?2",
-                           "iis", variant, seed, status);
+    int rc =
+        sql_int(q, e, &keep, "SELECT status IN('done','running') OR status=?3 FROM run WHERE variant_id=?1 AND seed=?2",
+                "iis", variant, seed, status);
     *id = 0;
     if (rc < 0 || keep) return rc < 0 ? -1 : 0;
-    if (sql_again(q, e, "DELETE FROM run WHERE variant_id=?1 AND seed=?2", "ii", variant, seed)) return -1;
-    return sql_again_int(q, e, id, "INSERT INTO run(variant_id,seed,queued_at) VALUES(?1,?2,0) RETURNING id", "ii",
-                         variant, seed) == 1
+    if (sql_do(q, e, "DELETE FROM run WHERE variant_id=?1 AND seed=?2", "ii", variant, seed)) return -1;
+    return sql_int(q, e, id, "INSERT INTO run(variant_id,seed,queued_at) VALUES(?1,?2,0) RETURNING id", "ii", variant,
+                   seed) == 1
                ? 0
                : -1;
 }
 
-static int put_run(sql_cache *q, int64_t experiment, const cJSON *r, columns_read *columns, size_t *imported, err *e)
+static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read *columns, size_t *imported, err *e)
 {
     const char *hash, *status;
     enum db_status parsed;
@@ -305,8 +297,8 @@ static int put_run(sql_cache *q, int64_t experiment, const cJSON *r, columns_rea
         take_whole(r, "total_steps", &total, e) || import_time(r, "queued_at", &queued, e) ||
         import_time(r, "started_at", &started, e) || import_time(r, "ended_at", &ended, e))
         return -1;
-    int rc = sql_again_int(q, e, &variant, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
-                           experiment, hash);
+    int rc = sql_int(q, e, &variant, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
+                     experiment, hash);
     if (rc != 1) return rc < 0 ? -1 : fail(e, "found a run with configuration %.12s, which no variant has", hash);
     if (claim_place(q, variant, seed, status, &id, e)) return -1;
     if (!id) return 0;
@@ -322,30 +314,30 @@ static int put_run(sql_cache *q, int64_t experiment, const cJSON *r, columns_rea
         const char *tag;
         if (!rc) rc = need(c, "tag", &tag, e);
         if (!rc)
-            rc = sql_again(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag,
-                           text_of(c, "value"));
+            rc =
+                sql_do(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag, text_of(c, "value"));
     }
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "results")) if (!rc) rc =
         put_result(q, id, c, columns, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "curves")) if (!rc) rc = put_curve(q, id, c, e);
     if (!rc)
-        rc = sql_again(q, e,
-                       "UPDATE run SET "
-                       "status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
-                       "ended_at=?8,recorded=1+EXISTS(SELECT 1 FROM tag WHERE run_id=?1 AND tag='" DB_IMPORTED
-                       "') WHERE id=?1",
-                       "isiIIddd", id, status, attempt, step, total, queued, started, ended);
+        rc = sql_do(q, e,
+                    "UPDATE run SET "
+                    "status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
+                    "ended_at=?8,recorded=1+EXISTS(SELECT 1 FROM tag WHERE run_id=?1 AND tag='" DB_IMPORTED
+                    "') WHERE id=?1",
+                    "isiIIddd", id, status, attempt, step, total, queued, started, ended);
     if (!rc && imported) ++*imported;
     return rc;
 }
 
-static int put_trial(sql_cache *q, int64_t experiment, const cJSON *t, err *e)
+static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
 {
     const char *row, *settings, *metric, *outcome;
     if (need(t, "row", &row, e) || need(t, "settings", &settings, e) || need(t, "metric", &metric, e) ||
         need(t, "outcome", &outcome, e))
         return -1;
-    return sql_again(
+    return sql_do(
         q, e,
         "INSERT OR REPLACE INTO trial(experiment_id,row,n,rung,settings,seed,steps,metric,value,seconds,flops,outcome)"
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
@@ -355,7 +347,7 @@ static int put_trial(sql_cache *q, int64_t experiment, const cJSON *t, err *e)
 
 /* Of a row whose settings are searched, a file of another machine's rows (--only) knows the search alone: the variant
  * with runs is the row. */
-static int prefer_runs(sql_cache *q, int64_t experiment, err *e)
+static int prefer_runs(sqlite3 *q, int64_t experiment, err *e)
 {
     static const char without[] = "UPDATE variant SET archived=1 WHERE experiment_id=?1 AND archived=0 AND NOT EXISTS("
                                   "SELECT 1 FROM run r WHERE r.variant_id=variant.id) AND EXISTS(SELECT 1 FROM variant "
@@ -364,15 +356,15 @@ static int prefer_runs(sql_cache *q, int64_t experiment, err *e)
                                "SELECT 1 FROM variant o WHERE o.experiment_id=?1 AND o.name=variant.name AND "
                                "o.archived=0) AND id=(SELECT min(o.id) FROM variant o JOIN run r ON r.variant_id=o.id "
                                "WHERE o.experiment_id=?1 AND o.name=variant.name)";
-    return sql_again(q, e, without, "i", experiment) || sql_again(q, e, with, "i", experiment) ? -1 : 0;
+    return sql_do(q, e, without, "i", experiment) || sql_do(q, e, with, "i", experiment) ? -1 : 0;
 }
 
 /* Another base than the one that is there already would be compared with by half of the rows. */
-static int one_base(sql_cache *q, int64_t experiment, err *e)
+static int one_base(sqlite3 *q, int64_t experiment, err *e)
 {
     int64_t n = 0;
-    if (sql_again_int(q, e, &n, "SELECT count(*) FROM variant WHERE experiment_id=?1 AND is_base=1 AND archived=0", "i",
-                      experiment) < 0)
+    if (sql_int(q, e, &n, "SELECT count(*) FROM variant WHERE experiment_id=?1 AND is_base=1 AND archived=0", "i",
+                experiment) < 0)
         return -1;
     return n > 1 ? fail(e, "its base differs from that of the experiment recorded earlier; remove that one first "
                            "(`ablate rm`)")
@@ -390,13 +382,13 @@ static int put_all(db *d, const cJSON *root, const char *as, size_t *imported, e
         return fail(e, "\"ablate_export\": found %lld, expected 2 or less: a newer ablate wrote it",
                     (long long)version);
     if (import_check(root, e)) return -1;
-    sql_cache kept = {.q = d->q}, *q = &kept;
+    sqlite3 *q = d->q;
     int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
     columns_read columns = {0};
     int rc = experiment < 0 ? -1 : columns_open(&columns, cJSON_GetObjectItemCaseSensitive(root, "columns"), e);
     const cJSON *c;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "metrics")) if (!rc && cJSON_IsString(c)) rc =
-        metric_of(q, c->valuestring, NULL, e) < 0 ? -1 : 0; /* in the order of the record */
+        metric_id(q, c->valuestring, NULL, e) < 0 ? -1 : 0; /* in the order of the record */
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
         put_variant(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc =
@@ -406,7 +398,6 @@ static int put_all(db *d, const cJSON *root, const char *as, size_t *imported, e
     columns_close(&columns);
     if (!rc) rc = prefer_runs(q, experiment, e);
     if (!rc) rc = one_base(q, experiment, e);
-    sql_cache_close(q);
     return rc ? -1 : d->views_later ? 0 : view_refresh(d->q, experiment, e);
 }
 

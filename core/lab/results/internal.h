@@ -9,10 +9,15 @@
 struct db {
     sqlite3 *q;
     char *path;
-    pid_t pid;                         /* the process that opened it; forked children get an error */
-    bool durable;                      /* synchronous is now FULL, else NORMAL */
-    bool views_later;                  /* an import leaves the views to view_refresh_all */
-    sqlite3_stmt *put_point, *created; /* prepared statements: of each event of a worker */
+    pid_t pid;                                   /* the process that opened it; forked children get an error */
+    bool durable;                                /* synchronous is now FULL, else NORMAL */
+    bool views_later;                            /* an import leaves the views to view_refresh_all */
+    bool group;                                  /* between db_begin and db_end */
+    bool patient;                                /* db_options */
+    bool (*waits)(void *self, const char *news); /* db_on_wait */
+    void *waiting;
+    double busy_since; /* ticks(): when another process was first found to hold the database */
+    bool busy_told;
 };
 
 struct reader {
@@ -22,7 +27,6 @@ struct reader {
     char *recorded_folder;             /* of recorded experiments, or NULL */
     struct recorded_source **recorded; /* those opened so far */
     size_t n_recorded;
-    sqlite3_stmt *curves[2]; /* prepared statements: all curves of a run, and those of one metric */
 };
 
 /* ---- statements (sql.c) ----
@@ -30,27 +34,20 @@ struct reader {
  * not finite becomes NULL; D the same and negative becomes NULL; s text, NULL becomes NULL; b blob (pointer,
  * size_t). */
 sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...);
+/* A statement that its connection prepares once and keeps: to prepare one takes longer than to run it. The caller ends
+ * with sql_rest, not with sqlite3_finalize, and uses no statement of the same text in between. */
+sqlite3_stmt *sql_keep(sqlite3 *q, err *e, const char *sql, const char *types, ...);
+void sql_rest(sqlite3_stmt *s);
+void sql_close(sqlite3 *q);            /* the connection and the statements that it keeps */
 int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller always finalizes */
 /* The same of a row that has values: `names` names those columns that are never NULL in an intact database, in order,
  * with a blank between them ("metric.name - result.checkpoint"; "-": may be NULL). NULL there is -1 and a message. */
 int sql_row(sqlite3_stmt *s, const char *names, err *e);
 int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);     /* one column's value is not NULL: 0, or -1 */
 int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e); /* a run's status; 0, or -1 and a message */
-int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...);  /* runs to the end, ignoring rows */
-/* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. */
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...);  /* to the end, ignoring rows; kept */
+/* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. Kept. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
-/* Statements that are prepared once each; they are known by their address, so `sql` must be a literal. */
-typedef struct {
-    sqlite3 *q;
-    struct {
-        const char *sql;
-        sqlite3_stmt *s;
-    } at[32];
-    size_t n;
-} sql_cache;
-int sql_again(sql_cache *k, err *e, const char *sql, const char *types, ...);                   /* as sql_do */
-int sql_again_int(sql_cache *k, err *e, int64_t *out, const char *sql, const char *types, ...); /* as sql_int */
-void sql_cache_close(sql_cache *k);
 int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
 int sql_fail(sqlite3 *q, err *e, const char *what);  /* SQLite's last error as a message; -1 */
 /* A text, copied, or NULL. A database may come from a stranger, so control characters are escaped (str_add_shown). */
@@ -64,6 +61,7 @@ void sql_quote(str *out, const char *name);                   /* "name" as an id
 void sql_literal(str *out, const char *text);                 /* 'text' */
 
 /* ---- transactions (sql.c) ---- */
+void sql_wait(db *d); /* while another process holds the database, as db_options and db_on_wait say */
 /* BEGIN IMMEDIATE; durable: on disk when tx_end returns. */
 int tx_begin(db *d, bool durable, err *e);
 /* Commits if rc is 0, else rolls back; returns 0 or -1. */
@@ -100,7 +98,6 @@ bool names_is_own(reader *r, const char *experiment); /* has the database itself
 bool recorded_has(const reader *r, const char *experiment);
 int recorded_attach(reader *r, err *e); /* all of them, as the schema `recorded` of r's connection */
 void recorded_close(reader *r);
-void reader_close_statements(reader *r); /* reader.c: also closes the connection */
 
 int db_check_path(const char *path, err *e); /* db.c */
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
@@ -131,7 +128,6 @@ int status_parse(const char *text, enum db_status *out);
 /* Checks that `c` still holds the run: 0, or -1 and a message. */
 int claim_fence(db *d, const db_claim *c, err *e);
 int older_count(sqlite3 *q, const char *experiment, size_t *n, err *e); /* older.c */
-void json_ids(str *out, const int64_t *ids, size_t n);                  /* "[1,2,3]" for json_each */
 /* SQL's owner_lives(owner), which claims and removals ask beside the lease; of each connection that writes. */
 int sql_owner_lives(sqlite3 *q, err *e);
 

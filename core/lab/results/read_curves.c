@@ -17,14 +17,10 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
     "SELECT m.name,p.metric_id,p.step,p.value,p.seconds+" CREATED_OF(                                                  \
         "?1") " FROM point p JOIN metric m ON m.id=p.metric_id WHERE p.run_id=?1 AND p.metric_id" WHICH                \
               " ORDER BY p.metric_id,p.step"
-    sqlite3_stmt **kept = &r->curves[metric != NULL]; /* to prepare it takes as long as to read a short curve */
-    if (!*kept)
-        *kept = sql_open(r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "");
+    sqlite3_stmt *s = sql_keep(
+        r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "is", run, metric);
 #undef CURVES
-    sqlite3_stmt *s = *kept;
     if (!s) return -1;
-    sqlite3_bind_int64(s, 1, run);
-    sqlite3_bind_text(s, 2, metric, -1, SQLITE_STATIC);
     int rc = 0;
     int64_t last = -1;
     read_point *points = NULL;
@@ -49,8 +45,7 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
         rc = 0;
     }
     free(points);
-    sqlite3_reset(s);
-    sqlite3_clear_bindings(s);
+    sql_rest(s);
     *out = curves;
     return rc < 0 ? -1 : 0;
 }

@@ -27,16 +27,10 @@ static char *immutable_uri(const char *path)
     return uri.s;
 }
 
-void reader_close_statements(reader *r)
-{
-    for (size_t i = 0; i < LENGTH(r->curves); i++) sqlite3_finalize(r->curves[i]), r->curves[i] = NULL;
-    sqlite3_close(r->q);
-    r->q = NULL;
-}
-
 static int open_readonly(reader *r, err *e)
 {
-    reader_close_statements(r);
+    sql_close(r->q);
+    r->q = NULL;
     bool fixed = on_readonly_medium(r->path);
     char *name = fixed ? immutable_uri(r->path) : xstrdup(r->path);
     int rc =
@@ -94,7 +88,8 @@ void reader_close(reader *r)
 {
     if (!r) return;
     recorded_close(r);
-    reader_close_statements(r);
+    sql_close(r->q);
+    r->q = NULL;
     free(r->path);
     free(r);
 }

@@ -34,7 +34,7 @@ sqlite3 *recorded_memory(err *e)
         !sql_script(d.q, "PRAGMA foreign_keys=ON; PRAGMA journal_mode=OFF", e) && !sql_owner_lives(d.q, e) &&
         !db_create(&d, e))
         return d.q;
-    sqlite3_close(d.q);
+    sql_close(d.q);
     return NULL;
 }
 
@@ -64,7 +64,7 @@ static reader *open_source(reader *r, const char *path, size_t i, err *e)
         }
     sqlite3 *q = recorded_memory(e);
     if (!q || read_file(q, path, i, e) || view_refresh_all(q, e)) {
-        sqlite3_close(q);
+        sql_close(q);
         free(name);
         return NULL;
     }
@@ -172,7 +172,7 @@ int recorded_attach(reader *r, err *e)
     if (!rc) rc = view_refresh_all(q, e);
     free_all(paths, n);
     unsigned char *bytes = rc ? NULL : sqlite3_serialize(q, "main", &size, 0);
-    sqlite3_close(q);
+    sql_close(q);
     if (!rc) rc = bytes ? sql_script(r->q, "ATTACH ':memory:' AS recorded", e) : fail(e, "out of memory");
     if (!rc && sqlite3_deserialize(r->q, "recorded", bytes, size, size,
                                    SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
@@ -184,7 +184,7 @@ void recorded_close(reader *r)
 {
     for (size_t i = 0; i < r->n_recorded; i++) {
         struct recorded_source *s = r->recorded[i];
-        reader_close_statements(&s->r);
+        sql_close(s->r.q);
         free(s->r.path);
         free(s->name);
         free(s);

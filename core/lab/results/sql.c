@@ -2,6 +2,7 @@
 #include "lab/results/internal.h"
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ int sql_fail(sqlite3 *q, err *e, const char *what)
     case SQLITE_READONLY: return fail(e, "%s is read-only, found while %s", path, what);
     case SQLITE_CANTOPEN: return fail(e, "%s: cannot open (%s)", path, said);
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return fail(e, "%s: another process has held the database for 30 s, while %s", path, what);
+    case SQLITE_LOCKED: return fail(e, "%s: another process still holds the database, while %s", path, what);
     default: return fail(e, "%s: %s, while %s", path, said, what);
     }
 }
@@ -60,6 +61,46 @@ static sqlite3_stmt *open_v(sqlite3 *q, err *e, const char *sql, const char *typ
     return NULL;
 }
 
+enum { KEPT = ' ', MOST_KEPT = 128 }; /* KEPT: the first letter of a kept statement's text */
+
+static sqlite3_stmt *keep_v(sqlite3 *q, err *e, const char *sql, const char *types, va_list ap)
+{
+    sqlite3_stmt *s = NULL;
+    int n = 0;
+    for (; (s = sqlite3_next_stmt(q, s)); n++)
+        if (sqlite3_sql(s)[0] == KEPT && same(sqlite3_sql(s) + 1, sql)) break;
+    if (s) return bind(s, types, ap) == SQLITE_OK ? s : (sql_fail(q, e, "binding a statement"), NULL);
+    char *text = n < MOST_KEPT ? xprintf("%c%s", KEPT, sql) : xstrdup(sql);
+    s = open_v(q, e, text, types, ap);
+    free(text);
+    return s;
+}
+
+sqlite3_stmt *sql_keep(sqlite3 *q, err *e, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    sqlite3_stmt *s = keep_v(q, e, sql, types, ap);
+    va_end(ap);
+    return s;
+}
+
+void sql_rest(sqlite3_stmt *s)
+{
+    if (!s || sqlite3_sql(s)[0] != KEPT) {
+        sqlite3_finalize(s);
+        return;
+    }
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+}
+
+void sql_close(sqlite3 *q)
+{
+    for (sqlite3_stmt *s; q && (s = sqlite3_next_stmt(q, NULL));) sqlite3_finalize(s);
+    sqlite3_close(q);
+}
+
 sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...)
 {
     va_list ap;
@@ -75,7 +116,7 @@ int sql_next(sqlite3_stmt *s, err *e)
     if (rc == SQLITE_ROW) return 1;
     if (rc == SQLITE_DONE) return 0;
     char what[80];
-    snprintf(what, sizeof what, "running `%.48s`", sqlite3_sql(s));
+    snprintf(what, sizeof what, "running `%.48s`", sqlite3_sql(s) + (sqlite3_sql(s)[0] == KEPT));
     return sql_fail(sqlite3_db_handle(s), e, what);
 }
 
@@ -127,10 +168,10 @@ int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...)
 {
     va_list ap;
     va_start(ap, types);
-    sqlite3_stmt *s = open_v(q, e, sql, types, ap);
+    sqlite3_stmt *s = keep_v(q, e, sql, types, ap);
     va_end(ap);
     int rc = run(s, NULL, e);
-    sqlite3_finalize(s);
+    sql_rest(s);
     return rc;
 }
 
@@ -138,51 +179,11 @@ int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types
 {
     va_list ap;
     va_start(ap, types);
-    sqlite3_stmt *s = open_v(q, e, sql, types, ap);
+    sqlite3_stmt *s = keep_v(q, e, sql, types, ap);
     va_end(ap);
     int rc = run(s, out, e);
-    sqlite3_finalize(s);
+    sql_rest(s);
     return rc;
-}
-
-static int again_v(sql_cache *k, err *e, int64_t *out, const char *sql, const char *types, va_list ap)
-{
-    size_t i = 0;
-    while (i < k->n && k->at[i].sql != sql) i++;
-    if (i == LENGTH(k->at)) broken("lab/results/sql.c: more statements than a cache has places");
-    if (i == k->n) {
-        if (sqlite3_prepare_v2(k->q, sql, -1, &k->at[i].s, NULL) != SQLITE_OK)
-            return sql_fail(k->q, e, "preparing a statement");
-        k->at[k->n++].sql = sql;
-    }
-    sqlite3_stmt *s = k->at[i].s;
-    int rc = bind(s, types, ap) == SQLITE_OK ? run(s, out, e) : sql_fail(k->q, e, "binding a statement's values");
-    sqlite3_reset(s);
-    return rc;
-}
-
-int sql_again(sql_cache *k, err *e, const char *sql, const char *types, ...)
-{
-    va_list ap;
-    va_start(ap, types);
-    int rc = again_v(k, e, NULL, sql, types, ap);
-    va_end(ap);
-    return rc;
-}
-
-int sql_again_int(sql_cache *k, err *e, int64_t *out, const char *sql, const char *types, ...)
-{
-    va_list ap;
-    va_start(ap, types);
-    int rc = again_v(k, e, out, sql, types, ap);
-    va_end(ap);
-    return rc;
-}
-
-void sql_cache_close(sql_cache *k)
-{
-    for (size_t i = 0; i < k->n; i++) sqlite3_finalize(k->at[i].s);
-    *k = (sql_cache){0};
 }
 
 int sql_script(sqlite3 *q, const char *sql, err *e)
@@ -279,6 +280,42 @@ static int set_durable(db *d, bool durable, err *e)
     return 0;
 }
 
+static bool busy_tell(db *d, const char *what, double seconds)
+{
+    char *news = xprintf("%s %s after %.0f s", d->path, what, seconds);
+    if (!d->waits) log_line(LOG_WARN, "%s", news);
+    bool more = !d->waits || d->waits(d->waiting, news);
+    free(news);
+    return more;
+}
+
+static int on_busy(void *self, int n)
+{
+    enum { TELL = 5, MS = 50 };
+    db *d = self;
+    const char *given = getenv("ABLATE_DATABASE_WAIT");
+    double most = 30;
+    if (given) parse_real(given, &most);
+    if (!n && !d->busy_told) d->busy_since = ticks();
+    double seconds = ticks() - d->busy_since;
+    bool more = d->patient || seconds < most;
+    if (d->waits) more = d->waits(d->waiting, NULL) && more;
+    if (more && seconds > TELL && !d->busy_told) {
+        d->busy_told = true;
+        more = busy_tell(d, "is held by another process (a backup?): waiting for it", seconds);
+    }
+    if (more) sqlite3_sleep(n < MS ? n + 1 : MS);
+    return more;
+}
+
+void sql_wait(db *d) { sqlite3_busy_handler(d->q, on_busy, d); }
+
+void db_on_wait(db *d, bool (*waits)(void *self, const char *news), void *self)
+{
+    d->waits = waits;
+    d->waiting = self;
+}
+
 int tx_begin(db *d, bool durable, err *e)
 {
     if (d->pid != getpid())
@@ -286,17 +323,37 @@ int tx_begin(db *d, bool durable, err *e)
                     "%s: this database was opened by process %d and process %d, its child, tried to write; only the "
                     "host process writes",
                     d->path, (int)d->pid, (int)getpid());
+    if (d->group) return sql_script(d->q, "SAVEPOINT one", e);
     if (set_durable(d, durable, e)) return -1;
-    return sqlite3_exec(d->q, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK
-               ? 0
-               : sql_fail(d->q, e, "beginning a transaction");
+    if (sqlite3_exec(d->q, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return sql_fail(d->q, e, "beginning a transaction");
+    if (d->busy_told) busy_tell(d, "is free again", ticks() - d->busy_since);
+    d->busy_told = false;
+    return 0;
 }
 
 int tx_end(db *d, int rc, err *e)
 {
+    err none = {0};
+    if (d->group && rc) sql_script(d->q, "ROLLBACK TO one", &none);
+    if (d->group) return sql_script(d->q, "RELEASE one", rc ? &none : e) || rc ? -1 : 0;
     if (rc == 0 && sqlite3_exec(d->q, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) return 0;
     if (rc == 0) sql_fail(d->q, e, "committing");
     /* SQLite has rolled back by itself after some failures; then this is a no-op that reports an error. */
     if (!sqlite3_get_autocommit(d->q)) sqlite3_exec(d->q, "ROLLBACK", NULL, NULL, NULL);
     return -1;
+}
+
+int db_begin(db *d, err *e)
+{
+    if (!d->group && tx_begin(d, true, e)) return -1;
+    d->group = true;
+    return 0;
+}
+
+int db_end(db *d, int rc, err *e)
+{
+    if (!d->group) return rc ? -1 : 0;
+    d->group = false;
+    return tx_end(d, rc, e);
 }

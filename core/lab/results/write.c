@@ -24,17 +24,13 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e)
 
 static int put_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
 {
-    if (!d->created) d->created = sql_open(d->q, e, "SELECT " CREATED_OF("?1"), "");
-    if (d->created && !d->put_point)
-        d->put_point = sql_open(
-            d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)", "");
-    sqlite3_stmt *s = d->put_point;
-    if (!s) return -1;
-    sqlite3_bind_int64(d->created, 1, run);
-    int rc = sql_next(d->created, e) < 0 ? -1 : 0;
+    int64_t created = 0;
+    int rc = sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0 ? -1 : 0;
     /* SQLite keeps a whole number of this size in 2 or 3 bytes */
-    double seconds = floor(now()) - (double)sqlite3_column_int64(d->created, 0);
-    sqlite3_reset(d->created);
+    double seconds = floor(now()) - (double)created;
+    sqlite3_stmt *s = sql_keep(
+        d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)", "");
+    if (!s) return -1;
     const char *last = NULL;
     int64_t id = -1;
     for (size_t i = 0; i < n && !rc; i++) {
@@ -57,6 +53,7 @@ static int put_points(db *d, int64_t run, const db_point *points, size_t n, err 
         rc = sql_next(s, e);
         sqlite3_reset(s);
     }
+    sql_rest(s);
     return rc;
 }
 

@@ -116,7 +116,7 @@ static void test_log(void)
     int64_t id = 4;
     db_claim c;
     CHECK_INT(db_requeue(d, &id, 1, DB_RERUN_FAILED, NULL, NULL), 0);
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 100, &c, NULL), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, "me", 100, &c, NULL), 1);
     db_provenance p = DB_PROVENANCE_UNKNOWN;
     p.log_path = log;
     CHECK_INT(db_attempt(d, &c, &p, NULL), 0);

@@ -131,7 +131,7 @@ static inline int fixture_fill(db *d, const char *name, const char *paper_table,
     int found;
     if (db_freeze(d, &x, &runs, &n, e)) return -1;
     free(runs);
-    while ((found = db_claim_next(d, name, NULL, 0, "me", 1000, &c, e)) == 1) {
+    while ((found = db_claim_next(d, name, NULL, "me", 1000, &c, e)) == 1) {
         const fixture_row *row = fixture_rows;
         while (strcmp(row->name, c.name)) row++;
         db_point points[] = {{"loss", 1, 9},

@@ -11,7 +11,7 @@ static err e;
 static void finish_one(db *d, const char *experiment, double bleu)
 {
     db_claim c;
-    CHECK_INT(db_claim_next(d, experiment, NULL, 0, "me", 1000, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, experiment, NULL, "me", 1000, &c, &e), 1);
     db_result x = {.metric = "BLEU", .direction = "max", .value = bleu, .step = 10};
     CHECK_OK(db_put_result(d, &c, &x, &e));
     CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
@@ -119,7 +119,7 @@ static void test_comparisons(db *d, const db_options *o)
         free(sql);
     }
     db_claim c; /* a run that fails leaves no result, and no p to its row */
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 1000, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, "me", 1000, &c, &e), 1);
     CHECK_OK(db_finish(d, &c, DB_FAILED, 1, -1, "why", &e));
     db_claim_free(&c);
     free(stale_results(o, 1));

@@ -51,7 +51,7 @@ static int host(void)
     db_owner(owner);
     db *d = db_open(&options, &e);
     if (!d || freeze(d) || db_release_dead(d, "crash", NULL, &e)) return -1;
-    while ((found = db_claim_next(d, "crash", NULL, 0, owner, 1000, &c, &e)) == 1) {
+    while ((found = db_claim_next(d, "crash", NULL, owner, 1000, &c, &e)) == 1) {
         if (do_run(d, &c)) return -1;
         db_claim_free(&c);
     }

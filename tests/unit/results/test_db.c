@@ -27,14 +27,14 @@ static void test_freeze_and_claim(db *d)
     CHECK_SQL(path, "SELECT what FROM changed", "heads=1");
 
     db_claim c, other;
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 100, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, "me", 100, &c, &e), 1);
     CHECK_INT(c.run, runs[0].id);
     CHECK_INT(c.attempt, 1);
     CHECK_INT(c.seed, 1);
     CHECK_TEXT(c.name, "base");
     CHECK_HAS(c.config_json, "\"heads\":8");
     int64_t among[] = {runs[4].id, runs[1].id}; /* only among these, in this order */
-    CHECK_INT(db_claim_next(d, "toy", among, LENGTH(among), "me", 100, &other, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", &(db_queue){among, LENGTH(among), 0}, "me", 100, &other, &e), 1);
     CHECK_INT(other.run, runs[4].id);
     CHECK_OK(db_finish(d, &other, DB_QUEUED, -1, -1, NULL, &e)); /* given back */
     db_claim_free(&other);
@@ -96,10 +96,10 @@ static void test_fence(db *d)
 {
     db_claim old, new;
     e.text[0] = 0;
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "slow", 0.01, &old, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, "slow", 0.01, &old, &e), 1);
     CHECK_TEXT(old.name, "A/heads=1");
     usleep(30000);
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "quick", 100, &new, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, "quick", 100, &new, &e), 1);
     CHECK_INT(new.run, old.run);
     CHECK_INT(new.attempt, 2);
     db_point p = {"loss", 1, 1};
@@ -120,6 +120,70 @@ static void test_fence(db *d)
     db_claim_free(&new);
 }
 
+static int64_t steps; /* of SQLite's machine */
+static int count_step(void *none)
+{
+    (void)none;
+    steps++;
+    return 0;
+}
+
+/* Steps of a claim, where two hosts claim by turns all runs but a tenth, which is done. */
+static double steps_of_claims(db *d, db *other, const char *name, size_t n_seeds)
+{
+    db_frozen *runs;
+    size_t n, claimed = 0;
+    int64_t *seeds = xcalloc(n_seeds, sizeof *seeds), *ids = xcalloc(3 * n_seeds, sizeof *ids);
+    for (size_t i = 0; i < n_seeds; i++) seeds[i] = (int64_t)i;
+    db_experiment_spec x = fixture_spec(name);
+    x.seeds = seeds, x.n_seeds = n_seeds;
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
+    for (size_t i = 0; i < n; i++) ids[i] = runs[i].id;
+    db_claim c = {0};
+    db_queue queue[2] = {{ids, n, 0}, {ids, n, 0}}, first = {ids, n / 10, 0};
+    while (db_claim_next(d, name, &first, "me", 100, &c, &e) == 1) {
+        CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
+        db_claim_free(&c);
+    }
+    steps = 0;
+    sqlite3_progress_handler(d->q, 1, count_step, NULL);
+    sqlite3_progress_handler(other->q, 1, count_step, NULL);
+    while (db_claim_next(claimed % 2 ? d : other, name, &queue[claimed % 2], claimed % 2 ? "me" : "you", 100, &c, &e) ==
+           1) {
+        db_claim_free(&c);
+        claimed++;
+    }
+    CHECK_INT(claimed, n - n / 10);
+    sqlite3_progress_handler(d->q, 0, NULL, NULL);
+    sqlite3_progress_handler(other->q, 0, NULL, NULL);
+    free(runs), free(seeds), free(ids);
+    return (double)steps / (double)claimed;
+}
+
+/* A claim walks no list of runs: it takes the same work in a sweep of any size. */
+static void test_large_queue(db *d)
+{
+    db *other = db_open(&options, &e);
+    CHECK(other);
+    if (!other) return;
+    double few = steps_of_claims(d, other, "few", 20), many = steps_of_claims(d, other, "many", 600);
+    CHECK_NEAR(many / few, 1, 0.1);
+    /* a run that is queued again behind both cursors is claimed */
+    db_claim c = {0};
+    int64_t ids[2] = {0, 0};
+    ids[0] = (int64_t)fixture_number(
+        path,
+        "SELECT min(r.id) FROM runs r0 JOIN run r ON r.id=r0.run WHERE r0.experiment='few' AND r.status='running'");
+    ids[1] = ids[0] + 1;
+    CHECK_OK(db_release_owner(d, "you", &e));
+    db_queue at_end = {ids, 2, 2};
+    CHECK_INT(db_claim_next(d, "few", &at_end, "me", 100, &c, &e), 1);
+    CHECK_OK(db_finish(d, &c, DB_QUEUED, -1, -1, NULL, &e));
+    db_claim_free(&c);
+    CHECK_OK(db_release_owner(d, "me", &e));
+    db_close(other);
+}
+
 static void test_requeue_and_change(db *d)
 {
     db_frozen *runs;
@@ -133,7 +197,7 @@ static void test_requeue_and_change(db *d)
     CHECK_OK(db_requeue(d, ids, 6, DB_RERUN_FAILED, &changed, &e));
     CHECK_INT(changed, 1);
     db_claim c;
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 100, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, "me", 100, &c, &e), 1);
     CHECK_INT(c.run, ids[1]);
     CHECK_INT(c.attempt, 3);
     CHECK_INT(c.generation, 0); /* it goes on from its last whole state */
@@ -220,7 +284,7 @@ static void test_view_columns(db *d)
     db_claim c;
     db_experiment_spec x = fixture_spec("clash");
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
-    CHECK_INT(db_claim_next(d, "clash", NULL, 0, "me", 100, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "clash", NULL, "me", 100, &c, &e), 1);
     for (size_t i = 0; i < LENGTH(metrics); i++) {
         db_result r = {.metric = metrics[i], .value = (double)i};
         CHECK_OK(db_put_result(d, &c, &r, &e));
@@ -255,13 +319,13 @@ static void test_release(db *d)
     CHECK(!db_owner_is_gone(owner));
     CHECK(!db_owner_is_gone("elsewhere/12345678.9/1/1"));
     e.text[0] = 0;
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, text, 1e6, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, text, 1e6, &c, &e), 1);
     int64_t dead = c.run;
     db_claim_free(&c);
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, owner, -1e5, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, owner, -1e5, &c, &e), 1);
     /* A clock far ahead does not take a run from a process that lives. */
     db_claim other = {0};
-    CHECK_INT(db_claim_next(d, "toy", &c.run, 1, "ahead", 100, &other, &e), 0);
+    CHECK_INT(db_claim_next(d, "toy", &(db_queue){&c.run, 1, 0}, "ahead", 100, &other, &e), 0);
     CHECK_OK(db_release_dead(d, "toy", &released, &e));
     CHECK_INT(released, 1);
     CHECK_INT(db_remove(d, &c.run, 1, NULL, &e), -1);
@@ -272,7 +336,7 @@ static void test_release(db *d)
     e.text[0] = 0;
     CHECK_OK(db_finish(d, &c, DB_QUEUED, -1, -1, NULL, &e));
     db_claim_free(&c);
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, owner, 1e6, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, owner, 1e6, &c, &e), 1);
     CHECK_INT(c.run, dead);
     CHECK_OK(db_finish(d, &c, DB_QUEUED, -1, -1, NULL, &e));
     db_claim_free(&c);
@@ -398,6 +462,7 @@ int main(void)
     test_names(d);
     test_view_columns(d);
     test_release(d);
+    test_large_queue(d);
     test_fork(d);
     CHECK_SQL(path, "PRAGMA integrity_check", "ok");
     db_close(d);

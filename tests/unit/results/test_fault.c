@@ -89,7 +89,7 @@ static told scenario(void)
     t.opened = true;
     db_experiment_spec x = fixture_spec("toy");
     t.frozen = db_freeze(d, &x, &runs, &n, &e) == 0;
-    if (t.frozen) t.claimed = db_claim_next(d, "toy", NULL, 0, "me", 100, &c, &e) == 1;
+    if (t.frozen) t.claimed = db_claim_next(d, "toy", NULL, "me", 100, &c, &e) == 1;
     if (t.claimed) {
         db_point p[] = {{"loss", 1, 2}, {"loss", 2, 1}};
         db_result r = {.metric = "PPL", .value = 4.5};

@@ -91,7 +91,7 @@ static void fill(db *d)
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
     free(runs);
     for (int i = 0; i < 3; i++) {
-        CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 100, &c, &e), 1);
+        CHECK_INT(db_claim_next(d, "toy", NULL, "me", 100, &c, &e), 1);
         db_provenance p = DB_PROVENANCE_UNKNOWN;
         p.host = "host \"quoted\"", p.git_commit = "abc", p.parameters = 123, p.flops_step = 1.5e9;
         CHECK_OK(db_attempt(d, &c, &p, &e));
