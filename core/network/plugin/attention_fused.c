@@ -68,15 +68,19 @@ static rotation rotation_of_maps(const ab_ctx *c, const ab_t *x, int64_t maps, i
 /* Rotates these columns of `rows` in place of the rotated heads. */
 static ab_t turned(ab_ctx *c, ab_t rows, const rotation *r, int64_t heads)
 {
-    return t_rotate(c, rows, r->cosine, r->sine, c->attn->q_off, r->of.col, heads);
+    return t_rotate(c, t_cast(c, rows, c->compute), r->cosine, r->sine, c->attn->q_off, r->of.col, heads);
 }
 
-/* A projection's own columns, or what has been made of them since, brought back into rows. */
+/* A projection's own columns, or what has been made of them since, brought back into rows. Activations of a projection
+ * are fp32 in a bf16 run; the kernels read rows of one type. */
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
     node v = *tape_at(c, x), of = v.op == OP_SLICE && v.a.SLICE.axis == -3 ? c->v[v.i.SLICE.x] : v;
     int64_t first = v.op == OP_SLICE ? v.a.SLICE.from : 0;
-    if (of.op == OP_HEADS) return (columns){{of.i.HEADS.rows}, of.a.HEADS.column + first * of.dim[3]};
+    if (of.op == OP_HEADS) {
+        ab_t rows = t_cast(c, (ab_t){of.i.HEADS.rows}, c->compute);
+        return (columns){rows, of.a.HEADS.column + first * of.dim[3]};
+    }
     int64_t rows = query_side ? c->attn->q_rows : c->attn->k_rows;
     return (columns){t_merge(c, x, attn_offsets(c, query_side), rows, 0, v.dim[1] * v.dim[3]), 0};
 }

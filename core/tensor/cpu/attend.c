@@ -146,7 +146,8 @@ static int check_offsets(const call *k, const attend_args *a, err *e)
 
 static int forward(const call *k, attend_args a, err *e)
 {
-    dtype type = k->i.ATTEND.q.type;
+    dtype type = k->o.ATTEND.y.type;
+    if (k->i.ATTEND.q.type != type || k->i.ATTEND.k.type != type || k->i.ATTEND.v.type != type) return wrong_type(k, e);
     if (check_offsets(k, &a, e)) return -1;
     a.y = columns_of(&k->o.ATTEND.y, 0);
     a.lse = k->o.ATTEND.lse.data;

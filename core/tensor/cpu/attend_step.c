@@ -55,7 +55,9 @@ static int run_step(const call *k, const score_args *score, err *e)
             return fail(e, "decoding step %lld, but the cache has %lld positions", (long long)t, (long long)a.cap);
         a.last = t > a.last ? t : a.last;
     }
-    BY_TYPE(k->i.ATTEND_STEP.qkv.type, attend_step, &a);
+    dtype type = k->o.ATTEND_STEP.y.type;
+    if (k->i.ATTEND_STEP.qkv.type != type || k->i.ATTEND_STEP.cache.type != type) return wrong_type(k, e);
+    BY_TYPE(type, attend_step, &a);
     return 0;
 }
 

@@ -38,6 +38,7 @@ int cpu_ROTATE(const call *k, err *e)
                         (long long)b, r.offset[b], r.offset[b + 1], (long long)r.rows,
                         (long long)k->i.ROTATE.cosine.dim[2]);
     }
+    if (k->i.ROTATE.rows.type != k->o.ROTATE.y.type) return wrong_type(k, e);
     BY_TYPE(k->i.ROTATE.rows.type, rotate, &r, k->i.ROTATE.rows.data, k->i.ROTATE.cosine.data, k->i.ROTATE.sine.data,
             k->o.ROTATE.y.data);
     return 0;

@@ -23,6 +23,7 @@ static const struct {
     {"own_name", NULL, {0}},
     {"bitlinear", NULL, {0}},
     {"moba", NULL, {0}},
+    {"activated", NULL, {0}},
     {"unrounded", NULL, {0}},
     {"rounded", "bf16", {"rounded: loss or gradient in bf16 differs", "ab_fp32", "AB_DISCONTINUOUS"}},
     {"half_detached", "gradient", {"half_detached: the gradient of ", "claim AB_SURROGATE_GRADIENT"}},
