@@ -1,10 +1,10 @@
 /* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
 #include "network/plugin/plugin.h"
 #include "base/below.h"
+#include "network/plugin/mapped.h"
 #include "network/settings/config.h"
 #include "tensor/graph/params.h"
 #include <dirent.h>
-#include <errno.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -66,6 +66,33 @@ static int check_param(const ab_plugin *p, const ab_option *q, const char *path,
     return 0;
 }
 
+/* Every parameter has 8 bytes of the config struct for itself. */
+static int check_params(const ab_plugin *p, const char *path, err *e)
+{
+    for (const ab_option *q = p->params; q; q++) {
+        int row = (int)(q - p->params) + 1;
+        if (mapped_from(q, false) < sizeof *q)
+            return fail(e, "%s: the parameter table does not end: row %d is behind the file's data; end it with {0}",
+                        path, row);
+        if (!q->name) return 0;
+        if (!mapped_text(q->name) || (q->doc && !mapped_text(q->doc)) || (q->choices && !mapped_text(q->choices)) ||
+            !is_plain_word(q->name))
+            return fail(e, "%s: row %d of the parameter table is no parameter; does the table end with {0}?", path,
+                        row);
+        if (check_param(p, q, path, e)) return -1;
+        for (const ab_option *o = p->params; o < q; o++) {
+            if (same(o->name, q->name)) return fail(e, "%s: two parameters are named '%s'", path, q->name);
+            if (o->offset < q->offset + 8 && q->offset < o->offset + 8)
+                return fail(
+                    e,
+                    "%s: parameters '%s' and '%s' overlap in the config struct (offsets %zu and %zu); fields are "
+                    "int64_t, double or const char *",
+                    path, o->name, q->name, o->offset, q->offset);
+        }
+    }
+    return 0;
+}
+
 static int check_slots(const ab_optimizer_plugin *o, const char *name, const char *path, err *e)
 {
     if (o->n_slots > MOST_SLOTS)
@@ -80,7 +107,8 @@ static int check_slots(const ab_optimizer_plugin *o, const char *name, const cha
         return fail(e, "%s: optimizer '%s' evaluates slot %u, expected one of its %u slots, in the parameters' shapes",
                     path, name, o->evaluated - 1, o->n_slots);
     for (uint32_t i = 0; i < o->n_slots; i++) {
-        if (!o->slots || !o->slots[i] || !*o->slots[i])
+        if (!o->slots || mapped_from(&o->slots[i], false) < sizeof *o->slots || !o->slots[i] ||
+            !mapped_text(o->slots[i]) || !*o->slots[i])
             return fail(e, "%s: slot %u of optimizer '%s' has no name (slots); checkpoints need one", path, i, name);
         for (uint32_t k = 0; k < i; k++)
             if (same(o->slots[k], o->slots[i]))
@@ -126,6 +154,8 @@ static int check_iface(const plugin *p, const char *path, err *e)
 
 static int check_header(const ab_plugin *p, const char *path, err *e)
 {
+    if (mapped_from(p, false) < offsetof(ab_plugin, host) + sizeof p->host)
+        return fail(e, "%s: damaged description: ab_plugin_v%u is no ab_plugin", path, AB_ABI_MAJOR);
     if (p->magic != AB_MAGIC || p->major != AB_ABI_MAJOR)
         return fail(e, "%s: damaged description (magic %08x, major %u)", path, p->magic, p->major);
     if (p->minor > AB_ABI_MINOR)
@@ -133,8 +163,17 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
                     "%s: plugin '%s' needs ABI %u.%u, this host is %u.%u; update the host, or rebuild the "
                     "plugin with -DAB_TARGET_MINOR=%u",
                     path, p->name ? p->name : "?", p->major, p->minor, AB_ABI_MAJOR, AB_ABI_MINOR, AB_ABI_MINOR);
-    if (p->size < offsetof(ab_plugin, host) + sizeof p->host)
+    if (p->size < offsetof(ab_plugin, host) + sizeof p->host || p->size > mapped_from(p, false))
         return fail(e, "%s: damaged description (size %u)", path, p->size);
+    const char *const texts[] = {p->name, p->doc, p->paper, p->version};
+    for (size_t i = 0; i < LENGTH(texts); i++)
+        if (texts[i] && !mapped_text(texts[i])) return fail(e, "%s: damaged description (text %zu)", path, i + 1);
+    size_t size = iface_size(p->kind) < p->iface_size ? iface_size(p->kind) : p->iface_size;
+    bool calls = p->size >= offsetof(ab_plugin, calls) + sizeof p->calls;
+    if ((p->iface && mapped_from(p->iface, false) < size) ||
+        (p->host && mapped_from(p->host, true) < sizeof *p->host) || (p->ops && !mapped_list(p->ops)) ||
+        (calls && p->calls && !mapped_list(p->calls)))
+        return fail(e, "%s: damaged description: its interface, ops or calls are outside the file's data", path);
     if (!p->name || !*p->name) return fail(e, "%s: the plugin has no name", path);
     if (!is_plain_word(p->name))
         return fail(e, "%s: found the plugin's name \"%.64s\", expected letters, digits and _", path, p->name);
@@ -146,9 +185,7 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
 
 static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
 {
-    if (check_header(p, path, e)) return NULL;
-    for (const ab_option *q = p->params; q && q->name; q++)
-        if (check_param(p, q, path, e)) return NULL;
+    if (check_header(p, path, e) || check_params(p, path, e)) return NULL;
     plugin *out = xcalloc(1, sizeof *out); /* widened: what an older plugin lacks reads as NULL */
     memcpy(&out->desc, p, p->size < sizeof *p ? p->size : sizeof *p);
     size_t size = iface_size(p->kind);
