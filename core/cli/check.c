@@ -4,7 +4,6 @@
 #include "base/sandbox.h"
 #include "cli/options.h"
 #include "network/plugin/plugin.h"
-#include "tensor/device/device.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +31,15 @@ static int print_coordinates(const char *title, const settings *set, err *e)
     return 0;
 }
 
-static int check_coordinates(const invocation *c, const check_options *o)
+typedef struct {
+    const invocation *c;
+    const check_options *o;
+} coordinates_call;
+
+static int check_coordinates(void *self)
 {
+    const coordinates_call *call = self;
+    const check_options *o = call->o;
     arena a = {0};
     err e = {0};
     settings set = {0}, mup = {0};
@@ -54,36 +60,38 @@ static int check_coordinates(const invocation *c, const check_options *o)
               print_coordinates("parametrization = standard: change of each number, by d_model", &set, &e) ||
               (puts(""), print_coordinates("parametrization = mup: change of each number, by d_model", &mup, &e));
     arena_free(&a);
-    return bad ? call_failed(c, &e) : 0;
+    return bad ? call_failed(call->c, &e) : 0;
 }
 
-/* From here on plugins may write nowhere and reach no network; those given as C source are built before. */
-static int shut_in(const invocation *c, const check_options *o, err *e)
+/* Plugins are opened in child processes in a sandbox, where no compiler starts. */
+static void prepare(const invocation *c, const check_options *o)
 {
-    if (o->no_sandbox) return check_without_sandbox(), 0;
-    for (size_t i = 0; i < c->n_words; i++) {
-        err later = {0}; /* said when it is opened */
-        if (has_suffix(c->word[i], ".c")) free(plugin_build(c->word[i], &later));
+    err later = {0}; /* said when it is opened */
+    if (o->no_sandbox) check_without_sandbox();
+    for (size_t i = 0; i < o->set.n && o->coordinates; i++) {
+        const char *value = strchr(o->set.at[i], '=');
+        if (value && has_suffix(value, ".c")) free(plugin_build(value + 1, &later));
     }
-    if (!sandbox_missing()) return sandbox_enter(NULL, 0, false, e);
-    if (c->verbosity >= 0) fprintf(stderr, "checked without a sandbox: %s\n", sandbox_missing());
-    return 0;
+    if (o->no_sandbox || c->verbosity < 0) return;
+    if (sandbox_missing())
+        fprintf(stderr, "checked without a sandbox: %s\n", sandbox_missing());
+    else
+        fprintf(stderr, "%s\n", sandbox_words());
 }
 
 static int check(const invocation *c, void *options)
 {
     const check_options *o = options;
     err e = {0};
-    if (o->coordinates) return check_coordinates(c, o);
-    if (o->device) {
-        const backend *on = device_open(o->device, &e);
-        if (!on) return call_failed(c, &e), 2;
-        check_use_device(on);
+    prepare(c, o);
+    if (o->coordinates) {
+        int code = check_shut_in(check_coordinates, &(coordinates_call){c, o}, &e);
+        return code < 0 ? call_failed(c, &e) : code;
     }
+    check_on_device(o->device);
     for (size_t i = 0; i < o->set.n; i++)
         if (check_set(o->set.at[i], &e)) return call_usage(c, &e);
     check_print_json(o->json);
-    if (!o->device && shut_in(c, o, &e)) return call_failed(c, &e);
     return check_plugins(c->word, c->n_words);
 }
 
@@ -99,14 +107,17 @@ static const option options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     {0}};
-const command check_command = {.name = "check",
-                               .part = FOR_PLUGINS,
-                               .does = "run the conformance checks on plugins, by name or file",
-                               .about = "Without a name: all loaded plugins. Exit code 1: a check failed.",
-                               .arguments = "[KIND/NAME | NAME | FILE.so]...",
-                               .most = -1,
-                               .choices = CHOICES_PLUGINS,
-                               .options = options,
-                               .size = sizeof(check_options),
-                               .run = check,
-                               .example = "ablate check attention/restricted"};
+const command check_command = {
+    .name = "check",
+    .part = FOR_PLUGINS,
+    .does = "run the conformance checks on plugins, by name or file",
+    .about = "Without a name: all loaded plugins. Exit code 1: a check failed. A plugin gets 120 s of "
+             "processor time for each check and 1 hour for all, 16 GiB of memory, and no "
+             "process of its own.",
+    .arguments = "[KIND/NAME | NAME | FILE.so]...",
+    .most = -1,
+    .choices = CHOICES_PLUGINS,
+    .options = options,
+    .size = sizeof(check_options),
+    .run = check,
+    .example = "ablate check attention/restricted"};

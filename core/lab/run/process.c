@@ -48,7 +48,7 @@ static int shut_in(const worker_job *j, err *e)
     size_t n = 1;
     if (j->cache_dir && !make_folders(j->cache_dir, e)) writable[n++] = j->cache_dir;
     if (device && mps && is_folder(mps)) writable[n++] = mps; /* its daemon's pipes */
-    return e->text[0] ? -1 : sandbox_enter(writable, n, device, e);
+    return e->text[0] ? -1 : sandbox_enter(writable, n, device ? SANDBOX_GPU : 0, e);
 }
 
 /* May this process, whose run is done, take another, and give the bits of a new process? On a GPU, which takes long to

@@ -185,7 +185,7 @@ int sweep_estimate_print(const sweep_call *c, sweep_options *o)
     err e = {0};
     bool patient = o->dry_run;
     o->dry_run = true; /* takes no device */
-    if (o->sandbox && sandbox_enter(NULL, 0, true, &e)) return fprintf(stderr, "%s\n", e.text), 1;
+    if (o->sandbox && sandbox_enter(NULL, 0, SANDBOX_GPU, &e)) return fprintf(stderr, "%s\n", e.text), 1;
     int code = expand(&s, &e);
     if (!code) {
         estimate_data d;

@@ -159,6 +159,19 @@ size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
     return n;
 }
 
+bool check_is_whole(ab_kind kind, const check_result *r, size_t n, bool all)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < LENGTH(checks); i++) {
+        const check *c = &checks[i];
+        if (!(c->kinds & 1u << kind) || (only_prefix && !has_prefix(c->name, only_prefix))) continue;
+        if (k == n) return !all;
+        if (r[k].name != c->name || (unsigned)r[k].outcome > CHECK_NONE) return false;
+        k++;
+    }
+    return k == n;
+}
+
 void check_print(const char *title, const check_result *r, size_t n, FILE *f)
 {
     static const char *const outcomes[] = {"ok", "FAIL", "n.a."};
@@ -200,20 +213,19 @@ static void print_json(const char *subject, const char *path, const check_result
     more = true;
 }
 
-static bool check_and_print(const plugin *p)
+static bool print(const check_report *c)
 {
-    check_result r[CHECK_MOST];
-    size_t n = check_in_child(p, r), failed = 0;
-    char *name = xprintf("%s/%s", plugin_kind_name(p->desc.kind), p->desc.name),
-         *title = xprintf("%s  %s", name, p->path);
+    size_t failed = 0;
+    char *name = *c->name ? xprintf("%s/%s", plugin_kind_name(c->kind), c->name) : xstrdup(c->path),
+         *title = xprintf("%s%s%s", name, *c->name ? "  " : "", *c->name ? c->path : "");
     if (as_json)
-        print_json(name, p->path, r, n);
+        print_json(name, c->path, c->r, c->n);
     else
-        check_print(title, r, n, stdout);
+        check_print(title, c->r, c->n, stdout);
     free(name);
     free(title);
     fflush(stdout);
-    for (size_t i = 0; i < n; i++) failed += r[i].outcome == CHECK_FAIL;
+    for (size_t i = 0; i < c->n; i++) failed += c->r[i].outcome == CHECK_FAIL;
     return !failed;
 }
 
@@ -227,8 +239,7 @@ static void refused(const char *path, const char *why)
         check_print(path, &r, 1, stdout);
 }
 
-/* "attention/dot", "dot", a path: NULL and words when there is no such plugin. */
-static const plugin *find(const char *name, err *e)
+const plugin *check_find(const char *name, err *e)
 {
     for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
         size_t n = strlen(plugin_kind_name(k));
@@ -239,42 +250,47 @@ static const plugin *find(const char *name, err *e)
     return plugin_open(0, name, e);
 }
 
+typedef struct {
+    check_report report;
+    size_t done, failed;
+} tally;
+
+static void check_file(const char *path, void *self)
+{
+    tally *t = self;
+    check_in_sandbox(path, &t->report);
+    if (t->report.state == CHECK_DONE)
+        t->failed += !print(&t->report), t->done++;
+    else
+        log_line(LOG_WARN, "refused: %s", t->report.message);
+}
+
 static int check_all(void)
 {
-    size_t n, failed = 0;
-    const plugin *const *list = plugin_list(&n);
-    const plugin **all = xcalloc(n + 1, sizeof *all); /* a copy: checks may load more */
-    memcpy(all, list, n * sizeof *all);
-    size_t done = 0;
-    for (ab_kind k = 1; k < AB_KIND_COUNT; k++)
-        for (size_t i = 0; i < n; i++)
-            if (all[i]->desc.kind == k) failed += !check_and_print(all[i]), done++;
-    free(all);
-    if (!as_json) printf("%zu plugins, %zu failed\n", done, failed);
-    return failed ? 1 : 0;
+    tally *t = xcalloc(1, sizeof *t);
+    plugin_each_file(check_file, t);
+    int code = t->failed ? 1 : 0;
+    if (!as_json) printf("%zu plugins, %zu failed\n", t->done, t->failed);
+    free(t);
+    return code;
 }
 
 int check_plugins(const char *const *names, size_t n)
 {
     int failed = 0, code = 0;
+    check_report *c = xmalloc(sizeof *c);
     if (as_json) fputs("[\n", stdout);
     if (!n) code = check_all();
     for (size_t i = 0; i < n && code != 2; i++) {
-        err e = {0};
-        const plugin *p = find(names[i], &e);
-        if (p && check_settings_fit(p, &e)) {
-            fprintf(stderr, "ablate check: %s\n", e.text);
-            code = 2;
-        } else if (p) {
-            failed += !check_and_print(p);
-        } else if (file_exists(names[i])) {
-            refused(names[i], e.text);
-            failed++;
-        } else {
-            fprintf(stderr, "ablate check: %s\n", e.text);
-            code = 2;
-        }
+        check_in_sandbox(names[i], c);
+        if (c->state == CHECK_DONE)
+            failed += !print(c);
+        else if (c->state == CHECK_REFUSED)
+            refused(names[i], c->message), failed++;
+        else
+            fprintf(stderr, "ablate check: %s\n", c->message), code = 2;
     }
     if (as_json) fputs("\n]\n", stdout);
+    free(c);
     return code ? code : failed ? 1 : 0;
 }

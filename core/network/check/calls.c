@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <math.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -159,52 +162,81 @@ static int copy_file(const char *from, err *e)
     return fd;
 }
 
-/* In the child: loads the plugin again, at another address, on another day, in another folder and environment. */
-static void other_life(const plugin *p, const pairing *w, const char *copy, int to)
+/* Finds the first pairing; 'build' reports its faults. */
+static bool first_pairing(const plugin *p, pairing *one, check_result *r)
 {
+    const pairing *w;
+    if (!check_pairings(p, &w, r)) return false;
+    *one = w[0];
+    return true;
+}
+
+/* In the child: loads the plugin again, at another address, on another day, in another folder and environment. */
+static void other_life(const char *path, int to)
+{
+    enum { ELSEWHERE = 3 << 20 };
     bits b = {0};
     err e = {0};
-    pairing mine = *w;
-    alarm(100);
+    pairing mine;
+    check_result r = {0};
+    char copy[64];
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = 100}, NULL);
     clearenv();
     setenv("PATH", "/usr/bin:/bin", 1), setenv("TZ", "Pacific/Auckland", 1), setenv("USER", "nobody", 1);
-    const plugin *again = plugin_load(copy, &e);
+    mmap(NULL, ELSEWHERE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fd = copy_file(path, &e);
+    snprintf(copy, sizeof copy, "/proc/self/fd/%d", fd);
+    const plugin *again = fd < 0 ? NULL : plugin_load(copy, &e);
     if (again) {
         check_disguise(again);
         check_disguise_as(200LL * DAY + 12345, 1);
-#define KIND(NAME, name, ...) &mine.name,
-        const char **at[] = {&mine.attention[0], &mine.attention[1], &mine.attention[2], AB_MODEL_KINDS(KIND)};
-        for (size_t i = 0; i < LENGTH(at); i++)
-            if (same(*at[i], p->path)) *at[i] = again->path;
-        if (!chdir("/")) b = bits_of(&mine);
-    } else {
-        snprintf(b.message, sizeof b.message, "%.250s", e.text);
+        if (first_pairing(again, &mine, &r) && !chdir("/")) b = bits_of(&mine);
     }
+    if (e.text[0] || r.message[0]) snprintf(b.message, sizeof b.message, "%.250s", *e.text ? e.text : r.message);
     ssize_t sent = write(to, &b, sizeof b);
     _exit(sent == sizeof b ? 0 : 1);
 }
 
+static struct {
+    pid_t pid; /* 0: not started */
+    int to, from;
+} second;
+
+static void start_second(int (*shut)(err *e))
+{
+    int there[2], back[2];
+    err e = {0};
+    second.pid = -1;
+    if (pipe(there) || pipe(back)) return;
+    fflush(NULL);
+    second.pid = fork();
+    if (second.pid == 0) {
+        char path[4096];
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(there[1]), close(back[0]);
+        if (shut && shut(&e)) _exit(1);
+        ssize_t n = read(there[0], path, sizeof path);
+        if (n > 0 && !path[n - 1]) other_life(path, back[1]);
+        _exit(1);
+    }
+    close(there[0]), close(back[1]);
+    second.to = there[1], second.from = back[0];
+}
+void check_second_start(int (*shut)(err *e)) { start_second(shut); }
+
 static void live_again(const plugin *p, const pairing *w, bool reads_clock, check_result *r)
 {
-    err e = {0};
-    int ends[2], status = 0, fd = copy_file(p->path, &e);
-    char copy[64];
-    snprintf(copy, sizeof copy, "/proc/self/fd/%d", fd);
+    int status = 0;
     bits mine = bits_of(w), other = {0};
     if (reads_clock) nanosleep(&(struct timespec){1, 100000000}, NULL); /* the clock differs while it loads, too */
-    if (fd < 0 || pipe(ends)) {
-        check_fail(r, "no second process: %s", fd < 0 ? e.text : strerror(errno));
-        if (fd >= 0) close(fd);
-        return;
-    }
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) other_life(p, w, copy, ends[1]);
-    close(ends[1]);
-    bool got = pid > 0 && read(ends[0], &other, sizeof other) == sizeof other;
-    close(ends[0]);
+    if (!second.pid) start_second(NULL);
+    pid_t pid = second.pid;
+    size_t n = strlen(p->path) + 1;
+    bool got = pid > 0 && write(second.to, p->path, n) == (ssize_t)n &&
+               read(second.from, &other, sizeof other) == sizeof other;
+    if (pid > 0) close(second.to), close(second.from);
+    second.pid = 0;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    close(fd);
     if (pid < 0)
         check_fail(r, "no second process: %s", strerror(errno));
     else if (!got)
@@ -220,15 +252,6 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
             "on time, environment, addresses or files",
             w->name, other.loss[0], other.loss[1], mine.loss[0], mine.loss[1],
             memcmp(mine.loss, other.loss, sizeof mine.loss) ? "" : " (and another gradient)");
-}
-
-/* Finds the first pairing; 'build' reports its faults. */
-static bool first_pairing(const plugin *p, pairing *one, check_result *r)
-{
-    const pairing *w;
-    if (!check_pairings(p, &w, r)) return false;
-    *one = w[0];
-    return true;
 }
 
 void check_calls(const plugin *p, check_result *r)

@@ -15,13 +15,26 @@ typedef struct {
     check_outcome outcome;
     double measured, bound; /* the largest figure measured and its limit; measured < 0: no figure */
     char message[2048];     /* the fault and where to look; or a description of what was checked */
+    bool late;              /* it ran out of time: it may pass on a machine with less to do */
 } check_result;
 
 enum { CHECK_MOST = 32 };
 /* All checks of p's kind, in order; returns how many. */
 size_t check_plugin(const plugin *p, check_result out[CHECK_MOST]);
-/* check_plugin in a child process, so that a plugin that crashes, hangs or exits is reported as a failure. */
-size_t check_in_child(const plugin *p, check_result out[CHECK_MOST]);
+
+typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state; /* checked; no plugin; no file, or a bad setting */
+typedef struct {
+    check_state state;
+    ab_kind kind;
+    size_t n;
+    check_result r[CHECK_MOST];
+    char name[256], path[4096], message[2048]; /* message: unless CHECK_DONE, why */
+} check_report;
+/* Opens a plugin, given as for check_plugins, and checks it, both in a child process in a sandbox with limits
+ * (child.c). A plugin that crashes, hangs, exits or forges its results has failed. */
+void check_in_sandbox(const char *name, check_report *out);
+/* Runs work in a child like that and returns its code; -1 and e if it did not end by itself. */
+int check_shut_in(int (*work)(void *self), void *self, err *e);
 /* "PLUGIN.KEY=VALUE": a setting for all later checks. */
 int check_set(const char *text, err *e);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
@@ -40,7 +53,7 @@ void check_use_device(const backend *b);
 /* Checks plugins given as KIND/NAME, NAME or file and prints the results; n = 0: every loaded plugin. Returns the exit
  * code: 0 all ok; 1 some failed; 2 no such plugin. */
 int check_plugins(const char *const *names, size_t n);
-/* Checks run in a sandbox (base/sandbox.h) that may write nowhere, where the kernel has it, except with a device. */
+void check_on_device(const char *name); /* check_in_sandbox opens this device in the child */
 void check_without_sandbox(void);
 void check_print_json(bool json); /* print an array of JSON instead of lines */
 #endif

@@ -1,7 +1,8 @@
-/* child.c - checks a plugin in a child process, so that a crash, endless loop or exit is a failure of the named
- * check. */
+/* child.c - opens and checks a plugin in a child process inside a sandbox, with limits: a crash, endless loop or exit is
+ * a failure of the named check, and the parent, which opens no plugin, believes only a complete list of results. */
 #include "base/sandbox.h"
 #include "network/check/internal.h"
+#include "tensor/device/device.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,28 +12,46 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE = 120 }; /* seconds for one check */
+enum {                   /* docs/plugins.md, `check --help` */
+       PATIENCE = 120,   /* seconds of processor time for one check */
+       CLOCK = 3600,     /* seconds on the clock for one check: it waits for nothing */
+       PROCESSOR = 3600, /* seconds of processor time for all checks */
+       FILES = 256,      /* open files */
+       POLL = 5000       /* microseconds between looks at the child */
+};
+/* ABLATE_CHECK_SECONDS lowers it, for tests. */
+static int patience(void)
+{
+    const char *lower = getenv("ABLATE_CHECK_SECONDS");
+    int n = lower ? atoi(lower) : 0;
+    return n > 0 && n < PATIENCE ? n : PATIENCE;
+}
+static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 
-typedef struct { /* shared by both processes; pointers are to constants, which have one address in both */
-    size_t n;
+typedef struct { /* seen by both processes; pointers are to constants, which lie in the same place in both */
+    check_report report;
     bool done;
+    int code; /* of check_shut_in */
     const char *check, *hook;
-    check_result r[CHECK_MOST];
 } shared;
 
 static shared *page;
 static bool open_doors;
+static const char *device_name;
 void check_without_sandbox(void) { open_doors = true; }
+void check_on_device(const char *name) { device_name = name; }
+static bool on_gpu(void) { return device_name && !same(device_name, "cpu"); }
 
 void check_begins(const char *name, size_t n_done)
 {
     if (!page) return;
     page->check = name;
-    page->n = n_done;
-    alarm(PATIENCE);
+    page->report.n = n_done;
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = patience()}, NULL);
 }
 
 /* In the dying process: records where the plugin was. Then the signal takes its course. */
@@ -49,74 +68,182 @@ static void on_crash(int signal_number)
     raise(signal_number);
 }
 
-/* In the child: no core file; the handler has a stack of its own, for a plugin that has used up the other. */
+static void limit(int what, rlim_t most) { setrlimit(what, &(struct rlimit){most, most}); }
+
+/* In the child: the handler has a stack of its own, for a plugin that has used up the other. */
 static void prepare(void)
 {
     static char stack[65536];
-    static const int deaths[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM};
-    struct rlimit none = {0, 0};
+    static const int deaths[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGPROF};
     struct sigaction a = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
-    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     for (size_t i = 0; i < LENGTH(deaths); i++) sigaction(deaths[i], &a, NULL);
     atexit(note_hook);
+    limit(RLIMIT_CORE, 0);
+    if (open_doors) return;
+    limit(RLIMIT_CPU, PROCESSOR);
+    limit(RLIMIT_FSIZE, FILE_SIZE); /* files in memory, too */
+    limit(RLIMIT_NOFILE, FILES);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these map terabytes, and so does CUDA */
+    if (!on_gpu()) limit(RLIMIT_AS, MEMORY);
+#endif
+}
+
+static int shut(err *e)
+{
+    int flags = SANDBOX_ALONE | (on_gpu() ? SANDBOX_GPU : 0);
+    return open_doors || sandbox_missing() ? 0 : sandbox_enter(NULL, 0, flags, e);
 }
 
 /* LLVM's OpenMP (seen with version 14) ends a process in which it cannot make its shared memory, as in the sandbox. */
 static bool openmp_shut_out(void)
 {
     if (open_doors || page->check || !dlsym(RTLD_DEFAULT, "__kmpc_fork_call")) return false;
-    char name[64];
-    snprintf(name, sizeof name, "/ablate-check-%d", (int)getpid());
-    int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
-    if (fd < 0) return true;
-    close(fd);
-    shm_unlink(name);
-    return false;
+    return true;
 }
 
-/* Describes how the child ended, unless it ended normally. */
-static void describe(int status, check_result *r)
+/* How the child ended, where that was not by itself. */
+static void describe(int status, bool waited, check_result *r)
 {
     const char *hook = page->hook ? page->hook : "", *in = *hook ? ", in " : "";
+    int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     *r = (check_result){.name = page->check ? page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(r->message, sizeof r->message, "took longer than %d s in '%s'%s%s", PATIENCE, r->name, in, hook);
-    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && openmp_shut_out())
+    r->late = waited || by == SIGPROF || by == SIGXCPU;
+    if (waited)
+        snprintf(r->message, sizeof r->message, "took longer than %d s on the clock in '%s'%s%s", CLOCK, r->name, in,
+                 hook);
+    else if (r->late)
+        snprintf(r->message, sizeof r->message, "took longer than %d s of processor time in '%s'%s%s",
+                 by == SIGPROF ? patience() : PROCESSOR, r->name, in, hook);
+    else if (by == SIGABRT && openmp_shut_out())
         snprintf(r->message, sizeof r->message,
                  "the OpenMP of this build (LLVM's) ends where it cannot make shared memory, as in the sandbox: check "
                  "with --no-sandbox, or build with GCC");
-    else if (WIFSIGNALED(status))
-        snprintf(r->message, sizeof r->message, "died by signal %d (%s) in '%s'%s%s", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), r->name, in, hook);
+    else if (by && same(r->name, "load"))
+        snprintf(r->message, sizeof r->message,
+                 "cannot be opened: died by signal %d (%s) while it was opened; is the file complete, does it have a "
+                 "constructor?",
+                 by, strsignal(by));
+    else if (!by && same(r->name, "load"))
+        snprintf(r->message, sizeof r->message,
+                 "cannot be opened: it ends the process with exit status %d while it is opened", WEXITSTATUS(status));
+    else if (by)
+        snprintf(r->message, sizeof r->message, "died by signal %d (%s) in '%s'%s%s", by, strsignal(by), r->name, in,
+                 hook);
     else
         snprintf(r->message, sizeof r->message,
                  "ended the process with exit status %d in '%s'%s%s: plugins return, they do not exit",
                  WEXITSTATUS(status), r->name, in, hook);
 }
 
-size_t check_in_child(const plugin *p, check_result out[CHECK_MOST])
+/* Runs `work` in the child. True if it ended by itself; else its status, and whether it was waited for too long. */
+static bool run_apart(void (*work)(const char *name), const char *name, int *status, bool *waited)
 {
-    if (check_the_device()) return check_plugin(p, out); /* a GPU's context does not live through fork */
-    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return page = NULL, check_plugin(p, out);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         prepare();
-        err none = {0};
-        if (!open_doors && !sandbox_missing()) sandbox_enter(NULL, 0, false, &none);
-        page->n = check_plugin(p, page->r);
+        work(name);
         page->done = true;
         _exit(0);
     }
-    int status = 0;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    size_t n = page->n;
-    memcpy(out, page->r, n * sizeof *out);
-    if (pid > 0 && !page->done) describe(status, &out[n++]);
+    const char *check = NULL;
+    double since = ticks();
+    for (pid_t ended = 0; pid > 0 && ended != pid; usleep(POLL)) {
+        ended = waitpid(pid, status, WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR)) break;
+        if (page->check != check) check = page->check, since = ticks();
+        if (ticks() - since < CLOCK || *waited) continue;
+        *waited = true;
+        kill(pid, SIGKILL);
+    }
+    return page->done && WIFEXITED(*status) && !WEXITSTATUS(*status);
+}
+
+static bool open_page(err *e)
+{
+    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return page = NULL, fail(e, "no memory for a check"), false;
+    return true;
+}
+static void close_page(void)
+{
     munmap(page, sizeof *page);
     page = NULL;
-    return pid < 0 ? check_plugin(p, out) : n;
+}
+
+static void check_named(const char *name)
+{
+    check_report *out = &page->report;
+    err e = {0};
+    const backend *on = NULL;
+    if (!open_doors) check_second_start(shut);
+    if (shut(&e) || (device_name && !(on = device_open(device_name, &e)))) {
+        out->state = CHECK_USAGE;
+    } else {
+        check_use_device(on);
+        page->check = "load";
+        const plugin *p = check_find(name, &e);
+        out->state = p ? CHECK_DONE : file_exists(name) ? CHECK_REFUSED : CHECK_USAGE;
+        if (p && check_settings_fit(p, &e)) out->state = CHECK_USAGE, p = NULL;
+        if (p) {
+            snprintf(out->name, sizeof out->name, "%s", p->desc.name);
+            snprintf(out->path, sizeof out->path, "%s", p->path);
+            out->kind = p->desc.kind;
+            out->n = check_plugin(p, out->r);
+        }
+    }
+    snprintf(out->message, sizeof out->message, "%s", e.text);
+}
+
+void check_in_sandbox(const char *name, check_report *out)
+{
+    err e = {0};
+    int status = 0;
+    bool waited = false;
+    *out = (check_report){.state = file_exists(name) ? CHECK_REFUSED : CHECK_USAGE};
+    char *built = has_suffix(name, ".c") ? plugin_build(name, &e) : NULL; /* no compiler starts in the sandbox */
+    if (e.text[0] || !open_page(&e)) {
+        snprintf(out->message, sizeof out->message, "%s", e.text);
+        return;
+    }
+    bool ended = run_apart(check_named, built ? built : name, &status, &waited);
+    free(built);
+    *out = page->report;
+    out->name[sizeof out->name - 1] = out->path[sizeof out->path - 1] = out->message[sizeof out->message - 1] = 0;
+    if (out->n > CHECK_MOST - 1) out->n = 0;
+    for (size_t i = 0; i < out->n; i++) out->r[i].message[sizeof out->r[i].message - 1] = 0;
+    bool whole = check_is_whole(out->kind, out->r, out->n, ended);
+    if (!ended || (out->state == CHECK_DONE && !whole)) {
+        if (!whole) out->n = 0;
+        out->state = CHECK_DONE;
+        if (!*out->path) snprintf(out->path, sizeof out->path, "%s", name);
+        describe(status, waited, &out->r[out->n++]);
+    }
+    close_page();
+}
+
+static int (*shut_in_work)(void *self);
+static void *shut_in_self;
+static void work_shut_in(const char *name)
+{
+    err e = {0};
+    (void)name;
+    page->code = shut(&e) ? fprintf(stderr, "%s\n", e.text), 1 : shut_in_work(shut_in_self);
+    fflush(NULL);
+}
+
+int check_shut_in(int (*work)(void *self), void *self, err *e)
+{
+    int status = 0;
+    bool waited = false;
+    check_result r;
+    if (!open_page(e)) return -1;
+    shut_in_work = work, shut_in_self = self;
+    int code = run_apart(work_shut_in, NULL, &status, &waited)
+                   ? page->code
+                   : (describe(status, waited, &r), fail(e, "%s", r.message));
+    close_page();
+    return code;
 }

@@ -26,6 +26,12 @@ int check_settings_fit(const plugin *p, err *e); /* -1 if a setting of -s is not
 void check_try(const plugin *p, const char *name, const char *value); /* for later checks; name NULL: none */
 void check_begins(const char *name, size_t n_done);                   /* child.c: names the check in a crash report */
 
+const plugin *check_find(const char *name, err *e); /* "attention/dot", "dot", a path */
+/* Are these the results of all checks of this kind (of the first ones), as check_plugin makes them? */
+bool check_is_whole(ab_kind kind, const check_result *r, size_t n, bool all);
+/* Forks the process that check_process compares with, before a sandbox forbids that; it enters by `shut`. */
+void check_second_start(int (*shut)(err *e));
+
 /* ---- a plugin among others ---- */
 
 /* Kinds traced into a model: those that own hooks other than an optimizer's update. */

@@ -52,14 +52,20 @@ void check_once(const plugin *p, const char *folder, bool talk)
         str_free(&message);
         return;
     }
-    check_result r[CHECK_MOST];
+    check_report *c = xmalloc(sizeof *c);
     double start = ticks();
-    size_t n = check_in_child(p, r), first = 0;
-    while (first < n && r[first].outcome != CHECK_FAIL) first++;
-    if (first < n) str_addf(&message, "%s: %s", r[first].name, r[first].message);
-    remember(folder, p->sha256, str_text(&message));
+    check_in_sandbox(p->path, c);
+    size_t first = 0;
+    while (first < c->n && c->r[first].outcome != CHECK_FAIL) first++;
+    bool failed = c->state != CHECK_DONE || first < c->n, late = failed && c->state == CHECK_DONE && c->r[first].late;
+    if (failed && c->state != CHECK_DONE)
+        str_addf(&message, "load: %s", c->message);
+    else if (failed)
+        str_addf(&message, "%s: %s", c->r[first].name, c->r[first].message);
+    if (!late) remember(folder, p->sha256, str_text(&message)); /* what ran out of time is checked again */
+    free(c);
     const char *kind = plugin_kind_name(p->desc.kind);
-    if (talk && first < n)
+    if (talk && failed)
         fprintf(stderr, "%s/%s is new and failed `ablate check`: %s\n", kind, p->desc.name, str_text(&message));
     else if (talk)
         fprintf(stderr, "%s/%s is new and passed `ablate check` in %.0f s\n", kind, p->desc.name, ticks() - start);

@@ -281,7 +281,7 @@ void plugin_add_path(const char *path)
     }
 }
 
-static void load_folder(const char *folder)
+static void each_file(const char *folder, plugin_file f, void *self)
 {
     struct dirent **entry = NULL;
     int n = scandir(folder, &entry, NULL, alphasort);
@@ -290,8 +290,7 @@ static void load_folder(const char *folder)
     for (int i = 0; i < n; i++) {
         if (has_suffix(entry[i]->d_name, ".so")) {
             char *path = path_join(folder, entry[i]->d_name);
-            err e = {0};
-            if (!plugin_load(path, &e)) log_line(LOG_WARN, "refused: %s", e.text);
+            f(path, self);
             free(path);
         }
         free(entry[i]);
@@ -299,17 +298,32 @@ static void load_folder(const char *folder)
     free(entry);
 }
 
+static void each_in(const char *folder, plugin_file f, void *self)
+{
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
+        char *path = path_join(folder, plugin_kind_name(k));
+        each_file(path, f, self);
+        free(path);
+    }
+    each_file(folder, f, self);
+}
+
+void plugin_each_file(plugin_file f, void *self)
+{
+    for (size_t i = 0; i < n_folders; i++) each_in(folders[i], f, self);
+}
+
+static void load_one(const char *path, void *unused)
+{
+    err e = {0};
+    (void)unused;
+    if (!plugin_load(path, &e)) log_line(LOG_WARN, "refused: %s", e.text);
+}
+
 static void load_folders(void)
 {
     static size_t done;
-    for (; done < n_folders; done++) {
-        for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
-            char *path = path_join(folders[done], plugin_kind_name(k));
-            load_folder(path);
-            free(path);
-        }
-        load_folder(folders[done]);
-    }
+    for (; done < n_folders; done++) each_in(folders[done], load_one, NULL);
 }
 
 bool plugin_is_own(const plugin *p)

@@ -45,6 +45,8 @@ void plugin_add_folder(const char *folder);
 void plugin_add_path(const char *folders);     /* several, separated by colons; NULL and "" are none */
 bool plugin_task_has_source(const char *name); /* false: the task exists and its models are decoder-only */
 bool plugin_is_own(const plugin *p);           /* it is in the first folder, the program's */
+typedef void (*plugin_file)(const char *path, void *self);
+void plugin_each_file(plugin_file f, void *self); /* the files of the folders, which it does not open */
 /* Loads every plugin of the folders; logs refused ones. The array belongs to the list. */
 const plugin *const *plugin_list(size_t *n);
 
