@@ -191,7 +191,19 @@ for version in "" 2; do
         ABLATE_LANDLOCK=$version ablate check $how >out 2>err
         equal "$(reached)" "" "what it reaches from check $how"
     done
+    echo "run --sandbox${version:+, Landlock $version}"
+    victim
+    name=reach$version
+    tiny $name 5 | sed '/^\[base\]/a feed_forward = ./reach.so' >$name.ini
+    exits 0 env ABLATE_LANDLOCK=$version "$program" run $name.ini --threads 1 --progress plain --sandbox
+    has err "sandbox: Landlock ${version:-}"
+    equal "$(reached | grep -v "^17 GiB$")" "" "what it reaches from planning"
+    find . -path "*/$name/*" -name log.txt -exec cat {} + >err
+    equal "$(reached | grep -v -e '^fork$' -e '^execv(' -e '^setrlimit(' -e '^17 GiB$')" "" "what it reaches from a worker"
+    [ -n "$(reached)" ] || wrong "the worker does not open it"
+    equal "$(state)" "$before" "the files after a run"
 done
+kill -0 $REACH_PID || wrong "another process is gone"
 
 echo "who exits has not passed"
 for how in ./quits.so "--device cpu ./quits.so" "--coordinates -s feed_forward=$work/quits.so"; do
@@ -227,5 +239,12 @@ has err "feed_forward/slow is new and failed \`ablate check\`: calls: took longe
 rm slowly
 exits 0 ablate run again.ini --threads 1 --progress plain
 has err "feed_forward/slow is new and passed \`ablate check\`"
+
+echo "a step that does not end, in the sandbox"
+sed 's/clock() < end;) {}/;) {}/; s/"slow"/"stuck"/' slow.c >stuck.c
+touch slowly
+tiny stuck 5 | sed '/^\[base\]/a feed_forward = ./stuck.c' >stuck.ini
+exits 1 ablate run stuck.ini --threads 1 --progress plain --sandbox --no-check --step-limit 2
+has err "(--step-limit)"
 kill $REACH_PID
 finish

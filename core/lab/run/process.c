@@ -43,12 +43,11 @@ static void give_up(const worker_run *r, const err *e)
 
 static int shut_in(const worker_job *j, err *e)
 {
-    const char *writable[3] = {j->folder}, *mps = getenv("CUDA_MPS_PIPE_DIRECTORY");
-    bool device = !same(j->device, "cpu");
+    const char *writable[2] = {j->folder};
     size_t n = 1;
     if (j->cache_dir && !make_folders(j->cache_dir, e)) writable[n++] = j->cache_dir;
-    if (device && mps && is_folder(mps)) writable[n++] = mps; /* its daemon's pipes */
-    return e->text[0] ? -1 : sandbox_enter(writable, n, device ? SANDBOX_GPU : 0, e);
+    setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1); /* its daemon would be another process */
+    return e->text[0] ? -1 : sandbox_enter(writable, n, same(j->device, "cpu") ? 0 : SANDBOX_GPU, e);
 }
 
 /* May this process, whose run is done, take another, and give the bits of a new process? On a GPU, which takes long to

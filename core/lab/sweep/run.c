@@ -44,8 +44,12 @@ static int show_table(const sweep *s, err *e);
 static void notify(const sweep *s, int code, const err *e);
 static void close_sweep(sweep *s);
 
+static int shut_in(err *e) { return sandbox_enter(NULL, 0, SANDBOX_ALONE, e); }
+
 int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 {
+    if (o->sandbox) plugin_describe_in(shut_in);
+    if (o->sandbox && c->verbosity >= 0) fprintf(stderr, "%s\n", sandbox_words());
     bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
     sweep s = {.c = c, .o = o, .talk = talk, .again.rerun = o->rerun};
     int code = expand(&s, e); /* the INI becomes rows times seeds */
@@ -297,7 +301,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .cores = local && may_lend(x, o, gpus) ? (int)pack_cores() : 0,
                             .ranks = most_ranks(x),
                             .step_limit = (int)o->step_limit,
-                            .no_mps = o->no_mps,
+                            .no_mps = o->no_mps || o->sandbox,
                             .progress = hushed ? PROGRESS_NONE : (enum progress_mode)o->progress,
                             .resume_command = str_text(resume),
                             .slurm = slurm ? str_text(sbatch) : NULL,

@@ -9,6 +9,10 @@
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
+    if (p->described) {
+        fail(e, "%s is opened inside the sandbox only, so no model of it is counted here (match, --sandbox)", p->path);
+        return NULL;
+    }
     void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
     bool any = p->desc.params && p->desc.params->name;
     if (any && config_bind(set, p->desc.name, p->desc.params, cfg, a, e)) return NULL;

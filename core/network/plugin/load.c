@@ -1,5 +1,5 @@
 /* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
-#include "network/plugin/plugin.h"
+#include "network/plugin/open.h"
 #include "base/below.h"
 #include "network/plugin/mapped.h"
 #include "network/settings/config.h"
@@ -13,8 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { TRIED = 117 }; /* exit status of the child that opens a plugin first: no constructor's exit(0) looks like it */
 
 static plugin **loaded;
 static size_t n_loaded, cap_loaded;
@@ -49,7 +47,7 @@ static const ab_plugin *find_constant(void *so, const char *path, err *e)
     return p;
 }
 
-static int check_param(const ab_plugin *p, const ab_option *q, const char *path, err *e)
+int plugin_check_param(const ab_plugin *p, const ab_option *q, const char *path, err *e)
 {
     if (!q->doc || !*q->doc)
         return fail(e, "%s: parameter '%s' has no doc; a description with the unit is required", path, q->name);
@@ -79,7 +77,7 @@ static int check_params(const ab_plugin *p, const char *path, err *e)
             !is_plain_word(q->name))
             return fail(e, "%s: row %d of the parameter table is no parameter; does the table end with {0}?", path,
                         row);
-        if (check_param(p, q, path, e)) return -1;
+        if (plugin_check_param(p, q, path, e)) return -1;
         for (const ab_option *o = p->params; o < q; o++) {
             if (same(o->name, q->name)) return fail(e, "%s: two parameters are named '%s'", path, q->name);
             if (o->offset < q->offset + 8 && q->offset < o->offset + 8)
@@ -200,11 +198,13 @@ static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
     return out;
 }
 
+static bool is_own_file(const char *full) { return n_folders && has_prefix(full, folders[0]); }
+
 /* Opens the shared object in a child process first: its constructors or damaged pages may kill the process. The
  * program's own plugins are not tried. 0, or -1 and words. */
 static int try_open(const char *path, const char *full, err *e)
 {
-    if (n_folders && has_prefix(full, folders[0])) return 0;
+    if (is_own_file(full)) return 0;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -216,7 +216,11 @@ static int try_open(const char *path, const char *full, err *e)
     }
     int status = 0;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    if (pid < 0) return 0; /* without a child process the plugin is opened directly */
+    return pid < 0 ? 0 : plugin_child_ended(path, status, e); /* then it is opened directly */
+}
+
+int plugin_child_ended(const char *path, int status, err *e)
+{
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         return fail(e, "%s: cannot be opened: it took longer than 20 s", path);
     if (WIFSIGNALED(status))
@@ -228,6 +232,14 @@ static int try_open(const char *path, const char *full, err *e)
         return fail(e, "%s: cannot be opened: it ends the process with exit status %d while it is opened", path,
                     WEXITSTATUS(status));
     return 0; /* the caller reports dlopen's own refusals */
+}
+
+plugin *plugin_open_file(const char *full, err *e)
+{
+    void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!so) return fail(e, "%s: cannot be opened: %s", full, dlerror()), NULL;
+    const ab_plugin *constant = find_constant(so, full, e);
+    return constant ? accept_plugin(constant, full, e) : NULL;
 }
 
 const plugin *plugin_load(const char *path, err *e)
@@ -247,11 +259,10 @@ const plugin *plugin_load(const char *path, err *e)
             return loaded[i];
         }
     plugin *p = NULL;
-    bool bad = try_open(path, full, e);
-    void *so = bad ? NULL : dlopen(full, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!so && !bad) fail(e, "%s: cannot be opened: %s", path, dlerror());
-    const ab_plugin *constant = so ? find_constant(so, full, e) : NULL;
-    if (constant) p = accept_plugin(constant, full, e);
+    if (plugin_describes() && !is_own_file(full))
+        p = plugin_describe(path, full, e);
+    else if (!try_open(path, full, e))
+        p = plugin_open_file(full, e);
     if (p) {
         loaded = grow(loaded, &cap_loaded, n_loaded + 1, sizeof *loaded);
         loaded[n_loaded++] = p;

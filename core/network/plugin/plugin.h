@@ -17,6 +17,7 @@ typedef struct plugin {
     } iface;
     char *path;
     char sha256[65]; /* the file's hash */
+    bool described;  /* by a child: its functions are not here (plugin_describe_in) */
 } plugin;
 
 const char *plugin_kind_name(ab_kind kind); /* "attention", "position", ...: AB_KINDS of ab_plugin.h */
@@ -37,6 +38,9 @@ const plugin *plugin_load(const char *path, err *e);
 bool plugin_is_path(const char *name); /* contains '/' or ends with .so or .c */
 /* Opens a path, or finds a name. kind 0: any. NULL and e. */
 const plugin *plugin_open(ab_kind kind, const char *name, err *e);
+/* From now on files of others are opened in child processes that enter a sandbox by `shut`; what these say is all that
+ * this process knows of them, and no model can be made of them here. */
+void plugin_describe_in(int (*shut)(err *e));
 /* Finds a name in the folders, or an open plugin by its path; opens no path. kind 0: any. NULL and e, with the nearest
  * available name. */
 const plugin *plugin_find(ab_kind kind, const char *name, err *e);

@@ -1,0 +1,149 @@
+/* describe.c - what a plugin says of itself, read by a child in a sandbox: for a host that opens no plugin of others. */
+#include "network/plugin/open.h"
+#include "base/below.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 1 << 20, MOST_ROWS = 1000, MOST_TEXT = 1 << 16, PATIENCE = 20 };
+static const uint32_t NO_TEXT = UINT32_MAX;
+
+static int (*enter)(err *e);
+void plugin_describe_in(int (*shut)(err *e)) { enter = shut; }
+bool plugin_describes(void) { return enter != NULL; }
+
+typedef struct {
+    bool opened;
+    ab_kind kind;
+    uint32_t minor, claims, n_params, n_calls;
+    uint64_t cfg_size;
+    char sha256[65];
+    char iface[sizeof((plugin *)0)->iface];
+} head;
+
+static void write_text(str *out, const char *s)
+{
+    uint32_t n = s ? (uint32_t)strlen(s) : NO_TEXT;
+    str_addn(out, (const char *)&n, sizeof n);
+    if (s) str_addn(out, s, n);
+}
+
+static void write_plugin(const plugin *p, const err *e, str *out)
+{
+    head h = {.opened = p != NULL};
+    if (p) {
+        h.kind = p->desc.kind, h.minor = p->desc.minor, h.claims = p->desc.claims, h.cfg_size = p->desc.cfg_size;
+        memcpy(h.sha256, p->sha256, sizeof h.sha256);
+        memcpy(h.iface, &p->iface, sizeof h.iface);
+        while (p->desc.params && p->desc.params[h.n_params].name) h.n_params++;
+        while (p->desc.calls && p->desc.calls[h.n_calls]) h.n_calls++;
+    }
+    str_addn(out, (const char *)&h, sizeof h);
+    const char *const texts[] = {p ? p->desc.name : e->text, p ? p->desc.doc : NULL, p ? p->desc.paper : NULL,
+                                 p ? p->desc.version : NULL};
+    for (size_t i = 0; i < LENGTH(texts); i++) write_text(out, texts[i]);
+    for (uint32_t i = 0; i < h.n_params; i++) {
+        const ab_option *q = &p->desc.params[i];
+        str_addn(out, (const char *)q, sizeof *q);
+        write_text(out, q->name), write_text(out, q->choices), write_text(out, q->doc);
+    }
+    for (uint32_t i = 0; i < h.n_calls; i++) write_text(out, p->desc.calls[i]);
+}
+
+typedef struct {
+    const char *at;
+    size_t left;
+    bool bad;
+} input;
+
+static void read_bytes(input *in, void *to, size_t n)
+{
+    in->bad = in->bad || n > in->left;
+    if (in->bad) return;
+    memcpy(to, in->at, n);
+    in->at += n, in->left -= n;
+}
+
+static const char *read_text(input *in)
+{
+    uint32_t n = NO_TEXT;
+    read_bytes(in, &n, sizeof n);
+    in->bad = in->bad || (n != NO_TEXT && (n > MOST_TEXT || n > in->left));
+    if (in->bad || n == NO_TEXT) return NULL;
+    const char *text = xstrndup(in->at, n);
+    in->at += n, in->left -= n;
+    return text;
+}
+
+/* Lives to the end, as plugins do. */
+static plugin *read_plugin(input *in, const char *full, err *e)
+{
+    head h;
+    plugin *p = xcalloc(1, sizeof *p);
+    read_bytes(in, &h, sizeof h);
+    const char *name = read_text(in);
+    if (!in->bad && !h.opened) return fail(e, "%s", name ? name : full), NULL;
+    p->desc = (ab_plugin){.name = name, .doc = read_text(in), .paper = read_text(in), .version = read_text(in)};
+    in->bad = in->bad || h.n_params > MOST_ROWS || h.n_calls > MOST_ROWS || h.kind < 1 || h.kind >= AB_KIND_COUNT ||
+              !is_plain_word(name) || !p->desc.doc || h.sha256[64];
+    if (in->bad) return fail(e, "%s: damaged description", full), NULL;
+    p->desc.kind = h.kind, p->desc.minor = h.minor, p->desc.claims = h.claims, p->desc.cfg_size = h.cfg_size;
+    memcpy(p->sha256, h.sha256, sizeof h.sha256);
+    memcpy(&p->iface, h.iface, sizeof h.iface);
+    ab_option *params = xcalloc(h.n_params + 1, sizeof *params);
+    const char **calls = xcalloc(h.n_calls + 1, sizeof *calls);
+    for (uint32_t i = 0; i < h.n_params && !in->bad; i++) {
+        read_bytes(in, &params[i], sizeof params[i]);
+        params[i].name = read_text(in), params[i].choices = read_text(in), params[i].doc = read_text(in);
+        if (in->bad || !is_plain_word(params[i].name)) return fail(e, "%s: damaged description", full), NULL;
+        if (plugin_check_param(&p->desc, &params[i], full, e)) return NULL;
+    }
+    for (uint32_t i = 0; i < h.n_calls && !in->bad; i++) in->bad = !is_plain_word(calls[i] = read_text(in));
+    if (in->bad || in->left) return fail(e, "%s: damaged description", full), NULL;
+    p->desc.params = params, p->desc.calls = h.n_calls ? calls : NULL;
+    p->path = xstrdup(full), p->described = true;
+    return p;
+}
+
+static void describe_and_exit(const char *full, int to)
+{
+    err e = {0};
+    str out = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    alarm(PATIENCE);
+    const plugin *p = enter(&e) ? NULL : plugin_open_file(full, &e);
+    write_plugin(p, &e, &out);
+    for (size_t at = 0; at < out.n;) {
+        ssize_t n = write(to, out.s + at, out.n - at);
+        if (n <= 0) _exit(1);
+        at += (size_t)n;
+    }
+    _exit(TRIED);
+}
+
+plugin *plugin_describe(const char *path, const char *full, err *e)
+{
+    int ends[2], status = 0;
+    char part[4096];
+    str said = {0};
+    fflush(NULL);
+    if (pipe(ends)) return fail(e, "%s: %s", path, strerror(errno)), NULL;
+    pid_t pid = fork();
+    if (pid == 0) describe_and_exit(full, ends[1]);
+    close(ends[1]);
+    for (ssize_t n; said.n < MOST_BYTES && ((n = read(ends[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR));)
+        if (n > 0) str_addn(&said, part, (size_t)n);
+    close(ends[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    plugin *p = NULL;
+    if (pid < 0)
+        fail(e, "%s: %s", path, strerror(errno));
+    else if (!plugin_child_ended(path, status, e))
+        p = read_plugin(&(input){said.s, said.n, false}, full, e);
+    str_free(&said);
+    return p;
+}
