@@ -1,5 +1,5 @@
-/* child.c - opens and checks a plugin in a child process inside a sandbox, with limits: a crash, endless loop or exit is
- * a failure of the named check, and the parent, which opens no plugin, believes only a complete list of results. */
+/* child.c - opens and checks a plugin in a child process inside a sandbox, with limits: a crash, endless loop or exit
+ * is a failure of the named check, and the parent, which opens no plugin, believes only a complete list of results. */
 #include "base/sandbox.h"
 #include "network/check/internal.h"
 #include "tensor/device/device.h"

@@ -1,4 +1,4 @@
-/* describe.c - what a plugin says of itself, read by a child in a sandbox: for a host that opens no plugin of others. */
+/* describe.c - what a plugin says of itself, read by a child in a sandbox: for a host that opens none of others. */
 #include "network/plugin/open.h"
 #include "base/below.h"
 #include <errno.h>
