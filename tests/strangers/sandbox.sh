@@ -240,6 +240,32 @@ rm slowly
 exits 0 ablate run again.ini --threads 1 --progress plain
 has err "feed_forward/slow is new and passed \`ablate check\`"
 
+cat >other.c <<'C'
+#include "ab_plugin.h"
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
+{
+    (void)cfg;
+    int64_t d = ab_info(c)->d_model;
+    return ab_layer_norm(c, x, ab_weight_full(c, "g", 1, d), ab_weight(c, "b", 0, d), 1e-5);
+}
+static const ab_option params[] = {{0}};
+static const ab_norm_plugin self = {.forward = forward};
+AB_PLUGIN(char, params, &self, .name = "other", .doc = "a layer norm");
+C
+echo "a matched budget, counted in the sandbox and outside"
+rm -f slowly
+chosen() { grep "^match = params: row gets" err; }
+for how in "" --sandbox; do
+    name=match${how#--}
+    tiny $name 5 | sed 's/^\[experiment\]/&\nmatch = params by d_ff/' >$name.ini
+    printf '[variant row]\nattention = differential\n' >>$name.ini
+    sed -i '/^\[base\]/a norm = ./other.c' $name.ini
+    # shellcheck disable=SC2086
+    exits 0 ablate run $name.ini --threads 1 --progress plain --no-check $how
+    equal "$(chosen)" "$(cat chosen 2>/dev/null || chosen)" "the matched value $how"
+    chosen >chosen
+done
+
 echo "a step that does not end, in the sandbox"
 sed 's/clock() < end;) {}/;) {}/; s/"slow"/"stuck"/' slow.c >stuck.c
 touch slowly

@@ -31,6 +31,25 @@ typedef struct {
     int64_t vocab;
 } budget;
 
+typedef struct {
+    const budget *b;
+    const config *c;
+    const settings *set;
+} counting;
+
+static double count_model(void *self, err *e)
+{
+    const counting *x = self;
+    model m;
+    if (model_open_to_count(&m, x->set, plugin_task_has_source(x->c->task) ? x->b->vocab : 0, x->b->vocab, F32,
+                            &cpu_backend, e))
+        return NAN;
+    double out = same(x->b->by, "params") ? (double)params_count(&m.params)
+                                          : model_update_flops(&m, COSTS_SENTENCE, e) * (double)x->c->steps;
+    model_free(&m);
+    return out;
+}
+
 /* What the row spends with `value` for its free key; NaN where it cannot be. */
 static double spends(const budget *b, int64_t value, err *e)
 {
@@ -50,16 +69,8 @@ static double spends(const budget *b, int64_t value, err *e)
         if (strchr(key, '.') || config_plugin_kind(key) || same(key, "plugin_path"))
             settings_put(&all, key, b->row->placed.at[i].value, &a);
     }
-    if (same(b->by, "time")) {
-        out = (double)c.steps * b->rate;
-        goto out;
-    }
-    model m;
-    if (model_open_to_count(&m, &all, plugin_task_has_source(c.task) ? b->vocab : 0, b->vocab, F32, &cpu_backend, e))
-        goto out;
-    out = same(b->by, "params") ? (double)params_count(&m.params)
-                                : model_update_flops(&m, COSTS_SENTENCE, e) * (double)c.steps;
-    model_free(&m);
+    out =
+        same(b->by, "time") ? (double)c.steps * b->rate : plugin_count_apart(count_model, &(counting){b, &c, &all}, e);
 out:
     arena_free(&a);
     return out;

@@ -10,7 +10,7 @@ void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
     if (p->described) {
-        fail(e, "%s is opened inside the sandbox only, so no model of it is counted here (match, --sandbox)", p->path);
+        fail(e, "%s is opened inside the sandbox only, where --sandbox makes its models", p->path);
         return NULL;
     }
     void *cfg = arena_alloc(a, p->desc.cfg_size + 16);

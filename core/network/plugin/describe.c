@@ -2,6 +2,7 @@
 #include "network/plugin/open.h"
 #include "base/below.h"
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 20, MOST_ROWS = 1000, MOST_TEXT = 1 << 16, PATIENCE = 20 };
+enum { MOST_BYTES = 1 << 20, MOST_ROWS = 1000, MOST_TEXT = 1 << 16, PATIENCE = 20, COUNTS = 600 }; /* seconds */
 static const uint32_t NO_TEXT = UINT32_MAX;
 
 static int (*enter)(err *e);
@@ -146,4 +147,31 @@ plugin *plugin_describe(const char *path, const char *full, err *e)
         p = read_plugin(&(input){said.s, said.n, false}, full, e);
     str_free(&said);
     return p;
+}
+
+double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *e)
+{
+    struct {
+        double value;
+        err why;
+    } said = {.value = 0};
+    int ends[2];
+    if (!enter) return count(self, e);
+    fflush(NULL);
+    if (pipe(ends)) return fail(e, "a model is not counted: %s", strerror(errno)), NAN;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm(COUNTS);
+        said.value = enter(&said.why) || plugin_open_described(&said.why) ? NAN : count(self, &said.why);
+        _exit(write(ends[1], &said, sizeof said) == sizeof said ? 0 : 1);
+    }
+    close(ends[1]);
+    bool got = pid > 0 && read(ends[0], &said, sizeof said) == sizeof said;
+    close(ends[0]);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+    said.why.text[sizeof said.why.text - 1] = 0;
+    if (!got) return fail(e, "a model is not counted: its process in the sandbox ended without a number"), NAN;
+    if (said.why.text[0]) fail(e, "%s", said.why.text);
+    return said.value;
 }

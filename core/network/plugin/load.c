@@ -271,6 +271,16 @@ const plugin *plugin_load(const char *path, err *e)
     return p;
 }
 
+int plugin_open_described(err *e)
+{
+    for (size_t i = 0; i < n_loaded; i++) {
+        plugin *p = loaded[i]->described ? plugin_open_file(loaded[i]->path, e) : loaded[i];
+        if (!p) return -1;
+        *loaded[i] = *p;
+    }
+    return 0;
+}
+
 /* ---- folders ---- */
 
 void plugin_add_folder(const char *folder)

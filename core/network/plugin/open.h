@@ -11,4 +11,5 @@ int plugin_check_param(const ab_plugin *p, const ab_option *q, const char *path,
 /* Opens the file in a child in the sandbox of plugin_describe_in, and returns what the child says of it. */
 plugin *plugin_describe(const char *path, const char *full, err *e);
 bool plugin_describes(void);
+int plugin_open_described(err *e); /* opens those that were only described, here */
 #endif
