@@ -264,6 +264,7 @@ for how in "" --sandbox; do
     exits 0 ablate run $name.ini --threads 1 --progress plain --no-check $how
     equal "$(chosen)" "$(cat chosen 2>/dev/null || chosen)" "the matched value $how"
     chosen >chosen
+    [ -s chosen ] || wrong "no value is matched"
 done
 
 echo "a step that does not end, in the sandbox"

@@ -150,6 +150,25 @@ static int check_iface(const plugin *p, const char *path, err *e)
     }
 }
 
+/* Does all that the description points at lie in the data of a file? */
+static int check_places(const ab_plugin *p, const char *path, err *e)
+{
+    const char *const texts[] = {p->name, p->doc, p->paper, p->version};
+    for (size_t i = 0; i < LENGTH(texts); i++)
+        if (texts[i] && !mapped_text(texts[i])) return fail(e, "%s: damaged description (text %zu)", path, i + 1);
+    size_t size = iface_size(p->kind) < p->iface_size ? iface_size(p->kind) : p->iface_size;
+    if ((p->iface && mapped_from(p->iface, false) < size) || (p->host && mapped_from(p->host, true) < sizeof *p->host))
+        return fail(e, "%s: damaged description: its interface is outside the file's data", path);
+    bool good = !p->ops || mapped_list(p->ops);
+    for (const ab_op *const *o = p->ops; good && o && *o; o++)
+        good = mapped_from(*o, false) >= sizeof(ab_op) && mapped_text((*o)->name);
+    if (!good) return fail(e, "%s: its list `ops` names no operations; does it end with NULL?", path);
+    const char *const *calls = p->size >= offsetof(ab_plugin, calls) + sizeof p->calls ? p->calls : NULL;
+    good = !calls || mapped_list(calls);
+    for (; good && calls && *calls; calls++) good = mapped_text(*calls);
+    return good ? 0 : fail(e, "%s: its list `calls` names no attentions; does it end with NULL?", path);
+}
+
 static int check_header(const ab_plugin *p, const char *path, err *e)
 {
     if (mapped_from(p, false) < offsetof(ab_plugin, host) + sizeof p->host)
@@ -163,15 +182,7 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
                     path, p->name ? p->name : "?", p->major, p->minor, AB_ABI_MAJOR, AB_ABI_MINOR, AB_ABI_MINOR);
     if (p->size < offsetof(ab_plugin, host) + sizeof p->host || p->size > mapped_from(p, false))
         return fail(e, "%s: damaged description (size %u)", path, p->size);
-    const char *const texts[] = {p->name, p->doc, p->paper, p->version};
-    for (size_t i = 0; i < LENGTH(texts); i++)
-        if (texts[i] && !mapped_text(texts[i])) return fail(e, "%s: damaged description (text %zu)", path, i + 1);
-    size_t size = iface_size(p->kind) < p->iface_size ? iface_size(p->kind) : p->iface_size;
-    bool calls = p->size >= offsetof(ab_plugin, calls) + sizeof p->calls;
-    if ((p->iface && mapped_from(p->iface, false) < size) ||
-        (p->host && mapped_from(p->host, true) < sizeof *p->host) || (p->ops && !mapped_list(p->ops)) ||
-        (calls && p->calls && !mapped_list(p->calls)))
-        return fail(e, "%s: damaged description: its interface, ops or calls are outside the file's data", path);
+    if (check_places(p, path, e)) return -1;
     if (!p->name || !*p->name) return fail(e, "%s: the plugin has no name", path);
     if (!is_plain_word(p->name))
         return fail(e, "%s: found the plugin's name \"%.64s\", expected letters, digits and _", path, p->name);

@@ -81,6 +81,7 @@ static const struct {
      "parameters",
      {"parameter 'tall.w'", "slot_size.c:", "ab_assign: [9,1] takes a value of shape [9,4]"}},
     {"endless_table", "load", {"row 2 of the parameter table is no parameter", "end with {0}?"}},
+    {"endless_calls", "load", {"its list `calls` names no attentions; does it end with NULL?"}},
     {"overlapping", "load", {"'wide' and 'deep' overlap in the config struct (offsets 0 and 4)"}},
     {"equal_parameters", "load", {"two parameters are named 'wide'"}},
     {"half_refresh", "load", {"has only one of period and refresh"}},
