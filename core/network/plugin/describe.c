@@ -1,4 +1,4 @@
-/* describe.c - what a plugin says of itself, read by a child in a sandbox: for a host that opens none of others. */
+/* describe.c - opens a plugin in a child process first, and describes it to a host that opens no plugin of others. */
 #include "network/plugin/open.h"
 #include "base/below.h"
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 enum { MOST_BYTES = 1 << 20, MOST_ROWS = 1000, MOST_TEXT = 1 << 16, PATIENCE = 20, COUNTS = 600 }; /* seconds */
+enum { TRIED = 117 }; /* the child's exit status: no constructor's exit(0) looks like it */
 static const uint32_t NO_TEXT = UINT32_MAX;
 
 static int (*enter)(err *e);
 void plugin_describe_in(int (*shut)(err *e)) { enter = shut; }
-bool plugin_describes(void) { return enter != NULL; }
 
 typedef struct {
     bool opened;
@@ -110,41 +110,53 @@ static plugin *read_plugin(input *in, const char *full, err *e)
     return p;
 }
 
-static void describe_and_exit(const char *full, int to)
+static void open_and_exit(const char *full, int to)
 {
     err e = {0};
     str out = {0};
+    size_t at = 0;
+    signal(SIGABRT, SIG_DFL), signal(SIGSEGV, SIG_DFL), signal(SIGBUS, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(PATIENCE);
-    const plugin *p = enter(&e) ? NULL : plugin_open_file(full, &e);
-    write_plugin(p, &e, &out);
-    for (size_t at = 0; at < out.n;) {
-        ssize_t n = write(to, out.s + at, out.n - at);
-        if (n <= 0) _exit(1);
-        at += (size_t)n;
-    }
-    _exit(TRIED);
+    const plugin *p = enter && enter(&e) ? NULL : plugin_open_file(full, &e);
+    if (enter) write_plugin(p, &e, &out);
+    for (ssize_t n; at < out.n && (n = write(to, out.s + at, out.n - at)) > 0;) at += (size_t)n;
+    _exit(at == out.n ? TRIED : 1);
 }
 
-plugin *plugin_describe(const char *path, const char *full, err *e)
+/* Words for a child that did not end with TRIED. */
+static int expect_tried(const char *path, int status, err *e)
 {
-    int ends[2], status = 0;
+    int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (by == SIGALRM) return fail(e, "%s: cannot be opened: it took longer than %d s", path, PATIENCE);
+    if (by)
+        return fail(e,
+                    "%s: cannot be opened: died by signal %d (%s) while it was opened; is the file complete, does it "
+                    "have a constructor?",
+                    path, by, strsignal(by));
+    if (WEXITSTATUS(status) == TRIED) return 0;
+    return fail(e, "%s: cannot be opened: it ends the process with exit status %d while it is opened", path,
+                WEXITSTATUS(status));
+}
+
+plugin *plugin_open_tried(const char *path, const char *full, err *e)
+{
+    int ends[2] = {-1, -1}, status = 0;
     char part[4096];
     str said = {0};
     fflush(NULL);
-    if (pipe(ends)) return fail(e, "%s: %s", path, strerror(errno)), NULL;
-    pid_t pid = fork();
-    if (pid == 0) describe_and_exit(full, ends[1]);
+    pid_t pid = pipe(ends) ? -1 : fork();
+    if (pid == 0) open_and_exit(full, ends[1]);
+    if (pid < 0) close(ends[0]), close(ends[1]);
+    if (pid < 0) return enter ? (fail(e, "%s: %s", path, strerror(errno)), NULL) : plugin_open_file(full, e);
     close(ends[1]);
     for (ssize_t n; said.n < MOST_BYTES && ((n = read(ends[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR));)
         if (n > 0) str_addn(&said, part, (size_t)n);
     close(ends[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     plugin *p = NULL;
-    if (pid < 0)
-        fail(e, "%s: %s", path, strerror(errno));
-    else if (!plugin_child_ended(path, status, e))
-        p = read_plugin(&(input){said.s, said.n, false}, full, e);
+    if (!expect_tried(path, status, e))
+        p = enter ? read_plugin(&(input){said.s, said.n, false}, full, e) : plugin_open_file(full, e);
     str_free(&said);
     return p;
 }

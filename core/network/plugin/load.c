@@ -7,11 +7,8 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static plugin **loaded;
@@ -211,40 +208,6 @@ static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
 
 static bool is_own_file(const char *full) { return n_folders && has_prefix(full, folders[0]); }
 
-/* Opens the shared object in a child process first: its constructors or damaged pages may kill the process. The
- * program's own plugins are not tried. 0, or -1 and words. */
-static int try_open(const char *path, const char *full, err *e)
-{
-    if (is_own_file(full)) return 0;
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGABRT, SIG_DFL), signal(SIGSEGV, SIG_DFL), signal(SIGBUS, SIG_DFL);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(20);
-        void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL);
-        _exit(so ? TRIED : TRIED + 1);
-    }
-    int status = 0;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    return pid < 0 ? 0 : plugin_child_ended(path, status, e); /* then it is opened directly */
-}
-
-int plugin_child_ended(const char *path, int status, err *e)
-{
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        return fail(e, "%s: cannot be opened: it took longer than 20 s", path);
-    if (WIFSIGNALED(status))
-        return fail(e,
-                    "%s: cannot be opened: died by signal %d (%s) while it was opened; is the file complete, does it "
-                    "have a constructor?",
-                    path, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    if (WEXITSTATUS(status) != TRIED && WEXITSTATUS(status) != TRIED + 1)
-        return fail(e, "%s: cannot be opened: it ends the process with exit status %d while it is opened", path,
-                    WEXITSTATUS(status));
-    return 0; /* the caller reports dlopen's own refusals */
-}
-
 plugin *plugin_open_file(const char *full, err *e)
 {
     void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -269,11 +232,7 @@ const plugin *plugin_load(const char *path, err *e)
             free(full);
             return loaded[i];
         }
-    plugin *p = NULL;
-    if (plugin_describes() && !is_own_file(full))
-        p = plugin_describe(path, full, e);
-    else if (!try_open(path, full, e))
-        p = plugin_open_file(full, e);
+    plugin *p = is_own_file(full) ? plugin_open_file(full, e) : plugin_open_tried(path, full, e);
     if (p) {
         loaded = grow(loaded, &cap_loaded, n_loaded + 1, sizeof *loaded);
         loaded[n_loaded++] = p;
