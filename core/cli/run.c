@@ -98,7 +98,8 @@ static const option table[] = {
      1e9},
     {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
     {"--sandbox", NULL,
-     "workers write below their run's folder only and reach no network (Landlock and seccomp; docs/reliability.md)",
+     "open plugins of others only in processes that write below their run's folder and reach nothing else "
+     "(docs/reliability.md)",
      OPTION_FLAG, AT(sandbox)},
     {"--ignore-room", NULL, "start though disk or memory may not suffice", OPTION_FLAG, AT(ignore_room)},
     {"--notify", "COMMAND",

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -34,8 +35,8 @@ static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 
 typedef struct { /* seen by both processes; pointers are to constants, which lie in the same place in both */
     check_report report;
-    bool done;
-    int code; /* of check_shut_in */
+    uint64_t done; /* the parent's number, which the child sends at its end */
+    int code;      /* of check_shut_in */
     const char *check, *hook;
 } shared;
 
@@ -140,12 +141,14 @@ static void describe(int status, bool waited, check_result *r)
 /* Runs `work` in the child. True if it ended by itself; else its status, and whether it was waited for too long. */
 static bool run_apart(void (*work)(const char *name), const char *name, int *status, bool *waited)
 {
+    uint64_t number = 0;
+    while (getrandom(&number, sizeof number, 0) < 0 || !number) continue;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         prepare();
         work(name);
-        page->done = true;
+        page->done = number;
         _exit(0);
     }
     const char *check = NULL;
@@ -158,7 +161,7 @@ static bool run_apart(void (*work)(const char *name), const char *name, int *sta
         *waited = true;
         kill(pid, SIGKILL);
     }
-    return page->done && WIFEXITED(*status) && !WEXITSTATUS(*status);
+    return page->done == number && WIFEXITED(*status) && !WEXITSTATUS(*status);
 }
 
 static bool open_page(err *e)
