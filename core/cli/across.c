@@ -1,5 +1,5 @@
-/* across.c - ablate across: rows of the same names over several experiments, which are the tasks. */
-#include "cli/options.h"
+/* across.c - ablate table of several experiments: rows of the same names in all of them, which are the tasks. */
+#include "cli/across.h"
 #include "lab/draw/chart.h"
 #include "lab/report/gather.h"
 #include "lab/report/grid.h"
@@ -7,13 +7,8 @@
 #include "lab/statistics/across.h"
 #include <math.h>
 
-enum { MOST_TASKS = 64, POINTS = 61 };
+enum { POINTS = 61 };
 static const double LEVEL = 0.05;
-
-typedef struct {
-    const char *metric, *to;
-    int format;
-} across_options;
 
 typedef struct {
     gathered g[MOST_TASKS];
@@ -165,9 +160,8 @@ static int report(tasks *all, const across_options *o, err *e)
     return o->to ? draw(lines, n, o->to, e) : 0;
 }
 
-static int across(const invocation *c, void *options)
+int across_print(const invocation *c, const across_options *o)
 {
-    const across_options *o = options;
     err e = {0};
     static tasks all;
     for (size_t i = 0; i < c->n_words; i++)
@@ -183,26 +177,3 @@ static int across(const invocation *c, void *options)
     reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }
-
-static const option options[] = {
-    {"--metric", "M", "metric of every experiment [the headline metric of each]", OPTION_TEXT,
-     offsetof(across_options, metric)},
-    {"--format", "text|md|latex|csv", "output format [text]", OPTION_WORD, offsetof(across_options, format)},
-    {"--output -o", "FILE", "draw performance profiles: .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv",
-     OPTION_TEXT, offsetof(across_options, to)},
-    OPTION_DATABASE,
-    {0}};
-const command across_command = {
-    .name = "across",
-    .part = FOR_RESULTS,
-    .does = "rows over several experiments: interquartile mean, probability of improvement, performance profiles",
-    .about = "The experiments are the tasks; rows with the same name in all of them are compared with base.",
-    .arguments = "EXPERIMENT EXPERIMENT...",
-    .least = 2,
-    .most = MOST_TASKS,
-    .missing = "expected two experiments or more",
-    .choices = CHOICES_EXPERIMENTS,
-    .options = options,
-    .size = sizeof(across_options),
-    .run = across,
-    .example = "ablate across extrapolation extrapolation-sort -o profiles.svg"};

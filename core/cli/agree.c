@@ -1,5 +1,5 @@
-/* agree.c - ablate agree: prints the lines that are identical in several parallel files, such as the outputs of several
- * models for the same input. */
+/* agree.c - ablate score agree: prints the lines that are identical in several parallel files, such as the outputs of
+ * several models for the same input. */
 #include "cli/options.h"
 #include <stdlib.h>
 
@@ -66,15 +66,15 @@ static const option options[] = {
     {"--keep-lines", NULL, "print an empty line for every other line, so that the output stays parallel to the files",
      OPTION_FLAG, offsetof(agree_options, keep)},
     {0}};
-const command agree_command = {.name = "agree",
-                               .part = FOR_MODELS,
-                               .does =
-                                   "print the lines that are identical in several files: trees on which parsers agree",
-                               .arguments = "FILE FILE...",
-                               .least = 2,
-                               .most = -1,
-                               .missing = "expected two or more files",
-                               .options = options,
-                               .size = sizeof(agree_options),
-                               .run = agree,
-                               .example = "ablate agree first.trees second.trees > agreed.trees"};
+const command score_agree_command = {
+    .name = "score agree",
+    .part = FOR_MODELS,
+    .does = "print the lines that are identical in several files: trees on which parsers agree",
+    .arguments = "FILE FILE...",
+    .least = 2,
+    .most = -1,
+    .missing = "expected two or more files",
+    .options = options,
+    .size = sizeof(agree_options),
+    .run = agree,
+    .example = "ablate score agree first.trees second.trees > agreed.trees"};

@@ -1,16 +1,11 @@
-/* log.c - ablate log: the log of a run's training. */
-#include "cli/options.h"
+/* log.c - ablate watch RUN --log: the log of a run's training. */
+#include "cli/watch.h"
 #include "lab/results/read.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { MOST_BYTES = 1 << 30 };
-
-typedef struct {
-    int64_t lines;
-    bool follow;
-} log_options;
 
 /* The last `lines` lines of a text, all of it for 0. */
 static const char *tail(const str *text, int64_t lines)
@@ -68,9 +63,8 @@ static int follow(const invocation *c, const char *path, size_t from, err *e)
     }
 }
 
-static int show_log(const invocation *c, void *options)
+int log_print(const invocation *c, int64_t lines, bool once)
 {
-    const log_options *o = options;
     err e = {0};
     arena a = {0};
     str text = {0};
@@ -84,30 +78,11 @@ static int show_log(const invocation *c, void *options)
     bool found = !rc;
     if (!rc)
         rc = read_run_file(&d, d.run.log_path, &e) || file_read_regular(d.run.log_path, MOST_BYTES, &text, &e) ? -1 : 0;
-    const char *from = rc ? "" : tail(&text, o->lines);
+    const char *from = rc ? "" : tail(&text, lines);
     if (!rc) print(from, (size_t)(str_text(&text) + text.n - from));
-    if (!rc && o->follow) rc = follow(c, d.run.log_path, text.n, &e);
+    if (!rc && !once) rc = follow(c, d.run.log_path, text.n, &e);
     if (rc && found && d.run.error) fprintf(stderr, "its last output: %s\n", d.run.error);
     str_free(&text);
     arena_free(&a);
     return rc ? call_failed(c, &e) : 0;
 }
-
-static const option options[] = {
-    {"--lines -n", "LINES", "print only the last N lines [all]", OPTION_COUNT, offsetof(log_options, lines), 0, 1e9},
-    {"--follow -f", NULL, "follow the log until the run ends", OPTION_FLAG, offsetof(log_options, follow)},
-    OPTION_DATABASE,
-    {0}};
-const command log_command = {.name = "log",
-                             .part = FOR_RESULTS,
-                             .does = "print the log of a run",
-                             .about = "RUN: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED.",
-                             .arguments = "RUN",
-                             .least = 1,
-                             .most = 1,
-                             .missing = "expected a run; `ablate ls EXPERIMENT` lists them",
-                             .choices = CHOICES_RUNS,
-                             .options = options,
-                             .size = sizeof(log_options),
-                             .run = show_log,
-                             .example = "ablate log quick/base -n 20"};

@@ -4,6 +4,11 @@
 static const struct {
     const char *command, *option, *instead;
 } words[] = {
+    {"note", "", "`ablate tag RUN note=TEXT` sets a note, `ablate tag RUN note` removes it"},
+    {"restore", "", "`ablate rm --experiment NAME --undo` shows older runs again"},
+    {"across", "", "`ablate table NAME NAME...` compares rows over several experiments"},
+    {"agree", "", "`ablate score agree FILE FILE...` prints the lines that agree"},
+    {"log", "", "`ablate watch RUN --log` prints a run's log"},
     {"report", "--serve",
      "-o FILE.html --watch writes a page that follows the sweep; any file server shows it elsewhere"},
     {"report", "--port",

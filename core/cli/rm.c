@@ -12,7 +12,7 @@
 
 typedef struct {
     const char *experiment;
-    bool older, keep_files, dry_run, yes;
+    bool older, undo, keep_files, dry_run, yes;
 } rm_options;
 
 typedef struct {
@@ -165,6 +165,24 @@ static int remove_all(const removal *m, const invocation *c, const rm_options *o
     return rc;
 }
 
+/* Shows the older runs of an experiment again. */
+static int undo(const invocation *c, const char *experiment)
+{
+    err e = {0};
+    size_t rows = 0;
+    int rc = file_exists(c->p.db.path) ? 0 : fail(&e, "no database at %s", c->p.db.path);
+    db *d = rc ? NULL : db_open(&c->p.db, &e);
+    rc = d ? db_restore(d, experiment, &rows, &e) : -1;
+    db_close(d);
+    if (rc) return call_failed(c, &e);
+    if (rows)
+        call_say(c, "%zu older row%s shown again, as ROW~1, ROW~2 ...: `ablate table %s`\n", rows,
+                 rows == 1 ? " is" : "s are", experiment);
+    else
+        call_say(c, "%s has no older runs\n", experiment);
+    return 0;
+}
+
 static int rm(const invocation *c, void *options)
 {
     const rm_options *o = options;
@@ -181,6 +199,11 @@ static int rm(const invocation *c, void *options)
         fail(&e, "--older needs --experiment NAME");
         return call_usage(c, &e);
     }
+    if (o->undo && (!o->experiment || o->older)) {
+        fail(&e, "--undo needs --experiment NAME, without --older");
+        return call_usage(c, &e);
+    }
+    if (o->undo) return undo(c, o->experiment);
     m.own = db_own_folder(c->p.db.path, c->p.usual_db, c->p.root);
     int rc = find_runs(&m, c, o, &e);
     bool ask = !rc && !o->dry_run && !o->yes && isatty(0) && isatty(2);
@@ -215,20 +238,25 @@ static const option options[] = {
      offsetof(rm_options, experiment), .choices = CHOICES_EXPERIMENTS},
     {"--older", NULL, "with --experiment: only the older runs, which its table leaves out", OPTION_FLAG,
      offsetof(rm_options, older)},
+    {"--undo", NULL, "with --experiment: show its older runs again, as rows ROW~1, ROW~2 ..., and remove nothing",
+     OPTION_FLAG, offsetof(rm_options, undo)},
     {"--keep-files", NULL, "keep checkpoints, models, outputs and logs", OPTION_FLAG, offsetof(rm_options, keep_files)},
     {"--dry-run", NULL, "list what would be removed, and remove nothing", OPTION_FLAG, offsetof(rm_options, dry_run)},
     {"--yes -y", NULL, "do not ask for confirmation", OPTION_FLAG, offsetof(rm_options, yes)},
     OPTION_DATABASE,
     {0}};
-const command rm_command = {.name = "rm",
-                            .part = FOR_RESULTS,
-                            .does = "remove runs and their files",
-                            .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. "
-                                     "Running runs cannot be removed.",
-                            .arguments = "RUN...",
-                            .most = -1,
-                            .choices = CHOICES_RUNS,
-                            .options = options,
-                            .size = sizeof(rm_options),
-                            .run = rm,
-                            .example = "ablate rm quick/base@1 --dry-run"};
+const command rm_command = {
+    .name = "rm",
+    .part = FOR_RESULTS,
+    .does = "remove runs and their files",
+    .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. "
+             "Running runs cannot be removed. When settings of a row change, its earlier runs stay as older runs, "
+             "which the table leaves out until --undo shows them; the next run hides them again. `ablate ls "
+             "EXPERIMENT --older` lists them.",
+    .arguments = "RUN...",
+    .most = -1,
+    .choices = CHOICES_RUNS,
+    .options = options,
+    .size = sizeof(rm_options),
+    .run = rm,
+    .example = "ablate rm quick/base@1 --dry-run"};

@@ -1,6 +1,6 @@
 /* table.c - ablate table: an experiment's table, or a paper's. */
 #include "lab/report/table.h"
-#include "cli/options.h"
+#include "cli/across.h"
 #include "lab/report/columns.h"
 #include "lab/report/store.h"
 
@@ -8,7 +8,7 @@ typedef struct {
     text_list metrics;
     int format, vs, stats; /* which word; vs, stats: -1 not asked for */
     double sustained;      /* TFLOPS */
-    const char *caption, *label, *page;
+    const char *caption, *label, *page, *to;
     bool json, columns;
 } table_command_options;
 
@@ -50,6 +50,15 @@ static int table(const invocation *c, void *options)
         return call_usage(c, &e);
     }
     if (o->columns) return describe(c, f);
+    if (c->n_words > 1 &&
+        (o->vs >= 0 || o->stats >= 0 || o->page || o->sustained > 0 || o->metrics.n > 1 || f > TABLE_CSV)) {
+        fail(&e,
+             "several experiments: expected no option but one --metric, --output and --format text, md, latex or csv");
+        return call_usage(c, &e);
+    }
+    if (c->n_words > 1)
+        return across_print(c, &(across_options){o->metrics.n ? o->metrics.at[0] : NULL, o->to, (int)f});
+    if (o->to) return fail(&e, "--output: expected several experiments; `ablate plot` draws one"), call_usage(c, &e);
     if (o->page && file_read(o->page, &ini, &e)) return call_failed(c, &e);
     if (o->page) t.ini = str_text(&ini);
     bool no_file = !file_exists(c->p.db.path); /* a published table needs none */
@@ -88,6 +97,9 @@ static const option options[] = {
      offsetof(table_command_options, label)},
     {"--page", "FILE.ini", "as Markdown, with the head comment of this INI around the table", OPTION_TEXT,
      offsetof(table_command_options, page)},
+    {"--output -o", "FILE",
+     "of several experiments: draw performance profiles, as .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv",
+     OPTION_TEXT, offsetof(table_command_options, to)},
     {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
     OPTION_DATABASE,
     {0}};
@@ -97,9 +109,11 @@ const command table_command = {
     .does = "print an experiment's table, or the paper's table1 to table4",
     .about =
         "Without NAME: the experiment that was run last. If no experiment is named table1 to table4, these names print "
-        "only the paper's table, without a database.",
-    .arguments = "[NAME]",
-    .most = 1,
+        "only the paper's table, without a database. Of several experiments, which are the tasks: interquartile mean "
+        "and "
+        "probability of improvement of the rows with the same name in all of them.",
+    .arguments = "[NAME]...",
+    .most = MOST_TASKS,
     .choices = CHOICES_EXPERIMENTS,
     .options = options,
     .defaults = &defaults,

@@ -13,8 +13,8 @@
 enum { GOES_WRONG = 3 }; /* the exit code */
 
 typedef struct {
-    bool once;
-    int64_t width;
+    bool once, log;
+    int64_t width, lines;
     double every;
 } watch_options;
 
@@ -91,6 +91,10 @@ static int watch(const invocation *c, void *options)
     err e = {0};
     int rc;
     size_t wrong = 0;
+    if (o->log && !c->n_words)
+        return fail(&e, "--log: expected a run; `ablate ls EXPERIMENT` lists them"), call_usage(c, &e);
+    if (o->log) return log_print(c, o->lines, o->once);
+    if (o->lines) return fail(&e, "--lines: expected --log with it"), call_usage(c, &e);
     if (o->once || !isatty(1)) {
         watch_view v = {0};
         str frame = {0};
@@ -115,6 +119,10 @@ static const option options[] = {
     {"--every", "S", "refresh interval in seconds [1]", OPTION_REAL, offsetof(watch_options, every), 0.05, 3600},
     {"--once", NULL, "print one frame on standard output; works without a terminal", OPTION_FLAG,
      offsetof(watch_options, once)},
+    {"--log", NULL, "print the log of RUN until the run ends, or what there is with --once", OPTION_FLAG,
+     offsetof(watch_options, log)},
+    {"--lines -n", "N", "with --log: begin with the last N lines [all]", OPTION_COUNT, offsetof(watch_options, lines),
+     0, 1e9},
     {"--width", "N", "width in columns [the terminal's, or 80]", OPTION_COUNT, offsetof(watch_options, width), 40, 500},
     OPTION_DATABASE,
     {0}};
@@ -127,9 +135,9 @@ const command watch_command = {
         "Below stand runs that failed, or whose dev perplexity says that they go wrong: it is not finite, it is half "
         "as\n"
         "much again as it was, or it does not fall. With --once the exit code is 3 if there are any.",
-    .arguments = "[EXPERIMENT]",
+    .arguments = "[EXPERIMENT | RUN --log]",
     .most = 1,
-    .choices = CHOICES_EXPERIMENTS,
+    .choices = CHOICES_RUNS,
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,

@@ -1,6 +1,7 @@
 /* watch.h - one frame of `ablate watch`: text, so that it can be tested. */
 #ifndef ABLATE_WATCH_H
 #define ABLATE_WATCH_H
+#include "cli/options.h"
 #include "lab/results/read.h"
 
 typedef struct {
@@ -21,6 +22,9 @@ watch_source *watch_source_open(const db_options *o, const char *name, err *e);
 void watch_source_close(watch_source *w); /* NULL is fine */
 /* A frame of the database as it is now. */
 int watch_source_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e);
+/* Prints the log of the run that the command line names, its last `lines` lines or all of it (0), then, unless `once`,
+ * what is added until the run ends. The exit code. (log.c) */
+int log_print(const invocation *c, int64_t lines, bool once);
 /* The number of bytes of at most `columns` UTF-8 characters. */
 size_t watch_fitting(const char *s, size_t columns);
 #endif

@@ -188,8 +188,8 @@ static int troubles(reader *r, const read_experiment *x, const watch_view *v, st
             rc = trouble_of(r, run, text, &why, e);
             if (rc || !why || ++*all > MOST_FAILURES) continue;
             char *line =
-                xprintf("%s %s s%lld: %.*s  (ablate log %lld)", run->status == DB_FAILED ? "✗" : "!", x->rows[i].name,
-                        (long long)run->seed, (int)strcspn(why, "\n"), why, (long long)run->id);
+                xprintf("%s %s s%lld: %.*s  (ablate watch %lld --log)", run->status == DB_FAILED ? "✗" : "!",
+                        x->rows[i].name, (long long)run->seed, (int)strcspn(why, "\n"), why, (long long)run->id);
             str_addn(out, line, watch_fitting(line, (size_t)v->columns));
             str_addc(out, '\n');
             free(line);

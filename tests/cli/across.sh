@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# ablate across: rows of the same names over several experiments, against numbers computed here from the database.
-# fault: across|start|across faults writer --metric PPL|
+# ablate table: rows of the same names over several experiments, against numbers computed here from the database.
+# fault: across|start|table faults writer --metric PPL|
 source "$(dirname "$0")/common.bash" "$@"
 { tiny first 30 && printf '[sweep A]\nheads = 1, 4\n'; } >first.ini
 { tiny second 20 && printf 'sequence.min_length = 3\n[sweep A]\nheads = 1\n[variant alone]\nd_ff = 16\n'; } >second.ini
 exits 0 ablate run first.ini --threads 1 --progress none --seeds 1..4
 exits 0 ablate run second.ini --threads 1 --progress none --seeds 1..4
 
-exits 0 ablate across first second --metric PPL --format csv
+exits 0 ablate table first second --metric PPL --format csv
 # PPL: less is better, so a score is base's mean over the value; IQM of 8 scores: the middle four. Better: pairs.
 expected=$(sqlite3 -separator ' ' results.db "WITH v AS (SELECT experiment x, variant r, seed s, value p FROM results
     WHERE metric='PPL' AND variant IN('base','A/heads=1')),
@@ -17,17 +17,21 @@ expected=$(sqlite3 -separator ' ' results.db "WITH v AS (SELECT experiment x, va
     WHERE c.r='A/heads=1' AND d.r='base') FROM z")
 equal "$(awk -F, '$1 == "A/heads=1" { print $3, $5 }' out)" "$expected" "IQM and probability of improvement"
 equal "$(cut -d, -f1 out | xargs)" "row base A/heads=1" "rows"
-exits 0 ablate across first second --metric PPL -o profile.csv
+exits 0 ablate table first second --metric PPL -o profile.csv
 has out "first (PPL), second (PPL)"
 has out "1 row is left out: not in all of these experiments"
 equal "$(awk -F, '$1 == "base" { n++; if (n == 1) first = $3; last = $3 } END { print n, (first >= 0.9), last + 0 }' profile.csv)" \
     "61 1 0" "points of base's profile; its first share; its last"
-exits 2 ablate across first second first
+exits 2 ablate table first second first
 has err "found first twice, expected different experiments"
-exits 2 ablate across first
-has err "expected two experiments or more"
-exits 1 ablate across first secnd --metric PPL
+exits 2 ablate table first -o profile.csv
+has err "--output: expected several experiments"
+for option in "--vs recorded" "--stats full" --json "--metric PPL --metric loss"; do
+    exits 2 ablate table first second $option
+    has err "several experiments: expected no option but"
+done
+exits 1 ablate table first secnd --metric PPL
 has err 'did you mean "second"?'
-exits 1 ablate across first second --metric nothing
+exits 1 ablate table first second --metric nothing
 has err "nothing"
 finish

@@ -192,7 +192,7 @@ for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[
     exits 0 ablate table factors --db forged.db
 done
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db forged.db
-exits 0 ablate across factors sizes --db forged.db # the first is the last forgery, whose base has no base
+exits 0 ablate table factors sizes --db forged.db # the first is the last forgery, whose base has no base
 # A speed-up over sizes that compares at a loss which the row does not reach says so.
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db sizes.db
 exits 0 ablate table sizes --db sizes.db

@@ -30,9 +30,9 @@ offers "--db --device --dry-run --detach" ablate run --d
 offers "failed changed all" ablate run x.ini --rerun -
 offers "json" ablate table quick --format j
 offers "dev test" ablate show quick/base --hyp -
-offers "aer bleu chrf f1 likelihood ter" ablate score -
+offers "aer agree bleu chrf f1 likelihood ter" ablate score -
 offers "--gold" ablate score f1 --g
-offers "--number" ablate agree --n
+offers "--number" ablate score agree --n
 
 echo "keys and what they may be"
 offers "heads=" ablate run x.ini -s heads

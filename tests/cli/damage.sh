@@ -12,7 +12,7 @@ RANDOM=${DAMAGE_SEED:-$$}
 echo "seed ${DAMAGE_SEED:-$$}"
 { tiny whole 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >whole.ini
 exits 0 ablate run whole.ini --threads 1 --progress none --seeds 1..3
-exits 0 ablate note whole/base@1 "a note"
+exits 0 ablate tag whole/base@1 "note=a note"
 sqlite3 results.db 'PRAGMA wal_checkpoint(TRUNCATE); VACUUM;' >/dev/null
 mv results.db good.db && rm -f results.db-*
 commands=("table whole" "table whole --stats full --json" "ls" "ls whole" "show whole/base@1" "report whole -o page.html"

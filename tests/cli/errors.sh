@@ -120,7 +120,7 @@ exits 1 ablate table nowhere
 has err 'found no experiment "nowhere"'
 exits 1 ablate show 99
 has err 'run 99: not in the database'
-exits 1 ablate log base/none
+exits 1 ablate watch base/none --log
 exits 1 ablate query 'DELETE FROM run'
 exits 1 ablate query 'SELEC 1'
 exits 2 timeout 20 "$program" query < <(yes)

@@ -45,11 +45,11 @@ exits 2 ablate run none.ini "${fast[@]}"
 has err "run fork/base has left no state; with keep_states = N"
 some wide "${from[@]}" | sed 's/^d_ff.*/d_ff = 48/' >wide.ini
 exits 1 ablate run wide.ini "${fast[@]}"
-exits 0 ablate log wide/base
+exits 0 ablate watch wide/base --log
 has out "start_step = 80: "
 some sgd "${from[@]}" 'optimizer = sgd' >sgd.ini
 exits 1 ablate run sgd.ini "${fast[@]}"
-exits 0 ablate log sgd/base
+exits 0 ablate watch sgd/base --log
 has out "has the state of optimizer = adam, not of sgd"
 some far 'start_from = first/base@1' 'start_step = 120' >far.ini
 exits 2 ablate run far.ini "${fast[@]}"

@@ -9,7 +9,7 @@ source "$(dirname "$0")/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 { tiny holes 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >holes.ini
 exits 0 ablate run holes.ini --threads 1 --progress none --seeds 1..3
-exits 0 ablate note holes/base@1 "a note"
+exits 0 ablate tag holes/base@1 "note=a note"
 exits 0 ablate table holes
 sqlite3 results.db "PRAGMA journal_mode=DELETE; PRAGMA page_size=65536; INSERT INTO blob VALUES('padding', zeroblob(33<<20));
     INSERT INTO alias SELECT id,'twin','',99,'twin',NULL FROM variant WHERE name='b';

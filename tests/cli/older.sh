@@ -7,7 +7,7 @@ fast=(--threads 1 --progress plain)
 echo "older runs are counted and listed"
 { tiny ti 6 && printf '[sweep A]\nheads = 1\n'; } >ti.ini
 exits 0 ablate run ti.ini "${fast[@]}"
-exits 0 ablate note ti/base "of the first settings"
+exits 0 ablate tag ti/base "note=of the first settings"
 first=$(sql "SELECT quote(value) FROM results WHERE variant='base' AND metric='PPL'")
 exits 0 ablate run ti.ini -s steps=8 "${fast[@]}"
 has err "2 older runs with other settings stay in the database but out of the table"
@@ -23,7 +23,7 @@ equal "$(grep -c '"settings":"steps = 6"' out)" 2 "older runs in JSON"
 exits 2 ablate ls --older
 
 echo "shown again, and left out by the next run"
-exits 0 ablate restore ti
+exits 0 ablate rm --experiment ti --undo
 has err "2 older rows are shown again"
 exits 0 ablate table ti
 has out "base~1"

@@ -37,7 +37,7 @@ echo "recorded runs cannot be changed"
 exits 0 ablate ls table1
 run=$(awk '$1 + 0 > 100000000 {print $1; exit}' out)
 exits 0 ablate show "$run"
-exits 1 ablate note "$run" "mine now"
+exits 1 ablate tag "$run" "note=mine now"
 exits 1 ablate rm "$run" --yes
 
 echo "an old database that holds them keeps its own"

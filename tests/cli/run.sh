@@ -34,7 +34,7 @@ has err "        log: $work/home/runs/mix/"
 has err "diverged wild s1"
 has err "done    A/heads=4 s2"
 has err "12 runs: 8 done, 2 failed, 2 skipped"
-has err "2 failed: \`ablate log RUN\` shows why, --rerun failed tries again"
+has err "2 failed: \`ablate watch RUN --log\` shows why, --rerun failed tries again"
 has err "results: $work/results.db"
 hasnt err $'\r'
 hasnt err $'\033'
@@ -142,7 +142,7 @@ exits 0 ablate run one.ini "${fast[@]}" --db one.db
 equal "$(sql "SELECT m.name,quote(q.value) FROM result q JOIN metric m ON m.id=q.metric_id ORDER BY 1" one.db)" \
     "$(sql "SELECT metric,quote(value) FROM results WHERE experiment='mix' AND variant='base' AND seed=1 ORDER BY 1")" \
     "one run from the database alone"
-exits 0 ablate log mix/short
+exits 0 ablate watch mix/short --log
 has out "error:"
 exits 0 ablate report mix -o mix.html
 has mix.html "<html"

@@ -112,7 +112,7 @@ kill -TERM $host
 wait $host
 equal $? 143 "exit code of the stopped sweep"
 exits 0 ablate run again.ini --threads 1 --progress none --sandbox
-exits 0 ablate log again/base
+exits 0 ablate watch again/base --log
 has out "resumed at step"
 kill $SPY_PID 2>/dev/null
 finish

@@ -53,13 +53,13 @@ for seed in 1 2; do
     cp out trees.$seed
     equal "$(wc -l <out)" 120 "trees of seed $seed"
 done
-exits 0 ablate agree trees.1 trees.2
+exits 0 ablate score agree trees.1 trees.2
 cp out data/silver/text.ptb
 agreed=$(paste -d'\n' trees.1 trees.2 | awk 'NR % 2 { a = $0; next } a == $0' | wc -l)
 equal "$(wc -l <out)" "$agreed" "trees on which both agree"
 has err "$agreed of 120 lines are identical in 2 files"
 [ "$agreed" -gt 0 ] && [ "$agreed" -lt 120 ] || wrong "$agreed of 120 trees agree: this test would see no difference"
-exits 0 ablate agree --keep-lines trees.1 trees.2
+exits 0 ablate score agree --keep-lines trees.1 trees.2
 equal "$(wc -l <out) $(grep -c . out)" "120 $agreed" "lines with --keep-lines, and those that are not empty"
 equal "$(paste -d'|' out trees.1 | awk -F'|' '$1 != "" && $1 != $2' | wc -l)" 0 "lines that are not parallel"
 
@@ -97,15 +97,15 @@ exits 2 ablate show toy/base@1 --hyp test --ref test
 echo "agree"
 printf 'a\nb\n\nd\n' >x
 printf 'a\nc\n\nd' >y
-exits 0 ablate agree --number x y x
+exits 0 ablate score agree --number x y x
 equal "$(tr '\t\n' ':;' <out)" "1:a;3:;4:d;" "numbered lines"
 printf 'a\n' >z
-exits 2 ablate agree x z
+exits 2 ablate score agree x z
 has err "x has 4 lines and z has 1; they are compared line by line"
-exits 2 ablate agree x
+exits 2 ablate score agree x
 has err "expected two or more files"
-exits 2 ablate agree x y --numbers
+exits 2 ablate score agree x y --numbers
 has err "unknown option --numbers"
-exits 2 ablate agree x nowhere
+exits 2 ablate score agree x nowhere
 has err "nowhere"
 finish

@@ -50,7 +50,7 @@ wait_for 30 begun
 kill -TERM $host
 wait $host
 exits 0 ablate run parts.ini "${fast[@]}"
-exits 0 ablate log parts/base
+exits 0 ablate watch parts/base --log
 has out "resumed at step"
 equal "$(grep -c 'started with' out)" 1 "starts with the other model's values"
 equal "$(ppl parts)" "$(ppl whole)" "perplexity of the run that was stopped"
@@ -62,6 +62,6 @@ has err "row base: start_from = nowhere.safetensors: found no such file, nor suc
 { tiny other 1 | sed 's/^d_model = .*/d_model = 24/; s/^d_ff = .*/d_ff = 24/; s/^sequence.alphabet = .*/sequence.alphabet = 5/'
     echo 'start_from = first.safetensors'; } >other.ini
 ablate run other.ini "${fast[@]}" >out 2>err
-exits 0 ablate log other/base
+exits 0 ablate watch other/base --log
 has out "start_from = first.safetensors: found no parameter of this model's name and shape in it"
 finish

@@ -53,7 +53,7 @@ sed 's/^relu_dropout/activation_dropout/; s/^average/average_checkpoints/; s/^be
     "$source/tests/data/versions/old.ini" >old.ini
 exits 0 ablate run old.ini --threads 1 --progress plain --db 3772abc.db
 has err "2 older runs with other settings stay in the database but out of the table"
-exits 0 ablate restore old --db 3772abc.db
+exits 0 ablate rm --experiment old --undo --db 3772abc.db
 equal "$(sql "SELECT printf('%.5f',value) FROM results WHERE metric='PPL' AND variant='base~1'" 3772abc.db)" 1.64669 \
     "the old result beside the new one"
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ablate watch, diff, note, tag, log -f: a sweep while it runs and afterwards; nothing is wider than the terminal.
+# ablate watch, diff, tag, watch --log: a sweep while it runs and afterwards; nothing is wider than the terminal.
 source "$(dirname "$0")/common.bash" "$@"
 
 { tiny toys 12 && printf '[variant one head]\nheads = 1\n[variant broken]\nlr = 1000\n'; } >toys.ini
@@ -64,17 +64,17 @@ has out '"runs":["toys/base@1","toys/base@2"]'
 exits 2 ablate diff toys/base@1
 
 echo "note and tag"
-exits 0 ablate note toys/base@1 the machine was busy
+exits 0 ablate tag toys/base@1 "note=the machine was busy"
 exits 0 ablate tag toys/base paper=yes
 has err "set of 2 runs"
 exits 0 ablate show toys/base@1
 has out "the machine was busy"
 equal "$(sql "SELECT count(*) FROM tag WHERE tag='paper' AND value='yes'")" 2 "tags"
-exits 0 ablate note toys/base@1
+exits 0 ablate tag toys/base@1 note
 exits 0 ablate tag toys/base@1 paper
 equal "$(sql "SELECT count(*) FROM tag WHERE tag IN('paper','note')")" 1 "tags that are left"
 
-echo "log -f ends with its run"
-exits 0 timeout 20 "$program" log toys/base@1 -f
+echo "watch --log ends with its run"
+exits 0 timeout 20 "$program" watch toys/base@1 --log
 has out "dev PPL"
 finish

@@ -82,12 +82,12 @@ ls|start|ls faults|
 show|start|show faults/base|
 watch|start|watch faults --once|-
 diff|start|diff faults/base@1 faults/base@1|
-note|start|note faults/base busy|SELECT value FROM tag WHERE tag='\''note'\''
+note|start|tag faults/base note=busy|SELECT value FROM tag WHERE tag='\''note'\''
 tag|start|tag faults/base paper=yes|SELECT value FROM tag WHERE tag='\''paper'\''
-log|start|log faults/base|
+log|start|watch faults/base --log|
 rm|start|rm faults/base --yes|SELECT count(*) FROM run
 upgrade|older|ls old|
-restore|start|restore faults|
+restore|start|rm --experiment faults --undo|
 query|start|query "SELECT row, PPL FROM faults"|
 report|start|report faults -o page.html|
 plot|start|plot faults -o plot.svg|
@@ -103,7 +103,7 @@ translate|start|translate --run faults/base --threads 1 <in.txt|
 generate|start|generate --run writer/base --tokens 5 --seed 1|
 attention|start|attention --run faults/base --text s0001 -o heads.html|
 heads|start|heads faults/base|
-agree|empty|agree in.txt in.txt|
+agree|empty|score agree in.txt in.txt|
 bleu|empty|score bleu --ref in.txt --tok none <in.txt|
 chrf|empty|score chrf --ref in.txt --word-order 2 <in.txt|
 ter|empty|score ter --ref in.txt --normalized <in.txt|

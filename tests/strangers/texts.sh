@@ -41,9 +41,9 @@ for command in "table" "table --format md" "table --format latex" "table --forma
 done
 exits 0 ablate table
 has out 'one\x0afaked  0.01\x1b]0;title\x07'
-exits 0 ablate log "$(sql "SELECT run FROM runs ORDER BY log LIMIT 1")"
+exits 0 ablate watch "$(sql "SELECT run FROM runs ORDER BY log LIMIT 1")" --log
 has out 'a line\x1b[2Jof the log\x0dover'
-exits 2 ablate note 1 "$(printf 'two\nlines')"
+exits 2 ablate tag 1 "note=$(printf 'two\nlines')"
 has err "found a control character"
 
 echo "triggers, views and virtual tables that ablate did not make"
@@ -52,7 +52,7 @@ forged() { # SQL: results.db is honest but for this
 }
 while IFS='|' read -r sql name; do
     forged "$sql"
-    for command in "table" "ls" "note 1 hello" "run strange.ini --threads 1 --progress none"; do
+    for command in "table" "ls" "tag 1 note=hello" "run strange.ini --threads 1 --progress none"; do
         exits 1 ablate $command
         has err "results.db: found the $name, which ablate did not make"
     done
@@ -64,7 +64,7 @@ DROP VIEW summary; CREATE VIEW summary AS WITH RECURSIVE n(x) AS (SELECT 1 UNION
 CREATE VIRTUAL TABLE notes USING fts5(x)|virtual table "notes"
 CASES
 forged ""
-exits 0 ablate note 1 hello
+exits 0 ablate tag 1 note=hello
 
 echo "files that a database names"
 passwd() { hasnt out "root:"; }
@@ -74,7 +74,7 @@ for path in /etc/passwd /dev/zero "$work/pipe" "$work/home/runs/strange/00000000
     rm -rf pipe home/runs/strange/000000000000-s1-g0
     mkfifo pipe
     mkdir -p home/runs/strange/000000000000-s1-g0 && ln -s /etc/passwd home/runs/strange/000000000000-s1-g0/log.txt
-    exits 1 timeout 20 "$program" log 1
+    exits 1 timeout 20 "$program" watch 1 --log
     has err "is not in a run's folder"
     passwd
     exits 1 timeout 20 "$program" translate --run 1 </dev/null

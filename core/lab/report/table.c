@@ -52,9 +52,10 @@ static void note_failures(const gathered *g, grid *t)
     }
     if (failed) {
         const char *error = example->error ? example->error : "";
-        grid_note(t, "%zu run%s failed and %s not counted; the first is %s with seed %lld%s%.*s (`ablate log %lld`).",
-                  failed, failed == 1 ? "" : "s", failed == 1 ? "is" : "are", row, (long long)example->seed,
-                  *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
+        grid_note(
+            t, "%zu run%s failed and %s not counted; the first is %s with seed %lld%s%.*s (`ablate watch %lld --log`).",
+            failed, failed == 1 ? "" : "s", failed == 1 ? "is" : "are", row, (long long)example->seed,
+            *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
     }
     if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
     if (recorded && !g->foreign) {
@@ -76,10 +77,10 @@ static void note_older(const gathered *g, grid *t)
     size_t n = g->x.older;
     if (n)
         grid_note(t,
-                  "%zu older run%s with other settings %s left out: `ablate ls %s --older` lists %s, `ablate restore "
-                  "%s` shows %s again, `ablate rm --experiment %s --older` removes %s.",
+                  "%zu older run%s with other settings %s left out: `ablate ls %s --older` lists %s, `ablate rm "
+                  "--experiment %s --older` removes %s, --undo shows %s again.",
                   n, n == 1 ? "" : "s", n == 1 ? "is" : "are", g->x.name, n == 1 ? "it" : "them", g->x.name,
-                  n == 1 ? "it" : "them", g->x.name, n == 1 ? "it" : "them");
+                  n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 }
 
 static void note_changed(const gathered *g, grid *t)

@@ -92,7 +92,8 @@ void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t
 void show_gaps(const db_counts *n)
 {
     if (n->of[DB_FAILED])
-        fprintf(stderr, "%zu failed: `ablate log RUN` shows why, --rerun failed tries again\n", n->of[DB_FAILED]);
+        fprintf(stderr, "%zu failed: `ablate watch RUN --log` shows why, --rerun failed tries again\n",
+                n->of[DB_FAILED]);
     if (n->of[DB_KILLED]) fprintf(stderr, "%zu killed: the same command resumes them\n", n->of[DB_KILLED]);
     if (n->of[DB_RUNNING])
         fprintf(stderr, "%zu are running in another process and will appear in the table\n", n->of[DB_RUNNING]);

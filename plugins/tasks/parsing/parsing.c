@@ -38,7 +38,8 @@ static const ab_option params[] = {
     {"train_trees", AB_INT, AT(train_trees), 0, 0, 1000000000, NULL,
      "use only the first trees of `train` [trees]; 0 = all, 4,000 for synthetic"},
     {"silver", AB_TEXT, AT(silver), 0, 0, 0, "",
-     "additional training trees that are not hand-made, such as those on which several parsers agree (`ablate agree`): "
+     "additional training trees that are not hand-made, such as those on which several parsers agree (`ablate score "
+     "agree`): "
      "files, as for train"},
     {"gold_repeat", AB_INT, AT(gold_repeat), 1, 1, 1000, NULL,
      "repetitions of the trees of `train` per epoch; those of `silver` appear once [times]"},

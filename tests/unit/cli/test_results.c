@@ -48,7 +48,7 @@ static int run(const command *what, const char *words[])
     out_text = take("out"), err_text = take("err");
     return rc;
 }
-extern const command ls_command, show_command, log_command, rm_command, query_command, table_command, report_command,
+extern const command ls_command, show_command, watch_command, rm_command, query_command, table_command, report_command,
     record_command, import_command, data_list_command, data_get_command;
 #define RUN(what, ...) run(what, (const char *[]){__VA_ARGS__, NULL})
 
@@ -123,19 +123,19 @@ static void test_log(void)
     CHECK_INT(db_finish(d, &c, DB_FAILED, 1, -1, "out of memory", NULL), 0);
     db_claim_free(&c);
     db_close(d);
-    CHECK_INT(RUN(&log_command, "log", "4"), 1);
+    CHECK_INT(RUN(&watch_command, "watch", "4", "--log"), 1);
     CHECK_HAS(err_text, "run.log");
     CHECK_HAS(err_text, "its last output: out of memory");
     CHECK_INT(make_folders(of_run, NULL), 0);
     CHECK_INT(file_write(log, "one\ntwo\nthree\n", 14, NULL), 0);
-    CHECK_INT(RUN(&log_command, "log", "4"), 0);
+    CHECK_INT(RUN(&watch_command, "watch", "4", "--log"), 0);
     CHECK_TEXT(out_text, "one\ntwo\nthree\n");
-    CHECK_INT(RUN(&log_command, "log", "4", "-n", "2"), 0);
+    CHECK_INT(RUN(&watch_command, "watch", "4", "--log", "-n", "2"), 0);
     CHECK_TEXT(out_text, "two\nthree\n");
-    CHECK_INT(RUN(&log_command, "log", "4", "--lines=9"), 0);
+    CHECK_INT(RUN(&watch_command, "watch", "4", "--log", "--lines=9"), 0);
     CHECK_TEXT(out_text, "one\ntwo\nthree\n");
-    CHECK_INT(RUN(&log_command, "log", "4", "-n", "two"), 2);
-    CHECK_INT(RUN(&log_command, "log", "6"), 1);
+    CHECK_INT(RUN(&watch_command, "watch", "4", "--log", "-n", "two"), 2);
+    CHECK_INT(RUN(&watch_command, "watch", "6", "--log"), 1);
     CHECK_HAS(err_text, "it was never started");
     free(log);
     free(of_run);

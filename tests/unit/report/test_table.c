@@ -74,7 +74,7 @@ static void test_text(void)
     CHECK_HAS(t, "No interval, p or verdict where runs failed or diverged: A/heads=16 (1).");
     CHECK(!strstr(t, "p models"));
     CHECK_HAS(t, "3 runs failed and are not counted; the first is D/dropout=0 with seed 0: out of memory "
-                 "(`ablate log 22`)");
+                 "(`ablate watch 22 --log`)");
     CHECK_HAS(t, "n/a F/position=rotary: rotary needs an even d_k, found 3");
     CHECK_HAS(t, "ACC: exact match");
     CHECK_LINE(t, "Note", "Note: toy corpus");

@@ -1,4 +1,4 @@
-/* note.c - ablate note, ablate tag: notes and tags of runs. */
+/* tag.c - ablate tag: tags of runs, among them their notes. */
 #include "cli/options.h"
 #include "lab/results/read.h"
 #include <stdlib.h>
@@ -29,16 +29,6 @@ static int set_tag(const invocation *c, const char *tag, const char *value)
     return rc ? call_failed(c, &e) : 0;
 }
 
-static int note(const invocation *c, void *options)
-{
-    (void)options;
-    str text = {0};
-    for (size_t i = 1; i < c->n_words; i++) str_addf(&text, "%s%s", i > 1 ? " " : "", c->word[i]);
-    int code = set_tag(c, "note", text.n ? str_text(&text) : NULL);
-    str_free(&text);
-    return code;
-}
-
 static int tag(const invocation *c, void *options)
 {
     (void)options;
@@ -55,21 +45,10 @@ static int tag(const invocation *c, void *options)
 }
 
 static const option options[] = {OPTION_DATABASE, {0}};
-const command note_command = {.name = "note",
-                              .part = FOR_RESULTS,
-                              .does = "attach a note to a run; `ablate show` prints it",
-                              .about = "Without TEXT, removes the note. EXPERIMENT/ROW means every seed of the row.",
-                              .arguments = "RUN [TEXT]...",
-                              .least = 1,
-                              .most = -1,
-                              .missing = "which run?",
-                              .choices = CHOICES_RUNS,
-                              .options = options,
-                              .run = note,
-                              .example = "ablate note quick/base@1 \"machine was busy\""};
 const command tag_command = {.name = "tag",
                              .part = FOR_RESULTS,
-                             .does = "set or remove a tag of a run",
+                             .does = "set or remove a tag of a run; `ablate show` prints it",
+                             .about = "NAME alone removes the tag. EXPERIMENT/ROW means every seed of the row.",
                              .arguments = "RUN NAME=VALUE | NAME",
                              .least = 2,
                              .most = 2,
@@ -77,4 +56,4 @@ const command tag_command = {.name = "tag",
                              .choices = CHOICES_RUNS,
                              .options = options,
                              .run = tag,
-                             .example = "ablate tag quick/base paper=yes"};
+                             .example = "ablate tag quick/base@1 note=\"machine was busy\""};
