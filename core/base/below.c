@@ -52,3 +52,10 @@ char *path_below(const char *folder, const char *name, err *e)
     free(path);
     return NULL;
 }
+
+char *path_in_cache(const char *name)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && *cache) return xprintf("%s/ablate/%s", cache, name);
+    return home && *home ? xprintf("%s/.cache/ablate/%s", home, name) : NULL;
+}

@@ -12,4 +12,7 @@ char *path_below(const char *folder, const char *name, err *e);
 /* Does the path lie below the folder once links are followed? Parts that do not exist yet lead nowhere else; a link
  * without a target does. */
 bool path_is_below(const char *folder, const char *path);
+
+/* NAME in the user's folder of caches, $XDG_CACHE_HOME/ablate or ~/.cache/ablate; the caller frees. NULL: no home. */
+char *path_in_cache(const char *name);
 #endif

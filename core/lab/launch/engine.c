@@ -4,6 +4,7 @@
  *     FOLDER/job   of a run that waits or trains: the spool, and the run's number in it; without it, a task does
  *                  nothing and a running one stops
  *     command      in the spool: how many commands run at a time, and COMMAND
+ *     signed       a hash of it with a key that only this user has: a command without it is not started again
  *     round-R      the runs that COMMAND is started for, one number per line
  *     host-R       who starts them (db_owner)
  *     status-I     the exit status of the last COMMAND for run I, when it has ended
@@ -12,12 +13,15 @@
  * A run whose task is silent for a lease is lost, and COMMAND starts again for it: should the task live after all, or
  * the engine start it again too, only one has the run (task.c). So is a run that never started if COMMAND failed. Else
  * it waits in the engine, as long as it takes. */
+#include "base/below.h"
 #include "lab/launch/away.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +172,51 @@ int launch_round(const char *program, const char *spool, int64_t round, err *e)
 
 /* ---- the host's side ---- */
 
+/* The key, which the first call makes. */
+static int read_key(str *key, err *e)
+{
+    unsigned char fresh[32];
+    char hex[65], *folder = path_in_cache(""), *path = path_in_cache("key");
+    int bad = !path ? fail(e, "HOME is not set") : 0;
+    if (!bad && !file_exists(path)) {
+        if (getrandom(fresh, sizeof fresh, 0) != sizeof fresh) bad = fail(e, "no random bytes: %s", strerror(errno));
+        sha256_of(fresh, sizeof fresh, hex);
+        mode_t before = umask(077);
+        bad = bad || make_folders(folder, e) || file_write(path, hex, 64, e);
+        umask(before);
+    }
+    if (!bad) bad = file_read_regular(path, 64, key, e);
+    free(folder);
+    free(path);
+    return bad;
+}
+
+/* The signature of the spool's command. */
+static int sign(const away_job *j, char hash[65], err *e)
+{
+    str text = {0}, command = {0};
+    char *path = path_join(j->spool, "command"), *spool = realpath(j->spool, NULL);
+    int bad = read_key(&text, e) || file_read_regular(path, 1 << 20, &command, e);
+    str_addf(&text, "\n%s\n%s", spool ? spool : "", str_text(&command));
+    sha256_of(text.s, text.n, hash);
+    str_free(&text), str_free(&command);
+    free(path), free(spool);
+    return bad;
+}
+
+/* A folder of runs may be another's: a command is started again if this host or this user's has written it. */
+static bool may_start(const launcher *l, const away_job *j)
+{
+    char hash[65] = "", *path = path_join(j->spool, "signed");
+    str was = {0};
+    err none = {0};
+    bool own = l->o->command ||
+               (!sign(j, hash, &none) && !file_read_regular(path, 64, &was, &none) && same(str_text(&was), hash));
+    str_free(&was);
+    free(path);
+    return own;
+}
+
 /* Starts that process, which the host's end does not end, for the runs in `which`. */
 static int start_round(const launcher *l, away_job *j, const size_t *which, size_t n, err *e)
 {
@@ -210,6 +259,10 @@ static int submit(launcher *l, away_job *j, err *e)
     size_t *which = xcalloc(j->n + 1, sizeof *which);
     str_addf(&text, "%d\n%s", l->o->workers > 1 ? l->o->workers : 1, l->o->command);
     int bad = check_path(l->o->program, e) || check_path(j->spool, e) || file_write(path, text.s, text.n, e);
+    char hash[65], *own = path_join(j->spool, "signed");
+    err unsigned_ = {0}; /* then `ablate sync` does not start it again */
+    if (!bad && !sign(j, hash, &unsigned_)) file_write(own, hash, 64, &unsigned_);
+    free(own);
     if (!bad && j->ranks > 1) bad = fail(e, "found a run with ranks = %d, expected none with a launcher", j->ranks);
     for (size_t i = 0; i < j->n && !bad; i++) {
         char *job = job_of(&j->run[i]);
@@ -271,9 +324,12 @@ static int status_of(const away_job *j, size_t i, err *unread)
     return status;
 }
 
-static const char *why(const away_job *j, size_t i, int status, char out[320])
+static const char *why(const away_job *j, size_t i, int status, bool may, char out[320])
 {
-    if (status >= 0)
+    if (!may)
+        snprintf(out, 320, "its tasks are gone, and %s/command is not started again: this user has not given it",
+                 j->spool);
+    else if (status >= 0)
         snprintf(out, 320,
                  "its launcher ended %d times without training it, at last with status %d; %s/output.txt has "
                  "what it said",
@@ -305,12 +361,14 @@ static int look(launcher *l, away_job *j, err *e)
         away_run *a = &j->run[i];
         double silent;
         int status;
+        bool may;
         if (a->over || !is_lost(j, i, &silent, &status, &unread)) continue;
         if (j->cancelled) {
             bad = away_end(l, j, i, WORKER_STOPPED, -1, e);
-        } else if (a->launched >= (silent < 0 && !a->start && !a->read ? MOST_FAILURES : MOST_STARTS)) {
+        } else if (!(may = may_start(l, j)) ||
+                   a->launched >= (silent < 0 && !a->start && !a->read ? MOST_FAILURES : MOST_STARTS)) {
             char text[320];
-            snprintf(a->w.error, sizeof a->w.error, "%s", why(j, i, status, text));
+            snprintf(a->w.error, sizeof a->w.error, "%s", why(j, i, status, may, text));
             bad = away_end(l, j, i, -1, SIGKILL, e);
         } else {
             progress_line(&l->p, "again   %s s%lld: %s", a->w.claim.name, (long long)a->w.claim.seed,

@@ -1,4 +1,5 @@
 /* guard.c - a database may come from a stranger: what its schema may do at all, and which files its paths may name. */
+#include "base/below.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -80,15 +81,9 @@ static mark mark_of(const char *path)
 {
     static const int64_t least = 4 << 20; /* bytes: less takes no longer than the rest of the start */
     struct stat file;
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     mark m = {0};
     if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size < least) return m;
-    if (cache && *cache)
-        m.folder = path_join(cache, "ablate/looked");
-    else if (home && *home)
-        m.folder = path_join(home, ".cache/ablate/looked");
-    else
-        return m;
+    if (!(m.folder = path_in_cache("looked"))) return m;
     m.file = xprintf("%s/%llx-%llx", m.folder, (unsigned long long)file.st_dev, (unsigned long long)file.st_ino);
     snprintf(m.says, sizeof m.says, "%lld %lld.%09ld %lld.%09ld", (long long)file.st_size,
              (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec, (long long)file.st_ctim.tv_sec,

@@ -5,6 +5,7 @@
  * file's name is a hash of the source, of every header, of the kernel's name, of the compiler's version and of the
  * GPU's compute capability.
  */
+#include "base/below.h"
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/library.h"
 #include "tensor/cuda/runtime.h"
@@ -110,10 +111,8 @@ int64_t kernel_compilations(void) { return compilations; }
 /* The caller frees; NULL: nothing is kept. */
 static char *folder(void)
 {
-    const char *wish = getenv("ABLATE_KERNELS"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (wish) return *wish ? xstrdup(wish) : NULL;
-    if (cache && *cache) return path_join(cache, "ablate/kernels");
-    return home && *home ? path_join(home, ".cache/ablate/kernels") : NULL;
+    const char *wish = getenv("ABLATE_KERNELS");
+    return wish ? *wish ? xstrdup(wish) : NULL : path_in_cache("kernels");
 }
 
 static char *file_of(const char *in, const char *source, const char *expression, int capability)
