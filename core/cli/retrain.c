@@ -46,15 +46,25 @@ static const char *plugin_word(const char *value, arena *a, err *e)
     return NULL;
 }
 
-/* A text with a slash may be a file: it lies below the folder of corpora, for which record.c writes $ABLATE_DATA. */
+/* A text with a slash may be files, joined by +: they lie below the folder of corpora, for which record.c writes
+ * $ABLATE_DATA. */
 static const char *data_value(const char *value, const char *data_dir, arena *a, err *e)
 {
     static const char folder[] = "$ABLATE_DATA/";
-    bool data = has_prefix(value, folder);
-    const char *name = data ? value + strlen(folder) : has_prefix(value, "./") ? value + 2 : value;
-    char *path = path_below(data_dir, name, e);
-    if (path && data) value = arena_strdup(a, path);
-    free(path);
+    str out = {0};
+    for (const char *part = value; !e->text[0]; part++) {
+        size_t n = strcspn(part, "+");
+        const char *text = arena_strndup(a, part, n), *name = text;
+        bool data = has_prefix(text, folder);
+        name += data ? strlen(folder) : has_prefix(text, "./") ? 2 : 0;
+        char *path = path_below(data_dir, name, e);
+        str_add(&out, data && path ? path : text);
+        free(path);
+        if (!*(part += n)) break;
+        str_addc(&out, '+');
+    }
+    value = arena_strdup(a, str_text(&out));
+    str_free(&out);
     return e->text[0] ? NULL : value;
 }
 

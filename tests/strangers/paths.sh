@@ -13,8 +13,9 @@ cp results.db honest.db && cp -r home honest
 
 # What is the user's, beside the working folder.
 mkdir -p outside/deep/stranger outside/0123456789ab-s1-g0
-for file in mine.c mine.h step-1.safetensors best-2.safetensors config.json log.txt state.safetensors deep/mine.c 0123456789ab-s1-g0/log.txt \
-    0123456789ab-s1-g0/config.json 0123456789ab-s1-g0/step-4.safetensors 0123456789ab-s1-g0/x.tmp job; do
+config=0123456789ab-s1-g0
+for file in mine.c mine.h step-1.safetensors best-2.safetensors config.json log.txt state.safetensors deep/mine.c job \
+    $config/log.txt $config/config.json $config/step-4.safetensors $config/x.tmp; do
     echo "the user's own $file" >"outside/$file"
 done
 echo "the stranger's" >outside/deep/stranger/mine.c
