@@ -116,11 +116,14 @@ static void try_system(void)
     TRY(ioctl(0, 0x541c, "x")); /* TIOCLINUX */
     TRY(ioctl(0, TIOCSETD, "x"));
     TRY(ioctl(0, 0x8901, "x")); /* FIOSETOWN */
-    TRY(shmget(IPC_PRIVATE, 4096, 0600));
+    int memory = shmget(IPC_PRIVATE, 4096, 0600), semaphore, queue;
+    got("shmget", memory);
     TRY(shmat(99999999, NULL, 0));
-    TRY(semget(IPC_PRIVATE, 1, 0600));
-    TRY(msgget(IPC_PRIVATE, 0600));
+    got("semget", semaphore = semget(IPC_PRIVATE, 1, 0600));
+    got("msgget", queue = msgget(IPC_PRIVATE, 0600));
     TRY(mq_open("/ablate-reach", O_RDWR | O_CREAT, 0600, NULL));
+    shmctl(memory, IPC_RMID, NULL), semctl(semaphore, 0, IPC_RMID), msgctl(queue, IPC_RMID, NULL);
+    mq_unlink("/ablate-reach");
     TRY(syscall(__NR_keyctl, 99999));
     TRY(syscall(__NR_bpf, 99999, NULL, 0));
     TRY(syscall(__NR_userfaultfd, 99999));

@@ -1,7 +1,6 @@
 /* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
 #include "network/plugin/open.h"
 #include "base/below.h"
-#include "network/plugin/mapped.h"
 #include "network/settings/config.h"
 #include "tensor/graph/params.h"
 #include <dirent.h>

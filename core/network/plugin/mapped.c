@@ -1,4 +1,4 @@
-#include "network/plugin/mapped.h"
+#include "network/plugin/open.h"
 #include <link.h>
 #include <stdint.h>
 #include <string.h>

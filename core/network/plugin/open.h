@@ -1,4 +1,4 @@
-/* open.h - parts of load.c for describe.c. */
+/* open.h - what load.c, describe.c and mapped.c share. */
 #ifndef ABLATE_PLUGIN_OPEN_H
 #define ABLATE_PLUGIN_OPEN_H
 #include "network/plugin/plugin.h"
@@ -9,4 +9,9 @@ int plugin_check_param(const ab_plugin *p, const ab_option *q, const char *path,
 /* Opens the file in a child process first: its constructors or damaged pages may kill the process. Then opens it here,
  * or, after plugin_describe_in, returns what the child says of it. */
 plugin *plugin_open_tried(const char *path, const char *full, err *e);
+
+/* Is an address inside the data of a loaded program or library? For what a description points at. */
+size_t mapped_from(const void *p, bool writable); /* bytes from p to the end of its segment; 0: none */
+bool mapped_text(const char *s);                  /* ends with 0 inside its segment */
+bool mapped_list(const void *list);               /* of pointers, ends with NULL inside its segment */
 #endif
