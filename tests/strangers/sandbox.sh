@@ -170,6 +170,8 @@ victim
 before=$(state)
 sleep 600 &
 export REACH_PID=$!
+unlimited='^$'
+if grep -q __asan_init "$program"; then unlimited='^17 GiB$'; fi # which itself maps more
 reached() { sed -n 's/^reached: //p' err | sort -u; }
 
 echo "outside"
@@ -186,13 +188,13 @@ for version in "" 2; do
     has err "sandbox: Landlock ${version:-}"
     has err "MPS is off"
     [ -z "$version" ] || has err "this kernel cannot refuse truncate by folder"
-    equal "$(reached)" "" "what it reaches from the sandbox${version:+ with Landlock $version}"
+    equal "$(reached | grep -v "$unlimited")" "" "what it reaches from the sandbox${version:+ with Landlock $version}"
     equal "$(state)" "$before" "the files after it"
     kill -0 $REACH_PID || wrong "another process is gone"
     for how in "--device cpu ./reach.so" "--coordinates -s feed_forward=$work/reach.so"; do
         # shellcheck disable=SC2086
         ABLATE_LANDLOCK=$version ablate check $how >out 2>err
-        equal "$(reached)" "" "what it reaches from check $how"
+        equal "$(reached | grep -v "$unlimited")" "" "what it reaches from check $how"
     done
     echo "run --sandbox${version:+, Landlock $version}"
     victim
