@@ -10,7 +10,8 @@ mkdir bin home
 ln -s "$program" bin/ablate
 export PATH=$work/bin:$PATH INCLUDE=$source/core/api ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
 unset ABLATE_DATA
-block() { awk -v want="$1" '$0 == "```" { on = 0 } on { print } $0 == "```" want { on = 1 }' "$source/docs/plugins.md"
+block() { awk -v want="$1" '$0 == "```" { on = 0 } on { print } $0 == "```" want { on = 1 }' "$source/docs/plugins.md" \
+    "$source/docs/plugins/feed_forward.md"
 }
 block c > cosine.c
 small='/^translation.data/a translation.train_pairs = 500\ntranslation.dev_pairs = 50\ntranslation.test_pairs = 50'

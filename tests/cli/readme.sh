@@ -8,7 +8,7 @@ short=(-s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 -s translation.tra
     translation.dev_pairs=20 -s translation.test_pairs=20 --threads 1)
 
 # A page whose blocks another test runs.
-declare -A by=([import]=import [plugins]=guide [tutorial]=tutorial)
+declare -A by=([import]=import [plugins]=guide [plugins/feed_forward]=guide [tutorial]=tutorial)
 
 # commands FILE: its commands, one a line, of indented and of sh blocks, with `marked` before one that is not run: the
 # comment behind it or the paragraph before its block says what it needs or how long it takes.
@@ -27,8 +27,8 @@ commands() {
 
 echo "commands of README and docs, in order"
 ran=0
-for f in README.md docs/*.md; do
-    page=$(basename "$f" .md)
+for f in README.md docs/*.md docs/plugins/*.md; do
+    page=${f#docs/} page=${page%.md}
     if [ -n "${by[$page]:-}" ]; then
         has "$source/tests/cli/${by[$page]}.sh" "\$source/docs/$page.md"
         continue
@@ -74,8 +74,17 @@ while IFS= read -r sql; do
 done <queries
 equal $n 10 "questions"
 
+echo "keys of JSON that docs/json.md names"
+for command in ls plugins "query --list" "data list"; do
+    # shellcheck disable=SC2086
+    exits 0 ablate $command --json
+    keys=$(grep -F "| \`$command --json\` |" "$source/docs/json.md" | cut -d'|' -f3 | grep -oE '[{,] *[a-z_0-9]+' | tr -d '{, ')
+    equal "$(($(wc -w <<<"$keys") >= 3))" 1 "keys of $command: $keys"
+    for key in $keys; do has out "\"$key\":"; done
+done
+
 echo "links"
-for f in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md); do
+for f in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md docs/plugins/*.md experiments/*.md); do
     while IFS= read -r link; do
         [ -e "$source/$(dirname "$f")/$link" ] || wrong "$f: no file $link"
         checks=$((checks + 1))
