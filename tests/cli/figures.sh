@@ -2,10 +2,10 @@
 # Figures of README.md, docs/results.md and docs/parsing.md are those of the recorded experiments: between `<!-- figures: COMMAND;
 # COMMAND -->` and `<!-- end -->`, each "mean ± sd", "[low, high]" and p stands in what these commands print; those of a
 # table's line in one row of it; with `figures of several rows` each number with a decimal point stands in some row, too.
-# Between `<!-- numbers: COMMANDS -->` and the end, each number with a decimal point stands
-# in some row: for tables of one seed, and tables with rows and columns of their own. `<!-- numbers but 41.02 and 0.003:
-# COMMANDS -->` lets numbers from elsewhere stand. Outside of such blocks README.md, docs/results.md and docs/parsing.md
-# have no result: no "mean ± sd", interval, or number with a decimal point and a metric's unit.
+# Between `<!-- numbers: COMMANDS -->` and the end, each number with a decimal point stands in some row: for tables of one
+# seed, and tables with rows and columns of their own. `<!-- numbers but 41.02 and 0.003: COMMANDS -->` lets numbers from
+# elsewhere stand. Outside of such blocks README.md and the pages below have no result: no "mean ± sd" or interval in
+# figures, no number with a decimal point and a metric's unit.
 source "$(dirname "$0")/common.bash" "$@"
 
 # What the commands print, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 | −11.1, −7.1 |
@@ -30,7 +30,7 @@ figures() {
         sed -E 's/^(, |p )(<?[01]\.)/\2/; s/^\[(.*)\]$/\1/; s/^/| /; s/$/ /'
 }
 numbers() { grep -oE '(^|[^0-9.,])[0-9]+\.[0-9]+' | grep -oE '[0-9.]+$' || true; }
-result='±|\[[+−]?[0-9.]+, |[0-9]\.[0-9]+ (%|BLEU|F1|PPL|bits|nats|points)'
+result='[0-9.]+ ± [0-9.]+|\[[+−]?[0-9.]+, |[0-9]\.[0-9]+ (%|BLEU|F1|PPL|bits|nats|points)'
 check_file() {
     local line number=0 on= code= figure wanted
     while IFS= read -r line; do
@@ -68,6 +68,10 @@ check_file() {
 check_file README.md
 check_file docs/parsing.md
 check_file docs/results.md
+for page in architecture cluster gpu idioms import language-models notebook pictures plugins \
+    plugins/{attention,optimizer,tensors}; do
+    check_file "docs/$page.md"
+done
 equal "$((checks > 150))" 1 "$checks figures are checked: more than 150"
 # a stale one is told
 printf '<!-- figures: ablate table table3-quarter -->\n| big | 21.9 ± 0.1 |\n<!-- end -->\n' >stale.md
