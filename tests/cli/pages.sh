@@ -39,6 +39,16 @@ done
 equal $((n >= 40)) 1 "records with a page: $n"
 equal "$(grep -l 'ablate table' "$source"/experiments/*.md | wc -l)" "$n" "pages and records"
 
+# A table says what its design cannot show, and no margin of a metric that it leaves out.
+exits 0 ablate table mad.recorded --db none.db
+has out "259 at Holm's first step over 102 rows"
+has out "more than 100 % cannot be"
+has out "equivalent rows are at 100 %, the ceiling"
+exits 0 ablate table table3-core.recorded --metric BLEU --db none.db
+hasnt out "within ± 2"
+exits 0 ablate table table3-core.recorded --db none.db
+has out "within ± 2 %"
+
 # What is wrong is told.
 printf '# Is 9.9 ± 0.1 BLEU of test right?\n#\n# **Does not show** it.\n[experiment]\n' >stale.ini
 printf '| base | 8.8 ± 0.1 |\n' >stale.md

@@ -14,19 +14,15 @@ static const char *text_in(const cJSON *o, const char *name)
 
 /* ---- criterion ---- */
 
-static bool percent_of(const gathered *g, const char *metric)
-{
-    for (size_t m = 0; m < g->n_metrics; m++)
-        if (!strcasecmp(g->metrics[m], metric)) return metric_in_percent(&g->facts[m]);
-    return false;
-}
-
 static void note_verdicts(const gathered *g, grid *t)
 {
     if (!g->judged.criterion || g->headline < 0) return;
     const comparison_criterion *k = &g->judged.rule;
     const char *metric = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
-    const char *unit = percent_of(g, metric) ? "%" : metric;
+    size_t shown = 0, full = 0, equivalent = 0;
+    while (shown < g->n_metrics && strcasecmp(g->metrics[shown], metric)) shown++;
+    if (shown == g->n_metrics) return; /* the table has other metrics only */
+    const char *unit = metric_in_percent(&g->facts[shown]) ? "%" : metric;
     str margin = {0};
     if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
     grid_note(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
@@ -37,6 +33,13 @@ static void note_verdicts(const gathered *g, grid *t)
                   "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights "
                   "0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
                   g->judged.until, g->judged.effect, unit);
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        bool is = same(g->rows[i].against[shown].verdict, "equivalent");
+        equivalent += is, full += is && same(g->facts[shown].unit, "%") && g->rows[i].of[shown].mean >= 99.95;
+    }
+    if (full)
+        grid_note(t, "%zu of %zu equivalent rows are at 100 %%, the ceiling, where no difference can be seen.", full,
+                  equivalent);
     for (size_t i = 0; i < g->n_old; i++)
         grid_note(t,
                   "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it again.",

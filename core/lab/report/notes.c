@@ -144,6 +144,9 @@ static void note_detectable(const gathered *g, grid *t)
     for (size_t k = 0; k < N_LOOKS; k++)
         if (look_seeds[k] > least)
             str_addf(&s, "; with %zu %.3g%s", look_seeds[k], detectable_with(c, look_seeds[k], 0.05), unit);
+    if (g->tests > 1 && !c->percent && same(g->facts[g->headline].unit, "%") &&
+        detectable_with(c, 0, 0.05 / (double)g->tests) > 100)
+        str_addf(&s, "; more than 100 %% cannot be, so this row decides nothing there");
     grid_note(t, "%s.", s.s);
     str_free(&s);
     if (least == 2)
