@@ -29,7 +29,7 @@ static void find_places(places *p)
     free(found);
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
-    p->usual_db = p->db.path;
+    p->db.usual = p->db.path, p->db.root = p->root;
 }
 
 /* Threads that wait for others soon sleep instead of spinning, which on a busy machine costs everybody twenty

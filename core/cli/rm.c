@@ -22,6 +22,7 @@ typedef struct {
     const char **folder; /* n_folders; of all attempts and generations */
     size_t n_folders, id_cap, lines_cap, folder_cap;
     size_t elsewhere; /* folders that are not below `own` and so stay */
+    size_t missing;   /* runs whose folder is neither there nor where the database names it */
     char *own;        /* the folder of this database's runs, resolved; NULL: it has none */
     int64_t bytes;
     arena memory;
@@ -67,6 +68,7 @@ static void add_files(removal *m, const read_detail *d)
     snprintf(part, sizeof part, "-s%lld-g", (long long)d->run.seed);
     if (slash) *slash = 0;
     char *name = slash ? strrchr(folder, '/') : NULL, *at = name ? strstr(name, part) : NULL;
+    m->missing += at && !is_folder(folder);
     if (at && is_folder(folder)) {
         char *prefix = xstrndup(name + 1, (size_t)(at - name - 1) + strlen(part)),
              *parent = xstrndup(folder, (size_t)(name - folder));
@@ -145,6 +147,8 @@ static void print_removal(const removal *m, const rm_options *o)
     if (m->elsewhere && !o->keep_files)
         fprintf(stderr, "  %zu folder%s not below this database's own folder of runs stay%s\n", m->elsewhere,
                 m->elsewhere == 1 ? "" : "s", m->elsewhere == 1 ? "s" : "");
+    if (m->missing && !o->keep_files)
+        fprintf(stderr, "  no files were found of %zu run%s\n", m->missing, m->missing == 1 ? "" : "s");
 }
 
 static bool agreed(void)
@@ -204,9 +208,14 @@ static int rm(const invocation *c, void *options)
         return call_usage(c, &e);
     }
     if (o->undo) return undo(c, o->experiment);
-    m.own = db_own_folder(c->p.db.path, c->p.usual_db, c->p.root);
+    bool ask = !o->dry_run && !o->yes;
+    if (ask && !(isatty(0) && isatty(2))) {
+        fail(&e, "there is no terminal to ask on: expected --yes, or --dry-run");
+        return call_usage(c, &e);
+    }
+    m.own = db_own_folder(&c->p.db);
     int rc = find_runs(&m, c, o, &e);
-    bool ask = !rc && !o->dry_run && !o->yes && isatty(0) && isatty(2);
+    ask = ask && !rc;
     char files[96] = "; their files stay";
     if (!o->keep_files)
         snprintf(files, sizeof files, " and %.1f MB of files in %zu folder%s", (double)m.bytes / 1e6, m.n_folders,

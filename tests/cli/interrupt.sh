@@ -126,7 +126,7 @@ equal "$(sql "SELECT status FROM run r JOIN variant v ON v.id=r.variant_id JOIN 
 equal "$(sql 'PRAGMA integrity_check')" ok "integrity_check"
 
 echo "a host that was told to ignore hang-ups (nohup) goes on"
-exits 0 ablate rm --experiment long
+exits 0 ablate rm --experiment long --yes
 : >err
 (trap '' HUP && exec setsid "$program" run long.ini --only base --threads 1 --progress plain >out 2>err) &
 host=$!

@@ -36,6 +36,8 @@ typedef struct {
     bool optional;        /* readers: without the file, read the recorded experiments alone */
     bool patient; /* writers: wait as long as another process holds the database, not $ABLATE_DATABASE_WAIT [30 s] */
     bool no_wal;  /* use a rollback journal even if write-ahead logging would work */
+    /* the path without --db, whose runs are in ROOT/runs; NULL: none */
+    const char *usual, *root;
 } db_options;
 
 /* Opens the database; on first use creates and fills it. An older version is migrated after a backup next to
@@ -47,12 +49,13 @@ void db_close(db *d); /* NULL is fine */
 bool db_is_network(unsigned long f_type);
 
 /* Checkpoints and models of the usual database are in ROOT/runs, those of another (--db FILE) in FILE.runs: the same
- * row in two databases is two runs. The caller frees. */
-char *db_runs_folder(const char *path, const char *usual, const char *root);
-/* That folder, resolved, if its files may be removed for this database; else NULL. The recorded paths of a copied
- * database still name the original's files, so only what lies below this folder is ever removed. ROOT/runs belongs to
- * ROOT/results.db if that exists, and then to no other file that $ABLATE_DB names. */
-char *db_own_folder(const char *path, const char *usual, const char *root);
+ * row in two databases is two runs. Readers look there first for the files that the database names. The caller frees.
+ */
+char *db_runs_folder(const db_options *o);
+/* That folder, resolved, if its files may be removed for this database; else NULL. A database that was copied without
+ * its folder still names the original's files, so only what lies below this folder is ever removed. ROOT/runs belongs
+ * to ROOT/results.db if that exists, and then to no other file that $ABLATE_DB names. */
+char *db_own_folder(const db_options *o);
 
 /* ---- freezing a sweep into runs ---- */
 

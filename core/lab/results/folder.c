@@ -10,20 +10,20 @@ static bool one_file(const char *a, const char *b)
     return same(a, b) || (a && b && !stat(a, &s) && !stat(b, &t) && s.st_dev == t.st_dev && s.st_ino == t.st_ino);
 }
 
-char *db_runs_folder(const char *path, const char *usual, const char *root)
+char *db_runs_folder(const db_options *o)
 {
-    if (one_file(path, usual)) return path_join(root, "runs");
+    const char *path = o->path;
+    if (one_file(path, o->usual)) return path_join(o->root, "runs");
     char *here = path[0] == '/' ? xstrdup("") : getcwd(NULL, 0),
          *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", path);
     free(here);
     return folder;
 }
 
-char *db_own_folder(const char *path, const char *usual, const char *root)
+char *db_own_folder(const db_options *o)
 {
-    char *first = path_join(root, "results.db"), *shared = path_join(root, "runs"),
-         *folder = db_runs_folder(path, usual, root);
-    bool others = same(folder, shared) && file_exists(first) && !one_file(path, first);
+    char *first = path_join(o->root, "results.db"), *shared = path_join(o->root, "runs"), *folder = db_runs_folder(o);
+    bool others = same(folder, shared) && file_exists(first) && !one_file(o->path, first);
     char *own = others ? NULL : realpath(folder, NULL);
     free(first);
     free(shared);

@@ -142,7 +142,7 @@ int guard_pages(sqlite3 *q, const char *path, err *e)
     return bad;
 }
 
-/* ".../0123456789ab-s1-g0": the folder of a run with this seed. */
+/* "0123456789ab-s1-g0": the folder of a run with this seed. */
 static bool is_run_folder(const char *name, size_t n, int64_t seed)
 {
     static const char hex[] = "0123456789abcdef";
@@ -150,6 +150,21 @@ static bool is_run_folder(const char *name, size_t n, int64_t seed)
     int used = snprintf(part, sizeof part, "-s%lld-g", (long long)seed);
     if (n <= 12 + (size_t)used || strspn(name, hex) != 12 || strncmp(name + 12, part, (size_t)used)) return false;
     return strspn(name + 12 + used, "0123456789") == n - 12 - (size_t)used;
+}
+
+const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a)
+{
+    if (!runs || !stored || (has_prefix(stored, runs) && stored[strlen(runs)] == '/')) return stored;
+    const char *part[3], *at = stored + strlen(stored); /* EXPERIMENT/CONFIGURATION-sSEED-gN/FILE */
+    for (int i = 2; i >= 0; i--) {
+        while (at > stored && at[-1] != '/') at--;
+        part[i] = at;
+        if (at > stored) at--;
+    }
+    if (at == stored || *part[0] == '.' || !is_run_folder(part[1], (size_t)(part[2] - part[1] - 1), seed))
+        return stored;
+    const char *own = arena_printf(a, "%s/%.*s", runs, (int)(part[2] - part[0] - 1), part[0]);
+    return is_folder(own) ? arena_printf(a, "%s/%s", own, part[2]) : stored;
 }
 
 int read_run_file(const read_detail *d, const char *path, err *e)

@@ -22,7 +22,7 @@ struct db {
 
 struct reader {
     sqlite3 *q;
-    char *path;
+    char *path, *runs;                 /* of runs: db_runs_folder */
     bool absent;                       /* no database is at path: only what is recorded can be read */
     char *recorded_folder;             /* of recorded experiments, or NULL */
     struct recorded_source **recorded; /* those opened so far */
@@ -100,6 +100,9 @@ int recorded_attach(reader *r, err *e); /* all of them, as the schema `recorded`
 void recorded_close(reader *r);
 
 int db_check_path(const char *path, err *e); /* db.c */
+/* The path of a run's file: where `stored` names a run's folder EXPERIMENT/CONFIGURATION-sSEED-gN that is also in this
+ * database's folder `runs`, the file there: a database and its folder can be moved and copied. (guard.c) */
+const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a);
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
 

@@ -122,7 +122,7 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
 {
     arena *a = l->a;
     if (load_state(s, a, run, e)) return -1;
-    run->log_path = sql_bytes(s, 13, a);
+    run->log_path = read_own_path(l->folder, run->seed, sql_bytes(s, 13, a), a);
     run->host = sql_text(s, 14, a);
     run->device = sql_text(s, 15, a);
     run->git_commit = sql_text(s, 16, a);
@@ -203,17 +203,19 @@ int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
     return rc;
 }
 
-static int load_pairs(sqlite3 *q, const char *sql, const char *names, bool paths, int64_t run, arena *a,
+/* folder: of runs, where the values are paths of a run with that seed; NULL: they are texts. */
+static int load_pairs(sqlite3 *q, const char *sql, const char *names, const char *folder, const read_run *run, arena *a,
                       const read_pair **out, size_t *n, err *e)
 {
     read_pair *list = NULL;
     size_t cap = 0;
     *n = 0;
-    sqlite3_stmt *s = sql_open(q, e, sql, "i", run);
+    sqlite3_stmt *s = sql_open(q, e, sql, "i", run->id);
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_row(s, names, e)) == 1) {
         list = grow(list, &cap, *n + 1, sizeof *list);
-        list[(*n)++] = (read_pair){sql_text(s, 0, a), paths ? sql_bytes(s, 1, a) : sql_text(s, 1, a)};
+        list[(*n)++] = (read_pair){sql_text(s, 0, a), folder ? read_own_path(folder, run->seed, sql_bytes(s, 1, a), a)
+                                                             : sql_text(s, 1, a)};
         rc = 0;
     }
     sqlite3_finalize(s);
@@ -225,16 +227,20 @@ static int load_pairs(sqlite3 *q, const char *sql, const char *names, bool paths
 }
 
 /* The last attempt's columns that are known, by name. */
-static int load_fields(sqlite3 *q, int64_t run, arena *a, read_detail *out, err *e)
+static int load_fields(sqlite3 *q, arena *a, read_detail *out, err *e)
 {
-    sqlite3_stmt *s = sql_open(q, e, "SELECT * FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1", "i", run);
+    sqlite3_stmt *s = sql_open(q, e, "SELECT * FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1", "i", out->run.id);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 1) {
         int columns = sqlite3_column_count(s);
         read_pair *list = arena_alloc(a, (size_t)columns * sizeof *list);
         for (int i = 1; i < columns; i++)
-            if (sqlite3_column_type(s, i) != SQLITE_NULL)
-                list[out->n_fields++] = (read_pair){arena_strdup(a, sqlite3_column_name(s, i)), sql_lines(s, i, a)};
+            if (sqlite3_column_type(s, i) != SQLITE_NULL) {
+                const char *name = sqlite3_column_name(s, i);
+                bool moved = same(name, "log_path") && !same(sql_bytes(s, i, a), out->run.log_path);
+                list[out->n_fields++] =
+                    (read_pair){arena_strdup(a, name), moved ? out->run.log_path : sql_lines(s, i, a)};
+            }
         out->fields = list;
         rc = 0;
     }
@@ -250,7 +256,7 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
     int rc = s ? sql_row(s, RUN_NEVER_NULL, e) : -1;
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
-    loading l = {.q = r->q, .depth = READ_VALUES, .a = a};
+    loading l = {.q = r->q, .depth = READ_VALUES, .a = a, .folder = r->runs};
     if (rc == 1) rc = load_run(&l, s, &out->run, e);
     loading_end(&l);
     sqlite3_finalize(s);
@@ -270,11 +276,11 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     sqlite3_finalize(s);
     if (rc || sql_int(r->q, e, &attempts, "SELECT count(*) FROM attempt WHERE run_id=?1", "i", run) < 0) return -1;
     out->n_attempts = (size_t)attempts;
-    if (load_fields(r->q, run, a, out, e) ||
+    if (load_fields(r->q, a, out, e) ||
         load_pairs(r->q, "SELECT kind,path FROM artifact WHERE run_id=?1 ORDER BY kind,path",
-                   "artifact.kind artifact.path", true, run, a, &out->artifacts, &out->n_artifacts, e) ||
+                   "artifact.kind artifact.path", r->runs, &out->run, a, &out->artifacts, &out->n_artifacts, e) ||
         load_pairs(r->q, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag", "tag.tag",
-                   false, run, a, &out->tags, &out->n_tags, e))
+                   NULL, &out->run, a, &out->tags, &out->n_tags, e))
         return -1;
     return 0;
 }

@@ -6,6 +6,7 @@
 /* What a load reads from and to, with its statements, each made once for all rows and runs. */
 typedef struct {
     sqlite3 *q;
+    const char *folder; /* of runs, for paths; NULL: as they are stored */
     enum read_depth depth;
     arena *a;
     sqlite3_stmt *runs, *results;

@@ -48,7 +48,7 @@ reader *reader_open(const db_options *o, err *e)
 {
     if (db_check_path(o->path, e)) return NULL;
     reader *r = xcalloc(1, sizeof *r);
-    r->path = xstrdup(o->path);
+    r->path = xstrdup(o->path), r->runs = db_runs_folder(o);
     if (o->recorded && is_folder(o->recorded)) r->recorded_folder = xstrdup(o->recorded);
     struct stat st;
     int64_t version = 0;
@@ -91,6 +91,7 @@ void reader_close(reader *r)
     sql_close(r->q);
     r->q = NULL;
     free(r->path);
+    free(r->runs);
     free(r);
 }
 

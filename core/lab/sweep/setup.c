@@ -72,4 +72,4 @@ const plugin_schemas *run_schemas(void)
     return &all;
 }
 
-char *runs_folder(const places *p) { return db_runs_folder(p->db.path, p->usual_db, p->root); }
+char *runs_folder(const places *p) { return db_runs_folder(&p->db); }

@@ -10,7 +10,6 @@ typedef struct {          /* absolute paths */
     const char *data_dir; /* $ABLATE_DATA, or root/data */
     bool data_default;    /* $ABLATE_DATA is not set */
     db_options db;
-    const char *usual_db; /* db.path without --db */
 } places;
 
 /* Sets up services for plugins and plugin folders. Call once, first. */

@@ -1,0 +1,68 @@
+# A database and its folder of runs move and are copied: what it names is found in its own folder, and nowhere else
+# anything is changed.
+source "$(dirname "$0")/common.bash" "$@"
+unset ABLATE_DB
+
+fast=(--threads 1 --progress none)
+{ tiny trip 20 && printf 'keep_states = 2\n[variant one]\nheads = 1\n'; } >trip.ini
+
+# reads DATABASE-ARGUMENT...: every command that opens a run's files does so.
+reads() {
+    exits 0 ablate show trip/base "$@"
+    equal "$(grep -c "$PWD/$there/" out)" "$(grep -c "trip/[0-9a-f]\{12\}-s1-g0/" out)" "paths that show prints"
+    exits 0 ablate show trip/base --hyp test "$@"
+    exits 0 ablate log trip/base "$@"
+    exits 0 ablate predict --run trip/base "$@" </dev/null
+    exits 0 ablate replay trip/base --step 18 --until 20 "$@"
+    has err "from $PWD/$there/trip/"
+}
+files() { (cd "$1" && find . -type f ! -name '*.db*' -exec sha256sum {} + | sort); }
+
+for kind in usual other; do
+    echo "the $kind database"
+    if [ $kind = usual ]; then at=() runs=home/runs; else at=(--db a/x.db) runs=a/x.db.runs; fi
+    mkdir -p a
+    exits 0 ablate run trip.ini "${fast[@]}" "${at[@]}"
+    before=$(files $runs)
+
+    echo "  copied: the copy's own files, and the original's stay"
+    if [ $kind = usual ]; then cp -r home copy; export ABLATE_HOME=$work/copy there=copy/runs
+    else cp -r a copy && at=(--db copy/x.db) there=copy/x.db.runs; fi
+    reads "${at[@]}"
+    exits 0 ablate run trip.ini "${fast[@]}" "${at[@]}" --rerun all --only one
+    exits 0 ablate rm trip/base --yes "${at[@]}"
+    exits 0 ablate rm --experiment trip --yes "${at[@]}"
+    equal "$(find $there -name log.txt | wc -l)" 0 "files of the copy"
+    equal "$(files $runs)" "$before" "files of the original"
+
+    echo "  moved: found, and removed"
+    rm -rf copy
+    if [ $kind = usual ]; then mv home moved; export ABLATE_HOME=$work/moved there=moved/runs
+    else mv a moved && at=(--db moved/x.db) there=moved/x.db.runs; fi
+    reads "${at[@]}"
+    exits 0 ablate rm --experiment trip --yes "${at[@]}"
+    equal "$(find $there -name log.txt | wc -l)" 0 "files left behind"
+    rm -rf moved
+    export ABLATE_HOME=$work/home
+done
+
+echo "a run that was stopped goes on where it was moved to"
+sed 's/^steps = .*/steps = 200000/' trip.ini >long.ini
+"$program" run long.ini --only base "${fast[@]}" --db a/x.db >out 2>err &
+host=$!
+saved() { ls a/x.db.runs/trip/*-s1-g0/state.safetensors; }
+wait_for 60 saved || wrong "no checkpoint: $(cat err)"
+kill -TERM $host
+wait $host
+mv a b
+exits 143 timeout --preserve-status -s TERM 3 "$program" run long.ini --only base "${fast[@]}" --db b/x.db
+checks=$((checks + 1))
+grep -q "resumed at step" b/x.db.runs/trip/*-s1-g0/log.txt || wrong "it began anew: $(cat b/x.db.runs/trip/*/log.txt)"
+
+echo "rm tells what it does not find, and asks nobody where nobody answers"
+rm -rf b/x.db.runs
+exits 2 ablate rm --experiment trip --db b/x.db </dev/null
+has err "there is no terminal to ask on: expected --yes, or --dry-run"
+exits 0 ablate rm --experiment trip --yes --db b/x.db
+has err "no files were found of 1 run"
+finish
