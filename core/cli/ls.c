@@ -175,7 +175,7 @@ static void put_run(grid *t, const read_experiment *x, const read_row *row, cons
             else
                 grid_put(t, c, "diverged");
         }
-    if (isfinite(run->started_at) && isfinite(run->ended_at)) grid_put(t, c, "%.0f s", run->ended_at - run->started_at);
+    if (isfinite(run->seconds)) grid_put(t, c, "%.0f s", run->seconds);
     c++;
     if (run->host) grid_put(t, c, "%s", run->host);
     c++;

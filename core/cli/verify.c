@@ -141,7 +141,7 @@ static size_t list_runs(const read_experiment *x, const verify_options *o, candi
     for (size_t i = 0; i < x->n_rows; i++)
         for (size_t k = 0; !x->rows[i].same_as && k < x->rows[i].n_runs; k++) {
             const read_run *run = &x->rows[i].runs[k];
-            double seconds = run->ended_at - run->started_at;
+            double seconds = run->seconds;
             if (run->status != DB_DONE || run->foreign || !wanted(o, &x->rows[i], run)) continue;
             if (o->at_most > 0 && !(seconds <= o->at_most)) continue;
             out[n++] = (candidate){&x->rows[i], run, seconds};

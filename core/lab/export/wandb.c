@@ -134,7 +134,6 @@ void wandb_log(const run_record *r, const char *id, str *out)
         number_item(&summary, r->run->results[i].metric, r->run->results[i].value);
     put(&l, 3, &summary);
     pb_int(&ending, 1, r->run->status == DB_DONE ? 0 : 1);
-    if (isfinite(r->run->ended_at - r->run->started_at))
-        pb_int(&ending, 2, (int64_t)(r->run->ended_at - r->run->started_at));
+    if (isfinite(r->run->seconds)) pb_int(&ending, 2, (int64_t)r->run->seconds);
     put(&l, 18, &ending);
 }

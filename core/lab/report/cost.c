@@ -28,7 +28,7 @@ double training_flops_by_formula(const read_row *row, double rate)
     double sum = 0, n = 0;
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_run *r = &row->runs[i];
-        double flops = (r->ended_at - r->started_at) * sustained(r->device, rate);
+        double flops = r->seconds * sustained(r->device, rate);
         if (isfinite(flops)) sum += flops, n++;
     }
     return n ? sum / n : NAN;

@@ -159,7 +159,7 @@ double gathered_budget(const gathered_row *row, const char *by)
                      : same(by, "flops") ? r->flops_step * (double)r->total_steps
                      : same(by, "core")  ? r->core_seconds
                      : same(by, "time")  ? 2 * step * (double)r->total_steps / r->tokens_second
-                                         : r->ended_at - r->started_at;
+                                         : r->seconds;
         if (r->status == DB_DONE && isfinite(own) && own > 0) sum += own, n++;
     }
     return n ? sum / n : NAN;

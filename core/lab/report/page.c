@@ -105,7 +105,7 @@ static void put_run(grid *t, const char *row, const read_run *run, bool rule)
     grid_put(t, 3, "%s%s", db_status_text(run->status), read_origin(run));
     if (run->step >= 0 && run->total_steps > 0)
         grid_put(t, 4, "%.0f %%", 100.0 * (double)run->step / (double)run->total_steps);
-    if (isfinite(run->started_at) && isfinite(run->ended_at)) grid_put(t, 5, "%.0f", run->ended_at - run->started_at);
+    if (isfinite(run->seconds)) grid_put(t, 5, "%.0f", run->seconds);
     if (isfinite(run->tokens_second)) grid_put(t, 6, "%.0f", run->tokens_second);
     if (isfinite(run->peak_memory)) grid_put(t, 7, "%.0f", run->peak_memory / 1e6);
     grid_put(t, 8, "%s", run->host ? run->host : "");

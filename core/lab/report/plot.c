@@ -48,8 +48,7 @@ static double mean_time(const read_row *row)
     double sum = 0;
     size_t n = 0;
     for (size_t i = 0; i < row->n_runs; i++)
-        if (isfinite(row->runs[i].started_at) && isfinite(row->runs[i].ended_at))
-            sum += row->runs[i].ended_at - row->runs[i].started_at, n++;
+        if (isfinite(row->runs[i].seconds)) sum += row->runs[i].seconds, n++;
     return n ? sum / (double)n : NAN;
 }
 

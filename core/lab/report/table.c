@@ -26,7 +26,7 @@ static void add_origin(origin *o, const read_run *run)
     add_once(&o->hosts, run->host, 79);
     add_once(&o->devices, run->device, 79);
     add_once(&o->commits, run->git_commit, 12);
-    if (isfinite(run->ended_at - run->started_at)) o->seconds += run->ended_at - run->started_at;
+    if (isfinite(run->seconds)) o->seconds += run->seconds;
 }
 
 static const char *several(const str *list) { return list->n && strchr(list->s, ',') ? "s" : ""; }

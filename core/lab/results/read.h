@@ -52,7 +52,8 @@ typedef struct {
     const char *plugins_loaded; /* the same by the last `ablate run`, if from other files (DB_LOADED), or NULL */
     int64_t exit_code, signal;  /* -1: none */
     double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */
-    double core_seconds;                                       /* processor time of its last attempt; NaN unknown */
+    double core_seconds;                                       /* processor time of all its parts; NaN unknown */
+    double seconds;     /* of all its parts, by a clock that never jumps; of older versions' from start to end */
     double future_seen; /* by how much later tokens change earlier losses; NaN unknown */
     size_t n_results;
     const read_result *results;

@@ -17,6 +17,7 @@
     ",(SELECT value FROM tag WHERE run_id=r.id AND tag='" DB_LOADED "')"                                               \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='core_seconds')"                                  \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='future_seen')"                                   \
+    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='run_seconds')"                                   \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)"
 /* What a live view shows, a row for each result: an attempt's row, which is long, is read only for its error. */
 #define RUN_COLUMNS_BRIEF                                                                                              \
@@ -111,6 +112,7 @@ static int load_state(sqlite3_stmt *s, arena *a, read_run *out, err *e)
                       .peak_memory = NAN,
                       .core_seconds = NAN,
                       .future_seen = NAN};
+    out->seconds = out->ended_at >= out->started_at ? out->ended_at - out->started_at : NAN;
     return sql_status(s, 2, &out->status, e);
 }
 
@@ -138,6 +140,7 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
     run->plugins_loaded = sql_json(s, 26, a);
     run->core_seconds = sql_real(s, 27);
     run->future_seen = sql_real(s, 28);
+    if (sqlite3_column_type(s, 29) != SQLITE_NULL) run->seconds = sql_real(s, 29);
     return may_have_results(run) ? load_results(l, run, e) : 0;
 }
 

@@ -107,7 +107,7 @@ int worker_run_job(worker_job *j, err *e)
     profile_enable(j->profile);
     do {
         *e = (err){0};
-        worker_run r = {.job = *j, .leads = true, .lock = -1, .core_seconds = cores};
+        worker_run r = {.job = *j, .leads = true, .lock = -1, .began = ticks(), .core_seconds = cores};
         train_outcome outcome = worker_do(&r, e);
         if (r.job.profile) {
             double flops = 0, bytes = 0;

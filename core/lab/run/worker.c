@@ -22,6 +22,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef worker_job job;
@@ -368,21 +369,15 @@ static void report_costs(run *r)
     }
 }
 
-static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
-
-double worker_core_seconds(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return seconds_of(use.ru_utime) + seconds_of(use.ru_stime);
-}
+double worker_core_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static void report_process(const run *r)
 {
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
-    event_fact_number("core_seconds", worker_core_seconds() - r->core_seconds);
+    event_fact_number("core_seconds", r->trained.processor_before + worker_core_seconds() - r->core_seconds);
+    event_fact_number("run_seconds", r->trained.run_before + ticks() - r->began);
 }
 
 /* Joins the other ranks, if any; only rank 0 reports to the host and writes in the folder. */
@@ -428,6 +423,8 @@ train_outcome worker_do(run *r, err *e)
         .tgt = r->tgt,
         .folder = r->job.folder,
         .comm = r->comm,
+        .began = r->began,
+        .processor = r->core_seconds,
         .events = {
             .self = r, .point = send_point, .progress = send_progress, .stop = should_stop, .lent = take_threads}};
     training = 1;

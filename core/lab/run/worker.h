@@ -36,11 +36,11 @@ typedef struct {
     const backend *on;
     model model;
     bool model_open;
-    int lock;            /* of the folder; -1: none */
-    double core_seconds; /* of this process before the run */
-    int64_t lent;        /* threads that it was given instead of its own; 0: none */
-    str lent_told;       /* "2 from step 450, 4 from step 800" */
-    bool check_failed;   /* told already */
+    int lock;                   /* of the folder; -1: none */
+    double began, core_seconds; /* ticks(), and the processor's seconds of this process before the run */
+    int64_t lent;               /* threads that it was given instead of its own; 0: none */
+    str lent_told;              /* "2 from step 450, 4 from step 800" */
+    bool check_failed;          /* told already */
     train_result trained;
     const comm *comm;               /* the other ranks; NULL: none */
     bool leads;                     /* this is rank 0, or the only process */

@@ -157,7 +157,7 @@ static void note_trial(searcher *s, const row_search *r, candidate *c, size_t ru
                                           .steps = steps_at(s, r, rung),
                                           .metric = metric_perplexity.name,
                                           .value = c->score,
-                                          .seconds = run ? run->ended_at - run->started_at : NAN,
+                                          .seconds = run ? run->seconds : NAN,
                                           .flops = run ? run->flops_step * (double)steps_at(s, r, rung) : NAN,
                                           .outcome = isfinite(c->score) ? "pruned" : "failed"};
 }

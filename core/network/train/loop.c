@@ -257,6 +257,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
         out->best_ppl = t.best;
         out->best_step = t.best_step;
         out->seconds = t.seconds;
+        out->run_before = t.run_before, out->processor_before = t.processor_before;
         out->out_of_time = t.out_of_time && t.step < j->m->cfg.steps;
         out->tokens = t.src_tokens + t.tgt_tokens - before;
         double own = t.seconds - t.lent.seconds, target = t.tgt_tokens - t.lent.tgt_tokens;

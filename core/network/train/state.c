@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <time.h>
 
 static char *state_file(const train_job *j, const char *name) { return path_join(j->folder, name); }
 static char *numbered_file(const train_job *j, const char *what, int64_t step)
@@ -83,6 +84,8 @@ int state_write(const training *t, err *e)
     put_real(&meta, "best", t->best);
     put_real(&meta, "recent", t->recent);
     put_real(&meta, "seconds", t->seconds);
+    put_real(&meta, "run_seconds", t->run_before + ticks() - t->j->began);
+    put_real(&meta, "core_seconds", t->processor_before + (double)clock() / CLOCKS_PER_SEC - t->j->processor);
     put_real(&meta, "src_tokens", t->src_tokens);
     put_real(&meta, "tgt_tokens", t->tgt_tokens);
     if (t->lent.seconds > 0) {
@@ -195,6 +198,8 @@ int state_resume(training *t, err *e)
     t->best = real_of(&meta, "best");
     t->recent = real_of(&meta, "recent");
     t->seconds = real_of(&meta, "seconds");
+    t->run_before = real_of(&meta, "run_seconds");
+    t->processor_before = real_of(&meta, "core_seconds");
     t->src_tokens = real_of(&meta, "src_tokens");
     t->tgt_tokens = real_of(&meta, "tgt_tokens");
     t->lent.seconds = real_of(&meta, "lent_seconds");

@@ -17,6 +17,7 @@ typedef struct {
     int64_t dev_step; /* the last evaluation */
     int64_t worse;    /* evaluations since the best */
     double seconds, src_tokens, tgt_tokens;
+    double run_before, processor_before; /* train_result's */
     struct {
         double seconds, src_tokens, tgt_tokens; /* the part of these with more threads than the run's own */
     } lent;

@@ -31,6 +31,7 @@ typedef struct {
      * `until`; 0: a whole run. The model keeps the weights that it has then */
     const char *resume;
     int64_t until;
+    double began, processor; /* ticks() and the processor's seconds when the run began in this process */
     /* NULL, or where to print the updates from `show_from` on: their losses and ab_print's values (model.prints) */
     FILE *show;
     int64_t show_from;
@@ -49,6 +50,8 @@ typedef struct {
     double tokens_per_second; /* source and target tokens over the time of updates with its own threads; 0: none */
     double target_tokens_per_second;
     double seconds; /* time of the updates */
+    /* up to the state that the run was resumed from: its seconds, and the processor's */
+    double run_before, processor_before;
     /* source and target tokens of this call's updates; other fields include earlier parts of a resumed run */
     double tokens;
     double fill;       /* mean fill of the batches */

@@ -71,8 +71,13 @@ static read_point points[] = {{10, 2.5, 1000.5}, {20, NAN, NAN}};
 static const read_curve curve = {"loss", 2, points};
 static const read_pair settings[] = {{"heads", "8"}, {"position", "\"sinusoid\""}};
 static const read_result result = {.metric = "BLEU", .value = 28.4, .step = 20, .how = "final"};
-static const read_run run = {
-    .seed = 3, .status = DB_DONE, .started_at = 1000, .ended_at = 1060, .n_results = 1, .results = &result};
+static const read_run run = {.seed = 3,
+                             .status = DB_DONE,
+                             .started_at = 1000,
+                             .ended_at = 1060,
+                             .seconds = 60,
+                             .n_results = 1,
+                             .results = &result};
 static const run_record record = {"t3", "A/heads=8", &run, 2, settings, 1, &curve};
 
 static void test_tensorboard(void)

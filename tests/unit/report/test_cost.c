@@ -5,11 +5,7 @@
 
 int main(void)
 {
-    read_run one = {.started_at = 1000,
-                    .ended_at = 1000 + 8 * 12 * 3600,
-                    .device = "Tesla P100-SXM2-16GB",
-                    .flops_step = 2e12,
-                    .total_steps = 500};
+    read_run one = {.seconds = 8 * 12 * 3600, .device = "Tesla P100-SXM2-16GB", .flops_step = 2e12, .total_steps = 500};
     read_run cpu = one;
     cpu.device = "AMD EPYC";
     read_row row = {.runs = &one, .n_runs = 1}, other = {.runs = &cpu, .n_runs = 1}, none = {0};
