@@ -26,6 +26,14 @@ static void end(report *p)
     if (p->json) str_addc(&p->out, '}');
 }
 
+static void column(str *out, const char *text, int width)
+{
+    str shown = {0};
+    str_add_shown(&shown, text ? text : "-", false);
+    str_addf(out, " %-*s", width, str_text(&shown));
+    str_free(&shown);
+}
+
 static void pair(report *p, const char *key, const char *a, const char *b)
 {
     if (p->json) {
@@ -35,7 +43,9 @@ static void pair(report *p, const char *key, const char *a, const char *b)
         b ? json_string(&p->out, b) : str_add(&p->out, "null");
         str_addc(&p->out, ']');
     } else {
-        str_addf(&p->out, "    %-24s %-32s %s\n", key, a ? a : "-", b ? b : "-");
+        str_add(&p->out, "   ");
+        column(&p->out, key, 24), column(&p->out, a, 32), column(&p->out, b, 0);
+        str_addc(&p->out, '\n');
     }
 }
 
@@ -133,7 +143,8 @@ static int curves(report *p, reader *r, const read_detail *a, const read_detail 
                     json_key_real(&p->out, "b", wide_b.value);
                 str_add(&p->out, "}}");
             } else {
-                str_addf(&p->out, "    %-24s ends at %.5g and %.5g", x[i].metric, last_a, last_b);
+                str_add(&p->out, "   "), column(&p->out, x[i].metric, 24);
+                str_addf(&p->out, " ends at %.5g and %.5g", last_a, last_b);
                 if (wide_a.step >= 0)
                     str_addf(&p->out, "; furthest apart at step %lld: %.5g and %.5g", (long long)wide_a.step,
                              wide_a.value, wide_b.value);

@@ -154,6 +154,15 @@ ABLATE_DATA=$work/elsewhere exits 1 ablate run data.ini --db data.db
 has err "$work/elsewhere"
 hasnt err "the default folder"
 
+echo "an INI in Latin-1"
+{ tiny latin 10 && printf '[variant caf\xe9]\nheads = 1\n'; } >latin.ini
+exits 2 ablate run latin.ini --dry-run
+has err "latin.ini:$(($(wc -l <latin.ini) - 1)): found byte 0xe9, column 13, expected UTF-8"
+{ tiny latin 10 && printf '# caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80\n'; } >utf8.ini
+exits 0 ablate run utf8.ini --dry-run
+exits 2 ablate run utf8.ini --dry-run -s sequence.kind=$'caf\xe9'
+has err "found a control character or no UTF-8"
+
 echo "what a sweep will take"
 exits 0 ablate run good.ini --dry-run --db none.db
 has err "1 run: about "

@@ -112,6 +112,10 @@ exits 0 ablate plot tried --over trials -o tried.csv
 equal "$(tr -d '\r' <tried.csv | grep '^[ab],2,' | cut -d, -f1-3 | tr '\n' ' ')" "a,2,0.9 b,2,0.4 " "the best of two is the higher one"
 exits 1 ablate import results.csv --as mine --seed sed
 has err 'did you mean "seed"'
+printf 'lr,seed,acc\n1e-4,1,0.5\n0.0001,2,0.6\n.0001,3,0.7\n0.001,1,0.4\n1E-3,2,0.3\n' >rates.csv
+exits 0 ablate import rates.csv --as rates --row lr --metric acc
+equal "$(sql "SELECT row||' '||count(*) FROM runs WHERE experiment='rates' GROUP BY row ORDER BY row" | xargs)" \
+    "0.001 2 1e-4 3" "one row for each rate, however it is written"
 printf 'row,seed,acc\na,1,good\n' >bad.csv
 exits 1 ablate import bad.csv --as bad --metric acc
 cat results.csv results.csv | awk 'NR == 1 || $0 !~ /^variant/' >twice.csv

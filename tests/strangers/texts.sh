@@ -12,6 +12,7 @@ sqlite3 results.db "
     UPDATE experiment SET note='note'||char(27)||'[2J'||char(10)||'base  9.99';
     UPDATE variant SET name=name||char(10)||'faked  0.01'||char(27)||']0;title'||char(7), change=change||char(155)||'31m' WHERE NOT is_base;
     UPDATE variant SET config_json=replace(config_json,'\"task\":\"sequence\"','\"task\":\"\\u001b[31m\\nsteps = 1\"');
+    UPDATE variant SET config_json=json_set(config_json,'$.heads','1'||char(27)||'[2J'||char(10)||'steps 1') WHERE NOT is_base;
     UPDATE metric SET name=name||char(27)||'[8m' WHERE name='acc';
     UPDATE attempt SET host='host'||char(27)||'c', error='error'||char(27)||'[1m', git_commit='commit'||char(10)||'[base]';
     INSERT INTO tag SELECT id,'note','tagged'||char(27)||'[5m'||char(10)||'status  done' FROM run;"

@@ -107,6 +107,7 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e);
 /* The parameter of a full key, or NULL. Searches a dotted key in every known plugin of that name. */
 const ab_option *key_param(const build *b, const char *key);
 /* The absolute form of a path in the INI (relative to the file) or on the command line. */
+size_t utf8_at(const char *text); /* bytes of the character at text; 0: no UTF-8 (reader.c) */
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
 void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */
 extern const char COMMAND_LINE[];                                                       /* `where` of -s */

@@ -190,9 +190,10 @@ static section *read_options(input *in, const spec_options *o)
         const char *equals = strchr(o->set[i], '=');
         bool text = true;
         for (const char *p = o->set[i]; *p; p++) text &= (unsigned char)*p >= ' ' && *p != 0x7f;
+        for (const char *p = o->set[i]; *p && text; p += utf8_at(p)) text &= utf8_at(p) > 0;
         if (!equals || !text) {
             complain(b, COMMAND_LINE, o->set[i], "found %s, expected -s key=value",
-                     equals ? "a control character" : "no =");
+                     equals ? "a control character or no UTF-8" : "no =");
             continue;
         }
         const char *key = trim(arena_strndup(b->a, o->set[i], (size_t)(equals - o->set[i])));

@@ -94,10 +94,23 @@ static bool next_line(reader *r, str *text)
     return true;
 }
 
+size_t utf8_at(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t n = *s < 0x80 ? 1 : *s < 0xC2 ? 0 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : *s < 0xF5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    bool too_long = (*s == 0xE0 && s[1] < 0xA0) || (*s == 0xF0 && s[1] < 0x90), surrogate = *s == 0xED && s[1] >= 0xA0;
+    return too_long || surrogate || (*s == 0xF4 && s[1] >= 0x90) ? 0 : n;
+}
+
 static bool is_plain(reader *r, const str *text)
 {
-    for (size_t i = 0; i < text->n; i++) {
+    for (size_t i = 0, used = 0; i < text->n; i += used) {
         unsigned char c = (unsigned char)text->s[i];
+        if (!(used = utf8_at(text->s + i)))
+            return refuse(r, "found byte 0x%02x, column %zu, expected UTF-8; `iconv` converts the file", c, i + 1),
+                   false;
         if (c != '\t' && control_at(text->s + i))
             return refuse(r, "found a control character (byte %d, column %zu), expected text", c, i + 1), false;
     }

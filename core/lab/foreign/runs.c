@@ -463,6 +463,7 @@ int foreign_read(const char *const *paths, size_t n, const foreign_options *o, f
     *f = (foreign){0};
     for (size_t i = 0; i < n; i++)
         if (sheet_read(&f->s, paths[i], e)) return -1;
+    sheet_unify_numbers(&f->s);
     if (roles_guess(&f->s, o, &f->r, &f->mem, e)) return -1;
     size_t cap = 0;
     str row = {0};

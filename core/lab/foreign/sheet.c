@@ -80,6 +80,33 @@ const char *sheet_cell(const sheet *s, size_t record, size_t column)
     return column < r->n ? r->cell[column] : NULL;
 }
 
+void sheet_unify_numbers(sheet *s)
+{
+    enum { MOST_VALUES = 10000 }; /* of a column that tells rows apart */
+    for (size_t c = 0; c < s->columns.n; c++) {
+        names values = {0};
+        const char **first = NULL, *cell;
+        size_t cap = 0;
+        char text[32];
+        double x;
+        bool numbers = true, some = false;
+        for (size_t i = 0; i < s->n && numbers; i++) {
+            if (!(cell = sheet_cell(s, i, c))) continue;
+            numbers = parse_real(cell, &x) && !(*cell == '0' && cell[1] >= '0' && cell[1] <= '9'); /* "007" */
+            some = some || strpbrk(cell, ".eE+");
+        }
+        for (size_t i = 0; i < s->n && numbers && some && values.n < MOST_VALUES; i++) {
+            if (!(cell = sheet_cell(s, i, c)) || !parse_real(cell, &x)) continue;
+            snprintf(text, sizeof text, "%.17g", x + 0.0);
+            size_t before = values.n, at = names_put(&values, &s->mem, text);
+            if (at == before) first = grow(first, &cap, at + 1, sizeof *first), first[at] = cell;
+            s->records[i].cell[c] = first[at];
+        }
+        free(first);
+        names_free(&values);
+    }
+}
+
 void sheet_free(sheet *s)
 {
     names_free(&s->columns);

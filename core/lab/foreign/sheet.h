@@ -50,6 +50,8 @@ int sheet_start(sheet *s, const char *file, size_t line, err *e);     /* a new r
 void sheet_put(sheet *s, size_t column, const char *text);            /* into the last record; "" is empty */
 int sheet_put_named(sheet *s, const char *column, const char *text, err *e);
 const char *sheet_cell(const sheet *s, size_t record, size_t column); /* NULL: empty; column SIZE_MAX: NULL */
+/* Columns of numbers alone: 0.0001 after 1e-4 becomes 1e-4, so that rows and settings are told apart by value. */
+void sheet_unify_numbers(sheet *s);
 void sheet_free(sheet *s);
 
 /* ---- readers: text of n bytes (a NUL follows), appended to the sheet; `name` is for messages ---- */

@@ -45,7 +45,13 @@ static void make_mqar(const recall *r, uint64_t *random, int32_t *in, int32_t *l
     distinct(random, 1, half - 1, n, key);
     distinct(random, half, c->vocab - half, n, value);
     for (int64_t i = 0; i < n; i++) in[2 * i] = key[i], in[2 * i + 1] = value[i];
-    for (int64_t i = 2 * n; i < c->length; i++) in[i] = c->random_filler ? (int32_t)recall_below(random, c->vocab) : 0;
+    char *is_key = c->random_filler ? calloc((size_t)c->vocab, sizeof *is_key) : NULL; /* NULL too: symbol 0 */
+    for (int64_t i = 0; i < n && is_key; i++) is_key[key[i]] = 1;
+    for (int64_t i = 2 * n; i < c->length; i++) {
+        do in[i] = is_key ? (int32_t)recall_below(random, c->vocab) : 0;
+        while (is_key && is_key[in[i]]); /* a key with another value behind it would contradict its pair */
+    }
+    free(is_key);
     for (int64_t i = 0; i < r->space; i++) sum += left[i] = r->weight[i];
     for (int64_t q = 0; q < n; q++) { /* one position each, drawn without replacement */
         double x = uniform(random) * sum;

@@ -25,7 +25,7 @@ static const ab_option params[] = {
      "mqar: a query i positions after the pairs has weight i^(power - 1), so near ones are frequent, like repeated "
      "bigrams in text; 1: uniform [exponent]"},
     {"random_filler", AB_BOOL, AT(r.random_filler), 0, 0, 0, NULL,
-     "mqar: random symbols between the queries instead of symbol 0"},
+     "mqar: random symbols between the queries, none of them a key of the example, instead of symbol 0"},
     {"copies", AB_INT, AT(r.copies), 16, 1, 16384, NULL, "selective_copy: symbols to copy [symbols]"},
     {"motif", AB_INT, AT(r.motif), 3, 1, 8, NULL,
      "fuzzy: longest key and value; dev and test have only keys of this length [symbols]"},

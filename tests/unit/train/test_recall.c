@@ -38,6 +38,8 @@ static void mqar(int64_t n, const int32_t *in, const int32_t *label)
     CHECK_INT(n, 32);
     CHECK_INT(labels(n, label), PAIRS);
     for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < PAIRS && i >= 2 * PAIRS && label[i] < 0; k++)
+            CHECK_THAT(in[i] != in[2 * k], "filler at %d is the key %d", (int)i, in[i]);
         if (label[i] < 0) continue;
         CHECK_THAT(i >= 2 * PAIRS && i % 2 == 0, "a query at %d", (int)i);
         int64_t k = 0;
