@@ -11,7 +11,7 @@ reads() {
     exits 0 ablate show trip/base "$@"
     equal "$(grep -c "$PWD/$there/" out)" "$(grep -c "trip/[0-9a-f]\{12\}-s1-g0/" out)" "paths that show prints"
     exits 0 ablate show trip/base --hyp test "$@"
-    exits 0 ablate log trip/base "$@"
+    exits 0 ablate watch trip/base --log "$@"
     exits 0 ablate predict --run trip/base "$@" </dev/null
     exits 0 ablate replay trip/base --step 18 --until 20 "$@"
     has err "from $PWD/$there/trip/"
