@@ -260,13 +260,14 @@ C
 echo "a matched budget, counted in the sandbox and outside"
 rm -f slowly
 chosen() { grep "^match = params: row gets" err; }
-for how in "" --sandbox; do
+for how in --sandbox ""; do
     name=match${how#--}
     tiny $name 5 | sed 's/^\[experiment\]/&\nmatch = params by d_ff/' >$name.ini
     printf '[variant row]\nattention = differential\n' >>$name.ini
     sed -i '/^\[base\]/a norm = ./other.c' $name.ini
     # shellcheck disable=SC2086
-    exits 0 ablate run $name.ini --threads 1 --progress plain --no-check $how
+    exits 0 ablate run $name.ini --threads 1 --progress plain $how
+    [ -z "$how" ] || has err "norm/other is new and passed \`ablate check\`"
     equal "$(chosen)" "$(cat chosen 2>/dev/null || chosen)" "the matched value $how"
     chosen >chosen
     [ -s chosen ] || wrong "no value is matched"

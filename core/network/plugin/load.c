@@ -242,6 +242,7 @@ const plugin *plugin_load(const char *path, err *e)
 
 int plugin_open_described(err *e)
 {
+    plugin_describe_in(NULL);
     for (size_t i = 0; i < n_loaded; i++) {
         plugin *p = loaded[i]->described ? plugin_open_file(loaded[i]->path, e) : loaded[i];
         if (!p) return -1;

@@ -41,6 +41,7 @@ const plugin *plugin_open(ab_kind kind, const char *name, err *e);
 /* From now on files of others are opened in child processes that enter a sandbox by `shut`; what these say is all that
  * this process knows of them, and no model can be made of them here. */
 void plugin_describe_in(int (*shut)(err *e));
+int plugin_open_described(err *e); /* in a child in the sandbox: ends this, and opens what was described */
 /* Counts with plugins' functions: in a child in the sandbox if this process only describes plugins. NAN and e. */
 double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *e);
 /* Finds a name in the folders, or an open plugin by its path; opens no path. kind 0: any. NULL and e, with the nearest
