@@ -36,7 +36,7 @@ static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 typedef struct { /* seen by both processes; pointers are to constants, which lie in the same place in both */
     check_report report;
     uint64_t done; /* the parent's number, which the child sends at its end */
-    int code;      /* of check_shut_in */
+    int code;      /* of check_shut_in; below 0: there is no child, -errno */
     const char *check, *hook;
 } shared;
 
@@ -111,8 +111,10 @@ static void describe(int status, bool waited, check_result *r)
     const char *hook = page->hook ? page->hook : "", *in = *hook ? ", in " : "";
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     *r = (check_result){.name = page->check ? page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
-    r->late = waited || by == SIGPROF || by == SIGXCPU;
-    if (waited)
+    r->late = page->code < 0 || waited || by == SIGPROF || by == SIGXCPU;
+    if (page->code < 0)
+        snprintf(r->message, sizeof r->message, "no process for it: %s", strerror(-page->code));
+    else if (waited)
         snprintf(r->message, sizeof r->message, "took longer than %d s on the clock in '%s'%s%s", CLOCK, r->name, in,
                  hook);
     else if (r->late)
@@ -152,6 +154,7 @@ static bool run_apart(void (*work)(const char *name), const char *name, int *sta
         page->done = number;
         _exit(0);
     }
+    if (pid < 0) page->code = -errno;
     const char *check = NULL;
     double since = ticks();
     for (pid_t ended = 0; pid > 0 && ended != pid; usleep(POLL)) {
