@@ -132,7 +132,6 @@ static void add_outline(page *p, const shape *s)
 
 static void add_shape(page *p, const shape *s)
 {
-    static const char *const dashes[] = {"", "5 3", "1.5 2.5", "6 2.5 1.5 2.5"};
     if (s->kind == SHAPE_OPEN || s->kind == SHAPE_CLOSE) return;
     if (s->kind == SHAPE_TEXT) {
         add_text(p, s);
@@ -144,7 +143,7 @@ static void add_shape(page *p, const shape *s)
     if (s->pen.stroke) {
         set_color(p, s->pen.stroke, "RG");
         str_addf(&p->content, "%.2f w [%s] 0 d\n", s->pen.width > 0 ? s->pen.width : 1,
-                 dashes[s->pen.dash % SERIES_DASHES]);
+                 draw_dashes[s->pen.dash % SERIES_DASHES]);
     }
     add_outline(p, s);
     str_add(&p->content, s->pen.fill && s->pen.stroke ? "B\n" : s->pen.fill ? "f\n" : "S\n");

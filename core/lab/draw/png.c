@@ -1,7 +1,8 @@
 /* png.c - PNG (ISO 15948) of a chart: nearly all of it is one colour, so lines are stored as differences to the line
- * above, and runs of equal bytes by deflate's fixed codes (RFC 1951) - no library is needed for that. */
+ * above, and runs of equal bytes by deflate's fixed codes (RFC 1951): the same bytes whatever the version of zlib. */
 #include "lab/draw/png.h"
 #include <stdlib.h>
+#include <zlib.h>
 
 enum { LONGEST_RUN = 258, SHORTEST_RUN = 4, END_OF_BLOCK = 256 };
 
@@ -53,7 +54,7 @@ static void put_run(bit_stream *b, int n)
     put_code(b, 0, 5); /* one byte back */
 }
 
-static void deflate(const unsigned char *s, size_t n, str *out)
+static void pack_runs(const unsigned char *s, size_t n, str *out)
 {
     bit_stream b = {.out = out};
     put_bits(&b, 3, 3); /* the last block, fixed codes */
@@ -77,30 +78,13 @@ static void big_endian(str *out, uint32_t v)
     for (int i = 24; i >= 0; i -= 8) str_addc(out, (char)(v >> i & 255));
 }
 
-static uint32_t crc(const char *s, size_t n)
-{
-    uint32_t c = 0xFFFFFFFF;
-    for (size_t i = 0; i < n; i++) {
-        c ^= (unsigned char)s[i];
-        for (int k = 0; k < 8; k++) c = c & 1 ? 0xEDB88320 ^ c >> 1 : c >> 1;
-    }
-    return ~c;
-}
-
 static void chunk(str *out, const char *name, const str *data)
 {
     big_endian(out, (uint32_t)data->n);
     size_t from = out->n;
     str_add(out, name);
     str_addn(out, data->s, data->n);
-    big_endian(out, crc(out->s + from, out->n - from));
-}
-
-static uint32_t adler(const unsigned char *s, size_t n)
-{
-    uint32_t a = 1, b = 0;
-    for (size_t i = 0; i < n; i++) a = (a + s[i]) % 65521, b = (b + a) % 65521;
-    return b << 16 | a;
+    big_endian(out, (uint32_t)crc32_z(0, (const unsigned char *)out->s + from, out->n - from));
 }
 
 void png_write(const unsigned char *rgb, int width, int height, str *out)
@@ -119,8 +103,8 @@ void png_write(const unsigned char *rgb, int width, int height, str *out)
     big_endian(&head, (uint32_t)height);
     str_addn(&head, "\10\2\0\0\0", 5); /* 8 bits, colour, the standard methods, no interlacing */
     str_addn(&data, "\x78\x01", 2);    /* zlib's header: RFC 1950 */
-    deflate(filtered, n, &data);
-    big_endian(&data, adler(filtered, n));
+    pack_runs(filtered, n, &data);
+    big_endian(&data, (uint32_t)adler32_z(1, filtered, n));
     str_addn(out, "\x89PNG\r\n\x1a\n", 8);
     chunk(out, "IHDR", &head);
     chunk(out, "IDAT", &data);

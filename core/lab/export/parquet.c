@@ -1,5 +1,6 @@
 /* parquet.c - a table as Apache Parquet (github.com/apache/parquet-format): "PAR1", pages, the footer in Thrift's
  * compact protocol. A column chunk is one data page of version 1, for text after a dictionary page. */
+#include "base/varint.h"
 #include "lab/export/frame.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,13 +16,6 @@ enum { OPTIONAL = 1, UTF8 = 0 };
 
 enum { T_I32 = 5, T_I64 = 6, T_BINARY = 8, T_LIST = 9, T_STRUCT = 12 };
 
-static void varint(str *out, uint64_t v)
-{
-    for (; v >= 128; v >>= 7) str_addc(out, (char)(v | 128));
-    str_addc(out, (char)v);
-}
-static uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v >> 63); }
-
 /* Field `id` after field *last of the same structure. */
 static void field(str *out, int *last, int id, int type)
 {
@@ -31,17 +25,17 @@ static void field(str *out, int *last, int id, int type)
 static void field_int(str *out, int *last, int id, int type, int64_t v)
 {
     field(out, last, id, type);
-    varint(out, zigzag(v));
+    varint_add(out, zigzag(v));
 }
 static void binary(str *out, const char *text)
 {
-    varint(out, strlen(text));
+    varint_add(out, strlen(text));
     str_add(out, text);
 }
 static void list(str *out, size_t n, int type)
 {
     str_addc(out, (char)((n < 15 ? n : 15) << 4 | (size_t)type));
-    if (n >= 15) varint(out, n);
+    if (n >= 15) varint_add(out, n);
 }
 static void end(str *out) { str_addc(out, 0); }
 
@@ -57,7 +51,7 @@ static void runs(str *out, const uint32_t *v, size_t n, size_t bytes)
 {
     for (size_t i = 0, k; i < n; i = k) {
         for (k = i + 1; k < n && v[k] == v[i];) k++;
-        varint(out, (uint64_t)(k - i) << 1);
+        varint_add(out, (uint64_t)(k - i) << 1);
         little(out, v[i], bytes);
     }
 }
@@ -192,9 +186,9 @@ static void put_chunk(const frame_column *c, const chunk *k, str *out)
     field_int(out, &inner, 1, T_I32, type_of(c));
     field(out, &inner, 2, T_LIST);
     list(out, text ? 3 : 2, T_I32);
-    varint(out, zigzag(PLAIN));
-    varint(out, zigzag(RLE));
-    if (text) varint(out, zigzag(RLE_DICTIONARY));
+    varint_add(out, zigzag(PLAIN));
+    varint_add(out, zigzag(RLE));
+    if (text) varint_add(out, zigzag(RLE_DICTIONARY));
     field(out, &inner, 3, T_LIST);
     list(out, 1, T_BINARY);
     binary(out, c->name);

@@ -1,13 +1,9 @@
 /* protobuf.c - the wire format (protobuf.dev/programming-guides/encoding). */
+#include "base/varint.h"
 #include "lab/export/protobuf.h"
 #include <string.h>
 
-static void varint(str *out, uint64_t v)
-{
-    for (; v >= 128; v >>= 7) str_addc(out, (char)(v | 128));
-    str_addc(out, (char)v);
-}
-static void tag(str *out, int field, int wire) { varint(out, (uint64_t)field << 3 | (uint64_t)wire); }
+static void tag(str *out, int field, int wire) { varint_add(out, (uint64_t)field << 3 | (uint64_t)wire); }
 
 void little_endian(str *out, uint64_t v, size_t bytes)
 {
@@ -17,7 +13,7 @@ void little_endian(str *out, uint64_t v, size_t bytes)
 void pb_int(str *out, int field, int64_t v)
 {
     tag(out, field, 0);
-    varint(out, (uint64_t)v);
+    varint_add(out, (uint64_t)v);
 }
 
 void pb_double(str *out, int field, double v)
@@ -39,7 +35,7 @@ void pb_float(str *out, int field, float v)
 void pb_bytes(str *out, int field, const void *data, size_t n)
 {
     tag(out, field, 2);
-    varint(out, n);
+    varint_add(out, n);
     str_addn(out, data, n);
 }
 

@@ -4,6 +4,7 @@
 #include "lab/export/run_files.h"
 #include <math.h>
 #include <stdlib.h>
+#include <zlib.h>
 
 enum { BLOCK = 32768, HEADER = 7 };
 enum { FULL = 1, FIRST = 2, MIDDLE = 3, LAST = 4 };
@@ -13,16 +14,6 @@ typedef struct {
     size_t start; /* where the file begins in `out` */
     int64_t records;
 } logfile;
-
-static uint32_t crc32_of(int type, const char *data, size_t n)
-{
-    uint32_t c = 0xFFFFFFFF;
-    for (size_t i = 0; i <= n; i++) {
-        c ^= i ? (unsigned char)data[i - 1] : (unsigned char)type;
-        for (int k = 0; k < 8; k++) c = c >> 1 ^ (c & 1 ? 0xEDB88320 : 0);
-    }
-    return ~c;
-}
 
 /* One record, cut at the ends of blocks. */
 static void put(logfile *l, int field, str *message)
@@ -38,7 +29,8 @@ static void put(logfile *l, int field, str *message)
         }
         if (n > left - HEADER) n = left - HEADER;
         int type = done + n == record.n ? done ? LAST : FULL : done ? MIDDLE : FIRST;
-        little_endian(l->out, crc32_of(type, record.s + done, n), 4);
+        const unsigned char kind = (unsigned char)type;
+        little_endian(l->out, crc32_z(crc32_z(0, &kind, 1), (const unsigned char *)record.s + done, n), 4);
         little_endian(l->out, n, 2);
         str_addc(l->out, (char)type);
         str_addn(l->out, record.s + done, n);

@@ -1,5 +1,6 @@
 /* events.c - TensorBoard's event files: TFRecords of tensorflow.Event messages. Field numbers are those of event.proto,
  * summary.proto and tensor.proto. Checksums are compared: a file may have been cut off or copied in writing. */
+#include "base/varint.h"
 #include "lab/export/run_files.h"
 #include "lab/foreign/sheet.h"
 #include <stdlib.h>
@@ -25,12 +26,9 @@ static uint64_t fixed(const unsigned char *p, size_t n)
 
 static bool varint(bytes *b, uint64_t *out)
 {
-    *out = 0;
-    for (int shift = 0; shift < 64 && b->p < b->end; shift += 7) {
-        *out |= (uint64_t)(*b->p & 127) << shift;
-        if (*b->p++ < 128) return true;
-    }
-    return false;
+    const unsigned char *p = varint_read(b->p, b->end, out);
+    b->p = p ? p : b->end;
+    return p;
 }
 
 /* The next field of a message; false at its end or where it is damaged. */

@@ -137,11 +137,6 @@ int sql_owner_lives(sqlite3 *q, err *e);
 /* stats.c: statistics as bytes, with compact integers. */
 void stats_encode(const db_stats *s, str *out);
 int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e);
-void stats_put_varint(str *out, uint64_t v); /* seven bits a byte, the lowest first */
-void stats_put_signed(str *out, int64_t v);  /* the same as zigzag: 0, -1, 1, -2, ... */
-/* One such number from p, before end; the byte after it, or NULL: it is cut short. */
-const unsigned char *stats_get_varint(const unsigned char *p, const unsigned char *end, uint64_t *out);
-const unsigned char *stats_get_signed(const unsigned char *p, const unsigned char *end, int64_t *out);
 bool stats_whole(const double *value, size_t n, size_t stride); /* whole numbers, which 'v' keeps exactly */
 /* One column of n numbers: its kind, 'v' or 'd', and their bytes. */
 void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out);

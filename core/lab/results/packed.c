@@ -3,6 +3,7 @@
  *
  * Bytes: 'p', n as varint, shift as zigzag varint, bits as one byte, least as zigzag varint; then the counts, bit by
  * bit, the lowest bit of the first count in the lowest bit of the first byte. */
+#include "base/varint.h"
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include <math.h>
@@ -34,10 +35,10 @@ bool packed_put(const double *v, size_t n, str *out)
     uint64_t range = (uint64_t)(most - least), held = 0;
     int bits = range ? 64 - __builtin_clzll(range) : 0, n_held = 0;
     str_addc(out, 'p');
-    stats_put_varint(out, n);
-    stats_put_signed(out, shift);
+    varint_add(out, n);
+    varint_add(out, zigzag(shift));
     str_addc(out, (char)bits);
-    stats_put_signed(out, (int64_t)least);
+    varint_add(out, zigzag((int64_t)least));
     for (size_t i = 0; i < n; i++) {
         held |= (uint64_t)(ldexp(v[i], shift) - least) << n_held; /* at most 7 bits are held */
         for (n_held += bits; n_held >= 8; n_held -= 8, held >>= 8) str_addc(out, (char)(held & 255));
@@ -49,13 +50,13 @@ bool packed_put(const double *v, size_t n, str *out)
 int packed_open(const unsigned char *p, size_t size, packed *out)
 {
     const unsigned char *end = p + size;
-    uint64_t n;
-    int64_t shift, least;
-    if (!(p = stats_get_varint(p + 1, end, &n)) || !(p = stats_get_signed(p, end, &shift)) || p == end) return -1;
+    uint64_t n, first, second;
+    if (!(p = varint_read(p + 1, end, &n)) || !(p = varint_read(p, end, &first)) || p == end) return -1;
     int bits = *p++;
-    if (!n || n > MOST_NUMBERS || shift < -MOST_SHIFT || shift > MOST_SHIFT || bits > MOST_BITS ||
-        !(p = stats_get_signed(p, end, &least)) || least > MOST_LEAST || least < -MOST_LEAST ||
-        (size_t)(end - p) != (n * (size_t)bits + 7) / 8)
+    if (!(p = varint_read(p, end, &second))) return -1;
+    int64_t shift = unzigzag(first), least = unzigzag(second);
+    if (!n || n > MOST_NUMBERS || shift < -MOST_SHIFT || shift > MOST_SHIFT || bits > MOST_BITS || least > MOST_LEAST ||
+        least < -MOST_LEAST || (size_t)(end - p) != (n * (size_t)bits + 7) / 8)
         return -1;
     *out = (packed){p, (size_t)n, (int)shift, bits, least};
     return 0;

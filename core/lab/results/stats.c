@@ -3,6 +3,7 @@
  * Bytes: "ABS1", n and width as 32-bit little-endian integers, then column by column a letter and the
  * column's values: 'v' whole numbers as zigzag varints (most counts of a sentence fit one byte), 'd' doubles,
  * little endian. */
+#include "base/varint.h"
 #include "lab/results/internal.h"
 #include <math.h>
 #include <string.h>
@@ -17,22 +18,6 @@ static uint32_t get32(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static unsigned char *varint(unsigned char *p, uint64_t v)
-{
-    for (; v > 127; v >>= 7) *p++ = (unsigned char)((v & 127) | 128);
-    *p++ = (unsigned char)v;
-    return p;
-}
-static uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v < 0 ? -1 : 0); }
-
-void stats_put_varint(str *out, uint64_t v)
-{
-    unsigned char bytes[10];
-    str_addn(out, (const char *)bytes, (size_t)(varint(bytes, v) - bytes));
-}
-
-void stats_put_signed(str *out, int64_t v) { stats_put_varint(out, zigzag(v)); }
-
 bool stats_whole(const double *value, size_t n, size_t stride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -44,8 +29,7 @@ bool stats_whole(const double *value, size_t n, size_t stride)
 
 void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out)
 {
-    enum { LONGEST = 10 }; /* bytes of a number */
-    out->s = grow(out->s, &out->cap, out->n + n * LONGEST + 2, 1);
+    out->s = grow(out->s, &out->cap, out->n + n * VARINT_MOST + 2, 1);
     unsigned char *p = (unsigned char *)out->s + out->n;
     *p++ = (unsigned char)kind;
     for (size_t i = 0; i < n; i++) {
@@ -53,7 +37,7 @@ void stats_put_column(const double *value, size_t n, size_t stride, char kind, s
         uint64_t bits;
         memcpy(&bits, &v, sizeof bits);
         if (kind == 'v')
-            p = varint(p, zigzag((int64_t)v));
+            p = varint_write(p, zigzag((int64_t)v));
         else
             for (int k = 0; k < 64; k += 8) *p++ = (unsigned char)(bits >> k);
     }
@@ -71,33 +55,15 @@ void stats_encode(const db_stats *s, str *out)
         stats_put_column(s->value + j, s->n, s->width, stats_whole(s->value + j, s->n, s->width) ? 'v' : 'd', out);
 }
 
-const unsigned char *stats_get_varint(const unsigned char *p, const unsigned char *end, uint64_t *out)
-{
-    *out = 0;
-    for (int shift = 0; p < end && shift < 64; shift += 7) {
-        *out |= (uint64_t)(*p & 127) << shift;
-        if (*p++ < 128) return p;
-    }
-    return NULL;
-}
-
-const unsigned char *stats_get_signed(const unsigned char *p, const unsigned char *end, int64_t *out)
-{
-    uint64_t v = 0;
-    p = stats_get_varint(p, end, &v);
-    *out = (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
-    return p;
-}
-
 const unsigned char *stats_get_column(const unsigned char *p, const unsigned char *end, size_t n, size_t stride,
                                       double *value)
 {
     int kind = *p++;
     for (size_t i = 0; i < n && p; i++) {
-        int64_t whole = 0;
+        uint64_t whole = 0;
         if (kind == 'v') {
-            p = stats_get_signed(p, end, &whole);
-            value[i * stride] = (double)whole;
+            p = varint_read(p, end, &whole);
+            value[i * stride] = (double)unzigzag(whole);
         } else if (end - p < 8) {
             p = NULL;
         } else {
