@@ -167,8 +167,8 @@ static const struct {
 };
 enum { MOST_FACTORS = 8 };
 
-/* The smallest design of `k` factors with at least this resolution: how many factors are generated, and by what. 0: all
- * combinations. */
+/* The smallest design of `k` factors with at least this resolution: number of generated factors, and their generators.
+ * 0: all combinations. */
 static size_t find_fraction(size_t k, size_t resolution, const unsigned **generator)
 {
     size_t n = 0;
@@ -302,7 +302,7 @@ void scale_rows(build *b, const value_list *sizes)
 
 /* ---- [condition NAME] ---- */
 
-/* A row that sets a key of the condition would be outside of it. */
+/* Refuses a row that sets a key of the condition: it would be outside of it. */
 static bool sets_one_of(build *b, const char *where, const char *name, const assignment *set, const spec_row *row)
 {
     for (size_t i = 0; i < set->n; i++)
@@ -340,7 +340,7 @@ static spec_row *row_called(build *b, const char *name)
     return is_new || at == b->s->n_rows ? NULL : &b->s->rows[at];
 }
 
-/* What the row sets that its base does not. */
+/* The settings of the row that its base does not have. */
 static const char *change_from(build *b, const spec_row *row, const spec_row *base)
 {
     assignment own = {.at = arena_alloc(b->a, (row->swept.n + 1) * sizeof *own.at)};
@@ -387,7 +387,7 @@ void find_bases(build *b)
     }
 }
 
-/* ---- all of it, for the database ---- */
+/* ---- the analysis as JSON, for the database ---- */
 
 static void part(str *out, const char *name) { str_addf(out, "%s\"%s\":", out->n ? "," : "{", name); }
 

@@ -7,12 +7,12 @@
 
 /* Limits of an INI; exceeding one is an error. Reading takes linear time. */
 enum {
-    MOST_BYTES = 1 << 20,     /* of a file */
-    MOST_ERRORS = 100,        /* reported per file */
-    MOST_VALUES = 10000,      /* in a list, and in `seeds` */
-    MOST_ALL_VALUES = 200000, /* of all lists */
-    MOST_PATTERNS = 1000,     /* in `only` and in `exclude` */
-    MOST_ROWS = 20000,        /* of an experiment */
+    MOST_BYTES = 1 << 20,     /* bytes of a file */
+    MOST_ERRORS = 100,        /* errors reported per file */
+    MOST_VALUES = 10000,      /* values in a list, and in `seeds` */
+    MOST_ALL_VALUES = 200000, /* values in all lists */
+    MOST_PATTERNS = 1000,     /* patterns in `only` and in `exclude` */
+    MOST_ROWS = 20000,        /* rows of an experiment */
     MOST_RUNS = 1000000       /* rows times seeds */
 };
 
@@ -71,7 +71,7 @@ typedef struct {               /* heads/d_k = 1/512, 4/128: m = 2 keys, n = 2 it
 typedef struct {
     const plugin_schema *schema;
     const char *path; /* as written in the INI; NULL: known by name */
-    const char *file; /* the same, absolute */
+    const char *file; /* the absolute path */
 } known_plugin;
 
 typedef struct { /* one experiment being built */
@@ -82,12 +82,12 @@ typedef struct { /* one experiment being built */
     known_plugin *known;
     size_t n_known;
     settings base;          /* all core keys but seed, and the parameters of plugins that the INI sets for all rows */
-    settings defaults;      /* of the parameters that plugins of the rows have and [base] does not set */
+    settings defaults;      /* defaults of parameters that plugins of the rows have and [base] does not set */
     ini_entry *base_params; /* where those parameters were set (key: the full name) */
     size_t n_base_params, cap_base_params;
     const char **row_where; /* [rows of s] */
     name_set row_names;
-    size_t n_values;        /* of all lists */
+    size_t n_values;        /* values in all lists so far */
     const char *only_where; /* place of the selection */
     size_t cap_rows;
     const spec_options *options;
@@ -110,7 +110,7 @@ const ab_option *key_param(const build *b, const char *key);
 size_t utf8_at(const char *text); /* bytes of the character at text; 0: no UTF-8 (reader.c) */
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
 void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */
-extern const char COMMAND_LINE[];                                                       /* `where` of -s */
+extern const char COMMAND_LINE[]; /* `where` of settings from -s */
 /* The plugin that a core key's value names, or NULL. */
 const known_plugin *known_of(const build *b, const char *kind, const char *value);
 const plugin_schema *value_plugin(const build *b, const char *kind, const char *value);
@@ -119,7 +119,7 @@ bool read_seeds(build *b, const char *where, const char *text);
 
 /* ---- experiment.c: [experiment] ---- */
 
-/* Reads the section (NULL: the file has none) and what the command line replaces of it. */
+/* Reads the section (NULL: the file has none) and its replacements from the command line. */
 void read_experiment(build *b, const ini_section *s, const spec_options *o);
 
 /* ---- rows.c: values -> rows ---- */
@@ -127,7 +127,7 @@ void read_experiment(build *b, const ini_section *s, const spec_options *o);
 typedef struct {
     setting *at;
     size_t n;
-} assignment; /* what one row sets, in order */
+} assignment; /* one row's own settings, in order */
 
 /* Rows of one [sweep]: its lists combined according to `combine` (NULL, "each", "grid" or "zip"). False after a
  * complaint. */
@@ -143,7 +143,7 @@ const char *assignment_text(const build *b, const assignment *set);
 spec_row *add_row(build *b, const char *where, const char *group, const char *name, const assignment *set,
                   const char *paper_row);
 
-/* ---- analysis.c: how the experiment is set up and judged ---- */
+/* ---- analysis.c: design and analysis of the experiment ---- */
 
 /* "tune(LOW .. HIGH, N)" as canonical text. NULL after a complaint, or if it is no search (*is_tune false). */
 const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune);
@@ -164,9 +164,9 @@ void scale_rows(build *b, const value_list *sizes);
 /* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group
  * NAME. */
 void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows);
-/* Checks the rows that have another base than base; their changes are those from it. When all rows are there. */
+/* Checks rows with another base than base and computes their changes from it. Call it when all rows are added. */
 void find_bases(build *b);
-void write_analysis(build *b); /* fills b->s->analysis when all is read */
+void write_analysis(build *b); /* writes b->s->analysis at the end of reading */
 
 /* ---- slurm.c: [slurm] ---- */
 

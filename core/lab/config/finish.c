@@ -4,8 +4,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Calls `take` for every plugin that the row runs (one plugin may come up more than once). `attention` itself
- * only stands in for the three places, which are resolved by now. */
+/* Calls `take` for every plugin that the row runs (perhaps more than once). Skips `attention`, which only sets the
+ * three roles, and these are resolved by now. */
 static void each_plugin(build *b, const spec_row *row,
                         void (*take)(build *, const spec_row *, const plugin_schema *, void *), void *user)
 {
@@ -54,7 +54,7 @@ static void look_for_clash(build *b, const spec_row *row, const plugin_schema *s
     c->clash |= s != c->s && same(s->name, c->s->name) && both;
 }
 
-/* Two plugins of one name whose parameters cannot be told apart. */
+/* Refuses two plugins with one name whose keys would be ambiguous. */
 static void check_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
 {
     clash_search c = {s, false};
@@ -161,7 +161,7 @@ static bool resolve_row(build *b, spec_row *row)
     each_plugin(b, row, check_clash, &clash);
     each_plugin(b, row, put_params, &params);
     for (size_t i = 0; i < params.n; i++) settings_put(&row->settings, params.at[i].key, params.at[i].value, b->a);
-    for (size_t i = 0; i < places.n; i++) { /* of plugins that the row uses, as above */
+    for (size_t i = 0; i < places.n; i++) { /* keys of plugins that the row uses, as above */
         const char *inner = place_inner(places.at[i].key);
         if (strchr(inner, '.') && settings_get(&params, inner))
             settings_put(&row->settings, places.at[i].key, places.at[i].value, b->a);
@@ -169,8 +169,8 @@ static bool resolve_row(build *b, spec_row *row)
     return true;
 }
 
-/* A row whose search is to come is not the row with the middle of its range, nor one with another range: until then its
- * hash is that of the searches, and of what is derived as it is written. */
+/* Hashes a row. While a search is pending, the hash covers the searches themselves, so that the row differs from one
+ * with the middle of the range and from one with another range. */
 static void hash_row(build *b, spec_row *row)
 {
     settings planned = {0};

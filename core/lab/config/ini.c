@@ -6,10 +6,10 @@
 
 enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CONDITION, CRITERION, SCALE, SLURM, LAYERS, PLUGIN };
 
-typedef struct { /* one section, or what -s adds to one */
+typedef struct { /* one section, or the settings that -s adds to one */
     enum section_kind kind;
     const char *where,
-        *name; /* name: of the sweep, variant, condition or plugin; of layers, what their keys begin with */
+        *name; /* name: the sweep's, variant's, condition's or plugin's; for layers the prefix of their keys */
     const ini_entry *at;
     size_t n;
     value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
@@ -113,9 +113,9 @@ static void check_title(build *b, section *s)
     s->bad = true;
 }
 
-/* ---- keys of a section that are no settings ---- */
+/* ---- a section's own keys, which are not settings ---- */
 
-/* The place of such a key in its section, or NULL. */
+/* The place of an own key in its section, or NULL. */
 static const ini_entry **own_key(section *s, const char *key)
 {
     bool sweep = s->kind == SWEEP, variant = s->kind == VARIANT;
@@ -289,7 +289,7 @@ static void add_sweep(build *b, section *s)
                 paper ? paper[i] : NULL);
 }
 
-/* What a section of single values sets. */
+/* The settings of a section of single values. */
 static assignment assignment_of(build *b, const section *s)
 {
     assignment set = {0};
@@ -329,7 +329,7 @@ static void add_condition(build *b, section *s, size_t rows)
         condition_rows(b, s->where, s->name, &set, rows);
 }
 
-/* ---- all of it ---- */
+/* ---- reading an INI ---- */
 
 static bool has_settings(const section *s) { return s->kind != EXPERIMENT && s->kind != CRITERION && s->kind != SLURM; }
 
@@ -420,7 +420,7 @@ static int by_line(const void *a, const void *b)
                               : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Appends the lines of `found`; those without a line of the file (from the command line) come first. */
+/* Appends the lines of `found`, sorted by line; errors of the command line come first. */
 static void sort_errors(const char *found, const char *path, str *out, arena *a)
 {
     size_t n = 0, at = strlen(path);

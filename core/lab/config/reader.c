@@ -18,16 +18,16 @@ static const char shown[] = " \t;#", hidden[] = "\x1e\x1c\x1f\x1d";
 
 typedef struct {
     const char *next, *end; /* the text that is left */
-    int line;               /* number of the line that inih holds */
+    int line;               /* number of inih's current line */
     const char *path;
     ini_file *out;
     arena *a;
     str *errors;
     bool skip;   /* the section header was invalid: skip its keys */
-    str clean;   /* what inih gets in place of the line */
-    size_t sent; /* bytes of it that inih has had */
+    str clean;   /* the cleaned line that inih gets */
+    size_t sent; /* bytes of it passed to inih so far */
     bool joins;  /* the current piece continues the previous entry */
-    str value;   /* of the pieces so far */
+    str value;   /* value of the pieces so far */
     const char *key;
     name_set titles;
 } reader;

@@ -52,7 +52,7 @@ static bool is_word(const char *text)
     return *text && *text != '-';
 }
 
-/* Numbers of one digit or more between the marks: ":" three at most; after "D-" three, before it one. */
+/* Is text a Slurm time: up to three numbers separated by ":", or D- and up to three? */
 static bool is_time(const char *text)
 {
     const char *day = strchr(text, '-'), *at = day ? day + 1 : text;
@@ -78,7 +78,7 @@ static bool is_count(const char *text, int64_t most)
     return parse_int(text, &n) && n >= 1 && n <= most;
 }
 
-/* Is this NAME=VALUE or NAME, as EXTRAS has it? */
+/* Is this an option of EXTRAS, with =VALUE if it needs one? */
 static bool is_option(const char *text)
 {
     size_t name = strcspn(text, "="), n = name + (text[name] == '=');

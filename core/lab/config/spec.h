@@ -11,7 +11,7 @@
 #include "network/settings/config.h"
 
 typedef struct {              /* a plugin, as the INI reader sees it */
-    const char *kind, *name;  /* kind: of AB_KINDS */
+    const char *kind, *name;  /* kind: one of AB_KINDS */
     const ab_option *params;  /* ends with {0}; NULL: none */
     const char *const *calls; /* other attentions that it calls; NULL: none */
 } plugin_schema;
@@ -37,7 +37,7 @@ typedef struct {           /* one row of the table: a config without its seed */
     const char *group;     /* "A" for [sweep A]; "" for base and for a variant without `group` */
     const char *name;      /* "base", "A/heads=1", "big"; unique in the experiment */
     const char *changed;   /* "heads=1 d_k=512": the row's settings; "" for base */
-    const char *base;      /* name of the row that it is compared with, its own for one of those; NULL: base */
+    const char *base;      /* name of the row it is compared with, a base row's own name; NULL: base */
     const char *paper_row; /* row of the published table to compare with; default: the name */
     size_t order;          /* 0 is base; the order of the table */
     bool is_base;
@@ -48,15 +48,16 @@ typedef struct {           /* one row of the table: a config without its seed */
     settings given;    /* all settings before resolution ("auto" and "same" kept) */
     settings settings; /* all settings, resolved: every core key but seed, then the parameters of the plugins
                           in use */
-    settings placed;   /* the same with absolute paths of plugins: for loading, and in json */
+    settings placed;   /* the settings with absolute paths of plugins: for loading, and in json */
     config config;     /* the settings, typed; seed is 1 until the caller sets it */
     size_t n_seeds;    /* number of the spec's seeds to use, 0: all; set when undecided rows get more seeds */
     spec_tune *tunes;  /* keys of this row that still need a search: their settings are the middle of the range */
     size_t n_tunes;
     settings searched; /* every key of this row with a search, its value found or not, and the search as text */
     const char *json;  /* `placed` as JSON */
-    char hash[65];     /* of the settings: paths of plugins as they are written; `planned` while a search is to come */
-    char planned[65];  /* of the settings with the searches themselves in place of what they find; "": none */
+    char hash
+        [65]; /* hash of the settings, with paths of plugins as written; equals `planned` while a search is pending */
+    char planned[65]; /* hash of the settings with searches in place of their results; "": none */
 } spec_row;
 
 typedef struct {
@@ -64,7 +65,7 @@ typedef struct {
     const char *path; /* as given to spec_read */
     const char *text; /* the file's text */
     size_t n_text;
-    const char *name, *note; /* of the experiment; name defaults to the file's name without .ini */
+    const char *name, *note; /* the experiment's name and note; name defaults to the file's name without .ini */
     const char *paper;       /* published table to compare with ("table3"), or "" */
     const char *seeds_text;  /* as written: "1..3" */
     int64_t *seeds;
@@ -90,7 +91,7 @@ typedef struct {
         double failed_as;
     } criterion;
     settings slurm;                /* [slurm] as written; changes no result */
-    const char *slurm_options;     /* the same as sbatch options: "--partition=cpu --time=4:00:00", or "" */
+    const char *slurm_options;     /* the [slurm] keys as sbatch options: "--partition=cpu --time=4:00:00", or "" */
     int64_t slurm_per_task;        /* its runs_per_task; 0: not given */
     const char *match, *match_key; /* "params", "flops" or "time", and the key to solve for; "": none */
     const char *analysis;          /* all of this as JSON for the database; NULL: none */
@@ -114,7 +115,7 @@ typedef struct spec_chosen {
 /* Returns 0, or -1 with every error found, one per line ("file:line: key: found ..., expected ...; did you
  * mean ...?"), in *errors. The spec is empty then. options may be NULL. */
 int spec_read(spec *s, const char *path, const spec_options *options, const plugin_schemas *plugins, str *errors);
-/* The same from text in memory; `path` is used in messages. */
+/* spec_read from text in memory; `path` is used in messages. */
 int spec_parse(spec *s, const char *text, const char *path, const spec_options *options, const plugin_schemas *plugins,
                str *errors);
 void spec_free(spec *s);
@@ -123,12 +124,12 @@ void spec_free(spec *s);
  */
 void spec_plugin_path(const char *path, const spec_options *options, str *out);
 
-/* Appends the keys that an INI names for all its rows, under their present names, with a blank behind each; and those
- * of one line (n bytes; section: its plugin, or NULL). No errors. */
+/* Appends the current names of the keys that an INI sets for all rows, each followed by a blank. Reports no errors. */
 void spec_names(const char *text, str *out);
+/* Appends those of one line (n bytes). section: its plugin, or NULL. */
 void spec_add_names(const char *keys, size_t n, const char *section, str *out);
 
-/* Successive halving of `candidates` trials (search.c): its rungs; how many of a rung's trials the next one has. */
+/* Successive halving of `candidates` trials (search.c): number of rungs; trials that go on to the next rung. */
 enum { SEARCH_RUNGS = 3 };
 size_t search_rungs(size_t candidates);
 size_t search_promoted(size_t alive);

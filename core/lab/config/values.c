@@ -46,7 +46,7 @@ static bool read_range(const char *text, int64_t *from, int64_t *to, int64_t *by
     if (!dots) return false;
     const char *colon = strchr(dots, ':');
     size_t n = colon ? (size_t)(colon - dots - 2) : strlen(dots + 2);
-    const double most = 1e15; /* far from overflow in what follows */
+    const double most = 1e15; /* keeps the arithmetic below from overflowing */
     *by = 1;
     return parse_int(arena_strndup(a, text, (size_t)(dots - text)), from) &&
            parse_int(arena_strndup(a, dots + 2, n), to) && (!colon || parse_int(colon + 1, by)) && *by > 0 &&
@@ -85,7 +85,7 @@ const ab_option *key_param(const build *b, const char *key)
     return p;
 }
 
-/* Keys of sections, which are not settings of a run. */
+/* Sections' own keys, which are not settings of a run. */
 static const char *const section_keys[][2] = {
     {"combine", "[sweep NAME]"},
     {"exclude", "[sweep NAME]"},
@@ -104,7 +104,7 @@ static const char *const section_keys[][2] = {
 /* Reports an unknown key. */
 static void unknown_key(build *b, const char *where, const char *label, const char *key)
 {
-    if (!room_for_error(b->errors)) return; /* before the search for a near name */
+    if (!room_for_error(b->errors)) return; /* skip the costly search for a near name */
     place_key place;
     if (has_prefix(key, PLACE_PREFIX) && !place_key_read(key, &place)) {
         complain(b, where, label, "found an unknown key, expected %s", place_expects);

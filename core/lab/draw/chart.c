@@ -106,7 +106,7 @@ static void x_axis(const frame *f)
     for (size_t i = 0; i < n; i++) {
         double x = scale_at(&f->x, ticks[i].value), half = text_width(ticks[i].text, 11, false) / 2;
         draw_line(f->d, x, y, x, y + 4, (pen){.stroke = COLOR_MUTED});
-        if (x - half < last + 4) continue; /* ticks of a logarithmic axis stand close */
+        if (x - half < last + 4) continue; /* ticks of a logarithmic axis may be too close */
         draw_text(f->d, x, y + 16, ticks[i].text, (lettering){.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED});
         last = x + half;
     }
@@ -210,14 +210,14 @@ static void draw_series(const frame *f, const series *s)
 enum {
     MIN_HEIGHT = 120,
     SAMPLE = 26
-}; /* of the chart without its legend; width of a sample of the line, or of the number */
+}; /* height of the chart without its legend; width of a line's sample, or of the number */
 
 typedef struct {
     size_t n, columns; /* entries; n is 0: no legend */
     double height;
 } legend;
 
-/* The bytes of `text` that fit on a line, up to a blank; a longer word stands out. */
+/* Bytes of `text` that fit on a line, up to a blank; a longer word exceeds the line. */
 static size_t line_of(const char *text, double width)
 {
     char part[256];
@@ -302,7 +302,7 @@ static int by_y(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Names of lines stand at the right, at the height of their last points, moved apart. */
+/* Writes names of lines at the right, at the height of their last points, moved apart. */
 static void name_lines(const frame *f, const series *s, size_t n)
 {
     place *at = xmalloc((n + 1) * sizeof *at);
@@ -383,7 +383,7 @@ static void name_points(const frame *f, const series *s, size_t n, bool numbered
         const char *text = numbered ? number : s[i].name;
         double covered;
         box b = best_box(f, x, y, text_width(text, name_size, false) * slack, taken, count, &covered);
-        if (covered > 60) continue; /* no room: its hint has the name */
+        if (covered > 60) continue; /* no room: the name is in the tooltip */
         taken[count++] = b;
         draw_open(f->d, s[i].key, s[i].hint);
         draw_text(f->d, b.x0, b.y1 - 2.5, text, (lettering){.size = name_size, .color = s[i].color});
@@ -403,7 +403,7 @@ drawing *chart_draw(const chart *given, const series *s, size_t n)
     legend below = {0};
     if (!c.no_names) find_legend(&c, s, n, &below);
     double added = c.exact_height ? fmax(0, below.height + MIN_HEIGHT - c.height) : below.height;
-    double whole = c.height + added; /* of the drawing; the chart's own parts end above the legend */
+    double whole = c.height + added; /* height of the drawing; the chart's own parts end above the legend */
     c.height = whole - below.height;
     f.y.from = c.height - (c.x_label ? 36 : 22), f.y.to = c.title || c.y_label ? 26 : 8;
     size_t n_ticks = scale_ticks(&f.y, (size_t)((f.y.from - f.y.to) / 38) + 1, ticks, TICKS);

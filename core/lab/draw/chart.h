@@ -27,8 +27,8 @@ typedef struct {
     bool exact_height;     /* a legend takes its room from the chart instead of adding to its height */
 } chart;
 
-/* Names stand beside their lines and points; if one is too long for that, all are in a legend below the chart, in full.
- * NULL if no series has a point. The caller frees. A logarithmic axis omits values that are not positive. */
+/* Names are written beside their lines and points; if one is too long, all are in a legend below the chart. NULL if no
+ * series has a point. The caller frees. A logarithmic axis omits values that are not positive. */
 drawing *chart_draw(const chart *c, const series *s, size_t n);
 
 /* Limits that include all finite points and intervals; false: there are none. */

@@ -22,7 +22,7 @@ const char *draw_css(void);
 
 typedef struct {
     int stroke, fill; /* draw_color or series_color; COLOR_NONE: none */
-    double width;     /* of the line; 0: 1 */
+    double width;     /* width of the line; 0: 1 */
     double opacity;   /* 0: 1 */
     int dash;         /* 0 solid, 1 dashed, 2 dotted, 3 dash and dot */
 } pen;

@@ -11,7 +11,7 @@ typedef struct {
     lettering letters;
     size_t n;               /* points */
     const double *xy;       /* n pairs; a rectangle: corner and size; a disc: centre, then radius twice */
-    const char *text, *key; /* of a group: title, key */
+    const char *text, *key; /* a group's title and key */
 } shape;
 
 struct drawing {

@@ -41,7 +41,7 @@ static void put_symbol(bit_stream *b, uint32_t s)
         put_code(b, 0xC0 + s - 280, 8);
 }
 
-/* The byte before, n more times: section 3.2.5. */
+/* Repeats the last byte n times: section 3.2.5. */
 static void put_run(bit_stream *b, int n)
 {
     static const int first[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,

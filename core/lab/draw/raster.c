@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum { SUBLINES = 16, DISC_PIECES = 48, MOST_DASHES = 4 };
-static const double miter_limit = 4, bold_part = 0.045, /* SVG's; of a letter's size */
-    bold_width = 1.06;                                  /* as text_width has it */
+static const double miter_limit = 4,
+                    bold_part = 0.045, /* SVG's miter limit; stroke of bold letters, relative to their size */
+    bold_width = 1.06;                 /* as in text_width */
 
 typedef struct {
     double x0, y0, x1, y1;
@@ -19,9 +20,9 @@ typedef struct {
     int width, height;
     double scale;       /* pixels per unit */
     unsigned char *rgb; /* [height][width][3] */
-    edge *edges;        /* of the shape at hand, in pixels */
+    edge *edges;        /* edges of the current shape, in pixels */
     size_t n, cap;
-    float *cover; /* [width + 2]: of one row */
+    float *cover; /* [width + 2]: coverage of one row */
     double *at;   /* crossings of one line: x, direction */
     size_t at_cap;
     err *e;
@@ -107,7 +108,7 @@ static void fill(canvas *c, int color, double opacity)
     c->n = 0;
 }
 
-/* All polygons turn the same way, so that overlapping ones add up. xy: in units. */
+/* Adds a polygon. All polygons get one orientation, so that overlapping ones add up. xy: in units. */
 static void add_polygon(canvas *c, const double *xy, size_t n, bool turn)
 {
     double area = 0;
@@ -145,7 +146,7 @@ static void add_corner(canvas *c, const double *p, const double *q, const double
     double cross = ax * by - ay * bx, dot = ax * bx + ay * by, side = cross > 0 ? -half : half;
     if (fabs(cross) < 1e-9) return;
     double one[2] = {q[0] - ay * side, q[1] + ax * side}, two[2] = {q[0] - by * side, q[1] + bx * side};
-    double half_cos = sqrt((1 + dot) / 2); /* of half the turn */
+    double half_cos = sqrt((1 + dot) / 2); /* cosine of half the turn */
     if (half_cos > 1 / miter_limit) {
         double mx = one[0] + two[0] - 2 * q[0], my = one[1] + two[1] - 2 * q[1], m = hypot(mx, my);
         double tip = half / half_cos;
@@ -245,7 +246,7 @@ static double width_of(canvas *c, const shape *s)
 }
 
 typedef struct {
-    double x, y, cos, sin, size; /* of the pen; its direction; units to pixels */
+    double x, y, cos, sin, size; /* the pen's position; its direction; units to pixels */
 } letter_place;
 
 static void letter(canvas *c, const char *o, const letter_place *at)
@@ -289,7 +290,7 @@ static void text(canvas *c, const shape *s)
         double width = 0;
         const char *o = outline(code, &width);
         letter(c, o, &at);
-        if (l->bold) { /* a second time, a little to the right */
+        if (l->bold) { /* bold: draw again, a little to the right */
             letter_place again = at;
             again.x += bold_part * l->size * c->scale * at.cos, again.y += bold_part * l->size * c->scale * at.sin;
             letter(c, o, &again);

@@ -125,7 +125,7 @@ uint32_t utf8_next(const char **s)
     return c;
 }
 
-/* Thousandths of the size, of the characters 32 to 126: Adobe's metrics of Helvetica. */
+/* Widths of the characters 32 to 126 in thousandths of the size: Adobe's metrics of Helvetica. */
 static const short helvetica[] = {278,  278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
                                   556,  556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
                                   1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,

@@ -17,7 +17,7 @@ void svg_text(str *out, const char *text)
         }
 }
 
-/* At most so many decimals (1 or more), none that are zero. */
+/* Writes at most `decimals` decimals (1 or more), without trailing zeros. */
 static void rounded(str *out, double v, int decimals)
 {
     char text[40];

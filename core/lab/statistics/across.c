@@ -10,12 +10,12 @@ typedef struct {
     double score, weight;
 } scored;
 
-/* What a statistic looks at: the tasks, or a replicate of them. */
+/* A statistic's input: the tasks, or a replicate of them. */
 typedef struct {
     across_task *task;
     size_t n, n_scores;
-    scored *scores; /* of the row, by task */
-    double *values; /* of a replicate */
+    scored *scores; /* the row's scores, by task */
+    double *values; /* values of a replicate */
 } sample;
 
 static int by_score(const void *a, const void *b)
@@ -97,8 +97,8 @@ static double above(sample *s, const void *at)
 
 /* ---- the bootstrap ---- */
 
-/* n of the values, their distances from the mean sqrt(n / (n - 1)) times as large: the variance of n values drawn from
- * n is too small by that factor's square. */
+/* Draws n of the values and stretches their distances from the mean by sqrt(n / (n - 1)), because n values drawn from n
+ * have too small a variance. */
 static const double *drawn(const double *from, size_t n, rng *r, double **to)
 {
     double *out = *to, middle = mean(from, n), wider = n > 1 ? sqrt((double)n / (double)(n - 1)) : 1;

@@ -21,10 +21,10 @@ typedef struct {
 
 /* The mean of the middle half of the scores. */
 across_figure across_iqm(const across_task *t, size_t n, double level);
-/* Probability that a run of the row is better than one of base on the same task, ties half; mean over tasks. */
+/* Probability that a run of the row is better than a run of base on one task, ties half; mean over tasks. */
 across_figure across_better(const across_task *t, size_t n, double level);
 /* Widens [from, to] to the row's scores. */
 void across_range(const across_task *t, size_t n, double *from, double *to);
-/* share[i]: of runs with a score above at[i], mean over tasks, with its limits for each point alone; [n_at] each. */
+/* share[i]: the share of runs with a score above at[i], mean over tasks, with pointwise limits; [n_at] each. */
 void across_profile(const across_task *t, size_t n, double level, const double *at, size_t n_at, across_figure *share);
 #endif

@@ -9,7 +9,7 @@ static int ascending(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* The best trials first, those without a value last. */
+/* Sorts trials: the best first, those without a value last. */
 static double *in_order(const double *values, size_t n, bool lower)
 {
     double *x = xmalloc((n + 1) * sizeof *x);
@@ -24,7 +24,7 @@ best_of best_of_trials(const double *values, size_t n, size_t k, bool lower)
     double *x = in_order(values, n, lower), share = (double)k / (double)n, below = 0, mean = 0;
     double first = NOT_YET, last = NOT_YET;
     size_t low = 0, high = 0;
-    for (size_t i = 0; i + k <= n; i++) { /* share: of the subsets whose best is trial i, C(n-1-i, k-1) / C(n, k) */
+    for (size_t i = 0; i + k <= n; i++) { /* share of the subsets whose best is trial i: C(n-1-i, k-1) / C(n, k) */
         mean += share * x[i];
         below += share;
         if (first < 0 && below > 0.025) first = below, low = i;

@@ -1,4 +1,4 @@
-/* choice.h - what the choice of a searched setting adds to the variance of a row's mean.
+/* choice.h - the variance that the choice of a searched setting adds to a row's mean.
  *
  * A search compares candidates by one run each. Repeated with another seed it may choose another candidate, and the
  * row's mean would be that candidate's. Seeds of the chosen one cannot show this: without it, two rows that were tuned
@@ -8,8 +8,8 @@
 #define ABLATE_METRIC_CHOICE_H
 #include <stddef.h>
 
-/* behind: [n] by how much each candidate's run was behind the chosen one's (INFINITY: it failed), in any unit; sd: of a
- * run over seeds, in that unit. Each candidate k is chosen with the probability p_k that it is the least of behind_k +
- * sd * a standard normal number. Returns the variance of behind_k over p; 0 for one candidate. */
+/* behind: [n] how far each candidate's run was behind the chosen one's (INFINITY: it failed), in any unit; sd: standard
+ * deviation of a run over seeds, in that unit. Each candidate k is chosen with the probability p_k that it is the least
+ * of behind_k + sd * a standard normal number. Returns the variance of behind_k over p; 0 for one candidate. */
 double choice_variance(const double *behind, size_t n, double sd);
 #endif

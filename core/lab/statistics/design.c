@@ -195,9 +195,9 @@ typedef struct {
     double half[POINTS * POINTS], weight[POINTS * POINTS], sd; /* sd: of the difference */
 } foreseen;
 
-enum { QUANTILES = 64 }; /* of t over 1 / df, from infinitely many to 1: interpolated on the log scale */
+enum { QUANTILES = 64 }; /* quantiles of t at 1 / df from 0 to 1, interpolated on the log scale */
 
-/* Their logarithms, which rows have in common. */
+/* The quantiles' logarithms, shared by all rows. */
 static const double *log_quantiles(double alpha)
 {
     static _Thread_local double at = NAN, log_t[QUANTILES + 1];

@@ -15,12 +15,12 @@
 /* One row's runs. Scores are on the scale that is compared: percent, or the log of the perplexity. */
 typedef struct {
     size_t n, m;     /* seeds; sentences, 0: no per-sentence statistics */
-    double mean, s2; /* of the scores; s2: sample variance over seeds, NaN for fewer than two */
+    double mean, s2; /* mean of the scores; s2: sample variance over seeds, NaN for fewer than two */
     double df;       /* degrees of freedom of s2: n - 1, or more with shared variances (statistics/variances.h) */
-    /* For planning: the expected variance over seeds, and how the test will replace one estimated from n seeds: by
-     * the larger of it and its mean with prior_s2, weighted by degrees of freedom. prior_df 0: not at all. */
+    /* For planning: the expected variance over seeds. The test replaces a variance estimated from n seeds by the larger
+     * of it and its mean with prior_s2, weighted by degrees of freedom. prior_df 0: it does not. */
     double expected_s2, prior_df, prior_s2;
-    double choice; /* what the choice of searched settings adds to the variance of the mean (choice.h); 0: none */
+    double choice; /* variance of the mean from the choice of searched settings (choice.h); 0: none */
     double msi;    /* mean square of seeds x sentences: the residual after seed and sentence means */
     double *z;     /* [m] influence values averaged over seeds; NULL if m is 0 */
 } arm;
@@ -43,8 +43,8 @@ typedef struct {
 /* most_df: upper limit of df (from shared variances), INFINITY: none. */
 difference design_compare(const arm *row, const arm *base, double most_df);
 
-/* The same for a weighted sum of n rows, sum w_i mean_i, such as an effect of a factorial design: weights[n], none 0.
- * Degrees of freedom after Satterthwaite, at most those of all rows together. */
+/* design_compare for a weighted sum of n rows, sum w_i mean_i, such as an effect of a factorial design: weights[n],
+ * none 0. Degrees of freedom after Satterthwaite, at most those of all rows together. */
 difference design_contrast(const arm *rows, const double *weights, size_t n);
 
 /* The choice's part is weighted as CHOICE_SHARE of its estimate with two degrees of freedom, one per row: it is a rare
@@ -61,12 +61,12 @@ double equivalence_p(double d, double v, double df, double u, double choice, dou
 
 /* ---- planning ---- */
 
-/* A row of n seeds whose variance over seeds is s2, of which nothing is measured yet. */
+/* A planned row of n seeds with variance s2 over seeds and no measurements. */
 arm arm_planned(size_t n, double s2);
 /* The smallest true difference that design_compare at level alpha finds with probability `power`, for rows of the arms'
  * n, expected_s2 and priors. The chance of the estimated variances is integrated; with few seeds it costs power. */
 double least_detectable(const arm *row, const arm *base, double u, double most_df, double alpha, double power);
-/* Its limit for infinitely many seeds. */
+/* The limit of least_detectable for infinitely many seeds. */
 double least_detectable_floor(double u, double alpha, double power);
 /* Seeds per side needed to detect `wanted`, for standard deviations sd1 and sd0 over seeds; 0: no number of seeds is
  * enough (the sentences' part alone is too large), or more than 10,000. */
@@ -102,5 +102,5 @@ double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b);
 enum { N_LOOKS = 4 };
 extern const size_t look_seeds[N_LOOKS];
 extern const double look_weights[N_LOOKS];
-double repeated_p(const double *p, size_t looks); /* of the first `looks` looks; NaN: no look */
+double repeated_p(const double *p, size_t looks); /* p over the first `looks` looks; NaN: no look */
 #endif

@@ -86,7 +86,7 @@ static int ascending(const void *p, const void *q)
     return (a > b) - (a < b);
 }
 
-/* How many of `sums` (ascending) give, with the part `with`, a gap of `least` or more. */
+/* Counts the `sums` (ascending) that together with the part `with` give a gap of at least `least`. */
 static size_t as_far(const double *sums, size_t n, double with, double total, size_t n_a, size_t n_b, double least)
 {
     double middle = total * (double)n_a / (double)(n_a + n_b) - with; /* where the gap is 0 */

@@ -56,7 +56,7 @@ static void draw(const scale_points *p, const double *values, size_t n, line fit
         }
 }
 
-/* How many times smaller than base this design is at the loss of base's largest size. */
+/* The factor by which this design is smaller than base at the loss of base's largest size. */
 static double speedup(line own, line base, double largest)
 {
     double loss = base.intercept + base.slope * log(largest);
@@ -118,9 +118,9 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
 
 typedef struct {
     size_t n;
-    double x[SCALE_MOST], d[SCALE_MOST];                         /* log size; difference */
+    double x[SCALE_MOST], d[SCALE_MOST];                         /* log sizes; differences */
     double seeds[SCALE_MOST], choice[SCALE_MOST], v[SCALE_MOST]; /* its variance: two parts, and both */
-    double df;                                                   /* of the variance of seeds */
+    double df;                                                   /* degrees of freedom of the seeds' variance */
 } differences;
 
 static double mean_log(const scale_points *p, size_t i, double *squares)
@@ -188,7 +188,7 @@ static trend trend_of(const differences *p, size_t n)
     return f;
 }
 
-/* The difference that is expected at a size, and for a mean of runs with the variance `own`. */
+/* The expected difference at a size, for a mean of runs with variance `own`. */
 static scale_point expected(const trend *f, double x, double own)
 {
     double d = f->mean_d + f->slope * (x - f->mean_x), away = x - f->mean_x;

@@ -10,9 +10,9 @@ typedef struct {
     const double *sizes;
     const size_t *runs;
     const double *const *losses;
-    const size_t *step; /* which of the experiment's sizes each is; NULL: 0, 1, ... */
-    /* [n_sizes] what the choice of searched settings adds to the variance of a size's mean log loss (choice.h); NULL:
-     * nothing was searched. For differences only: a fit's bootstrap has the variance of seeds alone */
+    const size_t *step; /* each size's number in the experiment; NULL: 0, 1, ... */
+    /* [n_sizes] variance of a size's mean log loss from the choice of searched settings (choice.h); NULL: nothing was
+     * searched. For differences only: a fit's bootstrap has the variance of seeds alone */
     const double *choice;
 } scale_points;
 
@@ -39,13 +39,14 @@ typedef struct {
     size_t n;                   /* sizes of which both have runs; at most SCALE_MOST are used */
     scale_point at[SCALE_MOST]; /* by size, in base's parameters; intervals from the variance of seeds, pooled over
                                         all of them, and that of the choices at this size */
-    double slope, slope_low, slope_high, slope_p; /* of d over the natural logarithm of the size; NaN: under 3 sizes */
-    scale_point next;                             /* what is expected at four times the largest size */
-    scale_point check; /* what the others let expect at the largest size; NaN: under 4 sizes */
+    double slope, slope_low, slope_high,
+        slope_p;       /* slope of d over the natural logarithm of the size; NaN: under 3 sizes */
+    scale_point next;  /* expected difference at four times the largest size */
+    scale_point check; /* expected difference at the largest size from the others; NaN: under 4 sizes */
     double turns;      /* the size at which the line's d is 0, up to next.size; NaN: none */
 } scale_difference;
-/* By least squares with weights, a line d = a + b log(size). Where sizes scatter more about it than seeds explain, its
- * uncertainty is larger by that factor (Birge 1932), and an expectation has that scatter too. Needs two runs of some
+/* By least squares with weights, a line d = a + b log(size). If sizes scatter more about the line than seeds explain,
+ * its uncertainty grows by that factor (Birge 1932), and an expectation includes that scatter. Needs two runs of some
  * size of each design; otherwise n is 0. */
 scale_difference scale_compare(const scale_points *row, const scale_points *base);
 #endif

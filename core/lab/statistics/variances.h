@@ -11,7 +11,7 @@ typedef struct {
     double spread;   /* variance of the log variances beyond chance; at most 0: one common variance */
     double prior_df; /* d0: degrees of freedom of the prior; INFINITY if spread <= 0 */
     double prior_s2; /* s0² */
-    double pool_df;  /* of all sharing rows: upper limit for every comparison */
+    double pool_df;  /* degrees of freedom of all sharing rows: upper limit for every comparison */
 } shared_prior;
 
 /* Shared variances are used from this many seeds per row and rows per table. */
