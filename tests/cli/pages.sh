@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # experiments/NAME.md is what `ablate table` makes of the record and of NAME.ini's head comment. Its prose has at most
 # 150 words, says which split its figures are of, and repeats no interval or "mean ± sd" that its table lacks.
-# ABLATE_WRITE=1 writes the pages anew.
+# The charts of docs/ are what `ablate plot` draws of the records. ABLATE_WRITE=1 writes pages and charts anew.
 source "$(dirname "$0")/common.bash" "$@"
 
 # The record's timings are of an older program.
@@ -48,6 +48,14 @@ exits 0 ablate table table3-core.recorded --metric BLEU --db none.db
 hasnt out "within ± 2"
 exits 0 ablate table table3-core.recorded --db none.db
 has out "within ± 2 %"
+
+for chart in table3-core table3-quarter modifications; do
+    exits 0 ablate plot $chart.recorded --forest --size 860x400 -o $chart.svg --db none.db
+    [ -z "${ABLATE_WRITE-}" ] || cp $chart.svg "$source/docs/$chart.svg"
+    cmp -s $chart.svg "$source/docs/$chart.svg" || wrong "docs/$chart.svg is stale: ABLATE_WRITE=1 ./ablate test -R cli/pages"
+done
+has table3-core.svg "against base's on dev"
+has modifications.svg "less base's on test"
 
 # What is wrong is told.
 printf '# Is 9.9 ± 0.1 BLEU of test right?\n#\n# **Does not show** it.\n[experiment]\n' >stale.ini
