@@ -81,6 +81,7 @@ static void job_free(away_job *j)
     for (size_t i = 0; i < j->n; i++) worker_clear(&j->run[i].w);
     free(j->run);
     free(j->spool);
+    free(j->id);
     *j = (away_job){0};
 }
 
@@ -110,16 +111,17 @@ static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
     return bad;
 }
 
+/* Claims what is free, but no more than the engine takes now. */
 static int claim_all(launcher *l, away_job *j, err *e)
 {
-    size_t cap = 0;
+    size_t cap = 0, most = j->engine->room ? j->engine->room(l, j) : SIZE_MAX;
     const char *token = strrchr(j->spool, '/') + 1;
     snprintf(l->owner, sizeof l->owner, "%s/%s", j->engine->name, token);
     if (db_begin(l->d, e)) return -1;
-    for (;;) {
+    for (int got = 1;;) {
         db_claim c;
-        int got = db_claim_next(l->d, l->o->experiment, l->o->n ? &l->queue : NULL, l->owner, AWAY, &c, e);
-        if (got <= 0) return db_end(l->d, got, e);
+        if (j->n < most) got = db_claim_next(l->d, l->o->experiment, l->o->n ? &l->queue : NULL, l->owner, AWAY, &c, e);
+        if (got <= 0 || j->n == most) return db_end(l->d, got < 0 ? -1 : 0, e);
         j->run = grow(j->run, &cap, j->n + 1, sizeof *j->run);
         j->run[j->n++] = (away_run){.w = {.claim = c, .fd = -1, .facts = DB_PROVENANCE_UNKNOWN, .started = ticks()}};
     }
@@ -127,15 +129,20 @@ static int claim_all(launcher *l, away_job *j, err *e)
 
 static void forget(const away_job *j); /* below */
 
+int away_give_back(launcher *l, away_job *j, size_t first, err *e)
+{
+    int bad = db_begin(l->d, e);
+    for (size_t i = first; i < j->n && !bad; i++) bad = db_finish(l->d, &j->run[i].w.claim, DB_QUEUED, -1, -1, NULL, e);
+    if (db_end(l->d, bad, e)) return -1;
+    for (; j->n > first; j->n--) worker_clear(&j->run[j->n - 1].w);
+    return 0;
+}
+
 /* Returns every claim of this process: nothing was submitted. Where that fails, take_back does it. */
 static void give_back(launcher *l, away_job *j)
 {
-    int bad = 0;
-    for (size_t i = 0; i < j->n; i++) {
-        err ignored = {0};
-        bad |= db_finish(l->d, &j->run[i].w.claim, DB_QUEUED, -1, -1, NULL, &ignored);
-    }
-    if (!bad) forget(j);
+    err ignored = {0};
+    if (!away_give_back(l, j, 0, &ignored)) forget(j);
 }
 
 static int write_submitter(const away_job *j, err *e)
@@ -162,13 +169,14 @@ static int submit(launcher *l, away_job *j, err *e)
         worker *w = &j->run[i].w;
         provenance_put(&l->from, w);
         w->facts.pid = -1, w->facts.host = NULL; /* the worker tells its host */
-        if (j->engine == &slurm_engine)
-            w->facts.slurm_job = arena_printf(&w->texts, "%s_%zu", j->id, i / (size_t)j->per_task);
+        char *task = j->engine == &slurm_engine ? slurm_task(j, i) : NULL;
+        if (task) w->facts.slurm_job = arena_strdup(&w->texts, task);
+        free(task);
         bad = db_attempt(l->d, &w->claim, &w->facts, e);
         l->p.running++;
     }
     bad = db_end(l->d, bad, e);
-    if (bad && !j->id[0]) give_back(l, j);
+    if (bad && !j->id) give_back(l, j);
     str_free(&claims);
     free(path);
     return bad;
@@ -316,13 +324,20 @@ static int wait_for(launcher *l, away_job *j, err *e)
     return 0;
 }
 
+/* What the engine did not take at first follows when the first have ended. */
 int away_runs(launcher *l, const away_engine *how, err *e)
 {
-    away_job j = {.engine = how};
-    int bad = submit(l, &j, e);
-    if (!bad && j.n && !l->o->detach) bad = wait_for(l, &j, e);
-    if (!j.n && j.spool) forget(&j);
-    job_free(&j);
+    bool again = true;
+    int bad = 0;
+    while (again && !bad) {
+        away_job j = {.engine = how};
+        bad = submit(l, &j, e);
+        again = how->room && j.n && !l->o->detach && !bad;
+        if (!bad && j.n && !l->o->detach) bad = wait_for(l, &j, e);
+        if (!j.n && j.spool) forget(&j);
+        again = again && !launch_interrupts;
+        job_free(&j);
+    }
     return bad;
 }
 

@@ -37,7 +37,8 @@ typedef struct {
 typedef struct away_job away_job;
 typedef struct { /* each returns 0, or -1 and sets *e */
     const char *name;
-    int ask; /* seconds between looks; 0: away_pause() */
+    int ask;                                        /* seconds between looks; 0: away_pause() */
+    size_t (*room)(const launcher *l, away_job *j); /* the most runs that it takes now; NULL: any number */
     int (*submit)(launcher *l, away_job *j, err *e);
     int (*read)(away_job *j, err *e);              /* of an earlier process, its runs are known; 1: submitted; 0: not */
     int (*look)(launcher *l, away_job *j, err *e); /* every `ask` seconds: ends runs whose tasks are lost */
@@ -49,7 +50,8 @@ extern const away_engine slurm_engine, command_engine;
 struct away_job {
     const away_engine *engine;
     char *spool;
-    char id[64]; /* as the engine calls it; "": not submitted */
+    char *id;    /* as the engine calls it; NULL: not submitted */
+    size_t part; /* tasks of each of its array jobs (slurm.c) */
     away_run *run;
     size_t n;
     int per_task, ranks; /* ranks: the most of a run */
@@ -60,6 +62,9 @@ struct away_job {
 
 /* launch_runs for runs that are away: returns when all have ended, or at once if detached. */
 int away_runs(launcher *l, const away_engine *how, err *e);
+/* Queues again the runs from the first on, which the engine did not take; the job is then without them. */
+int away_give_back(launcher *l, away_job *j, size_t first, err *e);
+char *slurm_task(const away_job *j, size_t i); /* "17_3", which has run i; the caller frees */
 int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e);
 /* 1: the task has recorded the end of run i. */
 int away_ended(const away_job *j, size_t i, int *code, int *sig);

@@ -274,7 +274,7 @@ static int submit(launcher *l, away_job *j, err *e)
     }
     if (!bad) bad = start_round(l, j, which, j->n, e);
     if (!bad) {
-        snprintf(j->id, sizeof j->id, "%s", strrchr(j->spool, '/') + 1);
+        j->id = xstrdup(strrchr(j->spool, '/') + 1);
         progress_line(&l->p, "%zu run%s handed to: %s", j->n, j->n == 1 ? "" : "s", l->o->command);
     }
     for (size_t i = 0; i < j->n && bad; i++)
@@ -302,7 +302,7 @@ static int read_job(away_job *j, err *e)
         str_free(&text);
         free(path);
     }
-    snprintf(j->id, sizeof j->id, "%s", strrchr(j->spool, '/') + 1);
+    j->id = xstrdup(strrchr(j->spool, '/') + 1);
     return bad ? -1 : j->rounds > 0;
 }
 

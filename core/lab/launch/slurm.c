@@ -1,5 +1,6 @@
-/* slurm.c - runs in Slurm: one array job per sweep (away.h). Files in the spool: job.sh, the batch script; job, the
- * job's id as printed by sbatch; task-A.txt, the output of task A. */
+/* slurm.c - runs in Slurm: a sweep's array jobs (away.h), each below the cluster's MaxArraySize. Files in the spool:
+ * job.sh and job-K.sh, the batch scripts of parts 0 and K; job, the ids that sbatch printed, "17,18", and the tasks of
+ * a part; task-A_B.txt, the output of task B of job A; refused.txt, what sbatch said last on standard error. */
 #include "lab/launch/away.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +8,46 @@
 
 /* ---- submitting ---- */
 
-/* The batch script, which starts `ablate slurm-task` (task.c). */
-static int write_script(const launcher *l, const away_job *j, const char *path, err *e)
+/* A number of `scontrol show config`; `otherwise` if there is none. */
+static size_t limit_of(const char *config, const char *key, size_t otherwise)
+{
+    const char *at = config ? strstr(config, key) : NULL;
+    long long n = 0;
+    return at && sscanf(at + strlen(key), " = %lld", &n) == 1 && n > 0 ? (size_t)n : otherwise;
+}
+
+/* How many runs the cluster takes now: MaxJobCount counts the tasks of all users. Sets the tasks of a part. */
+static size_t room_for(const launcher *l, away_job *j)
+{
+    enum { ARRAY = 1001, JOBS = 10000 }; /* Slurm's own defaults */
+    static size_t array, most;           /* asked once */
+    char *config = most ? NULL : output_of((const char *const[]){"scontrol", "show", "config", NULL}),
+         *queue = output_of((const char *const[]){"squeue", "-h", "-r", "-o", "%i", NULL});
+    if (!most) array = limit_of(config, "\nMaxArraySize", ARRAY), most = limit_of(config, "\nMaxJobCount", JOBS);
+    size_t jobs = most - 1;
+    for (const char *at = queue; at && (at = strchr(at, '\n')) && jobs > 1; at++) jobs--;
+    if (!jobs) jobs = 1; /* sbatch says why it takes none */
+    j->part = array < 2 ? 1 : array - 1 < jobs ? array - 1 : jobs;
+    free(config);
+    free(queue);
+    return jobs * (size_t)(l->o->per_task > 0 ? l->o->per_task : 1);
+}
+
+static char *script_of(const away_job *j, size_t part)
+{
+    return part ? xprintf("%s/job-%zu.sh", j->spool, part) : path_join(j->spool, "job.sh");
+}
+
+/* The batch script of `tasks` tasks from the first on, which starts `ablate slurm-task` (task.c). */
+static int write_script(const launcher *l, const away_job *j, size_t first, size_t tasks, const char *path, err *e)
 {
     str s = {0};
-    size_t tasks = (j->n + (size_t)j->per_task - 1) / (size_t)j->per_task;
     str_addf(&s, "#!/bin/sh\n#SBATCH --job-name=ablate-%s\n#SBATCH --array=0-%zu\n", l->o->experiment, tasks - 1);
     str_add(&s, "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@120\n");
-    str_addf(&s, "#SBATCH --output=%s/task-%%a.txt\n", j->spool);
+    str_addf(&s, "#SBATCH --output=%s/task-%%A_%%a.txt\n", j->spool);
     if (j->ranks > 1) str_addf(&s, "#SBATCH --ntasks=%d\n", j->ranks); /* mpirun, inside, starts one on each */
-    str_addf(&s, "exec '%s' slurm-task '%s' \"$SLURM_ARRAY_TASK_ID\" %d\n", l->o->program, j->spool, j->per_task);
+    str_addf(&s, "exec '%s' slurm-task '%s' \"$((SLURM_ARRAY_TASK_ID + %zu))\" %d\n", l->o->program, j->spool, first,
+             j->per_task);
     if (j->ranks > 1 && j->per_task > 1) {
         str_free(&s);
         return fail(e,
@@ -30,50 +61,81 @@ static int write_script(const launcher *l, const away_job *j, const char *path, 
     return bad;
 }
 
+/* Adds the job's id to j->id. */
 static int sbatch(launcher *l, away_job *j, const char *script, err *e)
 {
     enum { MOST = 64 };
-    const char *args[MOST] = {"sbatch", "--parsable"};
+    char *said = path_join(j->spool, "refused.txt");
+    const char *args[MOST] = {"sh", "-c", "to=$1; shift; exec \"$@\" 2>\"$to\"", "sh", said, "sbatch", "--parsable"};
     char *given = xstrdup(l->o->slurm), *save = NULL;
-    int n = 2;
+    int n = 7;
     for (char *w = strtok_r(given, " \t", &save); w && n < MOST - 2; w = strtok_r(NULL, " \t", &save)) args[n++] = w;
     args[n++] = script;
     args[n] = NULL;
     char *out = output_of(args);
-    free(given);
-    if (!out)
-        return fail(e, "sbatch did not accept the job: run `sbatch %s %s` to see its message; is Slurm installed here?",
-                    l->o->slurm, script);
-    snprintf(j->id, sizeof j->id, "%.*s", (int)strcspn(out, ";\n"), out);
-    free(out);
-    char *path = path_join(j->spool, "job");
-    int bad = file_write(path, j->id, strlen(j->id), e);
-    free(path);
+    str words = {0};
+    err none = {0};
+    if (!out) file_read(said, &words, &none);
+    int bad = out ? 0 : fail(e, "sbatch did not accept the job: %s", trim(words.n ? words.s : none.text));
+    if (out) {
+        char *all = xprintf("%s%s%.*s", j->id ? j->id : "", j->id ? "," : "", (int)strcspn(out, ";\n"), out);
+        free(j->id);
+        j->id = all;
+    }
+    str_free(&words);
+    free(given), free(out), free(said);
     return bad;
 }
 
+char *slurm_task(const away_job *j, size_t i)
+{
+    size_t task = i / (size_t)j->per_task;
+    const char *at = j->id;
+    for (size_t k = task / j->part; k && at; k--) at = (at = strchr(at, ',')) ? at + 1 : NULL;
+    return xprintf("%.*s_%zu", at ? (int)strcspn(at, ",") : 0, at ? at : "", task % j->part);
+}
+
+/* `job` is written when sbatch has taken all parts: until then a dead host's runs are queued again (away.c). The runs
+ * of parts that sbatch refuses stay queued. */
 static int submit(launcher *l, away_job *j, err *e)
 {
-    char *script = path_join(j->spool, "job.sh");
-    int bad = write_script(l, j, script, e) || sbatch(l, j, script, e);
-    free(script);
-    if (bad) return -1;
-    progress_line(&l->p, "Slurm job %s: %zu run%s in %zu task%s", j->id, j->n, j->n == 1 ? "" : "s",
-                  (j->n + (size_t)j->per_task - 1) / (size_t)j->per_task, j->n > (size_t)j->per_task ? "s" : "");
-    return 0;
+    size_t tasks = (j->n + (size_t)j->per_task - 1) / (size_t)j->per_task, first = 0;
+    int bad = 0;
+    for (; first < tasks && !bad; first += bad ? 0 : j->part) {
+        char *script = script_of(j, first / j->part);
+        size_t n = tasks - first < j->part ? tasks - first : j->part;
+        bad = write_script(l, j, first, n, script, e) || sbatch(l, j, script, e);
+        free(script);
+    }
+    if (bad && !j->id) return -1;
+    if (bad) {
+        progress_line(&l->p, "%s: %zu of %zu tasks were handed over, the same command hands over the others", e->text,
+                      first, tasks);
+        *e = (err){0};
+        if (away_give_back(l, j, first * (size_t)j->per_task, e)) return -1;
+        tasks = first;
+    }
+    progress_line(&l->p, "Slurm job %s: %zu run%s in %zu task%s", j->id, j->n, j->n == 1 ? "" : "s", tasks,
+                  tasks == 1 ? "" : "s");
+    char *path = path_join(j->spool, "job"), *text = xprintf("%s %zu", j->id, j->part);
+    bad = file_write(path, text, strlen(text), e);
+    free(path), free(text);
+    return bad;
 }
 
 static int read_job(away_job *j, err *e)
 {
     str id = {0}, text = {0};
-    char *job = path_join(j->spool, "job"), *script = path_join(j->spool, "job.sh");
+    char *job = path_join(j->spool, "job"), *script = script_of(j, 0);
     int rc = !file_exists(job) ? 0 : file_read(job, &id, e) ? -1 : 1;
     err none = {0};
-    snprintf(j->id, sizeof j->id, "%s", str_text(&id));
-    if (*j->id == '-')
-        rc = fail(e, "%s: found \"%s\", expected the id of a job", job, j->id); /* an option of scancel */
+    char *part = strchr(str_text(&id), ' ');
+    int64_t per = 1, n = 0;
+    j->part = part && parse_int(part + 1, &n) && n > 0 ? (size_t)n : SIZE_MAX;
+    j->id = xprintf("%.*s", (int)strcspn(str_text(&id), " \n"), str_text(&id));
+    if (rc > 0 && (!*j->id || j->id[strspn(j->id, "0123456789,")])) /* an option of scancel, for one */
+        rc = fail(e, "%s: found \"%s\", expected the id of a job", job, j->id);
     char *last = rc > 0 && !file_read(script, &text, &none) ? strrchr(trim(text.s), ' ') : NULL;
-    int64_t per = 1;
     if (last && parse_int(last + 1, &per) && per > 0) j->per_task = (int)per;
     str_free(&text);
     str_free(&id);
@@ -101,7 +163,7 @@ static const char *in_queue(const char *queue, const char *task)
 
 static bool is_queued(const char *queue, const away_job *j, size_t i)
 {
-    char *task = xprintf("%s_%zu", j->id, i / (size_t)j->per_task);
+    char *task = slurm_task(j, i);
     bool there = in_queue(queue, task) != NULL;
     free(task);
     return there;
@@ -148,16 +210,28 @@ static int look_for_lost(launcher *l, away_job *j, err *e)
             continue;
         }
         if (++a->missing < AWAY_GRACE) continue; /* squeue briefly omits a job while it is requeued */
+        char *task = slurm_task(j, i);
         snprintf(a->w.error, sizeof a->w.error,
-                 "Slurm no longer has its task %s_%zu: it was cancelled, or its machine failed", j->id,
-                 i / (size_t)j->per_task);
+                 "Slurm no longer has its task %s: it was cancelled, or its machine failed", task);
+        free(task);
         bad = away_end(l, j, i, -1, SIGKILL, e);
     }
     free(queue);
     return bad;
 }
 
-static void cancel(away_job *j) { free(output_of((const char *const[]){"scancel", j->id, NULL})); }
+static void cancel(away_job *j)
+{
+    char *ids = xstrdup(j->id), *save = NULL;
+    for (char *id = strtok_r(ids, ",", &save); id; id = strtok_r(NULL, ",", &save))
+        free(output_of((const char *const[]){"scancel", id, NULL}));
+    free(ids);
+}
 
-const away_engine slurm_engine = {
-    .name = "slurm", .ask = 5, .submit = submit, .read = read_job, .look = look_for_lost, .cancel = cancel};
+const away_engine slurm_engine = {.name = "slurm",
+                                  .ask = 5,
+                                  .room = room_for,
+                                  .submit = submit,
+                                  .read = read_job,
+                                  .look = look_for_lost,
+                                  .cancel = cancel};
