@@ -148,7 +148,7 @@ static void print_number(const char *key, double x, bool last) { printf("\"%s\":
 static int measure_all(bench *b, const char *program, err *e)
 {
     const host_options *o = b->o;
-    double events, points, claims, before;
+    double events, points, claims, before, few, many;
     bench_frame frame;
     if (bench_watch(b, &frame, e) || fill_table(b, e)) return -1;
     double first = seconds_of(program, "table wide", b->path, e), table = seconds_of(program, "table wide", b->path, e);
@@ -163,11 +163,16 @@ static int measure_all(bench *b, const char *program, err *e)
            ls = seconds_of(program, "ls", b->path, e);
     double ls_one = seconds_of(program, "ls runs0", b->path, e);
     if (e->text[0]) return -1;
+    b->l->d = b->d = db_open(&(db_options){.path = b->path}, e);
+    if (!b->d || bench_hosts(b, 100, &few, e) || bench_hosts(b, (size_t)o->queued, &many, e)) return -1;
     printf("{\"runs\":%lld,\"points\":%lld,\"workers\":%lld,\"rows\":%lld,\"seeds\":%lld,", (long long)o->runs,
            (long long)o->points, (long long)o->workers, (long long)o->rows, (long long)o->seeds);
     print_number("events_second", events, false);
     print_number("points_second", points, false);
     print_number("claims_second", claims, false);
+    print_number("host_run_seconds_of_100", few, false);
+    printf("\"queued\":%lld,", (long long)o->queued);
+    print_number("host_run_seconds", many, false);
     print_number("bytes_point", bytes, false);
     print_number("table_first_seconds", first, false);
     print_number("table_seconds", table, false);
@@ -210,6 +215,9 @@ static int host(const invocation *c, void *options)
         unlink(file);
         free(file);
     }
+    char *runs = xprintf("rm -rf '%s.runs'", b.path);
+    if (system(runs)) log_line(LOG_WARN, "%s.runs: cannot be removed", b.path);
+    free(runs);
     rmdir(folder);
     free(folder);
     free(b.path);
@@ -225,7 +233,8 @@ static const host_options defaults = {.folder = "/tmp",
                                       .events = 1000000,
                                       .rows = 300,
                                       .seeds = 10,
-                                      .watched = 10000};
+                                      .watched = 10000,
+                                      .queued = 100000};
 static const option options[] = {
     {"--folder", "FOLDER", "folder for the temporary database [/tmp]", OPTION_TEXT, AT(folder)},
     {"--keep", "FILE", "keep the database as this file, such as for bench/serve.py", OPTION_TEXT, AT(keep)},
@@ -237,6 +246,8 @@ static const option options[] = {
     {"--seeds", "N", "seeds of each row [10]", OPTION_COUNT, AT(seeds), 1, 1e6},
     {"--watched", "N", "runs of an experiment that `ablate watch` shows, nine tenths done [10000]", OPTION_COUNT,
      AT(watched), 10, 1e6},
+    {"--queued", "N", "queued runs that two hosts share for some seconds; beside it, 100 [100000]", OPTION_COUNT,
+     AT(queued), 100, 1e6},
     {0}};
 const command bench_host_command = {
     .name = "bench host",

@@ -5,7 +5,7 @@
 
 typedef struct {
     const char *folder, *keep;
-    int64_t runs, points, workers, events, rows, seeds, watched;
+    int64_t runs, points, workers, events, rows, seeds, watched, queued;
 } host_options;
 
 enum { BENCH_LEASE = 3600 }; /* seconds */
@@ -24,6 +24,10 @@ int bench_make(bench *b, const char *name, size_t rows, size_t seeds, int64_t **
 /* Claims this run, or queued ones of the experiment if id is NULL. */
 int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, err *e);
 double bench_value(int64_t run, int64_t step); /* of a simulated curve */
+
+/* The host's processor time per run, in seconds, where two hosts train an experiment of so many queued runs; the
+ * connection is closed meanwhile. (bench_hosts.c) */
+int bench_hosts(bench *b, size_t queued, double *per_run, err *e);
 
 typedef struct {
     double clock, processor; /* seconds a frame: median; mean of user and system time */

@@ -154,9 +154,10 @@ static double z_sum(double alpha, double power) { return normal_upper(alpha / 2)
 arm arm_planned(size_t n, double s2) { return (arm){.n = n, .s2 = s2, .df = (double)(n - 1), .expected_s2 = s2}; }
 
 /* A variance estimated from n seeds is s2 e^y with density exp(k/2 (y - e^y)) in y, k = n - 1: smooth and short-tailed,
- * so the trapezoidal rule is exact to many digits with few points. */
-enum { POINTS = 32 };
+ * so the trapezoidal rule is exact to many digits with few points; where k makes it near normal, with half of them. */
+enum { POINTS = 32, NEAR_NORMAL = 20 };
 typedef struct {
+    size_t n;
     double s2[POINTS], weight[POINTS], df; /* s2: as the test uses them */
 } estimates;
 
@@ -177,8 +178,9 @@ static double edge(double k, double side)
 static estimates estimates_of(const arm *a, double most_df)
 {
     estimates x = {.df = fmin((double)(a->n - 1) + a->prior_df, most_df)};
-    double k = (double)(a->n - 1), low = edge(k, -1), step = (edge(k, 1) - low) / (POINTS - 1), sum = 0;
-    for (size_t i = 0; i < POINTS; i++) {
+    x.n = a->n > NEAR_NORMAL ? POINTS / 2 : POINTS;
+    double k = (double)(a->n - 1), low = edge(k, -1), step = (edge(k, 1) - low) / (double)(x.n - 1), sum = 0;
+    for (size_t i = 0; i < x.n; i++) {
         double y = low + step * (double)i, own = a->expected_s2 * exp(y);
         sum += x.weight[i] = exp(k / 2 * (y - exp(y) + 1));
         double shrunk = isinf(a->prior_df) ? a->prior_s2
@@ -186,12 +188,13 @@ static estimates estimates_of(const arm *a, double most_df)
                                            : own;
         x.s2[i] = fmax(own, shrunk);
     }
-    for (size_t i = 0; i < POINTS; i++) x.weight[i] /= sum;
+    for (size_t i = 0; i < x.n; i++) x.weight[i] /= sum;
     return x;
 }
 
 /* Half widths of the interval at level 1 - alpha that the test will have, and how likely each is. */
 typedef struct {
+    size_t n;
     double half[POINTS * POINTS], weight[POINTS * POINTS], sd; /* sd: of the difference */
 } foreseen;
 
@@ -211,17 +214,18 @@ static const double *log_quantiles(double alpha)
 static foreseen foresee(const arm *row, const arm *base, double u, double most_df, double alpha)
 {
     const double *log_t = log_quantiles(alpha);
-    double z = normal_upper(alpha / 2), n1 = (double)row->n, n0 = (double)base->n;
+    double z = exp(log_t[0]), n1 = (double)row->n, n0 = (double)base->n;
     estimates a = estimates_of(row, most_df), b = estimates_of(base, most_df);
     double choice = row->choice + base->choice, wide = t2_squared(alpha / 2) * CHOICE_SHARE * choice;
     foreseen x = {.sd = sqrt(row->expected_s2 / n1 + base->expected_s2 / n0 + choice + u)};
-    for (size_t i = 0; i < POINTS; i++)
-        for (size_t j = 0; j < POINTS; j++) {
+    for (size_t i = 0; i < a.n; i++)
+        for (size_t j = 0; j < b.n; j++) {
+            if (a.weight[i] * b.weight[j] < 1e-7) continue;
             double v1 = a.s2[i] / n1, v0 = b.s2[j] / n0, at = QUANTILES / fmin(welch_df(v1, a.df, v0, b.df), most_df);
             int k = at >= QUANTILES ? QUANTILES - 1 : (int)at;
             double t = exp(log_t[k] + (at - k) * (log_t[k + 1] - log_t[k]));
-            x.half[i * POINTS + j] = sqrt(t * t * (v1 + v0) + z * z * u + wide);
-            x.weight[i * POINTS + j] = a.weight[i] * b.weight[j];
+            x.half[x.n] = sqrt(t * t * (v1 + v0) + z * z * u + wide);
+            x.weight[x.n++] = a.weight[i] * b.weight[j];
         }
     return x;
 }
@@ -229,10 +233,8 @@ static foreseen foresee(const arm *row, const arm *base, double u, double most_d
 static double found_by(const foreseen *x, double effect)
 {
     double sum = 0;
-    for (size_t i = 0; i < LENGTH(x->half); i++) {
-        if (x->weight[i] < 1e-7) continue;
+    for (size_t i = 0; i < x->n; i++)
         sum += x->weight[i] * (normal_tail((x->half[i] - effect) / x->sd) + normal_tail((x->half[i] + effect) / x->sd));
-    }
     return sum;
 }
 
