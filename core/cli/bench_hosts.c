@@ -19,6 +19,8 @@ typedef struct {
 static const char stand_in[] = "#!/bin/sh\nprintf 'phase\\ttrain\\npoint\\ttrain_PPL\\t1\\t5\\n' >&3\n"
                                "printf 'result\\tPPL\\tmin\\t\\tmean\\t\\t5\\t1\\tlast\\t0\\t0\\nend\\n' >&3\n";
 
+static void ignore(int signal) { (void)signal; } /* outside of the host's loop, which has a handler of its own */
+
 /* In a process of its own. */
 static void host(const bench *b, const char *name, const int64_t *ids, size_t n, const char *program, int to)
 {
@@ -26,6 +28,7 @@ static void host(const bench *b, const char *name, const int64_t *ids, size_t n,
     launch_result result;
     struct rusage u;
     char *folder = xprintf("%s.runs", b->path);
+    signal(SIGTERM, ignore);
     launch_options o = {.program = program,
                         .experiment = name,
                         .runs = ids,

@@ -156,8 +156,9 @@ equal "$(sql "SELECT checkpoint FROM result q JOIN run r ON r.id=run_id JOIN var
         tr -d '"')" "average of 2, best" "weights of the result"
 # the host at a small size: every figure is there, and nothing is left
 mkdir bench
-exits 0 ablate bench host --folder bench --runs 20 --points 30 --workers 5 --events 200 --rows 6 --seeds 5 --watched 100
-for key in events_second points_second bytes_point table_seconds ls_seconds; do
+exits 0 ablate bench host --folder bench --runs 20 --points 30 --workers 5 --events 200 --rows 6 --seeds 5 \
+    --watched 100 --queued 200
+for key in events_second points_second host_run_seconds_of_100 host_run_seconds bytes_point table_seconds ls_seconds; do
     grep -q "\"$key\":[0-9.]*[1-9]" out || wrong "bench host gave no $key: $(cat out)"
 done
 equal "$(ls bench)" "" "what bench host left"
