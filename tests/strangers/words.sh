@@ -22,7 +22,7 @@ for vocab in bpe unigram words char; do
     train 0 $vocab
     has err './text: 1 of 61 train pairs have a word of more than 32766 characters'
 done
-exits 0 ablate log words/base --db bpe.db
+exits 0 ablate watch words/base --log --db bpe.db
 has out 'text/train.de:61: line '
 has out 'the vocabulary is trained without this line'
 echo "kurz" | cat - <(echo "$huge") <(echo "ein hund") >lines
@@ -35,7 +35,7 @@ cp text/dev.en dev.kept
 printf '%s\n' "$(head -c 3000 /dev/zero | sed 's/\x0/a b /g')" >text/dev.en && tail -59 dev.kept >>text/dev.en
 rm -rf bpe.db*
 train 1 bpe
-exits 0 ablate log words/base --db bpe.db
+exits 0 ablate watch words/base --log --db bpe.db
 has out 'the longest source of dev, ./text/dev.en:1, has this many tokens'
 cp dev.kept text/dev.en
 
@@ -43,7 +43,7 @@ echo "what is no text"
 printf 'ein \xff hund\n' >>text/test.en && echo "ein hund" >>text/test.de
 rm -rf bpe.db*
 train 1 bpe
-exits 0 ablate log words/base --db bpe.db
+exits 0 ablate watch words/base --log --db bpe.db
 has out './text/test.en:61: '
 
 echo "data check names lines of all faults at once"
@@ -62,6 +62,11 @@ has out 'not UTF-8: 1: ./text/test.en:61'
 has out 'repeated pairs: 6: ./text/dev.en:62, ./text/dev.en:63, ./text/dev.en:64, ./text/dev.en:65, ./text/dev.en:66 and others (-v: all)'
 exits 0 ablate data check ./text -v
 has out './text/dev.en:67'
+echo "a byte order mark before trees"
+{ printf '\xef\xbb\xbf'; for i in $(seq 200); do echo "(S (NP (DT w$i)) (VP (VB x$i)))"; done; } >marked.ptb
+exits 0 ablate data check ./marked.ptb --task parsing
+equal "$(awk '$1 == "pairs" { print $2 + $3 + $4 }' out)" 200 "trees behind a byte order mark"
+
 { printf 'a\tb\nonly\nc\td\ne\tf\tg\n'; for i in $(seq 40); do printf 'x%s\ty%s\n' $i $i; done; } >faulty.tsv
 exits 1 ablate data check ./faulty.tsv
 has err './faulty.tsv:2: found 1 column'

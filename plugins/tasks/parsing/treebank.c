@@ -86,6 +86,7 @@ static int is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static void skip_blanks(treebank *b)
 {
+    if (!b->at && b->n >= 3 && !memcmp(b->text, "\xef\xbb\xbf", 3)) b->at = b->line_at = 3; /* a byte order mark */
     for (; b->at < b->n && is_blank(b->text[b->at]); b->at++)
         if (b->text[b->at] == '\n') b->line++, b->line_at = b->at + 1;
 }
