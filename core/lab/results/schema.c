@@ -179,8 +179,7 @@ const char *const results_views[] = {
     " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt attempts,"
     "r.step,r.total_steps steps,\n"
     "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO("r.ended_at") " ended,\n"
-    "  round(coalesce((SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='run_seconds'),"
-    "r.ended_at-r.started_at),1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,"
+    "  round(r.ended_at-r.started_at,1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,"
     "a.flops_step,a.tokens_second,\n"
     "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path log,v.config_hash,v.config_json settings\n"
     RUNS_OF LAST_ATTEMPT IN_FORCE
