@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Seconds of timing in all, and of a row. */
-static const double HURRIED = 0.5, PATIENT = 6, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
-static const double PLANNING = 8; /* seconds of a dry run, data and counts included, after which no row is timed */
+static const double HURRIED = 0.5, PATIENT = 5, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
+static const double PLANNING = 7; /* seconds of a dry run, data and counts included, after which no row is timed */
 static const double TIMED = 0.1;  /* of a run's updates: an estimate is cheaper than what it is of */
 static const double GPU_CONTEXT =
     1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
