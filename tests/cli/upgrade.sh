@@ -89,6 +89,43 @@ exits 0 ablate run "$versions/plain.ini" -s dropout=0.3 --seeds 1 "${fast[@]}" -
 exits 0 ablate run "$versions/plain.ini" "${fast[@]}" --db b.db
 hasnt err "start "
 
+echo "another default of one's own plugin is named; a key that it has got since changes no row"
+# scale OPTIONS: builds scale.so with them
+scale() {
+    cat >scale.c <<C
+#include "ab_plugin.h"
+typedef struct {
+    double factor, more;
+} config;
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    const config *o = cfg;
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
+    return ab_output(c, ab_weighted_sum(c, ab_softmax(c, ab_scores(c, q, k, o->factor + o->more)), v));
+}
+static const ab_option params[] = {$1 {0}};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "scale", .doc = "attention with scaled scores");
+C
+    cc -shared -fPIC -I"$source/core/api" scale.c -o scale.so || wrong "scale.c does not build"
+}
+{ tiny own 6 && printf '[variant mine]\nattention = ./scale.so\n'; } >own.ini
+scale '{"factor", AB_REAL, offsetof(config, factor), 0.5, 0, 1, 0, "of scores [none]"},'
+exits 0 ablate run own.ini "${fast[@]}" --no-check --db own.db
+scale '{"factor", AB_REAL, offsetof(config, factor), 0.5, 0, 1, 0, "of scores [none]"},
+    {"more", AB_REAL, offsetof(config, more), 0, 0, 1, 0, "of scores [none]"},'
+exits 0 ablate run own.ini "${fast[@]}" --no-check --db own.db
+untouched own.db 2,2,0 "a plugin's new key"
+scale '{"factor", AB_REAL, offsetof(config, factor), 0.25, 0, 1, 0, "of scores [none]"},'
+echo '# a comment' >>own.ini
+exits 1 ablate run own.ini "${fast[@]}" --no-check --db own.db
+has err "  mine: scale.factor = 0.25, was 0.5"
+hasnt err "  base: "
+untouched own.db 2,2,0 "a plugin's other default"
+exits 0 ablate run own.ini -s scale.factor=0.5 "${fast[@]}" --no-check --db own.db
+untouched own.db 2,2,0 "the old value"
+
 if command -v sqlite3 >/dev/null; then
     echo "no command upgrades a database while a host of an older version lives"
     tiny long 100000 | sed 's/^\(save\|eval\)_every.*/\1_every = 1000/' >long.ini

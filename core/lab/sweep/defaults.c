@@ -64,19 +64,39 @@ typedef struct {
     bool waiting;
     str names; /* keys that this INI, or the one stored, names for all rows */
     arena a;
-    read_stored *stored; /* those in force first, base first of all */
-    settings *then;      /* [n] */
+    read_stored *stored; /* base first of all, archived rows last */
+    settings *then;      /* [n]; NULL: not read yet */
     size_t n;
-    const char *apart, **of; /* the key that told two rows apart last, and its value in each stored row */
+    const char *ini, *argv; /* of the one stored */
+    size_t apart;           /* position of the named key that told two rows apart last */
 } history;
 
-static void remember_apart(history *h, const char *key)
+static int open_history(history *h, const sweep_call *c, err *e)
 {
-    h->apart = key;
-    for (size_t k = 0; k < h->n; k++) h->of[k] = settings_get(&h->then[k], key);
+    int bad = 0;
+    str_addc(&h->names, ' ');
+    names_of_stored(h->ini, h->argv, &h->names);
+    spec_names(h->s->text, &h->names);
+    if (c) names_of_argv((const char *const *)c->argv, (size_t)c->argc, &h->names);
+    h->then = arena_alloc(&h->a, (h->n + 1) * sizeof *h->then);
+    for (size_t k = 0; k < h->n && !bad; k++) {
+        h->then[k] = (settings){0};
+        bad = config_from_json(h->stored[k].json, &h->then[k], &h->a, e);
+    }
+    return bad;
 }
 
-/* Is the key at its default in both? What an archived row was asked for nobody knows; base tells the default. */
+/* The key's value, which most likely stands at *from. */
+static const char *value_from(const settings *s, const char *key, size_t *from)
+{
+    for (size_t n = 0; n < s->n; n++) {
+        const setting *one = &s->at[(*from + n) % s->n];
+        if (same(one->key, key)) return *from += n + 1, one->value;
+    }
+    return NULL;
+}
+
+/* Is the key at its default in both? Nobody knows what an archived row was asked for; base tells the default. */
 static bool unnamed(const history *h, const spec_row *row, size_t k, const char *key, const char *then)
 {
     if (has_prefix(key, "layers.") || settings_get(&row->swept, key)) return false;
@@ -91,14 +111,18 @@ static bool is_same(history *h, const spec_row *row, size_t k, str *words)
 {
     const settings *now = &row->placed, *then = &h->then[k];
     bool trial = has_suffix(h->s->name, ".tune") || has_suffix(h->s->name, ".time"); /* needs no outputs */
+    size_t from = 0, at = h->apart;
     str_clear(words);
+    if (at && at < now->n && at < then->n && same(now->at[at].key, then->at[at].key) &&
+        !same(now->at[at].value, then->at[at].value))
+        return false;
     for (size_t i = 0; i < now->n; i++) {
-        const char *key = now->at[i].key, *value = now->at[i].value, *old = settings_get(then, key);
+        const char *key = now->at[i].key, *value = now->at[i].value, *old = value_from(then, key, &from);
         if (!config_is_hashed(key) || (old && same(old, value)) || (h->waiting && found_later(h->s, row, key)))
             continue;
         if ((!old && config_came_later(key, value)) || (trial && same(key, "decode_split"))) continue;
         if (!unnamed(h, row, k, key, old)) {
-            if (is_named(str_text(&h->names), key) || settings_get(&row->swept, key)) remember_apart(h, key);
+            if (!h->waiting && is_named(str_text(&h->names), key)) h->apart = i;
             return false;
         }
         if (old) str_addf(words, "%s%s = %s, was %s", words->n ? ", " : "", key, value, old);
@@ -108,26 +132,14 @@ static bool is_same(history *h, const spec_row *row, size_t k, str *words)
     return true;
 }
 
-/* The row's value of the key that told rows apart last, if a difference there is one here too; else NULL. */
-static const char *apart_value(const history *h, const spec_row *row)
-{
-    bool asked = h->apart && (is_named(str_text(&h->names), h->apart) || settings_get(&row->swept, h->apart));
-    return asked && !(h->waiting && found_later(h->s, row, h->apart)) ? settings_get(&row->placed, h->apart) : NULL;
-}
-
 /* The stored row that equals it, else one that is done and differs in defaults alone, whose words are left; h->n. */
 static size_t find_row(history *h, const spec_row *row, str *words)
 {
     size_t found = h->n;
-    const char *value = apart_value(h, row);
     str now = {0};
     for (int round = 0; round < 2 && found == h->n; round++) /* rows of its name first */
         for (size_t k = 0; k < h->n; k++) {
-            if (same(h->stored[k].name, row->name) == round || (value && h->of[k] && !same(h->of[k], value))) continue;
-            if (!is_same(h, row, k, &now)) {
-                value = apart_value(h, row);
-                continue;
-            }
+            if (same(h->stored[k].name, row->name) == round || !is_same(h, row, k, &now)) continue;
             if (now.n && (found < h->n || !h->stored[k].done)) continue;
             found = k;
             str_clear(words);
@@ -140,79 +152,43 @@ static size_t find_row(history *h, const spec_row *row, str *words)
 
 /* ---- all of them ---- */
 
-static int by_hash(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
-/* Rows that the database knows by their hash need no comparison. */
-static bool *unknown_rows(const history *h, size_t *n)
+static bool is_known(const history *h, const char *hash, size_t *from)
 {
-    bool *unknown = xcalloc(h->s->n_rows + 1, sizeof *unknown);
-    const char **hashes = xcalloc(h->n + 1, sizeof *hashes);
-    for (size_t k = 0; k < h->n; k++) hashes[k] = h->stored[k].hash;
-    qsort((void *)hashes, h->n, sizeof *hashes, by_hash);
-    for (size_t i = *n = 0; i < h->s->n_rows; i++) {
-        const char *hash = h->s->rows[i].hash;
-        unknown[i] = h->s->rows[i].same_as < 0 && !bsearch(&hash, hashes, h->n, sizeof *hashes, by_hash);
-        *n += unknown[i];
-    }
-    free(hashes);
-    return unknown;
-}
-
-static int open_history(history *h, const char *ini, const char *argv, const sweep_call *c, err *e)
-{
-    int bad = 0;
-    str_addc(&h->names, ' ');
-    names_of_stored(ini, argv, &h->names);
-    spec_names(h->s->text, &h->names);
-    if (c) names_of_argv((const char *const *)c->argv, (size_t)c->argc, &h->names);
-    h->then = arena_alloc(&h->a, (h->n + 1) * sizeof *h->then);
-    h->of = arena_alloc(&h->a, (h->n + 1) * sizeof *h->of);
-    for (size_t k = 0; k < h->n && !bad; k++) {
-        h->then[k] = (settings){0};
-        bad = config_from_json(h->stored[k].json, &h->then[k], &h->a, e);
-    }
-    return bad ? -1 : 0;
-}
-
-/* "  base: beam_size = 8, was 4" and so on of the first rows; equal rows get the stored hash. */
-static size_t compare_rows(history *h, spec *s, const bool *unknown, str *list)
-{
-    enum { SHOWN = 5 };
-    size_t rows = 0;
-    str words = {0};
-    for (size_t i = 0; i < s->n_rows; i++) {
-        size_t k = unknown[i] ? find_row(h, &s->rows[i], &words) : h->n;
-        if (k == h->n) continue;
-        if (!words.n && !h->waiting) memcpy(s->rows[i].hash, h->stored[k].hash, sizeof s->rows[i].hash);
-        if (words.n && ++rows <= SHOWN) str_addf(list, "  %s: %s\n", s->rows[i].name, str_text(&words));
-    }
-    if (rows > SHOWN) str_addf(list, "  and %zu more rows\n", rows - SHOWN);
-    str_free(&words);
-    return rows;
+    for (size_t n = 0; n < h->n; n++)
+        if (same(h->stored[(*from + n) % h->n].hash, hash)) return *from += n + 1, true;
+    return false;
 }
 
 int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int rerun, err *e)
 {
+    enum { SHOWN = 5 };
     history h = {.s = s, .waiting = values_wait(s)};
-    str list = {0};
+    str list = {0}, words = {0};
     struct stat st;
-    const char *ini, *argv;
-    size_t n = 0;
+    size_t rows = 0, from = 0;
     if (stat(where->path, &st) || !st.st_size) return 0;
     reader *r = reader_open(where, e);
-    int bad = r ? reader_stored(r, s->name, &h.a, &h.stored, &h.n, &ini, &argv, e) : -1;
+    int bad = r ? reader_stored(r, s->name, &h.a, &h.stored, &h.n, &h.ini, &h.argv, e) : -1;
     reader_close(r);
-    bool *unknown = unknown_rows(&h, &n);
-    if (!bad && n && h.n) bad = open_history(&h, ini, argv, c, e);
-    if (!bad && n && h.n && compare_rows(&h, s, unknown, &list) && rerun != RERUN_CHANGED)
+    for (size_t i = 0; i < s->n_rows && h.n && !bad; i++) {
+        spec_row *row = &s->rows[i];
+        if (row->same_as >= 0 || is_known(&h, row->hash, &from)) continue; /* by its hash */
+        if (!h.then && (bad = open_history(&h, c, e))) continue;
+        size_t k = find_row(&h, row, &words);
+        if (k == h.n) continue;
+        if (!words.n && !h.waiting) memcpy(row->hash, h.stored[k].hash, sizeof row->hash);
+        if (words.n && ++rows <= SHOWN) str_addf(&list, "  %s: %s\n", row->name, str_text(&words));
+    }
+    if (rows > SHOWN) str_addf(&list, "  and %zu more rows\n", rows - SHOWN);
+    if (!bad && rows && rerun != RERUN_CHANGED)
         bad = fail(e,
                    "%s: this version has other defaults than the one that trained its results:\n%sNothing was "
                    "trained. Put the old values into the INI to go on with these results, or train anew with "
                    "--rerun changed; the old ones stay then (`ablate ls %s --older`)",
                    s->name, str_text(&list), s->name);
-    free(unknown);
     arena_free(&h.a);
     str_free(&h.names);
     str_free(&list);
+    str_free(&words);
     return bad ? -1 : 0;
 }
