@@ -21,6 +21,15 @@ if command -v zsh >/dev/null && command -v script >/dev/null; then
         wait_for 20 grep -q score typed
     } | timeout 30 script -qec "zsh -f -i" /dev/null >log 2>&1
     equal "$(cat typed)" "$(cat expected)" "lines completed by zsh"
+    { tiny named 5 && printf '[variant v]\nname = z;touch TOUCHED;\ndropout = 0.2\n'; } >t.ini
+    rm typed
+    {
+        printf 'PS1=; autoload -Uz compinit; compinit -D -u; source <(ablate completion zsh)\n'
+        printf 'ablate run t.ini --only z\t\nexit\n'
+        wait_for 20 grep -q only typed
+    } | timeout 30 script -qec "zsh -f -i" /dev/null >log 2>&1
+    equal "$(cat typed)" "run t.ini --only z;touch TOUCHED;" "a row's name is quoted by zsh"
+    equal "$(ls TOUCHED 2>/dev/null)" "" "what a row's name makes"
 else
     echo "skipped: zsh (apt-get install zsh) or script is not installed"
 fi
