@@ -26,7 +26,7 @@
 /* Tag "statistics METRIC" of a recorded run whose record left that metric's per-sentence statistics out. */
 #define DB_STATISTICS "statistics"
 #define DB_LEFT_OUT   "left out"
-#define DB_VERSION    7 /* PRAGMA user_version of this program */
+#define DB_VERSION    6 /* PRAGMA user_version of this program */
 
 typedef struct db db;
 

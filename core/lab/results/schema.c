@@ -35,7 +35,7 @@
 
 const char *const results_tables[] = {
     "PRAGMA application_id = 1094861651;\n"
-    "PRAGMA user_version = 7;\n"
+    "PRAGMA user_version = 6;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
