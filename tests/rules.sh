@@ -3,8 +3,8 @@
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/lab/results;
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file
 #   in core/; the folder beside the checkout named outside .ci/run; a file or folder that README.md, CONTRIBUTING.md,
-#   docs/ or a comment names and that is not there; a page, or all pages written by hand, over its words; lines over 120
-#   columns; C files over 700 lines; files that include each other in a circle.
+#   docs/ or a comment names and that is not there; a promise without a test that is there; a page, or all pages written
+#   by hand, over its words; lines over 120 columns; C files over 700 lines; files that include each other in a circle.
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
@@ -92,6 +92,32 @@ sub check_names {
     }
 }
 
+# A test by its name in ctest, or a part of tests/reliability.sh.
+sub is_test {
+    my ($name) = @_;
+    my ($part) = $name =~ m{^tests/reliability\.sh (\w+)$};
+    return grep { -e "$root/tests/$_" } "unit/$name.c", "$name.sh", "$name.c", "${name}_fuzz.c" unless $part;
+    open my $f, '<', "$root/tests/reliability.sh" or return 0;
+    return join('', <$f>) =~ /^    $part\)/m;
+}
+
+# Each sentence of these sections is followed by the tests that show it: [cli/kill, tests/reliability.sh kills].
+sub check_promises {
+    my ($path, $text) = @_;
+    while ($text =~ /^## (?:Guarantees|Files from strangers|What 1\.x keeps)\n(.*?)(?=^## |\z)/gsm) {
+        for my $block (split /\n(?=- |\n)/, $1) {
+            next if $block !~ /^\s*- /;
+            (my $rest = $block) =~ s/\s+/ /g;
+            while ($rest =~ s/^ *(.*?[.!?:]) \[([^\]]+)\](?!\()//) {
+                my ($sentence, $names) = ($1, $2);
+                refuse($path, 1, "no test behind: $1") if $sentence =~ /^(.*?[.!?]) +[A-Z`*]/;
+                for (split /, */, $names) { refuse($path, 1, "names the test $_, which is not there") unless is_test($_) }
+            }
+            refuse($path, 1, "no test behind: $rest") if $rest =~ /\S/;
+        }
+    }
+}
+
 sub check_c {
     my ($path, $text) = @_;
     my ($code, $with_includes, @literals) = ('', '');
@@ -170,6 +196,7 @@ sub check {
         }
     }
     check_names($path, 1, $text) if $path =~ m{^(?:README|CONTRIBUTING|docs/.+)\.md$};
+    check_promises($path, $text) if $path =~ m{^docs/.+\.md$};
     my $words = () = $text =~ /\S+/g;
     refuse($path, 1, "$words words, at most $most_words{$path}") if $words > ($most_words{$path} // $words);
     refuse($path, 1, 'its first line after the title says not what the page is for')
@@ -248,7 +275,7 @@ tree() {
     local t=$work/$1
     rm -rf "$t"
     mkdir -p "$t"/core/{base,cli,tensor/{graph,cpu,cuda,comm},text/{tokens,data,metric},network/{settings,plugin,model,train},lab/{config,results,sweep}} \
-        "$t/.ci" "$t/plugins/optim"
+        "$t/.ci" "$t/plugins/optim" "$t/tests"
     echo '#include <stdio.h>' >"$t/core/base/base.h"
     echo '#include "base/base.h"' >"$t/core/tensor/graph/op.h"
     printf '#include "tensor/graph/op.h"\n#include "base/base.h"\n#include "fused.h"\n' >"$t/core/tensor/cpu/cpu.c"
@@ -271,6 +298,7 @@ tree() {
     printf '#include "text/data/one.h"\n' >"$t/core/text/data/two.h"
     echo >"$t/core/text/data/one.h"
     echo "cd ../""shared" >"$t/.ci/run"
+    printf '    kills) :;;\n' >"$t/tests/reliability.sh"
 }
 
 # refused REASON FILE TEXT: the tree with this file must be refused, with this reason.
@@ -289,6 +317,10 @@ refused() {
 }
 
 tree clean
+mkdir -p "$work/clean/docs" "$work/clean/tests/"{unit/base,cli,fuzz}
+touch "$work/clean/tests/"{unit/base/test_a.c,cli/kill.sh,fuzz/ini_fuzz.c}
+printf '%s\n' '# Page' '' 'Its purpose.' '' '## Guarantees' '' '### Runs' '' '- **A run** ends:' '  so. [cli/kill, tests/reliability.sh kills] Two. [base/test_a]' \
+    '- Of [x](x.md), `a.b`. [fuzz/ini]' '' '## Not guaranteed' '' '- This.' >"$work/clean/docs/reliability.md"
 if ! perl "$work/rules.pl" "$work/clean"; then
     echo "the tree that keeps every rule was refused"
     failed=1
@@ -331,6 +363,10 @@ refused '201 columns' tests/a.sh "'${long}${long:0:78}'\n"
 refused '2471 words' docs/performance.md "$(printf 'word %.0s' $(seq 2471))"
 refused 'no commit in the section How fast' docs/performance.md '## How fast?\n\n| a | 1.5 |\n'
 refused 'not what the page is for' docs/guide.md '# Guide\n\n## First\n'
+refused 'no test behind: - It holds.' docs/reliability.md '# R\n\nFor.\n\n## Guarantees\n\n- It holds.\n'
+refused 'no test behind: - One.' docs/reliability.md '# R\n\nFor.\n\n## Guarantees\n\n- One. Two. [tests/reliability.sh kills]\n'
+refused 'names the test cli/gone' docs/reliability.md '# R\n\nFor.\n\n## Files from strangers\n\n- One. [cli/gone]\n'
+refused 'names the test tests/reliability.sh gone' docs/reliability.md '# R\n\nFor.\n\n## Guarantees\n\n- One. [tests/reliability.sh gone]\n'
 refused '701 words' README.md "$(printf 'word %.0s' $(seq 701))"
 refused '38801 words in all' docs/guide.md "$(printf 'word %.0s' $(seq 38801))"
 refused '701 lines' core/network/train/t.c "$(printf '\\n%.0s' $(seq 701))"
