@@ -17,7 +17,7 @@ my $root = shift;
 my $bad = 0;
 my (%includes, %file);    # of a name without its ending: the names it includes, its file
 my %most_words = ('README.md' => 700, 'docs/results.md' => 1500, 'docs/plugins.md' => 700, 'docs/performance.md' => 2470,
-    'docs/gpu.md' => 2360, 'CHANGELOG.md' => 6400);    # the changelog: 1,200 with 1.0.0
+    'docs/gpu.md' => 2360, 'CHANGELOG.md' => 1200);
 my ($words_of_all, $largest, $most) = (0, '', 0);        # pages written by hand, without the changelog
 sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++ }
 
