@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of results.db and runs/: $ABLATE_HOME, else where we stand. */
+/* Finds the folder of results.db and runs/: $ABLATE_HOME, else the current folder. */
 static void find_places(places *p)
 {
     static char here[4096];
@@ -21,7 +21,7 @@ static void find_places(places *p)
     p->data_dir = p->data_default ? arena_printf(&paths, "%s/data", p->root) : data;
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
-    /* of the checkout that the program was built in or, by a link of the build folder, for; of an installed copy */
+    /* in the checkout that holds the build folder; in the one it links to; in an installation */
     static const char *const recorded[] = {"../experiments/recorded", "source/experiments/recorded",
                                            "../share/ablate/experiments/recorded"};
     char *found = is_folder(p->db.recorded) ? NULL : file_of_program(recorded, LENGTH(recorded));
@@ -32,22 +32,22 @@ static void find_places(places *p)
     p->db.usual = p->db.path, p->db.root = p->root;
 }
 
-/* Threads that wait for others soon sleep instead of spinning, which on a busy machine costs everybody twenty
- * times over. The thread library reads this when it is loaded: so the program starts itself again with it. */
+/* Lets threads that wait for others sleep soon instead of spinning, which slows everything on a busy machine up to
+ * twenty times. The thread library reads the setting when it is loaded, so the program starts itself again. */
 static void wait_asleep(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
     setenv("GOMP_SPINCOUNT", "2000", 1);
 #if __clang_major__ >= 18
-    setenv("KMP_BLOCKTIME", "50us", 1); /* the same for LLVM's library, of which older ones know milliseconds only */
+    setenv("KMP_BLOCKTIME", "50us", 1); /* for LLVM's library, whose older versions know milliseconds only */
 #endif
     execv("/proc/self/exe", argv);
 }
 
-/* Codes of commands that answer by them (gate, verify), not of failures. */
+/* Exit codes by which commands answer (gate, verify); not failures. */
 static bool is_answer(int code) { return code == 3 || code == 4; }
 
-/* A full disk under standard output is a failure, whatever the command thought. */
+/* Returns the exit code; a failed write to standard output (a full disk) makes it a failure. */
 static int all_written(int code)
 {
     if (!fflush(stdout) && !ferror(stdout)) return code;
@@ -64,7 +64,7 @@ static int print(void (*text)(str *out), FILE *f)
     return f == stdout ? 0 : 2;
 }
 
-/* There is no such command, or only the first word of several. */
+/* Reports an unknown command, or one that lacks its second word. */
 static int no_command(char **argv)
 {
     const char *names[256];
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 {
     places p = {0};
     wait_asleep(argv);
-    /* else JSON that memory is refused for reads as none */
+    /* cJSON returns NULL for invalid JSON and without memory; the latter ends the program */
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free});
     if (argc < 2) return print(commands_overview, stderr);
     bool help = same(argv[1], "help");

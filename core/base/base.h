@@ -29,7 +29,7 @@ int fail(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first err
 /* Puts text such as `file:line: ` before an existing error; returns -1. */
 int fail_in(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 NEVER_RETURNS void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invariant: prints and aborts */
-NEVER_RETURNS void cannot_print(const char *fmt); /* printf has failed: for want of memory, or fmt is broken */
+NEVER_RETURNS void cannot_print(const char *fmt);                  /* printf failed: no memory, or fmt is broken */
 
 /* ---- memory: never NULL ---- */
 
@@ -67,7 +67,7 @@ void str_clear(str *b); /* keeps the memory */
 void str_free(str *b);
 const char *str_text(const str *b); /* never NULL */
 
-typedef struct { /* texts that lie elsewhere */
+typedef struct { /* a list of texts that it does not own */
     const char **at;
     size_t n;
 } text_list;
@@ -76,7 +76,7 @@ char *trim(char *s);                     /* in place; returns the first non-blan
 bool same(const char *a, const char *b); /* NULL equals NULL only */
 bool has_prefix(const char *s, const char *prefix);
 bool has_suffix(const char *s, const char *suffix);
-size_t byte_order_mark(const char *text, size_t n); /* bytes of UTF-8's at its start: 3 or 0 */
+size_t byte_order_mark(const char *text, size_t n); /* bytes of the UTF-8 mark at the start: 3 or 0 */
 /* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
 bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact */
 bool parse_real(const char *s, double *out); /* finite only */
@@ -85,11 +85,11 @@ const char *format_real(double x, char out[32]);
 /* The candidate nearest to `given` by edit distance, or NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
 
-/* Bytes at s, up to 3, that a terminal or a browser would obey and not show: control characters, those of UTF-8 too
- * (U+0080 to U+009F), and the marks that reverse the direction of text. 0: s begins with text. */
+/* Returns how many bytes at s (0 to 3) form a character that a terminal or browser obeys instead of showing: a control
+ * character, U+0080 to U+009F included, or a mark that reverses the direction of text. */
 size_t control_at(const char *s);
-/* Appends s with each of these bytes as \xNN, so that a stranger's text is shown and not obeyed. lines: newlines and
- * tabs stay. */
+/* Appends s with each of these bytes as \xNN, so that others' text is shown and not obeyed. lines: keeps newlines and
+ * tabs. */
 void str_add_shown(str *b, const char *s, bool lines);
 
 /* JSON output: append a quoted, escaped string; a number (null if not finite). */
@@ -105,8 +105,8 @@ void json_key_bool(str *b, const char *key, bool value);
 /* ---- files ---- */
 
 int file_read(const char *path, str *out, err *e); /* whole file, or 256 MB of a pipe; out is cleared first */
-/* The same of a regular file of at most `most` bytes; anything else is refused at once; file_read waits for a
- * pipe's writer. */
+/* Reads a regular file of at most `most` bytes; refuses anything else at once, where file_read would wait for a pipe's
+ * writer. */
 int file_read_regular(const char *path, size_t most, str *out, err *e);
 /* Opens a regular file to read; *size: its bytes. -1 and a message for a folder, a pipe, a device; never waits. */
 int file_open_regular(const char *path, size_t *size, err *e);
@@ -117,11 +117,11 @@ bool is_folder(const char *path);
 int make_folders(const char *path, err *e);    /* like mkdir -p */
 char *path_join(const char *a, const char *b); /* the caller frees; an absolute b wins */
 const char *program_file(void);                /* the path of this program; static storage */
-/* The first of n paths, from the folder of this program, that exists; NULL: none does. The caller frees. */
+/* Returns the first of n paths, relative to this program's folder, that exists; NULL: none does. The caller frees. */
 char *file_of_program(const char *const *paths, size_t n);
 /* Lines of a text file, without line ends (LF or CRLF). lines[i] points into *text. The caller frees both. */
 int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e);
-/* the same for a text in memory; name: for errors */
+/* file_lines for a text in memory; name: for errors */
 int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e);
 
 /* ---- hashes ---- */
@@ -157,7 +157,7 @@ double rng_normal(rng *r);
 
 double now(void);             /* seconds since 1970 */
 double ticks(void);           /* monotonic seconds */
-double processor_ticks(void); /* of this thread: what other processes take does not count */
+double processor_ticks(void); /* processor seconds of this thread; excludes other processes */
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 void log_to(FILE *f, enum log_level least); /* default: stderr, LOG_INFO; not thread-safe */
 void log_line(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);

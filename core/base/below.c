@@ -25,7 +25,7 @@ bool path_is_below(const char *folder, const char *path)
     return below;
 }
 
-/* The first thing in the name that leads out of a folder, or NULL. */
+/* Describes the first part of the name that leads out of a folder; NULL: none does. */
 static const char *leads_out(const char *name)
 {
     if (*name == '/') return "an absolute path";

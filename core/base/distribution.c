@@ -45,7 +45,8 @@ double t_tail(double t, double df)
 {
     if (!(df > 0) || isnan(t)) return NAN;
     if (isinf(df)) return normal_tail(t);
-    /* P(|T| > |t|) = I_{df / (df + t²)}(df / 2, 1 / 2). Near t = 0 the other end of I keeps the digits. */
+    /* P(|T| > |t|) = I_{df / (df + t²)}(df / 2, 1 / 2). Near t = 0, 1 - I with exchanged arguments keeps more digits.
+     * */
     double t2 = t * t, outside = t2 < df ? 1 - incomplete_beta(t2 / (df + t2), 0.5, df / 2)
                                          : incomplete_beta(df / (df + t2), df / 2, 0.5);
     return t > 0 ? outside / 2 : 1 - outside / 2;
@@ -62,7 +63,7 @@ double f_tail(double f, double df1, double df2)
 typedef double (*tail_function)(double x, double df);
 static double normal_tail_df(double z, double df) { return (void)df, normal_tail(z); }
 
-/* x >= 0 with tail(x) = p <= 1/2: doubling brackets it, bisection on log(tail) ends at the nearest double or so. */
+/* Returns x >= 0 with tail(x) = p <= 1/2: doubling brackets x, bisection on log(tail) narrows it to about one ulp. */
 static double invert_tail(tail_function tail, double p, double df)
 {
     double low = 0, high = 1;

@@ -1,10 +1,10 @@
-/* error.c - the first error is kept, and a broken invariant aborts. */
+/* error.c - keeps the first error; aborts at a broken invariant. */
 #include "base/base.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A message may quote a stranger's file: what a terminal would obey is escaped. */
+/* Escapes bytes that a terminal would obey, because a message may quote others' files. */
 static void show(err *e)
 {
     const char *p = e->text;

@@ -28,7 +28,7 @@ int file_open_regular(const char *path, size_t *size, err *e)
     return -1;
 }
 
-/* Up to n bytes; fewer only at the end of the file, -1 with errno on an error. */
+/* Reads up to n bytes; fewer only at the end of the file. -1 and errno on an error. */
 static ssize_t read_some(int fd, void *to, size_t n)
 {
     size_t done = 0;
@@ -44,7 +44,7 @@ static ssize_t read_some(int fd, void *to, size_t n)
 
 int file_read(const char *path, str *out, err *e)
 {
-    enum { MOST = 256 << 20 }; /* bytes of what has no size: a device has no end */
+    enum { MOST = 256 << 20 }; /* most bytes of a file without a size: a device has no end */
     str_clear(out);
     int fd = open_to_read(path, e);
     if (fd < 0) return -1;
@@ -88,13 +88,13 @@ static int write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
-/* The name must be on the disk too, or a crash could bring the old file back. */
+/* Syncs the file's name as well, or a crash could bring the old file back. */
 static int sync_folder_of(const char *path, err *e)
 {
     const char *slash = strrchr(path, '/');
     char *folder = !slash ? xstrdup(".") : xstrndup(path, slash == path ? 1 : (size_t)(slash - path));
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
-    /* EINVAL, ENOTSUP: a file system that does not know fsync of a folder */
+    /* EINVAL, ENOTSUP: the file system cannot sync a folder */
     if (fd < 0 || (fsync(fd) && errno != EINVAL && errno != ENOTSUP))
         rc = fail(e, "%s: folder cannot be synced: %s", folder, strerror(errno));
     if (fd >= 0) close(fd);
@@ -102,7 +102,7 @@ static int sync_folder_of(const char *path, err *e)
     return rc;
 }
 
-/* A new file beside `path`; its name in *name (the caller frees) or NULL. */
+/* Creates a file beside `path`; *name: its name (the caller frees), or NULL. */
 static int open_temporary(const char *path, char **name, err *e)
 {
     static unsigned count;
@@ -118,7 +118,7 @@ static int open_temporary(const char *path, char **name, err *e)
     return fail(e, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-/* Puts a new file in the place of `path`. */
+/* Replaces `path` by a new file. */
 static int replace_file(const char *path, const void *data, size_t n, err *e)
 {
     char *name;

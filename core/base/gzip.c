@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { GZIP_WINDOW = 15 + 16, PART = 1 << 16 }; /* 16: with gzip's head and sum */
+enum { GZIP_WINDOW = 15 + 16, PART = 1 << 16 }; /* 16 selects gzip's header and checksum */
 
 typedef struct {
     const char *path;
@@ -44,14 +44,14 @@ static int unpack(int fd, target *t, err *e)
     ssize_t got = 1;
     int state = inflateInit2(&z, GZIP_WINDOW), rc = 0;
     while (!rc && (state == Z_OK || state == Z_STREAM_END)) {
-        if (!z.avail_in && (z.avail_out || state == Z_STREAM_END)) { /* a full part may have more behind it */
+        if (!z.avail_in && (z.avail_out || state == Z_STREAM_END)) { /* a full part: more may follow */
             if ((got = next_part(fd, in)) <= 0) break;
             z.next_in = in, z.avail_in = (uInt)got;
         }
         if (state == Z_STREAM_END) inflateReset(&z); /* another member */
         z.next_out = out, z.avail_out = PART;
         state = inflate(&z, Z_NO_FLUSH);
-        if (state == Z_BUF_ERROR) state = Z_OK; /* nothing was behind it */
+        if (state == Z_BUF_ERROR) state = Z_OK; /* nothing followed */
         rc = add(t, out, PART - z.avail_out, e);
     }
     if (state == Z_MEM_ERROR) out_of_memory(0);

@@ -3,11 +3,11 @@
 #define ABLATE_GZIP_H
 #include "base/base.h"
 
-/* Reads a regular file, unpacked if it is gzip; a name in .gz demands that. Refuses more than `most` bytes, and more
- * than 64 MB and a hundred times the file's size. */
+/* Reads a regular file and unpacks it if it is gzip; a name that ends in .gz must be. Refuses content of more than
+ * `most` bytes, or of more than both 64 MB and a hundred times the file's size. */
 int gzip_read(const char *path, size_t most, str *out, err *e);
 /* Appends a gzip file's content to the open file `to`, part by part. */
 int gzip_unpack(const char *path, int to, err *e);
-/* Writes a file, packed if its name ends in .gz; equal bytes give equal files, as no time is in them. */
+/* Writes a file, packed if its name ends in .gz. Equal bytes give equal files: no time is stored. */
 int gzip_write(const char *path, const void *data, size_t n, err *e);
 #endif

@@ -33,7 +33,7 @@ static void compress(uint32_t state[8], const unsigned char *block)
     memcpy(v, state, sizeof v);
     for (int at = 0; at < 64; at += 8) {
         UNROLL(8)
-        for (int i = 0; i < 8; i++) { /* the names a to h turn instead of the values */
+        for (int i = 0; i < 8; i++) { /* rotates the names a to h instead of the values */
             uint32_t a = v[-i & 7], b = v[(1 - i) & 7], c = v[(2 - i) & 7], e = v[(4 - i) & 7];
             uint32_t f = v[(5 - i) & 7], g = v[(6 - i) & 7], *h = &v[(7 - i) & 7];
             uint32_t t1 =
@@ -101,7 +101,7 @@ int sha256_file(const char *path, char out[65], err *e)
     sha256_init(&s);
     ssize_t got = 1;
     for (size_t left = size; left && got;
-         left -= (size_t)got) { /* not what is appended meanwhile: files of /proc wait */
+         left -= (size_t)got) { /* stops at the size at opening: files of /proc would wait for more */
         do got = read(fd, chunk, left < CHUNK ? left : CHUNK);
         while (got < 0 && errno == EINTR);
         if (got < 0) break;

@@ -1,10 +1,10 @@
-/* json.c - values of JSON appended to a string. */
+/* json.c - appends JSON values to a string. */
 #include "base/base.h"
 #include <math.h>
 #include <string.h>
 
-/* Bytes of the well-formed UTF-8 character at s (RFC 3629: no overlong forms, surrogates, or past U+10FFFF),
- * or 0. */
+/* Returns the bytes of the well-formed UTF-8 character at s (RFC 3629: no overlong forms, surrogates, or past
+ * U+10FFFF), or 0. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;

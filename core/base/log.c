@@ -38,7 +38,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     if (n < 0) cannot_print(fmt);
     str_add(&line, text);
     str_addc(&line, '\n');
-    fwrite(line.s, 1, line.n, f); /* in one piece: lines of several threads do not mix */
+    fwrite(line.s, 1, line.n, f); /* one write, so that lines of several threads do not mix */
     fflush(f);
     free(text);
     str_free(&line);

@@ -11,7 +11,7 @@ void out_of_memory(size_t n)
         fprintf(stderr, "out of memory: cannot allocate %zu bytes\n", n);
     else
         fprintf(stderr, "out of memory\n");
-    _exit(1); /* what runs at a normal end may want memory too */
+    _exit(1); /* not exit: its handlers may allocate, too */
 }
 
 static void *got(void *p, size_t n)
@@ -20,7 +20,7 @@ static void *got(void *p, size_t n)
     return p;
 }
 
-/* Zero bytes become one, so that NULL always means refused. */
+/* Turns zero bytes into one, so that NULL always means a failed allocation. */
 static size_t at_least_one(size_t n) { return n ? n : 1; }
 
 void *xmalloc(size_t n) { return got(malloc(at_least_one(n)), n); }
@@ -45,7 +45,7 @@ char *xstrndup(const char *s, size_t n)
     return copy;
 }
 
-/* The printed text, in the arena, or from xmalloc without one. */
+/* Returns the printed text, in the arena, or from xmalloc without one. */
 static char *print_into(arena *a, const char *fmt, va_list args)
 {
     va_list again;
@@ -78,11 +78,11 @@ void *grow(void *p, size_t *cap, size_t n, size_t size)
     return p;
 }
 
-/* ---- arenas: blocks in a list, the newest that has room first ---- */
+/* ---- arenas: a list of blocks, whose head has room ---- */
 
 struct arena_block {
     arena_block *next;
-    size_t used, size; /* bytes of `bytes` */
+    size_t used, size; /* bytes used and allocated in `bytes` */
     alignas(16) char bytes[];
 };
 enum { BLOCK_BYTES = 16 * 1024 };
@@ -97,7 +97,7 @@ void *arena_alloc(arena *a, size_t n)
         size_t size = large ? n : BLOCK_BYTES;
         arena_block *fresh = xcalloc(1, sizeof *fresh + size);
         fresh->size = size;
-        if (large && b) { /* goes behind the head, which still has room for small things */
+        if (large && b) { /* inserts it after the head, which still has room for small pieces */
             fresh->next = b->next;
             b->next = fresh;
         } else {

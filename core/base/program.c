@@ -1,4 +1,4 @@
-/* program.c - where the program is, and what lies beside it. */
+/* program.c - finds the program's file and files beside it. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <string.h>

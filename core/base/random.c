@@ -20,7 +20,7 @@ void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 
 static uint64_t left(uint64_t x, int n) { return x << n | x >> (64 - n); }
 
-/* splitmix64: neighbouring seeds end up far apart. */
+/* splitmix64: sends neighbouring seeds to distant states. */
 static uint64_t scatter(uint64_t *x)
 {
     uint64_t z = *x += 0x9e3779b97f4a7c15;
@@ -34,7 +34,7 @@ rng rng_seed(uint64_t seed, uint64_t stream)
     uint64_t x = scatter(&seed) ^ left(scatter(&stream), 32);
     rng r;
     r.s[0] = scatter(&x);
-    r.s[1] = scatter(&x); /* splitmix64 gives zero for one state only, so not both are */
+    r.s[1] = scatter(&x); /* never both 0: splitmix64 returns 0 for one state only */
     return r;
 }
 
@@ -47,7 +47,7 @@ uint64_t rng_next(rng *r)
     return result;
 }
 
-/* Lemire (2019): the upper half of a product, without the values that would come once too often. */
+/* Lemire (2019): the upper half of a product; rejects the values that would bias it. */
 uint64_t rng_below(rng *r, uint64_t n)
 {
     if (!n) broken("rng_below: no number is below 0");
@@ -62,7 +62,7 @@ uint64_t rng_below(rng *r, uint64_t n)
 
 double rng_uniform(rng *r) { return (double)(rng_next(r) >> 11) * 0x1p-53; }
 
-/* Box and Muller (1958); the second number is thrown away, so that the state is the two words alone. */
+/* Box and Muller (1958). Discards the second number, so that the two words remain the whole state. */
 double rng_normal(rng *r)
 {
     double u = 1 - rng_uniform(r), v = rng_uniform(r);

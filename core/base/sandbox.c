@@ -16,26 +16,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- files: Landlock. Its numbers stand here because headers of older systems lack them ---- */
+/* ---- files: Landlock. Defines its numbers, which headers of older systems lack ---- */
 
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, BENEATH = 1, VERSION = 1 };
-enum { /* rights; READ_FILE, READ_DIR and EXECUTE are not handled, so they stay free */
+enum { /* rights; READ_FILE, READ_DIR and EXECUTE are not handled, hence allowed */
        WRITE_FILE = 1 << 1,
        CHANGES = 0x1ff0,  /* REMOVE_DIR, REMOVE_FILE, MAKE_CHAR .. MAKE_SYM */
        REFER = 1 << 13,   /* version 2: rename and link into other folders */
        TRUNCATE = 1 << 14 /* version 3 */
 };
-enum { SCOPED = 3 }; /* version 6: abstract sockets and signals reach processes of the sandbox only */
+enum { SCOPED = 3 }; /* version 6: abstract sockets and signals reach only processes in the sandbox */
 enum { TRUNCATES = 3, SIGNALS = 6 };
 typedef struct {
     uint64_t files, network, scoped;
-} ruleset; /* version 6; earlier ones take its beginning */
+} ruleset; /* as of version 6; earlier versions read its beginning */
 typedef struct {
     uint64_t allowed;
     int32_t folder;
 } __attribute__((packed)) rule;
 
-/* ABLATE_LANDLOCK lowers it, for tests of what older kernels leave to the filter. */
+/* Landlock's version. ABLATE_LANDLOCK lowers it, so that tests reach the filter's part on older kernels. */
 static long version(void)
 {
     const char *lower = getenv("ABLATE_LANDLOCK");
@@ -104,7 +104,7 @@ static int shut_files(const char *const *writable, size_t n, int flags, err *e)
 #elif defined __aarch64__
 #define ARCH AUDIT_ARCH_AARCH64
 #endif
-enum { /* system calls that older headers lack; their numbers are the same everywhere */
+enum { /* system calls that older headers lack; their numbers are equal on all processors */
        PIDFD_SEND_SIGNAL = 424,
        IO_URING_SETUP,
        IO_URING_ENTER,
@@ -131,7 +131,7 @@ enum {
         CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
 };
 
-/* By number, whatever the arguments. */
+/* System calls refused by number, whatever their arguments. */
 static const int refused[] = {
 #ifdef __x86_64__
     __NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat, __NR_iopl, __NR_ioperm,
@@ -140,15 +140,15 @@ static const int refused[] = {
     /* modes, owners, times, attributes of files */
     __NR_fchmod, __NR_fchmodat, FCHMODAT2, __NR_fchown, __NR_fchownat, __NR_utimensat, __NR_setxattr, __NR_lsetxattr,
     __NR_fsetxattr, SETXATTRAT, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, REMOVEXATTRAT, FILE_SETATTR,
-    /* the network and local sockets; a pair without a name stays */
+    /* the network and local sockets; unnamed pairs stay allowed */
     __NR_socket, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4,
     /* other processes */
     __NR_ptrace, __NR_process_vm_writev, PIDFD_GETFD, PIDFD_SEND_SIGNAL, __NR_tkill, __NR_ioprio_set,
     __NR_sched_setparam, __NR_sched_setscheduler, __NR_sched_setattr,
-    /* memory that others see */
+    /* shared memory */
     __NR_shmget, __NR_shmat, __NR_shmctl, __NR_semget, __NR_semop, __NR_semtimedop, __NR_semctl, __NR_msgget,
     __NR_msgsnd, __NR_msgrcv, __NR_msgctl, __NR_mq_open, __NR_mq_unlink,
-    /* calls whose arguments the filter does not see */
+    /* calls whose arguments the filter cannot see */
     IO_URING_SETUP, IO_URING_ENTER, IO_URING_REGISTER,
     /* the system */
     __NR_mount, __NR_umount2, __NR_pivot_root, __NR_chroot, OPEN_TREE, OPEN_TREE_ATTR, MOVE_MOUNT, FSOPEN, FSCONFIG,
@@ -184,7 +184,7 @@ static void refuse(filter *f, int call, uint32_t how)
 /* x86-64 and aarch64 are little-endian: the lower half comes first. */
 static size_t argument(int i, bool upper) { return offsetof(struct seccomp_data, args[i]) + (upper ? 4 : 0); }
 
-/* Refuses the call where (argument & mask) == value, or where it is not. */
+/* Refuses the call if (argument & mask) == value is `equal`. */
 static void refuse_where(filter *f, int call, size_t at, uint32_t mask, long value, bool equal)
 {
     jump(f, call, 0, 5);
@@ -204,7 +204,7 @@ static void only_null(filter *f, int call, int i)
     refuse_where(f, call, argument(i, true), UINT32_MAX, 0, false);
 }
 
-/* What a program asks of its own files; and a GPU's driver, whose types of calls are 'F' and 0. */
+/* Allows the ioctl calls that a program needs for its own files, and a GPU driver's, of types 'F' and 0. */
 static void shut_devices(filter *f, int flags)
 {
     static const long allowed[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
@@ -225,7 +225,7 @@ static void shut_devices(filter *f, int flags)
     answer(f, NO);
 }
 
-/* Limits, priorities and signals: its own only. */
+/* Refuses limits, priorities and signals of other processes. */
 static void shut_processes(filter *f, int flags)
 {
     static const int mine[] = {__NR_prlimit64, __NR_sched_setaffinity, __NR_migrate_pages, __NR_move_pages};
@@ -236,7 +236,7 @@ static void shut_processes(filter *f, int flags)
     refuse_where(f, __NR_fcntl, argument(1, false), UINT32_MAX, F_SETOWN_EX, true);
     refuse_where(f, __NR_socketpair, argument(1, false), 0xf, SOCK_DGRAM, true); /* these send by name */
     only_null(f, __NR_sendto, 4);
-    refuse(f, CLONE3, NONE); /* libraries take clone instead, whose flags the filter sees */
+    refuse(f, CLONE3, NONE); /* libraries then use clone, whose flags the filter sees */
     refuse(f, OPENAT2, NONE);
     refuse_where(f, __NR_clone, argument(0, false), NAMESPACES, 0, false);
     if (flags & SANDBOX_ALONE) {
@@ -265,7 +265,7 @@ static void shut_truncation(filter *f)
 #endif
     };
     refuse(f, __NR_truncate, NO);
-    for (size_t i = 0; i < LENGTH(opens); i++) /* O_TRUNC where Landlock sees no opening for writing */
+    for (size_t i = 0; i < LENGTH(opens); i++) /* O_TRUNC without opening for writing, which Landlock does not see */
         for (int mode = 0; mode <= O_ACCMODE; mode += O_ACCMODE)
             refuse_where(f, opens[i].call, argument(opens[i].flags, false), O_TRUNC | O_ACCMODE, O_TRUNC | mode, true);
 }
@@ -275,7 +275,7 @@ static int shut_calls(int flags, err *e)
     filter f = {.n = 0};
     load(&f, offsetof(struct seccomp_data, arch));
     jump(&f, ARCH, 1, 0);
-    answer(&f, NO); /* the calls of another processor family */
+    answer(&f, NO); /* system calls of another processor family */
     load(&f, offsetof(struct seccomp_data, nr));
     add(&f, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
     answer(&f, NO);

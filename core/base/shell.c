@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Files in memory, so that neither side waits for the other to read. */
+/* Makes a file in memory, so that neither side waits for the other to read. */
 static int file_with(const char *text, size_t n)
 {
     int fd = memfd_create("shell", MFD_CLOEXEC);
@@ -39,7 +39,7 @@ int shell_run(const char *command, const char *in, size_t n, str *out, bool wait
         sigprocmask(SIG_SETMASK, &none, NULL);
         dup2(from, 0);
         if (out) dup2(to, 1);
-        for (int k = 3; k < 1024; k++) close(k); /* above all a database's */
+        for (int k = 3; k < 1024; k++) close(k); /* closes inherited files, above all the database's */
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }

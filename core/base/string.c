@@ -10,7 +10,7 @@
 void str_addn(str *b, const char *s, size_t n)
 {
     uintptr_t from = (uintptr_t)s, own = (uintptr_t)b->s;
-    bool inside = b->s && from >= own && from <= own + b->n; /* adding a part of itself: it moves with the bytes */
+    bool inside = b->s && from >= own && from <= own + b->n; /* s lies in b: it moves with the bytes */
     b->s = grow(b->s, &b->cap, b->n + n + 1, 1);
     if (inside) s = b->s + (from - own);
     if (n) memmove(b->s + b->n, s, n);
@@ -85,7 +85,7 @@ bool has_suffix(const char *s, const char *suffix)
     return n >= m && !memcmp(s + n - m, suffix, m);
 }
 
-/* ---- what is shown and not obeyed ---- */
+/* ---- control characters ---- */
 
 size_t control_at(const char *s)
 {
@@ -109,9 +109,8 @@ void str_add_shown(str *b, const char *s, bool lines)
 
 /* ---- numbers ---- */
 
-/* A decimal number [+-]digits[.digits][e[+-]digits] and what follows it. The digits are read into `value`
- * (negative, so that the least int64 fits) until they overflow; `exponent` is the power of ten they stand at.
- */
+/* A decimal number [+-]digits[.digits][e[+-]digits] and the text after it: value * 10^exponent. `value` is negative, so
+ * that the least int64 fits; `overflow`: it did not fit. */
 struct decimal {
     int64_t value;
     bool negative, overflow, plain; /* plain: digits only */

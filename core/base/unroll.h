@@ -1,5 +1,5 @@
-/* unroll.h - UNROLL(n) before a loop of at most n turns, a number that is known where the loop is compiled: each turn
- * is written out, so that an array indexed by it can stay in registers. clang does not know gcc's pragma. */
+/* unroll.h - UNROLL(n) unrolls the next loop, of at most n turns (a constant), so that an array indexed by it can stay
+ * in registers. clang does not know gcc's pragma. */
 #ifndef ABLATE_UNROLL_H
 #define ABLATE_UNROLL_H
 #define ABLATE_PRAGMA(text) _Pragma(#text)

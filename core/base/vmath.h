@@ -27,7 +27,7 @@ static inline float float_of_bits(uint32_t u)
     return both.f;
 }
 
-/* e^x = 2^n times what is returned, 0.7 to 1.42; n is left in the low bits of `shifted`, above VEXP_ZERO. */
+/* Returns e^x / 2^n, 0.7 to 1.42; n = the bits of *shifted less VEXP_ZERO. */
 #define VEXP_ZERO 0x4b400000u
 static inline float vexp_partsf(float x, float *shifted)
 {
@@ -56,7 +56,7 @@ static inline float vexpf(float x)
     int32_t power = (int32_t)(float_bits(shifted) - VEXP_ZERO), half = power >> 1;
     return p * float_of_bits((uint32_t)(half + 127) << 23) * float_of_bits((uint32_t)(power - half + 127) << 23);
 }
-/* The same bits for x <= 0, in fewer steps: 2^n is then too small at most, and 2^(n + 64) never. */
+/* vexpf for x <= 0, with equal bits in fewer steps: 2^n can be too small, 2^(n + 64) never. */
 static inline float vexp_belowf(float x)
 {
     x = x < -104.0f ? -104.0f : x;
@@ -130,8 +130,8 @@ static inline double double_of_bits(uint64_t u)
     return both.f;
 }
 
-/* Natural logarithm of a normal number above 0, in double within 1 ulp: without a table, which waits for memory where
- * little else is computed. */
+/* Natural logarithm of a normal double above 0, within 1 ulp. Uses no table, whose reads would cost more than the
+ * arithmetic. */
 static inline double vlog_normal(double x)
 {
     /* x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = 2 artanh(s) = f - (f^2/2 - s (f^2/2 + r)) */
@@ -156,8 +156,8 @@ static inline double vlog_normal(double x)
 #define VSIN_MOST 1e6f
 
 /* sin(x + quarters pi/2), within 0.6 ulp for |x| up to VSIN_MOST; -0 stays -0. In double: x = n pi/2 + r with |r| <=
- * pi/4, pi/2 in two parts (Cody and Waite), of which the first has 33 bits, so that n, below 2^20, times it is exact.
- * r is then off by at most 2^-53 times itself and, for what pi/2 lacks, n 2^-87. */
+ * pi/4. pi/2 has two parts (Cody and Waite); the first has 33 bits, so that its product with n < 2^20 is exact. The
+ * error of r is at most 2^-53 |r|, and n 2^-87 from the digits that both parts lack. */
 static inline float vsin_quartersf(float x, uint64_t quarters)
 {
     double shifted = (double)x * 0.63661977236758134 + 0x1.8p52, n = shifted - 0x1.8p52;
