@@ -51,7 +51,7 @@ void away_rest(double seconds)
 
 static double seconds_of(struct timespec t) { return (double)t.tv_sec + (double)t.tv_nsec * 1e-9; }
 
-/* By the file system's clock, which may differ from this machine's. Opening asks a network file system anew. */
+/* Uses the file system's clock, which may differ from this machine's. Opening refreshes a network file system. */
 double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e)
 {
     struct stat owner, probe;
@@ -111,7 +111,7 @@ static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
     return bad;
 }
 
-/* Claims what is free, but no more than the engine takes now. */
+/* Claims all free runs, but no more than the engine accepts now. */
 static int claim_all(launcher *l, away_job *j, err *e)
 {
     size_t cap = 0, most = j->engine->room ? j->engine->room(l, j) : SIZE_MAX;
@@ -138,7 +138,7 @@ int away_give_back(launcher *l, away_job *j, size_t first, err *e)
     return 0;
 }
 
-/* Returns every claim of this process: nothing was submitted. Where that fails, take_back does it. */
+/* Returns every claim of this process, because nothing was submitted. If that fails, take_back does it later. */
 static void give_back(launcher *l, away_job *j)
 {
     err ignored = {0};
@@ -168,7 +168,7 @@ static int submit(launcher *l, away_job *j, err *e)
     for (size_t i = 0; i < j->n && !bad; i++) {
         worker *w = &j->run[i].w;
         provenance_put(&l->from, w);
-        w->facts.pid = -1, w->facts.host = NULL; /* the worker tells its host */
+        w->facts.pid = -1, w->facts.host = NULL; /* the worker reports its host */
         char *task = j->engine == &slurm_engine ? slurm_task(j, i) : NULL;
         if (task) w->facts.slurm_job = arena_strdup(&w->texts, task);
         free(task);
@@ -200,7 +200,7 @@ static int take_from(launcher *l, away_run *a, const char *path, err *e)
     return bad;
 }
 
-/* The events of all starts, one after the other. Once a start has a successor, nothing more of it counts. */
+/* Reads the events of all starts, one after another. Ignores later events of a start that has a successor. */
 static int take_events(launcher *l, away_job *j, size_t i, err *e)
 {
     away_run *a = &j->run[i];
@@ -228,7 +228,7 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig)
     return found;
 }
 
-/* A write failed: another process has the run now (then it is dropped), or the database fails (-1). */
+/* Handles a failed write: drops the run if another process has it now; else the database failed: -1. */
 static int lose(launcher *l, away_run *a, err *e)
 {
     if (db_holds(l->d, &a->w.claim)) return -1;
@@ -245,7 +245,7 @@ int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e)
 {
     away_run *a = &j->run[i];
     const char *what;
-    if (take_events(l, j, i, e)) return lose(l, a, e); /* what it told last */
+    if (take_events(l, j, i, e)) return lose(l, a, e); /* its last events */
     enum db_status s = launch_outcome(l, &a->w, code, sig, &what);
     if (j->engine->end) j->engine->end(a);
     if (launch_end(l, &a->w, s, code, sig, what, e)) return lose(l, a, e);
@@ -299,7 +299,7 @@ static void handle_interrupts(launcher *l, away_job *j, int *handled)
     j->engine->cancel(j);
 }
 
-static void forget(const away_job *j) /* removes its folder: everything is in the database and the runs' folders */
+static void forget(const away_job *j) /* removes the spool: everything is in the database and the runs' folders */
 {
     DIR *d = opendir(j->spool);
     struct dirent *x;
@@ -324,7 +324,7 @@ static int wait_for(launcher *l, away_job *j, err *e)
     return 0;
 }
 
-/* What the engine did not take at first follows when the first have ended. */
+/* Submits runs that the engine did not accept at first once the first have ended. */
 int away_runs(launcher *l, const away_engine *how, err *e)
 {
     bool again = true;
@@ -343,7 +343,7 @@ int away_runs(launcher *l, const away_engine *how, err *e)
 
 /* ---- ablate sync ---- */
 
-/* A claim as submit() wrote it, of a run below this folder. */
+/* Reads a claim that submit() wrote; -1 if its run is not below this folder. */
 static int read_claim(away_run *a, char *line, const char *folder, err *e)
 {
     char *f[7];
@@ -362,7 +362,7 @@ static int read_claim(away_run *a, char *line, const char *folder, err *e)
     return 0;
 }
 
-/* 1: a job of ours; 0: nothing was submitted there; -1. */
+/* Returns 1 for a submitted job of this program, 0 if nothing was submitted, -1 on an error. */
 static int job_read(away_job *j, launcher *l, const away_engine *how, const char *spool, err *e)
 {
     str claims = {0};
@@ -385,14 +385,14 @@ static int job_read(away_job *j, launcher *l, const away_engine *how, const char
     return rc;
 }
 
-/* Has the host ended that was about to submit this? One of another machine counts as ended after an hour. */
+/* Did the host that was about to submit this job end? A host on another machine counts as ended after an hour. */
 static int submitter_is_gone(const away_job *j, bool *gone, err *e)
 {
     enum { HOUR = 3600 };
     char *path = path_join(j->spool, "submitter");
     struct stat info;
     str owner = {0};
-    bool there = !stat(path, &info); /* else it has just begun, and claimed nothing */
+    bool there = !stat(path, &info); /* absent: it has just begun and claimed nothing */
     int bad = there && file_read(path, &owner, e);
     *gone = there && !bad && (db_owner_is_gone(str_text(&owner)) || now() - seconds_of(info.st_mtim) > HOUR);
     str_free(&owner);
@@ -400,8 +400,8 @@ static int submitter_is_gone(const away_job *j, bool *gone, err *e)
     return bad;
 }
 
-/* Queues again what a host has claimed that ended before the engine had it. Tasks that Slurm has started meanwhile end
- * their workers when they find that the runs are no longer theirs. */
+/* Queues again the runs of a host that ended after claiming them and before submitting. Tasks that Slurm started
+ * meanwhile end their workers when they find that the runs are no longer theirs. */
 static int take_back(launcher *l, away_job *j, err *e)
 {
     bool gone, began = false;
@@ -434,7 +434,7 @@ static int sync_job(launcher *l, const away_engine *how, const char *spool, bool
             bad = wait_for(l, &j, e);
         else {
             l->last_beat = 0;
-            for (int k = 0; k < AWAY_GRACE && !bad && still_away(&j); k++) { /* enough to miss a task for good */
+            for (int k = 0; k < AWAY_GRACE && !bad && still_away(&j); k++) { /* enough checks to find a task lost */
                 j.asked = -AWAY;                                             /* long ago */
                 if (k) away_rest(away_pause() / 2);
                 bad = beat(l, &j, e) || look(l, &j, e);

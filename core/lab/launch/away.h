@@ -1,4 +1,4 @@
-/* away.h - runs that a job engine trains: Slurm (slurm.c), or any other that is told commands (engine.c). The host
+/* away.h - runs that a job engine trains: Slurm (slurm.c), or any other that starts commands (engine.c). The host
  * (away.c) and the tasks (task.c), one process per run or per few runs, share FOLDER/EXPERIMENT/ENGINE/TOKEN/, on a
  * file system that all machines see:
  *
@@ -21,15 +21,15 @@
 #include "lab/launch/internal.h"
 #include <time.h>
 
-/* seconds: a claim's lease. Looks in a row that must not find a task */
+/* a claim's lease in seconds; consecutive checks without a task before it counts as lost */
 enum { AWAY = 30 * 24 * 3600, AWAY_GRACE = 3 };
 
 typedef struct {
     worker w;
-    int start;    /* of its worker, whose events are read */
-    off_t read;   /* of them */
+    int start;    /* number of the worker's start whose events are being read */
+    off_t read;   /* bytes of them read */
     int missing;  /* consecutive times that the engine did not know its task */
-    int launched; /* how often its command was started, the last time in this round (engine.c) */
+    int launched; /* how often its command was started; the last time in round `round` (engine.c) */
     int round;
     bool over;
 } away_run;
@@ -37,32 +37,32 @@ typedef struct {
 typedef struct away_job away_job;
 typedef struct { /* each returns 0, or -1 and sets *e */
     const char *name;
-    int ask;                                        /* seconds between looks; 0: away_pause() */
-    size_t (*room)(const launcher *l, away_job *j); /* the most runs that it takes now; NULL: any number */
+    int ask;                                        /* seconds between calls of `look`; 0: away_pause() */
+    size_t (*room)(const launcher *l, away_job *j); /* most runs that it accepts now; NULL: no limit */
     int (*submit)(launcher *l, away_job *j, err *e);
-    int (*read)(away_job *j, err *e);              /* of an earlier process, its runs are known; 1: submitted; 0: not */
+    int (*read)(away_job *j, err *e);              /* a job of an earlier process; 1: submitted, 0: not */
     int (*look)(launcher *l, away_job *j, err *e); /* every `ask` seconds: ends runs whose tasks are lost */
     void (*cancel)(away_job *j);
-    void (*end)(const away_run *a); /* of a run; or NULL */
+    void (*end)(const away_run *a); /* called when a run has ended; or NULL */
 } away_engine;
 extern const away_engine slurm_engine, command_engine;
 
 struct away_job {
     const away_engine *engine;
     char *spool;
-    char *id;    /* as the engine calls it; NULL: not submitted */
+    char *id;    /* the engine's name for it; NULL: not submitted */
     size_t part; /* tasks of each of its array jobs (slurm.c) */
     away_run *run;
     size_t n;
-    int per_task, ranks; /* ranks: the most of a run */
-    double asked;        /* the engine, last time */
-    int rounds, unread;  /* engine.c; unread: looks in a row that found a file they could not read */
+    int per_task, ranks; /* runs per task; most ranks of a run */
+    double asked;        /* ticks() of the engine's last `look` */
+    int rounds, unread;  /* engine.c; unread: consecutive checks that found an unreadable file */
     bool cancelled;
 };
 
 /* launch_runs for runs that are away: returns when all have ended, or at once if detached. */
 int away_runs(launcher *l, const away_engine *how, err *e);
-/* Queues again the runs from the first on, which the engine did not take; the job is then without them. */
+/* Queues again the runs from `first` on, which the engine did not accept, and removes them from the job. */
 int away_give_back(launcher *l, away_job *j, size_t first, err *e);
 char *slurm_task(const away_job *j, size_t i); /* "17_3", which has run i; the caller frees */
 int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e);
@@ -72,16 +72,16 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig);
 /* SPOOL/WHAT-I; the caller frees. */
 char *away_part(const char *spool, const char *what, int64_t i);
 char *away_events(const char *spool, int64_t i, int start);
-/* Seconds since SPOOL/WHAT-I was written or touched, and the time when it was; -1: there is none. 0 and *e: it cannot
- * be opened, or nothing be written there to compare it with. */
+/* Returns the seconds since SPOOL/WHAT-I was written or touched; *touched: when. -1: there is no such file. 0 and *e:
+ * it cannot be opened, or no file can be written beside it to compare times. */
 double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e);
-/* The same of the owner file of run i, which its task touches. */
+/* away_age of run i's owner file, which its task touches. */
 double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e);
-/* A task that has been silent for so long has lost its run: 60 s, or $ABLATE_TASK_LEASE. */
+/* Seconds of silence after which a task loses its run: 60, or $ABLATE_TASK_LEASE. */
 double away_lease(void);
-/* Seconds between its signs of life, and between looks at them: 2 s, or a quarter of the lease if that is less. */
+/* Seconds between a task's signs of life, and between checks of them: 2, or a quarter of the lease if that is less. */
 double away_pause(void);
 struct timespec away_timespec(double seconds);
-/* Sleeps so many seconds, or until a signal. */
+/* Sleeps for `seconds`, or until a signal. */
 void away_rest(double seconds);
 #endif

@@ -15,7 +15,7 @@ static double kept(void)
 static double left(double bytes)
 {
     double rest = bytes - kept();
-    return bytes <= 0 ? 0 : rest > 1 ? rest : 1; /* nothing left is known */
+    return bytes <= 0 ? 0 : rest > 1 ? rest : 1; /* 1, because 0 means not known */
 }
 
 double care_free_disk(const char *folder)

@@ -1,18 +1,16 @@
-/* engine.c - runs that any job engine trains (away.h): `ablate run --launcher COMMAND`. The engine is told no more than
- * to start `ablate worker FOLDER` for each run, on a machine that sees the folder, and is asked nothing.
- *
- *     FOLDER/job   of a run that waits or trains: the spool, and the run's number in it; without it, a task does
- *                  nothing and a running one stops
+/* engine.c - runs that any job engine trains (away.h): `ablate run --launcher COMMAND`. The engine only starts `ablate
+ * worker FOLDER` for each run, on a machine that sees the folder; it is never queried.
+ *     FOLDER/job   of a run that waits or trains: the spool, and the run's number in it; without this file, a task
+ *                  does nothing, and a running one stops
  *     command      in the spool: how many commands run at a time, and COMMAND
- *     signed       a hash of it with a key that only this user has: a command without it is not started again
+ *     signed       a hash of the command with a key that only this user has: an unsigned command is not started again
  *     round-R      the runs that COMMAND is started for, one number per line
- *     host-R       who starts them (db_owner)
+ *     host-R       the process that starts them (db_owner)
  *     status-I     the exit status of the last COMMAND for run I, when it has ended
  *     output.txt   what the commands wrote
- *
- * A run whose task is silent for a lease is lost, and COMMAND starts again for it: should the task live after all, or
- * the engine start it again too, only one has the run (task.c). So is a run that never started if COMMAND failed. Else
- * it waits in the engine, as long as it takes. */
+ * A run whose task is silent for a lease is lost, and COMMAND starts again for it; so is a run that never started if
+ * COMMAND failed. If the task lives after all, or the engine starts it again too, only one has the run (task.c). Any
+ * other run waits in the engine without limit. */
 #include "base/below.h"
 #include "lab/launch/away.h"
 #include <errno.h>
@@ -25,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_STARTS = 20, MOST_FAILURES = 3 }; /* of one run's command; of those that never became a task */
+enum { MOST_STARTS = 20, MOST_FAILURES = 3 }; /* most starts of a run's command; most if no task ever began */
 
 static char *job_of(const away_run *a) { return path_join(a->w.folder, "job"); }
 
@@ -38,7 +36,7 @@ static void withdraw(const away_run *a)
 
 /* ---- the process that starts the commands ---- */
 
-/* Shells of the engine and of other machines read the command again, so it has nothing that they would change. */
+/* Rejects a path with characters that a shell would change, because the engine's and other machines' shells read it. */
 static int check_path(const char *path, err *e)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=+,:@%-";
@@ -53,7 +51,7 @@ static int check_path(const char *path, err *e)
 typedef struct {
     const char *program, *spool, *command;
     int64_t at_once;
-    char **folder; /* [n] of its runs */
+    char **folder; /* [n] its runs' folders */
     int64_t *run;
     pid_t *pid;
     size_t n;
@@ -73,7 +71,7 @@ static void add_command(const round_of *r, size_t k, str *out)
     str_addf(out, "%s worker %s", r->program, r->folder[k]);
 }
 
-/* COMMAND for a run: each {} becomes the run's command. */
+/* Starts COMMAND for a run; each {} becomes the run's command. */
 static pid_t start_one(const round_of *r, size_t k)
 {
     str line = {0};
@@ -124,7 +122,7 @@ static void run_all(round_of *r)
     str_free(&lines);
 }
 
-/* The folder of each run of the spool, from its claims. */
+/* Reads the numbers of the round's runs, and their folders from the spool's claims. */
 static int read_round(round_of *r, int64_t round, err *e)
 {
     str claims = {0}, list = {0};
@@ -172,7 +170,7 @@ int launch_round(const char *program, const char *spool, int64_t round, err *e)
 
 /* ---- the host's side ---- */
 
-/* The key, which the first call makes. */
+/* Reads the user's key; the first call makes it. */
 static int read_key(str *key, err *e)
 {
     unsigned char fresh[32];
@@ -191,7 +189,7 @@ static int read_key(str *key, err *e)
     return bad;
 }
 
-/* The signature of the spool's command. */
+/* Computes the signature of the spool's command. */
 static int sign(const away_job *j, char hash[65], err *e)
 {
     str text = {0}, command = {0};
@@ -204,7 +202,7 @@ static int sign(const away_job *j, char hash[65], err *e)
     return bad;
 }
 
-/* A folder of runs may be another's: a command is started again if this host or this user's has written it. */
+/* A folder of runs may be another user's: a command is started again only if this host or this user wrote it. */
 static bool may_start(const launcher *l, const away_job *j)
 {
     char hash[65] = "", *path = path_join(j->spool, "signed");
@@ -217,7 +215,7 @@ static bool may_start(const launcher *l, const away_job *j)
     return own;
 }
 
-/* Starts that process, which the host's end does not end, for the runs in `which`. */
+/* Starts the process that starts commands, for the runs in `which`; it survives the host. */
 static int start_round(const launcher *l, away_job *j, const size_t *which, size_t n, err *e)
 {
     str list = {0};
@@ -242,7 +240,7 @@ static int start_round(const launcher *l, away_job *j, const size_t *which, size
         setsid();
         int nothing = open("/dev/null", O_RDONLY), out = open(output, O_WRONLY | O_CREAT | O_APPEND, 0666);
         dup2(nothing, 0), dup2(out, 1), dup2(out, 2);
-        for (int fd = 3; fd < 1024; fd++) close(fd); /* above all the database's */
+        for (int fd = 3; fd < 1024; fd++) close(fd); /* closes inherited files, above all the database's */
         execl(l->o->program, "ablate", "launch-round", j->spool, round, (char *)NULL);
         _exit(127);
     }
@@ -285,7 +283,7 @@ static int submit(launcher *l, away_job *j, err *e)
     return bad;
 }
 
-/* Takes from the rounds' files how often and when each run's command was started. */
+/* Reads from the rounds' files how often and when each run's command was started. */
 static int read_job(away_job *j, err *e)
 {
     bool bad = false, more = true;
@@ -306,8 +304,8 @@ static int read_job(away_job *j, err *e)
     return bad ? -1 : j->rounds > 0;
 }
 
-/* The status of the last command for run i; -1: it runs; -2: its process is gone without telling one, or never came to
- * say who it is. *unread: why a file that is there cannot be read. */
+/* Returns the exit status of the last command for run i; -1: it runs; -2: its process ended without recording one, or
+ * never wrote host-R. *unread: why a file that exists cannot be read. */
 static int status_of(const away_job *j, size_t i, err *unread)
 {
     char *path = away_part(j->spool, "status", (int64_t)i), *host = away_part(j->spool, "host", j->run[i].round);
@@ -339,7 +337,7 @@ static const char *why(const away_job *j, size_t i, int status, bool may, char o
     return out;
 }
 
-/* Is run i lost: its task is silent, or it has none and its command did not leave it to an engine? */
+/* Is run i lost? Its task is silent, or it has none and its command failed. */
 static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unread)
 {
     away_run *a = &j->run[i];
@@ -356,7 +354,7 @@ static int look(launcher *l, away_job *j, err *e)
     size_t *again = xcalloc(j->n + 1, sizeof *again), n = 0;
     int bad = 0;
     err unread = {0};
-    while (waitpid(-1, NULL, WNOHANG) > 0) {} /* processes of rounds */
+    while (waitpid(-1, NULL, WNOHANG) > 0) {} /* reaps processes of rounds */
     for (size_t i = 0; i < j->n && !bad; i++) {
         away_run *a = &j->run[i];
         double silent;
@@ -384,7 +382,7 @@ static int look(launcher *l, away_job *j, err *e)
     return bad;
 }
 
-/* Tasks that find no job stop; the processes that start commands end, with all they started here. */
+/* Removes the runs' job files, so that tasks stop; ends the processes that start commands and all they started here. */
 static void cancel(away_job *j)
 {
     for (size_t i = 0; i < j->n; i++)

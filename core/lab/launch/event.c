@@ -16,8 +16,8 @@ void events_open(int fd)
 }
 bool events_broken(void) { return broken_pipe; }
 
-/* After a failed write nothing more is sent: a line would follow half of another, and the host would take a
- * run for complete whose result it never got. */
+/* Sends nothing after a failed write: a line would follow half of another, and the host would consider a run complete
+ * whose result it never received. */
 static void send_line(str *line)
 {
     str_addc(line, '\n');
@@ -139,7 +139,7 @@ void event_run_line(str *out, const char *folder, int64_t seed, bool fresh)
 
 void event_threads_line(str *out, int threads) { str_addf(out, "threads\t%d\n", threads); }
 
-/* A line of a few bytes arrives whole. */
+/* Reads without waiting; a line of a few bytes arrives whole. */
 int event_threads(int fd)
 {
     char text[256];
@@ -190,7 +190,7 @@ int event_split(char *line, char **field, int max)
 double *event_stats(const char *field, size_t rows, size_t width)
 {
     size_t n, k = 0;
-    /* a digit and a tab each */
+    /* each takes a digit and a tab at least */
     if (__builtin_mul_overflow(rows, width, &n) || !n || n > strlen(field) / 2 + 1) return NULL;
     double *v = xmalloc(n * sizeof *v);
     for (const char *at = field; k < n; k++) {

@@ -1,8 +1,8 @@
-/* event.h - what a worker process sends to the host over its pipe: one line per event, fields separated by tabs.
+/* event.h - events that a worker process sends to the host over its pipe: one line per event, fields separated by tabs.
  *
  * Fields are texts with tab, line end and backslash escaped (\t \n \\), numbers in full precision. The host
  * alone writes the database. A worker whose host is gone gets EPIPE: events_broken becomes true, and it
- * checkpoints and exits.
+ * writes a checkpoint and exits.
  *
  *   phase     NAME                                       current phase: data, train, decode, score
  *   progress  STEP TOTAL PPL TOKENS_PER_SECOND           at most a few per second
@@ -15,10 +15,9 @@
  *   stopped                                              it was asked to stop, and its checkpoint is written
  *   end                                                  the last line of a worker that finished: without it, exit
  *                                                        status 0 means that a plugin or library called exit
- *   idle                                                 after `end`: the process takes another run
- *
- * A worker that stays (--stay) gets each further run as a line on its standard input: run FOLDER SEED FRESH. One that
- * may get more threads (--lend) is told their number there: threads N.
+ *   idle                                                 after `end`: the process waits for another run
+ * A worker that stays (--stay) reads each further run as a line on its standard input: run FOLDER SEED FRESH. One that
+ * may get more threads (--lend) reads their number there: threads N.
  */
 #ifndef ABLATE_EVENT_H
 #define ABLATE_EVENT_H
@@ -46,18 +45,18 @@ void event_diverged(const char *message);
 void event_stopped(void);
 void event_end(void);
 void event_idle(void);
-/* The next run from `from`: 1, 0 at the end, -1: no such line. *folder is the caller's to free. */
+/* Reads the next run from `from`: 1; 0 at the end; -1: another line. The caller frees *folder. */
 int event_next(FILE *from, char **folder, int64_t *seed, bool *fresh);
-/* The number of threads that came last since the previous call, from a descriptor that does not wait; 0: none came. */
+/* Returns the newest number of threads since the last call, from a non-blocking descriptor; 0: none came. */
 int event_threads(int fd);
 
 /* ---- host's side ---- */
-/* The lines that event_next and event_threads read. */
+/* Write the lines that event_next and event_threads read. */
 void event_run_line(str *out, const char *folder, int64_t seed, bool fresh);
 void event_threads_line(str *out, int threads);
 /* Splits a line (changed in place) into fields, unescaped; returns their number (at most max; the last takes the
  * rest). */
 int event_split(char *line, char **field, int max);
-/* The rows x width numbers of a result's last field, or NULL if it has fewer than claimed; the caller frees. */
+/* Reads the rows x width numbers of a result's last field; NULL if there are fewer. The caller frees. */
 double *event_stats(const char *field, size_t rows, size_t width);
 #endif

@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again */
+/* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again; between looks
+ * that mean that this process was stopped */
 enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300, ASK_AGAIN = 2, HELD = 10 };
 
 /* ---- signals: counted, handled in the loop ---- */
@@ -30,7 +31,7 @@ void launch_catch_signals(void)
     launch_interrupts = 0;
     for (size_t i = 0; i < LENGTH(caught); i++) {
         sigaction(caught[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL); /* ignored: nohup, a shell's & */
+        if (before[i].sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL); /* stays ignored: nohup, a shell's & */
     }
 }
 void launch_let_signals_go(void)
@@ -90,7 +91,7 @@ static bool was_killed(int s) { return s == SIGKILL || s == SIGTERM || s == SIGI
 enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what)
 {
     if (code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
-    if (w->term_at > 0) { /* by the watchdog */
+    if (w->term_at > 0) { /* ended by the watchdog */
         snprintf(w->error, sizeof w->error, "ended after %d s without a step, after step %lld (--step-limit)",
                  l->o->step_limit, (long long)w->step);
         return *what = "failed", DB_FAILED;
@@ -105,7 +106,7 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
     }
     if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
     if (l->out->interrupted && worker_was_asked(code, sig)) return *what = "stopped", DB_QUEUED;
-    if (code == WORKER_STOPPED) { /* not by us: restarting it at once could loop forever */
+    if (code == WORKER_STOPPED) { /* not stopped by this host: an immediate restart could loop forever */
         snprintf(w->error, sizeof w->error, "stopped by another process");
         return *what = "killed", DB_KILLED;
     }
@@ -145,7 +146,7 @@ int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, cons
     return 0;
 }
 
-/* Waits for the process, whose events have ended. */
+/* Waits for a process whose events have ended, and records the end of its run. */
 static int finish(launcher *l, worker *w, err *e)
 {
     int status = 0;
@@ -159,7 +160,7 @@ static int finish(launcher *l, worker *w, err *e)
     return launch_end(l, w, s, code, sig, what, e);
 }
 
-/* The run is done, and its process waits for another. */
+/* Records the end of a run whose process waits for another. */
 static int finish_idle(launcher *l, worker *w, err *e)
 {
     const char *what;
@@ -193,7 +194,7 @@ static int release_params(launcher *l, worker *w, err *e)
 
 /* ---- the loop ---- */
 
-/* Runs at a time. */
+/* Returns how many runs train at a time. */
 static int workers_of(const launch_options *o)
 {
     int ranks = o->ranks > 1 ? o->ranks : 1, n = o->workers > 0 ? o->workers : o->gpus / ranks;
@@ -227,7 +228,8 @@ static int active(const launcher *l)
     return n;
 }
 
-/* Is there room for one more run? Checkpoints of done runs go first. 0: wait, or no more in this call. */
+/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: wait, or no more in this call.
+ * */
 static int has_room(launcher *l, bool *wait, err *e)
 {
     const launch_options *o = l->o;
@@ -236,7 +238,7 @@ static int has_room(launcher *l, bool *wait, err *e)
                  memory < o->memory_each;
     if (tight && launch_clean(l->d, o, e)) return -1;
     if (tight) disk = care_free_disk(o->folder), tight = disk < o->disk_each;
-    *wait = full && !tight && active(l) > 0; /* until one ends */
+    *wait = full && !tight && active(l) > 0; /* until a run ends */
     if (!tight && !full) return 1;
     if (!l->told_room)
         progress_line(&l->p, "no room for another run: %s; %s",
@@ -266,7 +268,7 @@ static void handle_interrupts(launcher *l)
     }
 }
 
-/* While another process holds the database, runs go on: what they report is read and kept, and interrupts reach them.
+/* While another process holds the database, runs continue: their events are read and kept, and interrupts reach them.
  * The third interrupt ends the wait. */
 static bool wait_for_database(void *self, const char *news)
 {
@@ -280,7 +282,7 @@ static bool wait_for_database(void *self, const char *news)
     return launch_interrupts < 3;
 }
 
-/* Does someone hold the process (SIGSTOP, Ctrl-Z, a debugger)? */
+/* Is the process stopped (SIGSTOP, Ctrl-Z, a debugger)? */
 static bool is_stopped(pid_t pid)
 {
     char path[40], text[512];
@@ -293,13 +295,13 @@ static bool is_stopped(pid_t pid)
     return name_ends && (name_ends[2] == 'T' || name_ends[2] == 't');
 }
 
-/* Steps that do not end: reported after a minute, ended at the limit. Phases without steps (data, scoring, decoding)
- * have no limit. */
+/* Reports a step that takes more than a minute, and ends its run at the limit. Phases without steps (data, scoring,
+ * decoding) have no limit. */
 static void watch_step(launcher *l, worker *w)
 {
     double silence = ticks() - w->news, limit = l->o->step_limit;
     if (!same(w->phase, "train") && !same(w->phase, "model")) return;
-    if (silence > 1 && is_stopped(w->pid)) { /* that is no step that does not end */
+    if (silence > 1 && is_stopped(w->pid)) { /* a stopped process is not stuck */
         w->news = ticks();
         return;
     }
@@ -314,11 +316,11 @@ static void watch_step(launcher *l, worker *w)
     if (ticks() - w->term_at > grace) worker_kill(w);
 }
 
-/* mpirun can miss a signal while it starts, so it is asked again; and it can stay when its ranks have ended: then it is
- * killed, and what rank 0 reported counts. */
+/* Asks mpirun again to stop, because it can miss a signal while it starts. Kills it if it stays after its ranks have
+ * ended; rank 0's report then counts. */
 static void watch_mpirun(launcher *l, worker *w)
 {
-    bool saves = same(w->phase, "train"); /* a checkpoint */
+    bool saves = same(w->phase, "train"); /* it writes a checkpoint first */
     double over = w->reported;
     if (l->interrupted_at > 0 && !(over > 0) && !saves) over = l->interrupted_at;
     if (over > 0 && ticks() - over > GRACE) worker_kill(w), w->hung = true;
@@ -332,7 +334,7 @@ static void watch(launcher *l)
     for (int i = 0; i < l->n_workers; i++) {
         worker *w = &l->w[i];
         if (!w->pid) continue;
-        if (held > HELD) w->news += held; /* this process was stopped, and its workers perhaps too */
+        if (held > HELD) w->news += held; /* this process was stopped, perhaps its workers too */
         if (l->interrupted_at > 0 && ticks() - l->interrupted_at > INTERRUPT_GRACE) worker_kill(w);
         if (!(l->interrupted_at > 0)) watch_step(l, w);
         if (w->ranks > 1) watch_mpirun(l, w);
@@ -402,7 +404,7 @@ static int loop(launcher *l, err *e)
     return 0;
 }
 
-/* Processes that will share the GPUs. */
+/* Returns how many processes will share the GPUs. */
 static int at_once(const launch_options *o)
 {
     size_t over = o->done + o->failed + o->skipped, left = o->n > over ? o->n - over : 0, n = (size_t)workers_of(o);
@@ -425,14 +427,14 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     l->p.total = o->n;
     l->p.done = o->done, l->p.failed = o->failed, l->p.skipped = o->skipped;
     mps shared = {0};
-    int bad = away ? 0 : mps_begin(&shared, o, at_once(o), &l->p, e); /* a signal ends it, and the keeper cleans up */
+    int bad = away ? 0 : mps_begin(&shared, o, at_once(o), &l->p, e); /* after a signal the keeper cleans up */
     launch_catch_signals();
     db_on_wait(d, wait_for_database, l);
     if (!bad) bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
     if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || launch_clean(d, o, e);
     if (!bad) bad = away ? away_runs(l, o->slurm ? &slurm_engine : &command_engine, e) : loop(l, e);
-    for (int i = 0; i < l->n_workers; i++) { /* after an error */
+    for (int i = 0; i < l->n_workers; i++) { /* kills the workers left after an error */
         if (l->w[i].pid && !l->w[i].gone) kill(l->w[i].pid, SIGTERM);
         if (l->w[i].pid) worker_clear(&l->w[i]);
     }

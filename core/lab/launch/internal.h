@@ -13,9 +13,9 @@ typedef struct {
     pid_t pid; /* 0: no process */
     int fd;    /* its events; -1: closed */
     bool gone; /* its process has ended and was reaped */
-    int jobs;  /* > 0: where its process is told to train another run, or to use more threads */
-    int lent;  /* threads that it was told to use; 0: its own */
-    bool idle; /* its process waits for one */
+    int jobs;  /* > 0: socket for further runs and numbers of threads */
+    int lent;  /* threads lent to it; 0: its own only */
+    bool idle; /* its process waits for a run */
     char *folder, *log, *argv_json;
     int ranks;        /* processes of the run; more than one: pid is mpirun's */
     char *events;     /* with ranks: the file for their events */
@@ -27,13 +27,13 @@ typedef struct {
     int64_t step, total, first_step;
     double ppl, tokens_per_second, dev_ppl;
     care_curve curve;
-    double news;                /* ticks(): of its last event */
+    double news;                /* ticks() of its last event */
     double term_at;             /* when the watchdog asked it to stop; 0: never */
     bool silent;                /* its silence has been reported */
-    double started, first_tick; /* ticks(): of the process, of its first progress */
+    double started, first_tick; /* ticks() at the process's start, at its first progress */
     bool diverged, ended;       /* ended: it has sent its last line */
-    double reported;            /* ticks(): when it said that it was done, stopped or diverged; 0: not yet */
-    double asked_at;            /* ticks(): when it was last asked to stop; 0: never */
+    double reported;            /* ticks() when it reported that it was done, stopped or diverged; 0: not yet */
+    double asked_at;            /* ticks() when it was last asked to stop; 0: never */
     bool hung;                  /* mpirun did not exit after its ranks and was killed */
     char error[2048];
     char scores[256];    /* "  PPL 5.31  BLEU 24.9": its results so far, as text */
@@ -43,7 +43,7 @@ typedef struct {
 
 /* Creates FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION with config.json; sets w->log, w->ranks and w->events. */
 int worker_folder(worker *w, const launch_options *o, err *e);
-/* The command line of its process, NULL-terminated, in w->texts; events go to file descriptor 3. Sets w->device and
+/* Returns its process's command line, NULL-terminated, in w->texts; events go to file descriptor 3. Sets w->device and
  * w->argv_json. */
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads);
 /* A process that has trained a run and waits for another (worker --stay). pid 0: none. */
@@ -51,19 +51,19 @@ typedef struct {
     pid_t pid;
     int fd, jobs;
 } resting;
-/* Gives the run to the process that rests, if there is one and it can take it, or starts one with its events on fd 3
+/* Sends the run to the process that rests, if there is one and it can train it; else starts one with its events on fd 3
  * and its output in FOLDER/log.txt. *r is empty afterwards. */
 int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e);
-/* Takes the process of an idle worker, which is then without one. */
+/* Detaches the process from an idle worker. */
 resting worker_take_process(worker *w);
-void worker_dismiss(resting *r);          /* ends it, and waits for that */
-int launch_gpus(const launch_options *o); /* that its runs may get; 0: they use the CPU */
+void worker_dismiss(resting *r);          /* ends the process and waits for its end */
+int launch_gpus(const launch_options *o); /* GPUs that its runs may use; 0: they use the CPU */
 void worker_clear(worker *w);
 /* Asks for a checkpoint and exit: SIGTERM; with ranks SIGUSR1, which mpirun forwards to all. */
 void worker_ask_stop(worker *w);
 /* SIGKILL; with ranks to mpirun and to a program around it ($ABLATE_MPIRUN). The ranks end with mpirun. */
 void worker_kill(const worker *w);
-/* Whether a process that was asked so ended for that reason: by itself, or by the signal before it could catch it. */
+/* Did a process end because it was asked to stop: by itself, or by the signal before it could catch it? */
 bool worker_was_asked(int code, int sig);
 
 /* ---- runs of several processes (ranks.c) ---- */
@@ -71,10 +71,10 @@ bool worker_was_asked(int code, int sig);
 int ranks_of(const char *config_json); /* the key `ranks` of a run's settings */
 /* Appends the arguments that start w->ranks processes of `program` to the n existing ones; returns the new number. */
 int ranks_command(worker *w, const char *program, char **args, int n, int most);
-void ranks_environment(void); /* of mpirun; in the child */
-/* A named pipe w->events: ends[0] for the host (reads do not wait), ends[1] for the child to hold. */
+void ranks_environment(void); /* sets mpirun's variables; call in the child */
+/* Makes the named pipe w->events: ends[0] for the host (reads do not wait), ends[1] for the child to hold. */
 int ranks_pipe(const worker *w, int ends[2], err *e);
-/* mpirun reports a signal that ended a rank as an exit status of 128 or more. */
+/* Turns mpirun's exit status of 128 or more into the signal that ended a rank. */
 void ranks_status(int *code, int *sig);
 /* Before starting ranks: removes files left in the run's folder by ranks killed before all had met. */
 void ranks_clear(const char *folder);
@@ -88,15 +88,15 @@ void provenance_find(provenance *p, const launch_options *o);
 void provenance_put(const provenance *p, worker *w); /* into w->facts; p must outlive them */
 void provenance_free(provenance *p);
 
-/* The output of a program, or NULL if it fails; the caller frees. */
+/* Returns a program's output; NULL if it fails. The caller frees. */
 char *output_of(const char *const *args);
 
 typedef struct {
     enum progress_mode mode; /* never AUTO */
     size_t total, done, failed, killed, skipped, running;
     int lines_drawn;
-    double started, finished_seconds; /* of runs finished in this call, added up */
-    double tokens;                    /* source and target, trained on in this call by runs that finished training */
+    double started, finished_seconds; /* ticks() at the start; seconds of the finished runs, added up */
+    double tokens; /* source and target tokens trained on by runs that finished training in this call */
     size_t finished;
     double last_draw;
     int workers;
@@ -106,7 +106,7 @@ double progress_left(const worker *w); /* seconds of training still to come; NaN
 void progress_begin(progress *p, const launch_options *o);
 /* Prints a permanent line; not in the modes json and none. */
 void progress_line(progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* start, eval, or an end: done, diverged, failed, killed, stopped, lost. */
+/* Prints an event: start, eval, or an end: done, diverged, failed, killed, stopped, lost. */
 void progress_event(progress *p, const worker *w, const char *what, double value);
 void progress_interrupted(progress *p, int times, int workers);
 void progress_draw(progress *p, const worker *w, size_t n, bool now); /* tty only; a few times a second */
@@ -122,15 +122,15 @@ typedef struct {
     db_queue queue;
     progress p;
     worker w[LAUNCH_MAX];
-    resting rest[LAUNCH_MAX]; /* of the same places */
+    resting rest[LAUNCH_MAX]; /* the idle process of the worker with this index */
     int n_workers, threads;
     int lent_among; /* active workers when threads were lent last */
     char owner[128];
     provenance from;
     double last_beat, interrupted_at;
-    int handled;                 /* interrupts */
+    int handled;                 /* interrupts handled */
     double watched;              /* ticks() of the last look at the workers */
-    bool told_room, told_notify; /* that there is no room; to whoever wants a word */
+    bool told_room, told_notify; /* printed that there is no room; called launch_options.notify */
     launch_result *out;
 } launcher;
 
@@ -140,15 +140,16 @@ void launch_let_signals_go(void);
 
 /* Records the events that are complete lines in w->buffer. */
 int launch_take_events(launcher *l, worker *w, err *e);
-/* Gives the cores that no run waits for to the runs under way (lend.c). */
+/* Lends cores that no run waits for to the running runs (lend.c). */
 void launch_lend(launcher *l);
 /* Threads of each run from its start. */
 int launch_threads(const launch_options *o, int at_once);
-/* The first word to whoever wants one (launch_options.notify): a run failed, or goes wrong. */
+/* Runs launch_options.notify the first time that a run fails or goes wrong. */
 void launch_notify(launcher *l, const worker *w, const char *what);
-/* The run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word. */
+/* Returns the run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word.
+ * */
 enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
-/* Checkpoints of a folder of a done run (leftovers.c). */
+/* Removes the checkpoints in a done run's folder (leftovers.c). */
 void leftovers_remove(const char *folder);
 /* Records the end of the run, removes checkpoints no longer needed, clears the worker. */
 int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);

@@ -14,11 +14,11 @@ enum { LAUNCH_MOST_WORKERS = 64 };
 enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 
 typedef struct {
-    const char *program; /* of the worker: /proc/self/exe */
+    const char *program; /* the workers' program: /proc/self/exe */
     const char *experiment;
     const int64_t *runs;
     size_t n;                         /* run ids that belong to this call, in order */
-    size_t done, failed, skipped;     /* of these, before the call */
+    size_t done, failed, skipped;     /* how many of them before the call */
     const char *folder;               /* checkpoints and logs: FOLDER/EXPERIMENT/RUN/ */
     const char *data_dir, *cache_dir; /* passed on to workers */
     const char *device;               /* auto, cpu, cuda, cuda:N: passed on to workers ... */
@@ -27,57 +27,57 @@ typedef struct {
     int ranks;   /* the largest number of processes of a run; 0: one */
     int workers; /* at a time; 0: one per device, divided by ranks */
     int threads; /* per worker; 0: all cores, divided by the workers */
-    /* 0; or the cores of which each run has `threads` at least, and more where fewer runs than would fit are left */
+    /* cores to share: each run gets at least `threads`, and more if fewer runs are left than fit; 0: do not share */
     int cores;
     /* seconds without a step or other event in training after which a worker is ended with TERM, then KILL; 0: never */
     int step_limit;
     bool no_mps;                   /* workers that share a GPU take turns: no daemon is started (mps.h) */
-    double disk_each, memory_each; /* bytes that a run needs; 0: not known. Without room no run starts */
+    double disk_each, memory_each; /* bytes that a run needs; 0: not known. No run starts without that room */
     const char *notify; /* a line for the shell, started at the first run that fails or goes wrong; or NULL */
     enum progress_mode progress;
     const char *resume_command; /* printed after an interrupt */
-    /* NULL: processes of this machine; else arguments for sbatch ("" for none): one Slurm array job */
+    /* NULL: processes on this machine; else one Slurm array job: arguments for sbatch ("" for none) */
     const char *slurm;
     int per_task; /* with Slurm: runs that share one task; 0: one */
-    /* NULL; else what starts runs on other machines, a line for the shell. "{}" in it is the command of one run, and
+    /* NULL; else a shell command that starts runs on other machines. "{}" in it is the command of one run, and
      * `workers` of them run at a time; without "{}" it gets the commands on standard input, one per line */
     const char *command;
-    bool detach; /* with one of them: return once the runs are handed over; launch_sync records their progress */
+    bool detach; /* with slurm or command: return once the runs are submitted; launch_sync records their progress */
     const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */
 } launch_options;
 
-/* Removes what runs that are done need no more: their checkpoints. */
+/* Removes the checkpoints of done runs, which need them no more. */
 int launch_clean(db *d, const launch_options *o, err *e);
 
 typedef struct {
     size_t done, failed, killed; /* in this call; killed: by another process, the next call resumes them */
-    size_t left;                 /* of the runs given, those neither done nor failed nor skipped */
+    size_t left;                 /* runs of this call that are neither done nor failed nor skipped */
     int interrupted;             /* 0, or the signal: SIGINT, SIGTERM, SIGHUP */
 } launch_result;
 
 /* Returns when every run is done or failed, or after an interrupt. -1 only if the database fails. */
 int launch_runs(db *d, const launch_options *o, launch_result *out, err *e);
 
-/* A readable duration, in `out`: 1h52, 3m07, 12s. NULL: not a number. */
+/* Formats a duration in `out`: 1h52, 3m07, 12s. NULL: not a number. */
 const char *launch_span(double seconds, char out[24]);
 
 typedef struct {
     size_t jobs, taken, left; /* jobs found; runs whose end was recorded; unfinished runs */
 } sync_result;
-/* Records the events so far of an experiment's runs that are away, and their ends. Finished jobs are forgotten. Of `o`
- * it needs program, experiment, folder and progress. wait: until no run is left. Calls may be repeated. */
+/* Records the events and ends so far of an experiment's runs that are away, and removes finished jobs. Reads program,
+ * experiment, folder and progress of `o`. wait: returns when no run is left. Calls may be repeated. */
 int launch_sync(db *d, const launch_options *o, bool wait, sync_result *out, err *e);
-bool launch_is_away(const char *folder, const char *experiment); /* has it runs that are away? */
-/* The states of tasks ("17_3", grouped by job) in squeue: "PENDING", "RUNNING" ...; "" if unknown or without an answer
- * in five seconds. Calls squeue once, and not at all if n is 0. */
+bool launch_is_away(const char *folder, const char *experiment); /* does the experiment have runs that are away? */
+/* Finds the states of tasks ("17_3", grouped by job) in squeue: "PENDING", "RUNNING" ...; "" if unknown or without an
+ * answer in five seconds. Calls squeue once; never if n is 0. */
 enum { SLURM_STATE = 24 };
 void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n);
-/* The job's side (task.c). Trains `per_task` runs, starting with run task * per_task of the host's `spool`. Returns the
- * exit code of the batch script. */
+/* The job's side (task.c): trains `per_task` runs, from run task * per_task of the host's `spool` on. Returns the batch
+ * script's exit code. */
 int task_run(const char *program, const char *spool, int64_t task, int64_t per_task);
-/* Trains the run of this folder, which the host has prepared. Returns 0 when the run has ended or another task has it,
- * 75 when it was stopped before its end; -1 and e. */
+/* Trains the run that the host prepared in this folder. Returns 0 when the run has ended or another task has it, 75
+ * when it was stopped before its end; -1 and e. */
 int task_run_folder(const char *program, const char *folder, err *e);
-/* The process that starts the engine's commands for the runs of a round (engine.c). */
+/* Starts the engine's commands for the runs of a round, in a process of its own (engine.c). */
 int launch_round(const char *program, const char *spool, int64_t round, err *e);
 #endif

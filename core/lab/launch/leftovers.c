@@ -1,4 +1,4 @@
-/* leftovers.c - checkpoints that a run needs no more. Its model.safetensors stays. */
+/* leftovers.c - removes checkpoints that a run needs no more. Its model.safetensors stays. */
 #include "base/below.h"
 #include "lab/launch/internal.h"
 #include <dirent.h>
@@ -12,8 +12,7 @@ static bool is_leftover(const char *name)
     return has_prefix(name, "step-") || has_prefix(name, "best-") || same(name, state) || has_suffix(name, ".tmp");
 }
 
-/* The state goes last, and only if all others are gone: whoever stops in between leaves a folder that still tells that
- * its checkpoints are not all removed. */
+/* Removes the state last, and only if all others are gone: after an interruption it shows that checkpoints remain. */
 void leftovers_remove(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -42,7 +41,7 @@ static bool has_leftovers(const char *folder)
     return found;
 }
 
-/* Looks into every folder and not for a state alone: earlier versions removed the state in any order. */
+/* Searches every folder, not only those with a state, because earlier versions removed the state in any order. */
 int launch_clean(db *d, const launch_options *o, err *e)
 {
     char *all = path_join(o->folder, o->experiment);

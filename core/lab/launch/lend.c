@@ -1,13 +1,13 @@
-/* lend.c - cores that no run waits for (--workers auto): the runs under way get them as threads, the same number each,
- * and what is left over goes to those that have the longest still to go. A run's numbers do not depend on its threads;
- * the time of its updates does, so that its tokens per second are those of its own threads alone. */
+/* lend.c - lends cores that no run waits for to running runs as threads (--workers auto), equally many to each; the
+ * remainder goes to those with the longest time left. A run's numbers do not depend on its threads, but the time of its
+ * updates does: tokens per second are measured only while it has its own threads alone. */
 #include "lab/launch/internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Runs that are left and fit at the same time share all cores from their start. */
+/* If all runs that are left fit at the same time, they share all cores from their start. */
 int launch_threads(const launch_options *o, int at_once)
 {
     long cores = o->cores > 0 ? o->cores : sysconf(_SC_NPROCESSORS_ONLN);

@@ -15,7 +15,7 @@
 static const char pipes[] = "CUDA_MPS_PIPE_DIRECTORY", logs[] = "CUDA_MPS_LOG_DIRECTORY",
                   visible[] = "CUDA_VISIBLE_DEVICES", usual[] = "/tmp/nvidia-mps";
 
-/* The daemon's sockets lie in the folder, and the path of a socket has at most 107 bytes. */
+/* Longest folder of the daemon's sockets, because a socket's path has at most 107 bytes. */
 enum { LONGEST_PLACE = 60, PATIENCE = 5 /* seconds until a daemon that was started answers */ };
 #define ASK_AGAIN 100000 /* microseconds */
 
@@ -34,7 +34,7 @@ static bool on_path(const char *program)
 
 static int status_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128; }
 
-/* Is there a daemon where the environment says, or by default? It exits with 1 if it finds none. */
+/* Does a daemon answer in the environment's or the default folder? The program exits with 1 if it finds none. */
 static bool answers(void)
 {
     static const char question[] = "get_server_list\n";
@@ -45,7 +45,7 @@ static bool answers(void)
     return yes;
 }
 
-/* Where the program is missing (in a container, say), only the daemon's socket can tell. */
+/* Is a daemon's socket there? For containers, say, that lack the program. */
 static bool has_socket(const char *folder)
 {
     char *path = path_join(folder, "control");
@@ -67,17 +67,17 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
 }
 static void remove_all(const char *folder) { nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
-/* Waits until the other end of `life` is closed, which the death of the host does too. Workers of a host that was
- * killed write a checkpoint and exit: the daemon waits for them, but not for ever. A byte before the end: logs stay. */
+/* Waits until the other end of `life` is closed, by the host or by its death. Workers of a killed host write a
+ * checkpoint and exit; the daemon waits for them for two minutes at most. A byte before the end: logs stay. */
 static void keep(const char *folder, int life)
 {
     static const char quit[] = "quit -t 120\n";
-    struct sigaction a = {.sa_handler = wake}; /* a handler, because what it starts would inherit SIG_IGN */
+    struct sigaction a = {.sa_handler = wake}; /* a handler, because child processes would inherit SIG_IGN */
     sigaction(SIGINT, &a, NULL), sigaction(SIGTERM, &a, NULL), sigaction(SIGHUP, &a, NULL);
     int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, 0), dup2(nothing, 1), dup2(nothing, 2);
     if (life != 3) dup2(life, 3);
-    for (int fd = 4; fd < 1024; fd++) close(fd); /* above all the database's, and the host's end of the pipe */
+    for (int fd = 4; fd < 1024; fd++) close(fd); /* above all, closes the database and the host's end */
     char byte;
     bool stay = false;
     ssize_t n;
@@ -93,7 +93,7 @@ static int start_keeper(mps *m, err *e)
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return fail(e, "cannot create sockets: %s", strerror(errno));
-    fflush(NULL); /* not twice */
+    fflush(NULL); /* or both processes would print buffered text */
     m->keeper = fork();
     if (m->keeper == 0) {
         setsid();
@@ -126,7 +126,7 @@ static int make_place(mps *m, err *e)
     return bad;
 }
 
-/* The last line of the daemon's log, or "". The caller frees it. */
+/* Returns the last line of the daemon's log, or "". The caller frees it. */
 static char *last_words(void)
 {
     str text = {0};
@@ -140,8 +140,8 @@ static char *last_words(void)
     return last ? last : xstrdup("");
 }
 
-/* The daemon numbers the GPUs of its own CUDA_VISIBLE_DEVICES anew, and a client's numbers then mean those. So it gets
- * the variable only if that has names (GPU-..., MIG-...); numbers are for the workers alone. */
+/* The daemon renumbers the GPUs of its CUDA_VISIBLE_DEVICES, and clients' numbers then refer to the new ones. So it
+ * gets the variable only if that contains names (GPU-..., MIG-...); the workers alone get numbers. */
 static int start_daemon(err *e)
 {
     const char *given = getenv(visible);

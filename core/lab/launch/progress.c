@@ -56,7 +56,7 @@ double progress_left(const worker *w)
     return (double)(w->total - w->step) / rate;
 }
 
-/* Of the whole call, from the rates of the running runs; NaN before the first is known. */
+/* Returns the seconds that the whole call still takes, from the running runs' rates; NaN before one is known. */
 static double left_of_all(const progress *p, const worker *w, size_t n)
 {
     double sum = 0, whole = 0;
@@ -69,7 +69,7 @@ static double left_of_all(const progress *p, const worker *w, size_t n)
         known++;
     }
     double mean = p->finished ? p->finished_seconds / (double)p->finished : whole / (double)known;
-    if (p->running > known) sum += mean * (double)(p->running - known); /* starting: all of it is to come */
+    if (p->running > known) sum += mean * (double)(p->running - known); /* starting: all is left */
     size_t queued = p->total - p->done - p->failed - p->killed - p->skipped - p->running;
     if (queued) sum += mean * (double)queued;
     return sum / (double)(p->workers > 0 ? p->workers : 1);
@@ -93,7 +93,7 @@ static void describe(const worker *w, char *out, size_t n)
                  many(w->tokens_per_second, speed), span(progress_left(w), eta));
 }
 
-/* At most `columns` UTF-8 characters, because a wrapped line could not be erased. */
+/* Returns the bytes of the first `columns` UTF-8 characters at most, because a wrapped line could not be erased. */
 static int fitting(const char *s, int columns)
 {
     int n = 0;

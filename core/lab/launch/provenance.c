@@ -1,5 +1,4 @@
-/* provenance.c - the code of a run: the commit of the checkout, and uncommitted changes.
- */
+/* provenance.c - finds the code of a run: the checkout's commit and uncommitted changes. */
 #include "lab/launch/internal.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -52,7 +52,7 @@ void ranks_environment(void)
 
 void ranks_clear(const char *folder)
 {
-    char *meeting = path_join(folder, "meeting"); /* comm.h */
+    char *meeting = path_join(folder, "meeting"); /* see comm.h */
     unlink(meeting);
     free(meeting);
 }
@@ -60,7 +60,7 @@ void ranks_clear(const char *folder)
 int ranks_pipe(const worker *w, int ends[2], err *e)
 {
     ranks_clear(w->folder);
-    unlink(w->events); /* of a host that was killed */
+    unlink(w->events); /* left by a killed host */
     ends[0] = ends[1] = -1;
     if (mkfifo(w->events, 0600)) return fail(e, "%s: cannot create a pipe there: %s", w->events, strerror(errno));
     ends[0] = open(w->events, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -1,6 +1,6 @@
 /* slurm.c - runs in Slurm: a sweep's array jobs (away.h), each below the cluster's MaxArraySize. Files in the spool:
  * job.sh and job-K.sh, the batch scripts of parts 0 and K; job, the ids that sbatch printed, "17,18", and the tasks of
- * a part; task-A_B.txt, the output of task B of job A; refused.txt, what sbatch said last on standard error. */
+ * a part; task-A_B.txt, the output of task B of job A; refused.txt, sbatch's last standard error. */
 #include "lab/launch/away.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- submitting ---- */
 
-/* A number of `scontrol show config`; `otherwise` if there is none. */
+/* Reads a number from `scontrol show config`; `otherwise` if it is absent. */
 static size_t limit_of(const char *config, const char *key, size_t otherwise)
 {
     const char *at = config ? strstr(config, key) : NULL;
@@ -16,7 +16,8 @@ static size_t limit_of(const char *config, const char *key, size_t otherwise)
     return at && sscanf(at + strlen(key), " = %lld", &n) == 1 && n > 0 ? (size_t)n : otherwise;
 }
 
-/* How many runs the cluster takes now: MaxJobCount counts the tasks of all users. Sets the tasks of a part. */
+/* Returns how many runs the cluster accepts now: MaxJobCount counts the tasks of all users. Sets the tasks of a part.
+ * */
 static size_t room_for(const launcher *l, away_job *j)
 {
     enum { ARRAY = 1001, JOBS = 10000 }; /* Slurm's own defaults */
@@ -26,7 +27,7 @@ static size_t room_for(const launcher *l, away_job *j)
     if (!most) array = limit_of(config, "\nMaxArraySize", ARRAY), most = limit_of(config, "\nMaxJobCount", JOBS);
     size_t jobs = most - 1;
     for (const char *at = queue; at && (at = strchr(at, '\n')) && jobs > 1; at++) jobs--;
-    if (!jobs) jobs = 1; /* sbatch says why it takes none */
+    if (!jobs) jobs = 1; /* sbatch then reports why it accepts none */
     j->part = array < 2 ? 1 : array - 1 < jobs ? array - 1 : jobs;
     free(config);
     free(queue);
@@ -38,14 +39,14 @@ static char *script_of(const away_job *j, size_t part)
     return part ? xprintf("%s/job-%zu.sh", j->spool, part) : path_join(j->spool, "job.sh");
 }
 
-/* The batch script of `tasks` tasks from the first on, which starts `ablate slurm-task` (task.c). */
+/* Writes the batch script of `tasks` tasks from `first` on, which starts `ablate slurm-task` (task.c). */
 static int write_script(const launcher *l, const away_job *j, size_t first, size_t tasks, const char *path, err *e)
 {
     str s = {0};
     str_addf(&s, "#!/bin/sh\n#SBATCH --job-name=ablate-%s\n#SBATCH --array=0-%zu\n", l->o->experiment, tasks - 1);
     str_add(&s, "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@120\n");
     str_addf(&s, "#SBATCH --output=%s/task-%%A_%%a.txt\n", j->spool);
-    if (j->ranks > 1) str_addf(&s, "#SBATCH --ntasks=%d\n", j->ranks); /* mpirun, inside, starts one on each */
+    if (j->ranks > 1) str_addf(&s, "#SBATCH --ntasks=%d\n", j->ranks); /* mpirun starts one on each */
     str_addf(&s, "exec '%s' slurm-task '%s' \"$((SLURM_ARRAY_TASK_ID + %zu))\" %d\n", l->o->program, j->spool, first,
              j->per_task);
     if (j->ranks > 1 && j->per_task > 1) {
@@ -95,8 +96,8 @@ char *slurm_task(const away_job *j, size_t i)
     return xprintf("%.*s_%zu", at ? (int)strcspn(at, ",") : 0, at ? at : "", task % j->part);
 }
 
-/* `job` is written when sbatch has taken all parts: until then a dead host's runs are queued again (away.c). The runs
- * of parts that sbatch refuses stay queued. */
+/* Writes `job` when sbatch has accepted all parts: until then a dead host's runs are queued again (away.c). Runs of
+ * parts that sbatch refuses stay queued. */
 static int submit(launcher *l, away_job *j, err *e)
 {
     size_t tasks = (j->n + (size_t)j->per_task - 1) / (size_t)j->per_task, first = 0;
@@ -133,7 +134,7 @@ static int read_job(away_job *j, err *e)
     int64_t per = 1, n = 0;
     j->part = part && parse_int(part + 1, &n) && n > 0 ? (size_t)n : SIZE_MAX;
     j->id = xprintf("%.*s", (int)strcspn(str_text(&id), " \n"), str_text(&id));
-    if (rc > 0 && (!*j->id || j->id[strspn(j->id, "0123456789,")])) /* an option of scancel, for one */
+    if (rc > 0 && (!*j->id || j->id[strspn(j->id, "0123456789,")])) /* anything else could be an option of scancel */
         rc = fail(e, "%s: found \"%s\", expected the id of a job", job, j->id);
     char *last = rc > 0 && !file_read(script, &text, &none) ? strrchr(trim(text.s), ' ') : NULL;
     if (last && parse_int(last + 1, &per) && per > 0) j->per_task = (int)per;
@@ -146,13 +147,13 @@ static int read_job(away_job *j, err *e)
 
 /* ---- asking ---- */
 
-/* squeue's list of the job's unfinished tasks: "17_3 RUNNING", one per line. NULL: squeue failed. */
+/* Returns squeue's list of the job's unfinished tasks: "17_3 RUNNING", one per line. NULL: squeue failed. */
 static char *queue_of(const away_job *j)
 {
     return output_of((const char *const[]){"squeue", "-h", "-r", "-j", j->id, "-o", "%i %T", NULL});
 }
 
-/* The rest of a task's line in such a list; NULL: not listed. */
+/* Returns the rest of a task's line in queue_of's list; NULL: not listed. */
 static const char *in_queue(const char *queue, const char *task)
 {
     size_t n = strlen(task);
@@ -171,7 +172,7 @@ static bool is_queued(const char *queue, const away_job *j, size_t i)
 
 /* ---- ablate ls ---- */
 
-/* "17,18" of tasks "17_0", "17_3", "18_0". */
+/* Writes "17,18" for tasks "17_0", "17_3", "18_0". */
 static void jobs_of(const char *const *task, size_t n, str *out)
 {
     const char *last = "";
@@ -197,7 +198,7 @@ void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n)
     free(queue);
 }
 
-/* A task unknown to Slurm without a recorded end was cancelled, or its machine failed for good. */
+/* Ends runs whose task Slurm no longer lists and that recorded no end: it was cancelled, or its machine failed. */
 static int look_for_lost(launcher *l, away_job *j, err *e)
 {
     char *queue = queue_of(j);

@@ -1,5 +1,5 @@
-/* task.c - the side of the runs that are away (away.h): a task starts the workers of its runs at the same time, keeps
- * them as long as they are its own, forwards signals, and records how each run ended.
+/* task.c - trains runs that are away (away.h): a task starts the workers of its runs at the same time, keeps them while
+ * the runs are its own, forwards signals, and records how each run ended.
  *
  * In Slurm, USR1 comes two minutes before the time limit (sbatch --signal): workers write a checkpoint and exit, and
  * the task asks Slurm to requeue it. TERM is a cancellation or a preemption: workers checkpoint too. A task that Slurm
@@ -21,7 +21,7 @@ typedef struct {
     str text;
     char **lines, **args; /* args: NULL at the end */
     const char *folder;
-    bool ranked; /* it is mpirun's */
+    bool ranked; /* the command line is mpirun's */
 } arguments;
 
 static void arguments_free(arguments *a)
@@ -31,7 +31,7 @@ static void arguments_free(arguments *a)
     str_free(&a->text);
 }
 
-/* start: how many workers of this run came before; they left checkpoints, and events in other files. */
+/* start: how many workers this run had before; they left checkpoints, and events in other files. */
 static int arguments_read(arguments *a, const char *spool, int64_t i, int start, char *events, err *e)
 {
     char *path = away_part(spool, "arguments", i);
@@ -60,7 +60,7 @@ static void child(const char *program, const arguments *a, const char *log, cons
     signal(SIGUSR1, SIG_IGN);
     dup2(out, 1), dup2(out, 2);
     if (to != 3) dup2(to, 3);
-    setpgid(0, 0); /* what an engine tells its group, the task tells its worker */
+    setpgid(0, 0); /* its own group: the task forwards the engine's signals */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(WORKER_STOPPED);
     if (a->ranked) {
@@ -72,7 +72,7 @@ static void child(const char *program, const arguments *a, const char *log, cons
     _exit(127);
 }
 
-/* Starts a worker of run i, with a file of its own for its events. 0: no process. */
+/* Starts a worker for run i with its own file of events. 0: no process. */
 static pid_t start(const char *program, const char *spool, int64_t i, bool *ranked, err *e)
 {
     int number = 0;
@@ -106,10 +106,10 @@ typedef struct {
     bool *ranked;            /* [n] pid is mpirun's */
     char me[192];
     bool time_is_up, told, again; /* again: a run was stopped before it was done */
-    bool failed;                  /* a worker could not be started, or its end not be recorded */
+    bool failed;                  /* a worker could not be started, or its end could not be recorded */
 } task;
 
-/* unread: the answer if the owner file is there and cannot be read. */
+/* unread: returned if the owner file exists but cannot be read. */
 static bool is_mine(const task *t, int64_t i, bool unread)
 {
     char *path = away_part(t->spool, "owner", i);
@@ -121,8 +121,7 @@ static bool is_mine(const task *t, int64_t i, bool unread)
     return mine;
 }
 
-/* Takes run i if nobody has it, or whoever had it has been silent for a lease. *e: why it cannot be taken though it
- * could. */
+/* Takes run i if no task has it, or its task has been silent for a lease. *e: why a free run cannot be taken. */
 static bool take(const task *t, int64_t i, err *e)
 {
     char *path = away_part(t->spool, "owner", i);
@@ -135,12 +134,12 @@ static bool take(const task *t, int64_t i, err *e)
         lives = silent >= 0 && (last.tv_sec != first.tv_sec || last.tv_nsec != first.tv_nsec);
     }
     int fd = silent < 0 && !lives ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                                  : -1; /* the first of two wins */
+                                  : -1; /* the first of two tasks wins */
     if (fd < 0 && silent < 0 && !lives && errno != EEXIST) fail(e, "%s: %s", path, strerror(errno));
     if (fd >= 0) close(fd);
     if (fd >= 0 || (silent >= lease && !lives)) {
         got = !file_write(path, t->me, strlen(t->me), e);
-        if (silent >= lease) away_rest(away_pause()); /* of two that take over, the last to write has it */
+        if (silent >= lease) away_rest(away_pause()); /* if two take over, the last to write has it */
         got = got && is_mine(t, i, false);
     }
     free(path);
@@ -154,7 +153,7 @@ static void leave(const task *t, int64_t i)
     free(path);
 }
 
-/* Of a worker whose run another task has taken meanwhile, because this one was silent, nothing may come any more. */
+/* Touches the owner files of this task's runs; kills workers whose runs another task took while this one was silent. */
 static void keep(task *t)
 {
     for (int64_t k = 0; k < t->n; k++) {
@@ -189,7 +188,7 @@ static int requeue(void)
     return bad;
 }
 
-/* Threads of each worker if its command line leaves them open (--threads 0): its share of the task's cores. */
+/* Sets each worker's threads, if its command line leaves them open (--threads 0): its share of the task's cores. */
 static void share_cores(int64_t per_task)
 {
     int64_t cores = 1;

@@ -1,11 +1,11 @@
-/* told.c - what workers tell (event.h) goes into the database and the progress display. */
+/* told.c - writes workers' events (event.h) to the database and the progress display. */
 #include "base/shell.h"
 #include "lab/launch/internal.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { RESULT_FIELDS = 12 }; /* of event_result's line; the last has all statistics */
+enum { RESULT_FIELDS = 12 }; /* fields of event_result's line; the last has all statistics */
 
 static int on_result(launcher *l, worker *w, char **f, int n, err *e)
 {
@@ -23,7 +23,7 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
     if (v) r.stats = (db_stats){rows, width, v};
     int bad = db_begin(l->d, e) || db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
-    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* other names include the set if two sets are scored */
+    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* with two sets, other names include the set */
     snprintf(w->scores + used, sizeof w->scores - used, "  %s%s %.4g", dev ? "dev " : "", r.metric, r.value);
     free(v);
     return bad;
@@ -82,7 +82,7 @@ static int on_point(launcher *l, worker *w, char **f)
     if (same(f[1], "dev_PPL")) {
         w->dev_ppl = x.value;
         w->step = x.step;
-        if (w->total) progress_event(&l->p, w, "eval", x.value); /* before: told again by a resumed run */
+        if (w->total) progress_event(&l->p, w, "eval", x.value); /* else a resumed run repeats it */
         watch_curve(l, w, x.step, x.value);
     }
     w->points = grow(w->points, &w->points_cap, w->n_points + 1, sizeof *w->points);
@@ -90,7 +90,7 @@ static int on_point(launcher *l, worker *w, char **f)
     return 0;
 }
 
-/* A large file is hashed outside of a transaction, which would keep others from writing. */
+/* Hashes the file outside of a transaction, because a large one would keep others from writing. */
 static int on_artifact(launcher *l, worker *w, char **f, err *e)
 {
     enum { SMALL = 1 << 20 };
@@ -153,7 +153,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     return 0;
 }
 
-/* What arrived together is written in one transaction: one for each event would be most of the host's work. */
+/* Writes events that arrived together in one transaction: one for each would be most of the host's work. */
 int launch_take_events(launcher *l, worker *w, err *e)
 {
     char *start = w->buffer.s, *end;

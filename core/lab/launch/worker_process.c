@@ -1,4 +1,4 @@
-/* worker_process.c - starting the process of one run. */
+/* worker_process.c - starts the process of a run. */
 #include "lab/launch/internal.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { EVENT_FD = 3, MAX_ARGS = 64 };
 
-/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. The hash
+/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: a run finds its own checkpoints again and never another's. The hash
  * excludes keys that cannot change a result. */
 int worker_folder(worker *w, const launch_options *o, err *e)
 {
@@ -48,9 +48,9 @@ static void child(char *const *args, const char *program, bool ranked, int event
         fcntl(EVENT_FD, F_SETFD, 0);
     else
         dup2(events, EVENT_FD);
-    for (int fd = EVENT_FD + 1; fd < 1024; fd++) close(fd); /* above all the database's */
+    for (int fd = EVENT_FD + 1; fd < 1024; fd++) close(fd); /* closes inherited files, above all the database's */
     if (ranked) {
-        setpgid(0, 0); /* worker_kill */
+        setpgid(0, 0); /* for worker_kill */
         ranks_environment();
         execvp(args[0], args);
     } else {
@@ -70,20 +70,20 @@ static void put_argv(worker *w, char *const *args)
     w->argv_json = json.s;
 }
 
-/* Where a start takes long, a process trains run after run. */
+/* Does a process train run after run? On GPUs, where a start takes long. */
 static bool stays(const worker *w, const launch_options *o)
 {
     return launch_gpus(o) > 0 && w->ranks < 2 && !o->slurm && !o->command;
 }
 
-/* Is it told on its standard input to use more threads? */
+/* Does it read numbers of threads from its standard input? */
 static bool lends(const worker *w, const launch_options *o) { return o->cores > 0 && w->ranks < 2 && !stays(w, o); }
 
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads)
 {
     char gpu[24], **args = arena_alloc(&w->texts, MAX_ARGS * sizeof *args);
     int n = 0;
-    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot * w->ranks % o->gpus : 0); /* a rank takes the next one */
+    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot * w->ranks % o->gpus : 0); /* each rank uses the next one */
     bool any = o->gpus > 0 && (same(o->device, "auto") || same(o->device, "cuda"));
     snprintf(w->device, sizeof w->device, "%s", any ? gpu : same(o->device, "auto") ? "cpu" : o->device);
     bool ranked = w->ranks > 1;
@@ -149,7 +149,7 @@ void worker_dismiss(resting *r)
     *r = (resting){0};
 }
 
-/* false: it rests no more. */
+/* Sends the run to the resting process; false if that has ended. */
 static bool hand_over(const worker *w, const resting *r)
 {
     str line = {0};
@@ -189,7 +189,7 @@ int worker_start(worker *w, resting *r, int slot, const launch_options *o, int t
     close(ends[1]);
     close(log);
     if (jobs[1] >= 0) close(jobs[1]);
-    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* whichever of both comes first */
+    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* parent or child, whichever is first */
     if (w->pid < 0) {
         close(ends[0]);
         if (jobs[0] >= 0) close(jobs[0]);
