@@ -1,5 +1,5 @@
-/* contrast.c - contrastive pairs (key `contrast`): the share whose right target a trained model finds likelier than the
- * wrong one, of all pairs and of each group. */
+/* contrast.c - contrastive pairs (key `contrast`): measures how often a trained model finds the right target likelier
+ * than the wrong one, in all pairs and in each group. */
 #include "lab/run/worker.h"
 #include "lab/launch/event.h"
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static char *path_of(const worker_run *r)
     return xstrdup(r->cfg.contrast);
 }
 
-/* Words that the vocabulary lacks can make both targets the same tokens: there is nothing to choose. */
+/* Warns of pairs whose targets have equal tokens, because the vocabulary lacks words: the model has no choice. */
 static void warn_of_equal(const worker_run *r, const char *path)
 {
     const pairs *p = &r->contrast_right, *q = &r->contrast_wrong;

@@ -1,4 +1,4 @@
-/* process.c - the process of a worker: its events, its sandbox, and run after run where it may stay. */
+/* process.c - a worker's process: its events, its sandbox, and one run or several. */
 #include "base/sandbox.h"
 #include "lab/run/worker.h"
 #include "tensor/cpu/floor.h"
@@ -15,7 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Events go to a descriptor opened by the host, or to a named file. */
+/* Opens the events' destination: a descriptor from the host, or a named file. */
 static int open_events(worker_job *j, err *e)
 {
     if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
@@ -25,8 +25,8 @@ static int open_events(worker_job *j, err *e)
     return 0;
 }
 
-/* A failing rank reports its error and ends the others. The rank that reports to the host goes first, because all often
- * fail alike. */
+/* Reports a failing rank's error and ends the other ranks. The rank that reports to the host does so first, because
+ * often all ranks fail alike. */
 static void give_up(const worker_run *r, const err *e)
 {
     enum { OTHERS = 2 }; /* seconds */
@@ -46,12 +46,12 @@ static int shut_in(const worker_job *j, err *e)
     const char *writable[2] = {j->folder};
     size_t n = 1;
     if (j->cache_dir && !make_folders(j->cache_dir, e)) writable[n++] = j->cache_dir;
-    setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1); /* its daemon would be another process */
+    setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1); /* the daemon is a process outside the sandbox */
     return e->text[0] ? -1 : sandbox_enter(writable, n, same(j->device, "cpu") ? 0 : SANDBOX_GPU, e);
 }
 
-/* May this process, whose run is done, take another, and give the bits of a new process? On a GPU, which takes long to
- * open; and if it has run only what belongs to ablate: another's plugin may remember what it likes. */
+/* May this process train another run with the bits of a new process? Only on a GPU, which takes long to open, and after
+ * plugins of ablate alone, because others may keep state. */
 static bool may_stay(const worker_run *r)
 {
     const worker_job *j = &r->job;
@@ -65,7 +65,8 @@ static bool may_stay(const worker_run *r)
     return j->stay && own && on_device(r->on) && j->ranks < 2 && !j->profile && !j->sandbox && !worker_asked_to_stop();
 }
 
-/* Waits for another run, whose log is this process's output from then on, and counts its memory and time anew. */
+/* Waits for another run; redirects this process's output to its log, and restarts the measurement of memory and time.
+ * */
 static bool next_run(worker_job *j, double *cores)
 {
     char *folder = NULL;

@@ -1,4 +1,4 @@
-/* score.c - scores of a trained model: perplexity, token accuracy, and the task's own scores of decoded lines or
+/* score.c - scores a trained model: perplexity, token accuracy, and the task's own scores of decoded lines or
  * likelihoods. */
 #include "lab/run/worker.h"
 #include "lab/launch/event.h"
@@ -19,7 +19,7 @@ bool worker_decodes(const worker_run *r, ab_split split)
            (split == AB_TEST && (which == DECODE_TEST || which == DECODE_BOTH));
 }
 
-/* The folder of a task's data. Tasks take a name with a '/' from where they run, or as parsing does from the data
+/* Returns the folder of a task's data. A name with '/' is relative to the current folder, or (parsing) to the data
  * folder. */
 static char *folder_of(const worker_run *r, const char *data)
 {
@@ -27,8 +27,8 @@ static char *folder_of(const worker_run *r, const char *data)
     return path_join(r->job.data_dir, data);
 }
 
-/* Which sentences of a split make up one document ("10 12 8"), if documents.tsv stands beside the task's data; else
- * empty. */
+/* Reads the sentences per document of a split ("10 12 8"), if documents.tsv stands beside the task's data; else empty.
+ * */
 static str documents_of(const worker_run *r, ab_split split, int64_t n)
 {
     char *key = xprintf("%s.data", r->task_plugin->desc.name);
@@ -55,7 +55,7 @@ static void tell_documents(const char *metric, const str *counts)
     free(tag);
 }
 
-/* The same for statistics in the order of the split's pairs, if that is the order of its examples. */
+/* Sends the documents of a metric computed on the split's pairs, if these have the order of its examples. */
 static void tell_documents_of_pairs(const worker_run *r, ab_split split, const char *metric)
 {
     const pairs *p = &r->data.split[split];
@@ -66,7 +66,7 @@ static void tell_documents_of_pairs(const worker_run *r, ab_split split, const c
     str_free(&documents);
 }
 
-/* Perplexity of the dev set, and the statistics of its token accuracy for later: r->hits. */
+/* Measures the dev set's perplexity; keeps its token accuracy for later in r->hits. */
 int score_perplexity(worker_run *r, err *e)
 {
     const pairs *dev = &r->data.split[AB_DEV];
@@ -98,7 +98,7 @@ typedef struct { /* sums over the splits that are decoded */
     task_routes routes;
 } decoding;
 
-/* Best outputs as lines, in the order of the split's examples; [p->n], the caller frees each. */
+/* Decodes a split: the best outputs as lines, in the order of its examples; [p->n], the caller frees each. */
 static int decode_split(worker_run *r, ab_split split, char **lines, decoding *sums, err *e)
 {
     const pairs *p = &r->data.split[split];
@@ -147,8 +147,8 @@ static int write_file(const worker_run *r, ab_split split, const char *ending, c
     return bad;
 }
 
-/* SPLIT.hyp and SPLIT.ref: outputs and references as scorers take them; SPLIT.out: the lines as they were decoded,
- * where that is something else. */
+/* Writes SPLIT.hyp and SPLIT.ref, outputs and references as scorers read them, and SPLIT.out, the decoded lines, if the
+ * task's outputs differ from these. */
 static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64_t n, err *e)
 {
     str out = {0}, hyp = {0}, ref = {0};
@@ -169,7 +169,7 @@ static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64
     return bad ? -1 : 0;
 }
 
-/* Metrics filled in by a task. If two splits are scored, each name includes its split: BLEU_dev. */
+/* Sends metrics that a task filled in. If two splits are scored, each name includes its split: BLEU_dev. */
 static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m, int found, int64_t n,
                         const char *message, err *e)
 {
@@ -206,7 +206,7 @@ static int score_lines(worker_run *r, ab_split split, char **lines, int64_t n, e
     return send_metrics(r, split, m, found, n, message, e);
 }
 
-/* Metrics of a task that scores likelihoods. nll and hits: from train_score on the split. */
+/* Computes metrics of a task that scores likelihoods. nll and hits: from train_score on the split. */
 static int score_from(worker_run *r, ab_split split, const double *nll, const double *hits, err *e)
 {
     const pairs *p = &r->data.split[split];
@@ -240,7 +240,7 @@ int score_likelihoods(worker_run *r, err *e)
 
 int score_decoded(worker_run *r, err *e)
 {
-    static const ab_split order[] = {AB_TEST, AB_DEV}; /* a table's first metric is its headline: test's */
+    static const ab_split order[] = {AB_TEST, AB_DEV}; /* a table's first metric is its headline, so test comes first */
     decoding sums = {0};
     int bad = 0;
     for (size_t k = 0; k < LENGTH(order) && !bad; k++) {

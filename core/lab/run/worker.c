@@ -1,5 +1,5 @@
-/* worker.c - one run from its settings to its results; read worker_do from top to bottom. score.c computes its scores,
- * process.c is the process around it. */
+/* worker.c - one run from its settings to its results; begin with worker_do. score.c computes its scores, process.c
+ * surrounds it with a process. */
 #include "lab/run/worker.h"
 #include "network/check/known.h"
 #include "tensor/comm/comm.h"
@@ -28,9 +28,9 @@
 typedef worker_job job;
 typedef worker_run run;
 
-/* While training, the first SIGTERM asks for a checkpoint at the end of the step. A second one, one where there is
- * nothing to save, and a step that does not end in twice the longest so far and 5 s more end the process: all files are
- * written atomically, and the last checkpoint stands. */
+/* While training, the first SIGTERM asks for a checkpoint at the end of the step. The process ends at a second one, at
+ * one outside of training, and if the step takes 5 s more than twice the longest so far: all files are written
+ * atomically, and the last checkpoint stays valid. */
 enum { STOP_PATIENCE = 5 }; /* seconds */
 static volatile sig_atomic_t stop_asked, training;
 static volatile double longest_step, last_step; /* seconds; ticks() */
@@ -41,7 +41,7 @@ static void ask_stop(int signal_number)
     stop_asked = 1;
     alarm(STOP_PATIENCE + (unsigned)(2 * longest_step));
 }
-/* mpirun may be asked several times. */
+/* Ignores repeated signals, because the host may ask mpirun several times. */
 static void ask_rank_to_stop(int signal_number)
 {
     if (!stop_asked) ask_stop(signal_number);
@@ -55,7 +55,7 @@ void worker_obey(bool rank)
 {
     signal(SIGTERM, ask_stop);
     signal(SIGALRM, step_too_long);
-    if (rank) signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards this signal, and leaves time for a checkpoint */
+    if (rank) signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards it and leaves time for a checkpoint */
     longest_step = last_step = 0;
 }
 bool worker_asked_to_stop(void) { return stop_asked; }
@@ -65,7 +65,7 @@ static bool should_stop(void *self)
     if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take any time */
     return stop_asked || events_broken();
 }
-/* Cores that no run waits for: the numbers of a run are the same with any number of threads, its time is not. */
+/* Uses threads lent by the host; returns whether any are lent. They change a run's time, not its numbers. */
 static bool take_threads(void *self, int64_t step)
 {
     run *r = self;
@@ -79,7 +79,7 @@ static bool take_threads(void *self, int64_t step)
     return r->lent && r->lent != r->job.threads;
 }
 
-/* The last point of a curve recorded by a plugin: its name, PLUGIN.name, has one dot, which no other has. */
+/* The last point of a curve recorded by a plugin. Only these curves' names, PLUGIN.name, have exactly one dot. */
 typedef struct last_recorded {
     const char *name;
     int64_t step;
@@ -93,7 +93,7 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
     event_point(metric, step, value);
     const char *dot = strchr(metric, '.');
     if (!dot || strchr(dot + 1, '.')) return; /* "enc.0.gradient" is a layer's (watch_layers) */
-    if (has_suffix(metric, "]")) return;      /* of a vector: too many for columns */
+    if (has_suffix(metric, "]")) return;      /* a vector's element: too many for columns */
     last_recorded *at = r->recorded;
     while (at && !same(at->name, metric)) at = at->next;
     if (!at) {
@@ -104,7 +104,7 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
     at->step = step, at->value = value;
 }
 
-/* One table column each; neither direction is better. */
+/* Sends each as a result, hence a table column; neither direction is better. */
 static void recorded_results(const run *r)
 {
     for (const last_recorded *at = r->recorded; at; at = at->next)
@@ -122,7 +122,8 @@ static void send_progress(void *self, int64_t step, int64_t total, double ppl, d
 
 /* ---- the folder ---- */
 
-static void clear_folder(const char *folder, bool all) /* half-written files; or everything a training left */
+/* Removes half-written files; all: everything that training left. */
+static void clear_folder(const char *folder, bool all)
 {
     DIR *d = opendir(folder);
     struct dirent *x;
@@ -134,8 +135,8 @@ static void clear_folder(const char *folder, bool all) /* half-written files; or
     if (d) closedir(d);
 }
 
-/* One process at a time works in a run's folder: that of a host that was killed may still be writing its
- * checkpoint. The lock goes with the process. Where a file system knows no locks there is none. */
+/* Locks the run's folder for this process, because the worker of a killed host may still be writing its checkpoint. The
+ * lock ends with the process. File systems without locks get none. */
 static int take_folder(run *r, err *e)
 {
     enum { PATIENCE = 120 }; /* seconds: one step and one checkpoint of the other process */
@@ -153,7 +154,7 @@ static int take_folder(run *r, err *e)
     }
     free(path);
     if (!bad) clear_folder(j->folder, j->fresh);
-    return bad; /* it stays open: it is the lock */
+    return bad; /* `lock` stays open, which holds the lock */
 }
 
 /* ---- the steps of a run ---- */
@@ -207,7 +208,7 @@ static int read_data(run *r, err *e)
     return dataset_build(&r->data, r->task, r->task_self, r->src, r->tgt, r->cfg.max_length, e);
 }
 
-/* The first failed check of a plugin of the run, if it was checked (run.c). */
+/* Reports the first failed check of the run's plugins, if they were checked (run.c). */
 static void tell_checks(run *r)
 {
     str message = {0};
@@ -226,7 +227,7 @@ static void tell_checks(run *r)
     str_free(&message);
 }
 
-/* The device; with ranks, all their devices, because a table marks rows trained on different ones. */
+/* Reports the device; with ranks, all their devices, because a table marks rows trained on different ones. */
 static int tell_device(const run *r, err *e)
 {
     char mine[192] = "";
@@ -276,7 +277,7 @@ static int open_model(run *r, err *e)
     return 0;
 }
 
-/* ", FILE:LINE," of a split's longest sentence, or "". */
+/* Returns ", FILE:LINE," of a split's longest sentence, or "". */
 static const char *longest_at(const run *r, ab_split s, bool source, char out[PLACE + 2])
 {
     const pairs *p = &r->data.split[s];
@@ -290,7 +291,7 @@ static const char *longest_at(const run *r, ab_split s, bool source, char out[PL
     return n ? out : "";
 }
 
-/* Does the position cover every sentence, and every output that decoding may try? */
+/* Fails if the position plugin's longest sentence is below the data's, or below the longest output of decoding. */
 static int check_lengths(const run *r, err *e)
 {
     int64_t needed = 0;
@@ -321,7 +322,7 @@ static int check_lengths(const run *r, err *e)
     return model_check_reach(&r->model, needed, why, e);
 }
 
-/* A trained model must not see the future either: a plugin may meet sizes that no check has tried. */
+/* Tests that the trained model does not see future tokens: a plugin may meet sizes that no check has tried. */
 static void watch_future(run *r)
 {
     enum { SPLITS_TRIED = 3 };
@@ -410,7 +411,7 @@ int worker_open(run *r, err *e)
     return contrast_open(r, e) || open_model(r, e) || check_lengths(r, e) ? -1 : 0;
 }
 
-/* The way of the data, once. */
+/* Trains and scores a run. */
 train_outcome worker_do(run *r, err *e)
 {
     event_phase("data");
@@ -450,7 +451,7 @@ train_outcome worker_do(run *r, err *e)
     char *path = path_join(r->job.folder, "model.safetensors");
     if (file_exists(path)) event_artifact("model", path);
     free(path);
-    report_process(r); /* again, with scores and decoding */
+    report_process(r); /* again, including scores and decoding */
     return TRAIN_DONE;
 }
 

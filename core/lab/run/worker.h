@@ -10,7 +10,7 @@
 
 typedef struct {
     const char *folder; /* contains config.json; receives checkpoints */
-    const char *config; /* the same text, where there is no folder; NULL: in the folder, whose plugins are opened */
+    const char *config; /* config.json's text without a folder; NULL: read it in the folder, and open its plugins */
     const char *cache_dir, *data_dir;
     const char *device;
     int64_t seed, threads, fd, ranks;
@@ -31,46 +31,45 @@ typedef struct {
     vocab *src, *tgt;
     task_rules rules;
     dataset data;
-    contrasts contrasts; /* of the key `contrast`; n 0: none */
+    contrasts contrasts; /* pairs of the key `contrast`; n 0: none */
     pairs contrast_right, contrast_wrong;
     const backend *on;
     model model;
     bool model_open;
-    int lock;                   /* of the folder; -1: none */
-    double began, core_seconds; /* ticks(), and the processor's seconds of this process before the run */
-    int64_t lent;               /* threads that it was given instead of its own; 0: none */
+    int lock;                   /* descriptor that locks the folder; -1: none */
+    double began, core_seconds; /* ticks() and this process's processor seconds before the run */
+    int64_t lent;               /* threads that it uses instead of its own; 0: its own */
     str lent_told;              /* "2 from step 450, 4 from step 800" */
-    bool check_failed;          /* told already */
+    bool check_failed;          /* reported already */
     train_result trained;
     const comm *comm;               /* the other ranks; NULL: none */
     bool leads;                     /* this is rank 0, or the only process */
     struct last_recorded *recorded; /* values recorded by plugins, newest first; in memory */
-    double *nll,
-        *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
+    double *nll, *hits; /* per pair of dev: negative log-likelihood and target tokens; right and all target tokens */
 } worker_run;
 
-/* Trains and scores one run, or one after another if it may stay; its events go to the host. Returns a worker's exit
- * code (lab/launch/event.h), or -1 and sets *e if it cannot reach the host. */
+/* Trains and scores one run, or several if it may stay; sends events to the host. Returns a worker's exit code
+ * (lab/launch/event.h), or -1 and sets *e if it cannot reach the host. */
 int worker_run_job(worker_job *j, err *e);
 
-/* The settings, the task, its data and the model, on the device r->on. */
+/* Opens the settings, the task, its data and the model, on the device r->on. */
 int worker_open(worker_run *r, err *e);
 train_outcome worker_do(worker_run *r, err *e);
 void worker_close(worker_run *r);
-void worker_obey(bool rank); /* takes the signals that ask to stop; before each run */
+void worker_obey(bool rank); /* installs the handlers that stop a run; call before each */
 bool worker_asked_to_stop(void);
-double worker_core_seconds(void); /* of this process so far */
+double worker_core_seconds(void); /* this process's processor seconds so far */
 
 extern const char *const worker_split_names[AB_SPLITS];
 bool worker_decoder_only(const worker_run *r);
 bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */
 
-/* Each sends its results to the host. Returns 0, or -1 and sets *e. */
-int score_perplexity(worker_run *r, err *e); /* of dev; keeps r->nll and r->hits */
+/* Each sends its results to the host; 0, or -1 and *e. */
+int score_perplexity(worker_run *r, err *e); /* dev set; keeps r->nll and r->hits */
 int score_decoded(worker_run *r, err *e);    /* the task scores decoded outputs; outputs are kept as files */
 int score_likelihoods(worker_run *r,
                       err *e); /* for decoder-only tasks: test, and dev if there is no test or both are requested */
-/* Reads and encodes the contrastive pairs, if there are any; contrast_score sends the model's choices. */
+/* contrast_open reads and encodes the contrastive pairs, if any; contrast_score sends the model's choices. */
 int contrast_open(worker_run *r, err *e);
 int64_t contrast_longest(const worker_run *r); /* tokens of their longest side, EOS counted; 0: there are none */
 int contrast_score(worker_run *r, err *e);
