@@ -1,27 +1,27 @@
-/* call.h - what a sweep is asked for, and by whom. */
+/* call.h - a sweep's options and its caller. */
 #ifndef ABLATE_CALL_H
 #define ABLATE_CALL_H
 #include "lab/sweep/setup.h"
 
 enum { RERUN_NONE = -1, RERUN_FAILED, RERUN_CHANGED, RERUN_ALL };
 
-typedef struct { /* what is asked for */
+typedef struct { /* the options of `ablate run` */
     text_list set, only;
     const char *seeds, *device;
     const char *at_a_time; /* workers: a number, or "auto"; NULL: one per device */
     bool no_check, nice, ignore_room, sandbox, no_mps;
-    const char *notify;  /* a line for the shell */
-    char own_device[64]; /* the INI's */
+    const char *notify;  /* a shell command */
+    char own_device[64]; /* the device that the INI sets */
     int64_t workers, threads, ranks, step_limit;
     bool dry_run, profile;
     int rerun, progress;  /* RERUN_NONE ..; enum progress_mode */
-    const char *launcher; /* "local", "slurm" or a command for the shell */
+    const char *launcher; /* "local", "slurm" or a shell command */
     const char *slurm_args;
     int64_t per_task;
     bool detach;
 } sweep_options;
 
-typedef struct { /* who asks */
+typedef struct { /* the call itself */
     const char *ini;
     const places *p;
     int argc; /* as typed: stored with the experiment, and printed as the command that resumes it */

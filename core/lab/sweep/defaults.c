@@ -1,5 +1,5 @@
-/* defaults.c - the rows of an INI among those that the database has: by values, since keys come and change defaults
- * with versions of the program and of plugins. Nothing is trained again without being asked. */
+/* defaults.c - finds an INI's rows among the database's by their values, because versions of the program and of plugins
+ * add keys and change defaults. Nothing is trained again without a request. */
 #include "lab/results/read.h"
 #include "lab/sweep/sweep.h"
 #include <cjson/cJSON.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- which keys are named, each between blanks ---- */
+/* ---- named keys: a text with blanks around each ---- */
 
 static void names_of_argv(const char *const *argv, size_t n, str *out)
 {
@@ -47,7 +47,7 @@ bool values_wait(const spec *s)
     return wait;
 }
 
-/* Is the value of the key found by a search or by matching, derived from one that is, or a run that becomes a file? */
+/* Is the key's value found by a search or by matching, derived from such a value, or a run that becomes a file? */
 static bool found_later(const spec *s, const spec_row *row, const char *key)
 {
     const char *given = settings_get(&row->given, key);
@@ -62,13 +62,13 @@ static bool found_later(const spec *s, const spec_row *row, const char *key)
 typedef struct {
     const spec *s;
     bool waiting;
-    str names; /* keys that this INI, or the one stored, names for all rows */
+    str names; /* keys that this INI or the stored one names for all rows */
     arena a;
-    read_stored *stored; /* base first of all, archived rows last */
+    read_stored *stored; /* base first, archived rows last */
     settings *then;      /* [n]; NULL: not read yet */
     size_t n;
-    const char *ini, *argv; /* of the one stored */
-    size_t apart;           /* position of the named key that told two rows apart last */
+    const char *ini, *argv; /* the stored experiment's */
+    size_t apart;           /* position of the last named key that distinguished two rows */
 } history;
 
 static int open_history(history *h, const sweep_call *c, err *e)
@@ -86,7 +86,7 @@ static int open_history(history *h, const sweep_call *c, err *e)
     return bad;
 }
 
-/* The key's value, which most likely stands at *from. */
+/* Finds the key's value, most likely at *from. */
 static const char *value_from(const settings *s, const char *key, size_t *from)
 {
     for (size_t n = 0; n < s->n; n++) {
@@ -96,7 +96,7 @@ static const char *value_from(const settings *s, const char *key, size_t *from)
     return NULL;
 }
 
-/* Is the key at its default in both? Nobody knows what an archived row was asked for; base tells the default. */
+/* Is the key at its default in both? For an archived row, whose INI is unknown, base has the default. */
 static bool unnamed(const history *h, const spec_row *row, size_t k, const char *key, const char *then)
 {
     if (has_prefix(key, "layers.") || settings_get(&row->swept, key)) return false;
@@ -105,12 +105,12 @@ static bool unnamed(const history *h, const spec_row *row, size_t k, const char 
     return !h->stored[k].archived || !then || !usual || same(usual, then);
 }
 
-/* Are row and stored row k the same but for defaults? A key that came since has, for the stored row, the value that
- * changes nothing. words: "beam_size = 8, was 4" of the defaults. */
+/* Do row and stored row k differ in defaults at most? A key added since has, in the stored row, the value that changes
+ * nothing. words: the differing defaults, "beam_size = 8, was 4". */
 static bool is_same(history *h, const spec_row *row, size_t k, str *words)
 {
     const settings *now = &row->placed, *then = &h->then[k];
-    bool trial = has_suffix(h->s->name, ".tune") || has_suffix(h->s->name, ".time"); /* needs no outputs */
+    bool trial = has_suffix(h->s->name, ".tune") || has_suffix(h->s->name, ".time"); /* no outputs needed */
     size_t from = 0, at = h->apart;
     str_clear(words);
     if (at && at < now->n && at < then->n && same(now->at[at].key, then->at[at].key) &&
@@ -132,12 +132,12 @@ static bool is_same(history *h, const spec_row *row, size_t k, str *words)
     return true;
 }
 
-/* The stored row that equals it, else one that is done and differs in defaults alone, whose words are left; h->n. */
+/* Finds the stored row that equals this one, else a done one that differs only in defaults (words: which). h->n: none. */
 static size_t find_row(history *h, const spec_row *row, str *words)
 {
     size_t found = h->n;
     str now = {0};
-    for (int round = 0; round < 2 && found == h->n; round++) /* rows of its name first */
+    for (int round = 0; round < 2 && found == h->n; round++) /* rows with its name first */
         for (size_t k = 0; k < h->n; k++) {
             if (same(h->stored[k].name, row->name) == round || !is_same(h, row, k, &now)) continue;
             if (now.n && (found < h->n || !h->stored[k].done)) continue;
@@ -150,7 +150,7 @@ static size_t find_row(history *h, const spec_row *row, str *words)
     return found;
 }
 
-/* ---- all of them ---- */
+/* ---- all rows ---- */
 
 static bool is_known(const history *h, const char *hash, size_t *from)
 {

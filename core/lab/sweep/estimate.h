@@ -1,10 +1,8 @@
 /* estimate.h - estimates a sweep before anything is written: is its data present, and how many hours, how much memory
- * and disk does it need?
- *
- * A separate process opens each task once, counts each row's costs on its traced tape and times a few updates of each
- * kind of row on this machine; rows that differ in size only follow from their FLOPs. Dev perplexity, decoding, scores,
- * searches and the data's time are counted too. A crashing or endless plugin ends only that process.
- */
+ * and disk does it need? A separate process opens each task once, counts each row's costs on its traced tape and times
+ * a few updates of each kind of row on this machine; it derives the times of rows that differ only in size from their
+ * FLOPs. Dev perplexity, decoding, scores, searches and the data's time are counted too. A crashing or endless plugin
+ * ends only that process. */
 #ifndef ABLATE_ESTIMATE_H
 #define ABLATE_ESTIMATE_H
 #include "lab/sweep/call.h"
@@ -15,17 +13,17 @@ typedef struct { /* trials of a row's search that are not done, and their update
 } search_left;
 
 typedef struct {
-    size_t row;          /* of the spec */
+    size_t row;          /* its number in the spec */
     size_t left;         /* runs still to train */
     double parameters;   /* learned numbers */
     double flops_token;  /* forward and backward, per source and target token */
     double memory, disk; /* bytes used by a running run; bytes of its files */
-    double seconds;      /* of one run's updates; NaN: not known */
-    double beside;       /* seconds of one run besides: data, dev perplexity, checkpoints, decoding and scores */
-    double search;       /* seconds of the search of the row's settings, and its trials */
+    double seconds;      /* seconds of one run's updates; NaN: not known */
+    double beside;       /* one run's other seconds: data, dev perplexity, checkpoints, decoding and scores */
+    double search;       /* seconds of the search for the row's settings, and its trials */
     size_t trials;
     double gpu_memory;          /* bytes of GPU memory per run; 0: none */
-    double flops, flops_search; /* of one run's updates, and of those of the search's trials */
+    double flops, flops_search; /* FLOPs of one run's updates, and of all updates of the search's trials */
 } row_estimate;
 
 typedef struct { /* a row that cannot be trained, and why */
@@ -37,29 +35,27 @@ typedef struct {
     row_refused *refused;
     size_t n_refused, refused_cap;
     row_estimate *rows; /* one for each row to run; n of them */
-    size_t n, timed;    /* of them, those whose updates the child has timed: the first ones */
-    int gpus;           /* available to runs; 0: none */
+    size_t n, timed;    /* rows; how many of the first ones have timed updates */
+    int gpus;           /* GPUs available to runs; 0: none */
     double gpu_free;    /* free bytes of the GPU with the least */
-    /* Why a task cannot be opened: missing data; or NULL. There are rows all the same if the sizes of the data are
-     * known. */
+    /* Why a task cannot be opened: missing data; or NULL. `rows` exist nevertheless if the data's sizes are known. */
     const char *missing;
     double busy;         /* seconds on the clock per second of a processor, while updates were timed; 0: not known */
-    str notes;           /* of the tasks on their data, one per line */
+    str notes;           /* the tasks' notes on their data, one per line */
     const char *unknown; /* why rows or, if there are rows, their times are missing; or NULL */
     arena memory;
 } sweep_costs;
 
-/* Starts `program estimate ...` with the arguments of `c` and reads its output; ends it if a row takes longer than the
- * child said, and it ends with this process. Failures are reported in `out`. */
+/* Starts `program estimate ...` with the arguments of `c` and reads its output; ends it if a row takes longer than its
+ * announced limit, and with this process. Reports failures in `out`. */
 void estimate_sweep(const sweep_call *c, sweep_costs *out);
 void estimate_free(sweep_costs *x);
 
 /* "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 3.4 core hours and 8.2e+15 FLOPs, 1.2 GB of
  * memory each, 0.3 GB of disk; 2 at a time about 1.7 hours", for n_runs[row of the spec]; searches: still to be done;
- * threads of a run,
- * 0: unknown. */
+ * threads per run, 0: unknown. */
 void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, int64_t workers, int64_t threads,
                    str *out);
-void estimate_searches(const sweep_costs *x, str *out);             /* a line, if there are any */
+void estimate_searches(const sweep_costs *x, str *out);             /* one line, if there are searches */
 void estimate_table(const sweep_costs *x, const spec *s, str *out); /* for --dry-run: one line per row */
 #endif

@@ -1,4 +1,4 @@
-/* estimate_data.c - what an estimate needs of a sweep's data: vocabularies, lines and tokens of each split. */
+/* estimate_data.c - measures a sweep's data for an estimate: vocabularies, lines and tokens of each split. */
 #include "lab/sweep/estimate_child.h"
 #include "text/data/dataset.h"
 #include "text/data/inspect.h"
@@ -10,7 +10,7 @@
 
 /* ---- data ---- */
 
-/* The settings that determine data and vocabularies, as one text; the caller frees. */
+/* Writes the settings that determine data and vocabularies as one text; the caller frees. */
 static char *group_key(const spec_row *row)
 {
     static const char *const keys[] = {"task", "vocab", "vocab_size", "lowercase"};
@@ -24,8 +24,8 @@ static char *group_key(const spec_row *row)
     return key.s;
 }
 
-/* Vocabularies of words and characters are read from the data; subwords, which take minutes to train, count as many as
- * are asked for. */
+/* Reads vocabularies of words and characters from the data; uses the requested size for subwords, which take minutes to
+ * train. */
 static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
 {
     vocab *src = NULL, *tgt = NULL;
@@ -49,8 +49,8 @@ static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, gr
 
 /* ---- sizes ---- */
 
-enum { SAMPLE = 2000 };             /* lines of a split that are looked at */
-static const double SUBWORDS = 1.3; /* subwords per word, about: European languages with 8,000 to 37,000 subwords */
+enum { SAMPLE = 2000 };             /* lines read of a split */
+static const double SUBWORDS = 1.3; /* subwords per word: typical of European languages with 8,000 to 37,000 subwords */
 
 /* Is the word one of the task's own symbols, which are one token each? */
 static bool is_symbol(const ab_vocabs *asked, const char *word, size_t n)
@@ -60,7 +60,7 @@ static bool is_symbol(const ab_vocabs *asked, const char *word, size_t n)
     return false;
 }
 
-/* Without the end. */
+/* Counts a line's tokens without its end. */
 static double tokens_of(const ab_vocabs *asked, ab_vocab wanted, int64_t kind, const char *line)
 {
     bool characters = wanted == AB_VOCAB_CHARS || (wanted == AB_VOCAB_SUBWORD && kind == TOKENS_CHAR),
@@ -85,7 +85,7 @@ static void measure_splits(const ab_task_plugin *t, void *self, const config *c,
         for (int64_t i = 0; i < n; i += step, seen++) {
             ab_example x;
             t->get(self, s, i, &x);
-            bool no_end = t->flags & AB_DECODER_ONLY && (x.src || asked.endless); /* labels; lines of one length */
+            bool no_end = t->flags & AB_DECODER_ONLY && (x.src || asked.endless); /* labels, or lines of one length */
             double src = x.src ? !no_end + tokens_of(&asked, asked.src, c->vocab, x.src) : 0,
                    tgt = !no_end + tokens_of(&asked, asked.tgt, c->vocab, x.tgt);
             sum.src += src, sum.tgt += tgt;
@@ -96,9 +96,10 @@ static void measure_splits(const ab_task_plugin *t, void *self, const config *c,
     }
 }
 
-/* Sizes of corpora that may not be here, as published: lines of each part, words per line. WMT 2014: Bojar et al. 2014
- * and sacreBLEU's sets; Penn Treebank, sections 2-21, 22, 23: Collins 1997, with two brackets per constituent, about
- * 0.85 constituents a word. The others were counted in what `ablate data get` fetches; trees as brackets and words. */
+/* Published sizes of corpora that may be missing: lines of each split, words per line. WMT 2014: Bojar et al. 2014 and
+ * sacreBLEU's sets; Penn Treebank, sections 2-21, 22, 23: Collins 1997, with two brackets per constituent and about
+ * 0.85 constituents per word. The others were counted in the output of `ablate data get`; trees as brackets and words.
+ * */
 static const struct {
     const char *key, *value;
     double lines[AB_SPLITS], src, tgt;
@@ -135,7 +136,7 @@ static bool take_published(const spec_row *row, group *g)
     return false;
 }
 
-/* What endangers results, once for each corpus. */
+/* Prints what endangers results on the row's corpus. */
 static void print_dangers(const ab_task_plugin *task, void *self, const char *name, const spec_row *row)
 {
     char *key = xprintf("%s.data", name);

@@ -61,7 +61,7 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
                &r.parameters, &r.flops_token, &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials,
                &r.gpu_memory, &r.flops, &r.flops_search) != 14)
         return;
-    if (same(word, "timed") && x->timed < x->n) { /* in the order of the rows */
+    if (same(word, "timed") && x->timed < x->n) { /* lines follow the order of the rows */
         x->rows[x->timed++] = r;
         return;
     }
@@ -69,7 +69,7 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
     x->rows[x->n++] = r;
 }
 
-/* What the child does, as it said. */
+/* The child's work as last announced. */
 typedef struct {
     char what[200];
     double since, limit; /* ticks(); seconds, 0: none */

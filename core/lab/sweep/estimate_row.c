@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds of timing in all, and of a row. */
+/* Seconds for timing all rows (not patient, patient); most and least for one row. */
 static const double HURRIED = 0.5, PATIENT = 5, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
-static const double PLANNING = 7; /* seconds of a dry run, data and counts included, after which no row is timed */
-static const double TIMED = 0.1;  /* of a run's updates: an estimate is cheaper than what it is of */
+static const double PLANNING = 7; /* seconds of a dry run, data and counts included, after which it times no row */
+static const double TIMED = 0.1;  /* most of a run's updates to time: an estimate is cheaper than the run */
 static const double GPU_CONTEXT =
-    1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
-static const double START = 0.05;                  /* seconds of a run besides data, updates and scores */
+    1e9; /* GPU bytes beside a model: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
+static const double START = 0.05;                  /* seconds of a run beside data, updates and scores */
 static const double SUBWORD = 5e-7, SYMBOL = 5e-8; /* seconds to encode a token: a subword; a word or character */
-static const double WRITING = 1e9;                 /* bytes per second of checkpoints */
-static const double TRACING = 60;                  /* seconds for what takes milliseconds unless a plugin loops */
+static const double WRITING = 1e9;                 /* bytes of checkpoints written per second */
+static const double TRACING = 60; /* limit in seconds for a step that takes milliseconds unless a plugin loops */
 
 /* ---- costs ---- */
 
-/* Tells the parent what is done next, and for how many seconds it may take; "" ends the last one. */
+/* Announces the next work to the parent, and its limit in seconds; "" ends the last one. */
 static void print_doing(const char *what, double seconds)
 {
     printf("doing\t%g\t%s\n", seconds, what);
@@ -38,16 +38,16 @@ static int count_row(const spec_row *row, const group *g, const backend *on, dty
 
 /* ---- speeds ---- */
 
-typedef struct { /* of a row that can be traced */
+typedef struct { /* the work of a row that can be traced */
     size_t row;
     const group *g;
     char *kind; /* rows of one kind differ in size only */
     dtype compute;
-    model_costs costs, update; /* of its sentences' usual length; of the data's lengths */
-    double flops, tokens;      /* of an update */
+    model_costs costs, update; /* with sentences of the usual length; with the data's lengths */
+    double flops, tokens;      /* FLOPs and tokens of an update */
     row_speed speed;
-    double to_time;        /* updates, at most */
-    bool timed, too_large; /* to be timed */
+    double to_time;        /* most updates to time */
+    bool timed, too_large; /* it was timed; it is too large to be timed */
     char *counted;         /* rows with the same text have the same costs */
 } row_work;
 
@@ -61,7 +61,7 @@ static char *kind_of(const spec_row *row, const group *g)
     return s.s;
 }
 
-/* Settings that change no count; of the others in the list, only whether they are 0 does. */
+/* Settings that change no count, and settings that change it only by being 0 or not. */
 static const char *const uncounted[] = {"lr", "warmup", "steps", "eval_every", "save_every", "schedule", "beam_size"};
 static const char *const nonzero[] = {"dropout", "label_smoothing", "weight_decay"};
 
@@ -85,7 +85,8 @@ static char *counted_as(const spec_row *row, const group *g)
     return s.s;
 }
 
-/* The timed row whose speed is the best guide to this one's: of its kind, then nearest in size. NULL: none. */
+/* Finds the timed row whose speed predicts this one's best: of its kind if there is one, then nearest in size. NULL:
+ * none. */
 static const row_work *guide_of(const row_work *w, size_t n, const row_work *of)
 {
     const row_work *best = NULL;
@@ -105,7 +106,7 @@ static void take_speed(row_work *w, const row_work *from)
     w->speed = (row_speed){from->speed.step * step, from->speed.forward * token, from->speed.token * token, 1};
 }
 
-/* Updates of a row's runs and of its search that are left. */
+/* Counts the updates left in a row's runs and in its search. */
 static double updates_left(const spec_row *row, size_t runs, const search_left *search)
 {
     double n = (double)runs * (double)row->config.steps;
@@ -113,7 +114,7 @@ static double updates_left(const spec_row *row, size_t runs, const search_left *
     return n;
 }
 
-/* Times one row of each kind, then others as long as patience lasts; the rest follow from their costs. */
+/* Times one row of each kind, then others for `patience` seconds; derives the rest from their costs. */
 static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on, double patience, double limit)
 {
     double began = ticks(), each = fmax(LEAST_OF_ROW, fmin(MOST_OF_ROW, patience / (double)(n + 1)));
@@ -168,7 +169,7 @@ static run_time time_of_run(const spec_row *row, const row_work *w, double steps
                                  n.saves * (double)w->costs.learned * 1.5 / WRITING};
 }
 
-/* Seconds of what is left of the search of a row's settings, the number of its trials, and their updates. */
+/* Returns the seconds left of the search for a row's settings; *trials, *updates: the numbers left. */
 static double time_of_search(const spec_row *row, const row_work *w, const search_left *left, size_t *trials,
                              double *updates)
 {
@@ -183,13 +184,13 @@ static double time_of_search(const spec_row *row, const row_work *w, const searc
     return seconds;
 }
 
-/* The arena of values has an eighth to spare (plan.c); the parameters have a copy in bf16. */
+/* The arena of values is an eighth larger than needed (plan.c); the parameters have a copy in bf16. */
 static double gpu_bytes(const model_costs *c)
 {
     return 1.125 * (double)c->values + (double)c->learned + 2.0 * (double)c->parameters + GPU_CONTEXT;
 }
 
-/* word: "row" before its updates are timed, "timed" after that. */
+/* word: "row" before its updates are timed, "timed" afterwards. */
 static void print_row(const char *word, const spec *s, const row_work *w, bool device, size_t left,
                       const search_left *to_search)
 {
@@ -200,7 +201,7 @@ static void print_row(const char *word, const spec *s, const row_work *w, bool d
     kept += 3 * (double)row->config.keep_states; /* with two slots, as adam has */
     double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + PROGRAM,
            gpu = 0;
-    if (device) /* the host has the parameters twice while they are read or written, and CUDA's libraries */
+    if (device) /* the host has the parameters twice while it reads or writes them, and CUDA's libraries */
         gpu = gpu_bytes(c), memory = 8.0 * (double)c->parameters + GPU_CONTEXT + PROGRAM;
     run_time t = time_of_run(row, w, (double)row->config.steps, false);
     size_t trials;
@@ -239,7 +240,7 @@ void estimate_close(estimate_data *d)
     free(d->of);
 }
 
-/* Counts the costs of a row, unless one of the n before it has the same. */
+/* Counts a row's costs, or copies them from one of the n before it with equal costs. */
 static int count_work(row_work *w, const row_work *before, size_t n, const spec_row *row, const backend *on, err *e)
 {
     const char *counted = w->counted = counted_as(row, w->g);

@@ -1,12 +1,12 @@
-/* estimate_run.c - what a run does, counted before it runs: updates, evaluations, decoding, trials of its search. */
+/* estimate_run.c - counts a run's work in advance: updates, evaluations, decoding, trials of its search. */
 #include "lab/sweep/estimate_child.h"
 #include "network/plugin/plugin.h"
 #include <math.h>
 
 static double times(double steps, int64_t every) { return every > 0 ? ceil(steps / (double)every) : 0; }
 
-/* Evaluations during training (loop.c), one of the weights if they are a new average, and one for the table's scores.
- */
+/* Counts the evaluations: those during training (loop.c), one if the weights are a new average, and one for the table's
+ * scores. */
 static double evaluations_of(const config *c, double updates)
 {
     return times(updates, c->eval_every) + (c->average_checkpoints > 1) + 1;
@@ -26,7 +26,7 @@ run_counts count_run(const config *c, const group *g, double steps, double step_
     n.saves = times(n.updates, c->save_every);
     n.evaluated = n.evaluations * dev->tgt;
     if (decoder_only)
-        n.evaluated += on_test ? test->tgt : 0; /* dev's likelihoods are known */
+        n.evaluated += on_test ? test->tgt : 0; /* dev's likelihoods are known from the evaluations */
     else
         n.decoded = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
     return n;

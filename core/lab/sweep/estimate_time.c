@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 enum { MOST_TOKENS = 1024, FEWEST_TOKENS = 128, SHAPES = 3, MOST_ROUNDS = 20 };
-static const double MOST_FLOPS = 2e10; /* of a timed batch, if it has more than FEWEST_TOKENS */
-/* A token of one hypothesis against a token of training, both sides counted: the median of experiments/recorded, whose
- * rows are mostly between 0.6 and 2.5. */
+static const double MOST_FLOPS = 2e10; /* most FLOPs of a timed batch, if it has more than FEWEST_TOKENS */
+/* Time of one hypothesis's token relative to a training token of both sides: the median of experiments/recorded, most
+ * of whose rows lie between 0.6 and 2.5. */
 static const double DECODING = 1.2;
-/* Seconds of an update besides: the next batch, its events to the host, the learning rate. */
+/* An update's other seconds: the next batch, its events to the host, the learning rate. */
 static const double AROUND = 5e-5;
-static const double shares[SHAPES] = {0.7, 1, 1.3}; /* of the mean length */
+static const double shares[SHAPES] = {0.7, 1, 1.3}; /* shares of the mean length */
 
 int64_t row_number(const spec_row *row, const char *key)
 {
@@ -22,7 +22,7 @@ int64_t row_number(const spec_row *row, const char *key)
     return text && parse_int(text, &n) ? n : 0;
 }
 
-/* Mean length of a side of a training pair; windows are always full. Without a source its length is the target's. */
+/* Returns the mean length of a training pair's side; windows are always full. Without a source: the target's. */
 static double mean_length(const group *g, bool source)
 {
     const split_size *s = &g->split[AB_TRAIN];
@@ -30,7 +30,7 @@ static double mean_length(const group *g, bool source)
     return length < 2 ? 2 : length;
 }
 
-/* A share of the mean length, at most the longest: positions may end there. */
+/* Returns a share of the mean length, at most the longest, because positions may end there. */
 static double share_of(const group *g, double share, bool source)
 {
     const split_size *s = &g->split[AB_TRAIN];
@@ -84,23 +84,23 @@ int count_update(const spec_row *row, const group *g, const backend *on, dtype c
 double update_flops(const spec_row *row, const model_costs *update) { return costs_total(update) * accumulated(row); }
 
 typedef struct {
-    double gradient, update; /* seconds: of all shapes; of one update */
-    double flops;            /* of all shapes */
+    double gradient, update; /* seconds of all shapes' gradients; of one update */
+    double flops;            /* FLOPs of all shapes */
     double busy;             /* row_speed's */
 } timed;
 
-/* Medians over several rounds. Shapes change from step to step, as in training. */
+/* Measures medians over several rounds. Shapes change from step to step, as in training. */
 static int time_steps(model *m, const group *g, double tokens, int64_t shapes, double patience, double most, timed *out,
                       err *e)
 {
     recorded r[SHAPES] = {{0}};
-    if (*m->cfg.teacher) m->cfg.teacher = TEACHER_MADE_UP; /* without the time of its own pass */
+    if (*m->cfg.teacher) m->cfg.teacher = TEACHER_MADE_UP; /* excludes the time of the teacher's pass */
     train_step *s = train_step_open(m, e);
-    /* a thread does not wait for the CPU's kernels without being counted; for a device's it does */
+    /* processor time includes waiting for the CPU's kernels, but not for a device's */
     double (*const time)(void) = on_device(m->backend) ? ticks : processor_ticks;
     double spent = 0, counted = 0, gradient[SHAPES][MOST_ROUNDS], update[SHAPES * MOST_ROUNDS];
     int64_t vocab = g->src && g->src < g->tgt ? g->src : g->tgt, step = 1;
-    int bad = !s, rounds = -1; /* the first round plans and packs */
+    int bad = !s, rounds = -1; /* round -1 is not counted: it plans and packs */
     const double most_rounds = fmax(1, fmin(MOST_ROUNDS, most / (double)shapes));
     *out = (timed){0};
     for (int64_t i = 0; i < shapes; i++) {
@@ -136,7 +136,7 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
     return bad ? -1 : 0;
 }
 
-/* Tokens of a timed batch of a row whose update has so many FLOPs. */
+/* Returns the tokens of a timed batch, for a row whose update has `tokens` and `flops`. */
 static double tokens_to_time(double tokens, double flops)
 {
     double n = fmin(tokens, MOST_TOKENS);

@@ -17,7 +17,7 @@ static enum db_kind typed(const char *text, db_param *out)
     return DB_TEXT;
 }
 
-/* Does this attention refuse its place or the position there? Words, or NULL. */
+/* Returns why this attention refuses its place or the position plugin there; NULL: it does not. */
 static const char *unfit(const plugin *att, const plugin *pos, int role, arena *a)
 {
     static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
@@ -34,7 +34,7 @@ static const char *unfit(const plugin *att, const plugin *pos, int role, arena *
     return NULL;
 }
 
-/* Does a part of this row refuse another one? Words, or NULL. */
+/* Returns why a part of this row refuses another one; NULL: none does. */
 static const char *not_applicable(const spec_row *row, arena *a)
 {
     static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};

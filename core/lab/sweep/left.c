@@ -1,4 +1,4 @@
-/* left.c - what of a sweep is still to do: its database is read, and nothing is written or trained. */
+/* left.c - see left.h. */
 #include "lab/sweep/left.h"
 #include "lab/results/read.h"
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct done_runs {
 
 done_runs *done_open(const db_options *where, const char *experiment, int rerun)
 {
-    err none = {0}; /* no database: nothing is done */
+    err none = {0}; /* without a database, no run is done */
     done_runs *d = xcalloc(1, sizeof *d);
     d->rerun = rerun;
     d->r = reader_open(where, &none);
@@ -27,7 +27,7 @@ void done_close(done_runs *d)
     free(d);
 }
 
-/* As launching decides (queue.c): a failed run is not tried again unless it is asked for. */
+/* Decides as launching does (queue.c): a failed run is tried again only if --rerun asks for it. */
 static bool is_over(const done_runs *d, const read_run *run)
 {
     if (run->recorded || d->rerun == RERUN_ALL) return false;

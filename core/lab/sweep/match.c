@@ -1,4 +1,4 @@
-/* match.c - rows of equal budget: parameters, floating-point operations or time. */
+/* match.c - gives rows equal budgets: parameters, floating-point operations or time. */
 #include "lab/sweep/sweep.h"
 #include "tensor/cpu/cpu.h"
 #include "network/model/costs.h"
@@ -50,7 +50,7 @@ static double count_model(void *self, err *e)
     return out;
 }
 
-/* What the row spends with `value` for its free key; NaN where it cannot be. */
+/* Computes the row's budget with `value` for its free key; NaN if it cannot be built. */
 static double spends(const budget *b, int64_t value, err *e)
 {
     arena a = {0};
@@ -64,7 +64,7 @@ static double spends(const budget *b, int64_t value, err *e)
     settings_put(&given, b->key, text, &a);
     if (config_from_settings(&given, &c, &a, e)) goto out;
     config_unbind(&c, NULL, config_params, &all, &a);
-    for (size_t i = 0; i < b->row->placed.n; i++) { /* plugins by their paths, and their parameters */
+    for (size_t i = 0; i < b->row->placed.n; i++) { /* plugins loaded by path, and their parameters */
         const char *key = b->row->placed.at[i].key;
         if (strchr(key, '.') || config_plugin_kind(key) || same(key, "plugin_path"))
             settings_put(&all, key, b->row->placed.at[i].value, &a);
@@ -83,7 +83,7 @@ static int64_t current(const spec_row *row, const char *key)
     return v;
 }
 
-/* The multiple of `unit` whose budget is nearest to `wanted`. Budgets rise with every free key. */
+/* Finds the multiple of `unit` whose budget is nearest to `wanted`. Budgets rise with every free key. */
 static int solve(const budget *b, double wanted, int64_t unit, int64_t *out, err *e)
 {
     enum { MOST = 1 << 22 };
@@ -105,14 +105,14 @@ static int solve(const budget *b, double wanted, int64_t unit, int64_t *out, err
     return 0;
 }
 
-/* ---- measured: seconds a step, the vocabulary ---- */
+/* ---- measured: seconds per step, the vocabulary ---- */
 
 typedef struct {
-    double *rate; /* [rows] seconds a step; NaN: not measured */
+    double *rate; /* [rows] seconds per step; NaN: not measured */
     int64_t vocab;
 } measured;
 
-/* All rows with few steps, as an experiment of its own; not `all`: base alone is trained. */
+/* Writes an experiment of its own that trains all rows, or without `all` only base, for a few steps. */
 static void write_short(const spec *s, bool all, const char *steps, str *ini)
 {
     str_addf(ini, "[experiment]\nname = %s.time\nseeds = %lld\nnote = a few steps, for match = %s of %s\n%s", s->name,
@@ -132,7 +132,7 @@ static void write_short(const spec *s, bool all, const char *steps, str *ini)
     }
 }
 
-/* A model's parameters grow by as much with every word: from base's, its vocabulary. */
+/* Computes base's vocabulary from its parameters, which grow by an equal number with each word. */
 static int64_t vocabulary_of(const spec *s, double parameters, err *e)
 {
     enum { ONE = 64, OTHER = 128 };
@@ -186,7 +186,7 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
 
 /* ---- all rows ---- */
 
-/* The row's free key, solved; it says what is left of the difference. More than 5 % is no match. */
+/* Solves for the row's free key and prints the remaining difference; fails above 5 %. */
 static int match_row(const spec *s, const budget *b, double wanted, const trainer *t, prepared *out, err *e)
 {
     int64_t found = 0, unit = same(s->match_key, "d_model") ? 2 * b->row->config.heads : 1;
@@ -215,8 +215,8 @@ static int match_all(const spec *s, const measured *m, const trainer *t, prepare
     for (size_t i = 1; i < s->n_rows && !code; i++) {
         const spec_row *row = &s->rows[i];
         budget b = {row, s->match, s->match_key, m->rate[i], m->vocab};
-        /* A row that sets the key itself keeps its own. Those that repeat another row are solved alike; base's equals
-         * need nothing. */
+        /* A row that sets the key itself keeps its value. Repetitions of another row get equal values; base's need
+         * none. */
         if (row->same_as == 0 || settings_get(&row->swept, s->match_key)) continue;
         code = match_row(s, &b, wanted, t, out, e) ? 2 : 0;
     }
@@ -234,7 +234,7 @@ int match_rows(const spec *s, const trainer *t, prepared *out, err *e)
 
 int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e)
 {
-    if (same(s->match, "time")) return 1; /* rates are measured in runs */
+    if (same(s->match, "time")) return 1; /* rates need runs */
     measured m = {xcalloc(s->n_rows + 1, sizeof *m.rate), vocab};
     int code = match_all(s, &m, t, out, e);
     free(m.rate);

@@ -1,12 +1,12 @@
-/* origin.c - start_from and teacher = EXPERIMENT/ROW@SEED: the model that a run has left, or for start_from with
- * start_step its state of that step, becomes the row's file. */
+/* origin.c - start_from and teacher = EXPERIMENT/ROW@SEED: replaces a run by the file of its model, or for start_from
+ * with start_step by its state at that step. */
 #include "lab/sweep/run.h"
 #include "lab/sweep/sweep.h"
 #include "network/train/states.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The state of that step in a run's folder; NULL and e: which there are. */
+/* Finds the state of a step in a run's folder; NULL and e: the steps that have one. */
 static char *state_in(const char *folder, const char *run, int64_t step, err *e)
 {
     int64_t at = 0;

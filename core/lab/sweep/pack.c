@@ -1,10 +1,10 @@
-/* pack.c - ablate run --workers auto: as many runs at a time as cores, memory and GPU memory allow. */
+/* pack.c - ablate run --workers auto: trains as many runs at a time as cores, memory and GPU memory allow. */
 #include "lab/launch/care.h"
 #include "lab/sweep/sweep.h"
 #include <sched.h>
 #include <string.h>
 
-/* Of what is free so much may be planned for: estimates are estimates, and others use the machine too. */
+/* The share of free memory that runs may use: estimates have errors, and others use the machine too. */
 static const double SHARE = 0.9;
 
 int64_t pack_cores(void)
@@ -14,7 +14,7 @@ int64_t pack_cores(void)
     return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* Less of *n where only so many of `each` bytes are in what is free; nothing is known of 0. */
+/* Lowers *n to the number of runs of `each` bytes that fit in `room`; 0 in either: not known, so *n stays. */
 static void fit(int64_t *n, double each, double room, const char *of, str *why)
 {
     if (!(each > 0 && room > 0)) return;
@@ -23,13 +23,13 @@ static void fit(int64_t *n, double each, double room, const char *of, str *why)
     if (most < (double)*n) *n = most < 1 ? 1 : (int64_t)most;
 }
 
-/* Runs at a time that GPUs hold: a rank a GPU, several ranks on one where they fit. */
+/* Returns how many runs the GPUs hold at a time: one rank per GPU, or more if they fit. */
 static int64_t on_gpus(const pack_needs *x, str *why)
 {
     int64_t each = INT32_MAX;
     str text = {0};
     fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &text);
-    if (each == INT32_MAX) each = 1; /* one on each, where nothing is known */
+    if (each == INT32_MAX) each = 1; /* unknown memory: one on each */
     int64_t n = x->gpus * each / x->ranks;
     str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&text));
     str_free(&text);

@@ -36,7 +36,7 @@ int take_machine(const spec *s, sweep_options *o, err *e)
         o->device = o->own_device;
         if (!o->dry_run && device_check(o->device, e)) return fail_in(e, "[base] ");
     }
-    if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
+    if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: all cores */
     if (!o->threads && same(o->at_a_time, "auto")) o->threads = 1;
     return 0;
 }
@@ -52,7 +52,7 @@ static bool packs(const sweep_options *o) { return same(o->at_a_time, "auto"); }
 int sweep_check(sweep_options *o, err *e)
 {
     if (o->device && device_check(o->device, e)) return -1;
-    if (!same(o->launcher, "local") && !same(o->launcher, "slurm") && !strpbrk(o->launcher, " {/")) /* a slip */
+    if (!same(o->launcher, "local") && !same(o->launcher, "slurm") && !strpbrk(o->launcher, " {/")) /* a typing error */
         return fail(e, "--launcher %s: expected local, slurm, or a command with a blank or {} in it", o->launcher);
     if (o->detach && same(o->launcher, "local"))
         return fail(e, "--detach needs --launcher slurm or --launcher COMMAND: workers on this machine end with it");
@@ -83,12 +83,12 @@ void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk)
     str_free(&why);
 }
 
-static const double BUSY = 1.25; /* seconds on the clock per second of a processor that are worth a line */
+static const double BUSY = 1.25; /* seconds on the clock per second of a processor from which a note is printed */
 
-/* Those that the times of an estimate were measured with. */
+/* Returns the threads with which an estimate's times were measured. */
 static int64_t threads_timed(int64_t threads) { return threads > 0 ? threads : sysconf(_SC_NPROCESSORS_ONLN); }
 
-/* The summary, then the rows, then the INI, which alone is on standard output. */
+/* Prints the summary, then the rows, then the INI; only the INI goes to standard output. */
 int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
 {
     sweep_costs x;

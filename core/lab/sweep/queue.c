@@ -1,10 +1,11 @@
-/* queue.c - which of the frozen runs are trained and in which order, and what is said about the others. */
+/* queue.c - selects and orders the frozen runs to train, and reports on the others. */
 #include "lab/sweep/sweep.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static void add_word(str *out, const char *word) /* as a shell reads it back */
+/* Adds a word with the quotes that a shell needs. */
+static void add_word(str *out, const char *word)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
     bool bare = *word && !word[strspn(word, safe)];
@@ -37,7 +38,7 @@ static double steps_of(const spec *s, size_t row)
     return text && parse_int(text, &steps) ? (double)steps : 0;
 }
 
-/* How long the rows' runs take, seconds or without an estimate of each updates: [rows], which the caller frees. */
+/* Returns how long the rows' runs take: seconds, or updates unless each has an estimate; [rows], the caller frees. */
 static double *lengths_of(const spec *s, const sweep_costs *x)
 {
     double *length = xcalloc(s->n_rows + 1, sizeof *length);
@@ -53,7 +54,7 @@ static double *lengths_of(const spec *s, const sweep_costs *x)
 
 typedef struct {
     int64_t id;
-    size_t at; /* seed by seed, in row order */
+    size_t at; /* its place: seed by seed, in row order */
     int64_t seed;
     bool huge;
     double length;
@@ -69,7 +70,7 @@ static int earlier(const void *p, const void *q)
 
 void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
 {
-    enum { FIFTH = 5 }; /* a run with more than this part of all work */
+    enum { FIFTH = 5 }; /* a run with more than 1/FIFTH of all work is huge */
     bool several = l->workers > 1 || l->gpus > 1;
     queued *q = xcalloc(n + 1, sizeof *q);
     double *length = lengths_of(s, x), all = 0;

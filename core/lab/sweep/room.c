@@ -1,4 +1,4 @@
-/* room.c - is there room on the disk and in memory for what a sweep has still to train? */
+/* room.c - checks that disk and memory have room for the runs that a sweep has left to train. */
 #include "lab/launch/care.h"
 #include "lab/sweep/sweep.h"
 
@@ -12,7 +12,8 @@ static void no_room(const char *row, double needs, double has, const char *of, c
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Bytes of memory that the row's runs and trials need with `most` at a time, in *of that many are free; 0: they fit. */
+/* Returns the bytes that the row's runs and trials need at a time, if *of (which memory) has fewer, *has, free; 0: they
+ * fit. */
 static double lacks(const sweep_costs *x, const row_estimate *r, const sweep_options *o, double free, double ranks,
                     const char **of, double *has)
 {
@@ -30,7 +31,7 @@ bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str
     double has, needs, free = care_free_memory();
     const char *of;
     bool any = false;
-    for (size_t i = 0; i < x->n && same(o->launcher, "local"); i++) { /* elsewhere it is other machines' memory */
+    for (size_t i = 0; i < x->n && same(o->launcher, "local"); i++) { /* else on other machines */
         const char *name = s->rows[x->rows[i].row].name;
         if (!((needs = lacks(x, &x->rows[i], o, free, most_ranks(s), &of, &has)) > 0)) continue;
         if (!any) no_room(name, needs, has, of, o->workers > 1 ? " for the runs at a time" : "", e);
@@ -57,10 +58,10 @@ int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n
     }
     if (!runs || make_folders(l->folder, e)) return runs ? -1 : 0;
     double has = care_free_disk(l->folder);
-    if (has > 0 && has < disk && launch_clean(d, l, e)) return -1; /* checkpoints of done runs go first */
+    if (has > 0 && has < disk && launch_clean(d, l, e)) return -1; /* removes done runs' checkpoints first */
     has = care_free_disk(l->folder);
     if (has > 0 && has < disk) return no_room("", disk, has, "disk", "", e), -1;
-    if (l->slurm || l->command) return 0; /* other machines' memory */
+    if (l->slurm || l->command) return 0; /* on other machines */
     l->memory_each = memory * (l->ranks > 1 ? l->ranks : 1);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* run.c - the main job, from a sweep's INI to its table: sweep_run and, for one experiment, train_rows. Their steps
- * follow in the order of the calls, or stand in the file that is named beside them.
+ * follow in the order of the calls, or are in the file named beside the call.
  *
  *     experiments/quick.ini -> rows x seeds (lab/config/) -> runs in the database (freeze.c, lab/results/)
  *     -> one worker process each (lab/launch/) -> lab/run/worker.c: task -> vocabulary -> batches -> model -> training
@@ -27,11 +27,11 @@ typedef struct {
     spec_options wanted;
     spec spec;
     char *experiment;  /* the INI's own */
-    sweep_costs costs; /* of its rows */
+    sweep_costs costs; /* its rows' costs */
     prepared found;
     bool talk;
     int interrupted; /* the signal, or 0 */
-    bool away;       /* runs were left to jobs that go on */
+    bool away;       /* jobs that continue train the runs */
     reruns again;
 } sweep;
 
@@ -52,16 +52,16 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
     if (o->sandbox && c->verbosity >= 0) fprintf(stderr, "%s\n", sandbox_words());
     bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
     sweep s = {.c = c, .o = o, .talk = talk, .again.rerun = o->rerun};
-    int code = expand(&s, e); /* the INI becomes rows times seeds */
+    int code = expand(&s, e); /* expands the INI to rows times seeds */
     if (!code && recognize_rows(&c->p->db, c, &s.spec, o->rerun, e))
-        code = 1; /* have its rows other defaults than their results? */
+        code = 1; /* do its rows have other defaults than their results? */
     trainer t = {train_rows, &s, &c->p->db, run_schemas(), talk};
     if (!code && o->dry_run) {
         code = dry_run(&s.spec, o, c, e); /* preflight.c */
         close_sweep(&s);
         return code;
     }
-    if (!code) code = count_costs(&s, e); /* is the data there, and what will it take? */
+    if (!code) code = count_costs(&s, e); /* is the data present, and what does training cost? */
     if (!code) code = prepare(&s, &t, e); /* matched budgets (match.c), searched values (search.c) */
     bool ready = !code;
     if (ready) code = s.spec.until.most ? train_until(&s.spec, &t, e) : train_rows(&s, &s.spec, e); /* sequential.c */
@@ -72,7 +72,7 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 }
 
 static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e);
-/* May runs get the cores of others? Not where their time decides what they learn. */
+/* May runs use others' cores? Not if their time decides what they learn. */
 static bool may_lend(const spec *x, const sweep_options *o, int gpus)
 {
     bool may = same(o->at_a_time, "auto") && !gpus && most_ranks(x) < 2;
@@ -85,7 +85,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
 static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_t n, launch_options *l, err *e);
 
 /* Freezes one experiment and trains its runs, without a table. 0 if all are done, else the exit code, with any message
- * in e. Results are recorded as they come (lab/launch/). */
+ * in e. Results are recorded as they arrive (lab/launch/). */
 static int train_rows(void *self, spec *x, err *e)
 {
     sweep *s = self;
@@ -95,7 +95,7 @@ static int train_rows(void *self, spec *x, err *e)
     db_frozen *frozen = NULL;
     size_t n = 0;
     launch_options l = launch_of(s, x, folder, cache, &resume, &sbatch);
-    int code = freeze(s, x, &d, &frozen, &n, e); /* rows and missing runs go into the database: freeze.c */
+    int code = freeze(s, x, &d, &frozen, &n, e); /* writes rows and missing runs to the database: freeze.c */
     if (!code && same(x->name, s->experiment)) code = store_trials(s, d, e) ? 1 : 0;
     if (!code) code = launch(s, x, d, frozen, n, &l, e); /* one worker process per run */
     db_close(d);
@@ -134,7 +134,7 @@ static spec_options spec_options_of(sweep_options *o)
 static int expand(sweep *s, err *e)
 {
     str errors = {0};
-    if (s->o->nice) setpriority(PRIO_PROCESS, 0, 19); /* workers inherit it */
+    if (s->o->nice) setpriority(PRIO_PROCESS, 0, 19); /* inherited by workers */
     s->wanted = spec_options_of(s->o);
     int bad = spec_read(&s->spec, s->c->ini, &s->wanted, schemas_for(s->c->ini, &s->wanted), &errors);
     fprintf(stderr, "%s", bad ? str_text(&errors) : str_text(&s->spec.warnings));
@@ -153,8 +153,8 @@ static void close_sweep(sweep *s)
     free(s->experiment);
 }
 
-/* The spec as a run would have it: with what matching and searches give, as far as that is known without training.
- * left, searches [rows]: what is to do. */
+/* Completes the spec with the values of matching and searches that are known without training. left, searches [rows]:
+ * runs and trials left to train. */
 static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *searches, err *e)
 {
     trainer t = {NULL, NULL, &s->c->p->db, run_schemas(), false};
@@ -188,7 +188,7 @@ int sweep_estimate_print(const sweep_call *c, sweep_options *o)
     sweep s = {.c = c, .o = o};
     err e = {0};
     bool patient = o->dry_run;
-    o->dry_run = true; /* takes no device */
+    o->dry_run = true; /* opens no device */
     if (o->sandbox && sandbox_enter(NULL, 0, SANDBOX_GPU, &e)) return fprintf(stderr, "%s\n", e.text), 1;
     int code = expand(&s, &e);
     if (!code) {
@@ -234,7 +234,7 @@ static void say_searches(const sweep_costs *x)
     str_free(&text);
 }
 
-/* Puts the results of matching and searches into the spec, which is read again. Returns 0, or an exit code. */
+/* Reads the spec again with the results of matching and searches. Returns 0, or an exit code. */
 static int prepare(sweep *s, const trainer *t, err *e)
 {
     int code = 0;
@@ -316,7 +316,7 @@ static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err 
 {
     const places *p = s->c->p;
     char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
-    sync_result away; /* progress of runs that earlier calls gave away */
+    sync_result away; /* progress of runs that earlier calls submitted */
     launch_options l = {.program = p->program, .experiment = x->name, .folder = folder, .progress = PROGRESS_NONE};
     if (!s->o->no_check) check_new_plugins(x, cache, s->talk);
     int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, &l, false, &away, e) ||
@@ -359,7 +359,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
 
 /* ---- results ---- */
 
-/* Before the runs: tables of a sweep under way, or of one that was killed, allow for the choices too. */
+/* Call before the runs, so that tables of a running or killed sweep allow for the choices, too. */
 static int store_trials(const sweep *s, db *d, err *e)
 {
     return s->found.n_trials ? db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) : 0;
@@ -388,7 +388,7 @@ static int show_table(const sweep *s, err *e)
     return bad;
 }
 
-/* Tells whoever asked how it ended: the words, then the table. */
+/* Runs --notify's command with the outcome, then the table, as its input. */
 static void notify(const sweep *s, int code, const err *e)
 {
     str text = {0};

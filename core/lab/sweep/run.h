@@ -6,12 +6,12 @@
 
 /* Fails if the device does not exist or `at_a_time` is no number. Call it first. */
 int sweep_check(sweep_options *o, err *e);
-/* Expands the INI, trains what is missing and prints the table; the same call again resumes. With dry_run prints the
- * rows and what they would cost. Returns the exit code; *e has the message of a failure, if it is not printed yet. */
+/* Expands the INI, trains missing runs and prints the table; an equal call resumes. With dry_run prints the rows and
+ * their costs. Returns the exit code; *e has the message of a failure, if it is not printed yet. */
 int sweep_run(const sweep_call *c, sweep_options *o, err *e);
-/* In the process that sweep_run starts to count the costs of rows (estimate.h): prints them. Returns the exit code. */
+/* Prints the rows' costs, in the process that sweep_run starts to count them (estimate.h). Returns the exit code. */
 int sweep_estimate_print(const sweep_call *c, sweep_options *o);
-/* start_from = RUN: the file of its model, or with start_step > 0 its state of that step, for the caller to free. NULL
- * and e: there is none; which states there are. (origin.c) */
+/* start_from = RUN: returns the file of its model, or with start_step > 0 of its state at that step; the caller frees.
+ * NULL and e: there is none, and which states exist. (origin.c) */
 char *origin_file(reader *r, const char *run, int64_t start_step, err *e);
 #endif

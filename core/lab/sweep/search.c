@@ -14,8 +14,8 @@
 enum { MOST_KEYS = 2, MOST_TRIALS = 64, TUNE_SEED = 1001 };
 
 typedef struct {
-    double value[MOST_KEYS]; /* of the row's tunes */
-    size_t number;           /* from 1 */
+    double value[MOST_KEYS]; /* one value for each of the row's tunes */
+    size_t number;           /* counted from 1 */
     bool alive;
     double score; /* PPL of the last rung; NaN: diverged or failed */
 } candidate;
@@ -24,7 +24,7 @@ typedef struct {
     const spec_row *row;
     candidate at[MOST_TRIALS];
     size_t n, rungs;
-    bool stuck; /* while what is left is counted: a trial is missing, and the next rung is not known */
+    bool stuck; /* while counting: a trial is missing, so the next rung is unknown */
 } row_search;
 
 typedef struct {
@@ -34,13 +34,13 @@ typedef struct {
     row_search *rows;
     size_t n, rungs;
     int64_t seed;
-    str ini; /* of NAME.tune: grows by a rung */
+    str ini; /* INI of NAME.tune; each rung adds to it */
     size_t n_written;
 } searcher;
 
 /* ---- candidates ---- */
 
-/* Evenly spaced, on the log scale where the range is above 0; integers are rounded. */
+/* Returns one of evenly spaced values, on the log scale if the range is above 0; rounds integers. */
 static double spaced(const spec_tune *t, int64_t i)
 {
     double share = (double)i / (double)(t->n - 1),
@@ -66,7 +66,7 @@ static int list_candidates(row_search *r, err *e)
             candidate c = {.number = r->n + 1, .alive = true, .score = NAN};
             c.value[0] = spaced(&row->tunes[0], i);
             if (row->n_tunes > 1) c.value[1] = spaced(&row->tunes[1], j);
-            bool twice = false; /* rounding may make two equal */
+            bool twice = false; /* rounding may make two values equal */
             for (size_t k = 0; k < r->n; k++)
                 twice = twice || (r->at[k].value[0] == c.value[0] && r->at[k].value[1] == c.value[1]);
             if (!twice) r->at[r->n++] = c;
@@ -96,7 +96,7 @@ static const char *trial_name(const row_search *r, const candidate *c, size_t ru
     return name;
 }
 
-/* A trial with all its settings; the first one of all is the experiment's base. */
+/* Writes a trial with all its settings; the very first is the experiment's base. */
 static void write_trial(searcher *s, const row_search *r, const candidate *c, size_t rung)
 {
     char number[32];
@@ -112,7 +112,7 @@ static void write_trial(searcher *s, const row_search *r, const candidate *c, si
         char steps[32];
         snprintf(steps, sizeof steps, "%lld", (long long)steps_at(s, r, rung));
         if (same(key, "steps")) value = steps;
-        if (same(key, "decode_split")) value = "none"; /* perplexity decides */
+        if (same(key, "decode_split")) value = "none"; /* perplexity needs no decoding */
         spec_put_setting(&s->ini, key, value);
     }
 }
@@ -131,7 +131,7 @@ static double ppl_of(const read_run *run)
     return NAN;
 }
 
-/* {"lr":0.001} */
+/* Returns, for example, {"lr":0.001}. */
 static const char *settings_json(const row_search *r, const candidate *c, arena *a)
 {
     char number[32];
@@ -170,7 +170,7 @@ static void set_outcome(prepared *p, const row_search *r, const candidate *c, si
             p->trials[i].outcome = outcome;
 }
 
-/* The better half continues; in the last rung the best is chosen. */
+/* Keeps the better half; in the last rung chooses the best. */
 static void promote(searcher *s, row_search *r, size_t rung)
 {
     bool last = rung + 1 == s->rungs;
@@ -194,8 +194,8 @@ static void promote(searcher *s, row_search *r, size_t rung)
 /* Rows with fewer candidates start at a later rung. */
 static size_t first_rung(const searcher *s, const row_search *r) { return s->rungs - r->rungs; }
 
-/* The trials of the rungs so far, this one's included, as a spec; n: the new ones, *base: the name of the first of all,
- * which its row, the base, does not have. */
+/* Writes the trials of all rungs up to this one as a spec; n: the new ones; *base: the name of the very first, whose
+ * row is named base. */
 static int write_rung(searcher *s, size_t rung, spec *trials, const char **base, size_t *n, err *e)
 {
     str errors = {0};
@@ -213,7 +213,7 @@ static int write_rung(searcher *s, size_t rung, spec *trials, const char **base,
     return bad ? -1 : 0;
 }
 
-/* Takes the scores of a rung from the database, and promotes. */
+/* Reads a rung's scores from the database, and promotes. */
 static int read_rung(searcher *s, size_t rung, const char *experiment, const char *base, err *e)
 {
     arena a = {0};
@@ -259,7 +259,7 @@ static int do_rung(searcher *s, size_t rung, err *e)
 
 /* ---- all rows ---- */
 
-/* The row gets the candidate's values, and so do the rows that are equal to it. */
+/* Sets the candidate's values in the row and in all equal rows. */
 static void give(searcher *s, const row_search *r, const candidate *c)
 {
     char number[32];
@@ -302,10 +302,10 @@ static int64_t own_seed(const spec *s)
 
 /* ---- rows that this call does not train ---- */
 
-/* They keep what an earlier call found: with other settings their results would leave the table. */
+/* Such rows keep an earlier call's values: with other settings their results would leave the table. */
 static bool is_left_out(const spec_row *row) { return row->n_tunes && row->same_as < 0 && !row->run; }
 
-/* What the stored trials chose, if all of them are candidates of the row's search as it is now; NULL: nothing. */
+/* Returns the candidate that the stored trials chose, if all are candidates of the row's present search; NULL: none. */
 static const candidate *recalled(const row_search *r, const db_trial *list, size_t n, arena *a)
 {
     const candidate *chosen = NULL;
@@ -334,13 +334,13 @@ static void keep_trials(prepared *p, const char *row, const db_trial *list, size
 static int recall(searcher *s, err *e)
 {
     db_options own = *s->t->db;
-    err none = {0}; /* no database: nothing is known */
+    err none = {0}; /* without a database nothing is stored */
     arena a = {0};
     db_trial *list = NULL;
     size_t n = 0;
     bool any = false;
     for (size_t i = 0; i < s->s->n_rows; i++) any = any || is_left_out(&s->s->rows[i]);
-    own.recorded = NULL; /* another's trials */
+    own.recorded = NULL; /* excludes others' trials */
     reader *r = any ? reader_open(&own, &none) : NULL;
     int bad = r ? reader_trials(r, s->s->name, &a, &list, &n, e) : 0;
     for (size_t i = 0; i < s->s->n_rows && n && !bad; i++) {
@@ -356,7 +356,7 @@ static int recall(searcher *s, err *e)
 
 /* ---- the search of a call ---- */
 
-/* The rows to search; 0, or an exit code. */
+/* Lists the rows to search; 0, or an exit code. */
 static int open_search(searcher *s, err *e)
 {
     int code = 0;
@@ -392,7 +392,7 @@ int search_rows(const spec *of, const trainer *t, prepared *out, err *e)
     return code;
 }
 
-/* ---- what is left to do ---- */
+/* ---- counting the trials left ---- */
 
 static size_t alive_of(const row_search *r)
 {
@@ -409,7 +409,7 @@ static bool trial_done(const searcher *s, const done_runs *done, const spec *tri
     return false;
 }
 
-/* Counts a rung's trials that are not done; rows without any go on to the next rung. */
+/* Counts a rung's trials that are not done; rows without any continue with the next rung. */
 static int rung_left(searcher *s, size_t rung, const done_runs *done, search_left *left, err *e)
 {
     spec trials;

@@ -4,9 +4,8 @@
 #include "lab/report/gather.h"
 #include <math.h>
 
-/* Rows without a verdict, or with an undecided one, get the seeds of the next look, and so does base if any row does;
- * but where a run of the row or of base failed or diverged, no verdict will come. Returns the number of undecided
- * rows. */
+/* Gives the next look's seeds to rows without a verdict or with an undecided one, and then to base. Excludes rows that
+ * get no verdict, because a run of theirs or of base failed or diverged. Returns the number of undecided rows. */
 static size_t next_look(spec *s, const gathered *g, size_t seeds)
 {
     size_t undecided = 0;
@@ -32,7 +31,7 @@ int train_until(spec *s, const trainer *t, err *e)
         s->n_seeds = look_seeds[k];
         int code = t->train(t->self, s, e);
         if (code == 1 && !e->text[0])
-            failed = 1; /* of some runs; the other rows go on */
+            failed = 1; /* some runs failed; the other rows continue */
         else if (code)
             return code;
         if (k + 1 == N_LOOKS || (int64_t)look_seeds[k + 1] > s->until.most) return failed;

@@ -1,5 +1,4 @@
-/* setup.c - what every command needs before it starts: services for plugins, plugin folders, the plugins' parameters,
- * paths. */
+/* setup.c - prepares every command: services for plugins, plugin folders, the plugins' parameters, paths. */
 #include "lab/sweep/setup.h"
 #include "text/metric/bleu.h"
 #include "text/metric/f1.h"
@@ -11,7 +10,7 @@
 static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
                      ab_bleu *out, char *message, size_t n_message)
 {
-    static double *stats; /* the last call's, as ab_bleu promises */
+    static double *stats; /* valid until the next call, as ab_bleu promises */
     bleu_options o;
     bleu_score score;
     err e = {0};
@@ -29,7 +28,7 @@ static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, 
 void run_setup(void)
 {
     plugin_set_services(&(plugin_services){host_bleu, read_lines_service, free_lines_service, f1_service});
-    /* of a build, then of an installed copy; the header also of the checkout that a build folder elsewhere links to */
+    /* in a build, then in an installation; the header also in the checkout that a build folder elsewhere links to */
     static const char *const plugins[] = {"plugins", "../lib/ablate/plugins"};
     static const char *const includes[] = {"../core/api", "source/core/api", "../include"};
     char *folder = file_of_program(plugins, LENGTH(plugins)), *include = file_of_program(includes, LENGTH(includes));
@@ -55,7 +54,7 @@ static const plugin_schema *open_path(void *user, const char *kind, const char *
         fail(e, "%s is a plugin of kind %s, expected %s", path, plugin_kind_name(p->desc.kind), kind);
         return NULL;
     }
-    plugin_schema *s = xmalloc(sizeof *s); /* lives as long as the plugin: to the end */
+    plugin_schema *s = xmalloc(sizeof *s); /* never freed, as the plugin */
     *s = schema_of(p);
     return s;
 }

@@ -1,4 +1,4 @@
-/* setup.h - what every command needs before it starts: places, services for plugins, plugin folders. */
+/* setup.h - prepares every command: places, services for plugins, plugin folders. */
 #ifndef ABLATE_SETUP_H
 #define ABLATE_SETUP_H
 #include "lab/config/spec.h"
@@ -6,7 +6,7 @@
 
 typedef struct {          /* absolute paths */
     const char *program;  /* this executable */
-    const char *root;     /* folder of runs/ and results.db: the checkout, or the working folder */
+    const char *root;     /* folder of runs/ and results.db: $ABLATE_HOME or the working folder */
     const char *data_dir; /* $ABLATE_DATA, or root/data */
     bool data_default;    /* $ABLATE_DATA is not set */
     db_options db;
@@ -17,8 +17,8 @@ void run_setup(void);
 /* Upper limits of options, equal to those of the INI keys. */
 enum { MOST_THREADS = 4096, MOST_BEAM = 1000, MOST_BATCH = 65536 };
 
-/* The folder of checkpoints, models and logs of p's database. The caller frees. */
+/* Returns the folder of checkpoints, models and logs of p's database; the caller frees. */
 char *runs_folder(const places *p);
-/* The available plugins, for the INI reader. */
+/* Returns the available plugins, for the INI reader. */
 const plugin_schemas *run_schemas(void);
 #endif

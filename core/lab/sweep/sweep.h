@@ -6,43 +6,43 @@
 
 /* ---- preflight.c: before anything is written ---- */
 
-/* The largest number of processes of a selected row's run. */
+/* Returns the largest number of processes of a selected row's run. */
 int most_ranks(const spec *s);
-/* Takes `device` and `threads` from the INI's [base] unless they are asked for. They apply to the whole sweep: a row
+/* Reads `device` and `threads` from the INI's [base] unless options give them. They apply to the whole sweep: a row
  * with other values is an error. */
 int take_machine(const spec *s, sweep_options *o, err *e);
 /* at_a_time = auto: sets o->workers from the estimated memory of the rows. */
 void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk);
 /* Fails if data are missing. */
 int check_data(const sweep_costs *x, const sweep_call *c, err *e);
-/* Prints the rows and what they would cost. Returns the exit code. */
+/* Prints the rows and their costs. Returns the exit code. */
 int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e);
-/* The runs that this call has trained or tried already: a later rung of a search, or look, does not do so again. */
+/* The runs that this call has trained or tried: a later rung of a search, or a later look, does not repeat them. */
 typedef struct {
     int64_t *id;
     size_t n, cap;
 } handled_runs;
-/* The call's --rerun, and the runs that it does not count for any more. */
+/* The call's --rerun, and the runs that it no longer applies to. */
 typedef struct {
     int rerun; /* RERUN_NONE .. */
     handled_runs before;
 } reruns;
-/* Is the run still to train, with what --rerun asks for? (queue.c) */
+/* Is the run left to train, given --rerun? (queue.c) */
 bool is_left(const reruns *r, const db_frozen *run);
-/* Prints one line before the first run starts: costs, and where results go. f [n]: the runs. */
+/* Prints one line before the first run starts: costs, and the place of results. f [n]: the runs. */
 void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
                    const launch_options *l, const sweep_call *c);
 
 typedef struct {
-    int64_t threads, ranks; /* of each rank; the largest number of processes of a run */
+    int64_t threads, ranks; /* threads per rank; the largest number of ranks of a run */
     double memory;          /* bytes of a process; 0: unknown */
     int gpus;               /* GPUs in use; 0: runs use the CPU */
     /* bytes of a process on its GPU; free bytes on the GPU with the least. 0: unknown */
     double gpu_memory, gpu_free;
 } pack_needs;
-int64_t pack_cores(void); /* that this process may use */
-/* How many runs fit at the same time (at least 1): by cores and free memory, and on GPUs by GPU memory. *why: the
- * reason. (pack.c) */
+int64_t pack_cores(void); /* cores that this process may use */
+/* Returns how many runs fit at the same time (at least 1): by cores and free memory, and on GPUs by GPU memory. *why:
+ * the reason. (pack.c) */
 int64_t pack_workers(const pack_needs *x, str *why);
 
 /* ---- before and between the runs: docs/ini.md describes the INI, docs/statistics.md the meaning ---- */
@@ -68,13 +68,13 @@ typedef struct {
 void prepared_free(prepared *p);
 void prepared_choose(prepared *p, const char *row, const char *key, const char *value);
 
-/* Are the files or runs there that rows start from? out: gets the file of each that is a run; NULL: only asks.
+/* Checks that the files or runs exist from which rows start. out: gets the file of each run; NULL: only checks.
  * (origin.c) */
 int check_origins(const spec *s, const db_options *where, prepared *out, err *e);
 /* Solves `match` of the spec: sets each row's free key so that its budget is closest to base's. For `match = time` rows
  * are trained for a few steps in the experiment NAME.time. Returns 0, or an exit code. */
 int match_rows(const spec *s, const trainer *t, prepared *out, err *e);
-/* The same without training anything, where base's vocabulary is known; 1 for `match = time`. */
+/* match_rows without training, for a known vocabulary of base; 1 for `match = time`. */
 int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e);
 /* Runs the searches of the spec's rows in the experiment NAME.tune: successive halving on the dev set's PPL, with a
  * seed that the report does not use. */
@@ -89,31 +89,31 @@ int train_until(spec *s, const trainer *t, err *e);
  * runs, which the caller frees. 0, or -1 and sets *e. */
 int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e);
 
-/* Has some row values that a search or matching has still to find? (defaults.c) */
+/* Does some row wait for values from a search or from matching? (defaults.c) */
 bool values_wait(const spec *s);
 
-/* Gives each row the hash of the stored row with the same values, whatever version froze it. Fails where rows with
- * results differ in defaults alone, unless rerun is RERUN_CHANGED. While values wait, these and what follows from them
- * may differ. c: its options name keys; NULL: none. (defaults.c) */
+/* Gives each row the hash of the stored row with equal values, whichever version froze it. Fails if rows with results
+ * differ in defaults alone, unless rerun is RERUN_CHANGED. Values that wait, and values derived from them, may differ.
+ * c: its options name keys; NULL: none. (defaults.c) */
 int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int rerun, err *e);
 
-/* ---- queue.c: which of the frozen runs are trained, in which order ---- */
+/* ---- queue.c: selection and order of the frozen runs ---- */
 
-/* The runs of selected rows, done ones included, into l->runs = ids [n]: seed by seed. Where several are trained at a
- * time, a seed's longest run comes first, and a run that is a fifth of all work before all others, so that no worker is
- * idle while another one has a long run still to do. x: what they cost; NULL: their steps count. */
+/* Writes the runs of selected rows, done ones included, to l->runs = ids [n]: seed by seed. If several train at a time,
+ * a seed's longest run comes first, and a run with a fifth of all work before all others, so that no worker is idle
+ * while another still has a long run. x: their costs; NULL: their steps count. */
 void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
 /* Does a row with runs or trials left need more memory than this machine or its GPUs have free? rows: gets a line for
- * each; e: the first. (room.c) */
+ * each such row; e: the first. (room.c) */
 bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str *rows, err *e);
-/* Sets what a run needs in l, or fails if the disk does not suffice for what is left to train. (room.c) */
+/* Sets a run's needs in l; fails if the disk is too small for the runs left to train. (room.c) */
 int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again, db *d,
                launch_options *l, err *e);
-/* Requeues the runs that --rerun asks for and that it has not reached before in this call, and reports runs affected by
- * changed plugins. Adds the selected runs to those reached. */
+/* Requeues the runs that --rerun asks for, each once per call, and reports runs affected by changed plugins. Remembers
+ * the selected runs as reached. */
 int queue_again(db *d, const spec *s, reruns *r, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e);
 /* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
 void show_gaps(const db_counts *n);
-/* The command that resumes: this one without --rerun, because its runs are already requeued. */
+/* Writes the command that resumes: this one without --rerun, because its runs are already requeued. */
 void resume_command(const sweep_call *c, str *out);
 #endif
