@@ -45,8 +45,7 @@ double t_tail(double t, double df)
 {
     if (!(df > 0) || isnan(t)) return NAN;
     if (isinf(df)) return normal_tail(t);
-    /* P(|T| > |t|) = I_{df / (df + t²)}(df / 2, 1 / 2). Near t = 0, 1 - I with exchanged arguments keeps more digits.
-     * */
+    /* P(|T| > |t|) = I_{df / (df + t²)}(df / 2, 1 / 2). Near t = 0, 1 - I with exchanged arguments is more precise. */
     double t2 = t * t, outside = t2 < df ? 1 - incomplete_beta(t2 / (df + t2), 0.5, df / 2)
                                          : incomplete_beta(df / (df + t2), df / 2, 0.5);
     return t > 0 ? outside / 2 : 1 - outside / 2;

@@ -228,8 +228,8 @@ static int active(const launcher *l)
     return n;
 }
 
-/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: wait, or no more in this call.
- * */
+/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: wait, or no more in this
+ * call. */
 static int has_room(launcher *l, bool *wait, err *e)
 {
     const launch_options *o = l->o;

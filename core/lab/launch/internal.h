@@ -146,8 +146,8 @@ void launch_lend(launcher *l);
 int launch_threads(const launch_options *o, int at_once);
 /* Runs launch_options.notify the first time that a run fails or goes wrong. */
 void launch_notify(launcher *l, const worker *w, const char *what);
-/* Returns the run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word.
- * */
+/* Returns the run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one
+ * word. */
 enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
 /* Removes the checkpoints in a done run's folder (leftovers.c). */
 void leftovers_remove(const char *folder);

@@ -16,8 +16,8 @@ static size_t limit_of(const char *config, const char *key, size_t otherwise)
     return at && sscanf(at + strlen(key), " = %lld", &n) == 1 && n > 0 ? (size_t)n : otherwise;
 }
 
-/* Returns how many runs the cluster accepts now: MaxJobCount counts the tasks of all users. Sets the tasks of a part.
- * */
+/* Returns how many runs the cluster accepts now: MaxJobCount counts the tasks of all users. Sets the tasks of a
+ * part. */
 static size_t room_for(const launcher *l, away_job *j)
 {
     enum { ARRAY = 1001, JOBS = 10000 }; /* Slurm's own defaults */

@@ -65,8 +65,8 @@ static bool may_stay(const worker_run *r)
     return j->stay && own && on_device(r->on) && j->ranks < 2 && !j->profile && !j->sandbox && !worker_asked_to_stop();
 }
 
-/* Waits for another run; redirects this process's output to its log, and restarts the measurement of memory and time.
- * */
+/* Waits for another run; redirects this process's output to its log, and restarts the measurement of memory
+ * and time. */
 static bool next_run(worker_job *j, double *cores)
 {
     char *folder = NULL;

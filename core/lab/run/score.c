@@ -27,8 +27,8 @@ static char *folder_of(const worker_run *r, const char *data)
     return path_join(r->job.data_dir, data);
 }
 
-/* Reads the sentences per document of a split ("10 12 8"), if documents.tsv stands beside the task's data; else empty.
- * */
+/* Reads the sentences per document of a split ("10 12 8"), if documents.tsv stands beside the task's data; else
+ * empty. */
 static str documents_of(const worker_run *r, ab_split split, int64_t n)
 {
     char *key = xprintf("%s.data", r->task_plugin->desc.name);

@@ -132,7 +132,7 @@ static bool is_same(history *h, const spec_row *row, size_t k, str *words)
     return true;
 }
 
-/* Finds the stored row that equals this one, else a done one that differs only in defaults (words: which). h->n: none. */
+/* Finds the stored row that equals this one, else a done one with other defaults (words: which). h->n: none. */
 static size_t find_row(history *h, const spec_row *row, str *words)
 {
     size_t found = h->n;

@@ -98,8 +98,8 @@ static void measure_splits(const ab_task_plugin *t, void *self, const config *c,
 
 /* Published sizes of corpora that may be missing: lines of each split, words per line. WMT 2014: Bojar et al. 2014 and
  * sacreBLEU's sets; Penn Treebank, sections 2-21, 22, 23: Collins 1997, with two brackets per constituent and about
- * 0.85 constituents per word. The others were counted in the output of `ablate data get`; trees as brackets and words.
- * */
+ * 0.85 constituents per word. The others were counted in the output of `ablate data get`; trees as brackets and
+ * words. */
 static const struct {
     const char *key, *value;
     double lines[AB_SPLITS], src, tgt;

@@ -1,5 +1,5 @@
-/* left.h - counts the runs and trials of a sweep that are left to train. Reads its database; writes and trains nothing.
- * */
+/* left.h - counts the runs and trials of a sweep that are left to train. Reads its database; writes and trains
+ * nothing. */
 #ifndef ABLATE_LEFT_H
 #define ABLATE_LEFT_H
 #include "lab/sweep/sweep.h"
