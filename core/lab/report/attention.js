@@ -34,7 +34,7 @@
     const drawn = make('g', { 'aria-hidden': 'true' });
     const heads = [...state.on].sort((a, b) => a - b);
     heads.forEach((head, n) => {
-      const aside = (n - (heads.length - 1) / 2) * 12 / heads.length; /* so that lines of several heads do not cover each other */
+      const aside = (n - (heads.length - 1) / 2) * 12 / heads.length; /* keeps lines of several heads apart */
       for (let i = 0; i < m.q.length; i++) {
         if (state.token !== null && state.token !== i) continue;
         for (let j = 0; j < m.k.length; j++) {
@@ -96,7 +96,7 @@
     return figure;
   }
 
-  /* The strongest keys of the chosen token, in words: for screen readers, and because numbers are wanted. */
+  /* Lists the strongest keys of the chosen token in words, with numbers; screen readers read it. */
   function say(m) {
     if (state.token === null) {
       says.textContent = 'All tokens. Choose one: click it, or Tab to it and press Enter; arrow keys move on, Escape shows all.';
@@ -183,7 +183,7 @@
     show();
   }
 
-  /* What is shown as a file: classes become colours. */
+  /* Saves the drawing as a file, with colours in place of classes. */
   function save() {
     const copy = view.querySelector('svg').cloneNode(true), from = view.querySelectorAll('svg')[0].querySelectorAll('*');
     copy.querySelectorAll('*').forEach((e, i) => {

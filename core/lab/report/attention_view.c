@@ -1,4 +1,4 @@
-/* attention_view.c - figures of attention weights, and the page around them. */
+/* attention_view.c - draws figures of attention weights, and writes the page around them. */
 #include "lab/report/attention_view.h"
 #include <math.h>
 
@@ -13,8 +13,8 @@ static double longest(const char *const *tokens, size_t n)
     return fmin(most * 1.1, 140) + 8;
 }
 
-/* Lines of one head from its queries (above) to its keys (below); only: one query, SIZE_MAX: all. aside: so that lines
- * of several heads do not cover each other. */
+/* Draws lines of one head from its queries (above) to its keys (below). only: one query; SIZE_MAX: all. aside: moves
+ * the lines sideways, so that several heads' lines do not cover each other. */
 static void head_lines(drawing *d, const attention_map *m, size_t head, size_t only, double aside, double top,
                        double bottom)
 {
@@ -31,7 +31,7 @@ static void head_lines(drawing *d, const attention_map *m, size_t head, size_t o
         }
 }
 
-/* For one query: below each key one square per head, fuller for more weight, as in figure 3. */
+/* For one query, draws one square per head below each key, fuller for more weight, as in figure 3. */
 static void head_squares(drawing *d, const attention_map *m, const size_t *heads, size_t n, size_t query, double x,
                          double y)
 {
@@ -56,7 +56,7 @@ static double panel_height(const attention_map *m, size_t heads, size_t only)
            longest(m->keys, m->n_keys) + 10;
 }
 
-/* Tokens above and below with the lines between; returns the y below all. */
+/* Draws tokens above and below with the lines between; returns the y below everything. */
 static double panel(drawing *d, const attention_map *m, const size_t *heads, size_t n, size_t only, double y)
 {
     double top = y + longest(m->queries, m->n_queries), bottom = top + lines_height;
@@ -103,7 +103,7 @@ drawing *attention_draw(const attention_map *m, const attention_figure *f)
 
 extern const char attention_css[], attention_js[]; /* attention.css, attention.js */
 
-/* 12 bits per weight as two characters, decoded by the script. */
+/* Encodes each weight in 12 bits as two characters, which the script decodes. */
 static void pack(const float *w, size_t n, str *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -114,7 +114,7 @@ static void pack(const float *w, size_t n, str *out)
     }
 }
 
-/* JSON inside HTML: a token must not end the script element. */
+/* Writes JSON inside HTML, so that no token can end the script element. */
 static void put_json(const str *json, str *out)
 {
     for (size_t i = 0; i < json->n; i++) {

@@ -12,22 +12,22 @@ typedef struct {
     size_t heads, n_queries, n_keys;
     const char *const *queries, *const *keys; /* displayed tokens */
     const float *weights;                     /* [heads][n_queries][n_keys] */
-    const char *influence;                    /* "|d output / d value|": what they are, if not a softmax's; else NULL */
+    const char *influence; /* meaning of weights that are not a softmax's, "|d output / d value|"; else NULL */
 } attention_map;
 
 typedef struct {
     /* 3: one token, all heads; 4: a head in full, then one token in two heads; 5: two heads in full */
     int figure;
-    size_t token;      /* of figures 3 and 4: index of the query */
-    size_t head, next; /* of figures 4 and 5: the two heads, from 0 */
+    size_t token;      /* figures 3 and 4: index of the query */
+    size_t head, next; /* figures 4 and 5: the two heads, from 0 */
     const char *title; /* or NULL */
 } attention_figure;
 
-/* The tokens twice, above and below, with a line per pair of tokens; colour shows the head, opacity the weight. */
+/* Draws the tokens twice, above and below, with a line per pair; colour shows the head, opacity the weight. */
 drawing *attention_draw(const attention_map *m, const attention_figure *f);
 
-/* A self-contained page: choice of part, layer, heads and token; lines or heat maps. n > 0. source, target: the
- * sentences; target NULL: there is one text. */
+/* Writes a self-contained page with a choice of part, layer, heads and token, as lines or heat maps. n > 0. source,
+ * target: the sentences; target NULL: there is one text. */
 void attention_page(const attention_map *maps, size_t n, const char *run, const char *source, const char *target,
                     str *out);
 #endif

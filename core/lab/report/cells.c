@@ -1,9 +1,9 @@
-/* cells.c - loops over the list of columns: those of one table, their cells, JSON, the list itself. */
+/* cells.c - loops over the list of columns: selects a table's columns, writes cells and JSON, prints the list. */
 #include "lab/report/columns.h"
 #include <math.h>
 #include <string.h>
 
-/* How often a column stands, and the name of the i-th. NULL: not here. */
+/* Number of repetitions of a column, and (item_name) the i-th one's name; NULL: not in this table. */
 static size_t items_of(const gathered *g, column_each each)
 {
     switch (each) {
@@ -43,7 +43,7 @@ const table_column *columns_of(const gathered *g, enum column_in in, size_t *n, 
     for (size_t k = 0; columns[k].in; k++) most += items_of(g, columns[k].each);
     table_column *out = arena_alloc(a, (most + 1) * sizeof *out);
     *n = 0;
-    for (size_t k = 0; columns[k].in; k = end) { /* columns of each metric follow one another for each */
+    for (size_t k = 0; columns[k].in; k = end) { /* all columns of one metric precede those of the next */
         column_each each = columns[k].each;
         end = k + 1;
         while (each != ONCE && columns[end].in && columns[end].each == each) end++;
@@ -74,7 +74,7 @@ const char *column_cell(const table_column *c, const gathered *g, const gathered
     return text ? text : "";
 }
 
-/* The value of a column in JSON; empty: nothing. */
+/* Appends the value of a column in JSON; appends nothing for an IF_ANY column without a value. */
 static void json_value(const column *c, const place *p, str *out)
 {
     arena a = {0};

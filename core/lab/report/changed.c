@@ -6,7 +6,7 @@
 
 typedef struct {
     char *file;
-    char sha256[65]; /* "": cannot be read */
+    char sha256[65]; /* "": the file cannot be read */
 } hashed;
 
 struct changed {
@@ -26,7 +26,7 @@ void changed_free(changed *c)
     free(c);
 }
 
-/* The database names this file, and a stranger's could name any. */
+/* Is it a regular file of moderate size? A stranger's database could name any file. */
 static bool is_plugin_file(const char *file)
 {
     enum { MOST_BYTES = 1 << 28 };

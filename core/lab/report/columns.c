@@ -58,10 +58,10 @@ static void values_json(const place *p, str *out)
     str_addc(out, ']');
 }
 
-static int decimals_for(const gathered *g, size_t metric) /* of a column */
+static int decimals_for(const gathered *g, size_t metric) /* decimals of a column */
 {
     bool best_is_most =
-        metric_better(&g->facts[metric], 1, 0) > 0; /* then the best row tells whether these are percentages */
+        metric_better(&g->facts[metric], 1, 0) > 0; /* then the best row shows whether these are percentages */
     double largest = 0;
     int most = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
@@ -73,7 +73,7 @@ static int decimals_for(const gathered *g, size_t metric) /* of a column */
     return best_is_most && most ? metric_decimals(&g->facts[metric], largest) : most;
 }
 
-/* "5.29 ± 0.02", or why there is no number; mark: table.c's notes say what † and ‡ mean. */
+/* "5.29 ± 0.02", or why there is no number; mark: † or ‡, which table.c's notes explain. */
 static const char *measure_of(const gathered_row *row, const measure *m, int decimals, const char *mark, arena *a)
 {
     const char *sd = m->n > 1 ? arena_printf(a, " ± %.*f", decimals, m->sd) : "";
@@ -155,7 +155,7 @@ static void metrics_json(const place *p, str *out)
 
 static int decimals_against(const place *p) { return p->c->percent ? 1 : decimals_for(p->g, (size_t)p->g->headline); }
 
-/* A number with a real minus sign, and with a plus. */
+/* Prints a number with its sign, + or − (U+2212). */
 static const char *signed_text(double x, int decimals, arena *a)
 {
     const char *text = arena_printf(a, "%.*f", decimals, fabs(x));
@@ -201,13 +201,13 @@ static const char *print_fixed(const place *p, double v, int digits, arena *a)
     return arena_printf(a, "%.*f", digits, v);
 }
 
-/* In the unit of the difference. */
+/* Prints a difference in its unit. */
 static const char *print_difference(const place *p, double v, int digits, arena *a)
 {
     return arena_printf(a, "%.*f", decimals_against(p) + digits, v);
 }
 
-/* From the compared scale, that of logarithms, to percent. */
+/* Prints a value of the compared scale; logarithms as percent. */
 static const char *print_scale(const place *p, double v, int digits, arena *a)
 {
     return print_difference(p, p->c->percent ? 100 * v : v, digits, a);
@@ -288,7 +288,7 @@ static bool has_core_minutes(const gathered *g) { return g->full && any_row(g, c
 static bool has_peak_memory(const gathered *g) { return g->full && any_row(g, peak_memory_number); }
 static double if_future_seen(const place *p) { return future_seen_number(p) > 0 ? 1 : NAN; }
 static bool sees_future(const gathered *g) { return any_row(g, if_future_seen); }
-/* next to tests of designs only with all statistics */
+/* beside tests of designs it is shown only with all statistics */
 static bool has_p_models(const gathered *g)
 {
     return full(g) || (!g->full && !has_p(g) && any_row(g, p_models_number));
@@ -312,7 +312,7 @@ static bool has_flops(const gathered *g) { return has_costs(g) || (g->full && an
 
 /* ---- the list ---- */
 
-/* clang-format off: a table. Name in CSV and JSON, heading for readers, unit, where it stands, ... */
+/* clang-format off: a table. Name in CSV and JSON, heading for readers, unit, tables that have it, ... */
 const column columns[] = {
     /* the row */
     {"row", "row", "", OWN | CSV, ONCE, "the row's group in parentheses, or its name", .text = label_text,

@@ -1,47 +1,48 @@
-/* columns.h - the columns of an experiment's table, one row each: columns.c, and columns_paper.c for those beside a
- * published table. Text, Markdown, LaTeX, HTML, CSV and JSON are loops over them (cells.c, layout.c, machine.c). */
+/* columns.h - the columns of an experiment's table, a list with one row each (columns.c; columns_paper.c computes those
+ * beside a published table). Text, Markdown, LaTeX, HTML, CSV and JSON are loops over it (cells.c, layout.c,
+ * machine.c). */
 #ifndef ABLATE_REPORT_COLUMNS_H
 #define ABLATE_REPORT_COLUMNS_H
 #include "lab/report/gather.h"
 #include "lab/report/grid.h"
 
-/* Of which a column is computed. */
+/* Input of a column's functions. */
 typedef struct {
     const gathered *g;
     const gathered_row *row;
-    size_t i;            /* which metric, setting or published column */
-    const comparison *c; /* the row against base: in the metric, else in the headline metric */
+    size_t i;            /* index of the metric, setting or published column */
+    const comparison *c; /* the row against base in the metric; without one, in the headline metric */
 } place;
 
 typedef enum { ONCE, EACH_SETTING, EACH_METRIC, EACH_RECORDED, EACH_PUBLISHED } column_each;
-enum column_in { /* where it stands; for readers: text, Markdown, LaTeX and HTML */
+enum column_in { /* tables that have it; OWN and BESIDE: text, Markdown, LaTeX and HTML */
                  OWN = 1,
                  BESIDE = 2,  /* next to the rows of a published table */
                  READERS = 3, /* both */
                  CSV = 4,
                  JSON = 8,     /* in the row's object; EACH_METRIC: in its metric's */
                  AGAINST = 16, /* in "against_base" of each metric's object in JSON */
-                 IF_ANY = 32   /* not in JSON where there is nothing */
+                 IF_ANY = 32   /* left out of JSON if it has no value */
 };
 
 typedef struct column {
-    const char *name;    /* in CSV and JSON */
-    const char *heading; /* for readers; with %s: the name of the metric, setting or published column */
-    /* of the number in CSV and JSON. NULL: the metric's; "unit": the comparison's; "scale": the compared scale, natural
-     * logarithms where that is percent; "": none */
+    const char *name;    /* name in CSV and JSON */
+    const char *heading; /* heading for readers; %s: the name of the metric, setting or published column */
+    /* Unit of the number in CSV and JSON. NULL: the metric's; "unit": the comparison's; "scale": the compared scale,
+     * natural logarithms if differences are in percent; "": none. */
     const char *unit;
     unsigned in; /* column_in */
     column_each each;
-    const char *meaning;              /* in a sentence */
+    const char *meaning;              /* for the list of columns */
     double (*number)(const place *p); /* NaN: nothing */
-    /* Instead: a text (NULL: nothing), for readers only also in place of the number. */
+    /* A text (NULL: nothing). With number, only readers get it, in place of the number. */
     const char *(*text)(const place *p, arena *a);
-    void (*json)(const place *p, str *out); /* in JSON: something else */
-    /* A number for readers. digits: after the point; of some, how many more than the metric has. */
+    void (*json)(const place *p, str *out); /* writes another value in JSON */
+    /* Prints a number for readers. digits: decimals; for some columns those beyond the metric's. */
     const char *(*print)(const place *p, double v, int digits, arena *a);
     int digits;
     bool (*shown)(const gathered *g); /* NULL: always */
-    bool left;                        /* flush left */
+    bool left;                        /* aligned left */
 } column;
 
 extern const column columns[]; /* ends with {0} */
@@ -53,13 +54,13 @@ typedef struct {
     const char *heading;
 } table_column;
 
-/* The columns of this table in `in` (OWN, BESIDE or CSV), n of them in the arena. */
+/* Returns the table's n columns in `in` (OWN, BESIDE or CSV), in the arena. */
 const table_column *columns_of(const gathered *g, enum column_in in, size_t *n, arena *a);
-/* A cell for readers, or for CSV; "": nothing. */
+/* Returns a cell for readers or for CSV; "" if it has no value. */
 const char *column_cell(const table_column *c, const gathered *g, const gathered_row *row, enum column_in in, arena *a);
-/* An object of the columns of a place. */
+/* Appends an object with the columns of a place. */
 void columns_json(const place *p, column_each each, enum column_in in, str *out);
-/* The list itself: headings and names, units, meanings. */
+/* Lists all columns: headings and names, units, meanings. */
 void columns_describe(grid *t);
 
 /* ---- beside a published table (columns_paper.c) ---- */
@@ -71,8 +72,10 @@ const char *setting_heading(size_t i);
 const char *setting_text(const place *p, arena *a);
 /* The parts of "heads=1 position=learned" whose key has no column. */
 const char *other_text(const place *p, arena *a);
-const char *published_cell(const place *p, arena *a); /* of the paper's column p->i; NULL: the row is not the paper's */
-void published_json(const place *p, str *out);        /* the paper's row as an object, or null */
+/* Returns the cell of the paper's column p->i; NULL: the paper lacks the row. */
+const char *published_cell(const place *p, arena *a);
+void published_json(const place *p, str *out); /* appends the paper's row as an object, or null */
 void json_published(const read_published *p, size_t row, str *out);
-bool published_comes_first(const gathered *g); /* tables 1, 2 and 4 of the paper: other systems, ours beside them */
+/* Is it table 1, 2 or 4 of the paper, which lists other systems? Ours are beside them. */
+bool published_comes_first(const gathered *g);
 #endif

@@ -1,5 +1,5 @@
-/* columns_paper.c - columns beside the rows of a published table: settings as the paper's Table 3 has them, and the
- * paper's own figures. */
+/* columns_paper.c - columns beside the rows of a published table: the settings in the paper's Table 3, and the paper's
+ * own numbers. */
 #include "lab/report/columns.h"
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 /* ---- settings, next to the paper's Table 3 ---- */
 
-/* Those that it has a column for. */
+/* Settings with a column there. */
 static const struct {
     const char *heading, *key;
 } settings[] = {

@@ -34,13 +34,12 @@ const char *comparison_rule(const comparison *c)
 /* ---- a row's runs ---- */
 
 typedef struct {
-    const read_result *
-        *results;            /* [n] with a finite number, by seed; NULL for runs that count as failed_as, the last */
-    const char **references; /* [n] */
-    double *values;          /* [n], then the failed and diverged ones as NaN: n_all */
+    const read_result **results; /* [n] with a finite number, by seed; then NULL for runs that count as failed_as */
+    const char **references;     /* [n] */
+    double *values;              /* [n], then the failed and diverged ones as NaN: n_all */
     size_t n, n_all;
     arm arm;
-    bool left_out; /* a record left the statistics of some out */
+    bool left_out; /* a record left out statistics of some runs */
 } row_runs;
 
 static const read_result *result_of(const read_run *run, const char *metric)
@@ -88,7 +87,7 @@ static bool is_number(const read_result *x, const metric *m)
     return x && isfinite(x->value) && (!metric_in_percent(m) || x->value > 0);
 }
 
-/* What is left of a row whose bad runs failed is a selection: that there are failures is not forgotten. */
+/* Collects the row's runs with a value. Failures are counted in n_all: the remaining runs are a selection. */
 static row_runs collect(const comparison_task *t, const read_row *row)
 {
     const metric *m = t->metric;
@@ -99,7 +98,7 @@ static row_runs collect(const comparison_task *t, const read_row *row)
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_run *run = &row->runs[i];
         const read_result *x = run->status == DB_DONE ? result_of(run, m->name) : NULL;
-        bool lost = run->status == DB_FAILED || run_diverged(run); /* with a value of this metric or without one */
+        bool lost = run->status == DB_FAILED || run_diverged(run); /* even if it has a value of this metric */
         if ((!x && !lost) || (t->most_seeds && r.n_all == t->most_seeds)) continue;
         r.n_all++;
         if (!is_number(x, m)) continue;
@@ -130,8 +129,8 @@ static double seed_sd_of_perplexity(const read_row *row)
     return sd;
 }
 
-/* The search compared perplexities. Another metric is taken to differ among candidates by as many standard deviations
- * over seeds as perplexity does. After the variances are shared. */
+/* Adds the variance of a search's choice; call after share. The search compared perplexities: another metric is assumed
+ * to differ among candidates by as many standard deviations over seeds as perplexity does. */
 static void add_choice(const comparison_task *t, const read_row *row, row_runs *r)
 {
     bool own = same(t->metric->name, metric_perplexity.name);
@@ -173,7 +172,7 @@ static const char *why_refused(const metric *m, const row_runs *row, const row_r
     return NULL;
 }
 
-/* The common seeds of both rows, for the test over sentences. */
+/* Runs the test over sentences on the common seeds of both rows. */
 static double models_p(const read_row *a, const read_row *b, const char *metric, int trials)
 {
     result_pair *pairs = xcalloc(a->n_runs * b->n_runs + 1, sizeof *pairs);
@@ -191,7 +190,7 @@ static double models_p(const read_row *a, const read_row *b, const char *metric,
     return p;
 }
 
-/* Sentences are included if both rows have statistics of the same ones. */
+/* Compares two rows; sentences are included if both rows have statistics of the same ones. */
 static difference compare_arms(const row_runs *row, const row_runs *base, double most_df, bool *crossed)
 {
     arm a = row->arm, b = base->arm;
@@ -202,7 +201,7 @@ static difference compare_arms(const row_runs *row, const row_runs *base, double
 
 enum { RANKED_SEEDS = 5 };
 
-/* Without the statistics it would be another number: with the noise of the test set. */
+/* NaN without the statistics: the deviation would include the noise of the test set. */
 static double seed_sd_of(const row_runs *r) { return r->left_out ? NAN : arm_seed_sd(&r->arm); }
 
 static comparison compare_two(const comparison_task *t, const row_runs *row, const row_runs *base, double most_df)
@@ -256,9 +255,9 @@ static size_t first_of(const comparison_task *t, size_t i)
 /* The row that row i is compared with; n: none. */
 static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t->bases[i] : t->base; }
 
-/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its
- * own: all of them are compared with it, so one variance that is too small would reject them all. Returns the limit of
- * df. */
+/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its own
+ * variance: all rows are compared with base, so one variance that is too small would reject them all. Returns the limit
+ * of df. */
 static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;
@@ -285,7 +284,7 @@ static double share(const comparison_task *t, size_t base, row_runs *runs, bool 
     return most;
 }
 
-/* Holm over the rows, one kind of test at a time: `at` finds the p of a comparison. A row shown twice is one test. */
+/* Adjusts one kind of p over the rows after Holm: `at` finds it in a comparison. A row shown twice is one test. */
 static size_t adjust(const comparison_task *t, comparison *out, double *(*at)(comparison *))
 {
     double *p = xcalloc(t->n + 1, sizeof *p);
@@ -308,7 +307,7 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
         if (first_of(t, i) != i) continue;
         others++;
         if ((runs[i].n && runs[i].n < runs[i].n_all) || runs[i].left_out)
-            return t->n; /* what is left of a row whose runs failed is a selection */
+            return t->n; /* the remaining runs of a row with failures are a selection */
         if (runs[i].n && (best == t->n || metric_better(t->metric, runs[i].arm.mean, runs[best].arm.mean) > 0))
             best = i;
     }
@@ -323,7 +322,7 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
     return best;
 }
 
-/* The part of the interval so far that the one of this look leaves: at the level at which its p counts. */
+/* Intersects the interval so far with this look's, computed at the level of its p. */
 static void narrow(comparison *out, const comparison *now, size_t look)
 {
     double d = now->percent ? log1p(now->delta / 100) : now->delta;
@@ -333,7 +332,7 @@ static void narrow(comparison *out, const comparison *now, size_t look)
     if (!(out->high <= high)) out->high = high;
 }
 
-/* p and interval of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
+/* Computes p and interval of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
 static void repeat_looks(const comparison_task *t, comparison *out)
 {
     double(*p)[N_LOOKS] = xcalloc(2 * t->n + 1, sizeof *p), (*equivalent)[N_LOOKS] = p + t->n;
@@ -442,7 +441,7 @@ difference contrast_rows(const comparison_task *t, const double *weights)
 
 /* ---- seeds dealt into groups ---- */
 
-/* The runs order[0..n) of the row, as a separate row; z: [runs][m] of all runs, or NULL. */
+/* Makes the runs order[0..n) of the row a separate row; z: [runs][m] of all runs, or NULL. */
 static arm dealt(const row_runs *r, const double *z, const size_t *order, size_t n, bool log_scale)
 {
     size_t m = z ? r->arm.m : 0;

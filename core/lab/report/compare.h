@@ -12,27 +12,26 @@ typedef struct {
     size_t n, n_base;           /* runs with a number */
     size_t failed, failed_base; /* runs that failed or diverged and are not scored: no interval, p or verdict */
     double delta, low, high;    /* low, high: 95 % interval for the design, from two seeds per side */
-    double p, p_adjusted;       /* for the design; after Holm over the planned rows with a p */
-    double
-        p_equivalent; /* that it is not within the margin: two one-sided tests, after looks and Holm; NaN: no margin */
-    double p_equivalent_alone;     /* the same before Holm */
-    double v, u, df;               /* variance of seeds and of sentences, degrees of freedom: on the compared scale */
-    double choice;                 /* variance of the choice of searched settings (statistics/choice.h) */
-    double seed_sd;                /* over the row's seeds, without the noise of a finite test set */
-    double detectable;             /* comparison_detectable, where gather.h filled it in */
+    double p, p_adjusted;       /* p: for the design; p_adjusted: after Holm over the planned rows with a p */
+    double p_equivalent;        /* p of two one-sided tests against the margin, after looks and Holm; NaN: no margin */
+    double p_equivalent_alone;  /* p_equivalent before Holm */
+    double v, u, df;   /* v: variance of seeds, u: of sentences, on the compared scale; df: degrees of freedom of v */
+    double choice;     /* variance of the choice of searched settings (statistics/choice.h) */
+    double seed_sd;    /* standard deviation over the row's seeds, without the noise of a finite test set */
+    double detectable; /* comparison_detectable, if gather computed it */
     arm planned_row, planned_base; /* for planning: without z */
-    double most_df;                /* of design_compare */
-    double p_models;               /* randomisation over sentences: about these models only; also after Holm */
+    double most_df;                /* design_compare's limit */
+    double p_models;               /* randomisation test over sentences, about these models only; after Holm */
     double p_outside;              /* p that a single run lies outside what base's seeds predict */
-    double p_permutation;          /* exact, over seeds: from five per side */
-    superiority beats;             /* P(row's seed beats base's), including diverged runs: from five per side */
-    double stream_level;           /* that p is compared with in a stream of rows (stream.h); NaN: base */
-    /* by the criterion: "better", "worse", "equivalent", "undecided", "exploratory"; NULL: no criterion, too few
-     * seeds, or failed runs */
+    double p_permutation;          /* exact test over seeds, from five per side */
+    superiority beats;             /* P(row's seed beats base's), including diverged runs, from five per side */
+    double stream_level;           /* level for p in a stream of rows (stream.h); NaN: base */
+    /* By the criterion: "better", "worse", "equivalent", "undecided", "exploratory". NULL: no criterion, too few seeds,
+     * or failed runs. */
     const char *verdict;
-    bool repeated;    /* p and the interval account for several looks (repeated_p) */
-    bool exploratory; /* the row, or base, was added after results were there: in no Holm, no verdict */
-    bool left_out;    /* statistics that a record left out: no interval, p or verdict; the difference is of the runs */
+    bool repeated;                 /* p and the interval account for several looks (repeated_p) */
+    bool exploratory;              /* the row or base was added after the first result: left out of Holm, no verdict */
+    bool left_out;                 /* a record left out statistics: no interval, p or verdict; delta is of the runs */
     bool percent, crossed, shared; /* crossed: sentences are included; shared: variances are shared */
     const char *refused;           /* why there is no comparison, or NULL */
 } comparison;
@@ -43,12 +42,12 @@ typedef struct {
     const metric *metric;
     const read_row *const *rows; /* n of them; rows with the same `runs` are one row shown twice */
     size_t n, base;              /* base: index, or n for none */
-    const size_t *bases;         /* [n]: the row that each is compared with, itself for one of them; NULL: base */
-    int trials;                  /* of the randomisation test */
-    bool all_model_tests;        /* even with enough seeds for the design */
+    const size_t *bases;         /* [n]: the row that each is compared with, a base with itself; NULL: base */
+    int trials;                  /* number of shuffles in the randomisation test */
+    bool all_model_tests;        /* test over sentences even with enough seeds for the design */
     bool sequential;             /* undecided rows got more seeds: p accounts for the looks */
     size_t most_seeds;           /* use at most this many runs of a row; 0: all */
-    double margin;               /* of equivalence, as printed; 0: none */
+    double margin;               /* margin of equivalence, as printed; 0: none */
     const double *failed_as;     /* the value of a failed or diverged run; NULL: it has none */
 } comparison_task;
 
@@ -56,12 +55,13 @@ typedef struct {
 typedef struct {
     double margin, level;
     size_t seeds;     /* minimum on each side */
-    double failed_as; /* value of the metric that failed and diverged runs count as; NaN: none */
+    double failed_as; /* value that failed and diverged runs get; NaN: none */
 } comparison_criterion;
-/* Equivalence takes precedence: a difference within the margin does not matter, even if significant. */
+/* Returns the verdict or NULL. Equivalence takes precedence: a difference within the margin does not matter, even if
+ * significant. */
 const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const metric *m);
 
-/* The least detectable difference of this comparison, at 5 % with power 80 %, with its seeds. Takes milliseconds. */
+/* Returns the least difference that this comparison's seeds detect at 5 % with power 80 %. Takes milliseconds. */
 double comparison_detectable(const comparison *c);
 
 /* Fills out[n]; base's entry has only n and seed_sd. Variances are shared among rows with one base. best (may be NULL):
@@ -69,20 +69,20 @@ double comparison_detectable(const comparison *c);
  * there are several bases. Returns the number of rows in Holm's adjustment. */
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
 
-/* A/A and planted differences on real runs: draws n seeds of `a` and n others of `b` (which may be the same row)
- * `deals` times and compares them as if they were two rows. Returns the share with p <= level; NaN if a row has fewer
+/* Tests A/A and planted differences on real runs: `deals` times draws n seeds of `a` and n others of `b` (which may be
+ * the same row) and compares them as if they were two rows. Returns the share with p <= level; NaN if a row has fewer
  * than 2n runs (n, for two rows). Deterministic in `seed`. */
 double dealt_rejections(const read_row *a, const read_row *b, const metric *m, size_t n, size_t deals, double level,
                         uint64_t seed);
 
-/* A weighted sum of rows: weights[n], 0 for excluded rows; included rows need two seeds or more. Effects of a two-level
- * design are such sums. */
+/* Estimates a weighted sum of rows, such as an effect of a two-level design: weights[n], 0 for excluded rows; included
+ * rows need two seeds or more. */
 difference contrast_rows(const comparison_task *t, const double *weights);
 
-/* Did the run diverge? It is done, and a perplexity that is no number is all that it has (lab/launch/host.c). */
+/* Did the run diverge? Then it is done, and its only result is a perplexity that is not finite (lab/launch/host.c). */
 bool run_diverged(const read_run *run);
-/* How the interval was computed, such as "crossed components, shared variances". */
+/* Describes how the interval was computed, as in "crossed components, shared variances". */
 const char *comparison_rule(const comparison *c);
-/* A difference on the compared scale, as printed. */
+/* Converts a difference from the compared scale to the printed one. */
 double comparison_shown(const comparison *c, double d);
 #endif

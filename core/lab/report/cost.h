@@ -5,8 +5,8 @@
 
 /* FLOPs of training the row, counted on its traced tape: per update, times updates. NaN: unknown. */
 double training_flops(const read_row *row);
-/* The paper's estimate (section 6.1, footnote 5): time times devices (here one per run) times the device's sustained
- * rate, which it gives for K80, K40, M40 and P100. `rate` is that of other devices, in FLOPs per second. NaN if it is 0
- * there, and if no run is done. The mean over runs. */
+/* The paper's estimate (section 6.1, footnote 5), as the mean over runs: time times devices (here one per run) times
+ * the device's sustained rate, which the paper gives for K80, K40, M40 and P100. `rate`: FLOPs per second of other
+ * devices, 0: unknown. NaN if the rate is unknown or no run is done. */
 double training_flops_by_formula(const read_row *row, double rate);
 #endif

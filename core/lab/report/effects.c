@@ -41,7 +41,7 @@ static bool has_value(const cJSON *config, const char *key, const char *value)
 static bool at_level(const cJSON *config, const cJSON *factor, const char *level)
 {
     const cJSON *keys = item(factor, "keys"), *values = item(factor, level);
-    for (int j = 0; j < cJSON_GetArraySize(keys); j++) { /* a stranger's file may have anything */
+    for (int j = 0; j < cJSON_GetArraySize(keys); j++) { /* a stranger's file may hold anything */
         const char *key = cJSON_GetStringValue(cJSON_GetArrayItem(keys, j)),
                    *value = cJSON_GetStringValue(cJSON_GetArrayItem(values, j));
         if (!key || !value || !has_value(config, key, value)) return false;
@@ -72,7 +72,8 @@ static size_t find_signs(const gathered *g, const cJSON *design, int (*signs)[MO
     return found;
 }
 
-/* Adds the effect of factor a (and b, its interaction); one whose signs are those of an earlier effect is its alias. */
+/* Adds the effect of factor a (with b: their interaction). An earlier effect with the same signs gets its name as an
+ * alias. */
 static size_t add_effect(const gathered *g, const cJSON *design, int (*signs)[MOST_FACTORS], size_t rows, int a, int b,
                          effect *list, size_t n, arena *mem)
 {
@@ -101,10 +102,10 @@ static size_t add_effect(const gathered *g, const cJSON *design, int (*signs)[MO
 }
 
 typedef struct {
-    size_t found, wanted; /* rows with two seeds or more, and all of the design */
+    size_t found, wanted; /* found: rows with two seeds or more; wanted: all rows of the design */
     effect *list;
     double *p; /* after Holm */
-    size_t n;  /* 0: not all rows are there */
+    size_t n;  /* 0: some rows are missing */
 } design_effects;
 
 static design_effects find_effects(const gathered *g, const cJSON *design, arena *mem)
@@ -125,14 +126,14 @@ static design_effects find_effects(const gathered *g, const cJSON *design, arena
     for (size_t i = 0; i < e.n; i++) {
         difference *x = &e.list[i].x;
         *x = contrast_rows(&task, e.list[i].weights);
-        if (fabs(x->d) < 1e-9 * (x->high - x->low)) x->d = 0; /* what is left of sums that cancel */
+        if (fabs(x->d) < 1e-9 * (x->high - x->low)) x->d = 0; /* rounding errors of sums that cancel */
         e.p[i] = x->p;
     }
     stats_holm(e.p, e.n);
     return e;
 }
 
-/* What the scale of effects is. */
+/* Holds the scale of effects, for comparison_shown. */
 static comparison scale_of(const gathered *g)
 {
     return (comparison){.percent = metric_in_percent(&g->facts[g->headline])};
@@ -219,7 +220,8 @@ static const gathered_row *row_named(const gathered *g, const char *name)
     return NULL;
 }
 
-/* The row at size k: its own size is one behind the list, unless that has it. NULL: no such row, or not trained. */
+/* Returns the row at size k. k = number of sizes: the row's own size, unless the list has it. NULL: no such row, or not
+ * trained. */
 static const gathered_row *row_at(const gathered *g, const cJSON *row, size_t k, size_t ppl)
 {
     const cJSON *name = cJSON_GetArrayItem(item(row, "sizes"), (int)k);
@@ -254,7 +256,7 @@ static double sd_over_seeds(const gathered *g, const cJSON *row, size_t ppl, siz
     return sqrt(squares / df);
 }
 
-/* The runs of one row over its sizes: parameters, and loss in nats per token. */
+/* Collects the runs of one row over its sizes: parameters, and loss in nats per token. */
 static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, arena *a)
 {
     size_t most = (size_t)cJSON_GetArraySize(item(row, "sizes")) + 1, n = 0;
@@ -270,15 +272,15 @@ static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, a
             if (at->of[ppl].values[i] > 1) losses[n][runs[n]++] = log(at->of[ppl].values[i]);
         sizes[n] = at->parameters, step[n] = k;
         scale_points one = {.runs = &runs[n], .losses = (const double *const *)&losses[n]};
-        if (runs[n]) /* from log perplexity, the loss, to its logarithm */
+        if (runs[n]) /* converts a variance of the loss to one of its logarithm */
             choice[n] = choice_variance(at->row->behind, at->row->n_candidates, sd) / pow(mean_loss(&one, 0), 2);
         n += runs[n] > 0;
     }
     return (scale_points){n, sizes, runs, (const double *const *)losses, step, choice};
 }
 
-/* The speed-up compares at the loss of base's largest size: a warning if the row has no size on one side of that loss.
- * */
+/* The speed-up compares at the loss of base's largest size. Returns a warning if no size of the row lies on one side of
+ * that loss, else "". */
 static const char *beyond(const scale_points *row, const scale_points *base, arena *a)
 {
     size_t largest = 0;
@@ -302,7 +304,7 @@ static const char *beyond(const scale_points *row, const scale_points *base, are
 
 static double percent_of(double log_ratio) { return 100 * (exp(log_ratio) - 1); }
 
-/* A row against base at each size, how that goes with size, and whether the others foretell the largest one. */
+/* Prints a row against base at each size, the trend over sizes, and whether the smaller sizes predict the largest. */
 static void note_difference(const char *row, const scale_points *p, const scale_points *base, grid *t)
 {
     scale_difference x = scale_compare(p, base);

@@ -28,7 +28,7 @@ static bool next_change(const char **p, const char **key, size_t *key_n, const c
     return false;
 }
 
-/* A setting of a row: from its change, else, and where that is a search, from its configuration; NULL: neither. */
+/* A row's setting from its change, or from its configuration if the change lacks it or is a search; NULL: neither. */
 static const char *setting(const read_row *row, const cJSON *config, const char *key, arena *a)
 {
     const char *p = row->change, *k, *v;
@@ -106,7 +106,7 @@ static bool in_slice(const factor_table *t, size_t i, size_t base, size_t a, siz
     return true;
 }
 
-/* Fills the grid from the rows of the slice, or from all rows; returns how many cells have a number. *even: all
+/* Fills the grid from the rows of the slice, or from all rows; returns the number of cells with a number. *even: all
  * cells have equally many rows. */
 static size_t fill(const gathered *g, const factor_table *t, size_t metric, size_t base, bool slice, factor_grid *x,
                    size_t *count, bool *even)

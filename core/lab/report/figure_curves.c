@@ -77,7 +77,7 @@ curve_line curve_mean(const read_curve *const *of, size_t n, arena *a)
 typedef struct {
     const gathered *g;
     const run_curves *runs;
-    size_t n, keep, keep_mean; /* points per seed, 0: seeds are not drawn; per mean */
+    size_t n, keep, keep_mean; /* keep: points per seed, 0: seeds are not drawn; keep_mean: points per mean */
     arena *a;
     const char *metric;
     chart frame;
@@ -161,7 +161,7 @@ static bool set_frame(curves *c)
     return isfinite(least);
 }
 
-/* The facets of a group of rows, or of all: as many as needed, equally full. */
+/* Draws the facets of a group of rows, or of all: as many as needed, equally full. */
 static void group_facets(curves *c, const size_t *rows, size_t n, size_t base, const char *title, str *out)
 {
     size_t facets = (n + FACET_ROWS - 1) / FACET_ROWS, each = facets ? (n + facets - 1) / facets : 0;
@@ -202,8 +202,8 @@ static void one_metric(curves *c, bool shown, str *out)
     free(rows);
 }
 
-/* Limits the page's size: total points of all lines. A mean with its band is three lines, and base is drawn in every
- * facet. */
+/* Limits the total points of all lines, for the page's size. A mean with its band is three lines, and base is drawn in
+ * every facet. */
 static void share_points(curves *c, size_t n_metrics)
 {
     size_t means = 4 * c->g->x.n_rows, keep = POINTS_IN_ALL / (n_metrics * (c->n + means) + 1),

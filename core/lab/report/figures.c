@@ -130,7 +130,7 @@ static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int
     str_free(&text);
 }
 
-/* The rows compared with base; 0: no comparison possible. *decimals: of their numbers. */
+/* The rows compared with base; 0: no comparison possible. *decimals: decimals of their numbers. */
 static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bool *percent, arena *a)
 {
     const gathered_row *base = gathered_base(g);
@@ -174,7 +174,7 @@ static void add_costs(const gathered *g, forest_row *rows, size_t n, arena *a)
     }
 }
 
-/* All that a plot of the experiment draws; no rows: no comparison possible. */
+/* Collects everything that a plot of the experiment draws; no rows: no comparison possible. */
 static forest_side side_of(const gathered *g, bool costs, int *decimals, arena *a)
 {
     forest_row *rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
@@ -325,7 +325,7 @@ static drawing *heat_map(const gathered *g, const factor_table *t, const factor_
     return heat_draw(&h, 360);
 }
 
-/* One line per level of b over the levels of a; parallel lines mean no interaction. */
+/* Draws one line per level of b over the levels of a; parallel lines mean no interaction. */
 static drawing *interaction(const gathered *g, const factor_table *t, const factor_grid *x, arena *a)
 {
     const factor *across = &t->factors[x->a], *lines = &t->factors[x->b];

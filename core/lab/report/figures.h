@@ -1,5 +1,5 @@
-/* figures.h - the figures of an experiment's page, each as HTML with SVG inside. All append to `out`; nothing if there
- * is nothing to show. */
+/* figures.h - the figures of an experiment's page, each as HTML with SVG inside. All append to `out`, or append nothing
+ * if there is nothing to show. */
 #ifndef ABLATE_REPORT_FIGURES_H
 #define ABLATE_REPORT_FIGURES_H
 #include "lab/draw/chart.h"
@@ -17,7 +17,7 @@ typedef struct {
 void figure_forest(const gathered *g, str *out);
 /* Only the forest plot, at a given width; NULL: no base, or nothing to compare. */
 drawing *forest_of(const gathered *g, double width);
-/* Those of two experiments side by side; NULL: one has none. */
+/* The forest plots of two experiments side by side; NULL: one has none. */
 drawing *forest_of_two(const gathered *const g[2], double width);
 /* Learning curves: one block per metric, with facets of at most six rows and base. */
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out);

@@ -1,4 +1,4 @@
-/* forest.c - drawing forest plots. */
+/* forest.c - draws forest plots. */
 #include "lab/report/forest.h"
 #include "lab/draw/chart.h"
 #include "text/metric/stats.h"
@@ -14,8 +14,8 @@ static const struct {
              [FOREST_WORSE] = {COLOR_SERIES + 1, 1},
              [FOREST_EQUIVALENT] = {COLOR_SERIES, 3}};
 
-/* One row far from all others must not press them together: the scale ends at ten times the median difference. Beyond
- * it, draw_row draws an arrow. */
+/* Returns the scale's end, at most ten times the median difference, so that one outlier does not compress the other
+ * rows. draw_row draws an arrow beyond it. */
 static double widest(const forest_row *rows, size_t n)
 {
     double *size = xmalloc((n + 1) * sizeof *size);
@@ -42,7 +42,7 @@ static scale find_scale(const forest_row *rows, size_t n, double from, double to
     return s;
 }
 
-/* An interval's end: a bar, or an arrow that points out of the scale. */
+/* Draws an interval's end: a bar, or an arrow that points out of the scale. */
 static double draw_end(drawing *d, double value, const scale *x, double y, pen p)
 {
     bool left = value<x->lo, right = value> x->hi;
@@ -124,7 +124,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
 
 /* ---- two experiments ---- */
 
-/* A row's name where all are drawn close together: without its group, if that is the key it changes. */
+/* Shortens a row's name for narrow plots: drops its group if that is the key it changes. */
 static const char *short_name(const char *name)
 {
     const char *change = strchr(name, '/');
@@ -135,7 +135,7 @@ static const char *short_name(const char *name)
 typedef struct {
     const char *name;
     const forest_row *of[2];
-    double order; /* the better, the lower */
+    double order; /* lower is better */
 } pair_row;
 
 static int by_order(const void *a, const void *b)
@@ -144,7 +144,7 @@ static int by_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The rows of both sides, sorted. Returns how many. */
+/* Lists the rows of both sides, sorted. Returns their number. */
 static size_t join(const forest_side side[2], pair_row *rows)
 {
     size_t n = 0;

@@ -7,19 +7,19 @@ enum forest_verdict { FOREST_UNDECIDED, FOREST_BETTER, FOREST_WORSE, FOREST_EQUI
 typedef struct {
     const char *name;    /* also the key of its shapes */
     double d, low, high; /* NaN d: only `text`; NaN low: no interval */
-    const char *text;    /* at the right: "−1.1 [−1.9, −0.3]", or why there is no difference */
+    const char *text;    /* text at the right: "−1.1 [−1.9, −0.3]", or why there is no difference */
     enum forest_verdict verdict;
 } forest_row;
 
 /* Narrow drawings (below 500) put the name above its line, wide ones next to it. axis: label of the scale. */
 drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width);
 /* Two experiments side by side: a line per row of either, without numbers, each side with its own scale. Rows are in
- * the order of the first's differences, best first; those that only the second has follow. */
+ * the order of the first side's differences, best first; rows of the second side alone follow. */
 typedef struct {
     const forest_row *rows;
     size_t n;
     const char *title, *axis;
-    bool more; /* is better */
+    bool more; /* more is better */
 } forest_side;
 drawing *forest_draw_pair(const forest_side side[2], const char *description, double width);
 /* The plot for three widths of a page, as HTML; page.css shows the one that fits. */

@@ -1,4 +1,4 @@
-/* gather.c - means, deviations, differences from base and their tests, from the runs of an experiment. */
+/* gather.c - computes means, deviations, differences from base and their tests from the runs of an experiment. */
 #include "lab/report/gather.h"
 #include "lab/statistics/stream.h"
 #include "text/metric/stats.h"
@@ -28,7 +28,7 @@ static const read_result *result_of(const read_run *run, const char *metric)
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
 {
     double sum = 0, squares = 0;
-    size_t without = 0; /* runs that do not have the metric although they did not diverge: the row has none */
+    size_t without = 0; /* runs that lack the metric although they did not diverge: then the row has no value */
     *x = (measure){.values = arena_alloc(a, (of->n_runs + 1) * sizeof *x->values)};
     for (size_t i = 0; i < of->n_runs; i++) {
         const read_run *run = &of->runs[i];
@@ -47,7 +47,7 @@ void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
     x->sd = x->n > 1 ? sqrt(squares / (double)(x->n - 1)) : NAN;
 }
 
-/* What a result says of its metric. */
+/* Adds a result's direction, unit and aggregation to its metric. */
 static void add_facts(metric *m, const read_result *r)
 {
     const aggregation *sum = sum_of(r);
@@ -150,7 +150,7 @@ double gathered_budget(const gathered_row *row, const char *by)
 {
     double sum = 0, n = 0;
     cJSON *config = cJSON_Parse(row->row->config_json);
-    /* tokens a side, at most */
+    /* tokens per step on one side, at most */
     double step = number_of(config, "batch_tokens", NAN) * number_of(config, "gradient_accumulation", 1);
     cJSON_Delete(config);
     for (size_t i = 0; i < row->row->n_runs; i++) {
@@ -171,9 +171,9 @@ void gathered_free(gathered *g)
     g->judged.json = NULL;
 }
 
-/* The metric of delta and p: the first requested one, the experiment's, the task's own (which says more than those of
- * every run), first where higher is better (BLEU,
- * F1, accuracy), the task's first (bits_per_byte), or the first. */
+/* Chooses the metric of delta and p: the first requested one; else the experiment's; else the task's own, which says
+ * more than the metrics of every run: the first where higher is better (BLEU, F1, accuracy), or its first
+ * (bits_per_byte); else the first of all. */
 static int choose_headline(const gathered *g, const table_options *o)
 {
     if (!g->n_metrics) return NO_HEADLINE;
@@ -207,7 +207,7 @@ static size_t row_called(const gathered *g, const char *name)
     return NO_ROW;
 }
 
-/* Base, or for the rows of a condition base under it: the condition's first row. */
+/* Finds each row's base: the experiment's, or for rows of a condition its first row, which is base under it. */
 static void find_bases(gathered *g)
 {
     const gathered_row *base = gathered_base(g);

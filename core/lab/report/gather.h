@@ -12,11 +12,11 @@ typedef struct {
 
 typedef struct {
     const read_row *row;
-    measure *of;                        /* of[metric] */
+    measure *of;                        /* by metric */
     size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
     size_t base; /* index of the row that it is compared with: base, or base under its condition; NO_ROW: none */
-    comparison *against; /* against[metric]: this row against that one */
-    /* of the headline metric, against its base; p: for the design, of this row alone; NaN: none */
+    comparison *against; /* by metric: this row against that one */
+    /* in the headline metric, against its base; p: for the design, for this row alone; NaN: none */
     double delta, p;
     double parameters;        /* NaN unknown */
     const char *why_skipped;  /* or NULL */
@@ -24,7 +24,7 @@ typedef struct {
     const char *unsound;      /* the failed check of a plugin of the row, or NULL */
     size_t changed;           /* done runs with a plugin that has changed since (changed.h) */
     const read_row *recorded; /* the recorded row of the same name, or NULL */
-    measure *recorded_of;     /* of[metric] of it */
+    measure *recorded_of;     /* by metric: the recorded row's */
     bool best;                /* significantly better than every other row */
 } gathered_row;
 
@@ -45,8 +45,8 @@ typedef struct {
     read_experiment x;
     size_t n_metrics;
     const char **metrics;
-    metric *facts;           /* of a metric */
-    const char **signatures; /* of a metric; NULL: none; "several": runs differ */
+    metric *facts;           /* by metric */
+    const char **signatures; /* by metric; NULL: none; "several": runs differ */
     int headline;            /* index of the metric of delta and p, or NO_HEADLINE */
     gathered_row *rows;      /* x.n_rows of them */
     bool has_recorded;
@@ -73,23 +73,22 @@ typedef struct {
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out, err *e);
 /* Adds the recorded runs (table_options.vs_recorded). */
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
-/* The values of a metric in a row's done runs. */
+/* Collects the values of a metric in a row's done runs. */
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
 /* Sets stream_level of the rows in a metric, for an error rate of `level`; gather does it with the criterion's. */
 void gathered_stream(gathered *g, size_t metric, double level);
-/* The budget of a run of the row, as recorded: "params", "flops", or in seconds "time" (of updates), "core" (of its
- * processors), "wall" (from start to end); NaN: unknown. */
+/* Returns the mean budget of the row's runs, as recorded: "params", "flops", or seconds of updates ("time"), of the
+ * processors ("core"), from start to end ("wall"); NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);
-double gathered_minutes(const gathered_row *row); /* of its shortest run, from start to end; NaN: unknown */
-void gathered_free(gathered *g);                  /* what is not in the arena */
+double gathered_minutes(const gathered_row *row); /* duration of its shortest run; NaN: unknown */
+void gathered_free(gathered *g);                  /* frees everything outside the arena */
 gathered_row *gathered_base(const gathered *g);   /* NULL: none */
-/* Is it what others are compared with, or the same runs under another name? */
+/* Is the row its own base, or base's runs under another name? */
 bool gathered_is_base(const gathered *g, const gathered_row *row);
-/* "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
+/* Returns "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
-/* The row's name for a chart: with "(exploratory)" behind it if it was added after the first result. */
+/* Returns the row's name for a chart, followed by "(exploratory)" if it was added after the first result. */
 const char *gathered_label(const gathered_row *row, arena *a);
-/* Words for an interval of two seeds that is wider than base's own value and so says nothing; NULL: print the interval.
- * */
+/* Returns words in place of an interval of two seeds that is wider than base's own value; NULL: print the interval. */
 const char *gathered_no_interval(const comparison *c);
 #endif

@@ -1,4 +1,4 @@
-/* grid.c - a table of cells as text, Markdown, LaTeX, CSV and HTML. */
+/* grid.c - prints a table of cells as text, Markdown and CSV. */
 #include "lab/report/grid.h"
 #include "lab/draw/drawing.h"
 #include <stdlib.h>

@@ -12,25 +12,25 @@ typedef struct {
 typedef struct {
     arena mem;
     const char *title; /* a line above, or NULL */
-    const char *label; /* of LaTeX, or NULL */
+    const char *label; /* label in LaTeX, or NULL */
     const char **headings;
-    bool *right; /* of a column: flush right */
+    bool *right; /* by column: aligned right */
     size_t n_columns, column_cap, right_cap;
     grid_cell *cells; /* n_rows x n_columns; columns are complete before the first row */
-    bool *rule;       /* of a row: a line above it */
+    bool *rule;       /* by row: a line above it */
     size_t n_rows, cell_cap, rule_cap;
     const char **notes; /* lines below */
     size_t n_notes, note_cap;
 } grid; /* {0} is empty */
 
 void grid_column(grid *g, const char *heading, bool right);
-void grid_row(grid *g, bool rule); /* a new row of empty cells */
-/* A cell of the last row, printf-like. */
+void grid_row(grid *g, bool rule); /* adds a row of empty cells */
+/* Writes a cell of the last row, printf-like. */
 void grid_put(grid *g, size_t column, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void grid_strong(grid *g, size_t column);
 void grid_note(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). */
+/* Prints as TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). */
 void grid_print(const grid *g, enum table_format format, str *out);
-void grid_latex(const grid *g, str *out); /* a table environment (latex.c) */
+void grid_latex(const grid *g, str *out); /* prints a table environment (latex.c) */
 void grid_free(grid *g);
 #endif

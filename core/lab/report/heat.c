@@ -1,4 +1,4 @@
-/* heat.c - drawing heat maps. */
+/* heat.c - draws heat maps. */
 #include "lab/report/heat.h"
 #include <math.h>
 

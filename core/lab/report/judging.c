@@ -48,7 +48,7 @@ static void note_verdicts(const gathered *g, grid *t)
 
 /* ---- runs of other programs ---- */
 
-/* In how many metrics some row differs from base: more are tested than the one whose verdict is printed. */
+/* Reports the number of metrics in which some row differs from base: only one metric's verdict is printed. */
 static void note_choice(const gathered *g, const cJSON *imported, grid *t)
 {
     size_t judged = 0, found = 0;
@@ -80,7 +80,7 @@ void note_foreign(const gathered *g, grid *t)
 
 /* ---- matched budgets ---- */
 
-/* Each row's remaining difference from base in the matched budget, from recorded values. */
+/* Prints each row's remaining difference from base in the matched budget, from recorded values. */
 static void note_match(const gathered *g, grid *t)
 {
     const cJSON *match = cJSON_GetObjectItemCaseSensitive(g->judged.json, "match");
@@ -131,7 +131,7 @@ void note_tuning(const gathered *g, grid *t)
 {
     double seconds = 0, flops = 0;
     size_t least = SIZE_MAX, most = 0;
-    if (!g->n_trials || g->foreign) return; /* note_foreign tells of theirs */
+    if (!g->n_trials || g->foreign) return; /* note_foreign reports searches of other programs */
     str s = {0}, fewest = {0};
     for (size_t i = 0; i < g->n_trials; i++) {
         const db_trial *x = &g->trials_made[i];

@@ -1,5 +1,5 @@
-/* latex.c - a table for a paper, with booktabs; scaled down where it is larger than the page, if the paper loads
- * graphicx. */
+/* latex.c - prints a table for a paper, with booktabs. If the paper loads graphicx, a table larger than the page is
+ * scaled down. */
 #include "lab/report/grid.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const char *const signs[][2] = {{"±", "\\ensuremath{\\pm}"},    {"†", 
                                        {"^", "\\textasciicircum{}"},   {"\"", "\\textquotedbl{}"},
                                        {"`", "\\textasciigrave{}"}};
 
-/* breaks: allow line breaks after / = . and _ in long words: file names and signatures. */
+/* Is this a long word, such as a file name or signature? Line breaks are allowed after its / = . and _. */
 static bool is_long(const char *start, const char *at)
 {
     enum { LONG = 24 };
@@ -45,7 +45,7 @@ static void tex_text(str *out, const char *text, bool breaks)
     }
 }
 
-/* "d_model" as d with a subscript, other headings as text. */
+/* Writes "d_model" as d with a subscript, other headings as text. */
 static void tex_heading(str *out, const char *text)
 {
     const char *under = strchr(text, '_');

@@ -1,9 +1,9 @@
-/* layout.c - a table's rows and columns for readers; what columns there are and how they are computed: columns.c. */
+/* layout.c - lays out a table's rows and columns for readers; columns.c defines and computes the columns. */
 #include "lab/report/layout.h"
 #include "lab/report/columns.h"
 #include <string.h>
 
-/* Adds the row's cells from column `at` on. */
+/* Writes the row's cells from column `at` on. */
 static void put_cells(grid *t, size_t at, const table_column *columns, size_t n, const gathered *g,
                       const gathered_row *row, enum column_in in)
 {

@@ -1,25 +1,25 @@
-/* layout.h - a gathered table as cells: for people (grid), and for programs (CSV, JSON). */
+/* layout.h - converts a gathered table to cells for people (grid) and text for programs (CSV, JSON). */
 #ifndef ABLATE_REPORT_LAYOUT_H
 #define ABLATE_REPORT_LAYOUT_H
 #include "lab/report/gather.h"
 #include "lab/report/grid.h"
 
-/* Our rows. Next to Table 3 of the paper: its columns of settings, blank if a row does not differ from
+/* Adds our rows. Next to the paper's Table 3 they have its columns of settings, blank if a row does not differ from
  * base; otherwise the change of each row. */
 void layout_rows(const gathered *g, grid *t);
-/* The rows of a published table that lists other systems (1, 2 and 4), with ours next to or below them. */
+/* Adds the rows of a published table that lists other systems (1, 2 and 4), with ours next to or below them. */
 void layout_beside_published(const gathered *g, grid *t);
-/* Only the published table; with_keys: including the key column. */
+/* Adds only the published table; with_keys: including the key column. */
 void layout_published(const read_published *p, grid *t, bool with_keys);
 void layout_published_json(const read_published *p, str *out);
 
-/* One line or object per row, numbers in full precision. */
+/* Append one line or object per row, with numbers in full precision. */
 void layout_csv(const gathered *g, str *out);
 void layout_json(const gathered *g, str *out);
 
-/* Meaning of the table's differences, intervals and p, and their power (notes.c). */
+/* Notes on the meaning of the table's differences, intervals and p, and on their power (notes.c). */
 void note_statistics(const gathered *g, grid *t);
-/* where its runs are from, and what a referee would ask of them */
+/* origin of its runs, and a referee's questions about them */
 void note_foreign(const gathered *g, grid *t);
 void note_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */
 void note_tuning(const gathered *g, grid *t);  /* searches: trials, choices and costs (judging.c) */

@@ -1,4 +1,4 @@
-/* machine.c - a gathered table for programs: CSV and JSON, numbers in full precision. */
+/* machine.c - prints a gathered table for programs: CSV and JSON, numbers in full precision. */
 #include "lab/report/layout.h"
 #include "lab/report/columns.h"
 

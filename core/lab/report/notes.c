@@ -35,7 +35,7 @@ static void note_refused(const gathered *g, grid *t)
 
 /* ---- one seed ---- */
 
-/* The detectable difference if the standard deviation over seeds were 1. */
+/* Prints the detectable difference in units of the unknown standard deviation over seeds. */
 static void note_unknown(grid *t)
 {
     str s = {0};
@@ -51,7 +51,7 @@ static void note_unknown(grid *t)
     str_free(&s);
 }
 
-/* Of the headline metric; 0: sentences are in no documents, as far as known. */
+/* Number of documents in the headline metric; 0: none are known. */
 static size_t documents_of(const gathered *g)
 {
     for (size_t i = 0; i < g->x.n_rows; i++)
@@ -101,7 +101,7 @@ static void note_models(const gathered *g, grid *t)
 
 /* ---- the design ---- */
 
-/* The comparison with the median least detectable difference, typical of the table. NULL: none. */
+/* Returns the comparison with the median least detectable difference, typical of the table. NULL: none. */
 static const comparison *typical(const gathered *g)
 {
     double *sorted = xcalloc(g->x.n_rows + 1, sizeof *sorted);
@@ -119,12 +119,13 @@ static const comparison *typical(const gathered *g)
     return found;
 }
 
-/* The least detectable difference of this comparison with n seeds per side, 0: with those it has. An alpha of 0.05 /
- * tests is Holm's first step. */
+/* Returns the least detectable difference of this comparison with n seeds per side; 0: with its own seeds. An alpha of
+ * 0.05 / tests is Holm's first step. */
 static double detectable_with(const comparison *c, size_t n, double alpha)
 {
     arm row = c->planned_row, base = c->planned_base;
-    double more = n ? (double)(n - 1) / (double)(row.n - 1) : 1; /* every row gets as many: the pool grows with them */
+    double more =
+        n ? (double)(n - 1) / (double)(row.n - 1) : 1; /* every row gets n seeds, so the pool of variances grows, too */
     if (n) row.n = base.n = n;
     return comparison_shown(c, least_detectable(&row, &base, c->u, c->most_df * more, alpha, 0.8));
 }
@@ -191,7 +192,7 @@ static void note_design(const gathered *g, grid *t)
     str_free(&over);
 }
 
-/* Rows without a p for what their failures would hide, and rows that were added when results were there. */
+/* Names rows without p because their failures would hide something, and rows added after the first result. */
 static void note_left_out(const gathered *g, grid *t)
 {
     str failed = {0}, late = {0}, of_base = {0};
@@ -228,8 +229,8 @@ static void note_left_out(const gathered *g, grid *t)
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
 
-/* Rows with many seeds: how often two groups of a row's own seeds are called different, and how often the row and
- * base. */
+/* For rows with many seeds, prints how often two groups of a row's own seeds are called different, and how often the
+ * row and base. */
 static void note_dealt(const gathered *g, grid *t)
 {
     const metric *metric = &g->facts[g->headline];
@@ -253,7 +254,7 @@ static void note_dealt(const gathered *g, grid *t)
     }
 }
 
-/* Of records without some statistics: what the table cannot say. */
+/* Names the numbers that are missing because a record left out statistics. */
 static void note_not_recorded(const gathered *g, grid *t)
 {
     size_t left_out = 0, compared = 0;

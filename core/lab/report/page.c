@@ -1,4 +1,4 @@
-/* page.c - the HTML page of an experiment. */
+/* page.c - prints the HTML page of an experiment. */
 #include "lab/report/page.h"
 #include "lab/report/figures.h"
 #include "lab/report/grid.h"
@@ -12,7 +12,8 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
 
 /* ---- tables ---- */
 
-/* keys[i]: the row's name for the script, or NULL. The caption stands outside, where it wraps at the page's width. */
+/* keys[i]: the row's name for the script, or NULL. The caption is outside the table, so that it wraps at the page's
+ * width. */
 static void put_table(const grid *t, const char *caption, const char *const *keys, str *out)
 {
     str_add(out, "<p class=\"note\">");
@@ -63,7 +64,7 @@ static void add_table(const gathered *g, arena *a, str *out)
     grid_free(&t);
 }
 
-/* The rows' values of keys that differ; blank: same as base. */
+/* Prints the rows' values of keys that differ; blank: same as base. */
 static void add_settings(const gathered *g, arena *a, str *out)
 {
     factor_table f;
@@ -114,7 +115,7 @@ static void put_run(grid *t, const char *row, const read_run *run, bool rule)
     if (run->error) grid_put(t, 11, "%.*s", (int)strcspn(run->error, "\n"), run->error);
 }
 
-/* All runs, or only unfinished ones if there are many, to limit the page's size. */
+/* Lists all runs, or only unfinished ones if there are many, to limit the page's size. */
 static void add_runs(const gathered *g, str *out)
 {
     enum { MOST = 200 };
@@ -148,7 +149,7 @@ static void add_runs(const gathered *g, str *out)
 
 /* ---- words ---- */
 
-/* The distinct non-empty values of a run's field, in order of appearance. */
+/* Joins the distinct non-empty values of a run's field, in order of appearance. */
 static const char *distinct(const gathered *g, size_t offset, size_t most, arena *a)
 {
     str s = {0};

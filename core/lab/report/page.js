@@ -93,7 +93,7 @@
     const key = 'open ' + location.pathname, all = [...document.querySelectorAll('details')];
     try {
       JSON.parse(sessionStorage.getItem(key) || '[]').forEach((open, i) => { if (all[i]) all[i].open = open; });
-    } catch (e) { /* a browser that keeps nothing for files */ }
+    } catch (e) { /* some browsers store nothing for file: pages */ }
     setTimeout(() => {
       try { sessionStorage.setItem(key, JSON.stringify(all.map(d => d.open))); } catch (e) { /* as above */ }
       location.reload();

@@ -6,14 +6,14 @@
 
 /* Estimates from existing runs: pooled over rows, on the compared scale. */
 typedef struct {
-    double sd, u;      /* over seeds; sentence part of a comparison (the median), 0: unknown */
-    size_t rows, runs; /* with two seeds or more */
-    double seconds;    /* of a run; NaN unknown */
+    double sd, u;      /* sd: over seeds; u: sentence part of a comparison (the median), 0: unknown */
+    size_t rows, runs; /* rows with two seeds or more, and their runs */
+    double seconds;    /* duration of a run; NaN: unknown */
     size_t timed;
-    bool left_out; /* u is unknown: a record left the statistics out */
+    bool left_out; /* u is unknown, because a record left out the statistics */
 } known;
 
-/* What more seeds do not reduce, as a variance of sentences: the one whose interval at 5 % would be as wide. */
+/* Returns the part that more seeds do not reduce as one variance of sentences, whose 5 % interval is equally wide. */
 static double fixed_part(const comparison *c)
 {
     double half = howe_half_width(0, 1, c->u, c->choice, 0.05) / howe_half_width(0, 1, 1, 0, 0.05);
@@ -97,7 +97,7 @@ int plan_print(const plan_task *t, str *out, err *e)
                     near ? near : "", near ? "?" : "");
     }
     const char *name = t->metric ? t->metric : has ? g->metrics[metric] : "the metric";
-    /* before any run, the name tells: perplexity is compared in percent */
+    /* without runs, the name decides: perplexity is compared in percent */
     bool percent = has ? metric_in_percent(&g->facts[metric]) : !strcasecmp(name, metric_perplexity.name);
     known k = look_at(has ? g : NULL, metric, percent);
     if (!isnan(t->sd)) k.sd = percent ? log1p(t->sd / 100) : t->sd;

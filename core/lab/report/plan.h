@@ -4,12 +4,12 @@
 #include "lab/report/gather.h"
 
 typedef struct {
-    const char *experiment; /* the planned one */
-    size_t rows, bases;   /* rows compared with base, and those that they are compared with: one, or each condition's */
-    double effect;        /* to detect, in the metric's unit; a change in percent for PPL */
-    const char *metric;   /* NULL: the headline metric of the existing runs */
-    double sd;            /* over seeds; NaN: from the existing runs */
-    const gathered *runs; /* of this experiment or a similar one; NULL: none */
+    const char *experiment; /* the planned experiment's name */
+    size_t rows, bases;     /* rows: compared with base; bases: one, or one per condition */
+    double effect;          /* difference to detect, in the metric's unit; for PPL a change in percent */
+    const char *metric;     /* NULL: the headline metric of the existing runs */
+    double sd;              /* standard deviation over seeds; NaN: from the existing runs */
+    const gathered *runs;   /* existing runs of this experiment or a similar one; NULL: none */
 } plan_task;
 
 /* Appends the plan as text. -1 and a message: standard deviation or metric unknown. */

@@ -10,7 +10,7 @@ typedef struct {
     const plot_options *o;
     gathered g;
     factor_table factors;
-    size_t metric; /* of g */
+    size_t metric; /* index in g */
     arena mem;
     series *series;
     size_t n;
@@ -95,7 +95,7 @@ static void add_series(plot *p, const char *name, point *points, size_t n, bool 
                             .high = v + 3 * n};
 }
 
-/* Over a number of each row: a named point per row, or a line per level of `by`. */
+/* Plots over a number of each row: a named point per row, or a line per level of `by`. */
 static int over_cost(plot *p, err *e)
 {
     const char *over = p->o->over;
@@ -130,7 +130,7 @@ static int over_cost(plot *p, err *e)
     return 0;
 }
 
-/* Over a key that rows change: rows equal to base in all other keys except `by`. */
+/* Plots over a key that rows change: rows equal to base in all other keys except `by`. */
 static int over_key(plot *p, err *e)
 {
     size_t over, by = NO_ROW, nf = p->factors.n_factors, base = 0, left_out = 0;
@@ -176,7 +176,7 @@ static int over_key(plot *p, err *e)
     return 0;
 }
 
-/* Over steps: a curve per row, or per level of `by` among rows otherwise equal to base; means over seeds. */
+/* Plots over steps: a curve per row, or per level of `by` among rows otherwise equal to base; means over seeds. */
 static int over_steps(plot *p, reader *r, err *e)
 {
     enum { MOST_POINTS = 400 };
@@ -233,13 +233,14 @@ static int over_steps(plot *p, reader *r, err *e)
     return rc;
 }
 
-/* Over the number of trials of each searched row: the best of so many of its first rung, where all candidates train
- * equally long. */
+/* Plots each searched row over the number k of trials: the best of k candidates of its first rung, where all candidates
+ * train equally long. */
 static int over_trials(plot *p, err *e)
 {
     if (!p->g.n_trials) return fail(e, "--over trials: no row of %s was searched (lr = tune(...))", p->g.x.name);
     double *values = xmalloc(p->g.n_trials * sizeof *values);
-    const char *metric = p->g.trials_made[0].metric; /* a search's is dev's perplexity, imported ones have any */
+    const char *metric =
+        p->g.trials_made[0].metric; /* dev perplexity for ablate's searches, any metric for imported ones */
     bool lower = true;
     for (size_t m = 0; m < p->g.n_metrics; m++)
         if (same(p->g.metrics[m], metric)) lower = metric_better(&p->g.facts[m], 1, 0) <= 0;

@@ -1,4 +1,4 @@
-/* recorded.c - the recorded runs of an experiment, compared with its own: machine, commit and results. */
+/* recorded.c - adds the recorded runs of an experiment to its table: machine, commit and results. */
 #include "lab/report/gather.h"
 
 static const read_row *row_of(const read_experiment *x, const char *name)

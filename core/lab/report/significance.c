@@ -1,4 +1,4 @@
-/* significance.c - lays the statistics of several seeds end to end and hands them to metric/stats.h. */
+/* significance.c - concatenates the statistics of several seeds and tests them with metric/stats.h. */
 #include "lab/report/significance.h"
 #include "text/metric/bleu.h"
 #include <math.h>
@@ -42,7 +42,7 @@ bool same_references(const char *a, const char *b)
     return true;
 }
 
-/* Sentences of all pairs; 0 if they cannot be concatenated. */
+/* Counts the sentences of all pairs; 0 if they cannot be concatenated. */
 static size_t count_sentences(const result_pair *pairs, size_t n)
 {
     size_t total = 0;

@@ -10,14 +10,14 @@ typedef struct {
     const char *a_references, *b_references; /* read_run's: identify the sentences, as far as known */
 } result_pair;
 
-/* p of paired approximate randomisation over the sentences of all pairs together, or NaN when the statistics are
- * missing, belong to different sentences, differ in number, or have no known score: PPL has (negative log-likelihood,
- * tokens), other metrics as their results say. */
+/* Returns p of paired approximate randomisation over the sentences of all pairs together. NaN if the statistics are
+ * missing, belong to different sentences, differ in number, or their score is unknown: PPL's comes from (negative
+ * log-likelihood, tokens), other metrics' from their results. */
 double paired_p(const result_pair *pairs, size_t n, int trials);
 
-/* How a result's sentences add up; NULL: unknown. */
+/* Returns how a result's sentences add up; NULL: unknown. */
 const aggregation *sum_of(const read_result *r);
-/* Influence values z[sentences] of a result's statistics (metric/influence.h); false: unknown score. */
+/* Computes influence values z[sentences] of a result's statistics (metric/influence.h); false: unknown score. */
 bool influence_of(const read_result *r, double *z);
 /* Were both scored against the same lines, as far as known? Lists as in read_run.references; NULL: unknown. */
 bool same_references(const char *a, const char *b);

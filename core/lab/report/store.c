@@ -34,7 +34,7 @@ static db_comparison as_stored(const gathered *g, size_t metric, const gathered_
                            .refused = c->refused};
 }
 
-/* Compared rows, once each: base and repeated rows have no comparison. */
+/* Lists compared rows, once each: base and repeated rows have no comparison. */
 static size_t list_comparisons(const gathered *g, db_comparison *list)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* table.c - the ablation table for readers: columns, layout, and notes. */
+/* table.c - prints the ablation table for readers: columns, layout, and notes. */
 #include "lab/report/table.h"
 #include "lab/report/gather.h"
 #include "lab/report/layout.h"
@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- notes (those of the statistics: notes.c) ---- */
+/* ---- notes (on statistics: notes.c) ---- */
 
-/* Where runs come from: their machines, devices and commits, each value once. */
+/* Origins of runs: their machines, devices and commits, each value once. */
 typedef struct {
     str hosts, devices, commits;
     double seconds;
@@ -32,7 +32,7 @@ static void add_origin(origin *o, const read_run *run)
 static const char *several(const str *list) { return list->n && strchr(list->s, ',') ? "s" : ""; }
 static void origin_free(origin *o) { str_free(&o->hosts), str_free(&o->devices), str_free(&o->commits); }
 
-/* The first line of a failed run's error. */
+/* Prints the first line of each failed run's error. */
 static void note_failures(const gathered *g, grid *t)
 {
     size_t failed = 0, open = 0, recorded = 0, total = 0;
@@ -144,7 +144,7 @@ static void note_devices(const gathered *g, grid *t)
     arena_free(&a);
 }
 
-/* Rows of plugins that fail `ablate check`. */
+/* Names rows with plugins that fail `ablate check`. */
 static void note_unsound(const gathered *g, grid *t)
 {
     const char *last = NULL;
@@ -156,7 +156,7 @@ static void note_unsound(const gathered *g, grid *t)
     }
 }
 
-/* Machine and commit of the recorded runs if they are shown; else a note that they exist. */
+/* Prints machine and commit of the recorded runs if they are shown; else a note that they exist. */
 static void note_recorded(const gathered *g, grid *t)
 {
     if (!g->has_recorded) {
@@ -251,7 +251,7 @@ static void add_rows(const gathered *g, grid *t)
         layout_rows(g, t);
 }
 
-/* For a paper: only what its readers need beside the caption. */
+/* Makes a table for a paper: only the parts that its readers need beside the caption. */
 static void latex_grid(const gathered *g, const table_options *o, grid *t)
 {
     add_rows(g, t);
@@ -287,7 +287,7 @@ void table_grid(const gathered *g, grid *t)
 
 /* ---- the published table alone ---- */
 
-/* Experiments here that refer to this table, for a note. */
+/* Names the experiments that refer to this table. */
 static int note_measured(reader *r, const char *table, grid *t, err *e)
 {
     arena a = {0};
@@ -303,7 +303,7 @@ static int note_measured(reader *r, const char *table, grid *t, err *e)
     return rc;
 }
 
-/* Returns 0; 1: no such published table; -1. */
+/* Prints a published table alone. Returns 0; 1 if there is no such table; -1. */
 static int print_published(reader *r, const char *name, enum table_format format, str *out, err *e)
 {
     arena a = {0};
@@ -330,7 +330,7 @@ bool table_is_published(const char *name)
     return false;
 }
 
-/* Appends the head comment of an INI without its marks, up to the first blank line or whole; returns what follows. */
+/* Appends the head comment of an INI without its marks, up to the first blank line or whole; returns the rest. */
 static const char *add_comment(const char *ini, bool whole, str *out)
 {
     while (*ini == '#') {

@@ -12,14 +12,14 @@
 enum table_format { TABLE_TEXT, TABLE_MD, TABLE_LATEX, TABLE_CSV, TABLE_JSON };
 
 typedef struct {
-    const char *const *metrics; /* columns to show and their order, n_metrics of them; none: all that the runs have */
+    const char *const *metrics; /* columns to show, in this order, n_metrics of them; none: all metrics of the runs */
     size_t n_metrics;
     bool vs_recorded;            /* add columns of recorded runs */
     bool vs_paper;               /* add published columns, in the paper's layout if it has one */
-    int trials;                  /* of the randomisation test; 0: 10,000 */
-    double sustained;            /* FLOPs per second of devices whose rate the paper does not give; 0: not known */
-    const char *caption, *label; /* of LaTeX; NULL: the title, and tab:NAME */
-    const char *ini; /* text of the experiment's INI, whose head comment Markdown gets around the table; or NULL */
+    int trials;                  /* shuffles in the randomisation test; 0: 10,000 */
+    double sustained;            /* FLOPs per second of devices whose rate the paper does not give; 0: unknown */
+    const char *caption, *label; /* for LaTeX; NULL: the title, and tab:NAME */
+    const char *ini; /* text of the experiment's INI, whose head comment Markdown prints around the table; or NULL */
     /* all statistics: standard deviation over seeds only, variance components, P(A > B), tests over sentences and
      * seeds */
     bool full;
