@@ -1,4 +1,4 @@
-/* claim.c - who trains a run: claims with leases, fencing, the end of an attempt, requeueing, removal. */
+/* claim.c - assigns runs to processes: claims with leases, fencing, the end of an attempt, requeueing, removal. */
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 /* ---- owners ---- */
 
-/* The start time of a process in clock ticks since boot; 0: no such process, or only what its parent has not read. */
+/* Returns the start time of a process in clock ticks since boot; 0: no such process, or a zombie. */
 static unsigned long long start_of(long pid)
 {
     char path[64], text[1024];
@@ -24,7 +24,7 @@ static unsigned long long start_of(long pid)
     return start;
 }
 
-/* host, boot and process namespace: they must match for a process id to be meaningful here. */
+/* Writes host, boot and process namespace; a process id is meaningful only if they match. */
 static void place(char out[96])
 {
     char host[48] = "", boot[16] = "", ns[32] = "";
@@ -51,7 +51,7 @@ void db_owner(char out[128])
 
 typedef enum { OWNER_UNKNOWN, OWNER_DEAD, OWNER_LIVES } owner_state;
 
-/* The process id of an owner of this machine, and when it started; 0: not of this machine. */
+/* Returns the process id of an owner on this machine, and its start time; 0: another machine's. */
 static long process_of(const char *owner, unsigned long long *start)
 {
     char where[96], *end;
@@ -64,7 +64,7 @@ static long process_of(const char *owner, unsigned long long *start)
     return pid;
 }
 
-/* UNKNOWN: not a process of this machine. */
+/* Returns whether an owner lives; UNKNOWN: a process of another machine. */
 static owner_state state_of(const char *owner)
 {
     unsigned long long start;
@@ -81,7 +81,7 @@ long db_owner_process(const char *owner)
 
 bool db_owner_is_gone(const char *owner) { return state_of(owner) == OWNER_DEAD; }
 
-/* SQL's owner_lives(owner): leases are times of the clock, which may be wrong; a process that lives keeps its run. */
+/* SQL's owner_lives(owner): clocks may be wrong, so a living process keeps its run after its lease has expired. */
 static void owner_lives(sqlite3_context *to, int n, sqlite3_value **owner)
 {
     const char *name = n == 1 ? (const char *)sqlite3_value_text(owner[0]) : NULL;
@@ -97,7 +97,8 @@ int sql_owner_lives(sqlite3 *q, err *e)
 
 /* ---- claiming ---- */
 
-/* 1: *id is the first run whose lease has expired and whose owner is gone, of `among` if that is not NULL; 0; -1. */
+/* Finds the first run, in `among` unless that is NULL, whose lease has expired and whose owner is gone. 1 and *id; 0:
+ * none; -1. */
 static int find_expired(db *d, const char *experiment, const db_queue *among, int64_t *id, err *e)
 {
     sqlite3_stmt *s = sql_keep(d->q, e,
@@ -116,7 +117,7 @@ static int find_expired(db *d, const char *experiment, const db_queue *among, in
     return rc < 0 ? -1 : ours;
 }
 
-/* 1: *id is the first queued run from among->next to `end`, behind which `next` then stands; 0; -1. */
+/* Finds the first queued run from among->next to `end` and sets `next` behind it. 1 and *id; 0: none; -1. */
 static int find_queued(db *d, db_queue *among, size_t end, int64_t *id, err *e)
 {
     int64_t one;
@@ -129,7 +130,7 @@ static int find_queued(db *d, db_queue *among, size_t end, int64_t *id, err *e)
     return rc;
 }
 
-/* Runs that ended before `next` may be queued again, so those are asked for when none is left behind it. */
+/* Finds a run to claim. Runs before `next` may have been queued again, so they are tried last. */
 static int find_free(db *d, const char *experiment, db_queue *among, int64_t *id, err *e)
 {
     int rc = find_expired(d, experiment, among, id, e);
@@ -244,7 +245,7 @@ bool db_holds(db *d, const db_claim *c)
     int64_t ours = 0;
     int rc = sql_int(d->q, &e, &ours, "SELECT status='running' AND owner IS ?2 AND attempt=?3 FROM run WHERE id=?1",
                      "isi", c->run, c->owner, c->attempt);
-    return rc < 0 || (rc == 1 && ours); /* unknown if the database cannot be read */
+    return rc < 0 || (rc == 1 && ours); /* true if the database cannot be read */
 }
 
 int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e)
@@ -314,7 +315,7 @@ int run_show_metrics(db *d, int64_t run, err *e)
     if (sql_int(d->q, e, &experiment,
                 "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1", "i", run) < 0)
         return -1;
-    /* most runs bring nothing new, and making views looks at every run */
+    /* most runs add no metric, and making a view reads every run */
     if (sql_int(d->q, e, &lacks,
                 "SELECT (SELECT count(*) FROM experiment e WHERE e.id=?2 AND e.view_name IS NULL)+(SELECT count(*) "
                 "FROM result x WHERE x.run_id=?1 AND NOT EXISTS("
@@ -345,7 +346,7 @@ int db_finish(db *d, const db_claim *c, enum db_status status, int exit_code, in
     return tx_end(d, rc, e);
 }
 
-/* ---- again, and away ---- */
+/* ---- requeueing and removal ---- */
 
 static const char *const belongings[] = {"DELETE FROM point WHERE run_id=?1", "DELETE FROM result WHERE run_id=?1",
                                          "DELETE FROM artifact WHERE run_id=?1", "DELETE FROM tag WHERE run_id=?1"};

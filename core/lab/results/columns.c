@@ -31,7 +31,7 @@ static void key_of(column *x)
     str_free(&bytes);
 }
 
-/* Where the key is in the table, or would be. */
+/* Returns the key's slot in the hash table, or the free one to put it in. */
 static size_t slot_of(const columns *c, const char *key)
 {
     size_t at = hash64(key, 64) & (c->slots - 1);
@@ -64,7 +64,7 @@ static void put(columns *c, column *x, const char *element, bool derived)
     str_add(&c->text, element);
 }
 
-/* The column's bytes in the shortest kind; their number. */
+/* Appends the column's bytes in the shortest kind; returns their number. */
 static size_t shortest(const column *x, str *bytes)
 {
     str plain = {0};
@@ -119,9 +119,9 @@ static double steps_away(double v, int steps)
     return v;
 }
 
-enum { TRIED = 3, NEAR = 4 }; /* each quotient of two numbers is off by some roundings */
+enum { TRIED = 3, NEAR = 4 }; /* roundings make each quotient inexact: try neighbours */
 
-/* x is `of` in another unit: `times` with this `over`, or else `over` itself (one_by). */
+/* Finds the factor that makes x from `of`: `times` with this `over`, or with one_by `over` itself. */
 static bool find_factor(const column *x, const column *of, double over, bool one_by, double *factor)
 {
     size_t tried = 0;
@@ -161,9 +161,9 @@ static int zeros_at_end(double v)
     return n;
 }
 
-/* A ratio's first number is in hundredths (ab_task.h). What was multiplied by `times` and divided by 100 may be short,
- * when it is a sum of floats or a count: of the doubles that give x, the one with the fewest digits. false: some number
- * has none. The caller frees out->v. */
+/* A ratio's first number is in hundredths (ab_task.h). Finds numbers that give x when multiplied by `times` and divided
+ * by 100: sums of floats and counts are shorter than x. Of several doubles it chooses the one with the fewest digits.
+ * false: no double gives some number of x. The caller frees out->v. */
 static bool before_hundredths(const column *x, double times, column *out)
 {
     *out = (column){.v = xmalloc((x->n + 1) * sizeof(double)), .n = x->n, .number = (size_t)NOT_YET};
@@ -185,7 +185,8 @@ static bool before_hundredths(const column *x, double times, column *out)
 static bool is_short(const column *x)
 {
     str bytes = {0};
-    bool is = shortest(x, &bytes) <= 6 * x->n; /* of 8: doubles with all their digits, in a narrow range, take 6.5 */
+    bool is = shortest(x, &bytes) <=
+              6 * x->n; /* bytes per number, of 8: doubles with all digits in a narrow range take 6.5 */
     str_free(&bytes);
     return is;
 }
@@ -207,7 +208,7 @@ static void add_source(sources *s, const columns *c, const column *x)
     s->at[s->n++] = copy;
 }
 
-static const double units[] = {1, 1.4426950408889634}; /* what is summed; nats as bits */
+static const double units[] = {1, 1.4426950408889634}; /* factors of sums: as they are, nats as bits */
 
 static void place_from_short(columns *c, column *x, sources *s)
 {
@@ -215,7 +216,7 @@ static void place_from_short(columns *c, column *x, sources *s)
         column of;
         if (before_hundredths(x, units[k], &of) && (of.whole || is_short(&of))) {
             if (!find(c, &of)) put_text(c, &of);
-            if (!c->entry[of.number].derived) { /* a text is what others follow from */
+            if (!c->entry[of.number].derived) { /* derived columns refer only to texts */
                 put_derived(c, x, of.number, units[k], 100);
                 add_source(s, c, &of);
             }
@@ -224,7 +225,7 @@ static void place_from_short(columns *c, column *x, sources *s)
     }
 }
 
-/* Counts, what is there already, and what is short or follows from something short. */
+/* Places a column that is already there, consists of counts, is short, or follows from a short one. */
 static void place_short(columns *c, column *x, sources *s)
 {
     if (!find(c, x) && (x->whole || is_short(x)))
@@ -293,7 +294,7 @@ void columns_close(columns_read *c)
     *c = (columns_read){0};
 }
 
-/* A number in an array of column numbers, or under "of". */
+/* Reads a column's number from an array of them, or from "of". */
 static int take_number(const columns_read *c, const cJSON *x, size_t *out, err *e)
 {
     double v = cJSON_IsNumber(x) ? x->valuedouble : NAN;
@@ -303,7 +304,7 @@ static int take_number(const columns_read *c, const cJSON *x, size_t *out, err *
     return 0;
 }
 
-/* How many numbers the bytes of a column are; 0: none, or they are cut short. */
+/* Returns the number of values in a column's bytes; 0: none, or the bytes are cut short. */
 static size_t count_numbers(const unsigned char *p, size_t size)
 {
     size_t n = 0;
@@ -323,7 +324,7 @@ static int factor_of(const cJSON *x, const char *key, double *out, err *e)
     return isfinite(*out) ? 0 : fail(e, "\"%s\": found no number, expected one", key);
 }
 
-/* bytes: of the text that column i is or follows from. */
+/* bytes: decoded from the text that column i is or follows from. */
 static int bytes_of(const columns_read *c, size_t i, str *bytes, double *times, double *over, err *e)
 {
     const cJSON *x = c->at[i];

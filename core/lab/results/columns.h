@@ -1,6 +1,6 @@
 /* columns.h - statistics of a record's runs as columns that results share (docs/queries.md has the format). A result
- * names its columns by number. What several results have is written once; so is what another metric has in another
- * unit: nats and bits. Restored numbers are the same bits. */
+ * names its columns by number. A column of several results is written once, also if another metric has it in another
+ * unit, such as nats and bits. Restored numbers have the same bits. */
 #ifndef ABLATE_RESULTS_COLUMNS_H
 #define ABLATE_RESULTS_COLUMNS_H
 #include "lab/results/db.h"
@@ -13,24 +13,24 @@ typedef struct {
     size_t *slot, slots; /* numbers + 1 by hash */
 } columns;
 
-/* Adds the statistics of one run's results; number: of each column, those of s[0] first. The caller frees it. */
+/* Adds the statistics of one run's results. number: the number of each column, s[0]'s first; the caller frees it. */
 void columns_add(columns *c, const db_stats *s, size_t n, size_t **number);
 void columns_free(columns *c);
 
 typedef struct {
     const cJSON **at;
     size_t n;
-    size_t left; /* bytes that results may still restore: a small file must not fill the disk */
+    size_t left; /* bytes that results may still restore, so that a small file cannot fill the disk */
 } columns_read;
 
 int columns_open(columns_read *c, const cJSON *list, err *e); /* list: NULL, or the array of columns; columns_close */
 void columns_close(columns_read *c);
-/* The statistics of a result from the numbers of its columns, in the arena. */
+/* Restores a result's statistics from the numbers of its columns, in the arena. */
 int columns_stats(columns_read *c, const cJSON *numbers, arena *a, db_stats *out, err *e);
 
 /* ---- packed.c ---- */
 
-bool packed_put(const double *v, size_t n, str *out); /* false, and nothing: some number is not of that form */
+bool packed_put(const double *v, size_t n, str *out); /* false, and nothing appended: some number lacks that form */
 typedef struct {
     const unsigned char *p; /* the counts */
     size_t n;

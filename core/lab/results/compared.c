@@ -1,5 +1,5 @@
-/* compared.c - comparisons of rows with base, and trials of searches: writing and reading. core/lab/report computes
- * them. */
+/* compared.c - writes and reads comparisons of rows with base, and trials of searches. core/lab/report computes
+ * comparisons. */
 #include "lab/results/internal.h"
 #include <stdlib.h>
 
@@ -57,8 +57,8 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
 
 /* ---- reading ---- */
 
-/* The results of an experiment's table as a short text: how many there are, the newest run, sums that change with every
- * value, what the rows are, and how many runs failed: they take p from their rows. */
+/* SQL: a short text that identifies the results of an experiment's table: their number, the newest run, sums that
+ * change with every value, the rows, and the number of failed runs, whose rows get no p. */
 #define RESULTS_NOW                                                                                                    \
     "(SELECT count(x.value)||' '||coalesce(max(r.id),0)||' "                                                           \
     "'||printf('%!.17g',total(x.value*(r.id+7*x.metric_id)))||' '"                                                     \

@@ -1,4 +1,4 @@
-/* db.c - opening, creating, migrating and closing the database. */
+/* db.c - opens, creates, migrates and closes the database. */
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
 #include <dirent.h>
@@ -11,7 +11,7 @@
 
 enum { BUSY_MS = 30000 };
 
-/* Gives the settings of stored rows and trials the keys' present names. */
+/* Renames the settings of stored rows and trials to the keys' present names. */
 static int rename_keys(sqlite3 *q, err *e)
 {
     for (const renamed_key *r = config_renamed; r->old; r++) {
@@ -53,7 +53,7 @@ static char *folder_of(const char *path)
     return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
-/* Write-ahead logging if it is safe, else a rollback journal and a warning. */
+/* Chooses write-ahead logging if it is safe, else a rollback journal with a warning. */
 static int choose_journal(db *d, bool no_wal, err *e)
 {
     char *folder = folder_of(d->path);
@@ -132,12 +132,12 @@ static int run_scripts(sqlite3 *q, const char *const *script, err *e)
     return rc;
 }
 
-/* Tables and published numbers in one transaction: a crash leaves an empty file, which is new again. */
+/* Creates tables and published numbers in one transaction: after a crash the file is still empty, hence new. */
 int db_create(db *d, err *e)
 {
     int64_t version = 0;
     if (tx_begin(d, true, e)) return -1;
-    int rc = db_inspect(d->q, d->path, &version, e); /* another process may have been faster */
+    int rc = db_inspect(d->q, d->path, &version, e); /* another process may have created it */
     if (rc == 1) return tx_end(d, 0, e);
     if (!rc) rc = run_scripts(d->q, results_tables, e) || run_scripts(d->q, results_views, e) ? -1 : 0;
     if (!rc) rc = published_refresh(d, e);
@@ -147,8 +147,8 @@ int db_create(db *d, err *e)
 
 /* ---- upgrading ----
  * The copy is made under the name .part while the upgrading process holds the write lock, and gets its own name once
- * the upgrade has been committed. So a process that was killed leaves nothing that the next one does not replace or
- * name, and of several that open the database at once only one makes a copy. */
+ * the upgrade has been committed. So the next process replaces or names the copy of one that was killed, and of several
+ * that open the database at once only one makes a copy. */
 
 static char *part_of(const db *d, int64_t version)
 {
@@ -169,7 +169,7 @@ static char *name_copy(const db *d, int64_t version)
     return to;
 }
 
-/* In a write transaction: copies what was last committed, read by a connection of its own. */
+/* Within a write transaction, copies the last committed state, read through a separate connection. */
 static int back_up(db *d, int64_t version, err *e)
 {
     char *part = part_of(d, version);
@@ -207,7 +207,9 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
     for (size_t i = 0; i < n; i++) needed |= steps[i].from == version;
     if (needed) {
         if (tx_begin(d, true, e)) return -1;
-        int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0 ? -1 : 0; /* another may have been faster */
+        int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0
+                     ? -1
+                     : 0; /* another process may have upgraded it */
         for (size_t i = 0; i < n && !rc; i++) {
             if (steps[i].from != version) continue;
             if (!first) rc = back_up(d, first = version, e) || view_drop_all(d->q, e) ? -1 : 0;
@@ -222,7 +224,8 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
             return fail_in(e, "upgrading the database to a newer version (it stays as it was): ");
         }
     }
-    for (int64_t from = 1; from < version && !kept; from++) kept = name_copy(d, from); /* also one left by a kill */
+    for (int64_t from = 1; from < version && !kept; from++)
+        kept = name_copy(d, from); /* also names the copy of a killed process */
     if (kept) log_line(LOG_INFO, "%s was upgraded to a newer version; the old one is kept as %s", d->path, kept);
     if (backup)
         *backup = kept;
@@ -231,8 +234,8 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
     return 0;
 }
 
-/* An older program could not go on with an upgraded database: fails while a host trains its runs. Hosts of other
- * machines, and those whose jobs are elsewhere, are known by their heartbeat alone. */
+/* Fails while a host trains runs of the database: an older program cannot continue with an upgraded one. Hosts on other
+ * machines are known by their heartbeat alone. */
 static int check_hosts(db *d, int64_t version, err *e)
 {
     enum { SILENT = 120 };
@@ -272,7 +275,7 @@ static int set_up(db *d, const db_options *o, err *e)
     return published_refresh(d, e);
 }
 
-/* SQLite would take these for databases of its own, which nobody finds again. */
+/* Refuses names with a special meaning in SQLite, which would leave no file, and names that are too long for it. */
 int db_check_path(const char *path, err *e)
 {
     if (!*path) return fail(e, "the name of the database is empty");

@@ -3,14 +3,13 @@
  * Contents: an experiment is a frozen sweep; a variant is one row of its table (a configuration without
  * the seed); a run is a variant with a seed; an attempt is one try of a run with its provenance; points are
  * curves; a result is the number for the table, with per-sentence statistics for paired tests. Published
- * numbers of papers have a separate table. results/read.h reads all of it, results/query.h answers
- * SQL.
+ * numbers of papers have a separate table. results/read.h reads all tables, results/query.h answers SQL.
  *
- * The host process writes; workers send it events over a pipe. A `db` belongs to the process that opened it:
- * a forked child that tries to use it gets an error. Not thread-safe. Ownership: strings passed in are
- * copied; the owner of a returned string is stated with it. Errors: 0 or -1 (or NULL) and a message in `e`.
- * Durability: changes of a run's status and results survive a power cut once the call has returned; the last
- * points and heartbeats before one may be lost, but are never half written.
+ * The host process writes; workers send it events over a pipe. A `db` belongs to the process that opened it: a forked
+ * child that tries to use it gets an error. Not thread-safe. Ownership: strings passed in are copied; each function
+ * states who frees a returned string. Errors: 0 or -1 (or NULL) and a message in `e`.
+ * Durability: changes of a run's status and results survive a power cut once the call has returned; the last points
+ * and heartbeats before one may be lost, but are never half written.
  */
 #ifndef ABLATE_RESULTS_DB_H
 #define ABLATE_RESULTS_DB_H
@@ -19,7 +18,7 @@
 #define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
 /* Recorded runs are kept in a separate experiment with this suffix: "quick.recorded". */
 #define DB_RECORDED ".recorded"
-/* Tag of a done run: the plugins loaded by the last `ablate run`, where their files are not those of its training. */
+/* Tag of a done run: the plugins loaded by the last `ablate run`, if their files differ from those of its training. */
 #define DB_LOADED "plugins_loaded"
 /* Tag of a run that another program trained: the files it was imported from. Such runs have run.recorded = 2. */
 #define DB_IMPORTED "imported_from"
@@ -33,28 +32,28 @@ typedef struct db db;
 typedef struct {
     const char *path;     /* the database file; its folder is created if missing */
     const char *recorded; /* folder of NAME.json of recorded experiments, a second source for readers; NULL: none */
-    bool optional;        /* readers: without the file, read the recorded experiments alone */
-    bool patient; /* writers: wait as long as another process holds the database, not $ABLATE_DATABASE_WAIT [30 s] */
+    bool optional;        /* readers: if the file is missing, read only the recorded experiments */
+    bool patient; /* writers: wait while another process holds the database, beyond $ABLATE_DATABASE_WAIT [30 s] */
     bool no_wal;  /* use a rollback journal even if write-ahead logging would work */
-    /* the path without --db, whose runs are in ROOT/runs; NULL: none */
+    /* usual: the database without --db, whose runs are in ROOT/runs; NULL: none */
     const char *usual, *root;
 } db_options;
 
 /* Opens the database; on first use creates and fills it. An older version is migrated after a backup next to
  * it; a newer version, another program's file and a read-only file are errors. The caller closes. */
 db *db_open(const db_options *o, err *e);
-void db_close(db *d); /* NULL is fine */
+void db_close(db *d); /* d may be NULL */
 /* Is this statfs f_type a network file system, where write-ahead logging could corrupt the database?
  */
 bool db_is_network(unsigned long f_type);
 
-/* Checkpoints and models of the usual database are in ROOT/runs, those of another (--db FILE) in FILE.runs: the same
- * row in two databases is two runs. Readers look there first for the files that the database names. The caller frees.
- */
+/* Returns the folder of checkpoints and models: ROOT/runs for the usual database, FILE.runs for another (--db FILE),
+ * because one row in two databases is two runs. Readers look there first for the files that the database names. The
+ * caller frees. */
 char *db_runs_folder(const db_options *o);
-/* That folder, resolved, if its files may be removed for this database; else NULL. A database that was copied without
- * its folder still names the original's files, so only what lies below this folder is ever removed. ROOT/runs belongs
- * to ROOT/results.db if that exists, and then to no other file that $ABLATE_DB names. */
+/* Returns db_runs_folder, resolved, if its files may be removed for this database; else NULL. A database that was
+ * copied without its folder still names the original's files, so files are removed only below this folder. ROOT/runs
+ * belongs to ROOT/results.db if that exists, and then to no other file that $ABLATE_DB names. */
 char *db_own_folder(const db_options *o);
 
 /* ---- freezing a sweep into runs ---- */
@@ -75,12 +74,12 @@ typedef struct {
     const char *change;      /* its change relative to base, as the table shows it: "heads=1"; "" for base */
     bool is_base;            /* exactly one row */
     const char *same_as;     /* name of an equal row, which runs once and is shown in both places; or NULL */
-    const char *config_hash; /* of the canonical configuration without the seed */
-    const char *planned;     /* the hash that it was planned with, before its settings were searched; NULL: the same */
-    const char *config_json; /* that configuration, one JSON object: keys to values, or section to keys to values */
-    const db_param *params;  /* the same, typed, for SQL; n_params of them */
+    const char *config_hash; /* hash of the canonical configuration without the seed */
+    const char *planned;     /* its hash before its settings were searched; NULL: config_hash */
+    const char *config_json; /* the configuration as a JSON object: keys to values, or section to keys to values */
+    const db_param *params;  /* the configuration's values, typed for SQL; n_params of them */
     size_t n_params;
-    const char *paper_row;      /* row key of the published table, NULL: the row's own name is looked up */
+    const char *paper_row;      /* row key in the published table; NULL: the row's own name */
     size_t n_seeds;             /* number of the experiment's seeds, from the first; 0: all */
     const char *not_applicable; /* why this row cannot run (an incompatible pair of plugins), or NULL */
     const char *plugins_json;   /* the present plugins, as in db_provenance; NULL: unknown */
@@ -91,8 +90,8 @@ typedef struct {
     const char *note;        /* shown above the table, or NULL */
     const char *spec_ini;    /* the spec file's text as read */
     const char *argv_json;   /* the command line as a JSON array */
-    const char *paper_table; /* "table3", NULL: found from an experiment name that begins with table1 to table4 */
-    const char *headline;    /* the metric of delta and p, NULL: chosen by the report */
+    const char *paper_table; /* "table3"; NULL: derived from an experiment name that begins with table1 to table4 */
+    const char *headline;    /* the metric of delta and p; NULL: the report chooses */
     const char *analysis;    /* its analysis as JSON (docs/ini.md: [criterion], factorial, [scale], match), or NULL */
     const db_row_spec *rows; /* in the table's order */
     size_t n_rows;
@@ -107,9 +106,9 @@ typedef struct {
     int64_t id; /* run id */
     size_t row; /* index into spec.rows; rows with same_as have no runs of their own */
     int64_t seed;
-    enum db_status status; /* DB_DONE: nothing to do. Rows not applicable are DB_SKIPPED */
-    bool changed;          /* done here, with a plugin whose sha256 differs from the present one */
-    bool anew;             /* was started with such a plugin, so it does not resume */
+    enum db_status status; /* DB_DONE: nothing to do; DB_SKIPPED: the row is not applicable */
+    bool changed;          /* done with a plugin whose sha256 differs from the present one */
+    bool anew;             /* started with such a plugin, so it does not resume */
 } db_frozen;
 
 /* Writes the sweep in one transaction. Existing runs with the same configuration and seed are kept with all
@@ -124,7 +123,7 @@ typedef struct {
     size_t of[DB_SKIPPED + 1]; /* runs by status */
     size_t gone;               /* removed or archived since */
 } db_counts;
-/* Counts the given runs by their present status. */
+/* Counts these runs by their present status. */
 int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e);
 
 enum db_rerun { DB_RERUN_FAILED, DB_RERUN_ALL };
@@ -137,15 +136,15 @@ int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enu
  * new generation, so that old checkpoints are not resumed.
  * `runs`: run ids, n of them. *requeued (may be NULL): number of requeued runs. */
 int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e);
-/* Removes exactly these n runs with all their data, in one transaction, and with `experiment` (or NULL) the experiment
- * itself: an error, and nothing is removed, if it has runs besides these or one of them is running. */
+/* Removes exactly these n runs with all their data in one transaction, and `experiment` itself unless that is NULL.
+ * Fails, and removes nothing, if the experiment has other runs or one of these is running. */
 int db_remove(db *d, const int64_t *runs, size_t n, const char *experiment, err *e);
 /* ---- older runs (older.c): trained, but left out of the table since their row's settings changed ---- */
 int db_older_count(db *d, const char *experiment, size_t *n, err *e);
-/* Shows rows with finished older runs again, named NAME~1, NAME~2 ..., until the next freeze. *rows: how many. */
+/* Shows rows with finished older runs again, named NAME~1, NAME~2 ..., until the next freeze. *rows: their number. */
 int db_restore(db *d, const char *experiment, size_t *rows, err *e);
 
-/* ---- doing a run ---- */
+/* ---- writing a run ---- */
 
 typedef struct {
     int64_t run;
@@ -159,35 +158,36 @@ typedef struct {
     char *config_json, *config_hash;
 } db_claim;
 
-/* While another process holds the database, `waits` is called many times a second, without news or with some to show.
- * It must not use the database. false: the write fails. */
+/* Sets `waits`, which is called many times a second while another process holds the database, with news to show or
+ * NULL. It must not use the database. If it returns false, the write fails. */
 void db_on_wait(db *d, bool (*waits)(void *self, const char *news), void *self);
-/* One transaction for all writes until db_end; nothing if one is open. A write that fails in it undoes itself alone. */
+/* Begins one transaction for all writes until db_end; does nothing if one is open. A failing write in it undoes only
+ * itself. */
 int db_begin(db *d, err *e);
 int db_end(db *d, int rc, err *e); /* commits if rc is 0, and does nothing if none is open; 0 or -1 */
 
-/* This process as an owner: host, boot, process id and its start, so that a later process on the same machine
- * can detect that it has ended. */
+/* Writes this process as an owner: host, boot, process id and start time, by which later processes on this machine
+ * detect its end. */
 void db_owner(char out[128]);
-bool db_owner_is_gone(const char *owner); /* a process of this machine that has ended */
-long db_owner_process(const char *owner); /* its id, if it lives on this machine; else 0 */
+bool db_owner_is_gone(const char *owner); /* Did it run on this machine and end? */
+long db_owner_process(const char *owner); /* returns its id if it lives on this machine; else 0 */
 typedef struct {                          /* the runs of one call of `run`, in the order of their claims */
     const int64_t *id;
-    size_t n, next; /* next: where the search for a queued run goes on */
+    size_t n, next; /* next: index at which the search for a queued run continues */
 } db_queue;
 /* Claims a run of `among` (NULL: any of the experiment) whose lease has expired, else the first that is queued: 1 and
  * *out filled, 0 if there is none, -1. All claims together read each run's status once, and once more at their end.
- * `lease`: seconds until others may take it over unless a heartbeat renews it. Every later write names the claim and
- * fails once another process has taken over the run. */
+ * `lease`: seconds after which others may take it over unless a heartbeat renews it. Every later write names the claim,
+ * and fails if another process has taken over the run. */
 int db_claim_next(db *d, const char *experiment, db_queue *among, const char *owner, double lease, db_claim *out,
                   err *e);
 void db_claim_free(db_claim *c);
-/* Does this claim still hold the run? False if it was taken over, given back or removed. */
+/* Does this claim still hold the run? Not if it was taken over, given back or removed. */
 bool db_holds(db *d, const db_claim *c);
 /* Requeues runs held by processes of this machine that no longer exist, without waiting for
  * their leases. *released (may be NULL): number of runs. */
 int db_release_dead(db *d, const char *experiment, size_t *released, err *e);
-/* Queues again what `owner` holds. */
+/* Queues all runs of `owner` again. */
 int db_release_owner(db *d, const char *owner, err *e);
 int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e);
 
@@ -205,7 +205,7 @@ typedef struct {
     const char *log_path;
     int64_t parameters;   /* number of learned values */
     double flops_step;    /* floating point operations per training step */
-    double tokens_second; /* source and target tokens per second in training */
+    double tokens_second; /* source plus target tokens per second in training */
     int64_t peak_memory;  /* bytes */
 } db_provenance;
 #define DB_PROVENANCE_UNKNOWN                                                                                          \
@@ -238,10 +238,10 @@ typedef struct {
     const char *signature;   /* how it was computed, or NULL */
     double value;            /* not finite: the run diverged */
     int64_t step;
-    const char *how; /* which weights: "final", "best", "average"; NULL: "final" */
+    const char *how; /* the weights used: "final", "best", "average"; NULL: "final" */
     db_stats stats;  /* {0}: none */
 } db_result;
-int db_put_result(db *d, const db_claim *c, const db_result *r, err *e); /* replaces an earlier one of that metric */
+int db_put_result(db *d, const db_claim *c, const db_result *r, err *e); /* replaces an earlier result of that metric */
 int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path,
                     err *e); /* size and hash are taken from the file */
 int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err *e);
@@ -289,22 +289,22 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
 /* ---- text files ---- */
 
 typedef struct {
-    size_t points;          /* curves are thinned to so many points each */
+    size_t points;          /* most points per curve */
     const char *statistics; /* metrics that keep their per-sentence statistics, "PPL,BLEU"; NULL: all; "": none */
     str *left_out;          /* the metrics whose statistics are left out, "loss, BLEU"; may be NULL */
 } db_export_options;
 /* Appends an experiment with its runs, results, curves and provenance as JSON text. */
 int db_export(db *d, const char *experiment, str *out, const db_export_options *o, err *e);
-/* Where the folder has this experiment's record; the caller frees. NULL: it has none. */
+/* Returns the path of this experiment's record in the folder; the caller frees. NULL: there is none. */
 char *recorded_path(const char *folder, const char *experiment);
-/* Reads a file of that text, which may be gzip. Existing runs with the same experiment, configuration and seed are left
- * unchanged if they are done, running, or already have the file's status, so importing twice changes nothing. The
- * experiment is named NAME.recorded here, so that recorded runs never count as runs of NAME. A file with impossible
- * values is rejected with a message. *imported (may be NULL): number of runs added or replaced. */
+/* Imports a record from a file, which may be compressed by gzip. Existing runs with the same experiment, configuration
+ * and seed are left unchanged if they are done, running, or already have the file's status, so importing twice changes
+ * nothing. The experiment is named NAME.recorded here, so that recorded runs never count as runs of NAME. A file with
+ * impossible values is rejected with a message. *imported (may be NULL): number of runs added or replaced. */
 int db_import(db *d, const char *path, size_t *imported, err *e);
-/* The same of a record in memory whose runs another program trained (lab/foreign), as the experiment `name` itself. One
- * that was imported so before is replaced; any other experiment of that name is an error. */
+/* Imports a record in memory, whose runs another program trained (lab/foreign), as the experiment `name` itself.
+ * Replaces an earlier import under that name; any other experiment of that name is an error. */
 struct cJSON;
 int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *imported, err *e);
-void db_stats_text(const db_stats *s, str *out); /* as in a record: base64 */
+void db_stats_text(const db_stats *s, str *out); /* appends them as in a record: base64 */
 #endif

@@ -1,8 +1,8 @@
-/* documents.c - sums the statistics of a document's sentences, where all runs of a metric name the same documents. */
+/* documents.c - sums the statistics of a document's sentences, if all runs of a metric name the same documents. */
 #include "lab/results/internal.h"
 #include "text/metric/documents.h"
 
-/* The documents that all runs with statistics have in a metric, or NULL. */
+/* Returns the documents of a metric if all runs with statistics have the same ones, else NULL. */
 static const char *common(const read_experiment *x, const char *metric)
 {
     const char *counts = NULL;

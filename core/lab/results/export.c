@@ -1,5 +1,4 @@
-/* export.c - an experiment as JSON text: one line per row, result and curve, for readable git diffs.
- */
+/* export.c - writes an experiment as JSON text: one line per row, result and curve, for readable git diffs. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
@@ -23,7 +22,7 @@ static void field(str *out, sqlite3_stmt *s, int column, bool first, bool always
         json_string(out, (const char *)sqlite3_column_text(s, column));
 }
 
-/* The columns [from, to) of a row as the inside of an object. */
+/* Appends the columns [from, to) of a row as members of an object. */
 static void fields(str *out, sqlite3_stmt *s, int from, int to, bool first)
 {
     for (int i = from; i < to; i++) {
@@ -104,7 +103,7 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
     return rc;
 }
 
-/* SQL: the record that the run of result x is from left out its statistics of metric m. */
+/* SQL: did the record from which the run of result x was imported leave out the statistics of metric m? */
 #define LEFT_OUT_BEFORE                                                                                                \
     "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS                                     \
     " '||m.name AND t.value='" DB_LEFT_OUT "')"
@@ -114,7 +113,7 @@ typedef struct {
     columns columns;
 } exported;
 
-/* Statistics of a run's results that are written; {0} of one without. */
+/* Reads the statistics to write for a run's results; {0} for a result without. */
 static int read_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_stats **out, size_t *n, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
@@ -178,7 +177,7 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
     return rc;
 }
 
-/* One curve, at most `keep` points: evenly spaced ones, the first and the last among them. */
+/* Writes one curve with at most `keep` evenly spaced points, including the first and the last. */
 static int write_curve(sqlite3 *q, int64_t run, int64_t metric, size_t keep, str *out, err *e)
 {
     int64_t total = 0, i = 0;
@@ -274,8 +273,8 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
 #define RECORDED_RUNS " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
 #define WITH_STATISTICS                                                                                                \
     OF_RUNS " JOIN result x ON x.run_id=r.id JOIN metric m ON m.id=x.metric_id WHERE" RECORDED_RUNS " AND "
-/* Metrics of the experiment that have statistics, or had some that its own record left out, "PPL, BLEU"; with `keep`:
- * those that this record has not. */
+/* Lists metrics as "PPL, BLEU". all: those that have statistics; else those whose statistics this record, or an earlier
+ * one, leaves out. */
 static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool all, str *out, err *e)
 {
     sqlite3_stmt *s =
@@ -293,8 +292,8 @@ static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool a
     return rc;
 }
 
-/* The names of all metrics in the order of the database, which is that of a table's columns: it holds where the record
- * is imported, whichever run comes first. */
+/* Writes the names of all metrics in the database's order, which is the order of a table's columns, so that an import
+ * keeps it whichever run comes first. */
 static int write_metrics(sqlite3 *q, int64_t experiment, bool curves, str *out, err *e)
 {
     sqlite3_stmt *s = sql_open(
@@ -315,7 +314,7 @@ static int write_metrics(sqlite3 *q, int64_t experiment, bool curves, str *out, 
     return rc;
 }
 
-/* Each metric to keep must be one that has statistics. */
+/* Checks that each metric to keep has statistics. */
 static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *e)
 {
     str known = {0};

@@ -1,4 +1,4 @@
-/* freeze.c - a sweep becomes rows of the database: experiment, variants, aliases, runs. */
+/* freeze.c - writes a sweep as rows of the database: experiment, variants, aliases, runs. */
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static int put_alias(db *d, int64_t variant, const db_row_spec *row, size_t ord,
                   row->change ? row->change : "", row->paper_row);
 }
 
-/* The earlier row that row i repeats, or i itself. */
+/* Returns the earlier row that row i repeats, or i itself. */
 static size_t first_of(const db_experiment_spec *x, size_t i)
 {
     for (size_t j = 0; j < i; j++)
@@ -116,8 +116,8 @@ static int plugins_differ(db *d, int64_t run, const char *now, err *e)
     return rc < 0 ? -1 : differ > 0;
 }
 
-/* Which plugins are loaded now, if their files are not those of the run's last attempt: report/changed.h compares with
- * these. */
+/* Records the plugins loaded now if their files differ from those of the run's last attempt; report/changed.h reads
+ * them. */
 static int note_loaded(db *d, int64_t run, const char *now, err *e)
 {
     return sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag='" DB_LOADED "'", "i", run) ||
@@ -129,14 +129,14 @@ static int note_loaded(db *d, int64_t run, const char *now, err *e)
                   "is", run, now);
 }
 
-/* Recorded runs are not taken for one's own. A run that was trained, or begun, with another plugin: what is done stays
- * and is told of, what is not done begins anew. */
+/* Queues a recorded run, which never replaces an own one. Of runs trained with another version of a plugin, a done one
+ * stays and is marked as changed; an unfinished one restarts from scratch. */
 static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
 {
     int64_t recorded = 0;
     if (sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0) return -1;
     if (recorded && out->status != DB_SKIPPED) {
-        /* of a database from when these were not kept apart: they never stand in for a run */
+        /* from an old database that did not separate recorded runs */
         out->status = DB_QUEUED;
         return sql_do(d->q, e, "UPDATE run SET recorded=0,status='queued',ended_at=NULL WHERE id=?1", "i", out->id) ||
                run_afresh(d, out->id, e);
@@ -199,7 +199,7 @@ static int check(const db_experiment_spec *x, err *e)
     return 0;
 }
 
-/* Rows and seeds in use by another process must not be removed. */
+/* Fails if another process uses a row or seed that would be removed. */
 static int check_others(db *d, const db_experiment_spec *x, err *e)
 {
     int64_t live = 0, lost = 0;

@@ -1,12 +1,12 @@
-/* guard.c - a database may come from a stranger: what its schema may do at all, and which files its paths may name. */
+/* guard.c - limits what a database's schema may do and which files its paths may name: it may come from a stranger. */
 #include "base/below.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* No triggers, no writes to the schema itself, and in views only functions that do nothing but compute. SQLite before
- * 3.41 takes json_valid(), which our tables call, for one that does more. */
+/* Forbids triggers, writes to the schema, and in views all functions with side effects. SQLite before 3.41 counts
+ * json_valid(), which our tables call, among these, so views are not limited there. */
 void guard_connection(sqlite3 *q)
 {
     enum { KNOWS_JSON = 3041000 };
@@ -17,8 +17,8 @@ void guard_connection(sqlite3 *q)
     sqlite3_exec(q, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 }
 
-/* A view of the schema is known by its text; those made for experiments and published tables, and `settings`, by their
- * name. */
+/* Did ablate make this view? The schema's views are known by their text; views of experiments and published tables, and
+ * `settings`, by their name. */
 static bool is_known_view(const char *name, const char *text, bool generated)
 {
     if (generated || same(name, "settings") || has_prefix(name, "published_")) return true;
@@ -70,8 +70,8 @@ static int look_at_pages(sqlite3 *q, const char *pragma, const char *path, err *
     return rc < 0 ? -1 : 0;
 }
 
-/* A file that was looked at and has not changed since: a mark in ~/.cache/ablate/looked, named by device and inode,
- * which says its size and times. Any write changes them; pages in a write-ahead log have SQLite's checksums. */
+/* Marks a database that was checked: a file in ~/.cache/ablate/looked, named by device and inode, with its size and
+ * times. Any write changes them; pages in a write-ahead log have SQLite's checksums. */
 typedef struct {
     char *folder, *file;
     char says[128];
@@ -79,7 +79,8 @@ typedef struct {
 
 static mark mark_of(const char *path)
 {
-    static const int64_t least = 4 << 20; /* bytes: less takes no longer than the rest of the start */
+    static const int64_t least =
+        4 << 20; /* bytes: checking a smaller file takes no longer than the rest of the start */
     struct stat file;
     mark m = {0};
     if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size < least) return m;
@@ -106,9 +107,9 @@ static void mark_free(mark *m)
     free(m->file);
 }
 
-/* A damaged page can hide rows from one query and show them to another, without an error. All of a large file would
- * take too long (10 MB take 40 ms): there only the tables that say what is in it are looked at (100,000 runs take 0.1
- * s). What the others hold is looked at when it is read (sql_row). */
+/* Checks the file: a damaged page can hide rows from one query and show them to another, without an error. Checking all
+ * of a large file would take too long (10 MB take 40 ms), so there only the tables that list its contents are checked
+ * (100,000 runs take 0.1 s). Values of the other tables are checked on reading (sql_row). */
 static int look_at_file(sqlite3 *q, const char *path, err *e)
 {
     static const int64_t most = 32 << 20;
@@ -130,7 +131,7 @@ static int look_at_file(sqlite3 *q, const char *path, err *e)
 
 int guard_pages(sqlite3 *q, const char *path, err *e)
 {
-    static char asked[4096]; /* the path, of this process */
+    static char asked[4096]; /* the path that this process has checked */
     if (same(asked, path)) return 0;
     mark m = mark_of(path);
     err none = {0};
@@ -142,7 +143,7 @@ int guard_pages(sqlite3 *q, const char *path, err *e)
     return bad;
 }
 
-/* "0123456789ab-s1-g0": the folder of a run with this seed. */
+/* Is it the folder of a run with this seed, "0123456789ab-s1-g0"? */
 static bool is_run_folder(const char *name, size_t n, int64_t seed)
 {
     static const char hex[] = "0123456789abcdef";

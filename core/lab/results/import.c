@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value of a key, also under the name that it had in files of version 0.1 (3772abc, fa6aaa1). */
+/* Returns the value of a key, also under its name in files of version 0.1 (3772abc, fa6aaa1). */
 static const cJSON *value_of(const cJSON *o, const char *key)
 {
     static const char *const renamed[][2] = {
@@ -41,11 +41,11 @@ static int need(const cJSON *o, const char *key, const char **out, err *e)
     return *out ? 0 : fail(e, "found no text \"%s\"", key);
 }
 
-enum { MOST_BYTES = 1 << 28 }; /* the largest so far has 13 MB */
+enum { MOST_BYTES = 1 << 28 }; /* the largest record so far has 13 MB */
 enum { MOST_ATTEMPTS = 1000000000 };
 static const double MOST_STEP = 9e15;
 
-/* A whole number in its range. */
+/* Reads a whole number in its range. */
 static int need_whole(const cJSON *o, const char *key, double least, double most, int64_t *out, err *e)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
@@ -61,7 +61,7 @@ static int need_whole(const cJSON *o, const char *key, double least, double most
     return 0;
 }
 
-/* The same of a number that may be missing (null): -1. */
+/* Reads a whole number, -1 if it is missing or null. */
 static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
@@ -69,7 +69,7 @@ static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
     return !v || cJSON_IsNull(v) ? 0 : need_whole(o, key, 0, MOST_STEP, out, e);
 }
 
-/* as: the name here; NULL: that of a recorded one. */
+/* as: the experiment's name here; NULL: NAME.recorded. */
 static int64_t put_experiment(sqlite3 *q, const cJSON *x, const char *as, err *e)
 {
     const char *name, *spec;
@@ -146,8 +146,7 @@ static int put_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e
     return rc;
 }
 
-/* The variant of this experiment with that hash, made when missing; archived when its name is taken by
- * another. */
+/* Finds the experiment's variant with that hash, or makes it; archives it if another one has its name. */
 static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
 {
     const char *hash, *name, *grp, *change;
@@ -179,7 +178,7 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
     return rc;
 }
 
-/* The log is on the machine of the run: its path is meaningless here. */
+/* Writes an attempt without its log's path, which is on the run's machine. */
 static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 {
     int64_t n;
@@ -201,7 +200,7 @@ static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
                   whole_of(a, "term_signal", -1), text_of(a, "error"));
 }
 
-/* The statistics of a result as the database has them. "stats" has the numbers of columns; in files of
+/* Converts a result's statistics to the database's bytes. "stats" has the numbers of columns; in files of
  * "ablate_export": 1 the bytes themselves. */
 static int take_stats(const cJSON *r, const char *metric, columns_read *c, str *bytes, err *e)
 {
@@ -267,8 +266,8 @@ static int put_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
     return rc;
 }
 
-/* The run to fill: made, or emptied when it is there with another status and not done; 0 in *id: leave it
- * alone. */
+/* Makes the run to fill, or empties an existing one that is not done and has another status. *id 0: leave the run
+ * unchanged. */
 static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
 {
     int64_t keep = 0;
@@ -345,8 +344,8 @@ static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
         whole_of(t, "steps", -1), metric, real_of(t, "value"), real_of(t, "seconds"), real_of(t, "flops"), outcome);
 }
 
-/* Of a row whose settings are searched, a file of another machine's rows (--only) knows the search alone: the variant
- * with runs is the row. */
+/* Shows each row's variant with runs. A record made elsewhere with --only lists the other rows without runs, and a
+ * searched one with its settings before the search. */
 static int prefer_runs(sqlite3 *q, int64_t experiment, err *e)
 {
     static const char without[] = "UPDATE variant SET archived=1 WHERE experiment_id=?1 AND archived=0 AND NOT EXISTS("
@@ -359,7 +358,7 @@ static int prefer_runs(sqlite3 *q, int64_t experiment, err *e)
     return sql_do(q, e, without, "i", experiment) || sql_do(q, e, with, "i", experiment) ? -1 : 0;
 }
 
-/* Another base than the one that is there already would be compared with by half of the rows. */
+/* Fails if the record brings a second base: rows would be compared with different ones. */
 static int one_base(sqlite3 *q, int64_t experiment, err *e)
 {
     int64_t n = 0;
@@ -388,7 +387,7 @@ static int put_all(db *d, const cJSON *root, const char *as, size_t *imported, e
     int rc = experiment < 0 ? -1 : columns_open(&columns, cJSON_GetObjectItemCaseSensitive(root, "columns"), e);
     const cJSON *c;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "metrics")) if (!rc && cJSON_IsString(c)) rc =
-        metric_id(q, c->valuestring, NULL, e) < 0 ? -1 : 0; /* in the order of the record */
+        metric_id(q, c->valuestring, NULL, e) < 0 ? -1 : 0; /* keeps the order of the record */
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
         put_variant(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc =
@@ -430,8 +429,8 @@ int db_import(db *d, const char *path, size_t *imported, err *e)
     return rc;
 }
 
-/* What was imported under this name before goes; runs of ablate's own stay, and so does their name. A metric's
- * direction is one for all experiments. */
+/* Removes an earlier import under this name; fails if the name has runs of ablate's own, or if a metric's direction
+ * differs from the database's. */
 static int make_room(db *d, const cJSON *root, const char *name, err *e)
 {
     int64_t there = 0, own = 0;

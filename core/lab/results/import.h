@@ -5,8 +5,8 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
-/* Texts without control characters, one base at most, results of each done run. */
+/* Checks that texts have no control characters, that there is at most one base, and that each done run has results. */
 int import_check(const cJSON *root, err *e);
-/* Seconds since 1970; NaN if missing or null. */
+/* Reads seconds since 1970; NaN if missing or null. */
 int import_time(const cJSON *o, const char *key, double *out, err *e);
 #endif

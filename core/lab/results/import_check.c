@@ -1,8 +1,8 @@
-/* import_check.c - what a recorded file may say at all, before any of it is written: it may come from a stranger. */
+/* import_check.c - checks a recorded file before anything is written: it may come from a stranger. */
 #include "lab/results/import.h"
 #include <math.h>
 
-/* Documents, whose lines are kept; they are escaped where they are shown. */
+/* Is it the key of a document, which may have several lines? Its control characters are escaped on reading. */
 static bool is_document(const char *key)
 {
     static const char *const keys[] = {"spec_ini", "argv", "build_json", "plugins_json", "analysis", "error"};
@@ -38,7 +38,7 @@ static int check_texts(const cJSON *o, err *e)
 
 int import_time(const cJSON *o, const char *key, double *out, err *e)
 {
-    static const double most = 253402300799; /* the end of the year 9999, as far as SQLite knows dates */
+    static const double most = 253402300799; /* the end of the year 9999, SQLite's last date */
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
     *out = NAN;
     if (!v || cJSON_IsNull(v)) return 0;

@@ -22,46 +22,48 @@ struct db {
 
 struct reader {
     sqlite3 *q;
-    char *path, *runs;                 /* of runs: db_runs_folder */
-    bool absent;                       /* no database is at path: only what is recorded can be read */
-    char *recorded_folder;             /* of recorded experiments, or NULL */
-    struct recorded_source **recorded; /* those opened so far */
+    char *path, *runs;                 /* runs: db_runs_folder */
+    bool absent;                       /* there is no database at path: only records can be read */
+    char *recorded_folder;             /* folder of recorded experiments, or NULL */
+    struct recorded_source **recorded; /* records opened so far */
     size_t n_recorded;
 };
 
 /* ---- statements (sql.c) ----
- * `types` has one letter per parameter ?1, ?2, ...: i int64_t; I int64_t, negative becomes NULL; d double,
- * not finite becomes NULL; D the same and negative becomes NULL; s text, NULL becomes NULL; b blob (pointer,
- * size_t). */
+ * `types` has one letter per parameter ?1, ?2, ...: i int64_t; I int64_t, negative becomes NULL; d double, not finite
+ * becomes NULL; D as d, and negative becomes NULL; s text, NULL becomes NULL; b blob (pointer, size_t). */
 sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...);
-/* A statement that its connection prepares once and keeps: to prepare one takes longer than to run it. The caller ends
- * with sql_rest, not with sqlite3_finalize, and uses no statement of the same text in between. */
+/* Returns a statement that its connection prepares once and keeps, because preparing takes longer than running. The
+ * caller ends with sql_rest, not with sqlite3_finalize, and meanwhile uses no statement of the same text. */
 sqlite3_stmt *sql_keep(sqlite3 *q, err *e, const char *sql, const char *types, ...);
 void sql_rest(sqlite3_stmt *s);
-void sql_close(sqlite3 *q);            /* the connection and the statements that it keeps */
+void sql_close(sqlite3 *q);            /* closes the connection with its kept statements */
 int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller always finalizes */
-/* The same of a row that has values: `names` names those columns that are never NULL in an intact database, in order,
- * with a blank between them ("metric.name - result.checkpoint"; "-": may be NULL). NULL there is -1 and a message. */
+/* sql_next that also checks values: `names` lists the columns in order, separated by blanks; NULL in a named one is
+ * damage: -1 and a message ("metric.name - result.checkpoint"; "-": may be NULL). */
 int sql_row(sqlite3_stmt *s, const char *names, err *e);
-int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);     /* one column's value is not NULL: 0, or -1 */
-int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e); /* a run's status; 0, or -1 and a message */
-int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...);  /* to the end, ignoring rows; kept */
-/* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. Kept. */
+/* Checks that one column's value is not NULL: 0, or -1. */
+int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);
+/* Reads a run's status; 0, or -1 and a message. */
+int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e);
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* runs to the end, ignoring rows; kept */
+/* Reads the first column of the first row: 1; 0 if there is no row or it is NULL; -1. Kept. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
 int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
 int sql_fail(sqlite3 *q, err *e, const char *what);  /* SQLite's last error as a message; -1 */
-/* A text, copied, or NULL. A database may come from a stranger, so control characters are escaped (str_add_shown). */
+/* Copies a text, or returns NULL. A database may come from a stranger, so control characters are escaped
+ * (str_add_shown). */
 const char *sql_text(sqlite3_stmt *s, int column, arena *a);
-const char *sql_lines(sqlite3_stmt *s, int column, arena *a); /* newlines and tabs stay: errors */
-const char *sql_json(sqlite3_stmt *s, int column, arena *a);  /* the same of the texts in it */
-const char *sql_bytes(sqlite3_stmt *s, int column, arena *a); /* as it is: paths, names for SQL */
+const char *sql_lines(sqlite3_stmt *s, int column, arena *a); /* sql_text that keeps newlines and tabs, for errors */
+const char *sql_json(sqlite3_stmt *s, int column, arena *a);  /* sql_text for the texts in a JSON value */
+const char *sql_bytes(sqlite3_stmt *s, int column, arena *a); /* copies a text unescaped: paths, names for SQL */
 double sql_real(sqlite3_stmt *s, int column);                 /* NaN for NULL */
 int64_t sql_whole(sqlite3_stmt *s, int column);               /* -1 for NULL */
 void sql_quote(str *out, const char *name);                   /* "name" as an identifier */
 void sql_literal(str *out, const char *text);                 /* 'text' */
 
 /* ---- transactions (sql.c) ---- */
-void sql_wait(db *d); /* while another process holds the database, as db_options and db_on_wait say */
+void sql_wait(db *d); /* waits for other processes according to db_options and db_on_wait */
 /* BEGIN IMMEDIATE; durable: on disk when tx_end returns. */
 int tx_begin(db *d, bool durable, err *e);
 /* Commits if rc is 0, else rolls back; returns 0 or -1. */
@@ -69,39 +71,41 @@ int tx_end(db *d, int rc, err *e);
 
 /* ---- opening (schema.c) ---- */
 extern const char *const results_tables[], *const results_views[]; /* scripts; each list ends with NULL */
-/* SQL: creation time of the run's experiment, in whole seconds since 1970. Times of points count from it. */
+/* SQL: creation time of the run's experiment in whole seconds since 1970, from which points count their time. */
 #define CREATED_OF(RUN)                                                                                                \
     "(SELECT CAST(x.created_at AS INTEGER) FROM run u JOIN variant w ON w.id=u.variant_id JOIN experiment x ON "       \
     "x.id=w.experiment_id WHERE u.id=" RUN ")"
-/* what each version adds to the one before */
+/* migrations from each version to the next */
 extern const char results_from_1[], results_from_2[], results_from_3[], results_from_4[], results_from_5[];
 typedef struct {
     int from; /* the step migrates user_version `from` to from + 1 */
     const char *sql;
     int (*before)(sqlite3 *q, err *e); /* runs first, in the same transaction; or NULL */
 } migration;
-/* Runs the steps that `d` still needs, after a backup next to the file; its path goes to *backup if not NULL
- * (the caller frees), NULL if nothing was done. */
+/* Runs the steps that `d` still needs, after a backup next to the file. *backup, unless backup is NULL: its path (the
+ * caller frees), NULL if nothing was done. */
 int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
 
-/* The records of a folder, NAME.json.gz or NAME.json, sorted; the caller frees. db.c */
+/* Lists the records of a folder, NAME.json.gz or NAME.json, sorted; the caller frees. db.c */
 int record_files(const char *folder, char ***paths, size_t *n, err *e);
-int db_create(db *d, err *e); /* tables and published numbers of an empty database; db.c */
-/* ---- recorded.c: the recorded experiments, each read into memory as a database of its own ---- */
+int db_create(db *d, err *e); /* writes tables and published numbers into an empty database; db.c */
+/* ---- recorded.c: the recorded experiments, each read into memory as a separate database ---- */
 sqlite3 *recorded_memory(err *e); /* an empty database in memory */
-/* The source with this experiment (NAME or NAME.recorded), NULL: there is none. 0, -1. */
+/* Opens the source with this experiment (NAME or NAME.recorded). 0, with *out NULL if there is none; -1. */
 int recorded_open(reader *r, const char *experiment, reader **out, err *e);
-int recorded_of_run(reader *r, int64_t run, reader **out,
-                    err *e); /* the source of this run: r itself, or a recorded one */
-int recorded_of_name(reader *r, const char *text, reader **out, err *e); /* the same by EXPERIMENT/ROW */
-bool names_is_own(reader *r, const char *experiment); /* has the database itself one of exactly this name? */
+/* Find the source of a run, by id or EXPERIMENT/ROW: r itself, or a recorded one. */
+int recorded_of_run(reader *r, int64_t run, reader **out, err *e);
+int recorded_of_name(reader *r, const char *text, reader **out, err *e);
+/* Does the database itself have an experiment of exactly this name? */
+bool names_is_own(reader *r, const char *experiment);
 bool recorded_has(const reader *r, const char *experiment);
-int recorded_attach(reader *r, err *e); /* all of them, as the schema `recorded` of r's connection */
+int recorded_attach(reader *r, err *e); /* attaches all records as the schema `recorded` of r's connection */
 void recorded_close(reader *r);
 
 int db_check_path(const char *path, err *e); /* db.c */
-/* The path of a run's file: where `stored` names a run's folder EXPERIMENT/CONFIGURATION-sSEED-gN that is also in this
- * database's folder `runs`, the file there: a database and its folder can be moved and copied. (guard.c) */
+/* Returns the path of a run's file. If `stored` names a run's folder EXPERIMENT/CONFIGURATION-sSEED-gN that is also in
+ * this database's folder `runs`, the path is there, so that a database can be moved and copied with its folder.
+ * (guard.c) */
 const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a);
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
@@ -110,7 +114,8 @@ int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c 
 void guard_connection(sqlite3 *q); /* defensive settings of a connection */
 /* Refuses triggers, virtual tables and views that ablate did not make, by name. */
 int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e);
-int guard_pages(sqlite3 *q, const char *path, err *e); /* is the file whole? Asked once, and of small ones only */
+/* Checks once that the file is intact; of a large file only some tables. */
+int guard_pages(sqlite3 *q, const char *path, err *e);
 
 /* ---- parts that several files use ---- */
 /* Updates the published tables of the database to the program's. Works inside or outside a transaction. */
@@ -121,32 +126,31 @@ int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; i
 int view_drop(sqlite3 *q, const char *experiment, err *e);
 int view_drop_all(sqlite3 *q, err *e);
 int view_refresh_all(sqlite3 *q, err *e);                                       /* after a migration */
-int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e); /* existing or new; -1 */
-/* claim.c: starts a new generation without earlier data; the status stays */
+int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e); /* finds or adds a metric; -1 */
+/* claim.c: starts a new generation without earlier data and keeps the status */
 int run_afresh(db *d, int64_t run, err *e);
-/* claim.c: the view of the run's experiment gets columns for what it was scored by, where it lacks some; in a
- * transaction */
+/* claim.c: adds the columns of the run's metrics that its experiment's view lacks; in a transaction */
 int run_show_metrics(db *d, int64_t run, err *e);
 int status_parse(const char *text, enum db_status *out);
 /* Checks that `c` still holds the run: 0, or -1 and a message. */
 int claim_fence(db *d, const db_claim *c, err *e);
 int older_count(sqlite3 *q, const char *experiment, size_t *n, err *e); /* older.c */
-/* SQL's owner_lives(owner), which claims and removals ask beside the lease; of each connection that writes. */
+/* Adds owner_lives(owner) to the SQL of a writing connection; claims and removals call it and check the lease. */
 int sql_owner_lives(sqlite3 *q, err *e);
 
-/* stats.c: statistics as bytes, with compact integers. */
+/* stats.c: writes statistics as bytes, with compact integers. */
 void stats_encode(const db_stats *s, str *out);
 int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e);
 bool stats_whole(const double *value, size_t n, size_t stride); /* whole numbers, which 'v' keeps exactly */
-/* One column of n numbers: its kind, 'v' or 'd', and their bytes. */
+/* Appends one column of n numbers: its kind, 'v' or 'd', and their bytes. */
 void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out);
-/* The same back, from p, whose first byte is the kind; the byte after the column, or NULL: it is cut short. */
+/* Reads such a column from p, which begins with the kind. Returns the byte after the column; NULL: it is cut short. */
 const unsigned char *stats_get_column(const unsigned char *p, const unsigned char *end, size_t n, size_t stride,
                                       double *value);
 void base64_encode(const void *data, size_t n, str *out);
 int base64_decode(const char *text, str *out); /* -1: not base64 */
 
 int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e); /* ini.c */
-/* Sums the statistics of a document's sentences, where all runs of a metric name the same documents. (documents.c) */
+/* Sums the statistics of a document's sentences, if all runs of a metric name the same documents. (documents.c) */
 void read_documents(read_experiment *x, arena *a);
 #endif

@@ -1,20 +1,20 @@
-/* older.c - older runs: those of an experiment that its table leaves out, because the settings of their row have
- * changed since. They are counted, listed, shown again and removed. */
+/* older.c - counts, lists, restores and removes older runs: an experiment's table leaves them out because the settings
+ * of their row have changed since. */
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A run of a row no longer in force, with results or with a beginning. */
+/* SQL: runs of rows no longer in force that are done or were started. */
 #define OLDER                                                                                                          \
     " FROM experiment x JOIN variant v ON v.experiment_id=x.id AND v.archived=1 JOIN run r ON r.variant_id=v.id"       \
     " WHERE x.name=?1 AND (r.status='done' OR r.attempt>0)"
 
-/* What the settings of variant v differ in from those of variant n. */
+/* SQL: settings of variant v that differ from those of variant N. */
 #define DIFFERENCE(N)                                                                                                  \
     "(SELECT group_concat(p.key||' = '||coalesce(p.value,''),', ') FROM param p LEFT JOIN param o ON o.variant_id=" N  \
     " AND o.key=p.key WHERE p.variant_id=v.id AND p.value IS NOT o.value)"
 
-/* The row in force of the same name, else base. */
+/* SQL: the row in force of the same name, else base. */
 #define NOW_WHERE(WHAT)                                                                                                \
     "(SELECT o.id FROM variant o WHERE o.experiment_id=v.experiment_id AND o.archived=0 AND " WHAT ")"
 #define ROW_NOW "coalesce(" NOW_WHERE("o.name=v.name") "," NOW_WHERE("o.is_base=1") ")"

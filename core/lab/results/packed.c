@@ -1,5 +1,5 @@
-/* packed.c - a column of a record in few bits: each number is (least + count) / 2^shift with a count of `bits` bits.
- * Sums of floats and counts are such numbers.
+/* packed.c - writes a column of a record in few bits: each number is (least + count) / 2^shift with a count of `bits`
+ * bits, as sums of floats and counts are.
  *
  * Bytes: 'p', n as varint, shift as zigzag varint, bits as one byte, least as zigzag varint; then the counts, bit by
  * bit, the lowest bit of the first count in the lowest bit of the first byte. */
@@ -27,7 +27,7 @@ bool packed_put(const double *v, size_t n, str *out)
         if (!isfinite(v[i]) || (v[i] == 0 && signbit(v[i])) || n > MOST_NUMBERS) return false;
         if (fabs(v[i]) > 0 && shift_of(v[i]) > shift) shift = shift_of(v[i]);
     }
-    if (shift == -MOST_SHIFT) shift = 0; /* all are 0 */
+    if (shift == -MOST_SHIFT) shift = 0; /* all numbers are 0 */
     double least = INFINITY, most = -INFINITY, limit = ldexp(1, MOST_BITS);
     if (shift > MOST_SHIFT) return false;
     for (size_t i = 0; i < n; i++) least = fmin(least, ldexp(v[i], shift)), most = fmax(most, ldexp(v[i], shift));

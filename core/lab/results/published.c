@@ -1,4 +1,4 @@
-/* published.c - published numbers, from tab-separated texts built into the program.
+/* published.c - reads published numbers from tab-separated texts built into the program.
  *
  * One text per table (experiments/published/table3.tsv). Lines that start with # are comments; three have a meaning: "#
  * paper: ...", "# title: ...", and "# results: A, B", which names the columns that are results rather than settings.
@@ -11,7 +11,7 @@
 
 enum { MAX_COLUMNS = 32 };
 
-/* Cut `line` at its tabs, in place; at most `max` cells, returns how many there are. */
+/* Cuts `line` at its tabs, in place, into at most `max` cells; returns their number. */
 static size_t cut(char *line, char **cells, size_t max)
 {
     size_t n = 0;
@@ -39,7 +39,7 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-/* The words after "# key:" if the comment `line` says that key, else NULL. */
+/* Returns the words after "# key:" if the comment `line` has that key, else NULL. */
 static char *comment_value(char *line, const char *key)
 {
     char *p = trim(line + 1);
@@ -117,7 +117,7 @@ static int put_cell(sqlite3 *q, const read_published *p, size_t row, size_t colu
     return sql_do(q, e, sql, "sisisiss", p->table, ord, key, at, name, result, text, *text ? text : NULL);
 }
 
-/* SELECT * FROM published_table3 reads like the paper's table. */
+/* Makes a view: SELECT * FROM published_table3 shows the paper's table. */
 static int make_view(sqlite3 *q, const read_published *p, err *e)
 {
     str sql = {0}, view = {0};

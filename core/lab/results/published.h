@@ -14,11 +14,11 @@ typedef struct {
     size_t n_rows, n_columns;
     const char *const *columns;
     const char *const *cells;
-    const bool *is_result; /* of a column: a result, not a setting */
+    const bool *is_result; /* by column: a result, not a setting */
 } read_published;
 
 /* Parses the text of a table. 0, or -1 and a message with the line number. */
 int published_parse(const char *name, const char *text, arena *a, read_published *out, err *e);
-/* The table of that name: 0; 1 if there is none (no message); -1. */
+/* Reads the table of that name: 0; 1 if there is none (no message); -1. */
 int published_read(const char *name, arena *a, read_published *out, err *e);
 #endif

@@ -1,4 +1,4 @@
-/* query.c - read-only SQL, printed. */
+/* query.c - runs read-only SQL and prints the rows. */
 #include "lab/results/query.h"
 #include "lab/results/internal.h"
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Pragmas that only read; some of them would change a setting if given a value. */
+/* Is it a pragma that only reads? Some change a setting if they have a value. */
 static bool harmless_pragma(const char *name, const char *value)
 {
     static const char *const tell[] = {"user_version", "application_id",  "page_count",  "page_size",
@@ -20,7 +20,7 @@ static bool harmless_pragma(const char *name, const char *value)
     return false;
 }
 
-/* The authorizer: what may be prepared at all. ATTACH would make files even on a read-only connection. */
+/* SQLite's authorizer: allows only reading statements. ATTACH would create files even on a read-only connection. */
 static int allow(void *refused, int action, const char *a, const char *b, const char *database, const char *trigger)
 {
     (void)database, (void)trigger;
@@ -29,8 +29,9 @@ static int allow(void *refused, int action, const char *a, const char *b, const 
     case SQLITE_READ:
     case SQLITE_FUNCTION:
     case SQLITE_RECURSIVE: return SQLITE_OK;
-    case SQLITE_UPDATE: /* connecting a table-valued function (json_each) asks this of a declaration that is never
-                           run; an UPDATE of sqlite_master by the user SQLite itself refuses */
+    case SQLITE_UPDATE:
+        /* json_each asks this for its declaration, which never runs; SQLite itself refuses a user's UPDATE of
+         * sqlite_master. */
         if (same(a, "sqlite_master")) return SQLITE_OK;
         break;
     case SQLITE_PRAGMA:
@@ -42,7 +43,7 @@ static int allow(void *refused, int action, const char *a, const char *b, const 
     return SQLITE_DENY;
 }
 
-/* The name after "no such table: " or "no such column: " in SQLite's message, nearest known one added. */
+/* Adds the nearest known name to SQLite's message "no such table: NAME" or "no such column: NAME". */
 static void suggest(sqlite3 *q, const char *said, err *e)
 {
     const char *name = strrchr(said, ' '), **known = NULL;
@@ -73,7 +74,8 @@ static void suggest(sqlite3 *q, const char *said, err *e)
     arena_free(&mem);
 }
 
-/* An experiment whose name SQL cannot read stands in the statement: what its view is called. */
+/* If the statement names an experiment that SQL cannot read, such as table3-small, adds the name of its view to the
+ * message. */
 static void suggest_view(sqlite3 *q, const char *sql, err *e)
 {
     sqlite3_set_authorizer(q, NULL, NULL);
@@ -96,7 +98,7 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
     bool refused = false;
     sqlite3_set_authorizer(q, allow, &refused);
     int rc = sqlite3_prepare_v2(q, sql, -1, &s, &rest);
-    if (refused || (s && !sqlite3_stmt_readonly(s))) { /* VACUUM asks no authorizer */
+    if (refused || (s && !sqlite3_stmt_readonly(s))) { /* VACUUM calls no authorizer */
         fail(e, "query: found a statement that would change the database, expected one that reads (SELECT, "
                 "WITH, EXPLAIN or a reading PRAGMA); `ablate rm` removes runs");
     } else if (rc != SQLITE_OK) {
@@ -114,7 +116,7 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
     } else if (rest[strspn(rest, " \t\r\n;")]) {
         fail(e, "query: found a second statement at \"%.24s\", expected one", rest + strspn(rest, " \t\r\n;"));
     } else {
-        sqlite3_set_authorizer(q, NULL, NULL); /* its memory ends here */
+        sqlite3_set_authorizer(q, NULL, NULL); /* its argument's lifetime ends here */
         return s;
     }
     sqlite3_set_authorizer(q, NULL, NULL);
@@ -134,12 +136,12 @@ static size_t width(const char *s)
 
 typedef struct {
     char **cell;  /* rows x columns, malloc; the first row has the columns' names */
-    bool *number; /* of a column: all numbers, so it is set flush right */
+    bool *number; /* by column: all values are numbers, so it is aligned right */
     size_t *width;
     size_t rows, columns;
 } sheet;
 
-/* The text with control characters escaped, in place of `text`, which is freed. */
+/* Returns the text with control characters escaped, and frees `text`. */
 static char *shown(char *text)
 {
     str out = {0};
@@ -148,8 +150,8 @@ static char *shown(char *text)
     return out.s;
 }
 
-/* A value as text: NULL as nothing, blobs by their size. For people reals have six digits (large ones, such
- * as times, all of them) and line breaks become blanks; for programs reals are exact. */
+/* Returns a value as text: NULL as "", blobs by their size. For people reals have six digits (large ones, as times are,
+ * all digits) and line breaks become blanks; for programs reals are exact. */
 static char *cell_text(sqlite3_stmt *s, int i, bool people)
 {
     char real[32];
@@ -320,7 +322,7 @@ static int print_json(sqlite3_stmt *s, FILE *out, err *e)
     return rc;
 }
 
-/* Asked by SQLite every so many of its steps: true ends the statement. */
+/* SQLite's progress handler: true ends the statement. */
 static int is_over(void *until) { return ticks() > *(double *)until; }
 
 int query_print(const db_options *o, const char *sql, enum query_format format, double limit, FILE *out, err *e)

@@ -12,10 +12,10 @@ typedef struct reader reader;
 /* Opens for reading. Without a database: NULL and a message; none is created. An older version is first migrated by
  * db_open. */
 reader *reader_open(const db_options *o, err *e);
-/* The same, but without a database only the recorded experiments are read. */
+/* Opens for reading; if there is no database, only the recorded experiments are read. */
 reader *reader_open_any(const db_options *o, err *e);
-void reader_close(reader *r); /* NULL is fine */
-/* A number that changes when another process writes to the database; -1 and a message. */
+void reader_close(reader *r); /* r may be NULL */
+/* Returns a number that changes when another process writes to the database; -1 and a message. */
 int64_t reader_version(reader *r, err *e);
 
 typedef struct {
@@ -28,38 +28,38 @@ typedef struct {
     double value;                                           /* NaN: diverged */
     int64_t step;
     const char *counts; /* sentences of each document, in order (text/metric/documents.h); NULL: unknown */
-    db_stats stats;     /* {0} unless requested and present; of documents, if all runs name the same ones */
-    size_t documents;   /* how many; 0: stats are of sentences */
-    bool left_out;      /* there were statistics: the record that the run is from has none of them (DB_STATISTICS) */
+    db_stats stats;     /* {0} unless requested and present; summed by document if all runs name the same ones */
+    size_t documents;   /* number of documents; 0: stats are by sentence */
+    bool left_out;      /* the run's record left out its statistics (DB_STATISTICS) */
 } read_result;
 
 typedef struct {
     int64_t id, seed;
     enum db_status status;
     bool recorded; /* imported from a file, not trained here */
-    bool foreign;  /* and trained by another program (DB_IMPORTED) */
+    bool foreign;  /* recorded, and trained by another program (DB_IMPORTED) */
     int64_t attempts, generation;
     int64_t step, total_steps;              /* -1 unknown */
     double queued_at, started_at, ended_at; /* seconds since 1970, NaN unknown */
     const char *owner;                      /* the process that runs it now, or NULL */
-    /* of the last attempt: */
+    /* fields of the last attempt: */
     const char *error; /* or NULL */
     /* "dev.ref HASH,test.ref HASH": files that its outputs were scored against; NULL: unknown */
     const char *references;
     const char *log_path, *host, *device, *git_commit;
     const char *check_failed;   /* the first failed check of one of its plugins, or NULL */
     const char *plugins_json;   /* as in db_provenance, or NULL */
-    const char *plugins_loaded; /* the same by the last `ablate run`, if from other files (DB_LOADED), or NULL */
+    const char *plugins_loaded; /* plugins of the last `ablate run`, if from other files (DB_LOADED), or NULL */
     int64_t exit_code, signal;  /* -1: none */
     double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */
     double core_seconds;                                       /* processor time of all its parts; NaN unknown */
-    double seconds;     /* of all its parts, by a clock that never jumps; of older versions' from start to end */
-    double future_seen; /* by how much later tokens change earlier losses; NaN unknown */
+    double seconds;     /* duration of all its parts by a monotonic clock; older runs: from start to end */
+    double future_seen; /* largest change of earlier losses by later tokens; NaN unknown */
     size_t n_results;
     const read_result *results;
 } read_run;
 
-/* What is said next to a run's status: " (recorded)", " (imported)" or "". */
+/* Returns the words after a run's status: " (recorded)", " (imported)" or "". */
 const char *read_origin(const read_run *run);
 
 /* One row of an experiment's table. */
@@ -72,12 +72,11 @@ typedef struct {
     const char *config_json, *config_hash;
     bool is_base;
     bool exploratory; /* added when the experiment already had a result */
-    size_t place;     /* 1 for the first row but base that was frozen, whatever the table leaves out now; 0: base */
+    size_t place;     /* number in the order of freezing, from 1, counting rows that the table leaves out; 0: base */
     size_t n_runs;
     const read_run *runs; /* by seed */
     /* With READ_STATS, if its settings were searched by dev perplexity: for each candidate, the log of its perplexity
-     * over that of the chosen one, in the last rung it was trained in; INFINITY: it failed. n_candidates 0: not
-     * searched. */
+     * over the chosen one's, in the candidate's last rung; INFINITY: it failed. n_candidates 0: not searched. */
     size_t n_candidates;
     const double *behind;
 } read_row;
@@ -88,31 +87,32 @@ typedef struct {
     const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
     bool has_recorded; /* it has recorded runs (DB_RECORDED) */
-    size_t older;      /* older runs, which the rows leave out (db.h) */
+    size_t older;      /* number of older runs, which the rows leave out (db.h) */
     size_t n_rows;
     const read_row *rows; /* in the table's order */
     size_t n_metrics;
     const char *const *metrics; /* metrics of any run, in order of first appearance */
 } read_experiment;
 
-/* BRIEF: of a run its state, error and results' values; VALUES: all but the per-sentence statistics of results. */
+/* BRIEF: a run's state, error and results' values; VALUES: everything but the per-sentence statistics. */
 enum read_depth { READ_BRIEF, READ_VALUES, READ_STATS };
-/* An experiment's name without a recorded one's ending. */
+/* Returns an experiment's name without the suffix of recorded ones. */
 const char *read_plain_name(const char *name, arena *a);
-/* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. Returns 0; 1 if there
- * is none of that name (no message); -1. */
+/* Reads the experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. Returns 0; 1 if
+ * there is none of that name (no message); -1. */
 int reader_experiment(reader *r, const char *name, enum read_depth depth, arena *a, read_experiment *out, err *e);
 
-/* Experiments whose stored comparisons do not match the present results, with a text that identifies these results. */
+/* An experiment whose stored comparisons do not match its present results, and a text that identifies these results. */
 typedef struct {
     const char *experiment, *results;
 } read_stale;
 /* experiment: NULL: all; "": the one frozen last. */
 int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, size_t *n, err *e);
-/* Verdicts stored against another base than the present one: rows of the experiment, with the old base's hash. */
+/* Lists rows of the experiment whose stored verdict is against another base than the present one, with the old base's
+ * hash. */
 int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e);
 
-/* The trials of an experiment's rows, in order. */
+/* Reads the trials of an experiment's rows, in order. */
 int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, size_t *n, err *e);
 
 typedef struct {
@@ -120,15 +120,16 @@ typedef struct {
     double created_at;
     int64_t rows, runs, queued, running, done, failed, killed, skipped;
 } read_listed;
-/* The experiments, oldest first. */
+/* Lists the experiments, oldest first. */
 int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 /* Fails with "found no experiment ...", the nearest name, or how to create one (name NULL). Returns -1. */
 int reader_no_experiment(reader *r, const char *name, err *e);
 
-/* The recorded experiments (db_options.recorded), which every function here finds by name if the database has none. */
+/* Lists the recorded experiments (db_options.recorded). Every function here finds them by name if the database has no
+ * such experiment. */
 int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *n, err *e);
 
-/* Older runs (db.h) of an experiment of exactly this name, and how their settings differ from those of the row now. */
+/* Older runs (db.h) of an experiment of exactly this name, and the settings that differ from the row's present ones. */
 typedef struct {
     int64_t run, seed;
     const char *row, *settings; /* settings may be NULL */
@@ -136,8 +137,8 @@ typedef struct {
     double ended_at;
 } read_older;
 int reader_older(reader *r, const char *experiment, arena *a, read_older **out, size_t *n, err *e);
-/* All rows that an experiment of exactly this name has had, base and those in force first. swept: the keys that a row
- * sets itself, each between blanks. ini, argv (JSON): as they were frozen last; NULL: there is no such experiment. */
+/* All present and former rows of an experiment of exactly this name, base and rows in force first. swept: the keys that
+ * a row sets itself, each between blanks. ini, argv (JSON): as frozen last; NULL: there is no such experiment. */
 typedef struct {
     const char *name, *hash, *json, *swept;
     bool archived, done;
@@ -145,8 +146,8 @@ typedef struct {
 int reader_stored(reader *r, const char *experiment, arena *a, read_stored **out, size_t *n, const char **ini,
                   const char **argv, err *e);
 int reader_older_count(reader *r, const char *experiment, size_t *n, err *e);
-/* Ids of all runs of an experiment of exactly this name, those that its table leaves out too, or only the older ones.
- */
+/* Lists the ids of all runs of an experiment of exactly this name, including those that its table leaves out; older:
+ * only the older ones. */
 int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int64_t **ids, size_t *n, err *e);
 
 /* Runs held by Slurm jobs, by task ("17_3"), grouped by job. */
@@ -171,7 +172,7 @@ typedef struct {
     read_run run;
     const char *config_json;
     size_t n_attempts;
-    size_t n_fields; /* known provenance of the last attempt, as pairs */
+    size_t n_fields; /* number of pairs: known provenance of the last attempt */
     const read_pair *fields;
     size_t n_artifacts;
     const read_pair *artifacts; /* kind, path */
@@ -179,21 +180,22 @@ typedef struct {
     const read_pair *tags;
 } read_detail;
 int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e);
-/* May this recorded path be opened? A stranger's database could name any file: only regular files in a folder of the
- * run. 0 also if there is no such file, which the caller will find out. */
+/* May this recorded path be opened? A stranger's database could name any file, so only regular files in a folder of the
+ * run may. Returns 0 also if there is no such file; -1 and a message. */
 int read_run_file(const read_detail *d, const char *path, err *e);
 /* Appends a run's outputs for a split (ending "hyp") or their references ("ref"), a line each, from its files. */
 int read_outputs(const read_detail *d, const char *split, const char *ending, str *out, err *e);
-/* Points of every metric, or only of `metric` if it is not NULL. */
+/* Reads the points of `metric`, or of every metric if it is NULL. */
 int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e);
-/* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed); row alone if one experiment has
- * it. Returns its id, or -1. */
+/* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed); the row alone suffices if only
+ * one experiment has it. Returns its id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);
-/* The model's file of a run by its name, which the caller frees; NULL and e: no such run, or it has none. */
+/* Returns the path of a run's model, found by the run's name; the caller frees. NULL and e: no such run, or it has no
+ * model. */
 char *reader_model(reader *r, const char *name, err *e);
-/* Finds all such runs: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and
- * a message. */
+/* Finds all runs of that name: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or
+ * -1 and a message. */
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);
-int reader_run_ini(reader *r, int64_t run, str *out,
-                   err *e); /* an INI that trains the run again, from the database alone */
+/* Appends an INI that trains the run again, from the database alone. */
+int reader_run_ini(reader *r, int64_t run, str *out, err *e);
 #endif

@@ -50,7 +50,7 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
     return rc < 0 ? -1 : 0;
 }
 
-/* Cuts "EXPERIMENT/ROW@SEED", or "ROW@SEED" of the only experiment with this row; *any: it names no seed. */
+/* Splits "EXPERIMENT/ROW@SEED", or "ROW@SEED" if only one experiment has this row. *any: the text names no seed. */
 static int cut_name(reader *r, const char *text, arena *a, const char **experiment, const char **row, bool *any,
                     int64_t *seed, err *e)
 {
@@ -66,7 +66,7 @@ static int cut_name(reader *r, const char *text, arena *a, const char **experime
     err why = {0};
     const char *found;
     if (!names_experiment_of(r, name, a, &found, slash ? &why : e)) return *experiment = found, *row = name, 0;
-    return slash ? 0 : -1; /* a group's row has a slash too; else the experiment is unknown */
+    return slash ? 0 : -1; /* a row of a group has a slash, too; else the experiment is unknown */
 }
 
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e)
@@ -94,7 +94,7 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
         " ORDER BY x.name=?1 DESC,u.seed",
         "ssiis", experiment, row, (int64_t)any, seed, DB_RECORDED);
     int rc = s ? 0 : -1;
-    bool own = false; /* the experiment's own runs; recorded ones only where it has none */
+    bool own = false; /* recorded runs count only if the experiment has no own ones */
     while (!rc && (rc = sql_next(s, e)) == 1) {
         rc = 0;
         if (!*n) own = sqlite3_column_int(s, 1);

@@ -1,12 +1,12 @@
-/* read_experiment.c - experiments with their rows. */
+/* read_experiment.c - reads experiments with their rows. */
 #include "lab/results/read_runs.h"
 #include "text/metric/metric.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids of the rows that were frozen to be trained, those that the table leaves out now too, in the order of freezing.
- * One that got other settings under its name before it was trained, as a searched row does, counts once. */
+/* Ids of the rows that were frozen for training, including rows that the table leaves out now, in the order of
+ * freezing. A row whose settings changed under its name before training, as in a search, counts once. */
 typedef struct {
     size_t n;
     const int64_t *id;
@@ -38,7 +38,7 @@ static int load_frozen(sqlite3 *q, int64_t experiment, arena *a, frozen_rows *ou
     return rc;
 }
 
-/* How many of them were frozen up to and with this one. */
+/* Returns the number of rows frozen up to and including this one. */
 static size_t place_of(const frozen_rows *f, int64_t variant)
 {
     size_t low = 0, high = f->n;
@@ -52,7 +52,7 @@ static size_t place_of(const frozen_rows *f, int64_t variant)
     return low;
 }
 
-/* The candidates of one row's search. */
+/* Loads the candidates of one row's search. */
 static int load_search(sqlite3 *q, int64_t experiment, arena *a, read_row *row, err *e)
 {
     double *list = NULL;
@@ -86,7 +86,7 @@ static int load_searches(sqlite3 *q, int64_t experiment, arena *a, read_row *row
         return -1;
     for (size_t i = 0; i < n && any; i++)
         if (load_search(q, experiment, a, &rows[i], e)) return -1;
-    for (size_t i = 0; i < n && any; i++) /* rows that are equal were searched once */
+    for (size_t i = 0; i < n && any; i++) /* equal rows were searched once */
         for (size_t k = 0; k < n && !rows[i].n_candidates; k++)
             if (rows[k].runs == rows[i].runs)
                 rows[i].n_candidates = rows[k].n_candidates, rows[i].behind = rows[k].behind;
@@ -152,7 +152,7 @@ static bool has_metric(const read_experiment *x, const char *name)
     return false;
 }
 
-/* Those of which a run has a result, in the order in which the database met them. */
+/* Loads the metrics in which some run has a result, in the order in which the database first saw them. */
 static int load_metrics(sqlite3 *q, arena *a, read_experiment *out, err *e)
 {
     const char **names = NULL;
@@ -230,7 +230,7 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
     *out = NULL, *n = 0;
     sqlite3_stmt *s =
         sql_open(r->q, e,
-                 /* the rows of table_row, but that view would be read whole for each experiment */
+                 /* selects table_row's rows directly: SQLite would read the whole view for each experiment */
                  "SELECT x.name,x.note,x.paper_table,x.created_at,"
                  "(SELECT count(*) FROM variant t WHERE t.experiment_id=x.id AND t.archived=0)"
                  "+(SELECT count(*) FROM alias a CROSS JOIN variant t ON t.id=a.variant_id WHERE t.experiment_id=x.id "

@@ -1,4 +1,4 @@
-/* read_names.c - runs by names that leave the experiment out, and what is said of names that are wrong. */
+/* read_names.c - finds runs by names without an experiment, and explains wrong names. */
 #include "lab/results/read_names.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@ typedef struct {
     size_t n;
 } names;
 
-/* The first column of all rows, which is this one of the database. */
+/* Loads the first column of all rows; `column` is its name for messages. */
 static int load_names(sqlite3 *q, const char *sql, const char *column, const char *one, const char *two, arena *a,
                       names *out, err *e)
 {

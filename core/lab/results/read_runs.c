@@ -1,4 +1,4 @@
-/* read_runs.c - runs with their results, of a row and by id. */
+/* read_runs.c - reads runs with their results, by row and by id. */
 #include "lab/results/read_runs.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='future_seen')"                                   \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='run_seconds')"                                   \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)"
-/* What a live view shows, a row for each result: an attempt's row, which is long, is read only for its error. */
+/* Columns for a live view, with a row for each result. The long row of an attempt is read only for its error. */
 #define RUN_COLUMNS_BRIEF                                                                                              \
     RUN_STATE                                                                                                          \
     "CASE r.status WHEN 'failed' THEN (SELECT error FROM attempt WHERE run_id=r.id ORDER BY n DESC LIMIT 1) END"       \
@@ -34,7 +34,7 @@ void loading_end(loading *l)
     free(l->names);
 }
 
-/* Again from the start, for another id. */
+/* Resets the statement for another id. */
 static int again(loading *l, sqlite3_stmt *s, int64_t id, err *e)
 {
     sqlite3_reset(s);
@@ -116,10 +116,10 @@ static int load_state(sqlite3_stmt *s, arena *a, read_run *out, err *e)
     return sql_status(s, 2, &out->status, e);
 }
 
-/* One that never began has no results. */
+/* A run that never started has no results. */
 static bool may_have_results(const read_run *run) { return run->attempts || run->recorded; }
 
-/* A run from a statement that selects RUN_COLUMNS. */
+/* Loads a run from a statement that selects RUN_COLUMNS. */
 static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
 {
     arena *a = l->a;
@@ -144,7 +144,7 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
     return may_have_results(run) ? load_results(l, run, e) : 0;
 }
 
-/* The text of column i, one copy for all runs of the load: there are few metrics, and many results. */
+/* Returns the text of column i, with one copy for all runs: there are few metrics and many results. */
 static const char *shared_name(loading *l, int i)
 {
     const char *text = (const char *)sqlite3_column_text(l->runs, i);
@@ -154,7 +154,7 @@ static const char *shared_name(loading *l, int i)
     return l->names[l->n_names++] = sql_bytes(l->runs, i, l->a);
 }
 
-/* A run's first row from RUN_COLUMNS_BRIEF, or a further result of it. */
+/* Loads a run from its first row of RUN_COLUMNS_BRIEF, or adds a further result to it. */
 static int load_brief(loading *l, read_run **list, size_t *cap, read_row *row, err *e)
 {
     enum { METRIC_ID = 13, METRIC, VALUE };
@@ -167,7 +167,7 @@ static int load_brief(loading *l, read_run **list, size_t *cap, read_row *row, e
     }
     if (sqlite3_column_type(s, METRIC_ID) == SQLITE_NULL || !may_have_results(run)) return 0;
     if (sql_known(s, METRIC, "metric.name", e)) return -1;
-    if (!(run->n_results & (run->n_results - 1))) { /* 0, 1, 2, 4 ...: there is no room left */
+    if (!(run->n_results & (run->n_results - 1))) { /* 0, 1, 2, 4 ...: the list is full */
         read_result *wider = arena_alloc(l->a, (run->n_results ? 2 * run->n_results : 1) * sizeof *wider);
         if (run->n_results) memcpy(wider, run->results, run->n_results * sizeof *wider);
         run->results = wider;
@@ -206,7 +206,7 @@ int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
     return rc;
 }
 
-/* folder: of runs, where the values are paths of a run with that seed; NULL: they are texts. */
+/* folder: folder of runs if the values are paths of a run with that seed; NULL: they are texts. */
 static int load_pairs(sqlite3 *q, const char *sql, const char *names, const char *folder, const read_run *run, arena *a,
                       const read_pair **out, size_t *n, err *e)
 {
@@ -229,7 +229,7 @@ static int load_pairs(sqlite3 *q, const char *sql, const char *names, const char
     return rc;
 }
 
-/* The last attempt's columns that are known, by name. */
+/* Loads the last attempt's known columns, by name. */
 static int load_fields(sqlite3 *q, arena *a, read_detail *out, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e, "SELECT * FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1", "i", out->run.id);

@@ -1,20 +1,20 @@
-/* read_runs.h - what reads runs, for read_experiment.c. */
+/* read_runs.h - reads runs, for read_experiment.c. */
 #ifndef ABLATE_RESULTS_READ_RUNS_H
 #define ABLATE_RESULTS_READ_RUNS_H
 #include "lab/results/internal.h"
 
-/* What a load reads from and to, with its statements, each made once for all rows and runs. */
+/* Source and destination of a load, and its statements, each prepared once for all rows and runs. */
 typedef struct {
     sqlite3 *q;
-    const char *folder; /* of runs, for paths; NULL: as they are stored */
+    const char *folder; /* folder of runs, for paths; NULL: paths as stored */
     enum read_depth depth;
     arena *a;
     sqlite3_stmt *runs, *results;
-    const char **names; /* BRIEF: of the metrics met so far; each in the arena */
+    const char **names; /* BRIEF: names of metrics so far; each in the arena */
     size_t n_names, cap;
 } loading;
 
-/* The runs of a row in force, with their results to l->depth. */
+/* Loads the runs of a row in force, with their results to l->depth. */
 int loading_runs(loading *l, int64_t variant, read_row *row, err *e);
 void loading_end(loading *l);
 #endif

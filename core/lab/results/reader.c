@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* On a medium that nobody can write to, SQLite needs to be told so: it would want its lock files beside. */
+/* On such a medium SQLite needs immutable=1; without it, it tries to write lock files beside the database. */
 static bool on_readonly_medium(const char *path)
 {
     struct statvfs s;
@@ -62,14 +62,13 @@ reader *reader_open(const db_options *o, err *e)
         err first = {0};
         int kind = open_readonly(r, &first) ? -1 : db_inspect(r->q, r->path, &version, &first);
         if (kind == 1 && version == DB_VERSION) return r;
-        /* A host that was killed may leave a journal which only a writer can roll back: SQLite says
-         * read-only. */
+        /* A killed host may leave a journal that only a writer can roll back: SQLite then reports read-only. */
         if (kind < 0 && !(r->q && sqlite3_errcode(r->q) == SQLITE_READONLY)) {
             fail(e, "%s", first.text);
             goto failed;
         }
     }
-    db *d = db_open(o, e); /* recovers or migrates, or refuses in words */
+    db *d = db_open(o, e); /* recovers or migrates, or fails with a message */
     db_close(d);
     if (d && open_readonly(r, e) == 0) return r;
 failed:

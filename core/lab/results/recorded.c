@@ -1,16 +1,16 @@
-/* recorded.c - the project's records (experiments/recorded/NAME.json.gz) as a second source of reading: found by name
- * where the database has no such experiment, read into memory when it is asked for, and never written. */
+/* recorded.c - reads the project's records (experiments/recorded/NAME.json.gz) as a second source: found by name if the
+ * database has no such experiment, read into memory on demand, and never written. */
 #include "base/below.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Ids of recorded runs: those of the i-th file begin at FIRST + i * PER_FILE, so no run of a database is meant. */
+/* Ids of recorded runs: the i-th file's begin at FIRST + i * PER_FILE, above the ids of any database. */
 enum { FIRST = 100000000, PER_FILE = 100000 };
 
 struct recorded_source {
-    char *name; /* of the experiment, without the suffix */
+    char *name; /* the experiment's name without the suffix */
     reader r;
 };
 
@@ -38,7 +38,7 @@ sqlite3 *recorded_memory(err *e)
     return NULL;
 }
 
-/* Reads file i into the database in memory. A run that holds the first id's place goes again. */
+/* Reads file i into the database in memory. A temporary run sets the first id. */
 static int read_file(sqlite3 *q, const char *path, size_t i, err *e)
 {
     db d = {.q = q, .path = (char[]){"memory"}, .pid = getpid(), .views_later = true};

@@ -2,7 +2,7 @@
  * that leads from the old one to db_steps in db.c. */
 #include "lab/results/internal.h"
 
-/* SQL is laid out by hand: the formatter would cut its lines in two. */
+/* SQL is laid out by hand: the formatter would split its lines. */
 /* clang-format off */
 /* Tables that version 2 added: the statistics of tables are stored, and the trials that tuned a row. */
 #define TABLES_2 \
@@ -16,7 +16,7 @@
     "  variance_sentences REAL, df REAL, seed_sd REAL, least_detectable REAL, p_models REAL, p_outside_base REAL,\n" \
     "  p_permutation REAL, beats_base REAL, beats_base_low REAL, beats_base_high REAL, verdict TEXT, refused TEXT,\n" \
     "  computed_at REAL NOT NULL, PRIMARY KEY(variant_id,metric_id)) STRICT, WITHOUT ROWID;\n" \
-    /* From which results the comparisons of an experiment were computed. */ \
+    /* Identifies the results from which an experiment's comparisons were computed. */ \
     "CREATE TABLE compared(\n" \
     "  experiment_id INTEGER PRIMARY KEY REFERENCES experiment(id) ON DELETE CASCADE," \
     " results TEXT NOT NULL) STRICT;\n" \
@@ -41,7 +41,7 @@ const char *const results_tables[] = {
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
     "  spec_sha256 TEXT NOT NULL, spec_ini TEXT NOT NULL, argv TEXT NOT NULL, created_at REAL NOT NULL,\n"
     "  archived INTEGER NOT NULL DEFAULT 0, view_name TEXT,\n"
-    /* How it is to be judged and was set up, as JSON: criterion, factorial, scale, match. */
+    /* The analysis as JSON: criterion, factorial, scale, match. */
     "  analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis))) STRICT;\n"
 
     /* One row of the ablation table: a configuration without the seed. A name is unique among those in force.
@@ -56,7 +56,7 @@ const char *const results_tables[] = {
     "exploratory INTEGER NOT NULL DEFAULT 0,\n"
     "  UNIQUE(experiment_id,config_hash)) STRICT;\n"
     "CREATE UNIQUE INDEX variant_name ON variant(experiment_id,name) WHERE archived=0;\n"
-    /* A further place in the table at which a variant is shown. */
+    /* A further place of a variant in the table. */
     "CREATE TABLE alias(\n"
     "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, name TEXT NOT NULL,\n"
     "  group_name TEXT NOT NULL, place INTEGER NOT NULL, change TEXT NOT NULL, paper_row TEXT,\n"
@@ -96,13 +96,13 @@ const char *const results_tables[] = {
     "metric(id),\n"
     "  step INTEGER NOT NULL, value REAL, seconds REAL, PRIMARY KEY(run_id,metric_id,step)) STRICT, WITHOUT "
     "ROWID;\n"
-    /* The number that goes in the table. The signature is here and not with the metric, because two
-     * experiments may score one metric in two ways. NULL: the run diverged. */
+    /* The number in the table; NULL: the run diverged. The signature is here, not with the metric, because two
+     * experiments may score one metric in two ways. */
     "CREATE TABLE result(\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
     "metric(id),\n"
     "  value REAL, step INTEGER, checkpoint TEXT NOT NULL DEFAULT 'final', signature TEXT, stats BLOB,\n"
-    /* What the task declares: the value's unit, and how its sentences add up (core/text/metric/metric.h). */
+    /* Declared by the task: the value's unit, and how its sentences add up (core/text/metric/metric.h). */
     "  unit TEXT, aggregation TEXT,\n"
     "  PRIMARY KEY(run_id,metric_id)) STRICT, WITHOUT ROWID;\n"
     "CREATE TABLE artifact(\n"
@@ -126,14 +126,14 @@ const char *const results_tables[] = {
     "  PRIMARY KEY(table_name,row,col)) STRICT, WITHOUT ROWID;\n",
     TABLES_2 TABLES_3 INDEX_4, NULL};
 
-/* Views, for questions that people ask. An upgrade drops all of them and makes these. */
+/* Views for people's queries. An upgrade drops all views and creates these. */
 #define LAST_ATTEMPT " LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)\n"
 #define RUNS_OF \
     " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
 #define IN_FORCE " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
 #define ISO(t) "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
 const char *const results_views[] = {
-    /* One row per run and metric, everything by name. */
+    /* One row per run and metric, with names instead of ids. */
     "CREATE VIEW results AS\n"
     " SELECT e.name experiment,v.group_name,v.place,v.name variant,v.is_base,r.seed,r.status,m.name "
     "metric,q.value,q.step,\n"
@@ -152,11 +152,11 @@ const char *const results_views[] = {
     "   /nullif(a.n-1,0)) std FROM a)\n"
     " SELECT s.*,s.mean-b.mean delta FROM s\n"
     " LEFT JOIN s b ON b.experiment_id=s.experiment_id AND b.metric_id=s.metric_id AND b.is_base=1;\n"
-    /* 'heads=1 d_k=512': what a variant changes against base. */
+    /* The changes of a variant against base: 'heads=1 d_k=512'. */
     "CREATE VIEW changed AS\n"
     " SELECT p.variant_id,group_concat(p.key||'='||p.value,' ') what FROM param p\n"
     " WHERE is_swept=1 GROUP BY p.variant_id;\n"
-    /* The rows of every table as they are printed: variants in force, and the further places of some. */
+    /* The rows of every table as printed: variants in force, and their further places. */
     "CREATE VIEW table_row AS\n"
     " SELECT experiment_id,place,group_name,name,change,is_base,paper_row,not_applicable,id variant_id,NULL same_as\n"
     " FROM variant WHERE archived=0\n"
@@ -200,13 +200,13 @@ const char results_from_1[] =
 
 const char results_from_2[] = TABLES_3 "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n";
 
-/* When a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3 bytes, not 4. */
+/* Points count their time from the experiment's creation: SQLite stores this in 2 or 3 bytes instead of 4. */
 const char results_from_3[] =
     "ALTER TABLE point RENAME COLUMN t TO seconds;\n"
     "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n";
 
-/* Columns have words of their own instead of abbreviations; `position` is a setting's name. Published numbers are made
- * anew by each version. */
+/* Columns have full words instead of abbreviations; `position` is a setting's name. Each version writes its published
+ * numbers again. */
 const char results_from_4[] =
     "DROP INDEX IF EXISTS result_value;\n"
     "ALTER TABLE variant RENAME COLUMN grp TO group_name; ALTER TABLE variant RENAME COLUMN ord TO place;\n"
@@ -215,9 +215,9 @@ const char results_from_4[] =
     "ALTER TABLE result RENAME COLUMN how TO checkpoint; ALTER TABLE published RENAME COLUMN tbl TO table_name;\n"
     "ALTER TABLE published RENAME COLUMN ord TO place; ALTER TABLE published RENAME COLUMN col_ord TO col_place;\n";
 
-/* Rows of older databases are taken as planned: nothing says when they were written. */
+/* Rows of older databases count as planned: their time is unknown. */
 const char results_from_5[] = "ALTER TABLE variant ADD COLUMN exploratory INTEGER NOT NULL DEFAULT 0;\n"
-                              "DELETE FROM compared;\n" /* this version compares otherwise */
+                              "DELETE FROM compared;\n" /* this version computes comparisons differently */
                               "DROP INDEX IF EXISTS result_value;\n"
                               "ALTER TABLE result ADD COLUMN unit TEXT;\n"
                               "ALTER TABLE result ADD COLUMN aggregation TEXT;\n" INDEX_4;

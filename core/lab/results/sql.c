@@ -49,7 +49,7 @@ static int bind(sqlite3_stmt *s, const char *types, va_list ap)
     return rc;
 }
 
-/* A prepared and bound statement, or NULL and words that hold the statement's beginning. */
+/* Returns a prepared and bound statement, or NULL and a message. */
 static sqlite3_stmt *open_v(sqlite3 *q, err *e, const char *sql, const char *types, va_list ap)
 {
     sqlite3_stmt *s = NULL;
@@ -152,8 +152,8 @@ int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
     return damaged(s, "run.status", strlen("run.status"), text ? "an unknown word" : "NULL", e);
 }
 
-/* Runs to the end, or with `out` to the first row, whose first column it holds then: 1; 0 if there is none or it is
- * NULL; -1. */
+/* Runs to the end; with `out` only to the first row, and copies its first column to *out. 1; 0 if there is no row or it
+ * is NULL; -1. */
 static int run(sqlite3_stmt *s, int64_t *out, err *e)
 {
     int rc = s ? sql_next(s, e) : -1;
@@ -193,14 +193,14 @@ int sql_script(sqlite3 *q, const char *sql, err *e)
 
 const char *sql_bytes(sqlite3_stmt *s, int column, arena *a)
 {
-    /* asked first: a text that memory was refused for looks like NULL */
+    /* checked first, because SQLite returns NULL when memory runs out, too */
     bool there = sqlite3_column_type(s, column) != SQLITE_NULL;
     const unsigned char *t = sqlite3_column_text(s, column);
     if (there && !t) out_of_memory(0);
     return t ? arena_strdup(a, (const char *)t) : NULL;
 }
 
-/* Has it nothing to escape? Nearly all texts have not. */
+/* Is there nothing to escape, as in nearly all texts? */
 static bool is_plain(const char *text, bool lines)
 {
     while (*text && (!control_at(text) || (lines && (*text == '\n' || *text == '\t')))) text++;
@@ -240,7 +240,7 @@ const char *sql_json(sqlite3_stmt *s, int column, arena *a)
     const char *text = sql_bytes(s, column, a);
     if (!text || (!strchr(text, '\\') && is_plain(text, false))) return text;
     cJSON *all = cJSON_Parse(text);
-    if (!all) return text; /* whoever reads it says so */
+    if (!all) return text; /* the reader reports the fault */
     show_all(all);
     char *again = cJSON_PrintUnformatted(all);
     text = arena_strdup(a, again);
@@ -271,7 +271,7 @@ static void quote_with(str *out, const char *text, char mark)
 void sql_quote(str *out, const char *name) { quote_with(out, name, '"'); }
 void sql_literal(str *out, const char *text) { quote_with(out, text, '\''); }
 
-/* Points may lose their last moments in a power cut, a run's status may not: two levels of `synchronous`. */
+/* Sets `synchronous`: a power cut may lose the last points, but not a run's status. */
 static int set_durable(db *d, bool durable, err *e)
 {
     if (d->durable == durable) return 0;

@@ -1,4 +1,4 @@
-/* stats.c - per-sentence statistics as bytes, and base64 for text files.
+/* stats.c - converts per-sentence statistics to bytes, and bytes to base64 for text files.
  *
  * Bytes: "ABS1", n and width as 32-bit little-endian integers, then column by column a letter and the
  * column's values: 'v' whole numbers as zigzag varints (most counts of a sentence fit one byte), 'd' doubles,

@@ -1,5 +1,5 @@
-/* view.c - one wide view per experiment, with its name, so that SELECT * FROM table3 reads like the table; and the view
- * `settings`. */
+/* view.c - makes one wide view per experiment, with its name, so that SELECT * FROM table3 shows the table, and the
+ * view `settings`. */
 #include "lab/results/internal.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int view_check_name(const char *name, err *e)
     return 0;
 }
 
-/* The name without what SQL would want quotes for: "table3-multi30k" is table3_multi30k, "order" is order_. */
+/* Makes a name that SQL reads without quotes: table3_multi30k from "table3-multi30k", order_ from "order". */
 static void bare_name(const char *name, str *out)
 {
     str_clear(out);
@@ -32,8 +32,8 @@ static void bare_name(const char *name, str *out)
     }
 }
 
-/* Gives the experiment the name of its view, once: that of a table, a view or another experiment gets a number behind
- * it. */
+/* Chooses the name of the experiment's view, once. A number follows a name that a table, a view or another experiment
+ * has. */
 static int choose_name(sqlite3 *q, int64_t experiment, const char *name, err *e)
 {
     str bare = {0}, wanted = {0};
@@ -58,8 +58,7 @@ static int choose_name(sqlite3 *q, int64_t experiment, const char *name, err *e)
     return rc;
 }
 
-/* A column name that no other column has (SQL names do not know case): the metric's own, else with "_2" and
- * so on. */
+/* Appends a unique column name: the metric's own, else with "_2" and so on. SQL ignores case in names. */
 static void add_name(str *sql, char ***used, size_t *n, size_t *cap, const char *wanted)
 {
     str name = {0};
@@ -77,8 +76,8 @@ static void add_name(str *sql, char ***used, size_t *n, size_t *cap, const char 
     str_free(&name);
 }
 
-/* A metric's mean and sd. SQLite joins at most 64 tables; metrics behind the first MOST_JOINS are looked up one by one.
- * run_show_metrics knows both by their texts. */
+/* Selects a metric's mean or sd. SQLite joins at most 64 tables, so metrics after the first MOST_JOINS are looked up
+ * one by one. run_show_metrics recognises both by their texts. */
 enum { MOST_JOINS = 60 };
 static void add_figure(str *sql, str *joins, long long id, const char *figure, size_t place)
 {
@@ -93,12 +92,12 @@ static void add_figure(str *sql, str *joins, long long id, const char *figure, s
                  id, id);
 }
 
-/* "AS SELECT ...": the text of the view's body for the experiment and its metrics. */
+/* Appends the view's body for the experiment and its metrics, " AS SELECT ...". */
 static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
 {
     static const char *const fixed[] = {"row", "change", "n", "params_M", "name"};
     char **used = NULL;
-    size_t n = 0, cap = 0, place = 0; /* place: of the metric */
+    size_t n = 0, cap = 0, place = 0; /* place: index of the metric */
     str joins = {0};
     for (size_t i = 0; i < LENGTH(fixed); i++) {
         used = grow(used, &cap, n + 1, sizeof *used);
@@ -161,8 +160,8 @@ int view_drop(sqlite3 *q, const char *experiment, err *e)
     return rc;
 }
 
-/* The view `settings`: a row for each run, every key and every metric as a column of its name. Made anew when there are
- * new ones. */
+/* Makes the view `settings` if keys or metrics are new: a row for each run, every key and every metric as a column of
+ * its name. */
 static int refresh_settings(sqlite3 *q, err *e)
 {
     static const char *const fixed[] = {"run", "experiment", "row", "seed", "status"};

@@ -26,7 +26,7 @@ static int put_points(db *d, int64_t run, const db_point *points, size_t n, err 
 {
     int64_t created = 0;
     int rc = sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0 ? -1 : 0;
-    /* SQLite keeps a whole number of this size in 2 or 3 bytes */
+    /* SQLite stores a whole number of this size in 2 or 3 bytes */
     double seconds = floor(now()) - (double)created;
     sqlite3_stmt *s = sql_keep(
         d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)", "");
