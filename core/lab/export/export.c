@@ -1,4 +1,4 @@
-/* export.c - which numbers go into which file. */
+/* export.c - writes an experiment's numbers to tables, or to a file per run. */
 #include "base/below.h"
 #include "lab/export/export.h"
 #include "lab/export/frame.h"
@@ -16,11 +16,11 @@ static const char *const endings[] = {[EXPORT_PARQUET] = "parquet", [EXPORT_CSV]
 
 typedef struct {
     const char *key;
-    bool number, whole; /* in all rows that have it */
+    bool number, whole; /* all rows' values are numbers, or whole numbers */
     size_t column;
 } setting;
 
-/* A row's settings, objects within as object.key; value: JSON. */
+/* Lists a row's settings, nested ones as object.key; value: JSON. */
 static size_t row_settings(const read_row *row, arena *a, const read_pair **out)
 {
     cJSON *config = cJSON_Parse(row->config_json);
@@ -47,7 +47,7 @@ static bool json_number_of(const char *json, double *v)
     return parse_real(json, v);
 }
 
-/* A JSON text as words: without its quotes. */
+/* Returns a JSON text without quotes. */
 static const char *plain(const char *json, arena *a)
 {
     cJSON *v = *json == '"' ? cJSON_Parse(json) : NULL;
@@ -116,7 +116,7 @@ static bool taken(const frame *f, const char *name)
     return false;
 }
 
-/* "setting_" or "metric_" goes before a name that another column has already. */
+/* Adds a column; a name that another column has already gets the prefix "setting_" or "metric_". */
 static size_t new_column(frame *f, const char *prefix, const char *name, frame_type type)
 {
     char *full = taken(f, name) ? xprintf("%s%s", prefix, name) : xstrdup(name);
@@ -309,7 +309,7 @@ static int write_tables(reader *r, const read_experiment *x, enum export_format 
 
 /* ---- a file per run ---- */
 
-/* A row's name as part of a path: "A/heads=1" as "A_heads=1". */
+/* Converts a row's name to part of a path: "A/heads=1" to "A_heads=1". */
 static char *path_name(const char *name)
 {
     char *copy = xstrdup(name);
@@ -318,7 +318,7 @@ static char *path_name(const char *name)
     return copy;
 }
 
-/* FOLDER/SUB/FILE for a run, where SUB is made; the caller frees. */
+/* Returns FOLDER/SUB/FILE for a run and makes SUB; the caller frees. */
 static char *run_path(const char *folder, const run_record *r, enum export_format format, const char *id, err *e)
 {
     char date[32] = "19700101_000000", *row = path_name(r->row), *name, *sub, *path = NULL;

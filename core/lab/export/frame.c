@@ -1,4 +1,4 @@
-/* frame.c - filling a table of columns; CSV. */
+/* frame.c - fills a table of columns, and writes it as CSV. */
 #include "lab/export/frame.h"
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void frame_put_text(frame *f, size_t j, const char *v)
 {
     frame_column *c = column(f, j, FRAME_TEXT);
     size_t i = f->n_rows - 1;
-    bool before = i && v && c->text[i - 1] && same(c->text[i - 1], v); /* columns repeat themselves: one copy */
+    bool before = i && v && c->text[i - 1] && same(c->text[i - 1], v); /* one copy of a repeated value */
     c->text[i] = !v ? NULL : before ? c->text[i - 1] : arena_strdup(&f->mem, v);
 }
 

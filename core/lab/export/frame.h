@@ -20,7 +20,7 @@ typedef struct {
 } frame; /* {0} is empty; add all columns before the first row */
 
 void frame_add_column(frame *f, const char *name, frame_type type);
-void frame_add_row(frame *f); /* with missing values */
+void frame_add_row(frame *f); /* adds a row of missing values */
 /* Set a value of the last row. Text is copied. */
 void frame_put_whole(frame *f, size_t column, int64_t v);
 void frame_put_real(frame *f, size_t column, double v);

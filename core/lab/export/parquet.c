@@ -1,5 +1,5 @@
-/* parquet.c - a table as Apache Parquet (github.com/apache/parquet-format): "PAR1", pages, the footer in Thrift's
- * compact protocol. A column chunk is one data page of version 1, for text after a dictionary page. */
+/* parquet.c - writes a table as Apache Parquet (github.com/apache/parquet-format): "PAR1", pages, and the footer in
+ * Thrift's compact protocol. A column chunk is one data page of version 1; text has a dictionary page before it. */
 #include "base/varint.h"
 #include "lab/export/frame.h"
 #include <math.h>
@@ -16,7 +16,7 @@ enum { OPTIONAL = 1, UTF8 = 0 };
 
 enum { T_I32 = 5, T_I64 = 6, T_BINARY = 8, T_LIST = 9, T_STRUCT = 12 };
 
-/* Field `id` after field *last of the same structure. */
+/* Appends the header of field `id`, which follows field *last of the same structure. */
 static void field(str *out, int *last, int id, int type)
 {
     str_addc(out, (char)((id - *last) << 4 | type));
@@ -46,7 +46,7 @@ static void little(str *out, uint64_t v, size_t bytes)
     for (size_t i = 0; i < bytes; i++) str_addc(out, (char)(v >> 8 * i));
 }
 
-/* Runs of equal values, each `bytes` wide: the hybrid encoding without its bit-packed form. */
+/* Appends runs of equal values, each `bytes` wide: the hybrid encoding without its bit-packed form. */
 static void runs(str *out, const uint32_t *v, size_t n, size_t bytes)
 {
     for (size_t i = 0, k; i < n; i = k) {
@@ -61,7 +61,7 @@ static bool there(const frame_column *c, size_t i)
     return c->type == FRAME_WHOLE ? !c->missing[i] : c->type == FRAME_REAL ? !isnan(c->real[i]) : c->text[i] != NULL;
 }
 
-/* The header of a page, then the page. */
+/* Appends a page with its header. */
 static void page(str *out, int type, const str *body, size_t values, int encoding)
 {
     int last = 0, inner = 0;
@@ -80,7 +80,7 @@ static void page(str *out, int type, const str *body, size_t values, int encodin
     str_addn(out, str_text(body), body->n);
 }
 
-/* Indices of the distinct texts, in the order in which they come; returns how many there are. */
+/* Numbers the distinct texts in order of appearance; returns their count. */
 static uint32_t number_texts(const char **text, size_t n, uint32_t *index, const char **distinct)
 {
     size_t size = 64, mask;
@@ -98,7 +98,7 @@ static uint32_t number_texts(const char **text, size_t n, uint32_t *index, const
     return count;
 }
 
-/* The dictionary page, and in `body` the indices of the values that are there. */
+/* Appends the dictionary page, and to `body` the indices of the values that are not missing. */
 static void put_texts(const frame_column *c, size_t from, size_t n, str *out, str *body)
 {
     const char **text = xmalloc((n + 1) * sizeof *text), **distinct = xmalloc((n + 1) * sizeof *distinct);

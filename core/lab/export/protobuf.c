@@ -1,4 +1,4 @@
-/* protobuf.c - the wire format (protobuf.dev/programming-guides/encoding). */
+/* protobuf.c - writes protocol buffers' wire format (protobuf.dev/programming-guides/encoding). */
 #include "base/varint.h"
 #include "lab/export/protobuf.h"
 #include <string.h>

@@ -12,11 +12,11 @@ typedef struct {
     const read_curve *curves;
 } run_record;
 
-/* Masked CRC-32C of a record, as in TFRecord files. */
+/* Returns the masked CRC-32C of a record, as in TFRecord files. */
 uint32_t tfrecord_crc(const void *data, size_t n);
-/* A TensorBoard event file: curves and results as scalars, settings for its HParams view. */
+/* Appends a TensorBoard event file: curves and results as scalars, settings for its HParams view. */
 void tensorboard_events(const run_record *r, str *out);
 
-/* A W&B transaction log, `run-ID.wandb`, for `wandb sync`. */
+/* Appends a W&B transaction log, `run-ID.wandb`, for `wandb sync`. */
 void wandb_log(const run_record *r, const char *id, str *out);
 #endif

@@ -1,5 +1,6 @@
-/* tensorboard.c - event files: TFRecords (length, its checksum, data, its checksum) of tensorflow.Event messages. Field
- * numbers are those of event.proto, summary.proto and the HParams plugin's plugin_data.proto of TensorBoard. */
+/* tensorboard.c - writes event files: TFRecords (length, its checksum, data, its checksum) of tensorflow.Event
+ * messages. Field numbers come from TensorBoard's event.proto, summary.proto and the HParams plugin's
+ * plugin_data.proto. */
 #include "lab/export/protobuf.h"
 #include "lab/export/run_files.h"
 #include <cjson/cJSON.h>
@@ -42,7 +43,7 @@ static void scalar(str *out, double wall_time, int64_t step, const char *tag, do
     record(out, &event);
 }
 
-/* HParamsPluginData as a summary without data: the content lies in the plugin's metadata. */
+/* Appends HParamsPluginData as a summary without data: its content is in the plugin's metadata. */
 static void hparams(str *out, double wall_time, const char *tag, int field, str *info)
 {
     str data = {0}, plugin = {0}, metadata = {0}, value = {0}, summary = {0}, event = {0}, size = {0}, shape = {0},

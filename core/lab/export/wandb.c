@@ -1,5 +1,5 @@
-/* wandb.c - the transaction log of a W&B run: LevelDB's log format with CRC-32 (IEEE), records are
- * wandb_internal.proto's Record. Field numbers and records are those that wandb 0.31 writes offline. */
+/* wandb.c - writes the transaction log of a W&B run: LevelDB's log format with CRC-32 (IEEE). Records are
+ * wandb_internal.proto's Record, with the fields that wandb 0.31 writes offline. */
 #include "lab/export/protobuf.h"
 #include "lab/export/run_files.h"
 #include <math.h>
@@ -15,7 +15,7 @@ typedef struct {
     int64_t records;
 } logfile;
 
-/* One record, cut at the ends of blocks. */
+/* Appends one record, split at the ends of blocks. */
 static void put(logfile *l, int field, str *message)
 {
     str record = {0};
@@ -78,7 +78,7 @@ static void put_run(logfile *l, const run_record *r, const char *id)
     put(l, 17, &run);
 }
 
-/* The next step after `step` that any curve has; INT64_MAX: none. *t: when. at[i]: the place in curve i. */
+/* Returns the next step of any curve; INT64_MAX: none. *t: its time. at[i]: the next point of curve i. */
 static int64_t next_step(const run_record *r, const size_t *at, double *t)
 {
     int64_t next = INT64_MAX;
@@ -116,7 +116,7 @@ void wandb_log(const run_record *r, const char *id, str *out)
     str_add(out, ":W&B");
     little_endian(out, 0xBEE1, 2);
     little_endian(out, 0, 1);
-    pb_text(&version, 1, "0.31.0"); /* the writer that these records are like */
+    pb_text(&version, 1, "0.31.0"); /* the version of wandb that writes such records */
     pb_text(&version, 2, "0.70.0");
     pb_message(&header, 1, &version);
     put(&l, 21, &header);

@@ -1,12 +1,12 @@
-/* csv.c - tables as text. Our own, since libcsv knows neither lines for messages nor limits, and would leave the
- * separator, the header and W&B's charts to do. */
+/* csv.c - reads tables as text. We do not use libcsv: it has no line numbers for messages and no limits, and leaves
+ * separator, header and W&B's charts to its caller. */
 #include "lab/foreign/sheet.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CELL = 1 << 20 };
 
-/* The separator that the first line has most often outside quotes. */
+/* Returns the separator that is most frequent in the first line, outside quotes. */
 static char separator_of(const char *p, const char *end)
 {
     size_t count[3] = {0};
@@ -27,7 +27,7 @@ typedef struct {
     str cell;
 } reader;
 
-/* The next cell into r->cell without blanks around it; *last: the line ends after it. */
+/* Reads the next cell into r->cell without blanks around it; *last: the line ends after it. */
 static int next_cell(reader *r, bool *last, err *e)
 {
     size_t begun = r->line;
@@ -60,7 +60,7 @@ static int next_cell(reader *r, bool *last, err *e)
 /* ---- a chart exported from W&B: "Step","RUN - METRIC","RUN - METRIC__MIN" ... ---- */
 
 typedef struct {
-    const char **runs, **metrics; /* by column; NULL: none of a run */
+    const char **runs, **metrics; /* by column; NULL: the column belongs to no run */
     size_t n;
 } chart;
 
@@ -81,7 +81,7 @@ static bool is_chart(const char *const *heading, size_t n, arena *a, chart *out)
     *out = (chart){arena_alloc(a, n * sizeof *out->runs), arena_alloc(a, n * sizeof *out->metrics), n};
     for (size_t i = 1; i < n; i++) {
         if (!split_heading(heading[i], a, &out->runs[i], &out->metrics[i])) return false;
-        /* the band around a smoothed line, not points of its own */
+        /* the band around a smoothed line has no points */
         if (has_suffix(heading[i], "__MIN") || has_suffix(heading[i], "__MAX")) out->runs[i] = NULL;
     }
     return true;

@@ -1,5 +1,6 @@
-/* events.c - TensorBoard's event files: TFRecords of tensorflow.Event messages. Field numbers are those of event.proto,
- * summary.proto and tensor.proto. Checksums are compared: a file may have been cut off or copied in writing. */
+/* events.c - reads TensorBoard's event files: TFRecords of tensorflow.Event messages. Field numbers come from
+ * event.proto, summary.proto and tensor.proto. Checksums are compared, because a file may be cut off or copied while it
+ * is written. */
 #include "base/varint.h"
 #include "lab/export/run_files.h"
 #include "lab/foreign/sheet.h"
@@ -13,7 +14,7 @@ typedef struct {
 } bytes;
 typedef struct {
     uint64_t number; /* varint, fixed32, fixed64 */
-    bytes data;      /* of wire type 2 */
+    bytes data;      /* for wire type 2 */
     int field, wire;
 } piece;
 
@@ -31,7 +32,7 @@ static bool varint(bytes *b, uint64_t *out)
     return p;
 }
 
-/* The next field of a message; false at its end or where it is damaged. */
+/* Reads the next field of a message; false at its end or if it is damaged. */
 static bool next(bytes *b, piece *out)
 {
     uint64_t key, n = 0;
@@ -65,8 +66,8 @@ static double double_of(uint64_t bits)
     return d;
 }
 
-/* TensorProto: dtype 1 (float 1, double 2), shape 2, content 4, float_val 5, double_val 6. Only tensors of one
- * number. */
+/* TensorProto: dtype 1 (float 1, double 2), shape 2, content 4, float_val 5, double_val 6. False unless the tensor has
+ * exactly one number. */
 static bool tensor_number(bytes b, double *out)
 {
     piece x;

@@ -1,5 +1,5 @@
-/* foreign.h - runs of other trainers become an experiment: which column means what (roles.c), runs and their results
- * (runs.c), what a referee would ask (referee.c), and the record that the database imports (record.c). */
+/* foreign.h - makes an experiment of other trainers' runs: finds each column's role (roles.c), makes runs and results
+ * (runs.c), warns as a referee would (referee.c), and writes the record that the database imports (record.c). */
 #ifndef ABLATE_FOREIGN_FOREIGN_H
 #define ABLATE_FOREIGN_FOREIGN_H
 #include "lab/foreign/sheet.h"
@@ -10,7 +10,7 @@ typedef struct {
     text_list row, metrics, settings, ignored; /* columns */
     const char *seed, *step, *value, *example; /* columns */
     const char *base, *headline;               /* a row, a metric; NULL: guessed */
-    text_list lower, higher;                   /* metrics for which lower, higher is better */
+    text_list lower, higher;                   /* metrics for which lower or higher is better */
     bool best;                                 /* a curve's result is its best evaluation, not its last */
 } foreign_options;
 
@@ -28,8 +28,8 @@ enum role {
 
 typedef struct {
     enum role *of;             /* [columns] */
-    bool *given;               /* [columns] by an option */
-    size_t seed, step, metric; /* columns; SIZE_MAX: none. metric: the column of metric names of a long table */
+    bool *given;               /* [columns] true: an option set the role */
+    size_t seed, step, metric; /* columns; SIZE_MAX: none. metric: the column with metric names in a long table */
     size_t value, example;
     size_t *row, n_row; /* columns that make up the row's name */
 } roles;
@@ -44,12 +44,12 @@ typedef struct {
 /* One metric of one run. */
 typedef struct {
     size_t row, config, metric;
-    int64_t seed, step; /* of the result; -1: none */
+    int64_t seed, step; /* step: of the result; -1: none */
     double value, last, best;
-    size_t n_points, n_examples; /* first n_points of `at`, then the examples */
+    size_t n_points, n_examples; /* lengths of points and examples */
     const observation *points, *examples;
     bool has_stats;
-    double scale; /* the value in terms of the examples' mean: 1, or 100 */
+    double scale; /* the value over the examples' mean: 1, or 100 */
 } outcome;
 
 typedef struct {
@@ -63,7 +63,7 @@ typedef struct {
     size_t n_outcomes, cap_outcomes;
     size_t *chosen;         /* [rows] the configuration shown; the others are trials */
     size_t *config_row;     /* [configs] */
-    size_t *config_record;  /* [configs] a record that has its settings */
+    size_t *config_record;  /* [configs] a record with its settings */
     const char **direction; /* [metrics] "max", "min" or NULL */
     size_t base, headline;  /* a row, a metric */
     bool base_given, headline_given, seeds_numbered, seeds_from_names;
@@ -73,10 +73,10 @@ typedef struct {
 
 /* Reads the files and makes runs of them. 0, or -1 and a message with file and line. */
 int foreign_read(const char *const *paths, size_t n, const foreign_options *o, foreign *f, err *e);
-/* What was taken for what, and the warnings, as text. */
+/* Prints the columns' roles and the warnings as text. */
 void foreign_describe(const foreign *f, const foreign_options *o, str *out);
-/* Writes it as the experiment o->name; an experiment imported earlier under that name is replaced, any other is an
- * error. */
+/* Writes the runs as the experiment o->name. Replaces an experiment imported earlier under that name; any other
+ * experiment of that name is an error. */
 int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err *e);
 void foreign_free(foreign *f);
 
@@ -91,10 +91,10 @@ bool names_best(const char *metric);            /* "best_acc" */
 bool seed_in_name(const char *name, size_t *length, int64_t *seed);
 bool foreign_is_setting(const foreign *f, size_t column);
 const char *foreign_setting(const foreign *f, size_t config, size_t column); /* NULL: none */
-/* The mean over seeds of a row's result, last or best evaluation in a configuration; NaN: none. */
+/* Returns the mean over seeds of a row's result, last or best evaluation in a configuration; NaN: none. */
 enum evaluation { RESULT, LAST, BEST };
 double foreign_mean(const foreign *f, size_t row, size_t config, size_t metric, enum evaluation which);
-size_t foreign_trials(const foreign *f, size_t config); /* seeds with the headline in this configuration */
+size_t foreign_trials(const foreign *f, size_t config); /* counts the configuration's runs with the headline metric */
 void foreign_warn(foreign *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void foreign_referee(foreign *f, const foreign_options *o); /* referee.c */
 #endif

@@ -1,4 +1,4 @@
-/* json_lines.c - one JSON object a line, as training scripts log them. */
+/* json_lines.c - reads one JSON object a line, as training scripts log them. */
 #include "lab/foreign/json.h"
 #include <math.h>
 #include <string.h>
@@ -33,7 +33,7 @@ const char *json_cell(const cJSON *v, char real[32])
     return NULL;
 }
 
-/* Lists are left out: a value of a run is one number or word. */
+/* Adds an object's values to the record, without lists: a value is one number or word. */
 static int put_object(sheet *s, const cJSON *o, const char *prefix, err *e)
 {
     const cJSON *v;

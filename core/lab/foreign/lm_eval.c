@@ -1,4 +1,4 @@
-/* lm_eval.c - what lm-evaluation-harness writes: results_TIME.json with one value per task and metric, and with
+/* lm_eval.c - reads files of lm-evaluation-harness: results_TIME.json with one value per task and metric, and with
  * --log_samples a samples_TASK_TIME.jsonl per task, whose metrics are per example. Metrics are named TASK/METRIC. */
 #include "lab/foreign/json.h"
 #include <string.h>
@@ -19,7 +19,7 @@ static int put_score(sheet *s, const char *name, size_t line, const char *const 
     return bad;
 }
 
-/* "acc,none" is acc; of another filter, "acc,strict-match", the filter stays: acc (strict-match). */
+/* Returns TASK/acc for "acc,none", and TASK/acc (strict-match) for another filter, "acc,strict-match". */
 static char *metric_name(const char *task, const char *key, const char *filter)
 {
     size_t n = strcspn(key, ",");

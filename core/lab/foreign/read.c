@@ -1,4 +1,4 @@
-/* read.c - which kind of file it is, and folders. */
+/* read.c - detects the kind of a file, and reads folders. */
 #include "lab/foreign/sheet.h"
 #include <dirent.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* A file of records: which sheet_file names, so that a file per run needs no columns for row and seed. */
+/* Adds the file's name to its records, so that a file per run needs no columns for row and seed. */
 static int put_file_name(sheet *s, size_t from, const char *path, err *e)
 {
     const char *base = base_of(path), *dot = strrchr(base, '.');
@@ -57,7 +57,7 @@ static int walk(const char *folder, paths *out, int depth, err *e)
         if (x->d_name[0] == '.') continue;
         char *path = path_join(folder, x->d_name);
         struct dirent *entry = x;
-        bool link = entry->d_type == DT_LNK; /* so that no circle is walked */
+        bool link = entry->d_type == DT_LNK; /* links are not followed: they may form a cycle */
         if (!link && is_folder(path)) {
             if (depth < MOST_DEPTH) bad = walk(path, out, depth + 1, e);
             free(path);
@@ -73,7 +73,7 @@ static int walk(const char *folder, paths *out, int depth, err *e)
 
 static bool is_results(const char *path) { return has_prefix(base_of(path), "results") && has_suffix(path, ".json"); }
 
-/* Training and evaluation of one run, as Keras writes them, are one row. */
+/* Returns the row's name, the path of its folder. */
 static char *run_of(const char *folder, const char *path)
 {
     const char *rest = path + strlen(folder);
@@ -82,14 +82,14 @@ static char *run_of(const char *folder, const char *path)
     return slash ? xstrndup(rest, (size_t)(slash - rest)) : xstrdup(base_of(folder));
 }
 
-/* "samples_TASK_2024-05-01T10-00-00.123456.jsonl": the task. */
+/* Returns the task in "samples_TASK_2024-05-01T10-00-00.123456.jsonl". */
 static char *task_of(const char *path)
 {
     const char *task = base_of(path) + strlen("samples_"), *end = strrchr(task, '_');
     return xstrndup(task, end ? (size_t)(end - task) : strcspn(task, "."));
 }
 
-/* The results file whose samples these are: in the same folder and of the same time. */
+/* Do the samples belong to the results? They do in one folder and with one time. */
 static bool belongs(const char *samples, const char *results)
 {
     size_t folder = (size_t)(base_of(results) - results);

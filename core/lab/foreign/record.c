@@ -1,6 +1,5 @@
-/* record.c - imported runs as a record (docs/json.md), which results/import.c takes like one of ablate's own; and
- * what was
- * read, as text. */
+/* record.c - writes imported runs as a record (docs/json.md), which results/import.c imports like ablate's own, and
+ * describes the columns that were read. */
 #include "lab/foreign/foreign.h"
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -15,7 +14,7 @@ size_t foreign_trials(const foreign *f, size_t config)
     return n;
 }
 
-/* "config.lr" as a key; blanks would end it in lists of keys. */
+/* Makes a key of a column's name, with _ for blanks, which separate keys in lists. */
 static const char *key_of(foreign *f, size_t column)
 {
     char *key = arena_strdup(&f->mem, f->s.columns.at[column]);
@@ -44,7 +43,7 @@ static cJSON *settings_of(foreign *f, size_t config)
     return o;
 }
 
-/* A hash that no configuration of ablate's can have: of other text. */
+/* Hashes text that differs from every configuration of ablate's own. */
 static char *hash_of(const foreign_options *o, const char *row, const cJSON *settings)
 {
     char sha[65], *json = cJSON_PrintUnformatted(settings), *text = xprintf("imported\n%s\n%s\n%s", o->name, row, json);
@@ -91,7 +90,7 @@ static cJSON *result_of(foreign *f, const outcome *x, const foreign_options *o)
     else
         cJSON_AddNullToObject(r, "value");
     if (!x->has_stats) return r;
-    /* a mean over examples as a ratio in percent: score over 100, each example */
+    /* a mean over examples, as a ratio in percent: each example's score over 100 */
     db_stats stats = {x->n_examples, 2, xmalloc(2 * x->n_examples * sizeof(double))};
     for (size_t i = 0; i < x->n_examples; i++)
         stats.value[2 * i] = x->scale * x->examples[i].value, stats.value[2 * i + 1] = 100;
@@ -126,7 +125,7 @@ static const char *source_of(foreign *f)
                 : arena_printf(&f->mem, "%s (%s)", first, f->s.format);
 }
 
-/* The runs of one row: outcomes are sorted by row, configuration, seed, metric. */
+/* Adds one run, and returns the number of its outcomes, which are sorted by row, configuration, seed, metric. */
 static size_t add_run(cJSON *runs, foreign *f, const foreign_options *o, size_t i, const char *hash)
 {
     const outcome *x = &f->outcomes[i];
@@ -197,7 +196,7 @@ static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
     }
     cJSON_AddStringToObject(x, "spec_ini", spec.s);
     str_free(&spec);
-    /* the one rule for all imports; who fixed another one before the runs can say so in the paper */
+    /* one criterion for all imports; authors who fixed another one before the runs can report it in the paper */
     cJSON_AddStringToObject(criterion, "metric", f->metrics.at[f->headline]);
     cJSON_AddNumberToObject(criterion, "margin", 0);
     cJSON_AddNumberToObject(criterion, "level", 0.05);
@@ -233,7 +232,7 @@ int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err
     return rc;
 }
 
-/* ---- what was read ---- */
+/* ---- description ---- */
 
 static void say_columns(const foreign *f, enum role role, const char *what, str *out)
 {

@@ -1,5 +1,6 @@
-/* referee.c - what a referee would ask of imported runs, as far as the files tell. Kept with the experiment; the table
- * and the page print it. One seed, and differences too small to detect: report/notes.c says these of any experiment. */
+/* referee.c - warns of faults that a referee would find in imported runs, as far as the files show them. Warnings are
+ * stored with the experiment; the table and the page print them. report/notes.c warns of single seeds and undetectable
+ * differences in any experiment. */
 #include "lab/foreign/foreign.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static bool is_shown(const foreign *f, const outcome *o)
     return o->metric == f->headline && f->chosen[o->row] == o->config;
 }
 
-/* Last or best evaluation: each run's best is optimistic, more so for runs with more evaluations. */
+/* Warns about last and best evaluations: each run's best is optimistic, more so with more evaluations. */
 static void ask_evaluation(foreign *f, const foreign_options *o)
 {
     size_t curves = 0, least = SIZE_MAX, most = 0, base_config = f->chosen[f->base];
@@ -68,7 +69,7 @@ static void ask_length(foreign *f)
                      longest, (long long)most);
 }
 
-/* Rows that differ from base in several settings do not say which of them matters. */
+/* Warns of rows that differ from base in several settings: they do not show which one matters. */
 static void ask_settings(foreign *f)
 {
     str list = {0};
@@ -104,7 +105,7 @@ static void ask_tuning(foreign *f)
                  least, most, headline_of(f), least == most ? "" : ", and rows with more had more chances");
 }
 
-/* Runs that are missing, or were cut: a row that fails more often than others looks better than it is. */
+/* Warns of runs that are missing or did not end: a row that fails more often than others looks better than it is. */
 static void ask_ends(foreign *f)
 {
     static const char *const ends[] = {"finished", "done", "completed", "complete", "success", "succeeded", "ok"};

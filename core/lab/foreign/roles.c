@@ -1,4 +1,4 @@
-/* roles.c - which column is row, seed, step, metric, example or setting: as the options say, else by name and
+/* roles.c - decides which column is row, seed, step, metric, example or setting: by the options, else by name and
  * content. */
 #include "lab/foreign/foreign.h"
 #include <math.h>
@@ -39,7 +39,7 @@ static facts facts_of(const sheet *s, size_t column)
     return x;
 }
 
-/* The last part of "config.seed", "trainer/global_step". */
+/* Returns the last part of "config.seed" or "trainer/global_step". */
 static const char *last_part(const char *name)
 {
     const char *part = name;
@@ -48,7 +48,7 @@ static const char *last_part(const char *name)
     return part;
 }
 
-/* The first free column with one of these names, whose cells are numbers as wanted. */
+/* Finds the first free column with one of these names; whole: with whole numbers only, text: with some words. */
 static size_t by_name(const sheet *s, const roles *r, const facts *f, const char *const *wanted, bool whole, bool text)
 {
     for (; *wanted; wanted++)
@@ -96,7 +96,7 @@ static int give_options(const sheet *s, const foreign_options *o, const facts *f
     for (size_t i = 0; i < o->metrics.n; i++) {
         size_t c;
         if (find(s, "--metric", o->metrics.at[i], &c, e)) return -1;
-        bool of_names = f[c].numbers < f[c].filled; /* words: a long table's names of metrics */
+        bool of_names = f[c].numbers < f[c].filled; /* words are metric names of a long table */
         if (of_names && o->metrics.n > 1)
             return fail(e, "--metric: the column \"%s\" has words; expected it alone, or columns of numbers",
                         o->metrics.at[i]);
@@ -152,7 +152,7 @@ static void add_row(str *key, const sheet *s, const roles *r, size_t record)
     for (size_t i = 0; i < r->n_row; i++) add_cell(key, s, record, r->row[i]);
 }
 
-/* Has some value of the column two seeds? */
+/* Does some value of the column occur with two seeds? */
 static bool has_seeds(const sheet *s, const roles *r, size_t column)
 {
     arena a = {0};
@@ -184,7 +184,7 @@ static void guess_row(const sheet *s, const facts *f, roles *r)
         size_t c = by_name(s, r, f, one, false, false);
         if (c == SIZE_MAX || f[c].filled < s->n) continue;
         if (first == SIZE_MAX) first = c;
-        /* a tracker's name of a run is no row: each has one seed */
+        /* a tracker's run names are no rows: each has one seed */
         if (r->seed == SIZE_MAX || f[r->seed].distinct < 2 || has_seeds(s, r, c)) best = c;
     }
     if (best == SIZE_MAX && first != SIZE_MAX && r->seed == SIZE_MAX) best = first;
@@ -193,7 +193,7 @@ static void guess_row(const sheet *s, const facts *f, roles *r)
 
 /* ---- settings and metrics ---- */
 
-/* Does a row have records that only this column could tell apart? Then it was varied, and is no result. */
+/* Do records agree in row, seed, step, example and metric? Then another column was varied, so it is a setting. */
 static bool has_repeats(const sheet *s, const roles *r)
 {
     arena a = {0};
@@ -217,7 +217,7 @@ static bool has_repeats(const sheet *s, const roles *r)
     return repeats && r->seed != SIZE_MAX;
 }
 
-/* Has a row, a run, or a run at one step, two values in this column? */
+/* Does a row, a run, or a run at one step have two values in this column? */
 enum place { IN_ROW, IN_RUN, AT_STEP };
 static bool varies(const sheet *s, const roles *r, size_t column, enum place place)
 {
@@ -251,13 +251,14 @@ static enum role guess_one(const sheet *s, const roles *r, const facts *f, size_
     if (!f[c].filled || label || (sounds_like_bookkeeping(name) && !metric) || same(name, SHEET_FILE))
         return ROLE_IGNORED;
     if (metric) return ROLE_METRIC;
-    if (!r->n_row) { /* then rows are made of the settings */
+    if (!r->n_row) { /* then settings make up the rows */
         bool few = f[c].distinct <= (s->n + 1) / 2;
         return setting || (few && (!number || f[c].wholes == f[c].filled)) ? ROLE_SETTING
                : number && !is_long                                        ? ROLE_METRIC
                                                                            : ROLE_IGNORED;
     }
-    if (r->step != SIZE_MAX && varies(s, r, c, IN_RUN)) { /* a schedule has one value per step, a setting several */
+    if (r->step != SIZE_MAX &&
+        varies(s, r, c, IN_RUN)) { /* a schedule has one value per step, a setting may have more */
         if (setting && varies(s, r, c, AT_STEP)) return ROLE_SETTING;
         return number && !setting && !is_long ? ROLE_METRIC : ROLE_IGNORED;
     }

@@ -1,4 +1,4 @@
-/* runs.c - records become runs: a result per metric, curves, and scores per example. */
+/* runs.c - makes runs of records: a result per metric, curves, and scores per example. */
 #include "lab/foreign/foreign.h"
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int bad_cell(const foreign *f, size_t record, const char *what, const cha
                 found ? found : "nothing", found ? "\"" : "", expected);
 }
 
-/* 1: a value, NaN where it is not finite; 0: none ("", "null", "-"); -1. "81.2%" is 81.2. */
+/* Reads a value, "81.2%" as 81.2. 1: a value, NaN if it is not finite; 0: none ("", "null", "-"); -1. */
 static int read_value(const foreign *f, size_t record, const char *metric, const char *cell, double *out, err *e)
 {
     static const char *const none[] = {"null", "none", "n/a", "na", "-"};
@@ -80,7 +80,7 @@ static int row_name(const foreign *f, size_t record, str *out, err *e)
         str_add(out, cell ? cell : "");
     }
     for (char *p = out->s; p && *p; p++)
-        if (*p == '@') *p = '~'; /* EXPERIMENT/ROW@SEED */
+        if (*p == '@') *p = '~'; /* in EXPERIMENT/ROW@SEED, @ begins the seed */
     return 0;
 }
 
@@ -95,7 +95,7 @@ static size_t config_of(foreign *f, size_t record, const char *row)
         any = any || cell;
         str_addf(&key, "%s\x1f", cell ? cell : "");
     }
-    if (!any) str_clear(&key), str_addf(&key, "%s\x1f", row); /* a record that says nothing of settings */
+    if (!any) str_clear(&key), str_addf(&key, "%s\x1f", row); /* a record without settings */
     size_t before = f->configs.n, at = names_put(&f->configs, &f->mem, key.s);
     if (at == before) {
         static const size_t step = 64;
@@ -158,7 +158,8 @@ static void settle_configs(foreign *f)
     free(of);
 }
 
-/* "heads8-seed3" in every row's name and no column of seeds: the rows are "heads8", the seeds 3. */
+/* Without a column of seeds, splits names as "heads8-seed3" into row "heads8" and seed 3 if all rows' names have a
+ * seed. */
 static void take_seeds_from_names(foreign *f)
 {
     size_t n;
@@ -172,7 +173,7 @@ static void take_seeds_from_names(foreign *f)
         seed_in_name(f->rows.at[x->row], &n, &x->seed);
         x->row = names_put(&rows, &f->mem, arena_strndup(&f->mem, f->rows.at[x->row], n));
     }
-    /* settings of one row's runs are one configuration unless they differ */
+    /* a row's runs with equal settings share one configuration */
     names configs = {0};
     size_t *record = xcalloc(f->configs.n + 1, sizeof *record), *row = xcalloc(f->configs.n + 1, sizeof *row);
     for (size_t i = 0; i < f->n_seen; i++) {
@@ -214,8 +215,7 @@ static void sort(foreign *f)
 
 static bool is_plain(const observation *x) { return x->step < 0 && x->example == SIZE_MAX; }
 
-/* [records]: the how-many-th record of its row, settings and file each is, from 1, of those with plain results; the
- * caller frees. */
+/* Numbers the records with plain results from 1 within their row, settings and file: [records]; the caller frees. */
 static int64_t *ranks_of_records(const foreign *f)
 {
     int64_t *rank = xcalloc(f->s.n + 1, sizeof *rank), *count = NULL;
@@ -241,7 +241,7 @@ static int64_t *ranks_of_records(const foreign *f)
     return rank;
 }
 
-/* Is it a further result of the same metric of a row, apart from its seed? */
+/* Is it another result of the previous one's row, configuration and metric? */
 static bool is_again(const foreign *f, size_t i)
 {
     const observation *x = &f->seen[i], *before = i ? x - 1 : NULL;
@@ -249,9 +249,9 @@ static bool is_again(const foreign *f, size_t i)
            before->metric == x->metric;
 }
 
-/* Without seeds: where a record has all metrics of a run, the k-th record of a row is its seed k, so that an empty cell
- * moves no value into another run; else the k-th result of each metric. Points of curves and examples cannot be told
- * apart so. */
+/* Numbers seeds if there are none. If each record holds all metrics of a run, the k-th record of a row is its seed k,
+ * so that an empty cell moves no value into another run; else the k-th result of each metric is. Points of curves and
+ * examples cannot be separated by this. */
 static void number_seeds(foreign *f)
 {
     if (f->r.seed != SIZE_MAX || f->seeds_from_names) return;
@@ -301,7 +301,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     const char *direction = f->direction[x->metric];
     double sum = 0;
     size_t plain = 0;
-    while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* sorted before the points */
+    while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* they precede points */
     while (plain + o.n_points < n && x[plain + o.n_points].example == SIZE_MAX) o.n_points++;
     o.points = x + plain, o.examples = o.points + o.n_points, o.n_examples = n - plain - o.n_points;
     for (size_t i = 0; i < o.n_points; i++) {
@@ -311,7 +311,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     }
     if (o.n_points) {
         o.last = o.points[o.n_points - 1].value;
-        if (best && direction && isfinite(o.last)) /* a run that diverged stays diverged */
+        if (best && direction && isfinite(o.last)) /* a diverged run stays diverged */
             o.value = o.best;
         else
             o.value = o.last, o.step = o.points[o.n_points - 1].step;
@@ -348,7 +348,7 @@ double foreign_mean(const foreign *f, size_t row, size_t config, size_t metric, 
     return n ? sum / n : NAN;
 }
 
-/* The same examples in every run of a metric, or no statistics: rows are compared example by example. */
+/* Drops a metric's statistics unless all its runs have equal examples: rows are compared example by example. */
 static void check_examples(foreign *f)
 {
     for (size_t m = 0; m < f->metrics.n; m++) {
@@ -360,7 +360,7 @@ static void check_examples(foreign *f)
             if (o->metric != m || f->chosen[o->row] != o->config) continue;
             any = any || o->n_examples;
             if (!any) continue;
-            if (!o->n_examples) continue; /* a run without examples has its seeds only */
+            if (!o->n_examples) continue; /* a run without examples is compared by seeds only */
             if (!o->has_stats) why = "the result of a run is not the mean of its examples";
             if (!first) first = o;
             if (o->n_examples != first->n_examples) why = "runs have different examples";
@@ -423,8 +423,8 @@ static int set_base(foreign *f, const foreign_options *o, err *e)
     return 0;
 }
 
-/* The first metric of a test set, else of a dev set, else any; those where higher is better first; training last. Of
- * equals, one that is not each run's best evaluation. */
+/* Chooses the headline: a test metric first, a training metric last; then one where higher is better, then one with a
+ * known direction, then one that is not each run's best evaluation. */
 static int set_headline(foreign *f, const foreign_options *o, err *e)
 {
     if (o->headline) return f->headline_given = true, known(&f->metrics, "--headline", o->headline, &f->headline, e);
@@ -441,7 +441,7 @@ static int set_headline(foreign *f, const foreign_options *o, err *e)
     return 0;
 }
 
-/* Of several configurations of a row, the best one by the headline is the row; the others are trials. */
+/* Chooses each row's best configuration by the headline metric; the others are trials. */
 static void choose_configs(foreign *f)
 {
     f->chosen = arena_alloc(&f->mem, (f->rows.n + 1) * sizeof *f->chosen);

@@ -82,7 +82,7 @@ const char *sheet_cell(const sheet *s, size_t record, size_t column)
 
 void sheet_unify_numbers(sheet *s)
 {
-    enum { MOST_VALUES = 10000 }; /* of a column that tells rows apart */
+    enum { MOST_VALUES = 10000 }; /* a column with more distinct numbers is no setting */
     for (size_t c = 0; c < s->columns.n; c++) {
         names values = {0};
         const char **first = NULL, *cell;
@@ -92,7 +92,7 @@ void sheet_unify_numbers(sheet *s)
         bool numbers = true, some = false;
         for (size_t i = 0; i < s->n && numbers; i++) {
             if (!(cell = sheet_cell(s, i, c))) continue;
-            numbers = parse_real(cell, &x) && !(*cell == '0' && cell[1] >= '0' && cell[1] <= '9'); /* "007" */
+            numbers = parse_real(cell, &x) && !(*cell == '0' && cell[1] >= '0' && cell[1] <= '9'); /* "007" is a name */
             some = some || strpbrk(cell, ".eE+");
         }
         for (size_t i = 0; i < s->n && numbers && some && values.n < MOST_VALUES; i++) {

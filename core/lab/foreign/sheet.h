@@ -1,8 +1,8 @@
-/* sheet.h - what other programs write, as one sheet: records with named columns. Readers fill it (csv.c, json_lines.c,
- * events.c, lm_eval.c, read.c); foreign.h makes runs of it.
+/* sheet.h - holds other programs' results as one sheet: records with named columns. Readers fill it (csv.c,
+ * json_lines.c, events.c, lm_eval.c, read.c); foreign.h makes runs of it.
  *
- * Limits, so that a stranger's file cannot exhaust the machine: each reader names its own; the sheet holds MOST_RECORDS
- * records of MOST_COLUMNS columns.
+ * Limits, so that a stranger's file cannot exhaust the machine: each reader has its own; the sheet holds at most
+ * MOST_RECORDS records of MOST_COLUMNS columns.
  */
 #ifndef ABLATE_FOREIGN_SHEET_H
 #define ABLATE_FOREIGN_SHEET_H
@@ -16,12 +16,12 @@ typedef struct {
     size_t n, cap, n_slots;
     size_t *slots;
 } names;
-size_t names_put(names *x, arena *a, const char *text); /* its number; added when new */
+size_t names_put(names *x, arena *a, const char *text); /* returns its number; adds a new text */
 size_t names_find(const names *x, const char *text);    /* SIZE_MAX: not there */
 void names_free(names *x);
 
 typedef struct {
-    const char *file; /* where it stands, for messages */
+    const char *file; /* file and line, for messages */
     size_t line;
     size_t n;
     const char **cell; /* [n] by column; NULL: empty */
@@ -32,11 +32,11 @@ typedef struct {
     names columns;
     sheet_record *records;
     size_t n, cap;
-    names files; /* what was read */
+    names files; /* files read so far */
     const char *format;
 } sheet;
 
-/* The names by which readers hand over what they know; the guesses of foreign.h find them first. */
+/* Column names that readers use for known roles; roles.c finds them first. */
 #define SHEET_ROW     "row"
 #define SHEET_SEED    "seed"
 #define SHEET_METRIC  "metric"
@@ -45,30 +45,31 @@ typedef struct {
 #define SHEET_EXAMPLE "example"
 #define SHEET_FILE    "(file)" /* the file's name without its ending */
 
-int sheet_column(sheet *s, const char *name, size_t *column, err *e); /* existing or new */
-int sheet_start(sheet *s, const char *file, size_t line, err *e);     /* a new record */
-void sheet_put(sheet *s, size_t column, const char *text);            /* into the last record; "" is empty */
+int sheet_column(sheet *s, const char *name, size_t *column, err *e); /* finds or adds a column */
+int sheet_start(sheet *s, const char *file, size_t line, err *e);     /* adds a record */
+void sheet_put(sheet *s, size_t column, const char *text); /* writes into the last record; "" leaves the cell empty */
 int sheet_put_named(sheet *s, const char *column, const char *text, err *e);
 const char *sheet_cell(const sheet *s, size_t record, size_t column); /* NULL: empty; column SIZE_MAX: NULL */
-/* Columns of numbers alone: 0.0001 after 1e-4 becomes 1e-4, so that rows and settings are told apart by value. */
+/* Unifies spellings in columns that contain only numbers: 0.0001 after 1e-4 becomes 1e-4, so that rows and settings
+ * differ only by value. */
 void sheet_unify_numbers(sheet *s);
 void sheet_free(sheet *s);
 
-/* ---- readers: text of n bytes (a NUL follows), appended to the sheet; `name` is for messages ---- */
+/* ---- readers: append a text of n bytes (a NUL follows) to the sheet; `name` is for messages ---- */
 
-/* Commas, semicolons or tabs, by the first line; quotes as in RFC 4180. A chart exported from W&B ("Step" and columns
- * "RUN - METRIC") becomes one record per point. */
+/* Reads cells separated by commas, semicolons or tabs, whichever the first line has, with quotes as in RFC 4180. A
+ * chart exported from W&B ("Step" and columns "RUN - METRIC") becomes one record per point. */
 int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e);
-/* One object a line; nested keys are joined by dots; NaN and Infinity are read as Python writes them. */
+/* Reads one object a line; nested keys are joined by dots; NaN and Infinity are read as Python writes them. */
 int json_lines_parse(sheet *s, const char *text, size_t n, const char *name, err *e);
-/* TensorBoard: scalars of an event file. run: the row. A last record that is cut off is left out. */
+/* Reads the scalars of a TensorBoard event file. run: the row. A last record that is cut off is left out. */
 int events_parse(sheet *s, const char *bytes, size_t n, const char *name, const char *run, err *e);
-/* A results_*.json of lm-eval, and the samples_*.jsonl next to it: one record per example. */
+/* Read a results_*.json of lm-eval, and the samples_*.jsonl next to it with one record per example. */
 bool is_lm_eval(const char *text);
 int lm_eval_results(sheet *s, const char *text, const char *name, str *model, str *seed, err *e);
 int lm_eval_samples(sheet *s, const char *text, size_t n, const char *name, const char *task, const char *model,
                     const char *seed, err *e);
 
-/* A file of any of these kinds, or a folder of event files or lm-eval's results. */
+/* Reads a file of any of these kinds, or a folder of event files or lm-eval's results. */
 int sheet_read(sheet *s, const char *path, err *e);
 #endif

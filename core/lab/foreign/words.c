@@ -1,4 +1,4 @@
-/* words.c - what the names of columns tell. */
+/* words.c - guesses the meaning of columns by the words in their names. */
 #include "lab/foreign/foreign.h"
 #include <ctype.h>
 #include <string.h>
