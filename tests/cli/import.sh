@@ -86,7 +86,7 @@ has err "left out   Name, State, Notes, User, Created, Runtime, Sweep"
 has err "val_acc (higher is better; headline, guessed)"
 has err "1 record has no value of any metric and is left out (the first: runs.csv:11)."
 has err "1 record is of runs that did not end as planned (State: killed)."
-has err "Rows have 1 to 2 settings each; the one with the best val_acc is shown: chosen on the score that is reported"
+has err "Rows have 1 to 2 configurations each; the one with the best val_acc is shown, selected by the reported score"
 exits 0 ablate table runs
 has out "Rows have 1 to 2 settings each"
 has out "val_acc was not fixed"
@@ -97,7 +97,7 @@ has out "val_acc was not fixed"
 exits 0 ablate import turns.csv --as turns
 has err "With the best one instead, base has 0.702, not 0.702; the sign of Δ turns for: b."
 exits 0 ablate import turns.csv --as turns --result best --headline acc
-has err "acc is each run's best evaluation, chosen on the score that is reported."
+has err "acc is each run's best evaluation, selected by the reported score."
 exits 0 ablate table turns
 hasnt out "was not fixed"
 

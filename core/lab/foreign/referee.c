@@ -27,8 +27,8 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
     }
     if (names_best(metric))
         foreign_warn(f,
-                     "%s: by its name each run's best evaluation, chosen on the score that is reported; its last one "
-                     "is not in the file.",
+                     "%s: by its name each run's best evaluation, selected by the reported score; the file lacks the "
+                     "last one.",
                      metric);
     if (!curves || !f->direction[f->headline]) return;
     if (least != most)
@@ -47,7 +47,7 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
             f,
             "%s is each run's %s evaluation%s. With the %s one instead, base has %.4g, not %.4g; the sign of Δ turns "
             "for: %s.",
-            metric, o->best ? "best" : "last", o->best ? ", chosen on the score that is reported" : "",
+            metric, o->best ? "best" : "last", o->best ? ", selected by the reported score" : "",
             o->best ? "last" : "best", o->best ? last0 : best0, o->best ? best0 : last0,
             turned.n ? turned.s : "no row");
     str_free(&turned);
@@ -65,8 +65,8 @@ static void ask_length(foreign *f)
         if (end > most) most = end, longest = f->rows.at[x->row];
     }
     if (most > least)
-        foreign_warn(f, "Runs were trained unequally long: %s to step %lld, %s to %lld.", shortest, (long long)least,
-                     longest, (long long)most);
+        foreign_warn(f, "Runs differ in length: %s ends at step %lld, %s at %lld.", shortest, (long long)least, longest,
+                     (long long)most);
 }
 
 /* Warns of rows that differ from base in several settings: they do not show which one matters. */
@@ -99,10 +99,11 @@ static void ask_tuning(foreign *f)
         if (of[r] < least) least = of[r];
     }
     if (most < 2) return;
-    foreign_warn(f,
-                 "Rows have %zu to %zu settings each; the one with the best %s is shown: chosen on the score that is "
-                 "reported%s.",
-                 least, most, headline_of(f), least == most ? "" : ", and rows with more had more chances");
+    foreign_warn(
+        f,
+        "Rows have %zu to %zu configurations each; the one with the best %s is shown, selected by the reported "
+        "score%s.",
+        least, most, headline_of(f), least == most ? "" : "; rows with more had more chances");
 }
 
 /* Warns of runs that are missing or did not end: a row that fails more often than others looks better than it is. */
@@ -140,6 +141,6 @@ void foreign_referee(foreign *f, const foreign_options *o)
     ask_tuning(f);
     ask_settings(f);
     if (f->seeds_numbered)
-        foreign_warn(f, "No column of seeds: a row's results were numbered in the file's order. Whether they are "
-                        "different seeds, nothing says.");
+        foreign_warn(f, "No column of seeds: a row's results were numbered in the file's order. They may not be "
+                        "different seeds.");
 }

@@ -78,7 +78,7 @@ static int give(const sheet *s, roles *r, const char *option, const char *name, 
     size_t c;
     if (!name) return 0;
     if (find(s, option, name, &c, e)) return -1;
-    if (r->given[c] && r->of[c] != role) return fail(e, "%s: the column \"%s\" has another part already", option, name);
+    if (r->given[c] && r->of[c] != role) return fail(e, "%s: the column \"%s\" already has another role", option, name);
     r->of[c] = role, r->given[c] = true;
     if (where) *where = c;
     return 0;
@@ -98,7 +98,8 @@ static int give_options(const sheet *s, const foreign_options *o, const facts *f
         if (find(s, "--metric", o->metrics.at[i], &c, e)) return -1;
         bool of_names = f[c].numbers < f[c].filled; /* words are metric names of a long table */
         if (of_names && o->metrics.n > 1)
-            return fail(e, "--metric: the column \"%s\" has words; expected it alone, or columns of numbers",
+            return fail(e,
+                        "--metric: found words in the column \"%s\", expected no other --metric, or columns of numbers",
                         o->metrics.at[i]);
         if (give(s, r, "--metric", o->metrics.at[i], of_names ? ROLE_NAME : ROLE_METRIC, of_names ? &r->metric : NULL,
                  e))
@@ -257,8 +258,8 @@ static enum role guess_one(const sheet *s, const roles *r, const facts *f, size_
                : number && !is_long                                        ? ROLE_METRIC
                                                                            : ROLE_IGNORED;
     }
-    if (r->step != SIZE_MAX &&
-        varies(s, r, c, IN_RUN)) { /* a schedule has one value per step, a setting may have more */
+    if (r->step != SIZE_MAX && varies(s, r, c, IN_RUN)) {
+        /* a schedule has one value per step, a setting may have more */
         if (setting && varies(s, r, c, AT_STEP)) return ROLE_SETTING;
         return number && !setting && !is_long ? ROLE_METRIC : ROLE_IGNORED;
     }
@@ -296,8 +297,8 @@ int roles_guess(const sheet *s, const foreign_options *o, roles *r, arena *a, er
             if (r->of[c] == ROLE_SETTING && f[c].distinct > 1) r->row[r->n_row++] = c;
     }
     if (!bad && !r->n_row)
-        bad = fail(e,
-                   "found no column that tells rows apart, such as \"row\" or \"variant\"; name one with --row COLUMN");
+        bad = fail(
+            e, "found no column that distinguishes rows, such as \"row\" or \"variant\"; name one with --row COLUMN");
     free(f);
     return bad;
 }

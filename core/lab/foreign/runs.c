@@ -277,7 +277,7 @@ static int check_twice(const foreign *f, err *e)
         if (!one_run(a, b) || a->step != b->step || a->example != b->example) continue;
         const sheet_record *x = &f->s.records[a->record], *y = &f->s.records[b->record];
         return fail(e,
-                    "%s:%zu and %s:%zu: found %s of row %s, seed %lld twice; a column that tells them apart is named "
+                    "%s:%zu and %s:%zu: found %s of row %s, seed %lld twice; name the column that distinguishes them "
                     "with --seed, --step, --row, --example or --setting",
                     x->file, x->line, y->file, y->line, f->metrics.at[a->metric], f->rows.at[a->row],
                     (long long)a->seed);
@@ -471,9 +471,10 @@ int foreign_read(const char *const *paths, size_t n, const foreign_options *o, f
     for (size_t i = 0; i < f->s.n && !bad; i++) {
         bad = read_record(f, i, &row, &cap, e);
         if (!bad && f->configs.n > MOST_CONFIGS)
-            bad = fail(
-                e, "found more than %d rows and settings; --row names the rows' column, --ignore what is no setting",
-                MOST_CONFIGS);
+            bad = fail(e,
+                       "found more than %d rows and settings; name the rows' column with --row, and columns that are "
+                       "no settings with --ignore",
+                       MOST_CONFIGS);
     }
     str_free(&row);
     if (bad || set_goals(f, o, e)) return -1;

@@ -321,7 +321,7 @@ static void note_difference(const char *row, const scale_points *p, const scale_
               x.slope_p, x.next.size, percent_of(x.next.d), percent_of(x.next.low), percent_of(x.next.high));
     const scale_point *largest = &x.at[x.n - 1];
     if (!isnan(x.check.d))
-        grid_note(t, "    check: the smaller sizes let expect %+.1f %% (%+.1f .. %+.1f) at %.2g, found %+.1f %%: %s",
+        grid_note(t, "    check: the smaller sizes predict %+.1f %% (%+.1f .. %+.1f) at %.2g, found %+.1f %%: %s",
                   percent_of(x.check.d), percent_of(x.check.low), percent_of(x.check.high), x.check.size,
                   percent_of(largest->d),
                   largest->d >= x.check.low && largest->d <= x.check.high ? "within" : "outside");

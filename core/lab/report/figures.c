@@ -289,7 +289,7 @@ void figure_cost(const gathered *g, arena *a, str *out)
     if (!p && !f) return;
     str_add(out, "<section id=\"cost\"><h2>Quality against cost</h2>\n<p class=\"note\">Error bars: sample standard "
                  "deviation over seeds. "
-                 "Colours and markers: groups of rows; base is drawn in ink.</p>\n<div class=\"facets\">\n");
+                 "Colours and markers: groups of rows; base has the colour of the text.</p>\n<div class=\"facets\">\n");
     figure_put(p, out);
     figure_put(f, out);
     str_add(out, "</div></section>\n");

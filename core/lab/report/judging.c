@@ -62,7 +62,7 @@ static void note_choice(const gathered *g, const cJSON *imported, grid *t)
     }
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(imported, "headline_given")) || judged < 2) return;
     grid_note(t,
-              "%s was not fixed before the runs, as far as the files tell: some row differs from base in %zu of %zu "
+              "%s was not fixed before the runs, as far as the files show: some row differs from base in %zu of %zu "
               "metrics, and p does not account for the choice among them.",
               g->metrics[g->headline], found, judged);
 }
@@ -71,7 +71,7 @@ void note_foreign(const gathered *g, grid *t)
 {
     const cJSON *imported = cJSON_GetObjectItemCaseSensitive(g->judged.json, "imported"), *w;
     if (!g->foreign) return;
-    grid_note(t, "Imported from %s: another program trained these runs, and ablate knows of them what the files say.",
+    grid_note(t, "Imported from %s: another program trained these runs; ablate knows only the files.",
               text_in(imported, "from"));
     cJSON_ArrayForEach(w, cJSON_GetObjectItemCaseSensitive(imported, "warnings")) if (cJSON_IsString(w))
         grid_note(t, "%s", w->valuestring);

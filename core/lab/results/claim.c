@@ -299,7 +299,7 @@ int db_release_owner(db *d, const char *owner, err *e)
 {
     if (tx_begin(d, true, e)) return -1;
     int rc = sql_do(d->q, e,
-                    "UPDATE attempt SET ended_at=?2,error=coalesce(error,'its host ended before it handed it over')"
+                    "UPDATE attempt SET ended_at=?2,error=coalesce(error,'its host ended before handing the run over')"
                     " WHERE ended_at IS NULL AND run_id IN (SELECT id FROM run WHERE status='running' AND owner=?1)",
                     "sd", owner, now());
     if (!rc)

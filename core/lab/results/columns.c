@@ -336,7 +336,7 @@ static int bytes_of(const columns_read *c, size_t i, str *bytes, double *times, 
             return -1;
         x = c->at[of];
     }
-    if (!cJSON_IsString(x)) return fail(e, "found neither a text nor what follows from one");
+    if (!cJSON_IsString(x)) return fail(e, "found neither a text nor a column derived from one");
     return base64_decode(x->valuestring, bytes) ? fail(e, "found a text that is not base64") : 0;
 }
 

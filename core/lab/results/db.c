@@ -248,11 +248,12 @@ static int check_hosts(db *d, int64_t version, err *e)
             rc = 0;
             continue;
         }
-        rc = fail(e,
-                  "%s: found version %lld of the results database and a host that trains its runs (%s), expected "
-                  "version %d; nothing was changed, since an older ablate cannot go on with an upgraded database. Read "
-                  "it with that ablate, or wait for its end: the next command then upgrades the database",
-                  d->path, (long long)version, owner, DB_VERSION);
+        rc = fail(
+            e,
+            "%s: found version %lld of the results database and a host that trains its runs (%s), expected "
+            "version %d; nothing was changed, since an older ablate cannot continue with an upgraded database. Read "
+            "it with that ablate, or wait until the host ends: the next command then upgrades the database",
+            d->path, (long long)version, owner, DB_VERSION);
     }
     sqlite3_finalize(s);
     return rc;

@@ -442,7 +442,8 @@ static int make_room(db *d, const cJSON *root, const char *name, err *e)
                              "s", name) < 0
                  ? -1
                  : 0;
-    if (!rc && there && own) rc = fail(e, "experiment \"%s\" was not imported: choose another name with --as", name);
+    if (!rc && there && own)
+        rc = fail(e, "experiment \"%s\" was not made by an import; choose another name with --as", name);
     if (!rc && there) rc = view_drop(d->q, name, e);
     if (!rc && there) rc = sql_do(d->q, e, "DELETE FROM experiment WHERE name=?1", "s", name);
     cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(root, "runs"))
@@ -458,8 +459,8 @@ static int make_room(db *d, const cJSON *root, const char *name, err *e)
                 rc = -1;
             if (!rc && other)
                 rc = fail(e,
-                          "metric \"%s\": %s is better here, and %s in other experiments of this database; "
-                          "--lower-is-better or --higher-is-better, or another database (--db), agrees with them",
+                          "metric \"%s\": %s is better here, but %s in other experiments of this database; "
+                          "agree with them (--lower-is-better, --higher-is-better) or use another database (--db)",
                           metric, same(direction, "min") ? "lower" : "higher",
                           same(direction, "min") ? "higher" : "lower");
         }

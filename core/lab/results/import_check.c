@@ -62,7 +62,7 @@ static int check_variants(const cJSON *list, err *e)
         if (hash && (!*hash || strlen(hash) > 64 || hash[strspn(hash, digits)]))
             return fail(e, "\"hash\": found \"%.80s\", expected a configuration's sha256", hash);
         if (base && !cJSON_IsBool(base) && !(cJSON_IsNumber(base) && (base->valueint == 0 || base->valueint == 1)))
-            return fail(e, "\"is_base\": found something else than 0 and 1");
+            return fail(e, "\"is_base\": found another value, expected 0 or 1");
         bases += base && base->valueint == 1;
         cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(v, "config"))
         {
