@@ -1,4 +1,5 @@
-/* across.c - ablate table of several experiments: rows of the same names in all of them, which are the tasks. */
+/* across.c - ablate table of several experiments, which are the tasks: compares rows with equal names in all
+ * of them. */
 #include "cli/across.h"
 #include "lab/draw/chart.h"
 #include "lab/report/gather.h"
@@ -50,7 +51,7 @@ static int read_task(reader *r, const char *name, const across_options *o, tasks
     return 0;
 }
 
-/* The row's runs on each task; false: a task lacks it, or a value that can be a score. */
+/* Finds the row's runs on each task; false: a task lacks the row, or a value that can be a score. */
 static bool tasks_of(const tasks *all, const char *name, across_task *out)
 {
     for (size_t i = 0; i < all->n; i++) {
@@ -88,7 +89,7 @@ static void describe(const tasks *all, size_t left_out, grid *t)
     str_free(&of);
 }
 
-/* Share of runs above a score, over scores from the lowest to the highest of all rows. */
+/* Draws the share of runs above a score, over scores from the lowest to the highest of all rows. */
 static int draw(const series *s, size_t n, const char *to, err *e)
 {
     chart c = {.x_label = "score over base's",
@@ -141,7 +142,7 @@ static int report(tasks *all, const across_options *o, err *e)
             continue;
         }
         size_t runs = 0;
-        bool known = true; /* one run says nothing about noise */
+        bool known = true; /* a single run cannot measure noise */
         for (size_t k = 0; k < all->n; k++) runs += t[k].n_row, known = known && t[k].n_row > 1 && t[k].n_base > 1;
         across_figure iqm = across_iqm(t, all->n, LEVEL), better = across_better(t, all->n, LEVEL);
         grid_row(&g, false);

@@ -1,10 +1,9 @@
-/* align.c - ablate align: which source words a translation model looks at for each target word that is given.
- *
- * The heads' mean weights of one cross-attention layer, by default the one before the last of four layers and more
- * (Garg et al. 2019, Jointly Learning to Align and Translate with Transformer Models, section 3), else the last. A
- * target token's row is that of the step which predicts it, or with --next of the step which reads it (Chen et al.
- * 2020, Accurate Word Alignment Induction from Neural Machine Translation). A token is aligned with the source token of
- * the largest weight, to none if that is the end; words are aligned if tokens of theirs are. */
+/* align.c - ablate align: prints the source words that a translation model attends to for each given target word. Uses
+ * the heads' mean weights of one cross-attention layer: the last, or with four layers and more the one before it (Garg
+ * et al. 2019, Jointly Learning to Align and Translate with Transformer Models, section 3). A target token's row
+ * belongs to the step that predicts it, or with --next to the step that reads it (Chen et al. 2020, Accurate Word
+ * Alignment Induction from Neural Machine Translation). A token is aligned with the source token of the largest weight,
+ * to none if that is the end; words are aligned if any of their tokens are. */
 #include "cli/pairs.h"
 #include "network/train/weights.h"
 #include <stdlib.h>
@@ -15,8 +14,8 @@ typedef struct {
     align_settings how;
 } align_options;
 
-/* word[i]: the word of token i, from 0; -1: of none. Blanks separate words, however many. A SentencePiece token has a
- * mark for each blank before it; blanks alone are of the word that follows, in characters of the word before. */
+/* word[i]: the word of token i, from 0; -1: none. One or more blanks separate words. A SentencePiece token has a mark
+ * for each blank before it; tokens of blanks alone belong to the next word, with characters to the one before. */
 static void find_words(const vocab *v, const int32_t *ids, int64_t n, int64_t *word)
 {
     static const char mark[] = "\u2581";
@@ -46,7 +45,7 @@ static int by_place(const void *a, const void *b)
     return (x->tgt > y->tgt) - (x->tgt < y->tgt);
 }
 
-/* The source token with the largest mean weight in a row. */
+/* Finds the source token with the largest mean weight in a row. */
 static size_t strongest(const weights *w, size_t sentence, size_t row, size_t keys)
 {
     size_t best = 0;
@@ -59,14 +58,14 @@ static size_t strongest(const weights *w, size_t sentence, size_t row, size_t ke
     return best;
 }
 
-/* "0-0 2-1", words from 0, source-target. */
+/* Writes "0-0 2-1": pairs of words, counted from 0, source-target. */
 static void add_line(const align_settings *o, const batch *b, int64_t i, const weights *w, const vocab *src,
                      const vocab *tgt, str *out)
 {
     int64_t n_src = b->src_offset[i + 1] - b->src_offset[i], n_tgt = b->tgt_offset[i + 1] - b->tgt_offset[i], n = 0;
     int64_t *src_word = xcalloc((size_t)n_src, sizeof *src_word), *tgt_word = xcalloc((size_t)n_tgt, sizeof *tgt_word);
     alignment_link *all = xcalloc((size_t)n_tgt, sizeof *all);
-    find_words(src, b->src_ids + b->src_offset[i], n_src - 1, src_word); /* without the ends */
+    find_words(src, b->src_ids + b->src_offset[i], n_src - 1, src_word); /* excludes the ends */
     find_words(tgt, b->tgt_out + b->tgt_offset[i], n_tgt - 1, tgt_word);
     for (int64_t t = 0; t + 1 < n_tgt; t++) {
         size_t key = strongest(w, (size_t)i, (size_t)(t + o->next), (size_t)n_src);

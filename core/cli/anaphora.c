@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { /* a sentence with pronouns, as the model takes it */
+typedef struct { /* a sentence with pronouns, as the model reads it */
     const char *line;
     row_span *rows;     /* [words] */
-    size_t pair, first; /* its pronouns: pair .. of the file; first: the first of them among the measured */
+    size_t pair, first; /* first of its pairs in the file; index of its first pronoun among the measured ones */
     size_t n_pairs;
 } given;
 
@@ -19,7 +19,7 @@ typedef struct {
     model m;
     vocab *src, *tgt;
     const ab_task_plugin *task;
-    void *self; /* the task's */
+    void *self; /* the task's instance */
     given *sentence;
     size_t n, cap;
     arena memory;
@@ -68,7 +68,7 @@ bool anaphora_rows(const vocab *v, const char *line, const int32_t *ids, int64_t
     return fits;
 }
 
-/* Adds the sentence, unless it is not for this model. */
+/* Adds the sentence, unless this model cannot read it. */
 static int add_sentence(measuring *x, size_t pair, size_t n_pairs, err *e)
 {
     const coreference_sentence *s = &x->file->sentence[x->file->pair[pair].sentence];
@@ -117,7 +117,7 @@ static int add_sentences(measuring *x, err *e)
 
 /* ---- opening ---- */
 
-/* Symbols are no text, nor are words on a source side, whose tasks have a lexicon of their own. */
+/* Does the model read text? Symbols are none, nor words on a source side: such tasks have their own lexicon. */
 static bool reads_text(const measuring *x)
 {
     ab_vocabs v = {.flags = x->task->flags, .src = x->task->src_vocab, .tgt = x->task->tgt_vocab};
@@ -155,7 +155,7 @@ static row_span rows_of(const given *g, word_span words)
     return (row_span){g->rows[words.from].from, g->rows[words.to - 1].to};
 }
 
-/* at: [rows][stride], a head's weights in a sentence of n tokens, its end or start counted. */
+/* at: [rows][stride], a head's weights in a sentence of n tokens, including its end or start. */
 static void add_pronouns(const measuring *x, anaphora_head *h, const given *g, const float *at, size_t stride, size_t n)
 {
     bool causal = !x->src;

@@ -20,11 +20,11 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
 
 static void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
-/* The keeper's life: waits for the end of every process that holds the other end of the pipe. */
+/* The keeper: waits until every process that holds the other end of the pipe has ended, and removes the folders. */
 static void keep(int life, const char *folder, const char *part)
 {
     char byte;
-    setsid(); /* away from the terminal's signals */
+    setsid(); /* receives no signals of the terminal */
     while (read(life, &byte, 1) < 0 && errno == EINTR) continue;
     remove_tree(folder);
     if (part) remove_tree(part);

@@ -7,22 +7,22 @@
 /* Writes an experiment's finished runs to `path`, without this machine's folders. (record.c) */
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e);
 
-/* A folder that holds a database of its own, and is removed with it. */
+/* A folder with its own database; both are removed together. */
 typedef struct {
     char *folder;
-    char *path; /* of the database */
+    char *path; /* the database's path */
     db_options db;
-    int life, keeper; /* the keeper is a process that removes the folder if this one ends by a signal */
+    int life, keeper; /* the keeper, a process, removes the folder if this process ends by a signal */
 } workbench;
 /* part: another folder that is removed at the end, or NULL. */
 int workbench_open(workbench *w, const char *part, err *e);
-/* In a child, before exec: the child ends with this program, and the folder stays until it has ended. */
+/* Call in a child before exec: the child ends with this program, and the folder stays until it has ended. */
 void workbench_lend(const workbench *w);
 void workbench_close(workbench *w);
 
-/* Imports a file of record_write into an empty workbench; the experiment's name in the arena, or NULL. */
+/* Imports a file of record_write into an empty workbench; returns the experiment's name in the arena, or NULL. */
 const char *workbench_import(const workbench *w, const char *file, arena *a, err *e);
-/* The experiment's table with full precision, as CSV. */
+/* Writes the experiment's table with full precision as CSV. */
 int workbench_table(const workbench *w, const char *experiment, str *out, err *e);
 
 /* Files of a published folder. */
@@ -30,14 +30,14 @@ int workbench_table(const workbench *w, const char *experiment, str *out, err *e
 #define ARTIFACT_TABLE "table.csv"
 #define ARTIFACT_SUMS  "SHA256SUMS"
 
-/* How a run was computed, from its device: "Intel(R) Xeon(R) ..., 2 threads, avx512". */
+/* A run's device, parsed from "Intel(R) Xeon(R) ..., 2 threads, avx512". */
 typedef struct {
     bool cpu;
     int64_t threads;
     char isa[32]; /* "": unknown */
 } computed;
 computed how_computed(const char *device);
-/* How many leading digits two numbers share, as printed with 17. */
+/* Returns how many leading digits two numbers share when printed with 17. */
 int digits_shared(double a, double b);
 
 /* ---- training a recorded run again (retrain.c) ---- */
@@ -45,9 +45,9 @@ int digits_shared(double a, double b);
 typedef struct {
     const workbench *w;
     const char *program, *data_dir;
-    const char *plugins; /* folder of plugins besides the program's, or NULL */
+    const char *plugins; /* another folder of plugins beside the program's, or NULL */
 } retraining;
-/* Trains a run of the workbench's database again, with the threads and the instruction set of its device, and prints
- * both values of each metric. *differ grows by the metrics that differ in any digit. 0, or -1 and a message. */
+/* Trains a run of the workbench's database again, with its device's threads and instruction set, and prints both values
+ * of each metric. Adds the number of metrics that differ in any digit to *differ. 0, or -1 and a message. */
 int retrain(const retraining *t, const read_run *was, size_t *differ, err *e);
 #endif

@@ -1,5 +1,6 @@
-/* attention.c - ablate attention: what each head looks at in one sentence, as an interactive page or a figure like the
- * paper's figures 3 to 5. Of any attention plugin: its softmax's weights, or which keys its output depends on. */
+/* attention.c - ablate attention: shows what each head attends to in one sentence, as an interactive page or a figure
+ * like the paper's figures 3 to 5. For any attention plugin: its softmax's weights, or the keys its output depends
+ * on. */
 #include "cli/options.h"
 #include "cli/predict.h"
 #include "network/train/influence.h"
@@ -14,8 +15,8 @@
 
 typedef struct {
     const char *run, *model, *text, *target, *out;
-    const char *word;            /* of a figure: the token it shows */
-    int part;                    /* of a figure: 0 encoder, 1 decoder, 2 source; -1: not asked for */
+    const char *word;            /* a figure's token */
+    int part;                    /* a figure's part: 0 encoder, 1 decoder, 2 source; -1: not given */
     int64_t layer, head, figure; /* -1: all, or the default; layers and heads count from 1 */
 } attention_options;
 
@@ -38,8 +39,7 @@ typedef struct {
     size_t n;
 } side;
 
-/* Tokens in readable form. SentencePiece marks the first piece of a word: it is shown without the mark, other pieces
- * after a dot. */
+/* Makes tokens readable: a word's first SentencePiece piece loses its mark; other pieces follow a dot. */
 static side side_of(const vocab *v, const int32_t *ids, int64_t n, arena *a)
 {
     static const char mark[] = "\u2581";
@@ -107,9 +107,9 @@ static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt,
     return bad;
 }
 
-/* ---- what is written ---- */
+/* ---- output ---- */
 
-/* What the weights of each part are, with its layers where they differ. */
+/* Prints the meaning of each part's weights, by layer if it differs. */
 static void say_sources(const collected *all)
 {
     for (size_t i = 0, n; i < all->n; i += n) {

@@ -9,30 +9,30 @@
 typedef struct {
     const char *config, *lengths, *precision, *device;
     bool decodes; /* int8 is allowed */
-    /* "each": the host waits for every step, "pass": for every pass over the batches; NULL: no extra waiting */
+    /* the host waits "each": for every step, "pass": for every pass over the batches; NULL: no extra waiting */
     const char *wait;
-    const char *role; /* of attention: encoder, decoder, cross */
-    /* of attention: KIND/NAME or NAME of attentions or positions to train with; none: only the kernels */
+    const char *role; /* attention's role: encoder, decoder, cross */
+    /* attentions or positions to train with, KIND/NAME or NAME; none: only the kernels */
     text_list plugins;
     int64_t steps, warmup, threads, seed;
-    int64_t vocab; /* ids; 0: the configuration's */
-    /* rows of every batch on each side; 0: those of the largest on a device, each batch's own on a CPU */
+    int64_t vocab; /* size; 0: the configuration's */
+    /* rows of every batch on each side; 0: the largest batch's on a device, each batch's own on a CPU */
     int64_t tokens;
-    int64_t beam_size, batch; /* of decoding: hypotheses per sentence, sentences per batch */
-    int64_t heads, d_k;       /* of attention */
-    double seconds;           /* of measuring; 0: --steps decides */
+    int64_t beam_size, batch; /* decoding: hypotheses per sentence, sentences per batch */
+    int64_t heads, d_k;       /* attention's shape */
+    double seconds;           /* time to measure; 0: --steps decides */
     double start_at;          /* do not measure before this time [seconds since 1970]; synchronises several programs */
     bool profile;
 } bench_options;
 
-/* The model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or replaces scaled_dot or sinusoid. 0,
- * or -1 and a message. The caller calls model_free. */
+/* Makes the model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or replaces scaled_dot or
+ * sinusoid. 0, or -1 and a message. The caller calls model_free. */
 int bench_model(model *m, const bench_options *o, const char *plugin, const backend *b, err *e);
-/* The device named by o->device. NULL and a message also for an unsupported precision. */
+/* Opens the device named by o->device. NULL and a message, also for an unsupported precision. */
 const backend *bench_device(const bench_options *o, dtype *compute, err *e);
 /* Sleeps until o->start_at. Returns the delay in seconds if that time had passed, else 0. */
 double bench_start(const bench_options *o);
-/* The median of v[n], which gets sorted; 0 if n is 0. */
+/* Returns the median of v[n], which it sorts; 0 if n is 0. */
 double bench_median(double *v, size_t n);
 
 int bench_train(const bench_options *o, err *e);     /* training steps */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CHUNK = 1 << 20 }; /* random numbers, written over and over */
+enum { CHUNK = 1 << 20 }; /* random numbers, copied repeatedly */
 
 typedef struct {
     call forward, backward;
@@ -18,7 +18,7 @@ typedef struct {
     dtype type;
     int64_t heads, d_k;
     char *chunk; /* CHUNK numbers of `type` */
-    char *back;  /* to wait for */
+    char *back;  /* copied back to wait for the device */
 } place;
 
 static view tensor(attention *x, const place *p, dtype type, int64_t rows, int64_t width, const void *from)
@@ -37,7 +37,7 @@ static view offsets(attention *x, const place *p, const int32_t *from, int64_t s
     return tensor(x, p, I32, 1, sentences + 1, from);
 }
 
-/* The calls of one batch. Queries are the target's rows, but for the encoder's; keys the source's, but for the
+/* Prepares the calls of one batch. Queries are target rows, except the encoder's; keys are source rows, except the
  * decoder's. */
 static void attention_open(attention *x, const place *p, const batch *b, const char *role)
 {
@@ -85,7 +85,7 @@ static int run_all(const attention *x, size_t n, bool back, const place *p, doub
     return 0;
 }
 
-/* Median of the time of a pass over all batches, a batch, in milliseconds. */
+/* Returns the median time of a pass over all batches, in milliseconds per batch. */
 static int time_calls(const attention *x, size_t n, bool back, const place *p, const bench_options *o, double *ms,
                       err *e)
 {
@@ -102,7 +102,7 @@ static int time_calls(const attention *x, size_t n, bool back, const place *p, c
     return bad;
 }
 
-/* Number of visible scores: a causal query sees itself and earlier keys. */
+/* Counts the visible scores: a causal query sees itself and earlier keys. */
 static double scores_of(const batch *b, const char *role)
 {
     double sum = 0;
@@ -152,7 +152,7 @@ static void fill(char *at, dtype type, int64_t seed)
         if (type == F32)
             ((float *)at)[i] = v.f;
         else
-            ((uint16_t *)at)[i] = (uint16_t)(v.bits >> 16); /* cut, not rounded: any numbers will do */
+            ((uint16_t *)at)[i] = (uint16_t)(v.bits >> 16); /* cut, not rounded: the values do not matter */
     }
 }
 

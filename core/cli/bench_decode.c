@@ -1,8 +1,7 @@
-/* bench_decode.c - ablate bench decode: beam search with a model of random values.
- *
- * Such a model never learns when to stop, so the length is forced: the end-of-sentence row of the embedding is zero, so
- * its logit is 0 and never among the best of thousands, and every output is as long as its source (max_extra_tokens 0).
- * All else is the real search. The sources have the recorded lengths; the length of every output is checked. */
+/* bench_decode.c - ablate bench decode: beam search with a model of random values. Such a model never learned when to
+ * stop, so its length is forced: the embedding's end-of-sentence row is zero, so that its logit, 0, is never among the
+ * best of thousands, and every output is as long as its source (max_extra_tokens 0). The rest is the real search. The
+ * sources have the recorded lengths; the length of every output is checked. */
 #include "cli/bench.h"
 #include "network/decode/beam.h"
 #include "tensor/device/device.h"
@@ -20,7 +19,7 @@ static int forbid_the_end(model *m, err *e)
     return 0;
 }
 
-/* All sentences of the file as one list, in the arena. */
+/* Lists all sentences of the file, in the arena. */
 static pairs sources_of(const recorded *r, arena *a)
 {
     int32_t *ids = arena_alloc(a, (size_t)r->src_rows * sizeof *ids);
@@ -35,7 +34,7 @@ static pairs sources_of(const recorded *r, arena *a)
     return (pairs){.n = n, .src = ids, .src_at = at};
 }
 
-/* Number of output tokens; -1 and a message if an output is not as long as its source. */
+/* Counts the output tokens; -1 and a message if an output is not as long as its source. */
 static int64_t forced_length(const pairs *p, const hypothesis *h, err *e)
 {
     int64_t tokens = 0;
@@ -52,7 +51,7 @@ static int64_t forced_length(const pairs *p, const hypothesis *h, err *e)
 typedef struct {
     beam_stats stats;
     int64_t tokens;
-    uint64_t outputs; /* a hash of all ids in the order of the sentences */
+    uint64_t outputs; /* hash of all ids in the order of the sentences */
 } pass;
 
 static uint64_t hash_of(const hypothesis *h, int64_t n)

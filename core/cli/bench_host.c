@@ -1,4 +1,4 @@
-/* bench_host.c - ablate bench host: the host and its database at the size of a large cluster's work, with simulated
+/* bench_host.c - ablate bench host: measures the host and its database at the load of a large cluster, with simulated
  * workers. Their events take the real path: lines of text that the launcher's own functions read and record. */
 #include "cli/bench.h"
 #include "cli/bench_host.h"
@@ -46,7 +46,7 @@ int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, er
     return got == 1 ? 0 : got < 0 ? -1 : fail(e, "%s: found no run left to claim", name);
 }
 
-/* Events of many workers at once, a few from each at a time, as they arrive over pipes. */
+/* Records events of many workers at once, a few from each at a time, as they arrive over pipes. */
 static int measure_events(bench *b, double *per_second, err *e)
 {
     enum { TOGETHER = 8 };
@@ -70,7 +70,7 @@ static int measure_events(bench *b, double *per_second, err *e)
     return bad;
 }
 
-/* Runs with their whole curves, in experiments of RUNS_OF_ONE runs. */
+/* Records runs with their whole curves, in experiments of RUNS_OF_ONE runs. */
 static int measure_runs(bench *b, double *per_second, double *claims_second, err *e)
 {
     const host_options *o = b->o;
@@ -100,7 +100,7 @@ static int measure_runs(bench *b, double *per_second, double *claims_second, err
     return bad;
 }
 
-/* The runs of a table, each with two metrics and per-sentence statistics of a test set. */
+/* Records the runs of a table, each with two metrics and per-sentence statistics of a test set. */
 static int fill_table(bench *b, err *e)
 {
     const host_options *o = b->o;
@@ -127,7 +127,7 @@ static int fill_table(bench *b, err *e)
     return bad;
 }
 
-/* Seconds of `ablate COMMAND WORD --db ...`, with its start, its output thrown away. */
+/* Measures the seconds of `ablate COMMAND WORD --db ...`, including its start; discards its output. */
 static double seconds_of(const char *program, const char *line, const char *path, err *e)
 {
     char *all = xprintf("'%s' %s --db '%s' >/dev/null 2>&1", program, line, path);
@@ -153,7 +153,7 @@ static int measure_all(bench *b, const char *program, err *e)
     if (bench_watch(b, &frame, e) || fill_table(b, e)) return -1;
     double first = seconds_of(program, "table wide", b->path, e), table = seconds_of(program, "table wide", b->path, e);
     if (measure_events(b, &events, e)) return -1;
-    db_close(b->d); /* its log is written back: the file's size counts */
+    db_close(b->d); /* writes its log back, because the file's size is measured */
     before = bytes_in(b->path);
     if (!(b->l->d = b->d = db_open(&(db_options){.path = b->path}, e)) || measure_runs(b, &points, &claims, e))
         return -1;

@@ -23,16 +23,16 @@ typedef struct {
 int bench_make(bench *b, const char *name, size_t rows, size_t seeds, int64_t **ids, err *e);
 /* Claims this run, or queued ones of the experiment if id is NULL. */
 int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, err *e);
-double bench_value(int64_t run, int64_t step); /* of a simulated curve */
+double bench_value(int64_t run, int64_t step); /* a point of a simulated curve */
 
-/* The host's processor time per run, in seconds, where two hosts train an experiment of so many queued runs; the
- * connection is closed meanwhile. (bench_hosts.c) */
+/* Measures the host's processor time per run, in seconds, while two hosts train an experiment of `queued` runs; closes
+ * the connection meanwhile. (bench_hosts.c) */
 int bench_hosts(bench *b, size_t queued, double *per_run, err *e);
 
 typedef struct {
-    double clock, processor; /* seconds a frame: median; mean of user and system time */
+    double clock, processor; /* seconds per frame: median of the clock; mean user and system time */
 } bench_frame;
-/* Frames of `ablate watch` over o->watched runs, of which nine tenths are done and some under way; an event of one of
- * these is recorded before each frame. (bench_watch.c) */
+/* Times frames of `ablate watch` over o->watched runs: nine tenths are done, some are running, and one of these records
+ * an event before each frame. (bench_watch.c) */
 int bench_watch(bench *b, bench_frame *out, err *e);
 #endif

@@ -1,5 +1,5 @@
-/* bench_hosts.c - what a host costs per run, for bench host: two hosts share a queue, with the loop of `ablate run` and
- * workers that only report a result. */
+/* bench_hosts.c - measures a host's cost per run, for bench host: two hosts share a queue, with the loop of `ablate
+ * run` and workers that only report a result. */
 #include "cli/bench_host.h"
 #include <poll.h>
 #include <signal.h>
@@ -12,16 +12,16 @@
 
 enum { HOSTS = 2, SECONDS = 5 };
 typedef struct {
-    double seconds; /* of the host's own user and system time */
+    double seconds; /* the host's own user and system time */
     size_t done;
 } spent;
 
 static const char stand_in[] = "#!/bin/sh\nprintf 'phase\\ttrain\\npoint\\ttrain_PPL\\t1\\t5\\n' >&3\n"
                                "printf 'result\\tPPL\\tmin\\t\\tmean\\t\\t5\\t1\\tlast\\t0\\t0\\nend\\n' >&3\n";
 
-static void ignore(int signal) { (void)signal; } /* outside of the host's loop, which has a handler of its own */
+static void ignore(int signal) { (void)signal; } /* outside of the host's loop, which has its own handler */
 
-/* In a process of its own. */
+/* Runs a host in a process of its own. */
 static void host(const bench *b, const char *name, const int64_t *ids, size_t n, const char *program, int to)
 {
     err e = {0};
@@ -50,7 +50,7 @@ static void host(const bench *b, const char *name, const int64_t *ids, size_t n,
     _exit(bad || write(to, &s, sizeof s) != sizeof s);
 }
 
-/* Ends the hosts after some seconds, if they have not trained all by then. */
+/* Waits until a host has finished, for SECONDS at most, and ends all hosts. */
 static int wait_for_hosts(const pid_t *pid, int from, spent *sum)
 {
     int bad = 0;

@@ -13,15 +13,14 @@
 
 /* ---- one layer at one length ---- */
 
-/* How many operations of a node depend on each other: a recurrence has one for each position. */
+/* Counts the operations of a node that depend on each other: a recurrence has one for each position. */
 static int64_t chain_of(const ab_ctx *c, const node *v)
 {
     if (v->op == OP_RECURRENT) return v->dim[2] / (c->v[v->i.RECURRENT.offsets].dim[3] - 1);
     return v->live && v->n_in && v->op != OP_PART && v->op != OP_RESHAPE;
 }
 
-/* Operations of the longest path through the forward pass: what cannot run side by side however many units there
- * are. */
+/* Counts the operations of the longest path through the forward pass, which no hardware can run in parallel. */
 static int64_t longest_chain(const ab_ctx *c, int32_t n)
 {
     int64_t *depth = xcalloc((size_t)n, sizeof *depth), most = 0;
@@ -41,7 +40,7 @@ typedef struct {
     layer_point *out;
 } counting;
 
-/* After each operation of a run: its cost with its actual values, because they determine a window. */
+/* Adds the cost of each operation after it ran, because actual values determine a window. */
 static int count_node(void *self, int32_t id, err *e)
 {
     counting *k = self;
@@ -56,7 +55,7 @@ static int count_node(void *self, int32_t id, err *e)
     return 0;
 }
 
-/* A first run, which also computes tables and touches memory. */
+/* Runs once, which also computes tables and touches memory. */
 static int count(block *b, layer_point *out, err *e)
 {
     counting k = {b, out};
@@ -76,14 +75,14 @@ static void fill(block *b, int64_t count_of, int64_t seed)
     for (int64_t i = 0; x && i < count_of; i++) x[i] = (float)(2 * rng_uniform(&r) - 1);
 }
 
-/* The role that is asked for, or the other one of self-attention if the plugin has only that. */
+/* Returns the requested role, or self-attention's other one if the plugin has only that. */
 static uint32_t role_of(const layer *l, const layers_options *o)
 {
     uint32_t has = l->p->iface.attention.roles, wanted = same(o->role, "decoder") ? AB_CAUSAL : AB_SELF;
     return has & wanted ? wanted : wanted ^ (AB_SELF | AB_CAUSAL);
 }
 
-/* Seconds: one thread's are those of the processor, which other programs' turns are no part of. */
+/* Returns seconds; with one thread the processor's, which exclude other programs. */
 static double time_of(const layers_options *o) { return o->threads == 1 ? processor_ticks() : ticks(); }
 
 static int measure(const layer *l, const void *cfg, const layers_options *o, layer_point *out, err *e)
@@ -125,7 +124,7 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, lay
 
 /* ---- over lengths ---- */
 
-/* The slope of log y over log n by least squares, over the longer half of the lengths (three at least). */
+/* Fits the slope of log y over log n by least squares, over the longer half of the lengths (at least three). */
 double layer_exponent(const layer *l, double (*y)(const layer_point *p))
 {
     size_t from = l->n > 5 ? l->n / 2 : l->n > 3 ? l->n - 3 : 0, n = l->n - from;
@@ -142,7 +141,7 @@ double layer_flops(const layer_point *p) { return p->flops; }
 double layer_bytes(const layer_point *p) { return (double)p->bytes; }
 double layer_chain(const layer_point *p) { return (double)p->chain; }
 
-/* The length at which `l` takes as long as `other`, interpolated where their order changes; 0: no change. */
+/* Finds the length at which `l` takes as long as `other`, interpolated between lengths of different order; 0: none. */
 double layer_crossover(const layer *l, const layer *other)
 {
     for (size_t i = 1; i < l->n && i < other->n; i++) {
@@ -199,7 +198,7 @@ static void print_table(const layer *l, size_t n, const layers_options *o)
                              layer_exponent(&l[i], layer_bytes), layer_exponent(&l[i], layer_chain)};
         for (size_t k = 0; k < LENGTH(of); k++) {
             if (isnan(of[k]))
-                printf("%s%6s", k ? "  " : "   ", "-"); /* of one length */
+                printf("%s%6s", k ? "  " : "   ", "-"); /* one length has no exponent */
             else
                 printf("%sn^%.2f", k ? "  " : "   ", of[k]);
         }
@@ -236,7 +235,7 @@ static bool fits(const layer *l, int64_t n, const layers_options *o)
     return (double)l->at[l->n - 1].bytes * more * more <= (double)o->memory * 1048576;
 }
 
-/* The plugin's settings: those of the row, then those of -s. */
+/* Binds the plugin's settings: the row's, then those of -s. */
 static int bind(layer *l, const settings *row, const layers_options *o, void *cfg, arena *a, err *e)
 {
     settings set = {0};

@@ -27,7 +27,7 @@ typedef struct {
     size_t n; /* measured lengths */
 } layer;
 
-/* Measures an attention plugin at n_lengths lengths, or as many as o->memory allows. row: settings that may include the
+/* Measures an attention plugin at n_lengths lengths, or as many as o->memory allows. row: settings, perhaps the
  * plugin's; NULL: none. 0, or -1 and a message. */
 int layer_measure(layer *l, const char *name, const settings *row, const int64_t *n, size_t n_lengths,
                   const layers_options *o, err *e);
@@ -35,12 +35,12 @@ double layer_ms(const layer_point *p);
 double layer_flops(const layer_point *p);
 double layer_bytes(const layer_point *p);
 double layer_chain(const layer_point *p);
-/* The slope of log y over log n by least squares, over the longer half of the lengths (at least three); NaN for one
- * length. */
+/* Fits the slope of log y over log n by least squares, over the longer half of the lengths (at least three); NaN for
+ * one length. */
 double layer_exponent(const layer *l, double (*y)(const layer_point *p));
-/* The length at which `l` takes as long as `other`, interpolated where their order changes; 0: no change. */
+/* Finds the length at which `l` takes as long as `other`, interpolated between lengths of different order; 0: none. */
 double layer_crossover(const layer *l, const layer *other);
-const layer *layers_recurrent(const layer *l, size_t n); /* the first with plugin recurrent; NULL: none */
+const layer *layers_recurrent(const layer *l, size_t n); /* finds the first layer of plugin recurrent; NULL: none */
 
 /* Measures the layer of each row of the experiment o->into, and adds the figures to the row's done runs. *out: one per
  * row, in the arena. */

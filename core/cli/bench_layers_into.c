@@ -14,7 +14,7 @@ static const layer_point *point_at(const layer *l, int64_t n)
     return NULL;
 }
 
-/* ---- what is measured ---- */
+/* ---- measuring ---- */
 
 static int measure_row(layer *l, const read_row *row, const int64_t *n, size_t n_lengths, const layers_options *o,
                        arena *a, err *e)
@@ -30,7 +30,7 @@ static int measure_row(layer *l, const read_row *row, const int64_t *n, size_t n
     return layer_measure(l, name && !same(name, "same") ? name : all, &set, n, n_lengths, o, e);
 }
 
-/* ---- what is written down ---- */
+/* ---- recording ---- */
 
 enum { MOST_RESULTS = 8, MOST_CURVES = 4 };
 

@@ -1,8 +1,7 @@
-/* bench_train.c - ablate bench train: speed of training steps at recorded batch lengths.
- *
- * Times blocks of steps, from the host's call of the first to the arrival of the last one's loss. On a CPU a block is
- * one step. On a device, which works asynchronously, it is a pass over all batches of the file, unless --wait says
- * otherwise: waiting after each step measures a step's latency, including the host's work. */
+/* bench_train.c - ablate bench train: speed of training steps at recorded batch lengths. Times blocks of steps, from
+ * the host's call of the first to the arrival of the last one's loss. On a CPU a block is one step. On a device, which
+ * works asynchronously, it is a pass over all batches of the file, unless --wait changes it: waiting after each step
+ * measures a step's latency, including the host's work. */
 #include "base/base.h"
 #include "tensor/cpu/floor.h"
 #include "cli/bench.h"
@@ -15,12 +14,12 @@
 typedef struct {
     train_step *s;
     const recorded *r;
-    int64_t step; /* done so far */
+    int64_t step; /* steps done */
     size_t at;    /* the next batch */
-    double loss;  /* smoothed, per target token of the last batch */
+    double loss;  /* label-smoothed, per target token of the last batch */
 } trainer;
 
-/* `n` steps, and their losses at the end. */
+/* Runs `n` steps, and reads their losses at the end. */
 static int steps(trainer *t, int64_t n, err *e)
 {
     const double(*sums)[2];
@@ -45,8 +44,8 @@ static int64_t steps_of_block(const bench_options *o, const backend *b, size_t b
     return !pass ? 1 : batches < STEPPER_PENDING ? (int64_t)batches : STEPPER_PENDING;
 }
 
-/* Until every shape among the batches has been planned and, on a device, has become a graph: its first run loads
- * kernels, its second is written down; a workspace that grew throws the ones before away. */
+/* Runs steps until every shape is planned and, on a device, is a graph: its first run loads kernels, its second is
+ * captured; a workspace that grows discards earlier graphs. */
 static int warm_up(trainer *t, const bench_options *o, bool device, err *e)
 {
     int64_t n = device ? 3 * (int64_t)t->r->n : 0;

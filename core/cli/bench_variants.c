@@ -11,7 +11,7 @@ typedef struct {
     model m;
     train_step *s;
     int64_t step;
-    double *ms; /* of each pass over the batches */
+    double *ms; /* for each pass over the batches */
 } variant;
 
 static int variant_open(variant *v, const bench_options *o, const backend *b, err *e)
@@ -43,8 +43,8 @@ static int pass(variant *v, const recorded *r, double *ms, err *e)
     return 0;
 }
 
-/* Consecutive passes suffer the same disturbances: the median of their ratios is more reliable than the ratio of
- * medians. */
+/* Returns the median of consecutive passes' ratios, which is more reliable than a ratio of medians, because consecutive
+ * passes suffer equal disturbances. */
 static double ratio_of(const variant *base, const variant *v, size_t passes)
 {
     double *ratio = xmalloc(passes * sizeof *ratio);
@@ -82,7 +82,7 @@ static int measure(variant *v, size_t n, const recorded *r, const bench_options 
             if (pass(&v[i], r, &v[i].ms[done], e)) return -1;
             spent += v[i].ms[done] / 1e3;
         }
-    /* v[0] is the base of the others' ratios, and bench_median sorts: it comes last. */
+    /* v[0] comes last: it is the base of the others' ratios, and bench_median sorts it. */
     for (size_t i = n; i-- > 0;)
         if (print_variant(&v[0], &v[i], r, o, done, e)) return -1;
     return 0;

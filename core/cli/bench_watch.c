@@ -1,4 +1,4 @@
-/* bench_watch.c - the frames of `ablate watch` for bench host. */
+/* bench_watch.c - times the frames of `ablate watch` for bench host. */
 #include "cli/bench.h"
 #include "cli/bench_host.h"
 #include "cli/watch.h"
@@ -14,7 +14,7 @@ static double processor_time(void)
     return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* A run's beginning: its curve up to the last point. */
+/* Records a run's start: a curve of CURVE points. */
 static int begin(bench *b, const db_claim *c, err *e)
 {
     db_point p[CURVE];

@@ -13,7 +13,7 @@ typedef struct {
     text_list set;
 } check_options;
 
-/* How much each number changed, over the width, and the slope of its logarithm: 0 is flat. */
+/* Prints how much each number changed, over the width, and the slope of its logarithm: 0 is flat. */
 static int print_coordinates(const char *title, const settings *set, err *e)
 {
     coordinate found[MOST_COORDINATES];
@@ -63,10 +63,10 @@ static int check_coordinates(void *self)
     return bad ? call_failed(call->c, &e) : 0;
 }
 
-/* Plugins are opened in child processes in a sandbox, where no compiler starts. */
+/* Builds plugins in advance, because they are opened in sandboxed child processes, where no compiler starts. */
 static void prepare(const invocation *c, const check_options *o)
 {
-    err later = {0}; /* said when it is opened */
+    err later = {0}; /* reported when it is opened */
     if (o->no_sandbox) check_without_sandbox();
     for (size_t i = 0; i < o->set.n && o->coordinates; i++) {
         const char *value = strchr(o->set.at[i], '=');

@@ -54,7 +54,7 @@ static const char fish[] =
 enum { MOST_WORDS = 64 };
 
 typedef struct {
-    const char *typed;  /* what the words begin with */
+    const char *typed;  /* beginning of the word */
     const char *before; /* prefix of each suggested word: "heads=" */
     const places *p;
     char **word; /* the command line: n_words before the one being typed */
@@ -63,7 +63,7 @@ typedef struct {
 
 /* ---- kinds of words ---- */
 
-/* Shells quote what they complete, some of them not all of it: a name with these characters is not offered. */
+/* Prints a suggestion, unless it has characters that some shells leave unquoted. */
 static void offer(const place *at, const char *word)
 {
     for (const char *p = word; *p; p++)
@@ -71,7 +71,7 @@ static void offer(const place *at, const char *word)
     if (has_prefix(word, at->typed)) printf("%s%s\n", at->before, word);
 }
 
-static void offer_list(const place *at, const char *list) /* "a|b|c"; placeholders (cuda:N, X) are left out */
+static void offer_list(const place *at, const char *list) /* "a|b|c"; omits placeholders (cuda:N, X) */
 {
     char word[64];
     for (int i = 0; value_word(list, i, word); i++) {
@@ -97,7 +97,7 @@ static void offer_keys(const place *at)
         for (const ab_option *p = all->list[i].params; p && p->name; p++) offer_key(at, all->list[i].name, p->name);
 }
 
-/* Plugins of a kind, "KIND/NAME" for all kinds. */
+/* Offers the plugins of a kind, "KIND/NAME" for all kinds. */
 static void offer_plugins(const place *at, const char *kind)
 {
     const plugin_schemas *all = run_schemas();
@@ -109,7 +109,7 @@ static void offer_plugins(const place *at, const char *kind)
     }
 }
 
-/* Values of a key: its choices, plugins, truth values. */
+/* Offers a key's values: its choices, plugins, truth values. */
 static void offer_values(const place *at, const char *key)
 {
     const plugin_schemas *all = run_schemas();
@@ -128,7 +128,7 @@ static void offer_values(const place *at, const char *key)
     offer_list(at, found->choices);
 }
 
-/* Experiments of the database, and with `runs` their rows; in bash those whose names it does not cut. */
+/* Offers the database's experiments, and with `runs` their rows; in bash only names that it does not cut. */
 static void offer_experiments(const place *at, bool runs)
 {
     arena a = {0};
@@ -150,8 +150,8 @@ static void offer_experiments(const place *at, bool runs)
     arena_free(&a);
 }
 
-/* A plugin's file stays closed, because a key that is pressed runs no code: it is taken for one of the file's name
- * without parameters. An INI that sets some offers no rows. */
+/* Treats a plugin's file as a plugin of its name without parameters, and does not open it, because pressing a key must
+ * run no code. An INI that sets its parameters offers no rows. */
 static const plugin_schema *not_opened(void *memory, const char *kind, const char *path, err *e)
 {
     (void)e;
@@ -163,7 +163,7 @@ static const plugin_schema *not_opened(void *memory, const char *kind, const cha
     return s;
 }
 
-/* Rows of the INI on the command line. */
+/* Offers the rows of the INI on the command line. */
 static void offer_rows(const place *at)
 {
     str errors = {0};
@@ -217,8 +217,7 @@ static const option *option_before(const command *c, const char *word)
     return NULL;
 }
 
-/* "heads=pr" as one word, in shells that do not cut it: the words that may follow the sign, each with what is before
- * it. */
+/* Completes "heads=pr" in shells that do not cut it: offers the values, each with "heads=" before it. */
 static void offer_setting(const place *at)
 {
     const char *sign = strchr(at->typed, '=');
@@ -242,7 +241,7 @@ static void offer_in_command(const place *at, char **word, int n)
     int used = 0;
     const command *c = command_find(n, word, &used);
     const char *group = word[1];
-    if (!c) { /* "score" alone */
+    if (!c) { /* the first of two words, such as "score" */
         size_t length = strlen(group);
         for (size_t i = 0; i < n_commands && n == 2; i++)
             if (!strncmp(all_commands[i]->name, group, length) && all_commands[i]->name[length] == ' ')
@@ -288,7 +287,7 @@ static int completion_words(const invocation *c)
         return call_usage(c, &e);
     }
     for (int64_t i = 0; i <= n; i++) word[i] = i < there ? c->argv[3 + i] : nothing;
-    if (same(word[n], "=")) word[++n] = nothing; /* the value has no letter yet */
+    if (same(word[n], "=")) word[++n] = nothing; /* the value is still empty */
     place at = {.typed = word[n], .before = "", .p = &c->p, .word = word, .n_words = (int)n};
     if (n == 1)
         offer_commands(&at);

@@ -1,4 +1,4 @@
-/* data.c - ablate data list, ablate data get: known corpora and their download. */
+/* data.c - ablate data list, ablate data get: lists and downloads known corpora. */
 #include "cli/options.h"
 #include "cli/results.h"
 #include "text/data/corpora.h"

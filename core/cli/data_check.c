@@ -1,4 +1,4 @@
-/* data_check.c - ablate data check: what a corpus has, and what is wrong with it. */
+/* data_check.c - ablate data check: describes a corpus and its faults. */
 #include "text/data/inspect.h"
 #include "cli/options.h"
 #include "lab/report/grid.h"
@@ -82,7 +82,7 @@ static void scan(const char *path, text_report *r)
     str_free(&text);
 }
 
-/* A path without '/' is in the data folder, as tasks have it. */
+/* Returns the path as tasks read it: without '/' it is in the data folder. */
 static char *data_path(const char *name, const char *data_dir)
 {
     return strchr(name, '/') ? xstrdup(name) : path_join(data_dir, name);
@@ -118,7 +118,7 @@ static void scan_all(const char *place, const char *data_dir, text_report *r)
 
 static void put_count(grid *t, size_t column, int64_t n) { grid_put(t, column, "%lld", (long long)n); }
 
-/* A row of numbers per split; true if one of them is not zero. */
+/* Adds a row of numbers per split; returns whether one of them is not zero. */
 static bool put_row(grid *t, const char *what, const data_report *r, size_t field)
 {
     bool some = false;
@@ -147,7 +147,7 @@ static void put_bins(grid *t, const char *side, const data_report *r, bool sourc
 
 #define AT(field) offsetof(split_report, field)
 static const struct {
-    const char *what, *alone; /* of pairs; of examples without a source, NULL: not for them */
+    const char *what, *alone; /* label for pairs; for examples without a source, NULL: none */
     size_t field;
     bool fault;
 } rows[] = {{"pairs", "examples", AT(pairs), false},
@@ -176,7 +176,7 @@ static void hear(void *to, ab_split s, size_t field, int64_t i, const ab_example
     const char *text = x->src && *x->src ? x->src : x->tgt;
     size_t n = strlen(place_of(text, at)), k = 0;
     while (k < LENGTH(rows) && rows[k].field != field) k++;
-    if (k == LENGTH(rows) || field == offsetof(split_report, not_utf8)) return; /* the text's faults have it */
+    if (k == LENGTH(rows) || field == offsetof(split_report, not_utf8)) return; /* listed among the text's faults */
     if (n)
         add_place(&r->row[k], r->all, "%.*s", (int)n - 2, at);
     else

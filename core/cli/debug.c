@@ -1,4 +1,4 @@
-/* debug.c - ablate debug: a row of an INI from its first update to the one that goes wrong, in one process. */
+/* debug.c - ablate debug: trains a row of an INI from its first update to the one that fails, in one process. */
 #include "cli/replay.h"
 #include "lab/results/read.h"
 #include "network/plugin/plugin.h"
@@ -12,7 +12,7 @@ typedef struct {
     const char *device;
 } debug_options;
 
-/* INI/ROW: the file ends at ".ini"; the rest is the row, base without one. */
+/* Splits INI/ROW: the file ends at ".ini"; the rest is the row, by default base. */
 static const char *row_of(const char *text, char **file)
 {
     const char *end = strstr(text, ".ini/");
@@ -39,7 +39,7 @@ static const spec_row *find_row(const spec *s, const char *name, err *e)
     return e->text[0] ? NULL : found;
 }
 
-/* start_from or teacher = RUN: the file of its model or state, as `ablate run` has it. */
+/* start_from or teacher = RUN: finds the file of its model or state, as `ablate run` does. */
 static int find_origin(const invocation *c, settings *set, const char *key, int64_t start_step, arena *a, err *e)
 {
     const char *from = settings_get(set, key);

@@ -1,4 +1,4 @@
-/* devices.c - ablate devices, ablate reference: what runs can use, and every INI key. */
+/* devices.c - ablate devices, ablate reference: lists the devices for runs, and every INI key. */
 #include "tensor/device/device.h"
 #include "cli/options.h"
 

@@ -1,4 +1,4 @@
-/* diff.c - ablate diff: how two runs differ: settings, provenance, plugins, results, curves. */
+/* diff.c - ablate diff: compares two runs: settings, provenance, plugins, results, curves. */
 #include "cli/options.h"
 #include "cli/results.h"
 #include <cjson/cJSON.h>
@@ -49,7 +49,7 @@ static void pair(report *p, const char *key, const char *a, const char *b)
     }
 }
 
-/* Members that differ between two JSON objects, in both directions. */
+/* Prints members that differ between two JSON objects, in both directions. */
 static void objects(report *p, const char *title, const char *first, const char *second)
 {
     cJSON *a = cJSON_Parse(first ? first : "{}"), *b = cJSON_Parse(second ? second : "{}");
@@ -116,7 +116,7 @@ static void results(report *p, const read_detail *a, const read_detail *b)
     end(p);
 }
 
-/* For each common curve: the last values, and the step with the largest difference. */
+/* Prints for each common curve the last values, and the step with the largest difference. */
 static int curves(report *p, reader *r, const read_detail *a, const read_detail *b, err *e)
 {
     arena mem = {0};

@@ -1,4 +1,4 @@
-/* export.c - ablate export: an experiment's results, or a trained model, in the file formats of other programs. */
+/* export.c - ablate export: writes an experiment's results, or a trained model, in other programs' file formats. */
 #include "lab/export/export.h"
 #include "cli/predict.h"
 #include "network/formats/formats.h"
@@ -25,7 +25,7 @@ static int experiment(const invocation *c, const export_options *o, size_t *file
     return rc;
 }
 
-/* A file, or a run of the database. */
+/* Returns the path of a model: a file, or a run's of the database. */
 static char *model_path(const invocation *c, err *e)
 {
     const char *name = c->word[0];

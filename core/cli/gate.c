@@ -1,4 +1,4 @@
-/* gate.c - ablate gate: is a row better than base? Answered by the exit code, for a stream of rows without a fixed end
+/* gate.c - ablate gate: is a row better than base? The exit code answers, for a stream of rows without a fixed end
  * (statistics/stream.h). */
 #include "cli/options.h"
 #include "lab/report/gather.h"
@@ -87,7 +87,7 @@ static void print_json(const gathered *g, const gathered_row *row, size_t m, con
     str_free(&out);
 }
 
-/* The row that is asked about, or NULL and a message. */
+/* Finds the named row; NULL and a message. */
 static gathered_row *find_row(gathered *g, const char *name, err *e)
 {
     const char *names[256];

@@ -14,7 +14,7 @@ typedef struct {
     double temperature;
 } generate_options;
 
-/* How the model's task reads a text: its window and ends; the task is opened without its data. */
+/* Finds how the model's task reads a text: its window and ends; opens the task without its data. */
 static int text_of(const model *m, const places *p, sample_options *how, err *e)
 {
     char said[TASK_SAYS];
@@ -35,7 +35,7 @@ static int text_of(const model *m, const places *p, sample_options *how, err *e)
     return bad;
 }
 
-/* The lines of a prompt, separated by ends. */
+/* Encodes the lines of a prompt, separated by ends. */
 static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
 {
     for (const char *line = prompt;; line++) {
@@ -58,12 +58,12 @@ typedef struct {
     const vocab *v;
     sample_options how;
     id_list text;
-    int64_t printed; /* tokens of the text, whole lines */
-    int64_t tokens;  /* sampled in all */
+    int64_t printed; /* tokens printed, in whole lines */
+    int64_t tokens;  /* tokens sampled */
     double seconds;
 } writer;
 
-/* Prints the lines of the text that are new, the last one too if it has not ended; VOCAB_EOS ends one. */
+/* Prints the text's new lines, which VOCAB_EOS ends; last: an unfinished line, too. */
 static int print_lines(writer *w, bool last, err *e)
 {
     str out = {0};
@@ -74,7 +74,7 @@ static int print_lines(writer *w, bool last, err *e)
         str_addc(&out, '\n');
         w->printed = i + n + 1;
     }
-    if (last && !w->text.n && w->how.one_line) str_addc(&out, '\n'); /* a line for each line */
+    if (last && !w->text.n && w->how.one_line) str_addc(&out, '\n'); /* one output line per prompt */
     fwrite(str_text(&out), 1, out.n, stdout);
     str_free(&out);
     return output_flush(e);
@@ -98,7 +98,7 @@ static int write_on(writer *w, const char *prompt, err *e)
     return print_lines(w, true, e);
 }
 
-/* A prompt per line of standard input, each continued to the end of its line. */
+/* Continues each line of standard input, a prompt, to the end of its line. */
 static int write_lines(writer *w, err *e)
 {
     input_part in = {0};
@@ -148,7 +148,7 @@ static int generate(const invocation *c, void *options)
     model m = {0};
     vocab *src = NULL, *tgt = NULL;
     dtype compute;
-    bool reads = same(o->prompt, "-"); /* a closed standard input is found before another file takes its number */
+    bool reads = same(o->prompt, "-"); /* checks standard input before another file takes its descriptor */
     char *path = reads && input_check(&e) ? NULL : o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
     cpu_threads((int)o->threads);
     const backend *on = path ? device_open(o->device, &e) : NULL;

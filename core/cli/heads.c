@@ -1,6 +1,5 @@
-/* heads.c - ablate heads: what each attention head does and what pruning it costs, over the seeds of a row or the rows
- * of an experiment.
- */
+/* heads.c - ablate heads: reports what each attention head does and what pruning it costs, over the seeds of a row or
+ * the rows of an experiment. */
 #include "cli/predict.h"
 #include "cli/heads.h"
 #include "cli/results.h"
@@ -22,10 +21,10 @@ typedef struct {
     measured_run *at;
     size_t n;
     arena memory;
-    bool rows; /* of several rows: the experiment's, base first where it has one */
+    bool rows; /* all rows of an experiment, base first if it has one */
 } measured;
 
-/* ---- which runs ---- */
+/* ---- selecting runs ---- */
 
 static void add_run(measured *all, const char *row, const char *base, const read_run *r)
 {
@@ -38,7 +37,7 @@ static void add_run(measured *all, const char *row, const char *base, const read
                                        .ppl = NAN};
 }
 
-/* Base, or under a condition base under it, which is the condition's first row; NULL: there is none. */
+/* Returns the base of a row: base, or under a condition its base, the condition's first row; NULL: none. */
 static const char *base_of(const read_experiment *x, const cJSON *conditions, const char *row)
 {
     const cJSON *condition, *name;
@@ -53,7 +52,7 @@ static const char *base_of(const read_experiment *x, const cJSON *conditions, co
     return NULL;
 }
 
-/* All runs of an experiment, base's first. */
+/* Adds all runs of an experiment, base's first. */
 static void add_rows(measured *all, const read_experiment *x)
 {
     cJSON *analysis = x->analysis ? cJSON_Parse(x->analysis) : NULL;
@@ -206,7 +205,7 @@ spread spread_of(const double *x, size_t n)
     return s;
 }
 
-/* The head of the part that best fits the role in even sentences; NULL: no counted queries. */
+/* Finds the head of the part that best fits the role in even sentences; NULL: no counted queries. */
 static const head_figures *best_head(const measured_run *r, const char *part, enum head_role role)
 {
     const head_figures *best = NULL;
@@ -217,7 +216,7 @@ static const head_figures *best_head(const measured_run *r, const char *part, en
     return best;
 }
 
-/* The cost of pruning the head, minus the mean over the part's other heads. */
+/* Returns the cost of pruning the head, minus the mean over the part's other heads. */
 static double extra_cost(const measured_run *r, const head_figures *h)
 {
     double sum = 0, n = 0;

@@ -1,29 +1,29 @@
-/* heads.h - what each attention head of a trained model does on the dev set, and the cost of pruning it. */
+/* heads.h - measures what each attention head of a trained model does on the dev set, and the cost of pruning it. */
 #ifndef ABLATE_HEADS_H
 #define ABLATE_HEADS_H
 #include "cli/options.h"
 #include "lab/report/grid.h"
 #include "network/train/influence.h"
 
-/* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the rarest
- * token of the sentence; to another word of the smallest constituent around the word. */
+/* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the
+ * sentence's rarest token; to another word of the smallest constituent around the word. */
 enum head_role { ROLE_PREVIOUS, ROLE_RARE, ROLE_SYNTAX, HEAD_ROLES };
 
 typedef struct {
     const char *part; /* "encoder", "decoder", "source" */
     int64_t layer;    /* from 1, like head */
     size_t head;
-    weights_source from; /* what its weights are */
+    weights_source from; /* meaning of its weights */
     double queries;
-    double entropy; /* of the weights, mean over queries [bits] */
+    double entropy; /* entropy of the weights, mean over queries [bits] */
     double
-        /* Frobenius norm of the softmax's Jacobian, diag(p) - p p', mean over queries: 0 where one key has all the
-         * weight; NaN: no softmax */
+        /* Frobenius norm of the softmax's Jacobian, diag(p) - p p', mean over queries: 0 if one key has all the weight;
+         * NaN: no softmax */
         gradient;
     /* Queries whose strongest weight fits the role, and counted queries, for even and odd sentences: one half selects
-     * the head, the other half reports it. */
+     * the head, the other half is reported. */
     double hits[HEAD_ROLES][2], counted[HEAD_ROLES][2];
-    /* Hits by chance: a random key; for syntax the better of that and of the best fixed distance up to 3 [share of
+    /* Hits by chance: a random key; for syntax the larger of that and the best fixed distance's up to 3 [share of
      * counted queries, NaN: none] */
     double chance[HEAD_ROLES];
     double cost; /* log of the dev PPL without the head minus that with it; NaN: not measured */
@@ -44,7 +44,7 @@ typedef struct {
 
 /* Fills out->head and ppl for the model file at `path`. Needs the task's data. Returns 0, or -1 and sets *e. */
 int heads_measure(const char *path, const places *p, const measure_options *o, measured_run *out, err *e);
-/* Share of the half's counted queries, NaN where none counts. */
+/* Returns the share of the half's counted queries that fit the role; NaN if none counts. */
 double head_share(const head_figures *h, enum head_role role, int half);
 
 /* ---- heads.c ---- */
@@ -56,14 +56,14 @@ typedef struct {
 spread spread_of(const double *x, size_t n);
 void put_number(grid *g, size_t column, const char *format, double x); /* not finite: an empty cell */
 const char *source_name(weights_source s); /* in a table: "softmax", "by value", "by input" */
-/* Says below a table what weights are that are not a softmax's. seen: is there such a source? */
+/* Explains below a table the weights that are not a softmax's. seen: which sources occur. */
 void note_sources(grid *g, const bool seen[FROM_ROWS + 1]);
-/* Path of the run's model, which is said; the caller frees. NULL and e. */
+/* Finds and prints the path of the run's model; the caller frees. NULL and e. */
 char *heads_model_path(const invocation *c, const measured_run *r, err *e);
 
 /* ---- heads_anaphora.c ---- */
 
 /* Prints how much of each head's weight goes from pronouns to their antecedents in the sentences of a file
- * (text/data/coreference.h): of every head of a single run; of several runs the best heads, by row. -1 and e. */
+ * (text/data/coreference.h): for a single run every head; for several runs the best heads, by row. -1 and e. */
 int heads_anaphora(const invocation *c, const char *file, const measured_run *runs, size_t n, bool json, err *e);
 #endif

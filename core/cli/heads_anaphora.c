@@ -1,16 +1,16 @@
-/* heads_anaphora.c - what `ablate heads --coreference` prints: heads that look from pronouns at antecedents. */
+/* heads_anaphora.c - prints `ablate heads --coreference`: heads that attend from pronouns to antecedents. */
 #include "cli/anaphora.h"
 #include "cli/heads.h"
 #include "cli/results.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { EVEN, ODD, BOTH }; /* of the sentences */
+enum { EVEN, ODD, BOTH }; /* halves of the sentences */
 
-typedef struct { /* of a head over pronouns, in percent */
+typedef struct { /* a head's figures over pronouns, in percent */
     size_t n, n_other;
     double antecedent, evenly, other, other_evenly; /* means; the last two over pronouns with another mention */
-    spread above; /* what the antecedent has above even weights, less what the other mention has */
+    spread above; /* the antecedent's excess over even weights, less the other mention's */
 } summary;
 
 static summary summary_of(const anaphora_figures *f, const anaphora_head *h, int half)
@@ -33,7 +33,7 @@ static summary summary_of(const anaphora_figures *f, const anaphora_head *h, int
     return s;
 }
 
-/* The head with the largest difference in even sentences; NULL: no figures in both halves. */
+/* Finds the head with the largest difference in even sentences; NULL: a half without figures. */
 static const anaphora_head *best_of(const anaphora_figures *f)
 {
     const anaphora_head *best = NULL;
@@ -114,7 +114,7 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
     grid_free(&g);
 }
 
-/* The best heads of one row's runs [n]. */
+/* Adds the line of one row: the best heads of its runs [n]. */
 static void row_line(grid *g, const measured_run *runs, const anaphora_figures *f, size_t n)
 {
     double *above = xmalloc(n * sizeof *above), antecedent = 0, evenly = 0, other = 0;

@@ -15,13 +15,13 @@ typedef struct {
     model m;
     vocab *src, *tgt;
     const ab_task_plugin *task;
-    void *self; /* the task's */
+    void *self; /* the task's instance */
     arena memory;
     dataset data;
-    pairs dev;          /* its first sentences: a view */
-    int64_t *frequency; /* of source ids in the training set */
+    pairs dev;          /* the dev set's first sentences: a view */
+    int64_t *frequency; /* counts of source ids in the training set */
     double fixed[2 * FARTHEST + 1],
-        in_constituents; /* words of constituents; those of which so far away is one of the constituent */
+        in_constituents; /* words with a constituent; by distance, how many of them have a word of it there */
 } measuring;
 
 double head_share(const head_figures *h, enum head_role role, int half)
@@ -54,10 +54,10 @@ static int open_data(measuring *x, const places *p, const measure_options *o, er
 /* ---- one sentence ---- */
 
 typedef struct {
-    size_t n;   /* source tokens, the end counted */
-    bool *rare; /* [n]: the rarest of the sentence */
+    size_t n;   /* source tokens, including the end */
+    bool *rare; /* [n]: is it the sentence's rarest? */
     size_t n_rare;
-    /* [n]: the smallest constituent of two words or more around token i, but the whole sentence; low == high: none */
+    /* [n]: token i's smallest constituent of two words or more, except the whole sentence; low == high: none */
     size_t *low, *high;
     int half;
 } sentence;
@@ -70,7 +70,7 @@ static void find_rare(const measuring *x, const int32_t *ids, sentence *s)
     for (size_t i = 0; i + 1 < s->n; i++) s->n_rare += s->rare[i] = x->frequency[ids[i]] == least;
 }
 
-/* Constituents from a tree in brackets whose words are the tokens. */
+/* Reads constituents from a tree in brackets whose words are the tokens. */
 static void find_constituents(const char *tree, sentence *s)
 {
     size_t words = 0, depth = 0, start[256];
@@ -79,13 +79,13 @@ static void find_constituents(const char *tree, sentence *s)
         if (*c == '(' && depth < LENGTH(start)) start[depth++] = words;
         if (*c != ')' || !depth) continue;
         depth--;
-        if (c[-1] != ')') words++; /* it closes a word's tag */
+        if (c[-1] != ')') words++; /* closes a word's tag */
         for (size_t i = start[depth]; i < words && words - start[depth] >= 2 && i < s->n; i++)
             if (low[i] == high[i]) low[i] = start[depth], high[i] = words;
     }
     for (size_t i = 0; words + 1 == s->n && i < words; i++)
         if (high[i] - low[i] < words - 1)
-            s->low[i] = low[i], s->high[i] = high[i]; /* not the sentence, with or without its full stop */
+            s->low[i] = low[i], s->high[i] = high[i]; /* excludes the sentence, with or without its full stop */
     free(low);
     free(high);
 }
@@ -103,27 +103,27 @@ static sentence describe(measuring *x, const batch *b, int64_t i, arena *a)
     return s;
 }
 
-/* How often a head that always looks at this distance would stay within the constituent. */
+/* Counts by distance how often a head that always attends there would stay within the constituent. */
 static void count_fixed(measuring *x, const sentence *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         if (s->low[i] == s->high[i]) continue;
         x->in_constituents++;
         for (int d = -FARTHEST; d <= FARTHEST; d++) {
-            size_t at = i + (size_t)d; /* below 0 it is large, and in no constituent */
+            size_t at = i + (size_t)d; /* below 0 it wraps round, beyond any constituent */
             x->fixed[d + FARTHEST] += d && at >= s->low[i] && at < s->high[i];
         }
     }
 }
 
-/* `right` of n keys fit the role. */
+/* Counts a query for a role that `right` of n keys fit. */
 static void count(head_figures *h, enum head_role r, int half, bool hit, size_t right, size_t n)
 {
     h->hits[r][half] += hit, h->counted[r][half]++;
     h->chance[r] += (double)right / (double)n;
 }
 
-/* Adds a query's weights over n keys; s: of the encoder's own attention, else NULL. */
+/* Adds a query's weights over n keys; s: its sentence in the encoder's self-attention, else NULL. */
 static void add_query(head_figures *h, const float *w, size_t n, size_t i, const sentence *s, int half, bool previous)
 {
     double squares = 0, cubes = 0;
@@ -134,7 +134,7 @@ static void add_query(head_figures *h, const float *w, size_t n, size_t i, const
         squares += p * p, cubes += p * p * p;
         if (w[k] > w[strongest]) strongest = k;
     }
-    double norm2 = squares - 2 * cubes + squares * squares; /* of diag(p) - p p' */
+    double norm2 = squares - 2 * cubes + squares * squares; /* squared norm of diag(p) - p p' */
     h->gradient += sqrt(norm2 > 0 ? norm2 : 0);
     h->queries++;
     if (previous && i > 0) count(h, ROLE_PREVIOUS, half, strongest == i - 1, 1, n);
@@ -185,7 +185,7 @@ static void add_batch(measuring *x, const influence *from, const batch *b, const
     }
 }
 
-/* Sums into means. */
+/* Turns sums into means. */
 static void finish(const measuring *x, head_figures *h)
 {
     h->entropy /= h->queries, h->gradient = h->from == FROM_SOFTMAX ? h->gradient / h->queries : NAN;
@@ -220,7 +220,7 @@ static int look(measuring *x, err *e)
 
 /* ---- pruning ---- */
 
-/* Perplexity with the head's rows of the output matrix set to 0, so that its values have no effect. */
+/* Measures perplexity with the head's rows of the output matrix set to 0, so that its values have no effect. */
 static double without(measuring *x, const head_figures *h, size_t heads, err *e)
 {
     char name[64];
@@ -228,7 +228,7 @@ static double without(measuring *x, const head_figures *h, size_t heads, err *e)
     while (!same(parts[p].name, h->part)) p++;
     snprintf(name, sizeof name, "%s.%lld.%s.o.w", parts[p].stack, (long long)h->layer - 1, parts[p].part);
     const param *w = params_find(&x->m.params, name);
-    if (!w || w->count % heads) return NAN; /* an attention that does not end in ab_output of its heads */
+    if (!w || w->count % heads) return NAN; /* attention without ab_output of its heads at the end */
     size_t part = w->count / heads;
     float *all = params_host(&x->m.params, 0, e);
     if (!all) return NAN;

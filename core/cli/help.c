@@ -1,11 +1,11 @@
-/* help.c - usage and --help of every command, from the commands' tables. */
+/* help.c - writes usage and --help of every command from the commands' tables. */
 #include "cli/options.h"
 #include <string.h>
 
 enum { WIDE = 110, INDENT = 24 };
 
-/* Adds words, breaking lines at `wide` characters; further lines begin with `indent` blanks. *column: where the text
- * stands. */
+/* Adds words, breaking lines at `wide` characters; further lines begin with `indent` blanks. *column: the
+ * current one. */
 static void wrap(str *out, const char *text, size_t indent, size_t *column)
 {
     while (*text) {
@@ -33,7 +33,7 @@ static void one_usage(const option *o, str *out)
     str_addf(out, "%s%s", close, o->type == OPTION_LIST ? "..." : "");
 }
 
-/* A line is not broken within an option: its blanks are put back afterwards. */
+/* Adds an option, which is never broken over lines. */
 static void add_piece(str *out, const char *piece, size_t indent, size_t *column)
 {
     size_t n = strlen(piece);

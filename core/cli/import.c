@@ -1,4 +1,4 @@
-/* import.c - ablate import: recorded experiments, and runs of other trainers, into the database. */
+/* import.c - ablate import: reads recorded experiments, and runs of other trainers, into the database. */
 #include "cli/options.h"
 #include "lab/foreign/foreign.h"
 
@@ -45,7 +45,7 @@ static int import_recorded(const invocation *c, err *e)
     return rc;
 }
 
-/* An option that is given and says how to read another program's files; NULL: none. */
+/* Returns a given option that describes another program's files; NULL: none. */
 static const char *of_foreign(const import_options *o)
 {
     const struct {

@@ -23,7 +23,7 @@ int input_open(input_part *p, const char *path, err *e)
     return p->fd < 0 ? (p->fd = 0, unreadable(path, e)) : 0;
 }
 
-/* Appends what there is: its bytes, 0 at the end, -1. */
+/* Appends the next bytes; returns their number, 0 at the end, -1. */
 static ssize_t take(input_part *p, err *e)
 {
     char part[PART];
@@ -34,7 +34,7 @@ static ssize_t take(input_part *p, err *e)
     return got < 0 ? unreadable(name(p), e) : got;
 }
 
-/* Counts the line ends that have arrived since, up to `most` in all. *last: where the last one is. */
+/* Adds the line ends that arrived since the last call to *ends, up to `most`. *last: the position after the last. */
 static void search(input_part *p, size_t most, size_t *ends, size_t *last)
 {
     while (*ends < most && p->seen < p->held.n) {
@@ -50,7 +50,7 @@ static bool more_is_there(const input_part *p)
     return poll(&in, 1, MOMENT) != 0;
 }
 
-/* Cuts the first lines of what is held; the last one may lack its end. */
+/* Cuts the first lines of the held text; the last one may lack its end. */
 static int cut(input_part *p, size_t most, err *e)
 {
     char *end = p->held.s + p->held.n;

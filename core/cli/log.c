@@ -1,4 +1,4 @@
-/* log.c - ablate watch RUN --log: the log of a run's training. */
+/* log.c - ablate watch RUN --log: prints the log of a run's training. */
 #include "cli/watch.h"
 #include "lab/results/read.h"
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { MOST_BYTES = 1 << 30 };
 
-/* The last `lines` lines of a text, all of it for 0. */
+/* Returns the last `lines` lines of a text, all of it for 0. */
 static const char *tail(const str *text, int64_t lines)
 {
     const char *p = str_text(text) + text->n;
@@ -27,7 +27,7 @@ static int read_run_of(const invocation *c, const char *name, arena *a, read_det
     return rc;
 }
 
-/* A program that was trained wrote these lines: they are shown and not obeyed. */
+/* Prints text of a log with control characters escaped, because a plugin may have written it. */
 static void print(const char *s, size_t n)
 {
     str out = {0};
@@ -40,7 +40,7 @@ static void print(const char *s, size_t n)
     str_free(&out);
 }
 
-/* Prints what is appended to the file until the run has ended. */
+/* Prints text appended to the file until the run has ended. */
 static int follow(const invocation *c, const char *path, size_t from, err *e)
 {
     for (bool last = false;;) {

@@ -1,4 +1,4 @@
-/* ls.c - ablate ls: the experiments of the database, or the runs of one. */
+/* ls.c - ablate ls: lists the database's experiments, or the runs of one. */
 #include "cli/options.h"
 #include "cli/results.h"
 #include "lab/launch/launch.h"
@@ -13,11 +13,11 @@ typedef struct {
 
 typedef struct {
     read_away *run;
-    char (*state)[SLURM_STATE]; /* of its task: PENDING, RUNNING ...; "": unknown to squeue */
+    char (*state)[SLURM_STATE]; /* its task's state: PENDING, RUNNING ...; "": unknown to squeue */
     size_t n;
 } away_list;
 
-/* experiment: NULL: of all. */
+/* experiment: NULL: all. */
 static int find_away(reader *r, const char *experiment, arena *a, away_list *out, err *e)
 {
     if (reader_away(r, a, &out->run, &out->n, e)) return -1;
@@ -39,10 +39,10 @@ static const char *state_of(const away_list *l, int64_t run)
     return NULL;
 }
 
-/* Claimed, but its task has not started. */
+/* Is the run claimed, but its task not started? */
 static bool waits(const char *state) { return state && !same(state, "RUNNING") && !same(state, "COMPLETING"); }
 
-/* Runs with waiting tasks count as queued. */
+/* Counts runs with waiting tasks as queued. */
 static void count_waiting(const away_list *l, read_listed *list, size_t n)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -207,7 +207,7 @@ static void older_json(const read_older *x, str *out)
     str_addc(out, '}');
 }
 
-/* Runs that the table leaves out, with the settings that are no longer the row's. */
+/* Lists runs that the table omits, with the settings that are no longer the row's. */
 static int list_older(reader *r, const char *name, bool json, err *e)
 {
     static const char *const headings[] = {"run", "row", "seed", "status", "ended", "settings that differ"};
@@ -267,7 +267,7 @@ static int list_runs(const invocation *c, reader *r, const char *name, bool json
     return rc;
 }
 
-/* The names of what the project recorded. */
+/* Lists the experiments that the project recorded. */
 static int list_recorded(reader *r, bool json, err *e)
 {
     arena a = {0};

@@ -1,8 +1,8 @@
-/* man.c - ablate man: the manual page, from the commands' tables. */
+/* man.c - ablate man: prints the manual page from the commands' tables. */
 #include "cli/options.h"
 #include <string.h>
 
-/* Text for roff: escapes backslashes and hyphens, and dots and apostrophes at the start of a line. */
+/* Writes text for roff: escapes backslashes and hyphens, and dots and apostrophes at the start of a line. */
 static void roff(str *out, const char *text)
 {
     if (*text == '.' || *text == '\'') str_add(out, "\\&");

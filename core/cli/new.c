@@ -143,13 +143,13 @@ static const char experiment[] =
     "[sweep A]\n"
     "heads = 1, 8\n";
 
-/* Writes a new file from a text; nothing is written over. */
+/* Writes a text to a new file; fails if the file exists. */
 static int write_new(const char *path, const str *text, err *e)
 {
     return file_exists(path) ? fail(e, "%s already exists; not changed", path) : file_write(path, text->s, text->n, e);
 }
 
-/* The text with NAME and SELF filled in. */
+/* Writes the text with NAME and SELF replaced. */
 static void fill_in(str *out, const char *text, const char *name, const char *self)
 {
     while (*text) {

@@ -1,4 +1,4 @@
-/* old_words.c - what replaces commands and options that are gone. */
+/* old_words.c - names the replacements of removed commands and options. */
 #include "cli/options.h"
 
 static const struct {

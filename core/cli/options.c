@@ -54,7 +54,7 @@ static const option *find_option(const command *what, const char *word, size_t *
     return NULL;
 }
 
-/* "--length-penalty" of "--alpha": options for a key of the settings are named after it. NULL: the key has no other
+/* Returns "--length-penalty" for "--alpha": an option for a settings key has its name. NULL: it has no other
  * name. */
 static const char *new_name(const char *bare, char out[64])
 {
@@ -89,7 +89,7 @@ static int unknown(const command *what, const char *word, err *e)
     return -1;
 }
 
-/* "text, md or json" */
+/* Writes "text, md or json". */
 static void list_words(const char *value, str *out)
 {
     char word[64], next[64];
@@ -134,7 +134,7 @@ static int take_value(invocation *c, const option *o, const char *name, const ch
 {
     void *at = into + o->at;
     switch (o->type) {
-    case OPTION_FLAG: break; /* taken before */
+    case OPTION_FLAG: break; /* handled before */
     case OPTION_TEXT: *(const char **)at = value; break;
     case OPTION_WORD: return take_word(o, name, value, at, e);
     case OPTION_COUNT:
@@ -257,7 +257,7 @@ int command_run(const command *what, int argc, char **argv, const places *p)
     return code;
 }
 
-/* ---- words for people ---- */
+/* ---- messages ---- */
 
 int call_failed(const invocation *c, const err *e)
 {

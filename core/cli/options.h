@@ -43,14 +43,14 @@ typedef enum {
     OPTION_TEXT,       /* const char * */
     OPTION_WORD,       /* int: index of the word in `value` */
     OPTION_COUNT,      /* int64_t from `least` to `most` */
-    OPTION_COUNT_BARE, /* the same, but the value is optional: -1 without it */
+    OPTION_COUNT_BARE, /* int64_t, but the value is optional: -1 without it */
     OPTION_REAL,       /* double from `least` to `most`; most 0: no upper limit */
     OPTION_LIST,       /* text_list */
     OPTION_DB,         /* the database: invocation.p.db.path */
     OPTION_PLUGINS     /* plugin folders: passed to plugin_add_path */
 } option_type;
 
-/* What completion offers. */
+/* The words that completion offers. */
 typedef enum {
     CHOICES_FILES, /* the shell's own completion */
     CHOICES_NONE,
@@ -59,7 +59,7 @@ typedef enum {
     CHOICES_KEYS, /* key= of an INI, then its values */
     CHOICES_EXPERIMENTS,
     CHOICES_RUNS,
-    CHOICES_ROWS, /* of the INI on the command line */
+    CHOICES_ROWS, /* rows of the INI on the command line */
     CHOICES_PLUGINS,
     CHOICES_CORPORA
 } choices_kind;
@@ -67,9 +67,9 @@ typedef enum {
 typedef struct {
     const char *name;  /* "--output -o": its names, the documented one first */
     const char *value; /* placeholder for the value: "FILE", or the allowed words: "text|md|json"; NULL: a flag */
-    const char *help;  /* what it does, for --help */
+    const char *help;  /* its effect, for --help */
     option_type type;
-    size_t at; /* in the command's struct of options */
+    size_t at; /* offset in the command's struct of options */
     double least, most;
     bool required;
     choices_kind choices; /* CHOICES_FILES means CHOICES_OWN if `value` lists words */
@@ -100,7 +100,7 @@ typedef struct {
     const char *about;     /* longer description for --help; or NULL */
     const char *arguments; /* as shown in the usage: "RUN", "[NAME]", "FILE FILE..."; or NULL */
     int least, most;       /* number of arguments; most -1: any number */
-    const char *missing;   /* error message for fewer; or NULL */
+    const char *missing;   /* error message for too few; or NULL */
     choices_kind choices;  /* kind of arguments */
     const char *one_of;    /* for CHOICES_OWN: "bash|zsh|fish" */
     bool verbatim;         /* no options: the command reads argv itself */
@@ -125,17 +125,17 @@ struct invocation {
 extern const command *const all_commands[];
 extern const size_t n_commands;
 
-/* Parses argv and runs. The exit code. */
+/* Parses argv and runs the command. Returns the exit code. */
 int command_run(const command *what, int argc, char **argv, const places *p);
-/* The command of argv[1] and perhaps argv[2]; *used: number of words in its name. NULL: unknown, or only the first word
- * of some ("score"). */
+/* Finds the command named by argv[1] and perhaps argv[2]; *used: number of words in its name. NULL: unknown, or only
+ * the first word of several commands ("score"). */
 const command *command_find(int argc, char **argv, int *used);
 
-/* "ablate NAME: words" on standard error. Returns 1. */
-/* What replaces a command (option "") or an option that is gone, or NULL. */
+/* Prints "ablate NAME: words" on standard error. Returns 1. */
+/* Returns the replacement of a removed command (option "") or option; NULL: none. */
 const char *old_word(const char *command, const char *option);
 int call_failed(const invocation *c, const err *e);
-/* The same with the usage after it. Returns 2. */
+/* call_failed with the usage after the message. Returns 2. */
 int call_usage(const invocation *c, const err *e);
 /* Prints information on standard error, unless -q. */
 void call_say(const invocation *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -144,12 +144,12 @@ void call_say(const invocation *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void command_usage(const command *what, str *out); /* "usage: ablate show RUN [--json] ..." */
 void command_help(const command *what, str *out);
-void commands_overview(str *out);                  /* of `ablate help` */
-void group_help(const char *first, str *out);      /* "score": its commands */
-size_t option_name(const option *o, char out[64]); /* the first of its names */
-/* does the word name this option? *n: the name's length, a value may follow it */
+void commands_overview(str *out);                  /* writes `ablate help` */
+void group_help(const char *first, str *out);      /* writes the commands of "score" */
+size_t option_name(const option *o, char out[64]); /* copies the first of its names */
+/* does the word name this option? *n: length of the name, after which a value may follow */
 bool option_is(const option *o, const char *word, size_t *n);
-/* The i-th of the words "a|b|c" of a value: a copy in out; false past the last one. */
+/* Copies the i-th of a value's words "a|b|c" to out; false past the last one. */
 bool value_word(const char *value, int i, char out[64]);
 const option *const *options_common(void); /* -h, -q, -v; ends with NULL */
 #endif

@@ -22,7 +22,7 @@ static int split(const input_part *in, const char **src, const char **tgt, err *
     return 0;
 }
 
-/* Is no side longer than the model can take? */
+/* Fails if a side is longer than the model can read. */
 static int check_reach(const model *m, const pairs *p, size_t first, err *e)
 {
     err none = {0};

@@ -1,4 +1,4 @@
-/* pairs.h - given pairs of sentences ("source TAB target" on standard input) and one trained model, for commands that
+/* pairs.h - reads pairs of sentences ("source TAB target" on standard input) and one trained model, for commands that
  * force the decoder through the target. In fp32 on the CPU, so figures do not depend on the machine. */
 #ifndef ABLATE_CLI_PAIRS_H
 #define ABLATE_CLI_PAIRS_H
@@ -7,7 +7,7 @@
 #include "text/data/dataset.h"
 
 typedef struct {
-    const char *run, *model; /* one of them */
+    const char *run, *model; /* exactly one is given */
     int64_t threads;
 } pairs_options;
 /* clang-format off */
@@ -20,7 +20,7 @@ typedef struct {
 /* clang-format on */
 
 /* Calls f with each part of standard input as token ids: lines `first` .. first + p->n - 1. Returns the exit code,
- * after saying what failed. */
+ * after printing any failure. */
 int pairs_read(const invocation *c, const pairs_options *o,
                int (*f)(void *self, model *m, const vocab *src, const vocab *tgt, const pairs *p, size_t first, err *e),
                void *self);
@@ -28,10 +28,10 @@ int pairs_read(const invocation *c, const pairs_options *o,
 /* ---- align.c ---- */
 
 typedef struct {
-    int64_t layer; /* of the decoder, from 1; 0: the default */
-    bool next;     /* the row of the step that reads a token, not of the one that predicts it */
+    int64_t layer; /* decoder layer, from 1; 0: the default */
+    bool next;     /* uses the step that reads a token, not the one that predicts it */
 } align_settings;
-/* lines[i] (empty, freed by the caller): the word alignment of pair i of the model's language pair, "0-0 2-1". */
+/* Writes the word alignment of pair i, "0-0 2-1", to lines[i] (empty before, freed by the caller). */
 int align_pairs(const align_settings *o, model *m, const vocab *src, const vocab *tgt, const pairs *p, str *lines,
                 err *e);
 #endif

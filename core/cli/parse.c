@@ -1,4 +1,4 @@
-/* parse.c - ablate parse: sentences on standard input to trees, one per line, in the task's output format. */
+/* parse.c - ablate parse: turns sentences on standard input into trees, one per line, in the task's output format. */
 #include "network/decode/constrain.h"
 #include "tensor/device/device.h"
 #include "cli/input.h"
@@ -12,13 +12,13 @@ typedef struct {
     model *m;
     const vocab *src, *tgt;
     const plugin *plugin;
-    void *self; /* the task's */
+    void *self; /* the task's instance */
     arena memory;
     task_rules rules;
     beam_options beam;
 } parser;
 
-typedef struct { /* of one input line */
+typedef struct { /* one input line and its output */
     int64_t number;
     const char *typed;
     char *prepared, *output;
@@ -26,7 +26,7 @@ typedef struct { /* of one input line */
 
 /* ---- the model's task, without its data ---- */
 
-/* Settings of the task override the run's; config_bind checks them. */
+/* Overrides the run's settings of the task with given ones; config_bind checks them. */
 static int override(parser *x, const predict_options *o, err *e)
 {
     const char *task = x->plugin->desc.name;
@@ -76,7 +76,7 @@ static int decode(parser *x, parse_line *line, int64_t n, beam_stats *stats, tas
     return bad ? -1 : 0;
 }
 
-/* Leaves the output of lines that are too long for the model empty, so that the others are still parsed; returns their
+/* Leaves the output of lines that are too long for the model empty, so that the others are parsed; returns their
  * number. */
 static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
 {
@@ -108,7 +108,7 @@ static int by_number(const void *a, const void *b)
 typedef struct {
     beam_stats stats;
     task_routes ways;
-    int64_t left; /* lines that were left flat */
+    int64_t left; /* lines parsed as flat trees */
 } parse_counts;
 
 static void add_counts(parse_counts *to, const beam_stats *s, const task_routes *w)
@@ -147,7 +147,7 @@ static int parse_part(parser *x, const input_part *in, parse_counts *all, err *e
     return e->text[0] || output_flush(e) ? -1 : 0;
 }
 
-/* Also returns -1 if some lines were left flat; then *e has no text. */
+/* Also returns -1 if some lines became flat trees; then *e has no text. */
 static int parse_input(parser *x, const predict_options *o, err *e)
 {
     enum { LARGEST_PART = 2048 }; /* lines */

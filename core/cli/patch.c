@@ -1,7 +1,7 @@
-/* patch.c - ablate patch: activation patching. A sentence is run through a model with one sublayer's output at one
- * token taken from the run of another sentence: by how much does that change the loss of the target? (Meng et al. 2022,
- * Locating and Editing Factual Associations in GPT, section 2; Wang et al. 2023, Interpretability in the Wild, section
- * 3.) In fp32 on the CPU. */
+/* patch.c - ablate patch: activation patching. Runs a sentence through a model, but replaces one sublayer's output at
+ * one token by that of another sentence, and measures the change in the target's loss. (Meng et al. 2022, Locating and
+ * Editing Factual Associations in GPT, section 2; Wang et al. 2023, Interpretability in the Wild, section 3.) In fp32
+ * on the CPU. */
 #include "cli/options.h"
 #include "cli/predict.h"
 #include "lab/report/heat.h"
@@ -17,9 +17,9 @@ typedef struct {
     int64_t threads;
 } patch_options;
 
-/* One sentence as a batch. */
+/* A sentence as a batch. */
 typedef struct {
-    id_list src, tgt;                /* with their ends; tgt: what is predicted */
+    id_list src, tgt;                /* including their ends; tgt: the predicted tokens */
     int32_t *tgt_in, *tgt_out, *pos; /* pos: 0, 1, ... for both sides */
     int32_t src_offset[2], tgt_offset[2];
     int64_t first; /* the first row whose loss counts */
@@ -30,7 +30,7 @@ typedef struct {
     ab_t with, where, out;
     int64_t rows, width;
     float *other;   /* the output in the other run [rows][width] */
-    double *effect; /* [rows]: loss with this row patched, less the loss without */
+    double *effect; /* [rows]: loss with this row patched, less the loss without patch */
 } patch_place;
 
 typedef struct {
@@ -50,7 +50,7 @@ static void sentence_free(sentence *s)
     free(s->tgt_in);
 }
 
-/* With a source: text is that, and target the other side. Else the target follows the text; NULL: it is the text. */
+/* With a source: text is the source, target the target. Without one, target follows text; NULL: text is the target. */
 static int sentence_make(const patching *x, const char *text, const char *target, sentence *s, err *e)
 {
     if (x->src) {
@@ -89,7 +89,7 @@ static model_batch view_of(const sentence *s)
 
 /* ---- runs ---- */
 
-/* The mean loss of the target's tokens [nats]; NAN and e. */
+/* Returns the mean loss of the target's tokens [nats]; NAN and e. */
 static double loss_of(patching *x, const sentence *s, err *e)
 {
     ab_t losses = tape_find(x->c, "losses");
@@ -169,9 +169,9 @@ static int patch_all(patching *x, const sentence *to, double loss, err *e)
     return e->text[0] ? -1 : 0;
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
-/* Tokens that the rows of the places read: the source's, or what the decoder reads. */
+/* Returns the tokens of the places' rows: the source's, or the decoder's inputs. */
 static const char **tokens_of(patching *x, const sentence *s, bool decoder)
 {
     int64_t n = decoder ? s->tgt.n : s->src.n;

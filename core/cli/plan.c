@@ -1,4 +1,4 @@
-/* plan.c - ablate plan: seeds, hours and power, before training. */
+/* plan.c - ablate plan: computes seeds, hours and power before training. */
 #include "lab/report/plan.h"
 #include "cli/options.h"
 #include "network/plugin/plugin.h"
@@ -10,13 +10,13 @@ typedef struct {
     double sd;
 } plan_options;
 
-/* What is planned: an INI's experiment, or one of the database. */
+/* The planned experiment: an INI's, or one of the database. */
 typedef struct {
-    const char *name, *metric; /* metric: to suggest if no run has one */
-    size_t rows, bases;        /* with a base to compare with; these bases */
+    const char *name, *metric; /* metric: suggested if no run has one */
+    size_t rows, bases;        /* rows with a base to compare with; their bases */
 } plan_subject;
 
-/* "0.5 BLEU" or "0.5" */
+/* Reads "0.5 BLEU" or "0.5". */
 static int read_effect(const char *text, double *effect, char metric[64], err *e)
 {
     char number[32] = "";
@@ -55,7 +55,7 @@ static int print_plan(const invocation *c, const plan_options *o, const plan_sub
     return bad ? 1 : 0;
 }
 
-/* Without --detect: the command with what is missing, from what the database has of the experiment. */
+/* Without --detect: prints the complete command, from the experiment's results in the database. */
 static void say_what_to_add(const invocation *c, const plan_subject *s)
 {
     arena a = {0};
@@ -113,7 +113,7 @@ static int plan_for(const invocation *c, const plan_options *o, const plan_subje
     return 2;
 }
 
-/* Has it a base to be compared with? A condition's base has none. */
+/* Does it have a base to compare with? A condition's base has none. */
 static bool compared(const spec_row *r) { return r->run && !r->is_base && !same(r->base, r->name); }
 
 static int plan(const invocation *c, void *options)

@@ -1,4 +1,4 @@
-/* plot.c - ablate plot: one chart of an experiment. */
+/* plot.c - ablate plot: draws one chart of an experiment. */
 #include "lab/report/plot.h"
 #include "cli/options.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* plugins.c - ablate plugins: the loaded plugins, with parameters and descriptions. */
+/* plugins.c - ablate plugins: lists the loaded plugins with parameters and descriptions. */
 #include "network/model/fusion.h"
 #include "network/plugin/plugin.h"
 #include "cli/options.h"

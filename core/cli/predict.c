@@ -28,7 +28,7 @@ int source_check_reach(const model *m, const vocab *src, const char *option, con
 
 enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
 
-/* The number format of products: the run's, or as requested. int8 means products of F32 rows. */
+/* Returns the number format of products: the run's, or the requested one. int8 means products of F32 rows. */
 static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
 {
     if (o->alignment && (on_device(on) || o->precision > IN_FP32))
@@ -47,7 +47,7 @@ enum work { TRANSLATE, PARSE, AS_THE_MODEL };
 
 enum { MOST_MEMBERS = 1 + MOST_OTHERS };
 typedef struct {
-    const char *name; /* of the run, or the file */
+    const char *name; /* the run's name, or the file */
     char *path;
     model m;
     vocab *src, *tgt;
@@ -55,7 +55,7 @@ typedef struct {
 typedef struct {
     member at[MOST_MEMBERS];
     model *others[MOST_OTHERS];
-    int64_t n; /* those that are open */
+    int64_t n; /* number of open models */
 } members;
 
 static void members_close(members *all)
@@ -82,7 +82,7 @@ static int same_vocab(const member *a, const member *b, const vocab *x, const vo
                 a->name, b->name, side, one, (long long)vocab_size(x), two, (long long)vocab_size(y));
 }
 
-/* A loaded model names its task by the plugin's file. */
+/* Returns the model's task; a loaded model names it by the plugin's file. */
 static const char *task_of(const model *m)
 {
     const plugin *p = plugin_find(AB_TASK, m->cfg.task, NULL);

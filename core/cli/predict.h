@@ -9,26 +9,26 @@ typedef struct {
     text_list model, run; /* several: an ensemble */
     const char *device;
     int64_t beam_size, nbest, batch, threads; /* 0: from the model's settings */
-    int64_t blockwise;                        /* tokens of a block; 0: one after the other */
-    double length_penalty;                    /* below 0: likewise */
-    int precision;                            /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
+    int64_t blockwise;                        /* tokens of a block; 0: one after another */
+    double length_penalty;                    /* below 0: from the model's settings */
+    int precision;                            /* 0: the run's, 1: fp32, 2: bf16, 3: int8 */
     text_list set;                            /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
     bool quiet, alignment;
     model *const *others; /* [n_others]: the ensemble's models after the first */
     int64_t n_others;
 } predict_options;
 
-/* Standard input to standard output. Also returns -1 if some lines were too long and left empty; then *e has no
- * text. */
+/* Translates standard input to standard output. Also returns -1 if some lines were too long and left empty; then *e has
+ * no text. */
 int predict_translate(const predict_options *o, model *m, const vocab *src, const vocab *tgt, err *e);
 int predict_parse(const predict_options *o, const char *path, model *m, const vocab *src, const vocab *tgt,
                   const places *p, err *e);
-bool predict_is_parsing(const model *m); /* does its task format its outputs? */
+bool predict_is_parsing(const model *m); /* does its task format outputs, as parsing does? */
 
-/* Path of the trained model of a run (id or experiment/row), from the database; NULL and a message. The caller
- * frees. */
+/* Returns the path of the trained model of a run (id or experiment/row), from the database; NULL and a message. The
+ * caller frees. */
 char *run_model_path(const char *run, const places *p, err *e);
 
-/* -1 and a message that names the option: its line has more tokens than the model's positions reach. */
+/* Returns -1 and a message that names the option if its line has more tokens than the model's positions reach. */
 int source_check_reach(const model *m, const vocab *src, const char *option, const char *line, err *e);
 #endif

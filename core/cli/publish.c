@@ -1,4 +1,4 @@
-/* publish.c - ablate publish: one folder with all that a reader of a paper needs to check an experiment. */
+/* publish.c - ablate publish: writes a folder with all that a paper's reader needs to check an experiment. */
 #include "base/below.h"
 #include "base/gzip.h"
 #include "cli/artifact.h"
@@ -18,11 +18,11 @@ typedef struct {
 
 typedef struct {
     const invocation *c;
-    const char *name;   /* of the experiment */
-    const char *folder; /* where it is written; it gets its name when it is whole */
+    const char *name;   /* the experiment's name */
+    const char *folder; /* folder being written; renamed when it is complete */
     workbench w;
     arena a;
-    read_experiment own; /* as the database has it, with this machine's paths; no rows: only recorded */
+    read_experiment own; /* from the database, with this machine's paths; no rows: only recorded */
     str sums, sources;   /* lines of SHA256SUMS, and of README.md on plugins */
 } publishing;
 
@@ -45,7 +45,7 @@ static int put_text(publishing *p, const char *name, str *text, err *e)
     return rc;
 }
 
-/* Nothing in a folder is written over. */
+/* Fails unless the folder is empty, so that no file is replaced. */
 static int check_empty(const char *folder, err *e)
 {
     DIR *d = opendir(folder);
@@ -55,13 +55,13 @@ static int check_empty(const char *folder, err *e)
     return empty ? 0 : fail(e, "%s: is not empty, expected a new folder", folder);
 }
 
-/* The runs of the database, else as they are recorded. */
+/* Writes the runs of the database, else the recorded ones. */
 static int put_runs(publishing *p, size_t points, err *e)
 {
     const places *at = &p->c->p;
     str text = {0};
     err none = {0};
-    reader *any = reader_open_any(&at->db, e); /* says what is wrong with a database that is there */
+    reader *any = reader_open_any(&at->db, e); /* reports faults of an existing database */
     if (!any) return -1;
     reader_close(any);
     reader *r = reader_open(&at->db, &none);
@@ -82,7 +82,7 @@ static int put_runs(publishing *p, size_t points, err *e)
     return rc;
 }
 
-/* The INI as it was read. */
+/* Writes the INI as it was read. */
 static int put_ini(publishing *p, err *e)
 {
     char *path = path_join(p->folder, ARTIFACT_RUNS), *name = xprintf("%s.ini", p->name);
@@ -99,9 +99,9 @@ static int put_ini(publishing *p, err *e)
     return rc;
 }
 
-/* ---- plugins: sources of those that are not the program's ---- */
+/* ---- sources of plugins outside of the program ---- */
 
-/* Copies a source and the headers that it includes from its own folder. */
+/* Copies a source, and the headers that it includes from its own folder. */
 static int put_source(publishing *p, const char *folder, const char *file, err *e)
 {
     str text = {0};
@@ -136,7 +136,7 @@ static bool is_shipped(const char *file)
     return false;
 }
 
-/* A plugin of a run: {"name":..., "sha256":..., "file":...}. A name that no plugin can have names no file. */
+/* Writes a run's plugin: {"name":..., "sha256":..., "file":...}. Reads no file for a name that no plugin can have. */
 static int put_plugin(publishing *p, const cJSON *one, err *e)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "name")),
@@ -183,7 +183,7 @@ static int put_plugins(publishing *p, err *e)
     return rc;
 }
 
-/* ---- what readers open ---- */
+/* ---- files for readers ---- */
 
 static int put_results(publishing *p, str *shown, err *e)
 {

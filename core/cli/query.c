@@ -1,4 +1,4 @@
-/* query.c - ablate query: read-only SQL on the database. */
+/* query.c - ablate query: runs read-only SQL on the database. */
 #include "lab/results/query.h"
 #include "cli/options.h"
 #include "lab/report/store.h"
@@ -12,7 +12,7 @@ typedef struct {
     int64_t limit;
 } query_options;
 
-/* SQL from the command line, else (or for -) from standard input. */
+/* Reads SQL from the command line, else (or for -) from standard input. */
 static int read_sql(const invocation *c, str *sql, err *e)
 {
     enum { MOST = 1 << 20 }; /* bytes */

@@ -1,6 +1,6 @@
-/* rate.c - ablate rate: a metric that another program computes from outputs, such as COMET, with a number for each
- * sentence, becomes a column with intervals like any other. The program is named on the command line and nowhere
- * else: no INI and no database makes code run. */
+/* rate.c - ablate rate: adds a metric that another program computes from outputs, such as COMET, with a number for each
+ * sentence, as a column with intervals. Only the command line names the program, because no INI and no database may
+ * make code run. */
 #include "base/shell.h"
 #include "cli/options.h"
 #include "lab/report/compare.h"
@@ -18,10 +18,10 @@ typedef struct {
     bool lower;
 } rate_options;
 
-enum { MOST = 1 << 30 };                /* bytes of a file of outputs */
-static const char mark[] = "command: "; /* retrain.c knows it */
+enum { MOST = 1 << 30 };                /* most bytes of a file of outputs */
+static const char mark[] = "command: "; /* retrain.c has it, too */
 
-/* What COMMAND prints for this standard input. */
+/* Reads COMMAND's output for a standard input. */
 static int filter(const char *command, const str *in, str *out, err *e)
 {
     int status = shell_run(command, str_text(in), in->n, out, true);
@@ -54,7 +54,7 @@ static void add_field(str *out, const char *text, char end)
     str_addc(out, end);
 }
 
-/* The program's numbers for a run, as parts of their sum: AB_SUM_RATIO, whose value is 100 part / whole. */
+/* Computes the program's numbers for a run as statistics of AB_SUM_RATIO, whose value is 100 part / whole. */
 static int numbers_of(const rate_options *o, const read_detail *d, const lines *source, double **stats, size_t *n,
                       double *mean, err *e)
 {
@@ -111,7 +111,7 @@ static int rate_run(const invocation *c, const rate_options *o, reader *r, db *d
                         .stats = {n, 2, stats}};
     for (size_t i = 0; i < detail.run.n_results && !bad; i++) {
         const read_result *x = &detail.run.results[i];
-        result.step = x->step, result.how = x->how; /* of the outputs */
+        result.step = x->step, result.how = x->how; /* from the other results of the outputs */
         if (same(x->metric, c->word[1]) && !(x->signature && has_prefix(x->signature, mark)))
             bad = fail(e, "%s: run %lld has this metric already, and not by a command", x->metric, (long long)id);
     }

@@ -13,7 +13,7 @@ static const char after_path[] = " :,;')]}\\\"";
 
 static bool begins(const char *start, const char *at)
 {
-    return at == start || strchr(" =:,;+'([{", at[-1]) || at[-1] == '"'; /* +: between files of a setting */
+    return at == start || strchr(" =:,;+'([{", at[-1]) || at[-1] == '"'; /* + separates files in a setting */
 }
 
 /* Does a complete path begin at `at`, in a text that begins at `start`? */
@@ -24,8 +24,8 @@ static bool is_path(const char *start, const char *at, const char *end, const ch
     return begins(start, at) && (at + n == end || at[n] == '/' || strchr(after_path, at[n]));
 }
 
-/* The end of the complete path of a plugin, or of its source, that begins at `at`, or NULL. *shown: its part to keep,
- * from "plugins/" on where it has that, else its name. */
+/* Returns the end of a plugin's or its source's complete path that begins at `at`, or NULL. *shown: the part to keep,
+ * from "plugins/" on if it contains that, else its name. */
 static const char *plugin_at(const char *start, const char *at, const char *end, const char **shown)
 {
     if (*at != '/' || !begins(start, at)) return NULL;
@@ -44,7 +44,7 @@ static const char *plugin_at(const char *start, const char *at, const char *end,
     return stop;
 }
 
-/* The inside of one JSON string. */
+/* Writes the inside of one JSON string. */
 static void add_text(str *out, const char *start, const char *end, const place *places, size_t n)
 {
     for (const char *at = start; at < end;) {
@@ -71,17 +71,17 @@ static const char *end_of_string(const char *at)
     return at;
 }
 
-/* Takes the folders out of a recorded experiment's JSON: what lies in `data_dir` is named $ABLATE_DATA/..., what lies
- * in `root` ./..., and plugins plugins/KIND/NAME.so or NAME.c, wherever they were built. Only whole paths, and only in
+/* Removes folders from a recorded experiment's JSON: paths in `data_dir` become $ABLATE_DATA/..., paths in `root`
+ * ./..., and plugins plugins/KIND/NAME.so or NAME.c, wherever they were built. Changes only whole paths, and only in
  * values of keys: texts in a list are columns of statistics. */
 static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
 {
     const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};
     place places[LENGTH(all)];
     size_t n = 0;
-    for (size_t i = 0; i < LENGTH(all); i++) /* other values are no paths of this machine */
+    for (size_t i = 0; i < LENGTH(all); i++) /* skips values that are no paths of this machine */
         if (all[i].folder[0] == '/' && all[i].folder[1]) places[n++] = all[i];
-    char before = 0; /* the last character that is no blank */
+    char before = 0; /* the last non-blank character */
     for (const char *at = json; *at;) {
         if (*at != '"') {
             if (!strchr(" \n\t", *at)) before = *at;
@@ -103,7 +103,7 @@ static void without_folders(const char *json, const char *data_dir, const char *
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e)
 {
     str text = {0}, clean = {0};
-    reader *r = reader_open(&p->db, e); /* it makes no database */
+    reader *r = reader_open(&p->db, e); /* creates no database */
     db *d = r ? db_open(&p->db, e) : NULL;
     reader_close(r);
     int bad = !d || db_export(d, experiment, &text, o, e);

@@ -1,5 +1,5 @@
-/* replay.c - ablate replay: updates of a recorded run again, from the nearest state that it left, compared with the
- * curves that it has in the database; what `ablate debug` shares. */
+/* replay.c - ablate replay: repeats updates of a recorded run, from the nearest state that it left, and compares them
+ * with its curves in the database. Also functions shared with `ablate debug`. */
 #include "cli/replay.h"
 #include "cli/artifact.h"
 #include "network/train/states.h"
@@ -12,7 +12,7 @@
 
 /* ---- shared with debug.c ---- */
 
-/* The same command without --gdb. Comes back only if there is no gdb. */
+/* Becomes gdb, which starts this command without --gdb. Returns only if there is no gdb. */
 static void become_gdb(const invocation *c)
 {
     char **args = xcalloc((size_t)c->argc + 6, sizeof *args);
@@ -69,14 +69,14 @@ int replay_job_of(const invocation *c, const replay_options *o, const char *conf
 typedef struct {
     const read_curve *curves;
     size_t n;
-    int64_t from; /* updates of the state */
+    int64_t from; /* the state's updates */
     size_t points, differ;
 } comparison;
 
 static void compare_point(void *self, const char *metric, int64_t step, double value)
 {
     comparison *x = self;
-    if (step <= x->from) return; /* told again by the state */
+    if (step <= x->from) return; /* points that the state repeats */
     for (size_t i = 0; i < x->n; i++)
         for (size_t k = 0; k < x->curves[i].n && same(x->curves[i].metric, metric); k++) {
             double was = x->curves[i].points[k].value;
@@ -89,7 +89,7 @@ static void compare_point(void *self, const char *metric, int64_t step, double v
         }
 }
 
-/* As the run was computed: its device, threads and instruction set. */
+/* Sets the run's own device, threads and instruction set. */
 static void compute_as(const read_run *run, replay_job *j)
 {
     computed how = how_computed(run->device);

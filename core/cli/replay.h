@@ -1,12 +1,12 @@
-/* replay.h - shared by `ablate replay` (a run of the database) and `ablate debug` (a row of an INI): updates of a run
- * in this process, where gdb, ab_print and --profile see them. */
+/* replay.h - shared by `ablate replay` (a run of the database) and `ablate debug` (a row of an INI): computes updates
+ * of a run in this process, where gdb, ab_print and --profile see them. */
 #ifndef ABLATE_CLI_REPLAY_H
 #define ABLATE_CLI_REPLAY_H
 #include "cli/options.h"
 #include "lab/run/replay.h"
 
 typedef struct {
-    int64_t step, until; /* the updates that are shown; until 0: step */
+    int64_t step, until; /* first and last update shown; until 0: only step */
     bool gdb, profile;
 } replay_options;
 /* clang-format off */
@@ -19,10 +19,10 @@ typedef struct {
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS}
 /* clang-format on */
 
-/* Checks the options, and with --gdb goes on as gdb, which starts this command without it. Returns 0, or the exit code
- * after a message. */
+/* Checks the options; with --gdb becomes gdb, which starts this command without it. Returns 0, or the exit code after a
+ * message. */
 int replay_begin(const invocation *c, replay_options *o);
-/* Fills in what both commands share; j->job.cache_dir is the caller's to free. 0, or -1 and e: steps beyond the run's.
- */
+/* Fills in the fields that both commands share; the caller frees j->job.cache_dir. 0, or -1 and e: steps beyond the
+ * run's. */
 int replay_job_of(const invocation *c, const replay_options *o, const char *config, replay_job *j, err *e);
 #endif

@@ -1,4 +1,4 @@
-/* report.c - ablate report: an experiment as one HTML page, written once or again and again while a sweep runs. */
+/* report.c - ablate report: writes an experiment as one HTML page, once or repeatedly while a sweep runs. */
 #include "cli/options.h"
 #include "lab/report/page.h"
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* retrain.c - trains a recorded run again, as far as this machine can do it the same way, and compares its results. */
+/* retrain.c - trains a recorded run again, as equally as this machine can, and compares its results. */
 #include "base/below.h"
 #include "cli/artifact.h"
 #include "lab/config/spec.h"
@@ -26,16 +26,16 @@ computed how_computed(const char *device)
     return c;
 }
 
-/* ---- the run as an INI: a stranger wrote its settings, so each is data until its key says what it may be ---- */
+/* ---- the run as an INI: others wrote its settings, so each is checked by its key ---- */
 
-static bool is_key(const char *key) /* words, joined by dots; a range of layers has a - */
+static bool is_key(const char *key) /* Is it words joined by dots? A range of layers has a -. */
 {
     for (const char *p = key; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr("_.-", *p)) return false;
     return *key && *key != '-';
 }
 
-/* A plugin by its name, without folder, .so and .c. NULL and e: it has none. */
+/* Returns a plugin's name, without folder, .so and .c. NULL and e: it has none. */
 static const char *plugin_word(const char *value, arena *a, err *e)
 {
     const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
@@ -46,8 +46,8 @@ static const char *plugin_word(const char *value, arena *a, err *e)
     return NULL;
 }
 
-/* A text with a slash may be files, joined by +: they lie below the folder of corpora, for which record.c writes
- * $ABLATE_DATA. */
+/* Finds files joined by + below the folder of corpora, which record.c writes as $ABLATE_DATA. NULL and e if one leads
+ * out of it. */
 static const char *data_value(const char *value, const char *data_dir, arena *a, err *e)
 {
     static const char folder[] = "$ABLATE_DATA/";
@@ -86,13 +86,13 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
     settings set = {0};
     read_detail d;
     str ini = {0};
-    char *data_dir = realpath(t->data_dir, NULL); /* tasks look for other paths below the folder of corpora */
+    char *data_dir = realpath(t->data_dir, NULL); /* tasks search other paths below the folder of corpora */
     reader *r = reader_open(&t->w->db, e);
     int rc = !r || reader_run(r, run, &a, &d, e) || config_from_json(d.config_json, &set, &a, e) ? -1 : 0;
     if (!rc) str_addf(&ini, "[experiment]\nname = retrained\nseeds = %lld\n[base]\n", (long long)d.run.seed);
     for (size_t i = 0; !rc && i < set.n; i++) {
         const setting *s = &set.at[i];
-        if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* --build-plugins alone names a folder */
+        if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* only --build-plugins names a folder */
         const char *value = own_value(s, data_dir ? data_dir : t->data_dir, &a, e);
         if (value)
             spec_put_setting(&ini, s->key, value);
@@ -109,7 +109,7 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
 
 /* ---- training: the program's own `run`, in the workbench ---- */
 
-/* The last line that a process wrote, without its "ablate ...: ". */
+/* Reads the last line that a process wrote, without its "ablate ...: ". */
 static void last_line(const char *log, str *out)
 {
     str text = {0}, shown = {0};
@@ -215,7 +215,7 @@ static int compare_runs(const read_run *was, const db_options *db, double second
     if (!rc) printf("    trained in %.0f s\n", seconds);
     for (size_t i = 0; !rc && i < was->n_results; i++) {
         const read_result *is = NULL;
-        if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* rate.c */
+        if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* added by rate.c */
             printf("    %s: not compared, another program's (%s)\n", was->results[i].metric, was->results[i].signature);
             continue;
         }

@@ -19,10 +19,10 @@ typedef struct {
     int64_t *id;
     const char **lines; /* "run 5  toy/A/heads=1 seed 0, done" */
     size_t n;
-    const char **folder; /* n_folders; of all attempts and generations */
+    const char **folder; /* [n_folders] of all attempts and generations */
     size_t n_folders, id_cap, lines_cap, folder_cap;
-    size_t elsewhere; /* folders that are not below `own` and so stay */
-    size_t missing;   /* runs whose folder is neither there nor where the database names it */
+    size_t elsewhere; /* folders that stay, because they are not below `own` */
+    size_t missing;   /* runs whose folder does not exist */
     char *own;        /* the folder of this database's runs, resolved; NULL: it has none */
     int64_t bytes;
     arena memory;
@@ -86,7 +86,7 @@ static void add_files(removal *m, const read_detail *d)
     free(folder);
 }
 
-/* ---- what is to go ---- */
+/* ---- selection ---- */
 
 static int add_run(removal *m, reader *r, int64_t id, err *e)
 {

@@ -22,7 +22,7 @@ static bool is_experiment(const invocation *c, const char *name)
     return found;
 }
 
-/* The INI file of the same folder with the nearest name, in the arena, or NULL. */
+/* Returns the INI file in this folder with the nearest name, in the arena, or NULL. */
 static const char *near_file(const char *path, arena *a)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, **names = NULL;
@@ -40,7 +40,7 @@ static const char *near_file(const char *path, arena *a)
     return found ? arena_printf(a, "%s%s", folder, found) : NULL;
 }
 
-/* After an INI file could not be opened: what may have been meant. */
+/* Prints INI files that may have been meant, after one could not be opened. */
 static void say_what_there_is(const invocation *c)
 {
     arena a = {0};
@@ -59,7 +59,7 @@ static int run(const invocation *c, void *typed)
     err e = {0};
     sweep_call call = call_of(c);
     places mine = c->p;
-    mine.db.patient = true; /* no sweep ends because of a backup */
+    mine.db.patient = true; /* a backup's lock ends no sweep */
     call.p = &mine;
     if (sweep_check(typed, &e)) return call_usage(c, &e);
     int code = sweep_run(&call, typed, &e);

@@ -1,4 +1,4 @@
-/* score.c - ablate score bleu, chrf, ter: scores of translations. */
+/* score.c - ablate score bleu, chrf, ter: scores translations. */
 #include "cli/options.h"
 #include "cli/score.h"
 #include "text/metric/bleu.h"
@@ -14,7 +14,7 @@ typedef struct {
     size_t n, n_refs;
 } sentences;
 
-typedef struct { /* of a metric, over its options */
+typedef struct { /* a metric with its options */
     int (*add)(const void *options, const sentences *x, double *sum, err *e);
     void (*print)(const void *options, const double *sum, size_t n_refs, str *out);
 } scorer;
@@ -24,7 +24,7 @@ typedef struct {
     const void *options;
     const text_list *paths;
     codes text;
-    double sum[CHRF_MOST_STATS]; /* the widest */
+    double sum[CHRF_MOST_STATS]; /* the widest metric's size */
 } scoring;
 
 static int add_part(void *self, char **const *lines, size_t n, size_t first, err *e)
@@ -74,7 +74,7 @@ typedef struct {
     bool json;
     const char *tok, *smooth;
     bool lowercase;
-    bleu_options o; /* of these */
+    bleu_options o; /* parsed from the options above */
 } bleu_command_options;
 
 static void write_ints(str *b, const char *name, const int64_t *x, size_t n)

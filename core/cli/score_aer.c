@@ -1,7 +1,7 @@
 /* score_aer.c - ablate score aer: alignment error rate against given alignments (Och and Ney 2003, A Systematic
  * Comparison of Various Statistical Alignment Models, section 6.1):
  *     precision = |A n P| / |A|, recall = |A n S| / |S|, AER = 1 - (|A n S| + |A n P|) / (|A| + |S|)
- * S: sure links of the gold set, P: all of its links, A: those to be scored. */
+ * S: sure links of the gold set, P: all of its links, A: the scored links. */
 #include "cli/options.h"
 #include "cli/score.h"
 #include <stdlib.h>
@@ -26,10 +26,10 @@ static int by_place(const void *a, const void *b)
 {
     const alignment_link *x = a, *y = b;
     if (x->place != y->place) return x->place < y->place ? -1 : 1;
-    return (int)y->sure - (int)x->sure; /* the sure one of two first */
+    return (int)y->sure - (int)x->sure; /* sure before possible */
 }
 
-/* "0-0 2p1 ...": sure with -, possible with p or ?. In order, each link once. */
+/* Reads "0-0 2p1 ...": - is sure, p or ? possible. Sorts the links, each once. */
 static int read_links(const char *file, size_t line, const char *text, links *out, err *e)
 {
     out->n = 0;
@@ -94,7 +94,7 @@ static void print(const aer_counts *c, bool json, str *out)
 
 typedef struct {
     const char *gold; /* file */
-    links a, g;       /* of a line */
+    links a, g;       /* a line's links */
     aer_counts counts;
 } aer_scoring;
 

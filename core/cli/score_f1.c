@@ -4,12 +4,12 @@
 #include "text/metric/confusion.h"
 #include <stdlib.h>
 
-enum { PAIRS = 20 }; /* shown by --confusion without a number */
+enum { PAIRS = 20 }; /* number that --confusion shows by default */
 
 typedef struct {
     const char *gold, *param;
     bool json, by_length;
-    int64_t pairs; /* of --confusion; -1: PAIRS, -2: not asked for */
+    int64_t pairs; /* --confusion; -1: PAIRS, -2: not given */
 } f1_options;
 
 static size_t pairs_shown(const f1_options *w) { return w->pairs < 0 ? PAIRS : (size_t)w->pairs; }
@@ -31,7 +31,7 @@ static void f1_json_block(const char *name, const evalb_result *r, str *b)
     str_addc(b, '}');
 }
 
-/* The errors of the first few sentences that do not count. */
+/* Prints the errors of the first few sentences that do not count. */
 static void explain(const evalb_row *rows, size_t n)
 {
     enum { SHOWN = 10 };
@@ -74,7 +74,7 @@ typedef struct {
     const f1_options *w;
     evalb_params *p;
     confusion labels;
-    evalb_row *rows; /* [n] of all sentences; of the trees no more than a part is held */
+    evalb_row *rows; /* [n] all sentences; only a part of the trees is held */
     size_t n, cap;
 } f1_scoring;
 
@@ -91,7 +91,7 @@ static int add_part(void *self, char **const *lines, size_t n, size_t first, err
     return bad ? (fail_in(e, "%s: ", s->w->gold), -1) : 0;
 }
 
-/* The sentences of two files, paired by line. -1 and a message. */
+/* Scores the sentences of two files, paired by line. -1 and a message. */
 static int score_f1(const f1_options *w, evalb_params *p, int *code, err *e)
 {
     evalb_result all, at_cutoff;

@@ -1,4 +1,4 @@
-/* score_files.c - files of sentences for the commands `score ...`. */
+/* score_files.c - reads files of sentences for the commands `score ...`. */
 #include "cli/score.h"
 #include "cli/input.h"
 
@@ -13,7 +13,7 @@ enum { PART = 1024 }; /* lines */
 
 static const char *name_of(const input_part *p) { return p->name ? p->name : "standard input"; }
 
-/* How many lines a file has in all, of which the current part is known. */
+/* Counts all lines of a file whose current part is known. */
 static int count(input_part *p, size_t *lines, err *e)
 {
     int rc = 1;
@@ -22,7 +22,7 @@ static int count(input_part *p, size_t *lines, err *e)
     return rc;
 }
 
-/* The file's part with as many lines as that of standard input, or an error that says how many they have. */
+/* Reads the file's part with as many lines as standard input's; else fails with both numbers of lines. */
 static int in_step(input_part *hyp, input_part *file, err *e)
 {
     size_t a, b, most = hyp->n ? hyp->n : 1;

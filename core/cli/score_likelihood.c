@@ -1,4 +1,4 @@
-/* score_likelihood.c - ablate score likelihood: the probability that a model gives to a target which is given. */
+/* score_likelihood.c - ablate score likelihood: computes a model's probability of a given target. */
 #include "cli/pairs.h"
 #include "network/train/train.h"
 #include <stdlib.h>

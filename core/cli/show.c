@@ -1,4 +1,4 @@
-/* show.c - ablate show: one run, for people or as JSON; its INI, its outputs. */
+/* show.c - ablate show: prints one run as text or JSON; its INI, its outputs. */
 #include "cli/options.h"
 #include "cli/results.h"
 #include <math.h>
@@ -10,14 +10,14 @@ typedef struct {
     const char *hyp, *ref;
 } show_options;
 
-/* ---- for people ---- */
+/* ---- as text ---- */
 
-#define KEY "%-21s " /* a blank after the longest too */
+#define KEY "%-21s " /* leaves a blank after the longest key */
 
 static void show_line(const char *key, const char *value)
 {
     str text = {0};
-    str_add_shown(&text, value, true); /* a path has not been */
+    str_add_shown(&text, value, true); /* a path may have control characters */
     printf(KEY, key);
     for (const char *p = text.s; *p; p++) { /* further lines are aligned with the first */
         putchar(*p);
@@ -27,7 +27,7 @@ static void show_line(const char *key, const char *value)
     str_free(&text);
 }
 
-/* A column of the last attempt, in readable units. */
+/* Prints a column of the last attempt in readable units. */
 static void show_field(const char *key, const char *value)
 {
     char when[32];
@@ -53,7 +53,7 @@ static void show_field(const char *key, const char *value)
     }
 }
 
-/* "heads = 8" and so on in lines of at most 100 characters. */
+/* Prints settings such as "heads = 8" in lines of at most 100 characters. */
 static int show_settings(reader *r, int64_t run, err *e)
 {
     str ini = {0}, lines = {0};

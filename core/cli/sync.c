@@ -1,4 +1,5 @@
-/* sync.c - ablate sync: records the progress of runs that Slurm or another engine trains; also what those start. */
+/* sync.c - ablate sync: records the progress of runs that Slurm or another engine trains. Also the commands that these
+ * start. */
 #include "cli/options.h"
 #include "lab/launch/launch.h"
 #include "lab/results/read.h"
@@ -20,12 +21,12 @@ static int sync_one(const invocation *c, db *d, const char *name, const char *fo
     return 0;
 }
 
-/* Is there such a database, and the experiment in it? */
+/* Do the database and the experiment exist? */
 static int is_there(const invocation *c, err *e)
 {
     arena a = {0};
     read_experiment x;
-    reader *r = reader_open(&c->p.db, e); /* it makes no database */
+    reader *r = reader_open(&c->p.db, e); /* creates no database */
     int rc = r && c->n_words ? reader_experiment(r, c->word[0], READ_BRIEF, &a, &x, e) : r ? 0 : -1;
     if (rc == 1) rc = reader_no_experiment(r, c->word[0], e);
     reader_close(r);
@@ -33,7 +34,7 @@ static int is_there(const invocation *c, err *e)
     return rc;
 }
 
-/* An experiment's folder, or every one that has runs away. */
+/* Synchronises one experiment, or all that have runs away. */
 static int sync_run(const invocation *c, void *options)
 {
     err e = {0};
@@ -76,7 +77,7 @@ const command sync_command = {.name = "sync",
                               .run = sync_run,
                               .example = "ablate sync table3-multi30k --wait"};
 
-/* SPOOL TASK RUNS_PER_TASK, as launch/slurm.c writes it into the batch script. */
+/* Runs SPOOL TASK RUNS_PER_TASK, a command that launch/slurm.c writes into the batch script. */
 static int slurm_task(const invocation *c, void *unused)
 {
     int64_t task, per_task;
@@ -96,7 +97,7 @@ const command slurm_task_command = {.name = "slurm-task",
                                     .choices = CHOICES_NONE,
                                     .run = slurm_task};
 
-/* SPOOL ROUND, as launch/engine.c starts it. */
+/* Runs SPOOL ROUND, a command that launch/engine.c starts. */
 static int round_run(const invocation *c, void *unused)
 {
     int64_t round;

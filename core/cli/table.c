@@ -1,4 +1,4 @@
-/* table.c - ablate table: an experiment's table, or a paper's. */
+/* table.c - ablate table: prints an experiment's table, or a paper's. */
 #include "lab/report/table.h"
 #include "cli/across.h"
 #include "lab/report/columns.h"
@@ -6,13 +6,13 @@
 
 typedef struct {
     text_list metrics;
-    int format, vs, stats; /* which word; vs, stats: -1 not asked for */
+    int format, vs, stats; /* index of the word; vs, stats: -1: not given */
     double sustained;      /* TFLOPS */
     const char *caption, *label, *page, *to;
     bool json, columns;
 } table_command_options;
 
-/* What columns there are. */
+/* Prints the available columns. */
 static int describe(const invocation *c, enum table_format format)
 {
     err e = {0};
@@ -61,7 +61,7 @@ static int table(const invocation *c, void *options)
     if (o->to) return fail(&e, "--output: expected several experiments; `ablate plot` draws one"), call_usage(c, &e);
     if (o->page && file_read(o->page, &ini, &e)) return call_failed(c, &e);
     if (o->page) t.ini = str_text(&ini);
-    bool no_file = !file_exists(c->p.db.path); /* a published table needs none */
+    bool no_file = !file_exists(c->p.db.path); /* a published table needs no database */
     if (no_file && table_is_published(name)) {
         int bad = table_print(NULL, name, &t, f, &out, &e);
         if (!bad) fputs(str_text(&out), stdout);

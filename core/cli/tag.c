@@ -1,10 +1,10 @@
-/* tag.c - ablate tag: tags of runs, among them their notes. */
+/* tag.c - ablate tag: sets tags of runs, among them their notes. */
 #include "cli/options.h"
 #include "lab/results/read.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets or, without a value, removes a tag of every seed that the name covers. */
+/* Sets a tag of every seed that the name covers, or removes it without a value. */
 static int set_tag(const invocation *c, const char *tag, const char *value)
 {
     arena a = {0};

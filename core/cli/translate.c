@@ -7,7 +7,7 @@
 
 enum { LARGEST_PART = 4096, MOST_OUTPUTS = 1 << 16 }; /* lines; hypotheses in memory */
 
-/* Leaves lines that are too long for the model empty, so that the others are still translated; returns their number. */
+/* Leaves lines that are too long for the model empty, so that the others are translated; returns their number. */
 static size_t leave_long(const model *m, const vocab *src, const beam_options *o, const input_part *in)
 {
     static char empty[] = "";
@@ -22,7 +22,7 @@ static size_t leave_long(const model *m, const vocab *src, const beam_options *o
     return left;
 }
 
-/* Each line with the words of its output that look at its words. An empty side has none. */
+/* Prints each line with the alignment of its output's words. An empty side has none. */
 static int print_aligned(model *m, const vocab *src, const vocab *tgt, const input_part *in, char *const *out, err *e)
 {
     align_settings how = {0};

@@ -1,5 +1,5 @@
-/* verify.c - ablate verify: does a recorded or published experiment hold? Its files, its table from its runs, and some
- * runs trained again. */
+/* verify.c - ablate verify: does a recorded or published experiment hold? Checks its files, computes its table from its
+ * runs, and trains some runs again. */
 #include "base/below.h"
 #include "cli/artifact.h"
 #include "network/plugin/plugin.h"
@@ -19,7 +19,7 @@ enum { HOLDS = 0, FAILS = 1, OTHER_DIGITS = 3 };
 
 /* ---- files ---- */
 
-/* Prints what lies below the folder and is a link or named by no line of the sums; returns how many. */
+/* Prints files below the folder that are links or that no line of the sums names; returns how many. */
 static size_t find_strays(const char *folder, const char *sums)
 {
     char *const roots[] = {(char *)(uintptr_t)folder, NULL};
@@ -44,7 +44,8 @@ static size_t find_strays(const char *folder, const char *sums)
     return n;
 }
 
-/* Checks each line "HASH  PATH" of SHA256SUMS. *files: how many; *bad: how many are missing, differ or are too many. */
+/* Checks each line "HASH  PATH" of SHA256SUMS. *files: number of lines; *bad: files that are missing, differ or are not
+ * listed. */
 static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
 {
     str text = {0}, all = {0};
@@ -88,7 +89,7 @@ static int check_table(const workbench *w, const char *folder, const char *exper
     return rc;
 }
 
-/* Builds the sources of FOLDER/plugins in the workbench, from which alone they are loaded. */
+/* Builds the sources of FOLDER/plugins in the workbench; plugins are loaded only from there. */
 static char *build_plugins(const workbench *w, const char *folder, err *e)
 {
     char *from = path_join(folder, "plugins"), *to = path_join(w->folder, "plugins");
@@ -158,7 +159,7 @@ static void no_candidate(const read_experiment *x, const verify_options *o, err 
     str_free(&limit);
 }
 
-/* Trains `o->runs` of them again, chosen at random. Returns HOLDS or OTHER_DIGITS, or -1 and a message. */
+/* Trains `o->runs` runs again, chosen at random. Returns HOLDS or OTHER_DIGITS, or -1 and a message. */
 static int retrain_some(const retraining *t, const read_experiment *x, const verify_options *o, err *e)
 {
     size_t all = 0, n, done = 0, differ = 0, runs_apart = 0;
@@ -183,7 +184,7 @@ static int retrain_some(const retraining *t, const read_experiment *x, const ver
     return runs_apart ? OTHER_DIGITS : HOLDS;
 }
 
-/* A folder's files and its table. *holds: nothing is wrong. */
+/* Checks a folder's files and its table. *holds: no fault was found. */
 static int check_folder(const workbench *w, const char *folder, const char *experiment, bool *holds, err *e)
 {
     size_t files = 0, bad = 0;
@@ -196,7 +197,7 @@ static int check_folder(const workbench *w, const char *folder, const char *expe
     return 0;
 }
 
-/* Returns HOLDS or OTHER_DIGITS, or -1 and a message. */
+/* Trains runs again; returns HOLDS or OTHER_DIGITS, or -1 and a message. */
 static int check_runs(const invocation *c, const verify_options *o, const workbench *w, const char *experiment, err *e)
 {
     arena a = {0};

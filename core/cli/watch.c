@@ -10,7 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { GOES_WRONG = 3 }; /* the exit code */
+enum { GOES_WRONG = 3 }; /* exit code of --once if runs go wrong */
 
 typedef struct {
     bool once, log;
@@ -59,7 +59,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
         raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         tcsetattr(0, TCSANOW, &raw);
     }
-    fputs("\033[?1049h\033[?25l", stdout); /* the other screen, no cursor */
+    fputs("\033[?1049h\033[?25l", stdout); /* alternate screen, no cursor */
     while (!stop && !rc) {
         str frame = {0};
         size_t wrong;
@@ -68,7 +68,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
         rc = watch_source_draw(w, &v, now(), &frame, &wrong, e);
         if (c->verbosity > 0) str_addf(&frame, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         fputs("\033[H", stdout);
-        for (const char *p = str_text(&frame); *p;) { /* each line is cleared to its end */
+        for (const char *p = str_text(&frame); *p;) { /* clears each line to its end */
             size_t n = strcspn(p, "\n");
             printf("%.*s\033[K\n", (int)n, p);
             p += n + (p[n] == '\n');

@@ -1,11 +1,11 @@
-/* watch.h - one frame of `ablate watch`: text, so that it can be tested. */
+/* watch.h - one frame of `ablate watch` as text, so that it can be tested. */
 #ifndef ABLATE_WATCH_H
 #define ABLATE_WATCH_H
 #include "cli/options.h"
 #include "lab/results/read.h"
 
 typedef struct {
-    int columns, lines; /* of the terminal */
+    int columns, lines; /* the terminal's size */
     bool color;
     size_t first; /* the first row to show */
 } watch_view;
@@ -14,17 +14,17 @@ typedef struct {
  * runs that failed, diverged, or look as if they go wrong (lab/launch/care.h). */
 int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, size_t *wrong, err *e);
 
-/* What a live view keeps between frames: the connection, and the experiment, which is read again when the database has
+/* A live view's state between frames: the connection, and the experiment, which is read again when the database has
  * changed. (watch_source.c) */
 typedef struct watch_source watch_source;
-/* name: NULL: the experiment frozen last. NULL and a message: no database. */
+/* name: NULL: the experiment frozen last. Returns NULL and a message without a database. */
 watch_source *watch_source_open(const db_options *o, const char *name, err *e);
-void watch_source_close(watch_source *w); /* NULL is fine */
-/* A frame of the database as it is now. */
+void watch_source_close(watch_source *w); /* accepts NULL */
+/* Draws a frame of the database as it is now. */
 int watch_source_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e);
 /* Prints the log of the run that the command line names, its last `lines` lines or all of it (0), then, unless `once`,
- * what is added until the run ends. The exit code. (log.c) */
+ * lines added until the run ends. Returns the exit code. (log.c) */
 int log_print(const invocation *c, int64_t lines, bool once);
-/* The number of bytes of at most `columns` UTF-8 characters. */
+/* Returns the number of bytes of at most `columns` UTF-8 characters. */
 size_t watch_fitting(const char *s, size_t columns);
 #endif

@@ -1,5 +1,5 @@
-/* watch_frame.c - one line per row of a sweep: its seeds' states, step, speed, remaining time, dev PPL as a sparkline,
- * mean ± sd. */
+/* watch_frame.c - draws one line per row of a sweep: its seeds' states, step, speed, remaining time, dev PPL as a
+ * sparkline, mean ± sd. */
 #include "cli/watch.h"
 #include "lab/launch/care.h"
 #include "lab/launch/launch.h"
@@ -46,7 +46,7 @@ static const char *state_sign(enum db_status s)
     return signs[s];
 }
 
-/* Remaining seconds of a running run, from its own rate; NaN: unknown. */
+/* Returns the remaining seconds of a running run, from its own rate; NaN: unknown. */
 static double left_of(const read_run *run, double now)
 {
     double spent = now - run->started_at;
@@ -54,7 +54,7 @@ static double left_of(const read_run *run, double now)
     return spent / (double)run->step * (double)(run->total_steps - run->step);
 }
 
-/* The run shown on a row's line: the running one, else the last one started. */
+/* Finds the run shown on a row's line: the running one, else the last one started. */
 static const read_run *run_of(const read_row *row)
 {
     const read_run *found = NULL;
@@ -66,7 +66,7 @@ static const read_run *run_of(const read_row *row)
     return found;
 }
 
-/* Dev perplexity, on a logarithmic scale from its minimum to its maximum. */
+/* Draws dev perplexity on a logarithmic scale from its minimum to its maximum. */
 static int sparkline(reader *r, int64_t run, str *out, err *e)
 {
     static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -114,7 +114,7 @@ static int row_line(reader *r, const read_experiment *x, const read_row *row, co
     str states = {0}, spark = {0}, line = {0};
     char text[64], mean[48], eta[24];
     const read_run *run = run_of(row);
-    size_t wide = (size_t)v->columns, rest = wide >= 100 ? 53 + SPARK + 1 : 53; /* of the fields behind the name */
+    size_t wide = (size_t)v->columns, rest = wide >= 100 ? 53 + SPARK + 1 : 53; /* rest: columns after the name */
     size_t name = wide > rest + 60 ? 60 : wide > rest + 12 ? wide - rest : 12;
     for (size_t i = 0; i < row->n_runs && i < MOST_SEEDS; i++) str_add(&states, state_sign(row->runs[i].status));
     int rc = run ? sparkline(r, run->id, &spark, e) : 0;
@@ -140,7 +140,7 @@ static int row_line(reader *r, const read_experiment *x, const read_row *row, co
 
 typedef struct {
     size_t of[DB_SKIPPED + 1], all;
-    double left; /* of the runs under way, together */
+    double left; /* seconds left of the running runs together */
 } counts;
 
 static counts count(const read_experiment *x, double now)
@@ -156,7 +156,7 @@ static counts count(const read_experiment *x, double now)
     return c;
 }
 
-/* Why a run went wrong, or looks as if it does, in *why; NULL: it does not. */
+/* Describes in *why how a run went or goes wrong; NULL: it does not. */
 static int trouble_of(reader *r, const read_run *run, char text[128], const char **why, err *e)
 {
     arena a = {0};
@@ -166,7 +166,7 @@ static int trouble_of(reader *r, const read_run *run, char text[128], const char
     *why = run->status == DB_FAILED ? run->error ? run->error : "" : NULL;
     for (size_t k = 0; k < run->n_results && !*why; k++)
         if (same(run->results[k].metric, "PPL") && !isfinite(run->results[k].value)) *why = "it diverged";
-    if (*why || run->status != DB_RUNNING) return 0; /* of those that have ended the table tells */
+    if (*why || run->status != DB_RUNNING) return 0; /* the table reports runs that have ended */
     int rc = reader_curves(r, run->id, "dev_PPL", &a, &curves, &n, e);
     for (size_t i = 0; i < n && !rc; i++)
         for (size_t k = 0; k < curves[i].n; k++) care_see(&c, curves[i].points[k].step, curves[i].points[k].value);
@@ -175,7 +175,7 @@ static int trouble_of(reader *r, const read_run *run, char text[128], const char
     return rc;
 }
 
-/* The first failures and troubles, a line each; *all: how many there are. */
+/* Prints the first failures and troubles, a line each; *all: their number. */
 static int troubles(reader *r, const read_experiment *x, const watch_view *v, str *out, size_t *all, err *e)
 {
     int rc = 0;

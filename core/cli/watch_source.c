@@ -1,4 +1,4 @@
-/* watch_source.c - what a live view keeps between frames: the connection, and the experiment while nobody writes. */
+/* watch_source.c - keeps a live view's connection between frames, and the experiment until somebody writes. */
 #include "cli/watch.h"
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -7,14 +7,14 @@ struct watch_source {
     reader *r;
     db_options options;
     char *path, *name;
-    dev_t device; /* of the file that r reads: another of its name may take its place */
+    dev_t device; /* identify the file that r reads, because another may replace it */
     ino_t file;
     arena a; /* holds x */
     read_experiment x;
-    int64_t version; /* the database's when x was read; -1: x is empty */
+    int64_t version; /* the database's version when x was read; -1: x is empty */
 };
 
-/* Opens the file of this name, if it is not the one that is open. */
+/* Opens the file of this name, unless it is open already. */
 static int open_file(watch_source *w, err *e)
 {
     struct stat now;
@@ -51,7 +51,7 @@ void watch_source_close(watch_source *w)
 /* Reads the experiment if another process has written since. */
 static int renew(watch_source *w, err *e)
 {
-    int64_t version = reader_version(w->r, e); /* before reading: what is written meanwhile is read by the next frame */
+    int64_t version = reader_version(w->r, e); /* before reading, so that the next frame reads later writes */
     if (version < 0) return -1;
     if (version == w->version) return 0;
     w->version = -1;

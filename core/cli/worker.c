@@ -1,5 +1,5 @@
-/* worker.c - ablate worker: one run in its own process, started by the host (lab/run/worker.c); or, with the folder of
- * a run, what a job engine starts: a task, which starts that process (lab/launch/task.c). */
+/* worker.c - ablate worker: trains a run in its own process, started by the host (lab/run/worker.c); or, with a run's
+ * folder, is a job engine's task, which starts that process (lab/launch/task.c). */
 #include "cli/options.h"
 #include "lab/launch/launch.h"
 #include "lab/run/worker.h"
