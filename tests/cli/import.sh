@@ -88,7 +88,7 @@ has err "1 record has no value of any metric and is left out (the first: runs.cs
 has err "1 record is of runs that did not end as planned (State: killed)."
 has err "Rows have 1 to 2 configurations each; the one with the best val_acc is shown, selected by the reported score"
 exits 0 ablate table runs
-has out "Rows have 1 to 2 settings each"
+has out "Rows have 1 to 2 configurations each"
 has out "val_acc was not fixed"
 { # at its best evaluation b is better than a, at its last it is worse
     echo "row,seed,step,acc,top5"

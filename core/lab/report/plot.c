@@ -35,7 +35,7 @@ static int find_factor(const plot *p, const char *option, const char *name, size
     for (size_t i = 0; i < LENGTH(more) && same(option, "--over"); i++) names[n++] = more[i];
     for (size_t i = 0; i < n; i++) str_addf(&all, "%s%s", i ? ", " : "", names[i]);
     if (*out == NO_ROW)
-        fail(e, "%s %s: no row of %s changes it; rows change: %s", option, name, p->g.x.name, str_text(&all));
+        fail(e, "%s %s: no row of %s changes it; there are: %s", option, name, p->g.x.name, str_text(&all));
     str_free(&all);
     free(names);
     return *out == NO_ROW ? -1 : 0;

@@ -275,19 +275,19 @@ static void test_stored(void)
 
 static void test_rm(void)
 {
-    CHECK_INT(RUN(&rm_command, "rm", "1", "nope"), 1); /* nothing goes when one name is wrong */
+    CHECK_INT(RUN(&rm_command, "rm", "1", "nope", "--yes"), 1); /* nothing goes when one name is wrong */
     CHECK_INT(RUN(&show_command, "show", "1"), 0);
     CHECK_INT(RUN(&rm_command, "rm", "1", "toy/A/heads=1", "--dry-run"), 0);
     CHECK_HAS(err_text, "would remove 2 runs and 0.0 MB of files");
     CHECK_HAS(err_text, "  run 1  toy/base seed 0, done\n  run 2  toy/A/heads=1 seed 0, done\n");
     CHECK_INT(RUN(&show_command, "show", "1"), 0);
-    CHECK_INT(RUN(&rm_command, "rm", "1", "toy/A/heads=1"), 0);
+    CHECK_INT(RUN(&rm_command, "rm", "1", "toy/A/heads=1", "--yes"), 0);
     CHECK_HAS(err_text, "removing 2 runs");
     CHECK_INT(RUN(&show_command, "show", "1"), 1);
     CHECK_INT(RUN(&rm_command, "rm"), 2);
-    CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy"), 0);
+    CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy", "--yes"), 0);
     CHECK_INT(RUN(&ls_command, "ls", "toy"), 0); /* those recorded are left */
-    CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy.recorded"), 0);
+    CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy.recorded", "--yes"), 0);
     CHECK_INT(RUN(&ls_command, "ls", "toy"), 1);
 }
 
@@ -297,13 +297,13 @@ int main(void)
     char command[128];
     if (!mkdtemp(folder)) return 1;
     path = path_join(folder, "results.db");
-    options = (db_options){.path = path};
+    options = (db_options){.path = path, .usual = path, .root = folder};
     CHECK_INT(RUN(&ls_command, "ls"), 1); /* no command that reads makes the file */
     CHECK_HAS(err_text, "no database at ");
     CHECK_HAS(err_text, "`ablate run` creates one");
     CHECK_INT(RUN(&table_command, "table"), 1);
     CHECK_INT(RUN(&query_command, "query", "SELECT 1"), 1);
-    CHECK_INT(RUN(&rm_command, "rm", "1"), 1);
+    CHECK_INT(RUN(&rm_command, "rm", "1", "--yes"), 1);
     CHECK_INT(RUN(&record_command, "record", "toy"), 1);
     CHECK_INT(RUN(&table_command, "table", "table3"), 0); /* published tables are in the program */
     CHECK_HAS(out_text, "positional embedding instead of sinusoids");
