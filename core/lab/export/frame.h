@@ -29,6 +29,6 @@ void frame_free(frame *f);
 
 /* RFC 4180; a missing value is an empty field, an empty text is "" in quotes */
 void frame_csv(const frame *f, str *out);
-/* Apache Parquet, format version 1: pages without compression, text by dictionary, every column optional. */
+/* Appends Apache Parquet, format version 1: pages without compression, text by dictionary, every column optional. */
 void frame_parquet(const frame *f, str *out);
 #endif

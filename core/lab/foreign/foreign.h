@@ -87,7 +87,7 @@ bool sounds_like_metric(const char *name);
 bool sounds_like_setting(const char *name);
 bool sounds_like_bookkeeping(const char *name); /* times, hosts, links */
 bool names_best(const char *metric);            /* "best_acc" */
-/* "baseline-seed3": 8 and 3 into *length, *seed; false: no seed in the name */
+/* Splits "baseline-seed3": *length 8, *seed 3; false: no seed in the name. */
 bool seed_in_name(const char *name, size_t *length, int64_t *seed);
 bool foreign_is_setting(const foreign *f, size_t column);
 const char *foreign_setting(const foreign *f, size_t config, size_t column); /* NULL: none */

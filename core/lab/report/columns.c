@@ -163,7 +163,7 @@ static const char *signed_text(double x, int decimals, arena *a)
     return arena_printf(a, "%s%s", zero ? "" : x < 0 ? "−" : "+", text);
 }
 
-/* "−20.1", or in percent "+8.2 %". */
+/* Prints "−20.1", or in percent "+8.2 %". */
 static const char *print_delta(const place *p, double v, int digits, arena *a)
 {
     return arena_printf(a, "%s%s", signed_text(v, decimals_against(p) + digits, a), p->c->percent ? " %" : "");
@@ -252,7 +252,7 @@ static const char *print_millions(const place *p, double v, int digits, arena *a
     return arena_printf(a, "%.*f", m < 10 ? digits : digits - 1, m);
 }
 
-/* "3.3e18", as the paper writes it. */
+/* Prints "3.3e18", in the paper's notation. */
 static const char *print_flops(const place *p, double v, int digits, arena *a)
 {
     (void)p;

@@ -68,9 +68,9 @@ void columns_describe(grid *t);
 /* Settings that have a column next to Table 3. */
 size_t setting_columns(void);
 const char *setting_heading(size_t i);
-/* The value of setting p->i, blank if the row does not differ from base; as the paper writes it: 100k, 0.1. */
+/* Returns setting p->i in the paper's notation, as 100k or 0.1; blank if the row does not differ from base. */
 const char *setting_text(const place *p, arena *a);
-/* The parts of "heads=1 position=learned" whose key has no column. */
+/* Returns the parts of "heads=1 position=learned" whose key has no column. */
 const char *other_text(const place *p, arena *a);
 /* Returns the cell of the paper's column p->i; NULL: the paper lacks the row. */
 const char *published_cell(const place *p, arena *a);

@@ -68,7 +68,7 @@ static bool same_sentences(const row_runs *row, const row_runs *base)
     return true;
 }
 
-/* Influence values [n][m] of a row's runs; NULL without statistics, or if sentences differ. The caller frees. */
+/* Computes influence values [n][m] of a row's runs; NULL without statistics, or if sentences differ. Caller frees. */
 static double *influences(const row_runs *r)
 {
     if (!r->n || !same_sentences(r, r)) return NULL;
@@ -244,7 +244,7 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
 
 /* ---- a table ---- */
 
-/* The index of the earlier row that row i repeats, else i. */
+/* Returns the index of the earlier row that row i repeats, else i. */
 static size_t first_of(const comparison_task *t, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -252,7 +252,7 @@ static size_t first_of(const comparison_task *t, size_t i)
     return i;
 }
 
-/* The row that row i is compared with; n: none. */
+/* Returns the row that row i is compared with; n: none. */
 static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t->bases[i] : t->base; }
 
 /* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its own

@@ -241,7 +241,7 @@ static double mean_loss(const scale_points *p, size_t size)
     return sum / (double)p->runs[size];
 }
 
-/* The standard deviation of a run's log perplexity over seeds, pooled over sizes. */
+/* Computes the standard deviation of log perplexity over seeds, pooled over sizes. */
 static double sd_over_seeds(const gathered *g, const cJSON *row, size_t ppl, size_t sizes)
 {
     double squares = 0, df = 0;

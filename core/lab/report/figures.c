@@ -92,7 +92,7 @@ static double median_detectable(const gathered *g)
     return found;
 }
 
-/* The verdict in a paragraph. */
+/* Appends the verdicts as a paragraph. */
 static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int decimals, arena *a, str *out)
 {
     const char *metric = g->metrics[g->headline];
@@ -130,7 +130,7 @@ static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int
     str_free(&text);
 }
 
-/* The rows compared with base; 0: no comparison possible. *decimals: decimals of their numbers. */
+/* Collects the rows compared with base; 0: no comparison possible. *decimals: decimals of their numbers. */
 static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bool *percent, arena *a)
 {
     const gathered_row *base = gathered_base(g);

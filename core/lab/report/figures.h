@@ -15,9 +15,9 @@ typedef struct {
 
 /* Differences of the headline metric from base, with intervals if the table has them. */
 void figure_forest(const gathered *g, str *out);
-/* Only the forest plot, at a given width; NULL: no base, or nothing to compare. */
+/* Draws the forest plot alone, at a given width; NULL: no base, or nothing to compare. */
 drawing *forest_of(const gathered *g, double width);
-/* The forest plots of two experiments side by side; NULL: one has none. */
+/* Draws the forest plots of two experiments side by side; NULL: one has none. */
 drawing *forest_of_two(const gathered *const g[2], double width);
 /* Learning curves: one block per metric, with facets of at most six rows and base. */
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out);
@@ -35,10 +35,10 @@ typedef struct {
     double *x, *y, *low, *high;
 } curve_line;
 void curve_thin(curve_line *l, size_t keep);
-/* Mean over curves, and mean -+ sample standard deviation, at their common steps. n > 0. */
+/* Computes the mean over curves, and mean -+ sample standard deviation, at their common steps. n > 0. */
 curve_line curve_mean(const read_curve *const *of, size_t n, arena *a);
-const read_curve *curve_of(const run_curves *r, const char *metric); /* NULL: none */
-/* The curves of all runs; *out is freed by the caller. */
+const read_curve *curve_of(const run_curves *r, const char *metric); /* NULL: the run has none */
+/* Loads the curves of all runs; the caller frees *out. */
 int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t *n, err *e);
 
 /* Takes ownership of d and appends it with the page's theme; NULL is allowed. */

@@ -5,7 +5,7 @@
 
 enum forest_verdict { FOREST_UNDECIDED, FOREST_BETTER, FOREST_WORSE, FOREST_EQUIVALENT };
 typedef struct {
-    const char *name;    /* also the key of its shapes */
+    const char *name;    /* also the data-row of its shapes (drawing.h) */
     double d, low, high; /* NaN d: only `text`; NaN low: no interval */
     const char *text;    /* text at the right: "−1.1 [−1.9, −0.3]", or why there is no difference */
     enum forest_verdict verdict;
@@ -22,6 +22,6 @@ typedef struct {
     bool more; /* more is better */
 } forest_side;
 drawing *forest_draw_pair(const forest_side side[2], const char *description, double width);
-/* The plot for three widths of a page, as HTML; page.css shows the one that fits. */
+/* Appends the plot for three widths of a page, as HTML; page.css shows the one that fits. */
 void forest_figure(const forest_row *rows, size_t n, const char *axis, const char *description, str *out);
 #endif

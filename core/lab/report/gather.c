@@ -277,7 +277,7 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
     }
 }
 
-/* The published row: by key, or by the label in the second column. */
+/* Finds the published row by key, or by the label in the second column. */
 static size_t find_paper(const read_published *t, const char *text)
 {
     for (size_t column = 0; column < 2 && column < t->n_columns; column++)

@@ -28,7 +28,7 @@ typedef struct {
     bool best;                /* significantly better than every other row */
 } gathered_row;
 
-/* How the experiment is judged, from its analysis (results/read.h). */
+/* Rules by which the experiment is judged, from its analysis (results/read.h). */
 typedef struct {
     bool criterion; /* rows get a verdict */
     comparison_criterion rule;

@@ -25,6 +25,6 @@ void note_judging(const gathered *g, grid *t); /* criterion, looks, matched budg
 void note_tuning(const gathered *g, grid *t);  /* searches: trials, choices and costs (judging.c) */
 void note_effects(const gathered *g, grid *t); /* two-level designs: main effects and interactions (effects.c) */
 void note_scale(const gathered *g, grid *t);   /* sizes: exponents and speed-ups (effects.c) */
-/* The whole table with its notes (table.c). */
+/* Makes the whole table with its notes (table.c). */
 void table_grid(const gathered *g, grid *t);
 #endif

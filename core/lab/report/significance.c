@@ -11,7 +11,7 @@ const aggregation *sum_of(const read_result *r)
     return a && r->stats.n && a->width != r->stats.width ? NULL : a;
 }
 
-/* The smoothing in a signature ("...|smooth:floor[0.1]|..."); else the default. */
+/* Reads the smoothing in a signature ("...|smooth:floor[0.1]|..."); else the default. */
 static bleu_options options_of(const char *signature)
 {
     bleu_options o = {0};

@@ -98,7 +98,7 @@ static void note_changed(const gathered *g, grid *t)
                   runs, runs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", runs == 1 ? "was" : "were");
 }
 
-/* A device's name without its threads, which do not change results. */
+/* Returns a device's name without its threads, which do not change results. */
 static char *kind_of_device(arena *a, const char *device)
 {
     char *name = arena_strdup(a, device), *end = strstr(name, " thread"), *from = end;

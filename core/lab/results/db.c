@@ -45,7 +45,7 @@ bool db_is_network(unsigned long f_type)
     return false;
 }
 
-/* The folder of `path`; the caller frees. */
+/* Returns the folder of `path`; the caller frees. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

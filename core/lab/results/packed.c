@@ -12,7 +12,7 @@
 enum { MOST_SHIFT = 1000, MOST_BITS = 53, MOST_NUMBERS = 1 << 30 };
 static const int64_t MOST_LEAST = (int64_t)1 << MOST_BITS;
 
-/* The least shift that makes v whole; v is finite and not 0. */
+/* Returns the least shift that makes v whole; v is finite and not 0. */
 static int shift_of(double v)
 {
     int power;
@@ -40,7 +40,7 @@ bool packed_put(const double *v, size_t n, str *out)
     str_addc(out, (char)bits);
     varint_add(out, zigzag((int64_t)least));
     for (size_t i = 0; i < n; i++) {
-        held |= (uint64_t)(ldexp(v[i], shift) - least) << n_held; /* at most 7 bits are held */
+        held |= (uint64_t)(ldexp(v[i], shift) - least) << n_held; /* `held` has at most 7 bits before */
         for (n_held += bits; n_held >= 8; n_held -= 8, held >>= 8) str_addc(out, (char)(held & 255));
     }
     if (n_held) str_addc(out, (char)held);

@@ -4,7 +4,7 @@
 #include "lab/results/db.h"
 
 enum query_format { QUERY_TEXT, QUERY_CSV, QUERY_JSON, QUERY_MD };
-/* "text", "csv", "json" or "md"; -1 and a message otherwise. */
+
 /* Runs one read-only statement and prints its rows to `out`: aligned columns, CSV (RFC 4180), a JSON
  * array of objects, or a Markdown table. Statements that write, attach or change a setting are errors, and so is one
  * that takes more than `limit` seconds; 0: no limit. */

@@ -29,7 +29,7 @@ static int load_names(sqlite3 *q, const char *sql, const char *column, const cha
     return rc;
 }
 
-/* "A, B, C and 4 more" */
+/* Joins names as "A, B, C and 4 more". */
 static const char *listed(const names *of, arena *a)
 {
     enum { MOST = 8 };

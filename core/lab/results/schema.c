@@ -67,7 +67,7 @@ const char *const results_tables[] = {
     "  PRIMARY KEY(variant_id,key)) STRICT, WITHOUT ROWID;\n"
     "CREATE INDEX param_kv ON param(key,value,variant_id);\n"
 
-    /* place: the order in which runs are claimed. generation: how often it was queued afresh. */
+    /* place: the order in which runs are claimed. generation: the number of restarts from scratch. */
     "CREATE TABLE run(\n"
     "  id INTEGER PRIMARY KEY, variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE,\n"
     "  seed INTEGER NOT NULL, place INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT 'queued'\n"
@@ -90,7 +90,7 @@ const char *const results_tables[] = {
 
     "CREATE TABLE metric(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, direction TEXT CHECK(direction IN('min','max'))) STRICT;\n"
-    /* Curves. A value is NULL where it was not finite. seconds: since the experiment was created. */
+    /* Curves. A value that was not finite is NULL. seconds: since the experiment was created. */
     "CREATE TABLE point(\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
     "metric(id),\n"
