@@ -131,10 +131,10 @@ static int align(const invocation *c, void *options)
 }
 
 static const option options[] = {PAIRS_OPTIONS(align_options, from),
-                                 {"--layer", "N", "decoder layer, from 1 [the last; of four and more the one before]",
+                                 {"--layer", "N",
+                                  "decoder layer, from 1 [the last; with four layers and more the one before it]",
                                   OPTION_COUNT, offsetof(align_options, how.layer), 1, 1000},
-                                 {"--next", NULL,
-                                  "weights of the step that reads a token, not of the one that predicts it",
+                                 {"--next", NULL, "use the step that reads a token instead of the one that predicts it",
                                   OPTION_FLAG, offsetof(align_options, how.next)},
                                  OPTION_DATABASE,
                                  {0}};
@@ -142,8 +142,9 @@ const command align_command = {
     .name = "align",
     .part = FOR_MODELS,
     .does = "print word alignments from cross-attention for each line SOURCE<tab>TARGET of standard input",
-    .about = "One line per pair, in Pharaoh's format: \"0-0 2-1\", words from 0, source-target. `ablate score aer`\n"
-             "compares them with given alignments.",
+    .about =
+        "Prints one line per pair, in Pharaoh's format: \"0-0 2-1\" (source-target, words from 0). `ablate score aer`\n"
+        "compares them with given alignments.",
     .options = options,
     .size = sizeof(align_options),
     .run = align,

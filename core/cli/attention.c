@@ -200,8 +200,8 @@ static int look(const attention_options *o, const char *path, err *e)
     if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);
     if (!bad)
         bad = model_check_reach(&m, p.tgt_longest,
-                                src ? "the target has that many tokens, its end counted"
-                                    : "--text has that many tokens, its end counted",
+                                src ? "the target has that many tokens, including its end"
+                                    : "--text has that many tokens, including its end",
                                 e);
     if (!bad) bad = collect(&m, &p, src, tgt, &all, e);
     if (!bad) say_sources(&all);
@@ -254,8 +254,8 @@ const command attention_command = {
     .part = FOR_MODELS,
     .does = "show what each head attends to in a sentence: a page, or a figure as SVG, PDF or PNG",
     .about =
-        "Of attentions with a softmax over keys, its weights. Of all others, the influence of each key: the length\n"
-        "of the derivative of the output at a query with respect to the key's value, or to its input where an\n"
+        "Shows the softmax's weights if the attention has a softmax over keys. Else shows each key's influence: the\n"
+        "length of the derivative of the output at a query with respect to the key's value, or to its input if the\n"
         "attention sums no values, relative to the sum over the keys (docs/pictures.md).",
     .choices = CHOICES_NONE,
     .options = options,

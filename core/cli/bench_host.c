@@ -246,7 +246,7 @@ static const option options[] = {
     {"--seeds", "N", "seeds of each row [10]", OPTION_COUNT, AT(seeds), 1, 1e6},
     {"--watched", "N", "runs of an experiment that `ablate watch` shows, nine tenths done [10000]", OPTION_COUNT,
      AT(watched), 10, 1e6},
-    {"--queued", "N", "queued runs that two hosts share for some seconds; beside it, 100 [100000]", OPTION_COUNT,
+    {"--queued", "N", "queued runs that two hosts share for some seconds, compared with 100 [100000]", OPTION_COUNT,
      AT(queued), 100, 1e6},
     {0}};
 const command bench_host_command = {

@@ -272,14 +272,11 @@ const command data_check_command = {
     .name = "data check",
     .part = FOR_DATA,
     .does = "report pairs, lengths and faults of a corpus",
-    .about =
-        "PLACE: as translation.data takes it: a folder, a table of two columns, two files joined by +; or as the data "
-        "of "
-        "another task. Faults, with up to five lines each: empty "
-        "sides, repeated pairs, pairs of dev or test that are in train, sides that are "
-        "identical or swapped, lengths that differ by more than three times, rows of a table with another number of "
-        "columns; and in any line text that is not UTF-8 or not in NFC, line ends and separators, control characters, "
-        "marks that are not seen, words that are too long.",
+    .about = "PLACE is a value of translation.data: a folder, a table of two columns, two files joined by +; or of "
+             "another task's data. Faults, with up to five lines each: empty sides, repeated pairs, pairs of dev or "
+             "test that are in train, sides that are identical or swapped, lengths that differ by more than three "
+             "times, rows of a table with another number of columns; and in any line text that is not UTF-8 or not in "
+             "NFC, line ends and separators, control characters, invisible marks, words that are too long.",
     .arguments = "PLACE",
     .least = 1,
     .most = 1,

@@ -33,7 +33,7 @@ static const spec_row *find_row(const spec *s, const char *name, err *e)
         fail(e, "%s: found no row \"%s\"%s%s%s", s->path, name, near ? "; did you mean \"" : "", near ? near : "",
              near ? "\"?" : "");
     else if (found->n_tunes)
-        fail(e, "row %s: %s is found by a search; `ablate run` it, then `ablate replay` its run", name,
+        fail(e, "row %s: %s is found by a search: train it with `ablate run`, then `ablate replay` its run", name,
              found->tunes[0].key);
     free(names);
     return e->text[0] ? NULL : found;
@@ -87,7 +87,7 @@ static int debug(const invocation *c, void *options)
     spec_options from = {.set = o->set.at, .n_set = o->set.n};
     int code = replay_begin(c, &o->what);
     if (!code && !file_exists(file)) {
-        fail(&e, "%s: found no such INI file; of a run of the database, `ablate replay` shows a step", file);
+        fail(&e, "%s: found no such INI file; for a run of the database use `ablate replay`", file);
         code = call_usage(c, &e);
     }
     if (!code) {
@@ -120,9 +120,9 @@ static const option options[] = {
 const command debug_command = {
     .name = "debug",
     .part = FOR_PLUGINS,
-    .does = "train a row of an INI up to one step in this process, with what plugins print (ab_print), under gdb",
-    .about = "Trains from the start, writes no files and no results. Prints the loss of the step, and what ab_print\n"
-             "prints in it. `ablate replay` does the same for a run of the database, from its checkpoints.",
+    .does = "train a row of an INI up to one step in this process, with plugins' ab_print, or under gdb",
+    .about = "Trains from the start, writes no files and no results. Prints the step's loss and ab_print's\n"
+             "output. `ablate replay` does so for a run of the database, from its checkpoints.",
     .arguments = "SPEC.ini[/ROW]",
     .least = 1,
     .most = 1,

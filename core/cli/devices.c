@@ -16,7 +16,7 @@ static const option options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(devices_options, json)}, {0}};
 const command devices_command = {.name = "devices",
                                  .part = FOR_SPEED,
-                                 .does = "show what runs can use: processor, instruction set, GPUs",
+                                 .does = "show the hardware for runs: processor, instruction set, GPUs",
                                  .options = options,
                                  .size = sizeof(devices_options),
                                  .run = devices,

@@ -69,8 +69,9 @@ static const option options[] = {
     {"--output -o", "FOLDER", "output folder; created if missing", OPTION_TEXT, offsetof(export_options, out),
      .required = true},
     {"--format", FORMATS,
-     "of an experiment: parquet and csv: tables of runs, results and curves; tensorboard: event files; wandb: runs for "
-     "`wandb sync`. Of a model: ctranslate2; huggingface: MarianMT or Llama of transformers; gguf: llama.cpp [parquet]",
+     "for an experiment: parquet and csv: tables of runs, results and curves; tensorboard: event files; wandb: runs "
+     "for `wandb sync`. For a model: ctranslate2; huggingface: MarianMT or Llama of transformers; gguf: llama.cpp "
+     "[parquet]",
      OPTION_WORD, offsetof(export_options, format)},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
@@ -81,7 +82,7 @@ const command export_command = {
     .does = "export an experiment (Parquet, CSV, TensorBoard, W&B) or a model (CTranslate2, Hugging Face, GGUF)",
     .about =
         "EXPERIMENT: its name; default: the latest. MODEL: a model file, or a run (number, or experiment/row@seed). "
-        "What has no counterpart in a model's format is refused by name; docs/export.md has what maps to what.",
+        "Parts that a model's format lacks are refused by name; docs/export.md has the mappings.",
     .arguments = "[EXPERIMENT|MODEL]",
     .most = 1,
     .choices = CHOICES_EXPERIMENTS,

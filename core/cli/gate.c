@@ -146,8 +146,7 @@ static int gate(const invocation *c, void *options)
 static const gate_options defaults = {0};
 static const option options[] = {{"--metric", "M", "judge by this metric [the criterion's, else the table's]",
                                   OPTION_TEXT, offsetof(gate_options, metric)},
-                                 {"--level", "X",
-                                  "share of false answers that are allowed [the criterion's level, else 0.05]",
+                                 {"--level", "X", "allowed share of false answers [the criterion's level, else 0.05]",
                                   OPTION_REAL, offsetof(gate_options, level), 0.0001, 0.5},
                                  {"--json", NULL, "print an object", OPTION_FLAG, offsetof(gate_options, json)},
                                  OPTION_DATABASE,
@@ -155,11 +154,11 @@ static const option options[] = {{"--metric", "M", "judge by this metric [the cr
 const command gate_command = {
     .name = "gate",
     .part = FOR_RESULTS,
-    .does = "is a row better than base? The exit code says it, for programs that keep trying",
+    .does = "is a row better than base? The exit code answers, for programs that keep trying",
     .about = "Exit code 0: better; 3: not (worse, or equivalent within the criterion's margin); 4: undecided; 1 and 2: "
-             "errors. All rows of the experiment, those removed from its INI too, count as one stream in the order in "
-             "which they were added: each is tested at a level of its own, so that at most 5 % of the rows called "
-             "different are not, however many more follow (docs/statistics.md).",
+             "errors. All rows of the experiment, including those removed from its INI, form one stream in the order "
+             "in which they were added. Each is tested at a level of its own, so that at most 5 % of the rows called "
+             "different are not, however long the stream is (docs/statistics.md).",
     .arguments = "EXPERIMENT ROW",
     .least = 2,
     .most = 2,

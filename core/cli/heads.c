@@ -146,7 +146,7 @@ void note_sources(grid *g, const bool seen[FROM_ROWS + 1])
         grid_note(g, "Weights by value: %s, its length for each key, divided by the sum over the keys.",
                   influence_source(FROM_VALUES));
     if (seen[FROM_ROWS])
-        grid_note(g, "Weights by input: %s, the same of the rows that the attention reads, as one head.",
+        grid_note(g, "Weights by input: %s, computed for the rows that the attention reads, as one head.",
                   influence_source(FROM_ROWS));
 }
 
@@ -419,12 +419,11 @@ static const option options[] = {
 const command heads_command = {
     .name = "heads",
     .part = FOR_MODELS,
-    .does = "measure what attention heads look at, and the cost of pruning each",
-    .about = "EXPERIMENT/ROW@SEED or a run's number: every head of that model. "
-             "EXPERIMENT/ROW: roles of heads over its seeds. EXPERIMENT: the softmax's "
-             "gradient and entropy of all rows. With --coreference: heads that look from pronouns at "
-             "their antecedents. Of attentions without a softmax over keys the influence of each key takes "
-             "the place of its weight (docs/pictures.md).",
+    .does = "measure what attention heads attend to, and the cost of pruning each",
+    .about = "EXPERIMENT/ROW@SEED or a run's number: every head of that model. EXPERIMENT/ROW: roles of heads over its "
+             "seeds. EXPERIMENT: the softmax's gradient and entropy of all rows. With --coreference: heads that attend "
+             "from pronouns to their antecedents. Without a softmax over keys, each key's influence replaces its "
+             "weight (docs/pictures.md).",
     .arguments = "RUN | EXPERIMENT/ROW | EXPERIMENT",
     .least = 1,
     .most = 1,

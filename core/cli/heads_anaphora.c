@@ -62,8 +62,7 @@ static void notes(grid *g)
                  "nearest earlier mention that is no pronoun, mean over");
     grid_note(g, "pronouns. other %%: to the nearest earlier mention of another entity, over pronouns that have one. "
                  "Evenly: the same if a token's weight were spread");
-    grid_note(g, "evenly over all it can see. Difference: what the antecedent has above evenly, less what the other "
-                 "has.");
+    grid_note(g, "evenly over all it can see. Difference: the antecedent's excess over evenly, less the other's.");
 }
 
 static void head_line(grid *g, const anaphora_figures *f, const anaphora_head *h, int half)

@@ -30,7 +30,8 @@ static int check_reach(const model *m, const pairs *p, size_t first, err *e)
     if (!model_check_reach(m, longest, "", &none)) return 0;
     for (int64_t i = 0; i < p->n; i++) {
         int64_t src = p->src_at[i + 1] - p->src_at[i], tgt = p->tgt_at[i + 1] - p->tgt_at[i];
-        if (model_check_reach(m, src > tgt ? src : tgt, "a side of the line has that many tokens, its end counted", e))
+        if (model_check_reach(m, src > tgt ? src : tgt, "a side of the line has that many tokens, including its end",
+                              e))
             return fail_in(e, "standard input:%zu: ", first + (size_t)p->example[i]);
     }
     return 0;

@@ -279,16 +279,17 @@ static int patch(const invocation *c, void *options)
 
 #define AT(field) offsetof(patch_options, field)
 static const option options[] = {
-    {"--from", "LINE", "the sentence whose activations are taken", OPTION_TEXT, AT(from), .required = true,
+    {"--from", "LINE", "the sentence that provides activations", OPTION_TEXT, AT(from), .required = true,
      .choices = CHOICES_NONE},
-    {"--to", "LINE", "the sentence that gets them, of as many tokens", OPTION_TEXT, AT(to), .required = true,
+    {"--to", "LINE", "the sentence that gets them, with equally many tokens", OPTION_TEXT, AT(to), .required = true,
      .choices = CHOICES_NONE},
     {"--target", "LINE",
-     "whose loss is measured: a translation, or what follows the text [the model's own output for --to; of a language "
+     "the text whose loss is measured: a translation, or a continuation [the model's output for --to; for a language "
      "model --to itself]",
      OPTION_TEXT, AT(target), .choices = CHOICES_NONE},
-    {"--at", "PLACE", "only there: enc, dec, a layer such as dec.0, or a sublayer such as dec.2.self [enc, if any]",
-     OPTION_TEXT, AT(at), .choices = CHOICES_NONE},
+    {"--at", "PLACE",
+     "only at this place: enc, dec, a layer such as dec.0, or a sublayer such as dec.2.self [enc, if any]", OPTION_TEXT,
+     AT(at), .choices = CHOICES_NONE},
     {"--output -o", "FILE", "also a heat map: .svg, .pdf or .png", OPTION_TEXT, AT(out)},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
@@ -300,8 +301,8 @@ const command patch_command = {
     .does = "show where a model's output is decided: activations of one sentence put into the run of another",
     .about =
         "Prints, tab-separated, the target's mean loss after --to and after --from [nats per token], then for each\n"
-        "sublayer (row) and token (column) by how much the loss after --to changes if the sublayer's output there\n"
-        "is that of --from.",
+        "sublayer (row) and token (column) the change of the loss after --to if the sublayer's output there is\n"
+        "replaced by --from's.",
     .arguments = "RUN",
     .least = 1,
     .most = 1,

@@ -70,7 +70,7 @@ static void say_what_to_add(const invocation *c, const plan_subject *s)
     fprintf(
         stderr,
         "ablate plan: add the smallest difference that matters to you%s:\n\n    ablate plan %s --detect \"1 %s\"%s\n\n",
-        seeds ? "" : ", and the standard deviation over seeds, which no runs of this experiment tell yet", c->word[0],
+        seeds ? "" : ", and the standard deviation over seeds, which no runs of this experiment give yet", c->word[0],
         metric, seeds ? "" : " --sd 0.5");
     if (!seeds) fputs("or --like EXPERIMENT instead of --sd, to take it from another experiment's runs\n", stderr);
     gathered_free(&g);

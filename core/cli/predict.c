@@ -19,7 +19,7 @@ char *run_model_path(const char *name, const places *p, err *e)
 int source_check_reach(const model *m, const vocab *src, const char *option, const char *line, err *e)
 {
     id_list ids = {0};
-    char *why = xprintf("%s has that many tokens, its end counted", option);
+    char *why = xprintf("%s has that many tokens, including its end", option);
     int bad = vocab_encode(src, line, &ids, e) || model_check_reach(m, ids.n + 1, why, e) ? -1 : 0;
     id_list_free(&ids);
     free(why);

@@ -143,7 +143,7 @@ static int put_plugin(publishing *p, const cJSON *one, err *e)
                *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "sha256")),
                *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "file"));
     if (!is_plain_word(name) || !is_plain_word(hash) || !file)
-        return call_say(p->c, "a run names a plugin by what is no plugin's name: it is left out\n"), 0;
+        return call_say(p->c, "left out a run's plugin, whose name is not valid\n"), 0;
     if (strstr(str_text(&p->sources), hash)) return 0;
     char *folder = xstrdup(file), *slash = strrchr(folder, '/'), now[65] = "";
     if (slash) *slash = 0;
@@ -155,7 +155,7 @@ static int put_plugin(publishing *p, const cJSON *one, err *e)
         bool changed = sha256_file(file, now, &none) || !same(now, hash);
         str_addf(&p->sources, "- %s: plugins/%s, built to the object %s%s\n", name, source, hash,
                  changed ? "; **the object has changed since the runs, so the source may have too**" : "");
-        if (changed) call_say(p->c, "plugin %s: has changed since its runs; its source may not be theirs\n", name);
+        if (changed) call_say(p->c, "plugin %s has changed since its runs: its source may differ from theirs\n", name);
     } else if (!is_shipped(file)) {
         str_addf(&p->sources, "- %s: the object %s; its source was not found beside it\n", name, hash);
         call_say(p->c, "plugin %s: no %s beside %s, so the folder has its hash only\n", name, source, file);

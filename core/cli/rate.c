@@ -26,7 +26,7 @@ static int filter(const char *command, const str *in, str *out, err *e)
 {
     int status = shell_run(command, str_text(in), in->n, out, true);
     if (status == -1)
-        return fail(e, "%s: cannot be started, or what it printed cannot be read: %s", command, strerror(errno));
+        return fail(e, "%s: cannot be started, or its output cannot be read: %s", command, strerror(errno));
     if (!status) return 0;
     return fail(e, "%s: ended with %s %d", command, WIFEXITED(status) ? "status" : "signal",
                 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
@@ -113,7 +113,7 @@ static int rate_run(const invocation *c, const rate_options *o, reader *r, db *d
         const read_result *x = &detail.run.results[i];
         result.step = x->step, result.how = x->how; /* from the other results of the outputs */
         if (same(x->metric, c->word[1]) && !(x->signature && has_prefix(x->signature, mark)))
-            bad = fail(e, "%s: run %lld has this metric already, and not by a command", x->metric, (long long)id);
+            bad = fail(e, "%s: run %lld has this metric already, not from a command", x->metric, (long long)id);
     }
     if (!bad) bad = db_put_beside(d, id, &result, 1, NULL, 0, e);
     if (!bad) call_say(c, "%s s%lld: %s %.4g\n", detail.row, (long long)detail.run.seed, c->word[1], mean);
@@ -160,13 +160,13 @@ static int rate(const invocation *c, void *options)
 static const rate_options defaults = {.split = "test", .unit = ""};
 static const option table[] = {
     {"--command", "COMMAND",
-     "a line for the shell: reads a line per sentence, output<tab>reference, and prints a number for each", OPTION_TEXT,
+     "a shell command: reads a line per sentence, output<tab>reference, and prints a number for each", OPTION_TEXT,
      AT(command), .required = true, .choices = CHOICES_NONE},
-    {"--source", "FILE", "the sentences that were translated: lines are source<tab>output<tab>reference", OPTION_TEXT,
+    {"--source", "FILE", "the source sentences: COMMAND then reads source<tab>output<tab>reference", OPTION_TEXT,
      AT(source)},
     {"--split", "dev|test", "whose outputs [test]", OPTION_TEXT, AT(split), .choices = CHOICES_SPLITS},
-    {"--lower-is-better", NULL, "of two values the lower one is better", OPTION_FLAG, AT(lower)},
-    {"--unit", "TEXT", "of the numbers, such as % [none]", OPTION_TEXT, AT(unit), .choices = CHOICES_NONE},
+    {"--lower-is-better", NULL, "lower values are better", OPTION_FLAG, AT(lower)},
+    {"--unit", "TEXT", "the numbers' unit, such as % [none]", OPTION_TEXT, AT(unit), .choices = CHOICES_NONE},
     OPTION_DATABASE,
     {0}};
 const command rate_command = {

@@ -22,7 +22,7 @@ static void become_gdb(const invocation *c)
         if (!same(c->argv[i], "--gdb")) args[n++] = c->argv[i];
     fflush(NULL);
     execvp(args[0], args);
-    fprintf(stderr, "gdb cannot be started (%s): going on without it\n", strerror(errno));
+    fprintf(stderr, "gdb cannot be started (%s): continuing without it\n", strerror(errno));
     free(args);
 }
 
@@ -48,7 +48,7 @@ int replay_job_of(const invocation *c, const replay_options *o, const char *conf
     if (!bad && steps && o->until > strtoll(steps, NULL, 10))
         bad = fail(e, "step %lld: the run has %s", (long long)o->until, steps);
     if (!bad && start && o->step <= strtoll(start, NULL, 10))
-        bad = fail(e, "step %lld: the run goes on from step %s of another", (long long)o->step, start);
+        bad = fail(e, "step %lld: the run continues another from its step %s", (long long)o->step, start);
     if (!bad && ranks && !same(ranks, "1"))
         bad = fail(e, "the run has %s ranks, which do not fit into one process", ranks);
     *j = (replay_job){.job = {.config = config,
@@ -168,9 +168,9 @@ static const option table[] = {REPLAY_OPTIONS(replay_call, what), OPTION_DATABAS
 const command replay_command = {
     .name = "replay",
     .part = FOR_RESULTS,
-    .does = "train some steps of a recorded run again and compare the digits, with what plugins print (ab_print)",
-    .about = "Goes on from the newest state before the step that is left in the run's folder (keep_states), else from\n"
-             "the start, with the run's threads and instruction set. Writes no files. Exit code 1: a point of a curve\n"
+    .does = "train some steps of a recorded run again and compare the digits, with plugins' ab_print",
+    .about = "Continues from the newest state before the step in the run's folder (keep_states), else from the start,\n"
+             "with the run's threads and instruction set. Writes no files. Exit code 1: a point of a curve\n"
              "has other digits.",
     .arguments = "RUN",
     .least = 1,

@@ -11,9 +11,9 @@ typedef struct {
 } replay_options;
 /* clang-format off */
 #define REPLAY_OPTIONS(options, field) \
-    {"--step", "N", "the update that is shown, from 1", OPTION_COUNT, offsetof(options, field.step), 1, 1e9, true}, \
-    {"--until", "N", "show all up to this one [--step]", OPTION_COUNT, offsetof(options, field.until), 1, 1e9}, \
-    {"--gdb", NULL, "under gdb, if there is one", OPTION_FLAG, offsetof(options, field.gdb)}, \
+    {"--step", "N", "the update to show, from 1", OPTION_COUNT, offsetof(options, field.step), 1, 1e9, true}, \
+    {"--until", "N", "the last update to show [--step]", OPTION_COUNT, offsetof(options, field.until), 1, 1e9}, \
+    {"--gdb", NULL, "run under gdb, if it is installed", OPTION_FLAG, offsetof(options, field.gdb)}, \
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, \
      offsetof(options, field.profile)}, \
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS}

@@ -42,7 +42,7 @@ static const char *plugin_word(const char *value, arena *a, err *e)
     size_t n = strlen(name) - (has_suffix(name, ".so") ? 3 : has_suffix(name, ".c") ? 2 : 0);
     char *word = arena_strndup(a, name, n);
     if (is_plain_word(word)) return word;
-    fail(e, "found what is no plugin's name, expected letters, digits and _");
+    fail(e, "found an invalid plugin name, expected letters, digits and _");
     return NULL;
 }
 
@@ -71,7 +71,7 @@ static const char *data_value(const char *value, const char *data_dir, arena *a,
 static const char *own_value(const setting *s, const char *data_dir, arena *a, err *e)
 {
     const char *value = s->value;
-    if (!is_key(s->key)) fail(e, "found what is no key");
+    if (!is_key(s->key)) fail(e, "found an invalid key");
     if (has_prefix(value, "tune(")) fail(e, "found a search");
     for (const char *p = value; *p; p++)
         if ((unsigned char)*p < ' ' || *p == '"') fail(e, "found a quote or a control character");
@@ -216,7 +216,8 @@ static int compare_runs(const read_run *was, const db_options *db, double second
     for (size_t i = 0; !rc && i < was->n_results; i++) {
         const read_result *is = NULL;
         if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* added by rate.c */
-            printf("    %s: not compared, another program's (%s)\n", was->results[i].metric, was->results[i].signature);
+            printf("    %s: not compared: another program computed it (%s)\n", was->results[i].metric,
+                   was->results[i].signature);
             continue;
         }
         for (size_t k = 0; k < x.rows[0].runs[0].n_results; k++)

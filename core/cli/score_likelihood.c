@@ -28,8 +28,8 @@ const command score_likelihood_command = {
     .name = "score likelihood",
     .part = FOR_MODELS,
     .does = "print log P(target | source) and its tokens for each line SOURCE<tab>TARGET of standard input",
-    .about = "Natural logarithm, summed over the target's tokens, the end counted. Of two targets for one source the\n"
-             "model prefers the one with the larger number: a contrastive pair.",
+    .about = "Natural logarithm, summed over the target's tokens, including the end. Of two targets for one source (a\n"
+             "contrastive pair) the model prefers the one with the larger number.",
     .options = options,
     .size = sizeof(likelihood_options),
     .run = likelihood,

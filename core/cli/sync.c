@@ -59,23 +59,22 @@ static const option options[] = {
     {"--wait", NULL, "wait until all runs have ended", OPTION_FLAG, offsetof(sync_options, wait)},
     OPTION_DATABASE,
     {0}};
-const command sync_command = {.name = "sync",
-                              .part = FOR_TRAINING,
-                              .does = "record the progress of runs that Slurm or another engine trains",
-                              .about = "A sweep started with `ablate run --launcher slurm --detach` (or a COMMAND) "
-                                       "trains without a host. This command "
-                                       "records what its workers have reported, and starts lost runs again. Run it as "
-                                       "often as you like, on any machine that sees the results folder. "
-                                       "See docs/cluster.md.",
-                              .arguments = "[EXPERIMENT]",
-                              .least = 0,
-                              .most = 1,
-                              .choices = CHOICES_EXPERIMENTS,
-                              .options = options,
-                              .defaults = &(const sync_options){0},
-                              .size = sizeof(sync_options),
-                              .run = sync_run,
-                              .example = "ablate sync table3-multi30k --wait"};
+const command sync_command = {
+    .name = "sync",
+    .part = FOR_TRAINING,
+    .does = "record the progress of runs that Slurm or another engine trains",
+    .about = "A sweep started with `ablate run --launcher slurm --detach` (or a COMMAND) trains without a host. This "
+             "command records its workers' reports, and starts lost runs again. Run it as often as you like, on any "
+             "machine that sees the results folder. See docs/cluster.md.",
+    .arguments = "[EXPERIMENT]",
+    .least = 0,
+    .most = 1,
+    .choices = CHOICES_EXPERIMENTS,
+    .options = options,
+    .defaults = &(const sync_options){0},
+    .size = sizeof(sync_options),
+    .run = sync_run,
+    .example = "ablate sync table3-multi30k --wait"};
 
 /* Runs SPOOL TASK RUNS_PER_TASK, a command that launch/slurm.c writes into the batch script. */
 static int slurm_task(const invocation *c, void *unused)

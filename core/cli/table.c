@@ -98,7 +98,8 @@ static const option options[] = {
     {"--page", "FILE.ini", "as Markdown, with the head comment of this INI around the table", OPTION_TEXT,
      offsetof(table_command_options, page)},
     {"--output -o", "FILE",
-     "of several experiments: draw performance profiles, as .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv",
+     "with several experiments: draw performance profiles, as .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or "
+     ".csv",
      OPTION_TEXT, offsetof(table_command_options, to)},
     {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
     OPTION_DATABASE,
@@ -107,11 +108,9 @@ const command table_command = {
     .name = "table",
     .part = FOR_RESULTS,
     .does = "print an experiment's table, or the paper's table1 to table4",
-    .about =
-        "Without NAME: the experiment that was run last. If no experiment is named table1 to table4, these names print "
-        "only the paper's table, without a database. Of several experiments, which are the tasks: interquartile mean "
-        "and "
-        "probability of improvement of the rows with the same name in all of them.",
+    .about = "Without NAME: the experiment that was run last. If no experiment is named table1 to table4, these names "
+             "print only the paper's table, without a database. With several experiments, which are the tasks, prints "
+             "interquartile mean and probability of improvement of the rows with equal names in all of them.",
     .arguments = "[NAME]...",
     .most = MOST_TASKS,
     .choices = CHOICES_EXPERIMENTS,

@@ -154,8 +154,8 @@ static void no_candidate(const read_experiment *x, const verify_options *o, err 
 {
     str limit = {0};
     if (o->at_most > 0) str_addf(&limit, " that took no more than %g s", o->at_most);
-    fail(e, "%s: found no finished run of ablate's own%s%s, to train it again", x->name,
-         o->only.n ? " among those of --only" : "", str_text(&limit));
+    fail(e, "%s: found no finished run of ablate's own%s%s", x->name, o->only.n ? " among those of --only" : "",
+         str_text(&limit));
     str_free(&limit);
 }
 
@@ -249,20 +249,20 @@ static int verify(const invocation *c, void *options)
 static const verify_options defaults = {.runs = 1, .seed = -1};
 static const option options[] = {
     {"--runs", "N", "runs to train again; 0: none [1]", OPTION_COUNT, AT(runs), 0, 1e6},
-    {"--only", "ROW", "train again only of this row, or this run: ROW@SEED", OPTION_LIST, AT(only)},
-    {"--at-most", "SECONDS", "only of those that took no longer", OPTION_REAL, AT(at_most), 0, 0},
-    {"--seed", "N", "of the choice among them [the time]", OPTION_COUNT, AT(seed), 0, 1e9},
-    {"--build-plugins", NULL, "build and load the folder's own plugins, which are programs of a stranger", OPTION_FLAG,
+    {"--only", "ROW", "train again only runs of this row, or this run: ROW@SEED", OPTION_LIST, AT(only)},
+    {"--at-most", "SECONDS", "only runs that took no longer", OPTION_REAL, AT(at_most), 0, 0},
+    {"--seed", "N", "seed of the random choice [the time]", OPTION_COUNT, AT(seed), 0, 1e9},
+    {"--build-plugins", NULL, "build and load the folder's own plugins, which are others' programs", OPTION_FLAG,
      AT(build_plugins)},
     {0}};
 const command verify_command = {
     .name = "verify",
     .part = FOR_RESULTS,
     .does = "check a recorded or published experiment: its files, its table, and some runs trained again",
-    .about = "WHAT: a folder of `ablate publish`, or a file of `ablate record`. Runs are trained with the threads and "
-             "the instruction set that they had, where this processor has it, and their results compared in every "
-             "digit. Exit code 0: all holds; 1: files or the table do not, and then nothing is trained, or an "
-             "error; 3: a run has other digits.",
+    .about =
+        "WHAT: a folder of `ablate publish`, or a file of `ablate record`. Runs are trained with their own threads and "
+        "instruction set, if this processor has it, and compared in every digit. Exit code 0: all holds; 1: an error, "
+        "or files or the table do not hold, and then nothing is trained; 3: a run has other digits.",
     .arguments = "WHAT",
     .least = 1,
     .most = 1,

@@ -119,7 +119,7 @@ static const option options[] = {
     {"--every", "S", "refresh interval in seconds [1]", OPTION_REAL, offsetof(watch_options, every), 0.05, 3600},
     {"--once", NULL, "print one frame on standard output; works without a terminal", OPTION_FLAG,
      offsetof(watch_options, once)},
-    {"--log", NULL, "print the log of RUN until the run ends, or what there is with --once", OPTION_FLAG,
+    {"--log", NULL, "print the log of RUN until the run ends; with --once only its present text", OPTION_FLAG,
      offsetof(watch_options, log)},
     {"--lines -n", "N", "with --log: begin with the last N lines [all]", OPTION_COUNT, offsetof(watch_options, lines),
      0, 1e9},
@@ -132,9 +132,8 @@ const command watch_command = {
     .does = "show a live view of a sweep: states, steps, speed, remaining time, dev PPL, mean ± sd, failures",
     .about =
         "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.\n"
-        "Below stand runs that failed, or whose dev perplexity says that they go wrong: it is not finite, it is half "
-        "as\n"
-        "much again as it was, or it does not fall. With --once the exit code is 3 if there are any.",
+        "Below are runs that failed or go wrong: their dev perplexity is not finite, exceeds 1.5 times its best, or\n"
+        "does not fall. With --once the exit code is 3 if there are any.",
     .arguments = "[EXPERIMENT | RUN --log]",
     .most = 1,
     .choices = CHOICES_RUNS,

@@ -40,8 +40,8 @@ static int work(const invocation *c, void *typed)
 
 const command worker_command = {.name = "worker",
                                 .part = FOR_TRAINING,
-                                .does = "train the run of a folder: what a job engine starts (docs/cluster.md)",
-                                .about = "Needs FOLDER alone, which `ablate run --launcher COMMAND` has prepared. The "
+                                .does = "train the run of a folder, for a job engine (docs/cluster.md)",
+                                .about = "Needs only FOLDER, which `ablate run --launcher COMMAND` has prepared. The "
                                          "options are for the program's own processes.",
                                 .example = "ablate worker runs/quick/0123456789ab-s1-g0",
                                 .arguments = "[FOLDER]",

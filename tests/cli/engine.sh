@@ -127,7 +127,7 @@ checks=$((checks + 1))
 wait_for 30 gone || { wrong "a host that cannot write waits on" && kill -9 $host; }
 wait $host
 equal $? 1 "exit code of a host that cannot write"
-has unsure.err "cannot be written: Is a directory; the runs go on, and \`ablate sync\` takes their results"
+has unsure.err "cannot be written: Is a directory; the runs continue, and \`ablate sync\` records their results"
 rmdir "$spool/probe-$host"
 exits 0 ablate sync unsure --wait
 has out "1 run ended, 0 not finished"

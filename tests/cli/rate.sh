@@ -43,7 +43,7 @@ has err 'line 1: found "'
 exits 1 ablate rate rated bad --command "exit 7"
 has err "exit 7: ended with status 7"
 exits 1 ablate rate rated acc --command "awk '{ print 1 }'"
-has err "has this metric already, and not by a command"
+has err "has this metric already, not from a command"
 exits 1 ablate rate rated bad --command "awk '{ print 1 }'" --split dev
 has err "has no outputs for dev"
 exits 1 ablate rate rated bad --command "awk '{ print 1 }'" --source right.awk
@@ -58,5 +58,5 @@ equal "$(sql "SELECT count(*) FROM results WHERE metric='bad'")" 0 "results of w
 echo "published with the rest; verify does not compare what another program computed"
 exits 0 ablate publish rated folder
 exits 0 ablate verify folder --runs 1
-has out "right: not compared, another program's (command: awk -f right.awk)"
+has out "right: not compared: another program computed it (command: awk -f right.awk)"
 finish

@@ -68,7 +68,7 @@ echo "what is wrong is said"
 exits 1 ablate debug ini.ini/A/heads=3 --step 1
 has err 'found no row "A/heads=3"; did you mean "A/heads='
 exits 2 ablate debug ini/base --step 1
-has err 'ini/base: found no such INI file; of a run of the database, `ablate replay` shows a step'
+has err 'ini/base: found no such INI file; for a run of the database use `ablate replay`'
 exits 1 ablate replay ini/base --step 121
 has err "step 121: the run has 120"
 exits 2 ablate replay ini/base --step 5 --until 4

@@ -63,7 +63,7 @@ json.dump(record, open('bad.json', 'w'))
 PY
     mkdir -p work/outside/deep && echo "the user's own" >work/outside/mine.c && cp work/outside/mine.c work/mine.c
     exits 0 ablate publish strange work/outside/deep/folder --db bad.db
-    has err "a run names a plugin by what is no plugin's name"
+    has err "left out a run's plugin, whose name is not valid"
     "$program" import bad.json --db new.db >/dev/null 2>&1 &&
         exits 0 ablate publish strange.recorded work/outside/deep/other --db new.db
     untouched "publish, plugin $name"
@@ -151,6 +151,6 @@ command=${claims%claims}command
 printf '1\nsh -c "touch %s/outside/STARTED"\n' "$work" >"$command"
 exits 0 timeout 60 "$program" sync --wait
 untouched "sync, a command of another"
-equal "$(sql "SELECT status, error LIKE '%command is not started again: this user has not given it' FROM runs WHERE seed = 2")" \
+equal "$(sql "SELECT status, error LIKE '%command is not started again: this user did not write it' FROM runs WHERE seed = 2")" \
     "killed,1" "the lost run"
 finish

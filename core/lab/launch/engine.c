@@ -158,7 +158,7 @@ int launch_round(const char *program, const char *spool, int64_t round, err *e)
     int bad = read_round(&r, round, e) || file_read(path, &command, e);
     if (!bad) line = strchr(command.s, '\n');
     if (!bad && line) *line = 0, r.command = line + 1;
-    if (!bad && (!line || !parse_int(command.s, &r.at_once))) bad = fail(e, "%s: not of this program", path);
+    if (!bad && (!line || !parse_int(command.s, &r.at_once))) bad = fail(e, "%s: not written by this program", path);
     if (!bad) bad = file_write(host, me, strlen(me), e);
     if (!bad) strstr(r.command, "{}") ? run_each(&r) : run_all(&r);
     for (size_t k = 0; k < r.n; k++) free(r.folder[k]);
@@ -325,13 +325,13 @@ static int status_of(const away_job *j, size_t i, err *unread)
 static const char *why(const away_job *j, size_t i, int status, bool may, char out[320])
 {
     if (!may)
-        snprintf(out, 320, "its tasks are gone, and %s/command is not started again: this user has not given it",
+        snprintf(out, 320, "its tasks are gone, and %s/command is not started again: this user did not write it",
                  j->spool);
     else if (status >= 0)
-        snprintf(out, 320,
-                 "its launcher ended %d times without training it, at last with status %d; %s/output.txt has "
-                 "what it said",
-                 j->run[i].launched, status, j->spool);
+        snprintf(
+            out, 320,
+            "its launcher ended %d times without training it, at last with status %d; %s/output.txt has its output",
+            j->run[i].launched, status, j->spool);
     else
         snprintf(out, 320, "its tasks went silent %d times", j->run[i].launched);
     return out;
@@ -376,7 +376,7 @@ static int look(launcher *l, away_job *j, err *e)
     }
     j->unread = *unread.text ? j->unread + 1 : 0;
     if (!bad && j->unread >= AWAY_GRACE)
-        bad = fail(e, "%s; the runs go on, and `ablate sync` takes their results", unread.text);
+        bad = fail(e, "%s; the runs continue, and `ablate sync` records their results", unread.text);
     if (n && !bad) bad = start_round(l, j, again, n, e);
     free(again);
     return bad;

@@ -119,7 +119,7 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
         room_lacks(&x, s, o, &text, &lack);
         if (x.busy > BUSY)
             str_addf(&text,
-                     "other processes work on this machine: 1 s of a processor took %.1f s; these times are those of a "
+                     "other processes work on this machine: 1 s of a processor took %.1f s; these times hold for a "
                      "machine without them\n",
                      x.busy);
         str_addc(&text, '\n');

@@ -235,9 +235,9 @@ static int read_rung(searcher *s, size_t rung, const char *experiment, const cha
         promote(s, of, rung);
     }
     if (!bad && (killed || open)) /* a rung decides when all of it is done */
-        bad = fail(
-            e, "search, rung %zu: %zu trial%s with another process and %zu killed; the same command goes on with them",
-            rung + 1, open, open == 1 ? " is" : "s are", killed);
+        bad = fail(e,
+                   "search, rung %zu: %zu trial%s with another process and %zu killed; the same command continues them",
+                   rung + 1, open, open == 1 ? " is" : "s are", killed);
     reader_close(r);
     arena_free(&a);
     return bad ? -1 : 0;
