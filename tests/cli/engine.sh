@@ -141,7 +141,7 @@ checks=$((checks + 1))
 wait_for 30 gone || { wrong "a host that cannot open a task's file waits on" && kill -9 $host; }
 wait $host
 equal $? 1 "exit code of a host that cannot open a task's file"
-has blind.err "owner-0: cannot be opened: Too many levels of symbolic links; the runs go on"
+has blind.err "owner-0: cannot be opened: Too many levels of symbolic links; the runs continue"
 
 echo "what is wrong is said"
 exits 2 launch near.ini --launcher slrum
