@@ -208,7 +208,7 @@ find_torch() {
 find_libraries() {
     local file name
     [ -z "${ABLATE_CUBLASLT:-}${ABLATE_PRODUCT:-}" ] || return 0
-    missing() { "$ablate" devices 2>&1 | grep -qi "$1.*was not found"; }
+    missing() { "$ablate" list devices 2>&1 | grep -qi "$1.*was not found"; }
     missing cublasLt && find_torch
     for name in cublasLt cudnn; do
         missing $name || continue
@@ -229,7 +229,7 @@ gate() {
         nvidia-smi | tail -15; nvcc --version | tail -2; uname -a; nproc; cat "$0/version.txt"; true' "$pack"
     sample
     find_libraries
-    part 30 "devices" "$ablate" devices
+    part 30 "devices" "$ablate" list devices
     if ! grep -q '^cuda:0 .*compute capability' "$out/parts/$number.out"; then
         echo "gpu.sh: no GPU can be opened, or there was no time to:" &&
             cat "$out/parts/$number.out" "$out/parts/$number.err"

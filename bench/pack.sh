@@ -102,7 +102,7 @@ needs=$(find "$pack" -type f -name '*.so*' -o -type f -path '*/bin/*' | xargs ob
 git -C "$root" log -1 --format='%H%n%cd' >"$pack/version.txt" 2>/dev/null || true
 git -C "$root" status --short >>"$pack/version.txt" 2>/dev/null || true
 echo "needs $needs or newer, $(uname -m)" >>"$pack/version.txt"
-env -i "$pack/ablate" devices >/dev/null || { say "the packed program does not run here"; exit 1; }
+env -i "$pack/ablate" list devices >/dev/null || { say "the packed program does not run here"; exit 1; }
 # The module and each test hold the same kernels: a dictionary that reaches back over a whole file finds them again
 # (wants 1 GB here, 0.1 GB there).
 XZ_OPT=${XZ_OPT---lzma2=preset=6,dict=96MiB} tar -C "$out" --sort=name -cJf "$out/ablate-gpu.tar.xz" ablate-gpu

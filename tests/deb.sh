@@ -13,7 +13,7 @@ git bundle create -q "$OUT/ablate.bundle" HEAD
 in_distro "$suite" "
     git clone -q /root/ablate.bundle /root/ablate
     cd /root/ablate
-    ./ablate plugins >/root/plugins
+    ./ablate list plugins >/root/plugins
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dpkg-dev file
     (cd build && cpack)
     mkdir /root/out

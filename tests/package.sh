@@ -52,7 +52,7 @@ echo "the wheel"
     PATH=$work/venv/bin:$PATH
     cd "$work"
     ablate --version
-    ablate plugins >plugins
+    ablate list plugins >plugins
     grep -q '^attention/scaled_dot' plugins
     printf "%s\n" "[experiment]" "name = tiny" "[base]" "task = sequence" "d_model = 16" "layers = 1" "steps = 20" >tiny.ini
     ablate run tiny.ini
@@ -62,7 +62,7 @@ echo "the wheel"
     mkdir zig
     ln -s "$(python -c 'import ziglang; print(ziglang.__path__[0])')/zig" zig
     rm mine.so
-    PATH=$work/zig "$work/venv/bin/ablate" plugins ./mine.c # no other compiler
+    PATH=$work/zig "$work/venv/bin/ablate" list plugins ./mine.c # no other compiler
     [ -s "$work/venv/include/ab_plugin.h" ] && [ -s "$work/venv/share/man/man1/ablate.1" ]
     ! command -v man >/dev/null || [ "$(man -w ablate)" = "$work/venv/share/man/man1/ablate.1" ]
 )

@@ -248,7 +248,7 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * along others too. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */
     ab_t (*softmax_sink)(ab_ctx *c, ab_t s, ab_t sink);
     ab_t (*entmax)(ab_ctx *c, ab_t s, double alpha);
-    /* 2.6 [model] in the steps that `ablate replay` and `ablate debug` show, prints x: name, shape, mean, root mean
+    /* 2.6 [model] in the steps that `ablate replay` shows, prints x: name, shape, mean, root mean
      * square, range and first numbers; in training also those of its gradient. In other steps it does nothing and costs
      * nothing. Not in decoding */
     void (*print)(ab_ctx *c, const char *name, ab_t x);

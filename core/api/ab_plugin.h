@@ -6,7 +6,7 @@
  *
  * The host reads the constant and checks it (magic, version, sizes, parameter table) before any plugin code runs. The
  * author of a layer writes only the forward pass, with the host's tensor operations (ab_host.h). The host derives the
- * backward pass, step-by-step decoding, INI keys, the entry in `ablate plugins` and `ablate check`.
+ * backward pass, step-by-step decoding, INI keys, the entry in `ablate list plugins` and `ablate check`.
  *
  * Tensors. An ab_t names a value of the graph being built. It belongs to its context and is valid as long as the
  * context; plugins never free tensors. Shapes have up to four axes, aligned at the right: [B,H,T,d] is batch, heads,

@@ -259,7 +259,7 @@ static void offer_in_command(const place *at, char **word, int n)
     else if (*at->typed == '-')
         offer_options(at, c);
     else
-        offer_kind(at, c->choices, c->one_of);
+        offer_kind(at, c->one_of && n == used + 1 ? CHOICES_OWN : c->choices, c->one_of);
 }
 
 static void offer_commands(const place *at)

@@ -1,17 +1,11 @@
-/* data.c - ablate data list, ablate data get: lists and downloads known corpora. */
-#include "cli/options.h"
+/* data.c - ablate list corpora, ablate data get: lists and downloads known corpora. */
+#include "cli/list.h"
 #include "cli/results.h"
 #include "text/data/corpora.h"
 
 typedef struct {
     const char *folder;
-    bool json;
 } data_options;
-
-static const char *folder_of(const invocation *c, const data_options *o)
-{
-    return o->folder ? o->folder : c->p.data_dir;
-}
 
 static void corpus_json(const corpus *x, const char *folder, str *out)
 {
@@ -27,17 +21,15 @@ static void corpus_json(const corpus *x, const char *folder, str *out)
     str_addc(out, '}');
 }
 
-static int list(const invocation *c, void *options)
+int corpora_list(const char *folder, bool json)
 {
-    const data_options *o = options;
-    const char *folder = folder_of(c, o);
-    if (!o->json) printf("%-16s %10s  %-12s %s\n", "corpus", "download", "state", "description; licence");
+    if (!json) printf("%-16s %10s  %-12s %s\n", "corpus", "download", "state", "description; licence");
     for (int i = 0; i < n_known_corpora; i++) {
         const corpus *x = &known_corpora[i];
         int here, all;
         char state[32];
         str line = {0};
-        if (o->json) {
+        if (json) {
             corpus_json(x, folder, &line);
             printf("%s%s", i ? ",\n" : "[\n", str_text(&line));
             str_free(&line);
@@ -48,7 +40,7 @@ static int list(const invocation *c, void *options)
         printf("%-16s %7.1f MB  %-12s %s; %s\n", x->name, (double)corpus_download_bytes(x) / 1e6, state, x->about,
                x->licence);
     }
-    if (o->json) fputs("\n]\n", stdout);
+    if (json) fputs("\n]\n", stdout);
     return 0;
 }
 
@@ -60,13 +52,14 @@ static const corpus *find(const char *name, err *e)
         if (same(known_corpora[i].name, name)) return &known_corpora[i];
     for (int i = 0; i < n_known_corpora && n < LENGTH(names); i++) names[n++] = known_corpora[i].name;
     const char *near = nearest(name, names, n);
-    fail(e, "unknown corpus '%s'%s%s%s; `ablate data list` lists the names", name, near ? "; did you mean '" : "",
+    fail(e, "unknown corpus '%s'%s%s%s; `ablate list corpora` lists the names", name, near ? "; did you mean '" : "",
          near ? near : "", near ? "'?" : "");
     return NULL;
 }
 
 static int get(const invocation *c, void *options)
 {
+    const data_options *o = options;
     int code = 0;
     for (size_t i = 0; i < c->n_words; i++) {
         err e = {0};
@@ -74,7 +67,7 @@ static int get(const invocation *c, void *options)
     }
     for (size_t i = 0; i < c->n_words; i++) {
         err e = {0};
-        if (corpus_get(find(c->word[i], NULL), folder_of(c, options), &e)) {
+        if (corpus_get(find(c->word[i], NULL), o->folder ? o->folder : c->p.data_dir, &e)) {
             fprintf(stderr, "ablate data get %s: %s\n", c->word[i], e.text);
             code = 1;
         }
@@ -82,30 +75,18 @@ static int get(const invocation *c, void *options)
     return code;
 }
 
-#define FOLDER_OPTION                                                                                                  \
-    {                                                                                                                  \
-        "--dir", "FOLDER", "folder of corpora [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(data_options, folder)  \
-    }
-static const option list_options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(data_options, json)}, FOLDER_OPTION, {0}};
-static const option get_options[] = {FOLDER_OPTION, {0}};
-const command data_list_command = {.name = "data list",
-                                   .part = FOR_DATA,
-                                   .does = "list the known corpora, and which are present",
-                                   .choices = CHOICES_NONE,
-                                   .options = list_options,
-                                   .size = sizeof(data_options),
-                                   .run = list,
-                                   .example = "ablate data list"};
+static const option options[] = {
+    {"--dir", "FOLDER", "folder of corpora [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(data_options, folder)},
+    {0}};
 const command data_get_command = {.name = "data get",
                                   .part = FOR_DATA,
                                   .does = "download corpora and verify their checksums",
                                   .arguments = "NAME...",
                                   .least = 1,
                                   .most = -1,
-                                  .missing = "expected a corpus; `ablate data list` lists the names",
+                                  .missing = "expected a corpus; `ablate list corpora` lists the names",
                                   .choices = CHOICES_CORPORA,
-                                  .options = get_options,
+                                  .options = options,
                                   .size = sizeof(data_options),
                                   .run = get,
                                   .example = "ablate data get multi30k"};

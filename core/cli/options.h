@@ -102,7 +102,7 @@ typedef struct {
     int least, most;       /* number of arguments; most -1: any number */
     const char *missing;   /* error message for too few; or NULL */
     choices_kind choices;  /* kind of arguments */
-    const char *one_of;    /* for CHOICES_OWN: "bash|zsh|fish" */
+    const char *one_of;    /* "bash|zsh|fish": words of the first argument */
     bool verbatim;         /* no options: the command reads argv itself */
     const option *options; /* ends with {0}; NULL: none */
     const void *defaults;  /* a struct of the options, `size` bytes */

@@ -1,14 +1,10 @@
-/* plugins.c - ablate plugins: lists the loaded plugins with parameters and descriptions. */
+/* plugins.c - ablate list plugins: lists the loaded plugins with parameters and descriptions. */
 #include "network/model/fusion.h"
 #include "network/plugin/plugin.h"
-#include "cli/options.h"
+#include "cli/list.h"
 #include "cli/results.h"
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    bool json;
-} plugins_options;
 
 static const char *type_name(ab_type t)
 {
@@ -66,18 +62,17 @@ static void print(const plugin *p, bool json, bool parameters, size_t shown)
     str_free(&out);
 }
 
-static int plugins(const invocation *c, void *options)
+int plugins_list(const invocation *c, const char *kind, bool json)
 {
-    const plugins_options *o = options;
     err e = {0};
     size_t n, shown = 0;
     const plugin *const *all = plugin_list(&n);
-    const char *kind = c->n_words ? c->word[0] : NULL, *slash = kind ? strchr(kind, '/') : NULL;
+    const char *slash = kind ? strchr(kind, '/') : NULL;
     bool file = kind && (has_suffix(kind, ".so") || has_suffix(kind, ".c"));
     if (file) {
         const plugin *one = plugin_load(kind, &e);
         if (!one) return call_failed(c, &e), 2;
-        print(one, o->json, true, shown++);
+        print(one, json, true, shown++);
     }
     for (ab_kind k = 1; k < AB_KIND_COUNT && !file; k++)
         for (size_t i = 0; i < n; i++) {
@@ -85,10 +80,10 @@ static int plugins(const invocation *c, void *options)
             if (d->kind != k) continue;
             char *full = xprintf("%s/%s", plugin_kind_name(k), d->name);
             if (!kind || (slash ? same(full, kind) : same(plugin_kind_name(k), kind)))
-                print(all[i], o->json, kind != NULL, shown++);
+                print(all[i], json, kind != NULL, shown++);
             free(full);
         }
-    if (o->json && shown) fputs("\n]\n", stdout);
+    if (json && shown) fputs("\n]\n", stdout);
     if (shown) return 0;
     str kinds = {0};
     for (ab_kind k = 1; k < AB_KIND_COUNT; k++) str_addf(&kinds, "%s%s", k == 1 ? "" : ", ", plugin_kind_name(k));
@@ -96,18 +91,3 @@ static int plugins(const invocation *c, void *options)
     str_free(&kinds);
     return call_failed(c, &e), 2;
 }
-
-static const option options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(plugins_options, json)},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
-    {0}};
-const command plugins_command = {.name = "plugins",
-                                 .part = FOR_PLUGINS,
-                                 .does = "list the loaded plugins, with parameters and descriptions",
-                                 .arguments = "[KIND | KIND/NAME | FILE.so]",
-                                 .most = 1,
-                                 .choices = CHOICES_PLUGINS,
-                                 .options = options,
-                                 .size = sizeof(plugins_options),
-                                 .run = plugins,
-                                 .example = "ablate plugins attention/restricted"};

@@ -1,5 +1,5 @@
 /* replay.c - ablate replay: repeats updates of a recorded run, from the nearest state that it left, and compares them
- * with its curves in the database. Also functions shared with `ablate debug`. */
+ * with its curves in the database. Also functions shared with replay_ini.c. */
 #include "cli/replay.h"
 #include "cli/artifact.h"
 #include "network/train/states.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- shared with debug.c ---- */
+/* ---- shared with replay_ini.c ---- */
 
 /* Becomes gdb, which starts this command without --gdb. Returns only if there is no gdb. */
 static void become_gdb(const invocation *c)
@@ -140,11 +140,15 @@ static int replay_run(const invocation *c, const replay_options *o, reader *r, c
 
 static int replay(const invocation *c, void *options)
 {
-    replay_options *o = options;
+    replay_call *o = options;
     err e = {0};
     arena a = {0};
     read_detail d;
-    int code = replay_begin(c, o);
+    const char *ini = strstr(c->word[0], ".ini");
+    if (ini && (!ini[4] || ini[4] == '/')) return replay_ini(c, o);
+    if (o->set.n || o->seed >= 0 || o->threads || o->device)
+        return fail(&e, "-s, --seed, --threads and --device: expected an INI; a run has its own"), call_usage(c, &e);
+    int code = replay_begin(c, &o->what);
     if (code) return code;
     reader *r = reader_open(&c->p.db, &e);
     int64_t id = r ? reader_find_run(r, c->word[0], &e) : -1;
@@ -154,30 +158,40 @@ static int replay(const invocation *c, void *options)
         fail(&e, "%s was not trained here; `ablate verify` trains a recorded run again", c->word[0]),
             code = call_failed(c, &e);
     else
-        code = replay_run(c, o, r, &d, &a, &e);
+        code = replay_run(c, &o->what, r, &d, &a, &e);
     reader_close(r);
     arena_free(&a);
     return code;
 }
 
-static const replay_options defaults = {0};
-typedef struct {
-    replay_options what;
-} replay_call;
-static const option table[] = {REPLAY_OPTIONS(replay_call, what), OPTION_DATABASE, {0}};
+#define AT(field) offsetof(replay_call, field)
+static const replay_call defaults = {.seed = -1};
+static const option options[] = {
+    {"--step", "N", "the update to show, from 1", OPTION_COUNT, AT(what.step), 1, 1e9, true},
+    {"--until", "N", "the last update to show [--step]", OPTION_COUNT, AT(what.until), 1, 1e9},
+    {"--gdb", NULL, "run under gdb, if it is installed", OPTION_FLAG, AT(what.gdb)},
+    {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(what.profile)},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    {"-s", "KEY=VALUE", "for an INI: override a setting of its [base]", OPTION_LIST, AT(set), .choices = CHOICES_KEYS},
+    {"--seed", "N", "for an INI: the run's seed [its first]", OPTION_COUNT, AT(seed), 0, 4294967295.0},
+    {"--threads", "N", "for an INI: processor threads [its own, or all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--device", "auto|cpu|cuda|cuda:N", "for an INI: device to compute on [its own]", OPTION_TEXT, AT(device),
+     .choices = CHOICES_OWN},
+    OPTION_DATABASE,
+    {0}};
 const command replay_command = {
     .name = "replay",
     .part = FOR_RESULTS,
-    .does = "train some steps of a recorded run again and compare the digits, with plugins' ab_print",
+    .does = "train some steps of a run again, or of an INI's row, with plugins' ab_print, or under gdb",
     .about = "Continues from the newest state before the step in the run's folder (keep_states), else from the start,\n"
              "with the run's threads and instruction set. Writes no files. Exit code 1: a point of a curve\n"
-             "has other digits.",
-    .arguments = "RUN",
+             "has other digits. A row of an INI is trained from its start, without a database.",
+    .arguments = "RUN | SPEC.ini[/ROW]",
     .least = 1,
     .most = 1,
-    .missing = "expected a run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED",
+    .missing = "expected a run (its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED), or an INI and perhaps a row",
     .choices = CHOICES_RUNS,
-    .options = table,
+    .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
     .run = replay,

@@ -45,7 +45,7 @@ offers "true false" ablate run x.ini -s bias =
 offers "labels" ablate parse -s parsing.linearisation = l
 
 echo "plugins, experiments, runs"
-offers "attention/scaled_dot" ablate plugins attention/sc
+offers "attention/scaled_dot" ablate list plugins attention/sc
 offers "position/rotary" ablate check position/ro
 offers "" ablate table -
 equal "$(ls results.db 2>/dev/null)" "" "a database made by completion"

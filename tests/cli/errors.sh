@@ -129,7 +129,7 @@ exits 1 ablate translate --run 99
 has err 'run 99: not in the database'
 exits 1 ablate translate --model notes.txt
 has err 'notes.txt: not a safetensors file'
-exits 2 ablate plugins atention
+exits 2 ablate list plugins atention
 has err 'attention'
 
 echo "data that are not there: said once, before anything is written"

@@ -23,8 +23,8 @@ checks=$((checks + 1)) # a plugin's file, whose sha256 runs record, does not dep
 ! grep -qF "$source" "$at"/lib/ablate/plugins/*/*.so || wrong "$(grep -lF "$source" "$at"/lib/ablate/plugins/*/*.so |
     head -1) contains $source"
 program=$at/bin/ablate
-exits 0 ablate plugins
-equal "$(grep -o '^[a-z]*/[a-z_]*' out | sort | tr '\n' ' ')" "$("$build/ablate" plugins | grep -o '^[a-z]*/[a-z_]*' |
+exits 0 ablate list plugins
+equal "$(grep -o '^[a-z]*/[a-z_]*' out | sort | tr '\n' ' ')" "$("$build/ablate" list plugins | grep -o '^[a-z]*/[a-z_]*' |
     sort | tr '\n' ' ')" "plugins of the installed copy"
 exits 0 ablate run "$at/share/ablate/experiments/quick.ini" --dry-run
 exits 0 ablate table smoothing --metric BLEU # what the project recorded

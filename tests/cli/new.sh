@@ -46,10 +46,10 @@ exits 0 ablate run bysource.ini --threads 1 --no-check
 has out "feed_forward=my_feed_forward"
 [ -e mine.so ] || wrong "mine.c was not built beside it"
 before=$(stat -c %y mine.so)
-exits 0 ablate plugins ./mine.c
+exits 0 ablate list plugins ./mine.c
 equal "$(stat -c %y mine.so)" "$before" "a source that has not changed is built again:"
 touch -d '1 hour' mine.c
-exits 0 ablate plugins ./mine.c
+exits 0 ablate list plugins ./mine.c
 [ "$(stat -c %y mine.so)" != "$before" ] || wrong "a source that has changed is not built again"
 sed -i 's/static double lr(const/static double lr(cosnt/' mine.c
 touch -d '2 hours' mine.c

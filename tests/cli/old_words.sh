@@ -14,6 +14,10 @@ answered restore quick -- rm --undo
 answered across first second -- table --output
 answered agree a b -- "score agree"
 answered log quick/base -- watch --log
+answered devices -- list devices
+answered plugins attention -- list plugins
+answered reference -- list keys
+answered debug quick.ini --step 2 -- replay SPEC.ini
 answered report quick --serve -- report --watch
 answered report quick --port 80 -- report --watch
 finish

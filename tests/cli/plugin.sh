@@ -187,12 +187,12 @@ equal "$(grep -l 'resumed at' home/runs/begun/*/log.txt | wc -l)" 0 "logs of res
 echo "an object that kills the process that opens it is refused in words"
 printf '#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\nint x;\n' >kills.c
 cc -shared -fPIC kills.c -o kills.so
-exits 2 ablate plugins ./kills.so
+exits 2 ablate list plugins ./kills.so
 has err "kills.so: cannot be opened: died by signal 6 (Aborted) while it was opened"
 exits 2 ablate run byname.ini -s attention=./kills.so
 has err "died by signal 6"
 head -c 9000 far/plugins/softer.so >short.so # cut: touching the rest is SIGBUS
-exits 2 ablate plugins ./short.so
+exits 2 ablate list plugins ./short.so
 has err "short.so: cannot be opened"
 
 echo "a plugin that crashes or exits fails its check by name; the other checks and plugins go on"
@@ -212,13 +212,13 @@ exits 2 ablate check position/rotary -s base=500
 has err "expected PLUGIN.KEY=VALUE"
 
 echo "listed, checked by the INI reader"
-exits 0 ablate plugins far/plugins/softer.so
+exits 0 ablate list plugins far/plugins/softer.so
 has out "softer"
 has out "multiplies the scores"
 has out "0.001"
-exits 2 ablate plugins far/plugins/nothing.so
+exits 2 ablate list plugins far/plugins/nothing.so
 has err "nothing.so"
-exits 0 ablate plugins attention
+exits 0 ablate list plugins attention
 has out "scaled_dot"
 exits 2 ablate run byname.ini -s softer.powr=2
 has err "did you mean softer.power?"
@@ -235,7 +235,7 @@ for compiler in gcc clang tcc zig; do
     command -v $compiler >/dev/null || continue
     rm -rf bin alone.so && mkdir bin
     for tool in $compiler as ld; do ln -s "$(command -v $tool)" "bin/$tool"; done
-    (PATH=$work/bin "$program" plugins ./alone.c >out 2>err) || wrong "with $compiler alone: $(cat err)"
+    (PATH=$work/bin "$program" list plugins ./alone.c >out 2>err) || wrong "with $compiler alone: $(cat err)"
     has out 'attention/alone'
 done
 rm -rf bin alone.so && mkdir bin

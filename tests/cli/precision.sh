@@ -38,7 +38,7 @@ precision = auto, fp32
 INI
 exits 0 ablate run toy.ini --threads 1 --progress none
 auto=fp32
-ablate devices | grep -q 'bf16 products' && auto=bf16
+ablate list devices | grep -q 'bf16 products' && auto=bf16
 for row in base:$auto precision/precision=fp32:fp32; do
     name=${row%:*} type=${row##*:}
     exits 0 ablate translate --run "toy/$name" --threads 1 <data/toy/test.en

@@ -76,7 +76,7 @@ done <queries
 equal $n 10 "questions"
 
 echo "keys of JSON that docs/json.md names"
-for command in ls plugins "query --list" "data list"; do
+for command in ls "list plugins" "query --list" "list corpora"; do
     # shellcheck disable=SC2086
     exits 0 ablate $command --json
     keys=$(grep -F "| \`$command --json\` |" "$source/docs/json.md" | cut -d'|' -f3 | grep -oE '[{,] *[a-z_0-9]+' | tr -d '{, ')

@@ -47,7 +47,7 @@ export SPY=$work/seen SPY_VICTIM=$work/precious SPY_PID=$!
 alive() { kill -0 $SPY_PID 2>/dev/null && echo yes; }
 tiny free 20 | sed '/^\[base\]/a attention = ./spy.c' >free.ini
 sed 's/= free/= shut/' free.ini >shut.ini
-ablate plugins ./spy.c >/dev/null
+ablate list plugins ./spy.c >/dev/null
 if ! [ -e seen/constructor ]; then wrong "the plugin does not even write without a sandbox"; fi
 rm -f seen/*
 kill $SPY_PID 2>/dev/null # it may be about to end

@@ -41,7 +41,7 @@ static const ab_attention_plugin self = {
 AB_PLUGIN(config, params, &self, .name = "half", .doc = "attention with scores times a half");
 C
 cc -shared -fPIC -Iapi half.c -o half.so || wrong "half.c does not build"
-exits 0 ablate plugins ./half.so
+exits 0 ablate list plugins ./half.so
 has out "ABI 2.2"
 exits 0 ablate check ./half.so
 { tiny halves 6 && printf '[variant half]\nattention = ./half.so\n'; } >halves.ini

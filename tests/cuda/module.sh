@@ -2,7 +2,7 @@
 # usage: module.sh PROGRAM [MODULE]   - the CUDA module opens on any machine and reports what is there.
 set -u
 program=$1
-out=$("$program" devices) || { echo "WRONG: devices failed: $out"; exit 1; }
+out=$("$program" list devices) || { echo "WRONG: devices failed: $out"; exit 1; }
 echo "$out"
 grep -q '^cpu ' <<<"$out" || { echo "WRONG: no CPU"; exit 1; }
 if grep -q '^cuda:0 ' <<<"$out"; then

@@ -96,7 +96,7 @@ new|empty|new attention mine_$RANDOM$RANDOM|-
 sync|start|sync faults|-
 export|start|export faults -o tables|
 man|empty|man|
-plugins|empty|plugins attention|
+plugins|empty|list plugins attention|
 check|empty|check optimizer/sgd|
 predict|start|predict --run faults/base --threads 1 <in.txt|
 translate|start|translate --run faults/base --threads 1 <in.txt|
@@ -111,7 +111,7 @@ likelihood|start|score likelihood --run faults/base --threads 1 <pairs.tsv|
 align|start|align --run faults/base --threads 1 <pairs.tsv|
 aer|empty|score aer --gold links.txt <links.txt|
 f1|empty|score f1 --gold tree.txt <tree.txt|
-data|empty|data list|
+data|empty|list corpora|
 record|start|record faults again.json|
 csv|empty|import runs.csv --as mine|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
 data-check|empty|data check ./many.tsv|
@@ -119,8 +119,8 @@ model|start|export faults/base --format ctranslate2 -o model|
 tensorboard|start|export faults --format tensorboard -o events|
 launcher|empty|run faults.ini --threads 1 --progress plain --rerun failed --launcher "env {}"; c=$?; sync_all|SELECT variant,seed,value FROM results ORDER BY 1,2
 import|empty|import record.json|SELECT variant,metric,quote(value) FROM results ORDER BY 1,2
-reference|empty|reference|
-devices|empty|devices|-
+reference|empty|list keys|
+devices|empty|list devices|-
 completion|empty|completion bash|'
 cases+=$'\n'$(sed -n 's/^# fault: //p' "$source"/tests/cli/*.sh)
 

@@ -21,7 +21,7 @@ shut() { # WHAT: no code ran since the last call
     [ ! -e PWNED ] && [ ! -e source/evil.so ] || wrong "code ran: $1"
     rm -f PWNED source/evil.so
 }
-"$program" plugins art/evil.so >/dev/null 2>&1
+"$program" list plugins art/evil.so >/dev/null 2>&1
 [ -e PWNED ] || wrong "the planted code does not show that it runs"
 rm -f PWNED
 
@@ -210,7 +210,7 @@ for name in ./source/evil.c source/evil.c art/evil.so ./art/evil "$work/art/evil
     has out mine
     printf '[base]\nplugin_path = %s\n' "$work/art" >path.ini
     "$program" completion words 4 ablate run path.ini -s "" >out 2>err
-    "$program" completion words 3 ablate debug path.ini/ >out 2>err
+    "$program" completion words 3 ablate replay path.ini/ >out 2>err
     shut "completion, plugin_path"
 done
 printf '[variant z$(touch${IFS}TOUCHED)]\ndropout = 0.2\n[variant v]\nname = z;touch TOUCHED;\ndropout = 0.3\n[variant z>TOUCHED]\ndropout=0.4\n' \

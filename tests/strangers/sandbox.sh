@@ -175,7 +175,7 @@ if grep -q __asan_init "$program"; then unlimited='^17 GiB$'; fi # which itself 
 reached() { sed -n 's/^reached: //p' err | sort -u; }
 
 echo "outside"
-ablate plugins >/dev/null # the header's folder is known
+ablate list plugins >/dev/null # the header's folder is known
 ablate check ./reach.c --no-sandbox >out 2>err
 reached >outside
 [ "$(wc -l <outside)" -ge 40 ] || wrong "outside of the sandbox only this succeeds: $(cat outside)"

@@ -6,7 +6,7 @@
 static const char grammar[] =
     "# The INI of an experiment\n"
     "\n"
-    "Generated with `ablate reference > docs/ini.md` from the tables that check the INI; do not edit by hand.\n"
+    "Generated with `ablate list keys > docs/ini.md` from the tables that check the INI; do not edit by hand.\n"
     "\n"
     "An experiment is one file. `ablate run FILE.ini` expands it into the rows of a table, trains each row once per "
     "seed and prints the table.\n"

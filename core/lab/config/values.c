@@ -141,7 +141,7 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
     const char *near = nearest(key, names, n);
     const char *expected = plugin             ? "a parameter of that plugin"
                            : strchr(key, '.') ? "PLUGIN.parameter of an existing plugin"
-                                              : "a key listed by ablate reference, or PLUGIN.parameter";
+                                              : "a key listed by ablate list keys, or PLUGIN.parameter";
     complain(b, where, label, "found an unknown key%s%s, expected %s%s%s%s", same(label, key) ? "" : " ",
              same(label, key) ? "" : key, expected, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     free(names);

@@ -127,7 +127,7 @@ static int find(const char *name, int *isa, err *e)
         if (same(sets[i].name, name)) {
             *isa = (int)i;
             return lacks[i]
-                       ? fail(e, "instruction set %s: %s; `ablate devices` lists what is available", name, lacks[i])
+                       ? fail(e, "instruction set %s: %s; `ablate list devices` lists what is here", name, lacks[i])
                        : 0;
         }
         size_t n = strlen(known);

@@ -55,7 +55,7 @@ int device_check(const char *name, err *e)
     if (parse(name, &device, e)) return -1;
     if (device < 0) return 0;
     int n = gpus(&why);
-    if (n < 0) return fail(e, "device %s is not available: %s; `ablate devices` lists what is", name, why);
+    if (n < 0) return fail(e, "device %s is not available: %s; `ablate list devices` lists what is", name, why);
     if (device >= n)
         return fail(e, "device %s does not exist: the driver sees %d GPU%s, starting with cuda:0", name, n,
                     n == 1 ? "" : "s");

@@ -19,8 +19,8 @@ int device_count(const char *name);
 int device_gpus(const char *name, double *free_bytes);
 const char *device_description(const backend *b); /* for the results; static storage */
 bool device_has_bf16(const backend *b);
-int devices_print(FILE *f); /* `ablate devices` */
-int devices_json(FILE *f);  /* `ablate devices --json` */
+int devices_print(FILE *f); /* `ablate list devices` */
+int devices_json(FILE *f);  /* `ablate list devices --json` */
 
 /* Type of the matrix products for the key `precision` (enum config_precision) on a device: BF16 or F32. If bf16 is
  * requested where bf16 products are no faster than fp32, rows are stored in bf16 and multiplied in fp32, and this is

@@ -49,7 +49,7 @@ static int run(const command *what, const char *words[])
     return rc;
 }
 extern const command ls_command, show_command, watch_command, rm_command, query_command, table_command, report_command,
-    record_command, import_command, data_list_command, data_get_command;
+    record_command, import_command, data_get_command;
 #define RUN(what, ...) run(what, (const char *[]){__VA_ARGS__, NULL})
 
 static void change(const char *database, const char *sql)
@@ -176,11 +176,6 @@ static void test_query_table(void)
 
 static void test_data_command(void)
 {
-    CHECK_INT(RUN(&data_list_command, "list", "--dir", folder), 0);
-    CHECK_HAS(out_text, "multi30k ");
-    CHECK_INT(RUN(&data_list_command, "list", "--json"), 0);
-    CHECK_HAS(out_text, "{\"corpus\":\"multi30k\",\"download_bytes\":");
-    CHECK_INT(RUN(&data_list_command, "list", "--all"), 2);
     CHECK_INT(RUN(&data_get_command, "get"), 2);
     CHECK_INT(RUN(&data_get_command, "get", "multi30"), 2);
     CHECK_HAS(err_text, "unknown corpus 'multi30'; did you mean 'multi30k'?");

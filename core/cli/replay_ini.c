@@ -1,16 +1,9 @@
-/* debug.c - ablate debug: trains a row of an INI from its first update to the one that fails, in one process. */
+/* replay_ini.c - ablate replay SPEC.ini: trains a row of an INI in this process, from its first update. */
 #include "cli/replay.h"
 #include "lab/results/read.h"
 #include "network/plugin/plugin.h"
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    replay_options what;
-    text_list set;
-    int64_t seed, threads;
-    const char *device;
-} debug_options;
 
 /* Splits INI/ROW: the file ends at ".ini"; the rest is the row, by default base. */
 static const char *row_of(const char *text, char **file)
@@ -52,7 +45,7 @@ static int find_origin(const invocation *c, settings *set, const char *key, int6
     return path ? 0 : -1;
 }
 
-static int train(const invocation *c, const debug_options *o, const spec *s, const spec_row *row, err *e)
+static int train(const invocation *c, const replay_call *o, const spec *s, const spec_row *row, err *e)
 {
     arena a = {0};
     settings set = {0};
@@ -76,9 +69,8 @@ static int train(const invocation *c, const debug_options *o, const spec *s, con
     return bad;
 }
 
-static int debug(const invocation *c, void *options)
+int replay_ini(const invocation *c, replay_call *o)
 {
-    debug_options *o = options;
     err e = {0};
     str errors = {0}, folders = {0};
     spec s = {0};
@@ -86,10 +78,7 @@ static int debug(const invocation *c, void *options)
     const char *name = row_of(c->word[0], &file);
     spec_options from = {.set = o->set.at, .n_set = o->set.n};
     int code = replay_begin(c, &o->what);
-    if (!code && !file_exists(file)) {
-        fail(&e, "%s: found no such INI file; for a run of the database use `ablate replay`", file);
-        code = call_usage(c, &e);
-    }
+    if (!code && !file_exists(file)) fail(&e, "%s: found no such INI file", file), code = call_usage(c, &e);
     if (!code) {
         spec_plugin_path(file, &from, &folders);
         plugin_add_path(str_text(&folders));
@@ -105,30 +94,3 @@ static int debug(const invocation *c, void *options)
     free(file);
     return code;
 }
-
-#define AT(field) offsetof(debug_options, field)
-static const debug_options defaults = {.seed = -1};
-static const option options[] = {
-    REPLAY_OPTIONS(debug_options, what),
-    {"-s", "KEY=VALUE", "override a setting of the INI's [base]", OPTION_LIST, AT(set), .choices = CHOICES_KEYS},
-    {"--seed", "N", "the run's seed [the INI's first]", OPTION_COUNT, AT(seed), 0, 4294967295.0},
-    {"--threads", "N", "processor threads [the INI's, or all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [the INI's]", OPTION_TEXT, AT(device),
-     .choices = CHOICES_OWN},
-    OPTION_DATABASE,
-    {0}};
-const command debug_command = {
-    .name = "debug",
-    .part = FOR_PLUGINS,
-    .does = "train a row of an INI up to one step in this process, with plugins' ab_print, or under gdb",
-    .about = "Trains from the start, writes no files and no results. Prints the step's loss and ab_print's\n"
-             "output. `ablate replay` does so for a run of the database, from its checkpoints.",
-    .arguments = "SPEC.ini[/ROW]",
-    .least = 1,
-    .most = 1,
-    .missing = "expected an INI file, and a row if it is not base: SPEC.ini/ROW",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
-    .run = debug,
-    .example = "ablate debug experiments/quick.ini/base --step 1 --gdb"};

@@ -1,0 +1,52 @@
+/* list.c - ablate list: lists plugins, devices, keys of an INI, corpora. */
+#include "tensor/device/device.h"
+#include "cli/list.h"
+
+typedef struct {
+    bool json;
+    const char *folder;
+} list_options;
+
+static int list(const invocation *c, void *options)
+{
+    const list_options *o = options;
+    const char *what = c->word[0], *name = c->n_words > 1 ? c->word[1] : NULL;
+    bool plugins = same(what, "plugins"), devices = same(what, "devices"), keys = same(what, "keys"),
+         corpora = same(what, "corpora");
+    err e = {0};
+    if (!plugins && !devices && !keys && !corpora)
+        fail(&e, "found %s, expected plugins, devices, keys or corpora", what);
+    else if (name && !plugins)
+        fail(&e, "%s: found %s behind it, expected nothing", what, name);
+    else if (o->json && keys)
+        fail(&e, "--json: keys are printed as Markdown only");
+    else if (o->folder && !corpora)
+        fail(&e, "--dir: expected corpora with it");
+    if (e.text[0]) return call_usage(c, &e);
+    if (plugins) return plugins_list(c, name, o->json);
+    if (corpora) return corpora_list(o->folder ? o->folder : c->p.data_dir, o->json);
+    if (devices) return o->json ? devices_json(stdout) : devices_print(stdout);
+    config_reference(stdout, run_schemas());
+    return 0;
+}
+
+static const option options[] = {
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(list_options, json)},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    {"--dir", "FOLDER", "folder of corpora [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(list_options, folder)},
+    {0}};
+const command list_command = {
+    .name = "list",
+    .part = FOR_PLUGINS,
+    .does = "list plugins and their parameters, devices for runs, keys of an INI, or known corpora",
+    .about = "keys prints every INI key with its default and range, as Markdown (docs/ini.md).",
+    .arguments = "plugins [KIND | KIND/NAME | FILE.so] | devices | keys | corpora",
+    .least = 1,
+    .most = 2,
+    .missing = "expected plugins, devices, keys or corpora",
+    .choices = CHOICES_PLUGINS,
+    .one_of = "plugins|devices|keys|corpora",
+    .options = options,
+    .size = sizeof(list_options),
+    .run = list,
+    .example = "ablate list plugins attention/restricted"};
