@@ -15,7 +15,7 @@ here = Path(__file__).resolve().parent.parent / "experiments"
 
 def call(program, command, name, threads, database, *more):
     rows = ["--only", os.environ["ABLATE_ROWS"]] if os.environ.get("ABLATE_ROWS") else []
-    asked = [program, command, here / f"{name}.ini", "--threads", str(threads), "--db", database, *rows, *more]
+    asked = [program, command, next(here.glob(f"**/{name}.ini")), "--threads", str(threads), "--db", database, *rows, *more]
     return subprocess.run(asked, capture_output=True, text=True)
 
 

@@ -21,7 +21,7 @@
 #   BEFORE   results.json of an earlier call, for comparison in the table
 #   WORKERS  simultaneous runs of Table 3 (4)
 #   MINI     not empty: smallest sizes, to test this script on the emulated GPU (tests/cli/gpu_script.sh)
-#   TABLE3   an INI to use instead of the pack's experiments/table3-multi30k.ini; RECORD: a JSON to compare its base row
+#   TABLE3   an INI to use instead of the pack's experiments/paper/table3-multi30k.ini; RECORD: a JSON to compare its base row
 #   with
 # The gate comes first: if the device does not open or five training steps fail, only the fallbacks are tried (exit code
 # 3). Exit code 1: a part failed. The script does not change the GPU's settings.
@@ -66,7 +66,7 @@ mkdir -p "${OUT:=./gpu-results}" && out=$(cd -- "$OUT" && pwd) || exit 1
 rm -rf "$out/parts" "$out/rest.tar.gz"
 mkdir "$out/parts" || exit 1
 python=${PYTHON:-python3} limit=${LIMIT:-530} mini=${MINI:-} number=0
-ablate=$pack/ablate with=$pack/with table3=${TABLE3:-$pack/experiments/table3-multi30k.ini}
+ablate=$pack/ablate with=$pack/with table3=${TABLE3:-$pack/experiments/paper/table3-multi30k.ini}
 small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt long=$lengths/long-25k.txt
 export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor \
     TRITON_CACHE_DIR=$work/triton PYTHONDONTWRITEBYTECODE=1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times training steps of nanoGPT's CPU recipe (experiments/shakespeare.ini) in PyTorch and ablate, in turn on the same machine. Prints JSON.
+"""Times training steps of nanoGPT's CPU recipe (experiments/checks/shakespeare.ini) in PyTorch and ablate, in turn on the same machine. Prints JSON.
 
     python3 bench/lm_torch.py --ablate build/ablate --data $ABLATE_DATA --threads 2 --seconds 8 --rounds 2
 
@@ -109,7 +109,7 @@ class Trainer:
 
 def ours(o, seconds):
     """Tokens a second that `ablate run` tells of the experiment when it is stopped after so many steps as take about `seconds`."""
-    ini = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "experiments", "shakespeare.ini")
+    ini = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "experiments", "checks", "shakespeare.ini")
     with tempfile.TemporaryDirectory() as place:
         command = [o.ablate, "run", ini, "--only", "base", "--db", place + "/results.db", "--threads", str(o.threads), "--workers", "1", "--no-check"]
         steps = max(20, int(seconds * o.guess / (BATCH * CONTEXT)))

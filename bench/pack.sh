@@ -34,7 +34,7 @@ if [ -z "$emulated" ]; then
 fi
 
 rm -rf "$pack"
-mkdir -p "$pack"/{bin/backends,lib,gcc,bench,lengths,data,experiments/recorded}
+mkdir -p "$pack"/{bin/backends,lib,gcc,bench,lengths,data,experiments/{paper,recorded}}
 cp -r "$build/ablate" "$build/plugins" "$pack/bin/"
 if [ -n "$emulated" ]; then
     cp "$build/tests/emulated_cuda.so" "$pack/bin/backends/ablate_cuda.so"
@@ -45,7 +45,7 @@ else
 fi
 cp "$root"/bench/*.{sh,py} "$pack/bench/"
 cp "$root"/bench/recorded/lengths/*.txt "$pack/lengths/"
-cp "$root/experiments/table3-multi30k.ini" "$pack/experiments/"
+cp "$root/experiments/paper/table3-multi30k.ini" "$pack/experiments/paper/"
 cp "$root/experiments/recorded/table3-multi30k.json.gz" "$pack/experiments/recorded/"
 if [ -d "$data" ]; then
     mkdir "$pack/data/multi30k"

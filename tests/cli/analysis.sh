@@ -97,7 +97,7 @@ has out "from 10 runs of 2 rows of set"
 has out "one row: "
 exits 0 ablate plan set.ini --detect "2 acc" --sd 1.5 --like set
 has out "standard deviation over seeds 1.5, as given"
-exits 0 ablate plan "$source/experiments/mad.ini" --detect "1 accuracy" --sd 1
+exits 0 ablate plan "$source/experiments/tasks/mad.ini" --detect "1 accuracy" --sd 1
 has out "mad: 102 rows against base" # 108 and six conditions' bases
 has out "  540 runs"                    # five seeds of all 108
 exits 1 ablate plan set.ini --detect "1 BLUE" --like set

@@ -105,7 +105,7 @@ has err "wmt14-en-de is not here; counted with its published size: 4500000 lines
 small=(-s layers=1 -s d_model=64 -s d_ff=64) # a batch is measured
 [ -z "${ABLATE_TEST_LONG-}" ] || small=()
 for paper in table3-wmt14 ${ABLATE_TEST_LONG:+table2-wmt14 table4-wsj}; do
-    ABLATE_DATA=/nowhere exits 0 ablate run "$source/experiments/$paper.ini" --only base --dry-run "${small[@]}"
+    ABLATE_DATA=/nowhere exits 0 ablate run "$source/experiments/paper/$paper.ini" --only base --dry-run "${small[@]}"
     has err "counted with its published size"
     equal "$(sed -n 's/^base .* \([0-9.]*\) \(days\|years\)$/number/p' err)" number "$paper: the time of a run"
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# experiments/NAME.md is what `ablate table` makes of the record and of NAME.ini's head comment. Its prose has at most
-# 150 words, says which split its figures are of, and repeats no interval or "mean ± sd" that its table lacks.
+# experiments/FOLDER/NAME.md is what `ablate table` makes of the record and of NAME.ini's head comment. Its prose has
+# at most 150 words, says which split its figures are of, and repeats no interval or "mean ± sd" that its table lacks.
 # The charts of docs/ are what `ablate plot` draws of the records. ABLATE_WRITE=1 writes pages and charts anew.
 source "$(dirname "$0")/common.bash" "$@"
 
@@ -29,7 +29,7 @@ for record in "$source"/experiments/recorded/*.json*; do
     name=$(basename "$record")
     name=${name%%.*} n=$((n + 1))
     [[ $large != *"$record"* ]] || continue
-    ini=$source/experiments/$name.ini page=$source/experiments/$name.md
+    ini=$(ls "$source"/experiments/*/"$name".ini) page=${ini%.ini}.md
     # shellcheck disable=SC2086
     exits 0 ablate table "$name.recorded" --page "$ini" ${only[$name]-} --db none.db
     [ -z "${ABLATE_WRITE-}" ] || cp out "$page"
@@ -37,7 +37,15 @@ for record in "$source"/experiments/recorded/*.json*; do
     check_prose "$name" "$ini" out
 done
 equal $((n >= 40)) 1 "records with a page: $n"
-equal "$(grep -l 'ablate table' "$source"/experiments/*.md | wc -l)" "$n" "pages and records"
+equal "$(grep -l 'ablate table' "$source"/experiments/*/*.md | wc -l)" "$n" "pages and records"
+
+# experiments/README.md lists every INI in its folder's section and gives the hours of its page.
+for ini in "$source"/experiments/*/*.ini; do
+    name=$(basename "$ini" .ini) folder=$(basename "$(dirname "$ini")") hours=—
+    [ ! -e "${ini%.ini}.md" ] || hours=$(grep -oE '[0-9.]+ hours elapsed' "${ini%.ini}.md" | cut -d' ' -f1)
+    row=$(sed -n "/^## $folder\$/,/^## /p" "$source/experiments/README.md" | grep -F "| [$name]($folder/$name." || true)
+    equal "${row##*[?.] | }" "$hours |" "hours of $folder/$name in experiments/README.md"
+done
 
 # A table says what its design cannot show, and no margin of a metric that it leaves out.
 exits 0 ablate table mad.recorded --db none.db

@@ -152,16 +152,16 @@ says "LDC99T42" -s parsing.data=wsj
 says "/nowhere/02/*.mrg" -s parsing.data=wsj -s parsing.wsj=/nowhere
 says "lowercase = true" -s lowercase=true
 says "share_embeddings = all needs one vocabulary" -s parsing.linearisation=labels
-"$program" run "$2/experiments/table4-wsj.ini" --dry-run -s layers=1 -s d_model=64 -s d_ff=64 > dry.txt 2> said.txt || { cat said.txt
+"$program" run "$2/experiments/paper/table4-wsj.ini" --dry-run -s layers=1 -s d_model=64 -s d_ff=64 > dry.txt 2> said.txt || { cat said.txt
 fail "a dry run without the treebank"; }
 grep -q 'published sizes were used.*LDC99T42' said.txt || { cat said.txt
 fail "a dry run of table4-wsj does not say what is missing"; }
-"$program" run "$2/experiments/table4-wsj.ini" --only base --progress none > said.txt 2>&1 &&
+"$program" run "$2/experiments/paper/table4-wsj.ini" --only base --progress none > said.txt 2>&1 &&
     fail "table4-wsj without a treebank"
 grep -q 'LDC99T42' said.txt || { cat said.txt; fail "table4-wsj does not say what is missing"; }
 
 # A treebank that needs no files.
-ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s \
+ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s \
     eval_every=3 -s save_every=3 -s max_extra_tokens=20 \
     -s parsing.train_trees=300 --threads 1 --progress none > table.txt 2> run.err || { cat run.err
     fail "parsing-quick failed"; }

@@ -59,8 +59,8 @@ equal $((ran >= 25)) 1 "commands that were run: $ran"
 
 echo "INIs"
 awk '$0 == "```" { on = 0 } on { print } $0 == "```ini" { on = 1 }' "$source/README.md" >readme.ini
-equal "$(sed -n '/^\[experiment\]/,$p' "$source/experiments/heads.ini")" "$(cat readme.ini)" \
-    "the README's sweep and experiments/heads.ini, of which a command above is a dry run"
+equal "$(sed -n '/^\[experiment\]/,$p' "$source/experiments/parts/heads.ini")" "$(cat readme.ini)" \
+    "the README's sweep and experiments/parts/heads.ini, of which a command above is a dry run"
 
 echo "ten questions, one query each"
 awk '$0 == "```" { if (on) print ""; on = 0 } on { printf "%s ", $0 } $0 == "```sql" { on = 1 }' \
@@ -85,7 +85,7 @@ for command in ls "list plugins" "query --list" "list corpora"; do
 done
 
 echo "links"
-for f in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md docs/plugins/*.md experiments/*.md); do
+for f in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md docs/plugins/*.md experiments/{,*/}*.md); do
     while IFS= read -r link; do
         [ -e "$source/$(dirname "$f")/$link" ] || wrong "$f: no file $link"
         checks=$((checks + 1))

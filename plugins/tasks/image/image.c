@@ -76,7 +76,7 @@ static int read_files(const char *key, const char *names, const ab_env *env, ima
         snprintf(path, sizeof path, "%s%s%.*s", own ? "" : env->data_dir, own ? "" : "/", length, name);
         if (!length || access(path, F_OK)) {
             snprintf(err, n_err, "no file %s (image.%s = %s; data folder %s)%s", path, key, names, env->data_dir,
-                     strcmp(names, "digits/images.idx") ? "" : "; experiments/digits.py writes it");
+                     strcmp(names, "digits/images.idx") ? "" : "; experiments/tasks/digits.py writes it");
             return -1;
         }
         if (y ? classes_read(y, path, err, n_err) : images_read(x, path, err, n_err)) return -1;

@@ -101,8 +101,8 @@ static inline void check_case(const char *path, const char *shown, const char *e
     arena_free(&a);
 }
 
-/* Every NAME.ini of the folder against FOLDER/prefixNAME.expected, with a prefix the names of rows only. Returns how
- * many. */
+/* Compares every NAME.ini of the folder with FOLDER/prefixNAME.expected. With a prefix it compares the names of rows
+ * only, and reads the folders in it, too. Returns the number of files. */
 static inline int check_folder(const char *folder, const char *prefix, const plugin_schemas *plugins)
 {
     struct dirent **list;
@@ -116,6 +116,10 @@ static inline int check_folder(const char *folder, const char *prefix, const plu
             free(path);
             free(expected);
             cases++;
+        } else if (*prefix && !strchr(name, '.')) {
+            char *path = path_join(folder, name);
+            cases += check_folder(path, prefix, plugins);
+            free(path);
         }
         free(list[i]);
     }
