@@ -80,9 +80,9 @@ size_t byte_order_mark(const char *text, size_t n); /* bytes of the UTF-8 mark a
 /* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
 bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact */
 bool parse_real(const char *s, double *out); /* finite only */
-/* Shortest text that reads back as the same double ("0.1", "100000", "5e-09"); `out` holds 32. */
+/* Writes the shortest text that reads back as x ("0.1", "100000", "5e-09"); `out` holds 32. */
 const char *format_real(double x, char out[32]);
-/* The candidate nearest to `given` by edit distance, or NULL if all are further than 1 + length / 3. */
+/* Finds the candidate nearest to `given` by edit distance; NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
 
 /* Returns how many bytes at s (0 to 3) form a character that a terminal or browser obeys instead of showing: a control

@@ -288,7 +288,7 @@ static int beat(launcher *l, away_job *j, err *e)
     return 0;
 }
 
-/* The first signal cancels the job: workers checkpoint and exit, the same command resumes. */
+/* Cancels the job at the first signal: workers checkpoint and exit, and the command resumes them later. */
 static void handle_interrupts(launcher *l, away_job *j, int *handled)
 {
     if (*handled == launch_interrupts) return;

@@ -174,10 +174,9 @@ static int finish_idle(launcher *l, worker *w, err *e)
     return bad;
 }
 
-/* A write for this worker failed. If another process took over the run meanwhile (this process slept longer than its
- * lease), kills the worker, because it must not write a checkpoint over the new one's, and continues. Otherwise the
- * database itself fails: -1. */
-static int release_params(launcher *l, worker *w, err *e)
+/* Handles a failed write for this worker. If another process took over the run (this one slept longer than its lease),
+ * kills the worker, because it must not write a checkpoint over the new one's. Otherwise the database failed: -1. */
+static int drop_lost(launcher *l, worker *w, err *e)
 {
     if (db_holds(l->d, &w->claim)) return -1;
     *e = (err){0};
@@ -349,7 +348,7 @@ static int beat(launcher *l, err *e)
         worker *w = &l->w[i];
         if (w->pid &&
             db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e) &&
-            release_params(l, w, e))
+            drop_lost(l, w, e))
             return -1;
     }
     return 0;
@@ -375,7 +374,7 @@ static int listen_once(launcher *l, err *e)
             bad = finish_idle(l, w, e);
         else if (!bad && ended)
             bad = finish(l, w, e);
-        if (bad && release_params(l, w, e)) return -1;
+        if (bad && drop_lost(l, w, e)) return -1;
     }
     return 0;
 }

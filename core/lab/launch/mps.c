@@ -140,8 +140,8 @@ static char *last_words(void)
     return last ? last : xstrdup("");
 }
 
-/* The daemon renumbers the GPUs of its CUDA_VISIBLE_DEVICES, and clients' numbers then refer to the new ones. So it
- * gets the variable only if that contains names (GPU-..., MIG-...); the workers alone get numbers. */
+/* Starts the daemon without a numeric CUDA_VISIBLE_DEVICES: it would renumber these GPUs, and workers' numbers would
+ * refer to the new ones. Names (GPU-..., MIG-...) stay. */
 static int start_daemon(err *e)
 {
     const char *given = getenv(visible);

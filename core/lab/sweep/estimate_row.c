@@ -184,7 +184,7 @@ static double time_of_search(const spec_row *row, const row_work *w, const searc
     return seconds;
 }
 
-/* The arena of values is an eighth larger than needed (plan.c); the parameters have a copy in bf16. */
+/* Computes the bytes on a GPU: the arena of values has an eighth more (plan.c), the parameters a copy in bf16. */
 static double gpu_bytes(const model_costs *c)
 {
     return 1.125 * (double)c->values + (double)c->learned + 2.0 * (double)c->parameters + GPU_CONTEXT;

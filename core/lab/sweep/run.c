@@ -72,7 +72,7 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 }
 
 static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e);
-/* May runs use others' cores? Not if their time decides what they learn. */
+/* May runs use others' cores? Not if their time changes their results. */
 static bool may_lend(const spec *x, const sweep_options *o, int gpus)
 {
     bool may = same(o->at_a_time, "auto") && !gpus && most_ranks(x) < 2;
