@@ -15,7 +15,7 @@ use strict;
 use warnings;
 my $root = shift;
 my $bad = 0;
-my (%includes, %file);    # of a name without its ending: the names it includes, its file
+my (%includes, %file);    # by a name without its ending: the names it includes, its file
 my %most_words = ('README.md' => 700, 'docs/results.md' => 1500, 'docs/plugins.md' => 700, 'docs/performance.md' => 2470,
     'docs/gpu.md' => 2360, 'CHANGELOG.md' => 1200);
 my ($words_of_all, $largest, $most) = (0, '', 0);        # pages written by hand, without the changelog
@@ -32,7 +32,7 @@ my @rooms = ('api', 'base',
     'cli');
 my %row;
 for my $i (0 .. $#rooms) { $row{$_} = $i for split ' ', $rooms[$i] }
-# What a wing stands on, or one of its rooms.
+# The wings and rooms that a wing, or one of its rooms, may include.
 my %stands_on = (
     tensor => [], text => [], network => ['tensor', 'text'], lab => ['text', 'network/settings'],
     'lab/run' => ['tensor', 'text', 'network'], 'lab/sweep' => ['tensor', 'text', 'network'], cli => ['tensor', 'text', 'network', 'lab']);
@@ -79,7 +79,7 @@ my $cuda = qr/\b(?:cuda[A-Z]\w*|cu(?:blas|dnn|rand|sparse|fft)\w*
     |CU(?:device|deviceptr|stream|context|module|function|event|result)\b
     |__global__|__device__|__host__)/x;
 
-# What a document or a comment names in the tree is there: core/tensor/graph/op.h, core/tensor/graph/ops_*.c. No name of
+# Files that a document or a comment names are there: core/tensor/graph/op.h, core/tensor/graph/ops_*.c. No name of
 # a file: words in capitals that stand for one (core/cli/NAME.c), a file of another commit (fa6aaa1:core/x.c), one that
 # a worked example adds (New file `core/cli/seeds.c`), or what the build makes (tests/fault.so).
 sub check_names {

@@ -31,8 +31,7 @@ typedef struct { /* as LDTILECFG reads it */
 } configuration;
 
 static bool emulated;
-static struct sigaction
-    programs; /* what the program wants to be done about SIGILL, of an instruction that is not emulated here */
+static struct sigaction programs; /* the program's action for SIGILL by an instruction that is not emulated here */
 static _Thread_local configuration config;
 static _Thread_local _Alignas(64) uint8_t tile[TILES][ROWS][ROW_BYTES];
 

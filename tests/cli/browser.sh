@@ -23,7 +23,7 @@ checks=$((checks + 1))
 [ "$(stat -c %s page.html)" -le 500000 ] || wrong "the page has $(stat -c %s page.html) bytes, at most 500000"
 hasnt page.html "http"
 
-# What a user does, done by a script at the page's end; what it finds stands in the title.
+# A script at the page's end does a user's steps and writes its findings into the title.
 sed 's|</body></html>||' page.html >touched.html
 cat >>touched.html <<'HTML'
 <script>

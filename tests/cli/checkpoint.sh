@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Which step a result is of: by default the one with the lowest dev perplexity, also in searches; the last one where
-# nothing was measured on the way. What a run leaves, and what it is said to cost.
+# A result's step: by default the one with the lowest dev perplexity, also in searches; the last one if nothing was
+# measured on the way. Also the files that a run leaves, and its reported cost.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
-# of EXPERIMENT WHAT [ROW]: of its result in PPL
+# prints a column of the experiment's PPL result: of EXPERIMENT COLUMN [ROW]
 of() {
     sql "SELECT $2 FROM result q JOIN metric m ON m.id=metric_id JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id
         JOIN experiment e ON e.id=experiment_id WHERE e.name='$1' AND m.name='PPL' AND v.name='${3-base}'" | tr -d '"'

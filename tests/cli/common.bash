@@ -4,7 +4,7 @@ set -u
 program=$1 source=$2
 work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory where it goes: databases and checkpoints sync often
 cd "$work" || exit 1
-# what the program would set and start itself again for, thousands of times in these scripts (cli/run lets it)
+# without this the program sets it and starts itself anew, thousands of times in these scripts (cli/run tests that)
 export GOMP_SPINCOUNT=${GOMP_SPINCOUNT-2000}
 export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
 unset ABLATE_DATA NO_COLOR TERM

@@ -30,7 +30,7 @@ exits 0 ablate run unknown.ini --threads 1 --progress none
 equal "$(sql "SELECT value FROM tag WHERE tag = 'contrast'" | tr -d '"')" \
     "unknown.tsv: in 1 of 2 pairs both targets have equal tokens; these count as wrong" "unknown words"
 
-refused() { # WHAT TEXT MESSAGE
+refused() { # NAME TEXT MESSAGE
     printf "$2" >bad.tsv
     { tiny bad 1; echo 'contrast = bad.tsv'; } >bad.ini
     rm -rf bad.db bad.db.runs

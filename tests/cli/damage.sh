@@ -65,7 +65,7 @@ for ((i = 1; i <= n; i++)); do
         [ -s err ] || wrong "seed $i, ${commands[k]}: exit code $code without a message"
         refused=$((refused + 1))
     elif [[ ${commands[k]} == run* ]]; then
-        lost=$((lost + 1)) # what the database had lost is trained again
+        lost=$((lost + 1)) # the lost runs are trained again
     else
         cp bad.db dumped.db
         if [ "$(sqlite3 dumped.db .dump 2>&1 | grep -av '^PRAGMA')" = "$(sqlite3 good.db .dump | grep -av '^PRAGMA')" ]; then
@@ -90,7 +90,7 @@ cp large.db again.db
 dd if=/dev/zero of=large.db bs=4096 seek=3 count=40 conv=notrunc status=none
 exits 1 ablate ls --db large.db
 has err "is damaged"
-cp large.db again.db # the same size and name as a file that was sound
+cp large.db again.db # a sound file had this name and size
 exits 1 ablate ls --db again.db
 unset XDG_CACHE_HOME
 

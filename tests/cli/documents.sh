@@ -30,7 +30,7 @@ equal "$("$program" query "SELECT DISTINCT tag||'='||value FROM tag WHERE tag LI
     "documents BLEU=10 12 8" "tag"
 exits 0 ablate table docs --metric BLEU --stats full --format csv
 after=$(column p_models <out | tail -1)
-# of both signs of three documents for two seeds: 64 swaps at most
+# three documents and two seeds, each with two signs: at most 64 swaps
 equal "$(awk -v p="$after" 'BEGIN { print (p >= 2 / 64 - 0.01) }')" 1 "p over documents ($after) is not below 2 / 64"
 [ -n "$after" ] && [ "$after" != "$before" ] || wrong "p is $after, with sentences $before: expected another"
 exits 0 ablate table docs --metric PPL # dev is one document: no statistics of one

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a dry run counts: updates, evaluations, tokens and trials, what a database says is done, data that are not here.
-# Never seconds: those are compared by bench/estimate.py.
+# A dry run counts updates, evaluations, tokens and trials, the runs that a database has as done, and missing data.
+# bench/estimate.py tests its seconds.
 source "$(dirname "$0")/common.bash" "$@"
 
 fast=(--threads 1 --progress plain)

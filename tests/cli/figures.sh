@@ -8,8 +8,8 @@
 # figures, no number with a decimal point and a metric's unit.
 source "$(dirname "$0")/common.bash" "$@"
 
-# What the commands print, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 | −11.1, −7.1 |
-# 0.004 |".
+# Prints the commands' output, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 |
+# −11.1, −7.1 | 0.004 |".
 printed() {
     local one kept IFS=';'
     for one in $1; do

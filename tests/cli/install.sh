@@ -27,7 +27,7 @@ exits 0 ablate list plugins
 equal "$(grep -o '^[a-z]*/[a-z_]*' out | sort | tr '\n' ' ')" "$("$build/ablate" list plugins | grep -o '^[a-z]*/[a-z_]*' |
     sort | tr '\n' ' ')" "plugins of the installed copy"
 exits 0 ablate run "$at/share/ablate/experiments/quick.ini" --dry-run
-exits 0 ablate table smoothing --metric BLEU # what the project recorded
+exits 0 ablate table smoothing --metric BLEU # from the project's records
 has out "label_smoothing=0.3"
 if command -v pkg-config >/dev/null && command -v cc >/dev/null; then
     # shellcheck disable=SC2046

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the launcher builds: the program for every command; the CUDA module after it, where a GPU is or ABLATE_CUDA=ON,
-# for commands that may use one. Stand-ins for cmake and ninja say what they were asked for.
+# The launcher builds the program for every command, and after it the CUDA module for commands that may use a GPU, if
+# one is found or ABLATE_CUDA=ON. Stand-ins for cmake and ninja print their arguments.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir -p clone/build tools
 cp "$source/ablate" clone/ablate

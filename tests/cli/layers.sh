@@ -23,7 +23,7 @@ grows scaled_dot chain -0.01 0.01
 grows recurrent flops 0.98 1.02
 grows convolutional flops 0.98 1.02
 grows scaled_dot flops 1.2 1.9
-grows restricted flops 0.98 1.15 # of a window, the keys inside count
+grows restricted flops 0.98 1.15 # only keys inside the window count
 grows linear flops 0.98 1.02
 
 exits 0 ablate bench layers --plugin linear --d-model 16 --heads 2 --seconds 0.001 --json

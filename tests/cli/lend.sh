@@ -2,7 +2,7 @@
 # --workers auto: a seed's longest run starts first, cores that no run waits for go to the runs under way, and a run's
 # numbers are the same with any number of threads.
 source "$(dirname "$0")/common.bash" "$@"
-unset OMP_NUM_THREADS # which nproc would count
+unset OMP_NUM_THREADS # nproc obeys it
 [ "$(nproc)" -ge 2 ] || { echo "skipped: found one core, where nothing can be lent"; exit 77; }
 
 spec() { # NAME STEPS: large enough that its kernels share their work

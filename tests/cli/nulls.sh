@@ -35,7 +35,7 @@ say() { # COMMAND: its output, files and exit code, as a text
 for k in "${!commands[@]}"; do
     cp whole.db results.db
     say "${commands[k]}" >usual-"$k"
-    say "${commands[k]}" >again-"$k" # what differs from one call to the next by itself
+    say "${commands[k]}" >again-"$k" # some outputs differ between calls anyway
     diff usual-"$k" again-"$k" >/dev/null || echo "${commands[k]}" >>varies
     rm -f results.db*
 done

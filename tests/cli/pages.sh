@@ -65,7 +65,7 @@ done
 has table3-core.svg "against base's on dev"
 has modifications.svg "less base's on test"
 
-# What is wrong is told.
+# Errors are reported.
 printf '# Is 9.9 ± 0.1 BLEU of test right?\n#\n# **Does not show** it.\n[experiment]\n' >stale.ini
 printf '| base | 8.8 ± 0.1 |\n' >stale.md
 (check_prose stale stale.ini stale.md) >said

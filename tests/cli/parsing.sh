@@ -93,7 +93,7 @@ done
 grep -q '(NNP Ann)' out.txt || fail "given tags are lost"
 test -z "$(sed -n 2p out.txt)$(sed -n 5p out.txt)" || fail "an empty line has a tree"
 
-# What the run scored is what parse and score f1 say of the same model.
+# Expects the run's score from parse and score f1 of its model.
 tr -d '\n' < data/toy/test.ptb | sed -E 's/\( \(S /\n(TOP (S /g' | sed 1d |
     sed -E 's/\(S \(NP \(-NONE- \*\)\)\)//g; $a\' > gold.txt
 sed -E 's/\(([^ ()]+) ([^ ()]+)\)/\2_\1/g; s/\([^ ()]* ?//g; s/\)//g; s/ +/ /g; s/^ //' gold.txt > typed.txt

@@ -27,7 +27,7 @@ near "$(curve "b/gradient_accumulation=2 ranks=2" 10)" "$(curve "b/gradient_accu
     "the same with two batches an update"
 equal "$(sql "SELECT count(DISTINCT config_hash) FROM runs")" 5 "runs with other ranks are other runs"
 
-# the same ranks, the same bits: twice, and after a kill and after an interrupt
+# equal ranks give equal bits: when run twice, after a kill and after an interrupt
 { tiny bits 1000; printf 'ranks = 2\ndropout = 0.1\naverage_checkpoints = 2\n'; } >bits.ini
 points() { sql "SELECT metric,step,printf('%.17g',value) FROM curves ORDER BY 1,2" "$1"; }
 ABLATE_HOME=$work/calm exits 0 ablate run bits.ini --threads 1 --progress plain --db calm.db

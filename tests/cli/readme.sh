@@ -39,7 +39,7 @@ for f in README.md docs/*.md docs/plugins/*.md; do
         command=${command//.\/ablate/ablate}
         # trained again by cli/retrained, which `ablate test --all` runs
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
-        command=${command//\/dev\/shm\/many.db/many.db} # of this run alone
+        command=${command//\/dev\/shm\/many.db/many.db} # in this run's own folder
         # as long as the page says, and the lengths by default, up to 4,096, with ABLATE_TEST_LONG; cli/layers has them
         # for a small layer
         if [[ ${ABLATE_TEST_LONG-} ]]; then

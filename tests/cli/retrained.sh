@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is recorded can be had again: of each recorded experiment one run that took ABLATE_RETRAIN seconds or less (6;
-# 20 with ABLATE_TEST_WHOLE, for tests/reliability.sh whole) is trained again, and has the recorded digits.
+# Records can be reproduced: trains one run of each recorded experiment again, which took ABLATE_RETRAIN seconds or less
+# (6; 20 with ABLATE_TEST_WHOLE, for tests/reliability.sh whole), and expects the recorded digits.
 data=${ABLATE_DATA:-}
 source "$(dirname "$0")/common.bash" "$@"
 [ -z "$data" ] || export ABLATE_DATA=$data

@@ -32,7 +32,7 @@ plain_names() {
             print }'
 }
 
-# ---- what nvcc says ----
+# ---- nvcc's report ----
 
 nvcc_here() {
     command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null ||
@@ -163,7 +163,7 @@ report() { # N: lines of each kernel
 
 as_budget() {
     cat <<'END'
-# What each kernel may cost (tests/cuda/model.sh --check; --budget prints the rows as measured). At most: load, store,
+# Limits of a kernel's cost (tests/cuda/model.sh --check; --budget prints the rows as measured). At most: load, store,
 # shared; at least: percent of bytes 16 at a time, loaded, stored, in the compiled stores; warps. No kernel may spill,
 # but for one whose reason says so. A reason is wanted where a ratio is over 2.
 # kernel	load	store	shared	load 16	store 16	code 16	warps	reason

@@ -1,7 +1,7 @@
 /* test_dnn.c - asks the real cuDNN, where one is found, whether it has engines for our graphs on GPUs that are only
  * described to it: it plans and compiles them, up to loading the code. Needs no GPU; some libcuda.so.1 must be there,
  * CUDA's stub is enough. */
-#include "tensor/cuda/cudnn/dnn_attend.c" /* which plans the graphs that are asked for */
+#include "tensor/cuda/cudnn/dnn_attend.c" /* plans the graphs */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -76,7 +76,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **f, unsigned, u
     *result = has_encode ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }
-/* what opening and closing makes and unmakes: each in a place of its own */
+/* objects that opening creates and closing destroys: each has its own place */
 static char places[256];
 static int next_place, living;
 static cudaError_t made(void **p)
@@ -131,7 +131,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 }
 cudaError_t cudaMemsetAsync(void *, int, size_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-/* what streams and events were told, in order: "record 3 in 1; " with the numbers of places */
+/* calls on streams and events, in order: "record 3 in 1; " with the numbers of places */
 static char told[512];
 static int place_of(const void *p) { return p ? (int)((const char *)p - places) : 0; }
 static cudaError_t tell(const char *what, const void *a, const char *in, const void *b)
@@ -217,7 +217,7 @@ static void check_run_kernel(void)
     gpu_clear_refusal();
 }
 
-/* What the device recovers from can be cleared; what stays with it cannot, and is not hidden by a refusal. */
+/* Errors that the device recovers from can be cleared; lasting ones cannot, and a refusal does not hide them. */
 static void check_errors(void)
 {
     fake = {};
@@ -264,7 +264,7 @@ static void check_told(const char *after, const char *expected)
 }
 static int some_work(void *) { return (int)tell("work", NULL, "/", NULL); }
 
-/* Which events are recorded and waited for, and where. */
+/* Checks which events are recorded and waited for, and on which stream. */
 static void check_events(void)
 {
     const char *why = NULL;

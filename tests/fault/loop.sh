@@ -26,8 +26,7 @@ read -ra kinds <<<"${ABLATE_FAULT_KINDS:-${kill:+$every}${kill:-malloc $every mm
 kinds=("${kinds[@]%:kill}")
 echo "calls drawn with ABLATE_FAULT_SEED=$seed"
 
-# ---- what the commands work on: $work/start after a small sweep, $work/half after one that was killed in the middle
-# ----
+# ---- the commands' databases: $work/start after a small sweep, $work/half after one that was killed midway ----
 export ABLATE_HOME=$work/home ABLATE_DB=$work/home/results.db
 {
     tiny faults 8
@@ -126,7 +125,7 @@ cases+=$'\n'$(sed -n 's/^# fault: //p' "$source"/tests/cli/*.sh)
 
 # ---- one command ----
 
-# What an engine started may live on: nothing of one command meets the next one's home.
+# Processes that an engine started may live on: each command gets its own home, so that none meets another's.
 fresh() {
     local left
     left=$(leftovers)
@@ -145,7 +144,7 @@ perform() {
     eval "timeout -s KILL $limit \"\$program\" $command" >"$1" 2>err || code=$?
     return $code
 }
-# What stands in the files that commands write, times apart.
+# Prints the files that commands write, without times.
 answer() {
     if [ ${#query} -gt 1 ]; then "$program" query "$query" --format csv >"$1" 2>>err; fi
 }
@@ -180,7 +179,7 @@ attempt() {
     code=0
     perform after || code=$?
     answer after
-    # what a refused command had done already, such as removing, it need not do again
+    # a refused command may have done part of its work, such as removing, and need not do it again
     [ $code = $calm_code ] || [ -n "$query" ] || { wrong "$what: afterwards exit code $code, undisturbed $calm_code" &&
         tail -3 err; }
     [ -n "$varies" ] || cmp -s after calm || { wrong "$what: afterwards the output is another" && diff after calm |

@@ -40,7 +40,7 @@ static uint8_t *damaged(const str *from, const uint8_t *data, size_t n, size_t *
     uint64_t head;
     memcpy(&head, from->s, sizeof head);
     *length = n % EDIT & 1 ? from->n * data[n - 1] / 256 : from->n;
-    uint8_t *x = malloc(*length + 1); /* of this length, so that a sanitizer sees a read beyond it */
+    uint8_t *x = malloc(*length + 1); /* exactly this long, so that a sanitizer sees a read beyond it */
     if (!x) abort();
     memcpy(x, from->s, *length);
     for (; n >= EDIT; n -= EDIT, data += EDIT) {

@@ -22,7 +22,7 @@ static inline const char *fuzz_file(const uint8_t *data, size_t n)
     return path;
 }
 
-/* What a target promises; libFuzzer reports the abort. */
+/* Aborts unless a target's promise holds; libFuzzer reports it. */
 static inline void must(int holds, const char *what)
 {
     if (holds) return;

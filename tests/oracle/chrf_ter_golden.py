@@ -28,7 +28,7 @@ def read_lines():
     for line in open(os.path.join(HERE, '../unit/metric/bleu_golden.tsv'), 'rb'):
         fields = line.rstrip(b'\n').split(b'\t')
         if fields[0] == b'line':
-            # what a file cannot hold in one line is left out, and so are lines that end in blanks: files are read without
+            # line breaks and blanks at ends are dropped: a file's line cannot hold the one and is read without the other
             lines = [shown(f).replace('\n', ' ').replace('\r', ' ').rstrip() for f in fields[1:]]
             yield lines
 

@@ -1,6 +1,6 @@
-/* accesses.h - what code compiled with -fsanitize=thread calls before each access to memory, in the place of the
- * compiler's own library; and which memory that is. Included once in a program, by the file that defines access():
- * races.cc or cost.cc. */
+/* accesses.h - functions that code compiled with -fsanitize=thread calls before each access to memory, instead of the
+ * compiler's own library; and the kind of memory accessed. Included once in a program, by the file that defines
+ * access(): races.cc or cost.cc. */
 #ifndef ACCESSES_H
 #define ACCESSES_H
 #include "gpu_watch.h"

@@ -22,7 +22,7 @@ enum { LANES = 32, WARPS = GPU_MOST_THREADS / LANES, SECTOR = 32, BANKS = 32, WI
 struct request {
     unsigned lanes;
     uintptr_t at[LANES];
-    unsigned bytes; /* of a lane */
+    unsigned bytes; /* per lane */
     cost_kind kind;
 };
 struct place { /* in the code, for one warp since it met */
@@ -128,7 +128,7 @@ static void access(uintptr_t p, size_t bytes, bool writes, bool, const void *pc)
     note(pc, p, (unsigned)bytes, kind);
 }
 
-/* ---- what the emulation tells ---- */
+/* ---- events of the emulation ---- */
 
 static bool labelled;
 static std::string launched_as;

@@ -1,4 +1,4 @@
-/* cost.h - what the model of cost (cost.cc) has counted, for its report (cost_report.cc). */
+/* cost.h - counts of the model of cost (cost.cc), for its report (cost_report.cc). */
 #ifndef COST_H
 #define COST_H
 #include <cstddef>
@@ -28,5 +28,5 @@ struct cost_kernel {
  *     COUNT name load|store|shared requests moved least bytes wide
  *     LINE name load|store|shared requests moved least file:line, called at file:line */
 void cost_report(const std::map<const void *, cost_kernel> &kernels);
-extern "C" void cost_print(void); /* of all that was launched so far */
+extern "C" void cost_print(void); /* covers all launches so far */
 #endif

@@ -24,7 +24,7 @@ static inline view random_rows(dtype type, int64_t rows, int64_t width)
 static inline view random_ids(int64_t n, int64_t below) { return moved(ids_below(tensor(I32, 1, 1, 1, n), below)); }
 static inline view space(dtype type, int64_t rows, int64_t width) { return moved(tensor(type, 1, 1, rows, width)); }
 
-/* What f launches is counted; what was uploaded before is not. A failure ends the program. */
+/* Counts the launches of f, not uploads before it. A failure ends the program. */
 #define COUNTED(name, f)                                                                                               \
     do {                                                                                                               \
         gpu_flush();                                                                                                   \

@@ -11,6 +11,7 @@ __attribute__((constructor)) static void open_to_all(void)
     static const char here = 0; /* an address in this module */
     Dl_info info;
     if (dladdr(&here, &info)) dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-    setenv("ABLATE_KERNELS", "", 0); /* of the emulation's own headers, the files' names know nothing */
+    /* kept kernels would be stale: their files' names do not depend on the emulation's headers */
+    setenv("ABLATE_KERNELS", "", 0);
     kernel_use_compiler(compile_by_cxx);
 }

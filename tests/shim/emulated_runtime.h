@@ -1,4 +1,4 @@
-/* emulated_runtime.h - what tests ask of the emulation beside runtime.h, which includes this. */
+/* emulated_runtime.h - the emulation's functions for tests, beside runtime.h, which includes this. */
 #ifndef ABLATE_EMULATED_RUNTIME_H
 #define ABLATE_EMULATED_RUNTIME_H
 #include <stddef.h>

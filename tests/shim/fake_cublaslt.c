@@ -38,8 +38,8 @@ typedef struct {
     int32_t turn_a, turn_b, epilogue;
     const void *bias;
     void *bits;
-    int64_t line; /* of bits */
-    int64_t step; /* of the bias */
+    int64_t line; /* length of a row of bits */
+    int64_t step; /* the bias's, between matrices */
 } desc;
 
 size_t cublasLtGetVersion(void) { return 130000; }

@@ -111,7 +111,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudn
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* ---- what must be there ---- */
+/* ---- required attributes ---- */
 
 typedef struct {
     int name, type, n;
@@ -196,7 +196,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
     return s;
 }
 
-/* ---- what can be asked ---- */
+/* ---- attributes that can be read ---- */
 
 /* Two configurations: of engine 0, which is not deterministic, and of engine 1. */
 static void give_configs(const fake *heuristics, int64_t asked, int64_t *n, void *to)

@@ -17,7 +17,7 @@ typedef struct fake {
     bool finalized;
     int n;
     fake_attribute at[FAKE_ATTRIBUTES];
-    struct fake *graph; /* of an engine's configuration */
+    struct fake *graph; /* set in an engine's configuration */
     int engine;
 } fake;
 

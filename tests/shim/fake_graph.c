@@ -17,7 +17,7 @@ typedef struct {
     cudnnDataType_t type;
     void *data; /* NULL: inner */
     bool by_value;
-    const int32_t *offsets; /* of a ragged one */
+    const int32_t *offsets; /* NULL unless ragged */
     double *v;
 } value;
 typedef struct {
@@ -201,7 +201,7 @@ static void run_reduce(machine *m, const fake *op)
     finish(y, NULL);
 }
 
-/* The same storage under other axes, entry by entry of the first one. */
+/* Copies a tensor to one with other axes and strides, entry by entry of the first one. */
 static void run_relayout(machine *m, const fake *op)
 {
     value *x = operand(m, op, CUDNN_ATTR_OPERATION_RESHAPE_XDESC),

@@ -78,7 +78,7 @@ void gpu_run_work(const gpu_work &w)
     if (launch) gpu_done.launches++, gpu_done.warps += w.warps, tally[{w.label, w.name}]++;
     if (launch && gpu_dry) return;
     lock(false);
-    static bool known = false; /* what no gpu_alloc has told of */
+    static bool known = false; /* memory that gpu_alloc does not report: reported? */
     if (gpu_watch && !known) gpu_watch->memory(tickets, sizeof tickets), gpu_watch->memory(&counter, sizeof counter);
     known = true;
     if (gpu_watch) gpu_watch->work(w);

@@ -1,4 +1,4 @@
-/* gpu_emulation.h - what kernels need of CUDA, on the CPU: see gpu.h. Included by it alone. */
+/* gpu_emulation.h - the parts of CUDA that kernels need, on the CPU: see gpu.h, which alone includes this. */
 #ifndef ABLATE_CUDA_SHIM_H
 #define ABLATE_CUDA_SHIM_H
 #include <cmath>
@@ -20,7 +20,7 @@
 #endif
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#ifdef __SANITIZE_ADDRESS__ /* which has zones around static variables only */
+#ifdef __SANITIZE_ADDRESS__ /* it has zones around static variables only */
 #define __shared__ static
 #else
 #define __shared__ static thread_local /* gpu_shared.cc finds them by this */

@@ -87,8 +87,8 @@ struct fiber {
 struct warp {
     alignas(16) char slot[2][32][16]; /* each lane's value */
     int votes[2][32];
-    float A[2][16][16], B[2][16][8]; /* of gpu_mma */
-    unsigned char half[32];          /* that each lane writes next */
+    float A[2][16][16], B[2][16][8]; /* operands of gpu_mma */
+    unsigned char half[32];          /* half that each lane writes next */
     int live, there;
     unsigned round;
 };

@@ -28,7 +28,7 @@ enum {
 const uint64_t MAP = 0x70616d2d726f736e; /* marks a map */
 typedef std::array<uint32_t, MOST_WARPS + MOST_BARRIERS> vector_clock;
 
-struct part {         /* of shared memory */
+struct part {         /* a piece of shared memory */
     int writer = -1;  /* place in the clocks */
     uint32_t written; /* its count */
     bool unfenced;    /* written by threads, of which TMA and wgmma know nothing yet */
@@ -48,7 +48,7 @@ struct mbarrier {
     bool fenced = false;
     int place = 0, starter = 0; /* in the clocks; the warp that started it */
     std::vector<tile_copy> copies;
-    vector_clock next = {}, ended = {}; /* what arrives brings along; what the last phase brought */
+    vector_clock next = {}, ended = {}; /* clocks joined from this phase's arrivals; those of the last phase */
     std::map<int, unsigned> seen;       /* by each thread that waits: phases that had ended */
 };
 struct product {
@@ -61,10 +61,10 @@ struct product {
 };
 struct thread_state {
     std::vector<product> products;
-    std::map<float (*)[4], std::array<float, 32>> sums; /* what the accumulators were */
+    std::map<float (*)[4], std::array<float, 32>> sums; /* the accumulators' values before */
     bool fenced = false;
 };
-struct stored {         /* that no arrival has released yet */
+struct stored {         /* a store that no arrival has released yet */
     unsigned at, syncs; /* syncs: of its thread, when it stored */
     int thread;
 };
@@ -78,10 +78,10 @@ std::map<unsigned, mbarrier> barriers;
 thread_state threads[GPU_MOST_THREADS];
 warp_group groups[GPU_MOST_THREADS / GROUP];
 vector_clock knows[MOST_WARPS];
-uint32_t counts[MOST_WARPS]; /* of each warp itself */
+uint32_t counts[MOST_WARPS]; /* each warp's own count */
 std::vector<stored> stores[MOST_WARPS];
 unsigned syncs[GPU_MOST_THREADS];        /* __syncwarps that each thread has come to */
-int registers[GPU_MOST_THREADS / GROUP]; /* of a thread of each group, once it has said so */
+int registers[GPU_MOST_THREADS / GROUP]; /* per thread of each group, once it has set them */
 } // namespace
 
 /* ---- blocks ---- */

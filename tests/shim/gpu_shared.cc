@@ -25,7 +25,7 @@ size_t gpu_shared_used(const void *) { return 0; }
 #else
 namespace
 {
-enum { BLOCKS = 16 /* of a kernel, in which its arrays show themselves */, POISON = 0xff };
+enum { BLOCKS = 16 /* the first ones of a kernel, which show its arrays */, POISON = 0xff };
 struct array {
     size_t at, bytes;
     std::string name; /* mangled */

@@ -22,7 +22,7 @@ struct action {
 };
 typedef std::vector<action> graph;
 
-/* ---- what streams were given and have done ---- */
+/* ---- the streams' queues and their progress ---- */
 
 struct item { /* work, or else a wait until `lane` has done so much */
     gpu_work work;
@@ -32,21 +32,21 @@ struct item { /* work, or else a wait until `lane` has done so much */
 struct stream_state {
     std::deque<item> queue;
     uint64_t given, done;
-    gpu_clock clock; /* of what it was given last */
+    gpu_clock clock; /* the last item's */
 } streams[GPU_LANES];
 struct {
     int lane;
     uint64_t at;
     gpu_clock clock;
 } events[EVENTS];
-gpu_clock host; /* what it has waited for */
+gpu_clock host; /* work that it has waited for */
 int lane;
-void (*watch)(double seconds); /* of gpu_while_waiting */
+void (*watch)(double seconds); /* set by gpu_while_waiting */
 
 /* ---- the graph that is being written: what CUDA would refuse ---- */
 
 graph *written;
-unsigned number; /* of the graph */
+unsigned number; /* the graph's */
 struct {
     bool in;
     uint64_t given, joined;

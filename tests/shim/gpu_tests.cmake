@@ -23,9 +23,9 @@ foreach(source ${shim_tests})
   add_dependencies(gpu_tests gpu_${name})
 endforeach()
 
-# ---- what nvcc and the real cuDNN make of the module -----------------------------------------------------------------
+# ---- the module under nvcc and the real cuDNN ------------------------------------------------------------------------
 add_dependencies(all_tests ablate_cuda)
-# what NVRTC makes of attend_wgmma.h, for the log
+# attend_wgmma.h, compiled by nvcc as by NVRTC, for the log
 set(source ${CMAKE_SOURCE_DIR}/tests/cuda/wgmma.cu)
 set(object ${CMAKE_BINARY_DIR}/cuda/wgmma.o)
 add_custom_command(OUTPUT ${object} DEPENDS ${source} ${nvrtc_files} VERBATIM COMMENT "nvcc wgmma.cu"

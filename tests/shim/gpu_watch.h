@@ -1,4 +1,4 @@
-/* gpu_watch.h - what the emulation tells a race detector (races.cc) or a model of cost (cost.cc), where the program has
+/* gpu_watch.h - the emulation's events for a race detector (races.cc) or a model of cost (cost.cc), if the program has
  * one. */
 #ifndef GPU_WATCH_H
 #define GPU_WATCH_H
@@ -6,7 +6,7 @@
 #include "gpu_streams.h"
 
 struct gpu_watcher {
-    void (*work)(const gpu_work &w); /* what follows is this launch or copy; w.run has not been called */
+    void (*work)(const gpu_work &w); /* this launch or copy follows; w.run has not been called */
     void (*work_done)();
     /* the launch's blocks follow; dynamic: their shared memory of `bytes` */
     void (*grid)(const void *kernel, const unsigned char *dynamic, size_t bytes);
@@ -22,7 +22,7 @@ struct gpu_watcher {
     void (*reads)(const void *p, size_t n); /* the thread that runs has device memory read for it; may be NULL */
 };
 extern const gpu_watcher *gpu_watch; /* NULL: nobody watches */
-enum { GPU_STACK = 256 << 10 };      /* of a thread */
+enum { GPU_STACK = 256 << 10 };      /* bytes per thread */
 /* The block of device memory that has this address, from .. from + bytes - 1; false: none has. */
 bool gpu_memory_block(const void *at, uintptr_t *from, size_t *bytes);
 /* "device memory of 40 bytes, byte 4" */

@@ -18,7 +18,7 @@ places() {
     grep -nHE 'gpu_side_join\(' core/tensor/cuda/nccl.c
     grep -nHE '^    act\(\{(RECORD|WAIT)' tests/shim/gpu_streams.cc
 }
-# what FILE: sets units (what is compiled again) and tests
+# of_file FILE: sets units (the files compiled again) and tests
 of_file() {
     units=$1
     case $1 in

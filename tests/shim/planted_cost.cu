@@ -28,7 +28,7 @@ template <int N> __global__ void turned(float *y)
     for (int i = 0; i < 32; i++) sum += tile[threadIdx.x][i];
     y[threadIdx.x] = sum;
 }
-/* Of 16 bytes a lane, a quarter of the warp at a time: side by side, no conflict; 32 bytes apart, two. */
+/* 16 bytes per lane are served a quarter of the warp at a time: side by side no conflict, 32 bytes apart two. */
 template <int STEP> __global__ void fours(float *y)
 {
     __shared__ float4 tile[32 * STEP];

@@ -16,7 +16,7 @@ __global__ void k_between_warps(float *y, const float *x, int sound)
     y[threadIdx.x] = s[(threadIdx.x + 32) % N];
 }
 
-/* The same in a warp. A shuffle orders no memory. */
+/* A race inside one warp. A shuffle orders no memory. */
 __global__ void k_in_warp(float *y, const float *x, int sound)
 {
     DYN_SMEM(float, s);

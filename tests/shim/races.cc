@@ -41,7 +41,7 @@ struct {
     page *found; /* NULL: no device memory */
 } cache[CACHED];
 
-/* ---- what runs ---- */
+/* ---- the running work ---- */
 
 std::vector<race_launch> launches(1);
 uint32_t launch; /* the last of them */
@@ -55,7 +55,7 @@ uintptr_t stack;
 uint32_t block;
 struct region {
     uintptr_t from, bytes;
-    std::vector<cell> cells; /* of blocks before, too, whose launch and block are others */
+    std::vector<cell> cells; /* earlier blocks' too, which differ by launch and block */
 } dynamic, fixed;            /* shared memory */
 const void *fixed_kernel;
 
@@ -65,8 +65,8 @@ struct release {
     uint32_t block;
     uint16_t thread;
     uint32_t epoch, fence_epoch;
-    std::vector<uint16_t> fences;                       /* of each thread, that happen before */
-    std::vector<std::shared_ptr<const release>> before; /* which its thread had acquired */
+    std::vector<uint16_t> fences;                       /* each thread's that happen before */
+    std::vector<std::shared_ptr<const release>> before; /* releases that its thread had acquired */
 };
 struct acquired {
     std::shared_ptr<const release> what;
@@ -159,7 +159,7 @@ static inline void see(history *h, const race_access &n, bool shared, uintptr_t 
         if (n.writes || !again || !h->written.launch) (n.writes ? h->written : h->read[0]) = n;
         return;
     }
-    if (shared && (last.launch != n.launch || last.block != n.block)) *h = history(); /* of a block before */
+    if (shared && (last.launch != n.launch || last.block != n.block)) *h = history(); /* an earlier block's */
     compare(h->written, n, p);
     if (!n.writes) {
         keep_reader(h, n);
@@ -230,7 +230,7 @@ static void access(uintptr_t p, size_t bytes, bool writes, bool atomic, const vo
     if (!see_shared(&dynamic, n, p, bytes) && !see_shared(&fixed, n, p, bytes)) see_device(n, p, bytes);
 }
 
-/* ---- what the emulation tells ---- */
+/* ---- events of the emulation ---- */
 
 static void on_work(const gpu_work &w)
 {

@@ -1,4 +1,4 @@
-/* races.h - what the race detector (races.cc) remembers of accesses, for its report (races_report.cc). */
+/* races.h - the race detector's (races.cc) records of accesses, for its report (races_report.cc). */
 #ifndef RACES_H
 #define RACES_H
 #include "gpu_watch.h"
@@ -17,7 +17,7 @@ struct race_launch {
     int lane;
     gpu_clock clock;
 };
-/* Which of these is missing between two accesses. */
+/* The order that is missing between two accesses. */
 enum race_class { RACE_BLOCK, RACE_WARP, RACE_GRID, RACE_STREAMS };
 /* Prints a race between a and b and ends the program with 66; with ABLATE_RACES_ALL it goes on, prints each pair of
  * places once and ends so. place: what is accessed, in words. */

@@ -54,8 +54,8 @@ target_compile_definitions(standin_nccl PRIVATE GPU_ON_CPU)
 target_include_directories(standin_nccl PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 target_link_libraries(standin_nccl PRIVATE dl rt)
 list(APPEND stand_ins standin_nccl)
-# The same as the program's backend: ABLATE_CUDA_MODULE=build/tests/emulated_cuda.so gives `ablate --device cuda` a GPU
-# that is none.
+# The emulation as the program's backend: ABLATE_CUDA_MODULE=build/tests/emulated_cuda.so gives `ablate --device cuda`
+# an emulated GPU.
 add_library(emulated_cuda MODULE $<TARGET_OBJECTS:ab_shim_objects> tests/shim/emulated_module.c)
 set_target_properties(emulated_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY
   ${CMAKE_BINARY_DIR}/tests)

@@ -147,7 +147,7 @@ static inline view offsets(int64_t sentences, int64_t longest, int64_t rows)
     return v;
 }
 
-/* ---- the same on the device ---- */
+/* ---- copies on the device ---- */
 
 static inline void *gpu_copy_of(const void *host, size_t bytes)
 {
@@ -284,7 +284,7 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
     }
 }
 
-/* The same bits? Prints the first byte that is not. */
+/* Expects equal bits; prints the first byte that differs. */
 static inline void check_same_bits(const char *what, const void *found, const void *expected, size_t bytes)
 {
     const unsigned char *a = found, *b = expected;
@@ -344,7 +344,7 @@ static inline view unpadded(const view *y, int64_t padding)
  * set `without` before. */
 typedef struct {
     kernel plain;
-    const view *of[3]; /* of the call that is checked; NULL ends them */
+    const view *of[3]; /* views of the call under test; NULL ends them */
     int64_t columns;
 } without_padding;
 static without_padding without;

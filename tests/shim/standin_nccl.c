@@ -58,7 +58,7 @@ static int groups;
 
 static size_t width(nccl_type t) { return t == NCCL_FLOAT32 ? 4 : 1; }
 
-/* What the emulation of a GPU has: in the program that is a test, or in the module that the program opens. */
+/* Finds a symbol of the emulated GPU: in the test program, or in the module that the program opens. */
 static void *emulation(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 
 /* ---- who is there ---- */
@@ -120,7 +120,7 @@ nccl_code ncclCommDestroy(nccl_comm c)
 nccl_code ncclCommAbort(nccl_comm c)
 {
     int *stuck = emulation("gpu_side_stuck");
-    c->at->aborted = 1; /* what is under way is given up */
+    c->at->aborted = 1; /* ends operations under way */
     c->found = NCCL_REMOTE_ERROR;
     if (stuck) *stuck = 0;
     return NCCL_SUCCESS;

@@ -55,7 +55,7 @@ typedef struct {
     int32_t own, n_own, other, n_other, first, n, sentence, whole;
 } listed;
 
-/* What the table must have, found sentence by sentence; returns how many. */
+/* Lists the tiles that the table must have, sentence by sentence; returns their number. */
 static int64_t expected_tiles(const gpu_tile_shape *s, const int32_t *own, const int32_t *other, listed *at)
 {
     int64_t n = 0;
@@ -149,7 +149,7 @@ static void check_warps(void)
                                .d_v = 8,
                                .most_keys = 64,
                                .most_queries = 64}}};
-    int64_t tiles = USUAL * 2 /* of sentences of 25 rows */, warps[2];
+    int64_t tiles = USUAL * 2 /* for sentences of 25 rows */, warps[2];
     err e = {{0}};
     gpu_dry = 1;
     for (int back = 0; back < 2; back++) {

@@ -1,6 +1,6 @@
-/* test_choice.c - what cublaslt_multiply.c does with a library that refuses, fails, or changes a row's bits with the
- * number of rows: the next algorithm, then our own kernels, never an error; and the file of choices. The library is
- * fake_cublaslt.c. */
+/* test_choice.c - cublaslt_multiply.c with a library that refuses, fails, or changes a row's bits with the number of
+ * rows: it takes the next algorithm, then our own kernels, and returns no error; and the file of choices. The library
+ * is fake_cublaslt.c. */
 #include "tensor/cuda/product.h"
 #include "shim_test.h"
 #ifdef HAVE_CUBLASLT

@@ -94,7 +94,7 @@ static void check_joined(const backend *device)
         launches[joined] = gpu_done.launches - before;
     }
     check_same(out[1], out[0], 0);
-    /* of each step's two layers, two norms */
+    /* each step has two layers with two norms each */
     CHECK_THAT(launches[0] - launches[1] == 4 * steps, "%lld launches with products and norms joined, %lld apart",
                (long long)launches[1], (long long)launches[0]);
     for (int i = 0; i < 2; i++) hypotheses_free(out[i], N * NBEST);

@@ -230,7 +230,8 @@ static void check_sums(const int64_t d[4], unsigned ones)
     char what[128];
     for (int a = 0; a < 4; a++) dy[a] = ones >> a & 1 ? 1 : d[a];
     snprintf(what, sizeof what, "SUM_TO [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
-    view x = randoms_in(tensor_of(F32, d), 0.1, 1), y = randoms(tensor_of(F32, dy)); /* of one sign: nothing cancels */
+    /* x is positive, so that nothing cancels */
+    view x = randoms_in(tensor_of(F32, d), 0.1, 1), y = randoms(tensor_of(F32, dy));
     check(what, OP_SUM_TO, cpu_SUM_TO, cuda_SUM_TO, (attr){0}, 1, &x, tensor_of(F32, dy), 2e-6);
     snprintf(what, sizeof what, "BROADCAST_TO [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
     check(what, OP_BROADCAST_TO, cpu_BROADCAST_TO, cuda_BROADCAST_TO, (attr){0}, 1, &y, tensor_of(F32, d), 0);
@@ -349,7 +350,7 @@ static void test_nothing_seen(void)
     for (size_t i = 0; i < LENGTH(all); i++) gpu_release(all[i]);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused calls ---- */
 
 static int declines(const ab_run *r)
 {

@@ -1,7 +1,7 @@
-/* test_launches.c - what a training step and a step of decoding ask of a GPU: launches of kernels (zeroing and copies
- * within the device are launches, too) and copies from the host, of the benchmark's models (docs/performance.md). They
- * depend on layers, not on rows or the vocabulary, which are small here, and nothing is run: the emulation counts. With
- * an argument: by operation and kernel. */
+/* test_launches.c - counts the launches of kernels (zeroing and copies within the device are launches, too) and copies
+ * from the host in a training step and a step of decoding, for the benchmark's models (docs/performance.md). Both
+ * depend on layers, not on rows or the vocabulary, which are small here. Nothing runs: the emulation counts. With an
+ * argument: by operation and kernel. */
 #include "tensor/cuda/runtime.h"
 #include "network/decode/beam.h"
 #include "open_device.h"
@@ -130,7 +130,7 @@ enum {
     /* the decoder's, without k and v of the source, which are kept: q k v, the result and the norm of it; q, the result
      * and the norm of it; two of the feed-forward part, a norm; attention */
     DECODING_OF_LAYER = 2 + 2 + 3 + 2,
-    NORMS_APART = 2, /* which wider rows than 512 have after both results */
+    NORMS_APART = 2, /* launches after both results for rows wider than 512 */
     /* the logits, embedding; choices of each row and, by the last one, its sentence; host writes, and of what is
      * written the past of rows that follow others */
     DECODING_BESIDE = 1 + 1 + 1 + 1
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
     gpu_label = "update";
     world w;
     world_open(&w, settings_of_all, LENGTH(settings_of_all), "64");
-    for (size_t i = 0; i < (TEST_SANITIZED ? 2 : LENGTH(sizes)); i++) { /* the same code for all */
+    for (size_t i = 0; i < (TEST_SANITIZED ? 2 : LENGTH(sizes)); i++) { /* all take the same code */
         const size *z = &sizes[i];
         put(&w, "d_model", z->d_model), put(&w, "heads", z->heads), put(&w, "layers", z->layers);
         put(&w, "d_ff", z->d_ff);

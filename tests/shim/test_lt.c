@@ -121,7 +121,7 @@ static void test_functions(void)
     str_free(&path);
 }
 
-/* What a library needs is opened from the folders of packages beside its own, and then known by its name. */
+/* A library's dependencies are opened from the folders of packages beside its own, then found by name. */
 static void test_needs(void)
 {
     char folder[] = "/tmp/ablate-lt-XXXXXX";

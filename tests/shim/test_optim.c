@@ -32,7 +32,7 @@ static const backend on_gpu = {.name = "gpu",
                                .zero = gpu_zero,
                                .run_tiled = cuda_run_tiled};
 
-typedef struct { /* what an update sees */
+typedef struct { /* an update's inputs */
     ab_ctx *c;
     ab_t p, g, slot[SLOTS], lr, step;
 } given;
@@ -93,7 +93,7 @@ static void everything(const given *u)
     }
     ab_t least = t_binary(c, OP_MINIMUM, t_reshape(c, sum, (int64_t[4]){1, 1, 1, TILE}), u->slot[2]);
     ab_t less = t_binary(c, OP_LESS_THAN, u->p, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0.25}));
-    ab_t half = t_add_scalar(c, mul(u, u->lr, u->step), 0.5); /* of the setup phase */
+    ab_t half = t_add_scalar(c, mul(u, u->lr, u->step), 0.5); /* belongs to the setup phase */
     ab_t repeated = t_broadcast_to(c, half, (int64_t[4]){1, 1, 1, TILE});
     t_assign(c, u->slot[0], quotient(u, least, add(u, t_map(c, u->p, AB_SQUARE), half)));
     t_assign(c, u->slot[1], t_binary(c, OP_SUB, half, mul(u, less, repeated)));

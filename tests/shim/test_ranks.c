@@ -22,7 +22,7 @@ typedef struct {
     double losses[UPDATES], ppl;
     float values[MOST_VALUES];
     size_t total;
-    char words[256]; /* what went wrong */
+    char words[256]; /* the failure's message */
 } outcome;
 typedef struct {
     world *w;
@@ -185,7 +185,7 @@ static void check_losses_of_ranks(job *j)
 
 static struct {
     const params *p;
-    float *sent;          /* what each bucket held when it set out */
+    float *sent;          /* each bucket's contents when its sum began */
     size_t n, first_open; /* elements sent; those not written yet at the first one */
 } seen;
 

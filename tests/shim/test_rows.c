@@ -141,7 +141,7 @@ static view sorted_by(const view *ids)
     return v;
 }
 
-/* What EMBED_TOKENS with positions and dropout means: the CPU has no kernel for it. */
+/* Defines EMBED_TOKENS with positions and dropout by its parts: the CPU has no kernel for it. */
 static int embed_in_parts(const call *k, err *e)
 {
     const view *table = &k->in[0], *id = &k->in[1], *positions = &k->in[3], *place = &k->in[4];
@@ -216,7 +216,7 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
 /* ---- cross-entropy ---- */
 
 enum { NO_GRADIENT, IN_PLACE, ELSEWHERE };
-/* What follows a row of an odd vocabulary is neither read nor written. */
+/* Padding behind a row of an odd vocabulary is neither read nor written. */
 static void test_ce_padded(dtype type, int64_t rows, int64_t words, int64_t padding)
 {
     char what[160];
@@ -278,7 +278,7 @@ static void test_losses(void)
     test_ce(BF16, 1, 40, 0.1, 0, IN_PLACE, 2);
 }
 
-/* ---- what the CPU's kernels do not have ---- */
+/* ---- calls that the CPU's kernels lack ---- */
 
 static view at_device(dtype type, int64_t rows, int64_t width, void *at)
 {

@@ -404,7 +404,7 @@ static int count_opcode(const str *image, const char *section, uint64_t opcode)
 static void check_contraction(void)
 {
     static const char source[] = "extern \"C\" __global__ void f(float *x) { x[0] = x[0] * x[1] + x[2]; }\n";
-    enum { FMUL = 0x020, FADD = 0x021, FFMA = 0x023 }; /* of 9.0, whatever the operands */
+    enum { FMUL = 0x020, FADD = 0x021, FFMA = 0x023 }; /* opcodes of compute capability 9.0, for any operands */
     str image = {0}, name = {0};
     err e = {{0}};
     if (!kernel_compiler_found(&e)) return;
@@ -416,7 +416,7 @@ static void check_contraction(void)
     str_free(&image), str_free(&name);
 }
 
-/* What a user is told when a compiler is missing, and for a word that is none of the two; before one is loaded. */
+/* Checks the messages for a missing compiler and for an unknown value of ABLATE_SCORE; before a compiler is loaded. */
 static void check_words(void)
 {
     static const char *const settings[][3] = {

@@ -148,8 +148,8 @@ static continuation next_of(const double *log_prob, const gpu_choice *best, cons
     return most;
 }
 
-/* Of the last sentences all rows are alike, so that their sums are equal. Sentence 0 has no hypothesis, 1 one; row 3 of
- * sentence 2 has three tokens it may go on with; a logit of sentence 3 is no number. */
+/* All rows of the last sentences are alike, so that their sums are equal. Sentence 0 has no hypothesis, 1 has one; row
+ * 3 of sentence 2 may continue with three tokens only; a logit of sentence 3 is NaN. */
 static void check_merging(dtype type)
 {
     const int32_t never[2] = {VOCAB_PAD, VOCAB_BOS};
@@ -165,7 +165,7 @@ static void check_merging(dtype type)
     }
     for (int64_t i = 4; i < V - 3; i++) set(&logits, (2 * BEAM + 3) * V + i, -INFINITY);
     set(&logits, (3 * BEAM + 1) * V + 17, NAN);
-    uint32_t mask[(V + 31) / 32] = {[1] = 0xf0, [9] = 1 << 8}; /* of the last row: ids 36 to 39 and 296 */
+    uint32_t mask[(V + 31) / 32] = {[1] = 0xf0, [9] = 1 << 8}; /* the last row's: ids 36 to 39 and 296 */
     int32_t line_of[ROWS];
     for (int r = 0; r < ROWS; r++) line_of[r] = r == ROWS - 1 ? 0 : -1;
     gpu_choice *best = gpu_alloc(ROWS * WANTED * sizeof *best), found_best[ROWS * WANTED];
@@ -232,7 +232,7 @@ static void check_following(void)
     gpu_release(device_from), gpu_release(to), gpu_release(copy);
 }
 
-/* What is written before rows follow is followed, what is written afterwards is not, and rows follow one another. */
+/* Entries written before rows follow are followed, later ones are not, and rows follow one another. */
 static void check_order_of_following(void)
 {
     enum { ROWS_OF_ALL = 4, CAPACITY = 3 };

@@ -3,7 +3,7 @@
 #include "tensor/cuda/services.h"
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
-static view at(view v, void *device) /* the same in device memory */
+static view at(view v, void *device) /* v with its data in device memory */
 {
     v.data = device;
     return v;

@@ -58,8 +58,8 @@ static void outcome_free(outcome *o)
 static bool alone;        /* models are decoders alone, which leave a batch's sources */
 static int64_t spare_ids; /* the vocabulary has so many more than the data */
 
-/* What may differ from the CPU, relative. On a GPU products are cuBLASLt's, which adds in another order than any of our
- * kernels; the emulated one is held to what it has. What is found is printed in either case. */
+/* Largest relative differences from the CPU. On a GPU products are cuBLASLt's, which adds in another order than our
+ * kernels; the emulated GPU must meet tighter bounds. Both print the differences found. */
 #ifdef GPU_ON_CPU
 static const double loss_apart[2] = {2e-5, 2e-2}, values_apart[2] = {1e-2, 1e-1}, score_apart = 1e-4; /* fp32, bf16 */
 enum { NEAR_TIES = 0 };
@@ -157,8 +157,8 @@ static bool same_ids(const hypothesis *a, const hypothesis *b)
     return a->n == b->n && !memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids);
 }
 
-/* The same outputs. Of two hypotheses with nearly the same score a GPU may prefer the other one: that is told, and no
- * failure, unless it happens to every second sentence. */
+/* Expects equal outputs. If two hypotheses score nearly alike, a GPU may prefer the other one: this is printed and
+ * fails only if every second sentence differs. */
 static void check_outputs(const outcome *a, const outcome *b)
 {
     int64_t others = 0;

@@ -6,7 +6,7 @@ for tool in sqlite3 python3; do
     command -v $tool >/dev/null || { echo "skipped: found no $tool here"; exit 77; }
 done
 
-# What is opened leaves the file PWNED, what is built evil.so beside its source.
+# A library that is opened writes the file PWNED; a source that is built leaves evil.so beside it.
 mkdir art source
 cat >source/evil.c <<C
 #include <stdio.h>
@@ -16,7 +16,7 @@ cc -shared -fPIC source/evil.c -o art/evil.so
 cp art/evil.so art/evil && cp art/evil.so "art/per%s%n.so" && cp art/evil.so "art/a blank.so" && cp art/evil.so evil.so
 ln -s evil.so art/link
 cp art/evil.so "art/$(printf 'l%.0s' {1..240}).so"
-shut() { # WHAT: no code ran since the last call
+shut() { # NAME: no code ran since the last call
     checks=$((checks + 1))
     [ ! -e PWNED ] && [ ! -e source/evil.so ] || wrong "code ran: $1"
     rm -f PWNED source/evil.so
@@ -110,7 +110,7 @@ text += b' ' * (-len(text) % 8)
 open('bad.safetensors', 'wb').write(struct.pack('<Q', len(text)) + text + whole[8 + n:])
 PY
 
-# What reads each: opens no code, whatever it answers. bad.* is forged.
+# The commands below read these files; none may open code, whatever it answers. bad.* is forged.
 cat >every <<'COMMANDS'
 verify bad.json --seed 1
 replay strange/base --db bad.db --step 2

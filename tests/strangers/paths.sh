@@ -11,7 +11,7 @@ exits 0 ablate run strange.ini --threads 1 --progress none
 exits 0 ablate record strange record.json
 cp results.db honest.db && cp -r home honest
 
-# What is the user's, beside the working folder.
+# The user's own files, beside the working folder.
 mkdir -p outside/deep/stranger outside/0123456789ab-s1-g0
 config=0123456789ab-s1-g0
 for file in mine.c mine.h step-1.safetensors best-2.safetensors config.json log.txt state.safetensors deep/mine.c job \
@@ -21,7 +21,7 @@ done
 echo "the stranger's" >outside/deep/stranger/mine.c
 ls_outside() { find outside -printf '%p %y %l\n' -type f -exec sha256sum {} \; | sort; }
 ls_outside >before
-untouched() { # WHAT
+untouched() { # NAME
     checks=$((checks + 1))
     ls_outside | diff before - >changed || { wrong "$1 changed files outside:" && sed 's/^/    | /' changed; }
 }

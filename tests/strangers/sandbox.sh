@@ -171,7 +171,7 @@ before=$(state)
 sleep 600 &
 export REACH_PID=$!
 unlimited='^$'
-if grep -q __asan_init "$program"; then unlimited='^17 GiB$'; fi # which itself maps more
+if grep -q __asan_init "$program"; then unlimited='^17 GiB$'; fi # ASan itself maps more
 reached() { sed -n 's/^reached: //p' err | sort -u; }
 
 echo "outside"

@@ -86,7 +86,7 @@ static inline void gru_row_back(const layer_shape *s, const gru_layer *l, const 
     for (int64_t j = 0; j < d; j++) {
         gru_unit v = gru_forward(s, l, x, h, j);
         double hj = h ? (double)h[j] : 0, in_n = dh[j] * (1 - v.z) * (1 - v.n * v.n);
-        /* of what the sigmoids and tanh are taken of, on the side of x W + b and on that of h U */
+        /* gradients of the arguments of sigmoid and tanh: da on the side of x W + b, du on that of h U */
         double da[3] = {dh[j] * (hj - v.n) * v.z * (1 - v.z), in_n * v.u * v.r * (1 - v.r), in_n};
         double du[3] = {da[0], da[1], in_n * v.r};
         dh_before[j] += dh[j] * v.z;

@@ -115,7 +115,7 @@ static void all_or_nothing(void)
     CHECK_INT(count_entries(folder), before + 1);
 }
 
-/* What is no regular file is written to as it is; a link stays one, and the file that it leads to is replaced. */
+/* A path that is no regular file is written in place; a link stays one, and the file that it leads to is replaced. */
 static void through_links(void)
 {
     err e = {0};

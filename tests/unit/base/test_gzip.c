@@ -1,4 +1,5 @@
-/* test_gzip.c - what is packed is unpacked, equal bytes give equal files, and damaged files and bombs are refused. */
+/* test_gzip.c - packed bytes unpack to themselves, equal bytes give equal files, and damaged files and bombs are
+ * refused. */
 #include "base/gzip.h"
 #include "test.h"
 #include <fcntl.h>

@@ -30,7 +30,7 @@ static void whole_range(const char *name, float (*f)(float), double (*exact)(dou
     CHECK_NEAR(worst, 0, allowed);
 }
 
-/* The same up to VSIN_MOST, and the floats next to multiples of pi/2, of which almost nothing is left. */
+/* Checks a function up to VSIN_MOST, and on floats next to multiples of pi/2, whose remainder is almost 0. */
 static void near_range(const char *name, float (*f)(float), double (*exact)(double), double allowed)
 {
     double worst = 0;

@@ -6,8 +6,7 @@ static void open_both(model *m, pass *p, const char *head, const char *key, cons
 {
     err e = {0};
     open_model(m, &(pairing){.head = head, .key = key, .value = value});
-    double *values =
-        params_host(&m->params, 0, &e); /* what multi_token adds is then 0, so its rows are the usual ones */
+    double *values = params_host(&m->params, 0, &e); /* multi_token then adds 0, so its rows are the usual ones */
     for (size_t i = 0; i < m->params.n; i++)
         if (has_prefix(m->params.p[i].name, "head."))
             memset(values + m->params.p[i].at, 0, m->params.p[i].count * sizeof *values);
@@ -143,7 +142,7 @@ typedef struct {
     int64_t begin[5], columns[4]; /* first token of each tail and the end; inner width of each */
 } cut;
 
-typedef struct { /* what a model learned: vectors [token or cluster,WIDTH], products [in,out] */
+typedef struct { /* learned values: vectors [token or cluster,WIDTH], products [in,out] */
     double *tokens, *clusters, *narrow[4], *tail[4];
 } learned;
 

@@ -16,7 +16,7 @@ typedef struct {
     const char *name;
     uint32_t role;
     enum { GRU, CONV, LSTM } kind;
-    int64_t d, before, behind; /* of a recurrent layer: behind 1 for backwards */
+    int64_t d, before, behind; /* for a recurrent layer: behind 1 for backwards */
 } layer_case;
 static const layer_case cases[] = {
     {"gru, encoder, forwards", AB_SELF, GRU, 4, 0, 0},
@@ -287,7 +287,7 @@ static void check_composed(void)
         }
 }
 
-/* The same words from both ways. */
+/* Checks that both ways refuse with the same message. */
 static void check_refused(void)
 {
     enum { OVER_IT, OVER_X, OVER_BOTH, OVER_PADDED };

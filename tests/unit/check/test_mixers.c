@@ -11,7 +11,7 @@ static const int32_t usual[SENTENCES] = {7, 5}, over_chunks[SENTENCES] = {70, 5}
 typedef struct {
     block b;
     uint32_t role;
-    const double *x; /* of the sentence that is looked at, [n,WIDTH] */
+    const double *x; /* rows of the current sentence, [n,WIDTH] */
     int64_t n;
 } mixer;
 
@@ -37,7 +37,7 @@ static double product(mixer *m, const double *row, int64_t inputs, const char *n
 }
 static const double *row_of(const mixer *m, int64_t t) { return m->x + t * WIDTH; }
 static double sigmoid(double a) { return 1 / (1 + exp(-a)); }
-static double projected(mixer *m, int64_t t, int which, int64_t h, int64_t i) /* which: 0 query, 1 key, 2 value */
+static double projected(mixer *m, int64_t t, int which, int64_t h, int64_t i) /* 0 query, 1 key, 2 value */
 {
     return product(m, row_of(m, t), WIDTH, "qkv", 3 * H * D, which * H * D + h * D + i, true);
 }
@@ -251,7 +251,7 @@ static double hyena_input(mixer *m, int64_t t, int64_t column)
 }
 static void hyena(mixer *m, int64_t i, double *out)
 {
-    static double z[ORDER + 1][MOST_ROWS][COLUMNS]; /* of the whole sentence, made at its first row */
+    static double z[ORDER + 1][MOST_ROWS][COLUMNS]; /* the whole sentence's, computed at its first row */
     for (int64_t k = 0; k <= ORDER && !i; k++)
         for (int64_t t = 0; t < m->n; t++)
             for (int64_t j = 0; j < COLUMNS; j++) {
@@ -345,7 +345,7 @@ static void unbiased_row(mixer *m, int64_t i, double *out) { with_weights(m, i, 
 static void sink_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, sink_weight); }
 static void zero_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, zero_weight); }
 
-enum { HALF = 2 }; /* of D, made even */
+enum { HALF = 2 }; /* D / 2, D made even */
 static double map_score(mixer *m, int64_t which, int64_t h, int64_t i, int64_t j)
 {
     double s = 0;

@@ -208,7 +208,7 @@ static void searches(void)
             }
 }
 
-/* ---- what is not excluded ---- */
+/* ---- trees that constraints allow ---- */
 
 /* The corpora's own trees pass, but for words outside any constituent (22 in GUM) and longer runs than the
  * caps (GENIA's extra: five or more constituents over the same words). */

@@ -53,7 +53,7 @@ static void file_lists(void)
     free(some);
 }
 
-/* Of one file, train_trees keeps the first of the training part; dev and test stay. */
+/* train_trees keeps the first trees of one file's training part; dev and test stay. */
 static void trees_of_one_file(void)
 {
     enum { TREES = 400, KEPT = 20 };

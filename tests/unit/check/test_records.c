@@ -1,6 +1,6 @@
-/* What plugins leave beside their results: recorded numbers and losses against the values they are made of; and the
- * mixture of experts: training without a full expert is evaluation, a full one drops rows, and only the experts that a
- * row goes to are counted; of the mixture of depths, only the tokens that may be chosen. */
+/* Numbers and losses that plugins record, against the values they are computed from; the mixture of experts: training
+ * without a full expert equals evaluation, a full one drops rows, and costs count only the experts that a row goes to;
+ * the mixture of depths: costs count only the tokens that may be chosen. */
 #include "passes.h"
 #include "network/model/costs.h"
 #include <string.h>

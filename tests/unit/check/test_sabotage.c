@@ -198,7 +198,7 @@ static void check_case(size_t i)
     for (size_t k = 0; k < LENGTH(cases[i].says) && cases[i].says[k]; k++) CHECK_HAS(words, cases[i].says[k]);
 }
 
-/* What is said without a failure. */
+/* Checks the message of a check that does not fail. */
 static void check_said(const char *file, const char *check, const char *words)
 {
     char path[1024];

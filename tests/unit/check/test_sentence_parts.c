@@ -14,7 +14,7 @@ typedef struct {
     const char *plugin, *settings[4][2]; /* without the plugin's name */
     uint32_t role;
     bool training;
-    int64_t time; /* of the padded sentences; the longest has 7 tokens */
+    int64_t time; /* length of padded sentences; the longest has 7 tokens */
     double scale; /* soft_moe's learned number */
 } call_case;
 

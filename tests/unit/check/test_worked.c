@@ -113,7 +113,7 @@ static void check_form(const golden *g, const char *name, const char *attention,
     const plugin *pa = plugin_find(AB_ATTENTION, attention, &e), *pp = plugin_find(AB_POSITION, position, &e);
     CHECK_TEXT(e.text, "");
     if (!pa || !pp) return;
-    const plugin *owner = same(position, "none") ? pa : pp; /* of the one setting that differs from its default */
+    const plugin *owner = same(position, "none") ? pa : pp; /* has the one setting that differs from its default */
     block_spec s = {pa,
                     pp,
                     settings_for(pa, owner == pa ? setting[0] : NULL, setting[1], &a),

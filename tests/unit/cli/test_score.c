@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define FOLDER BUILD_DIR "/test_score.files"
-static str output, words; /* what the last command wrote to standard output and standard error */
+static str output, words; /* the last command's standard output and standard error */
 
 static void put(const char *name, const char *text)
 {

@@ -3,7 +3,7 @@
 #include "../results/fixture.h"
 #include "cli/watch.h"
 
-static int64_t steps; /* of SQLite's virtual machine, in hundreds, of all connections opened since */
+static int64_t steps; /* SQLite's virtual machine's, in hundreds, over all connections opened since */
 static int count(void *unused) { return (void)unused, steps++, 0; }
 static int install(sqlite3 *q, const char **message, const void *api)
 {

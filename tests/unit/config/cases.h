@@ -174,7 +174,7 @@ static inline const plugin_schema *case_open(void *user, const char *kind, const
 }
 static const plugin_schemas case_plugins = {case_schemas, LENGTH(case_schemas), case_open, NULL};
 
-/* What a row sets, and the settings that differ from base. */
+/* Prints a row's settings and how they differ from base. */
 static inline void dump_row(const spec *s, const spec_row *r, bool brief, str *out)
 {
     str_addf(out, "%zu [%s] %s: ", r->order, r->group, r->name);

@@ -5,8 +5,7 @@
 #include "test.h"
 
 static const dtype row_types[] = {F64, F32, BF16};
-/* What a kernel's rows may differ from the same computed in double from the same inputs, relative to the
- * row's norm. */
+/* Largest difference of a kernel's row from one computed in double from the same inputs, relative to its norm. */
 static inline double tolerance(dtype t) { return t == F64 ? 1e-12 : t == F32 ? 1e-5 : 2e-2; }
 static inline dtype sums_of(dtype t) { return t == F64 ? F64 : F32; }
 
@@ -45,7 +44,7 @@ static inline void set(const view *v, int64_t i, double value)
 /* Nearly normal, of one draw: the logarithm and cosine of a normal number took a third of a test's time. */
 static inline double bell(rng *r)
 {
-    const double mean = 2 * 65535, sd = 37837.2; /* of a sum of four words of 16 bits */
+    const double mean = 2 * 65535, sd = 37837.2; /* a sum of four words of 16 bits has these */
     uint64_t x = rng_next(r);
     return ((double)((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48)) - mean) / sd;
 }
@@ -56,7 +55,7 @@ static inline view random_view(dtype type, int64_t rows, int64_t width, uint64_t
     for (int64_t i = 0; i < count(&v); i++) set(&v, i, bell(&r));
     return v;
 }
-static inline view copy_as(const view *v, dtype type) /* the same numbers, rounded to `type` */
+static inline view copy_as(const view *v, dtype type) /* rounds to `type` */
 {
     view c = *v;
     c.type = type;

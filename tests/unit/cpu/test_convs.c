@@ -7,7 +7,7 @@ enum { MOST = 5 };
 typedef struct {
     int64_t n, taps, before; /* before: of DEPTHWISE_CONV, counted in taps */
     bool backwards, lengthy; /* lengthy: LONG_CONV */
-    int32_t length[MOST];    /* of each sentence; 0 ends */
+    int32_t length[MOST];    /* each sentence's; 0 ends */
 } conv_case;
 
 static int sentences_of(const conv_case *s, view *offsets)

@@ -8,7 +8,7 @@ typedef struct {
 } scan_case;
 enum { BATCH = 2, HEADS = 3, INPUTS = 5 };
 typedef struct {
-    double *x[INPUTS], *dx[INPUTS], *y, *dy, *state; /* of all heads; of one head: the state before each step */
+    double *x[INPUTS], *dx[INPUTS], *y, *dy, *state; /* all heads', but state: one head's before each step */
 } numbers;
 
 static int64_t width_of_input(const scan_case *s, int k) { return k < 2 ? s->d_k : k == 2 ? s->d_v : 1; }

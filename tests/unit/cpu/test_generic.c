@@ -291,7 +291,7 @@ static void test_softmax(void)
             RELEASE(x, w, y, v);
         }
     }
-    for (int n = 1; n < 40; n++) { /* what is not a number stays one, even alone among hidden ones */
+    for (int n = 1; n < 40; n++) { /* NaN stays NaN, even alone among hidden numbers */
         view x = tensor(F32, 1, 1, 1, n), y = like(F32, &x);
         for (int i = 0; i < n; i++) set(&x, i, i == n / 2 ? NAN : -INFINITY);
         CHECK_INT(RUN(SOFTMAX, NULL, &y, x), 0);

@@ -64,7 +64,7 @@ static outcome new_outcome(dtype type, int64_t width)
 typedef struct {
     program_kind kind;
     dtype type;
-    int64_t width; /* of a head */
+    int64_t width; /* a head's */
     bool causal;
     double dropout;
     view qkv, dy, number; /* number: of each query [1,1,MOST,1] */

@@ -174,7 +174,7 @@ static bool far_apart(int64_t b, int64_t h, int64_t i, int64_t k) { return (void
 
 typedef struct {
     choice_fn f;
-    int64_t size, sentences, heads, queries; /* of each: as many as there are, or 1 */
+    int64_t size, sentences, heads, queries; /* the tensor's number of each, or 1 */
     window_fn window;                        /* NULL: none */
     bool causal, step;                       /* step: the program has one, that reads a number of each key */
 } chosen;

@@ -30,7 +30,7 @@ static void test_pairs(void)
     coreference_free(&x);
 }
 
-/* What a file of these lines gives: its first pair, or the message. */
+/* Returns the first pair in a file of these lines, or the message. */
 static const char *of(const char *text)
 {
     static err e;
@@ -72,11 +72,11 @@ static void test_pronouns(void)
                ": found 1 sentences and no pronoun with an antecedent");
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "dogs", "NOUN", "_", "2", "Entity=(2[1/2]-x)") THEY), "0: 3 < 0-1");
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "dogs", "NOUN", "_", "2", "Entity=(2-x)") THEY), "0: 3 < 0-1, not 2-3");
-    /* of mentions that end in the same word the shortest */
+    /* if several mentions end in one word, the shortest counts */
     CHECK_TEXT(of(WORD(1, "cats", "NOUN", "_", "2", "Entity=(1)") WORD(2, "say", "VERB", "_", "0", "Entity=(2-x")
                       WORD(3, "dogs", "NOUN", "_", "2", "Entity=(3)2)") THEY),
                "0: 3 < 0-1, not 2-3");
-    /* the same entity in another sentence is none */
+    /* a mention in another sentence is no antecedent */
     CHECK_TEXT(of(CAT("Entity=(1)") "\n" WORD(1, "they", "PRON", "_", "2", "Entity=(1)")
                       WORD(2, "nap", "VERB", "_", "0", "_")),
                ": found 2 sentences and no pronoun with an antecedent");

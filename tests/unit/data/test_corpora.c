@@ -183,7 +183,7 @@ static void test_get(const char *dir)
     /* Downloads are kept: with nobody serving, a lost text file comes back; what is there is left alone. */
     stop();
     remove_file(data, "mine/train.de");
-    char *killed = path_join(data, "mine/train.en.part"); /* of a call that was killed */
+    char *killed = path_join(data, "mine/train.en.part"); /* left by a call that was killed */
     CHECK_INT(file_write(killed, "a\nb\nc\n", 6, &e), 0);
     CHECK_INT(corpus_get(&c, data, &e), 0);
     CHECK_INT(corpus_get(&c, data, &e), 0);
@@ -359,7 +359,7 @@ static void test_resume(const char *dir)
     struct stat info = {0};
     char *starts = xprintf("0 %lld ", (long long)d.bytes / 2);
     CHECK_INT(stat(part, &info), 0);
-    CHECK(info.st_size >= d.bytes / 2 && info.st_size < d.bytes); /* what came is kept */
+    CHECK(info.st_size >= d.bytes / 2 && info.st_size < d.bytes); /* the part received is kept */
     start(root, GOOD);
     e.text[0] = 0;
     CHECK_INT(fetch_download(&d, to, &e), 0);

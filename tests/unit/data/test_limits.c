@@ -1,5 +1,5 @@
-/* test_limits.c - what a batch says of all batches (batch.limits): never less than one has, exactly where sentences are
- * of one length. */
+/* test_limits.c - a batch's bounds for all batches (batch.limits): no batch exceeds them, and they are exact if all
+ * sentences have one length. */
 #include "text/data/batch.h"
 #include "test.h"
 

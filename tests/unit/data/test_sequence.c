@@ -4,7 +4,7 @@
 
 static int by_word(const void *a, const void *b) { return memcmp(a, b, 5); }
 
-/* What the output should be, from the words "s0012 s0003 ...". */
+/* Compares the output with the one computed from the words "s0012 s0003 ...". */
 static void check_answer(int kind, const ab_example *x)
 {
     size_t n = (strlen(x->src) + 1) / 6;

@@ -241,7 +241,7 @@ static void greedy(model *m, const pairs *p)
         }
         if (!h[i].complete) CHECK_INT(h[i].n, p->src_at[i + 1] - p->src_at[i] - 1 + o.max_extra_tokens);
     }
-    o.unscored = true; /* the same tokens */
+    o.unscored = true; /* expects equal tokens without scores */
     hypothesis *fast = decode(m, p, &o);
     for (int64_t i = 0; i < p->n; i++) {
         CHECK(same_ids(&fast[i], &h[i]) && fast[i].complete == h[i].complete);

@@ -92,7 +92,7 @@ static void odd_rows(void)
     }
 }
 
-/* Of probabilities the logs are told, 0 is not chosen, and the sum is 1. */
+/* From probabilities select returns their logs and the log of their sum, 1; 0 is not chosen. */
 static void probabilities(void)
 {
     float p[2000] = {0};

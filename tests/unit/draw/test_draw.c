@@ -205,7 +205,7 @@ static void test_legend(void)
     }
 }
 
-/* The same chart for other programs. */
+/* Checks a chart's data for other programs. */
 static void test_chart_data(void)
 {
     double x[] = {0, 1}, y[] = {28.5, NAN}, low[] = {28, NAN}, high[] = {29, NAN};

@@ -97,7 +97,7 @@ static unsigned at(const picture *p, int x, int y)
     return (unsigned)(c[0] << 16 | c[1] << 8 | c[2]);
 }
 
-/* ---- what is drawn ---- */
+/* ---- drawn shapes ---- */
 
 enum { INK = 0x1c1c1c, WHITE = 0xffffff, SIZE = 40 };
 

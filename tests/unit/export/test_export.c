@@ -108,7 +108,7 @@ static void test_wandb(void)
     str out = {0};
     wandb_log(&r, "abc", &out);
     CHECK(!memcmp(out.s, ":W&B\xe1\xbe\0", 7));
-    CHECK_INT(little(out.s + 7, 4), 0xd40005c4); /* of the header, by Python's zlib.crc32 over type and record */
+    CHECK_INT(little(out.s + 7, 4), 0xd40005c4); /* the header's: Python's zlib.crc32 over type and record */
     size_t whole = 0, pieces = 0;
     for (size_t at = 7; at + 7 <= out.n;) {
         size_t left = 32768 - at % 32768, n = little(out.s + at + 4, 2);

@@ -1,4 +1,4 @@
-/* samples.h - what comes of the samples of operations (op_sample of grad.h) on a backend, in a type. */
+/* samples.h - runs the samples of operations (op_sample of grad.h) on a backend, in a type. */
 #ifndef ABLATE_TEST_SAMPLES_H
 #define ABLATE_TEST_SAMPLES_H
 #include "tensor/graph/grad.h"

@@ -1,4 +1,4 @@
-/* test_attend_bounds.c - what ATTEND is told of the longest sentences, and which it refuses. */
+/* test_attend_bounds.c - the longest sentences' lengths that ATTEND receives, and those that it refuses. */
 #include "tensor/graph/tape.h"
 #include "tapes.h"
 

@@ -73,7 +73,7 @@ static void check_case(const op_case *o)
     params_free(&none);
 }
 
-/* ---- the same on bf16 numbers, as a product's rows are: near what fp32 gives ---- */
+/* ---- gradients of bf16 numbers, as a product's rows are: near those of fp32 ---- */
 
 static void check_bf16(const op_case *o)
 {

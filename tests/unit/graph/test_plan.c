@@ -257,7 +257,7 @@ static void check_tape(uint64_t seed)
     CHECK_INT(run(c), 0);
     check_same(first, n, c, "a poisoned arena shows");
     tape_free(c);
-    c = random_tape(&s, seed); /* the same with nothing reused */
+    c = random_tape(&s, seed); /* the tape again with no memory reused */
     for (int32_t i = 1; i < c->n; i++) c->v[i].live |= c->v[i].op > OP_PART;
     for (int32_t i = 1; i < c->n; i++)
         if (!c->v[i].name && c->v[i].op > OP_PART && c->v[i].op != OP_RESHAPE) c->v[i].name = "all";
@@ -329,7 +329,7 @@ static void check_in_place(void)
     params_free(&none);
 }
 
-/* What nobody reads is neither run nor given memory. */
+/* Values that nobody reads are neither computed nor given memory. */
 static void check_dead(void)
 {
     params none = {0};

@@ -23,7 +23,7 @@ static ab_ctx *traced(bool prints, ab_t *x, ab_t *y, ab_t *loss)
     return c;
 }
 
-/* What tape_print writes; the caller frees it. */
+/* Returns the text that tape_print writes; the caller frees it. */
 static char *said_of(const ab_ctx *c, const char *when)
 {
     char *said = NULL;

@@ -1,5 +1,5 @@
-/* test_same_structure.c - which tapes of two batches do the same work (tape_same_structure): those whose values are
- * packed rows, and no others. */
+/* test_same_structure.c - tapes of two batches do the same work (tape_same_structure) if and only if their values are
+ * packed rows. */
 #include "tensor/graph/tape.h"
 #include "tapes.h"
 

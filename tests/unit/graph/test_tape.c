@@ -253,7 +253,7 @@ static void check_phases(void)
     for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (2 * i + 1), 0);
     for (int i = 0; i < 6; i++) data(c, setup)[i] = 100, data(c, step)[i] = 3;
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_STEP}), 0);
-    for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (2 * i + 3), 0); /* what came before is kept */
+    for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (2 * i + 3), 0); /* the earlier phases' values are kept */
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_SETUP}), 0);
     for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (200 + 3), 0);
     tape_free(c);

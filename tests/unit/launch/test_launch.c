@@ -249,7 +249,7 @@ static void test_events(void)
     event_phase("alone");
     CHECK(events_broken());
     close(ends[1]);
-    /* what follows a lost line is not sent, though it could be */
+    /* lines after a lost one are not sent, though the pipe is open again */
     int was = ends[1];
     CHECK_INT(pipe(ends), 0);
     CHECK_INT(dup2(ends[1], was), was);

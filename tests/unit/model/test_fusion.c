@@ -24,7 +24,7 @@ static const struct {
     {"sigmoid", "fused with a score program", NULL},
     {"entmax", "fused with a score program", NULL},
     {"differential", "fused with a score program", NULL},
-    {"moba", "fused", NULL}, /* of sentences that its blocks span whole */
+    {"moba", "fused", NULL}, /* for sentences within one block */
     {"additive", "composed", " is made of values that are not [B,H,Tq,Tk]"},
     {"talking_heads", "composed", " is neither elementwise nor each head's q k', both [B,H,T,d_k]"},
 };

@@ -29,14 +29,14 @@ static ab_t full(ab_ctx *c, ab_t a, ab_t b)
 static ab_t gelu(ab_ctx *c, ab_t a, ab_t b) { return h->gelu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
 static ab_t silu(ab_ctx *c, ab_t a, ab_t b) { return h->silu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
 static ab_t softplus(ab_ctx *c, ab_t a, ab_t b) { return h->softplus(c, h->sub(c, h->mul_scalar(c, a, 60), b)); }
-static ab_t softplus_at_0(ab_ctx *c, ab_t a, ab_t b) /* of (a - a) b, whose second a is a constant */
+static ab_t softplus_at_0(ab_ctx *c, ab_t a, ab_t b) /* softplus((a - a) b), the second a a constant */
 {
     return h->softplus(c, h->mul(c, h->sub(c, a, h->detach(c, a)), b));
 }
 
 static ab_t max_of_row(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -1), b); }
 static ab_t max_of_column(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -2), b); }
-static ab_t top_two(ab_ctx *c, ab_t a, ab_t b) /* of each row, at its own place, times b */
+static ab_t top_two(ab_ctx *c, ab_t a, ab_t b) /* each row's two largest, in place, times b */
 {
     ab_t ids, values = h->top_k(c, a, 2, &ids);
     return h->mul(c, h->scatter_add(c, values, ids, COLUMNS), b);

@@ -1,5 +1,5 @@
-/* test_shape_independent.c - of which models one tape serves all batches (model_shape_independent), and what their
- * attentions are told of the longest sentences. */
+/* test_shape_independent.c - models whose one tape serves all batches (model_shape_independent), and the longest
+ * sentences' lengths that their attentions receive. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/model.h"
 #include "test.h"

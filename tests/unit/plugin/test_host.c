@@ -1,4 +1,4 @@
-/* What the host refuses in words, called as a plugin calls it. */
+/* The host's refusals and their messages, called as a plugin calls it. */
 #include "tensor/graph/tape.h"
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"

@@ -242,7 +242,7 @@ static void check_left_out(void)
     make(0, 3, 2, 0.1, "PPL"), make(1, 3, 2, 0.1, "PPL");
     rows[0].results[0].left_out = true;
     c = compare(2, 1, NULL);
-    CHECK(c.refused && c.left_out && isnan(c.delta)); /* of base's tokens nothing is known */
+    CHECK(c.refused && c.left_out && isnan(c.delta)); /* base's tokens are unknown */
     for (size_t s = 0; s < 3; s++) rows[0].runs[s].references = "dev.ref aa", rows[1].runs[s].references = "dev.ref bb";
     c = compare(2, 1, NULL);
     CHECK(!c.left_out); /* statistics would not help */

@@ -122,7 +122,7 @@ int main(void)
     CHECK(falsely_equivalent(8, 50 * times, &r) <= 0.05);
     check_failed(4, 300 * times, &r);
     check_failed(10, 100 * times, &r);
-    r = rng_seed(20261125, 0); /* the same rows, however many were drawn before */
+    r = rng_seed(20261125, 0); /* so that the rows do not depend on draws before */
     check_exploratory(&r);
     return test_end();
 }

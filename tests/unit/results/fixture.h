@@ -105,7 +105,7 @@ static inline double fixture_number(const char *path, const char *sql)
     sqlite3_close(q);
     return v;
 }
-/* The same for text; the caller frees. */
+/* One text from the database, as fixture_number reads a number; the caller frees it. */
 static inline char *fixture_text(const char *path, const char *sql)
 {
     sqlite3 *q = NULL;

@@ -9,7 +9,7 @@ static char *folder, *path;
 static db_options options;
 static err e;
 
-/* What a run must leave: a value that tells runs apart. */
+/* The value that a run must record, different for each run. */
 static double value_of(int64_t run) { return (double)run + 0.5; }
 
 static int freeze(db *d)

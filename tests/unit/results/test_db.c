@@ -120,7 +120,7 @@ static void test_fence(db *d)
     db_claim_free(&new);
 }
 
-static int64_t steps; /* of SQLite's machine */
+static int64_t steps; /* SQLite's virtual machine's */
 static int count_step(void *none)
 {
     (void)none;
@@ -190,8 +190,8 @@ static void test_requeue_and_change(db *d)
     size_t n, changed;
     db_experiment_spec x = fixture_spec("toy");
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
-    CHECK_INT(runs[0].status, DB_DONE);   /* what is done stays done */
-    CHECK_INT(runs[1].status, DB_FAILED); /* and what failed stays failed until it is asked for */
+    CHECK_INT(runs[0].status, DB_DONE);   /* a finished run stays done */
+    CHECK_INT(runs[1].status, DB_FAILED); /* and a failed one failed until asked for */
     int64_t ids[6];
     for (int i = 0; i < 6; i++) ids[i] = runs[i].id;
     CHECK_OK(db_requeue(d, ids, 6, DB_RERUN_FAILED, &changed, &e));
@@ -238,7 +238,7 @@ static void test_requeue_and_change(db *d)
 static void test_names(db *d)
 {
     static const char *const bad[][2] = {{"", "expected a name"}, {"a/b", "expected none of"}};
-    /* What SQL calls them: a name that needs no quotes and that nothing else has. */
+    /* Their names in SQL: unique, and valid without quotes. */
     static const char *const views[][2] = {{"run", "run_2"},
                                            {"Results", "Results_2"},
                                            {"sqlite_x", "e_sqlite_x_"},

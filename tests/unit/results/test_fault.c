@@ -72,7 +72,7 @@ static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, 
 static char *folder, *path;
 static db_options options;
 
-/* What the scenario was told had succeeded. */
+/* The calls of the scenario that reported success. */
 typedef struct {
     bool opened, frozen, claimed, points, result, finished;
 } told;

@@ -14,7 +14,7 @@ typedef struct {
     /* [seed][sentence][width] */
     double variant[WORKED_SEEDS * WORKED_SENTENCES * WORKED_WIDEST],
         base[WORKED_SEEDS * WORKED_SENTENCES * WORKED_WIDEST];
-    double scores1[WORKED_SEEDS], scores0[WORKED_SEEDS], influence[WORKED_SENTENCES]; /* of the variant's first seed */
+    double scores1[WORKED_SEEDS], scores0[WORKED_SEEDS], influence[WORKED_SENTENCES]; /* the variant's first seed's */
     double d, s2_1, s2_0, v, df_welch, p_welch, msi1, msi0, u, var_d, sd_seed1, half, low, high, p;
     double margin, low90, high90, p_tost, p_permutation, superior, superior_low, superior_high;
 } worked_case;

@@ -19,7 +19,7 @@ static void check_figures(void)
     static const double twos[] = {2, 2}, fours[] = {4, 4, 4, 4};
     across_task both[] = {{one, twos, 1, 2, false}, {one, fours, 1, 4, false}};
     CHECK_NEAR(across_iqm(both, 2, 0.05).value, 3, 1e-15);
-    /* of 2 x 2 pairs the row wins 2 and ties 1 on the first task, all on the second */
+    /* the row wins 2 and ties 1 of 2 x 2 pairs on the first task, and wins all on the second */
     static const double base[] = {3, 1}, row[] = {3, 2}, low[] = {0.5, 0.25};
     across_task pairs[] = {{base, row, 2, 2, false}, {base, low, 2, 2, true}};
     CHECK_NEAR(across_better(pairs, 2, 0.05).value, (2.5 / 4 + 1) / 2, 1e-15);

@@ -18,7 +18,7 @@ static const double model_by_sentence = 11.3 * 0.316227766; /* sqrt(100 / 1000) 
 
 typedef struct {
     const char *name;
-    double sd_row, sd_base;    /* of seeds */
+    double sd_row, sd_base;    /* over seeds */
     double design_by_sentence; /* sd over sentences of the difference of the designs, for 100 sentences */
 } scene;
 

@@ -1,6 +1,6 @@
-/* What the choice of a searched setting adds to the variance of a row's mean: against the closed form for two
- * candidates, and whether two rows tuned alike, each by a search of its own, are called different as rarely as they may
- * be. ABLATE_TEST_LONG simulates every second search, ABLATE_TEST_WHOLE all, and more of each. */
+/* The variance that choosing a searched setting adds to a row's mean: equals the closed form for two candidates; and
+ * two rows tuned alike, each by its own search, are called different no more often than allowed. ABLATE_TEST_LONG
+ * simulates every second search, ABLATE_TEST_WHOLE all, and more of each. */
 #include "lab/statistics/choice.h"
 #include "base/distribution.h"
 #include "lab/statistics/design.h"
@@ -20,7 +20,7 @@ static void check_two(double behind, double sd)
 
 typedef struct {
     size_t candidates, seeds;
-    double spread; /* of the candidates' true values, in standard deviations over seeds */
+    double spread; /* the candidates' true values', in standard deviations over seeds */
     bool curve;    /* they lie on a parabola, else each by chance */
 } scene;
 
@@ -86,7 +86,7 @@ typedef struct {
     const double *losses[SIZES];
 } searched;
 
-/* The same law for every row; each size's rate is searched anew. */
+/* Draws losses by one law for every row; each size's rate is searched anew. */
 static void search_sizes(double spread, double truth[SIZES][MOST_CANDIDATES], size_t candidates, rng *r, searched *out)
 {
     for (size_t i = 0; i < SIZES; i++) {

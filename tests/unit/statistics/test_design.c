@@ -289,7 +289,7 @@ static void check_scale_difference(void)
               0);
 }
 
-/* What the formulas do at their edges. */
+/* Checks the formulas at their edges. */
 static void check_edges(void)
 {
     const double one[] = {3}, equal[] = {4, 4, 4}, lower[] = {3, 3, 3}, broken_run[] = {5, NAN};

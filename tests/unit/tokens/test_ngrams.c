@@ -9,7 +9,7 @@ int main(void)
                                       635, 263, 616,               /* <d <do <dog do dog dog> og og> g> */
                                       655, 143, 939, 285, 97,  13, /* n\xe9: characters, not bytes */
                                       750, 600, 806};
-    static const int32_t of[] = {9, 6, 3}; /* of each token */
+    static const int32_t of[] = {9, 6, 3}; /* n-grams per token */
     err e = {0};
     arena a = {0};
     int32_t *bucket, *token;

@@ -149,7 +149,7 @@ static void test_bytes(void)
         vocab_write(v, &a);
         vocab_write(again, &b);
         CHECK_INT(a.n, b.n);
-        CHECK(a.n == b.n && !memcmp(a.s, b.s, a.n)); /* the same lines, the same bytes */
+        CHECK(a.n == b.n && !memcmp(a.s, b.s, a.n)); /* equal lines give equal bytes */
         err e = {{0}};
         vocab *back = vocab_read(a.s, a.n, &e);
         CHECK_TEXT(e.text, "");

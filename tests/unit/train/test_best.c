@@ -1,5 +1,5 @@
-/* Which weights give a run's result: on ten training examples dev perplexity falls, then rises, and by default the run
- * reports the step where it was lowest. */
+/* The weights that give a run's result: on ten training examples dev perplexity falls, then rises, and by default the
+ * run reports the step where it was lowest. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/train/train.h"
@@ -15,7 +15,7 @@ static const char *const small[][2] = {{"task", "sequence"},    {"layers", "1"},
 
 typedef struct {
     int64_t until, seen; /* 0: to the end */
-    int64_t step, n;     /* of the lowest dev perplexity; how many were measured */
+    int64_t step, n;     /* the lowest dev perplexity's step; number of measurements */
     double least, last;
 } curve;
 

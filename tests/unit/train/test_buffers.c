@@ -205,9 +205,9 @@ static void test_parts(world *w)
     summed = &m.params;
     train_step_share(s, &ranks);
     step(s, (const batch *[]){&x}, 1, 5);
-    CHECK_NEAR(*count, 6, 0); /* of 4 and 8 */
+    CHECK_NEAR(*count, 6, 0); /* mean of 4 and 8 */
     step(s, (const batch *[]){&none}, 1, 6);
-    CHECK_NEAR(*count, 7, 0); /* of 6 and 8 */
+    CHECK_NEAR(*count, 7, 0); /* mean of 6 and 8 */
     free(before);
     train_step_close(s);
     batcher_free(b);

@@ -64,7 +64,7 @@ static int64_t total(const opened *o)
     return o->t->count(o->self, AB_TRAIN) + o->t->count(o->self, AB_DEV) + o->t->count(o->self, AB_TEST);
 }
 
-/* ---- what is read ---- */
+/* ---- accepted files ---- */
 
 static int mixed(int i, int k) { return (7 * i + 13 * k + i * k) % 251; }
 static int number(int i, int k) { return k ? 0 : i; } /* the first pixel names the image */
@@ -203,7 +203,7 @@ static void test_classes(void)
     close_opened(&o);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused files ---- */
 
 static void refused(const char *settings, const char *expected)
 {

@@ -80,7 +80,7 @@ static void check_known(world *w, const char *kind, size_t heads, double (*expec
     forget(&l);
 }
 
-/* The same learned values, with ab_softmax and without: weights of the one are influences of the other. */
+/* With equal learned values, the weights of a model with ab_softmax are the influences of one without. */
 static void check_softmax(world *w)
 {
     looked hidden, plain;

@@ -62,7 +62,7 @@ static train_outcome train(world *w, model *m, watcher *seen, train_result *out,
     return train_run(&j, out, e);
 }
 
-/* The same numbers, whether or not training was interrupted at step `cut`, dropout included. */
+/* Expects equal numbers whether or not training was interrupted at step `cut`, dropout included. */
 static void test_resume(world *w, int64_t cut)
 {
     model whole, first, second;
@@ -89,8 +89,7 @@ static void test_resume(world *w, int64_t cut)
     empty_folder(w);
 }
 
-/* What is evaluated, kept in checkpoints and left in the model at the end is the optimizer's mean; training goes on
- * from the values of its own. */
+/* Evaluation, checkpoints and the model at the end use the optimizer's mean; training continues from its own values. */
 static void test_evaluated(world *w)
 {
     enum { MEAN = 1 };
