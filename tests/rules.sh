@@ -4,7 +4,8 @@
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file
 #   in core/; the folder beside the checkout named outside .ci/run; a file or folder that README.md, CONTRIBUTING.md,
 #   docs/ or a comment names and that is not there; a promise without a test that is there; a page, or all pages written
-#   by hand, over its words; lines over 120 columns; C files over 700 lines; files that include each other in a circle.
+#   by hand, over its words; lines over 120 columns; C files over 700 lines; files that include each other in a circle;
+#   a comment that opens with "of", "those of", "the same", "what" or "that".
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
@@ -89,6 +90,19 @@ sub check_names {
         my ($name, $at) = ($1, $-[0]);
         next if $new{$name} || $name =~ m{\.so$|[/_](?!README\b)[A-Z]+(?=[./]|$)} || grep { -e } map { glob "$root/$_$name" } '', $path =~ s{[^/]*$}{}r;
         refuse($path, $line + (substr($text, 0, $at) =~ tr/\n//), "names $name, which is not there");
+    }
+}
+
+# Refuses comments whose first word hangs on a noun that stands elsewhere. Lines of # or // that follow one another are
+# one comment; a file's head, "name.c - ...", is read from behind the dash.
+sub check_openings {
+    my ($path, $text) = @_;
+    my $comment = $path =~ /\.(?:cmake|sh|bash|py)$/ ? qr{(?:^|(?<=\s))(\#(?!!)[^\n]*(?:\n[ \t]*\#[^\n]*)*)}m
+        : qr{"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(/\*.*?\*/|//[^\n]*(?:\n[ \t]*//[^\n]*)*)}s;
+    while ($text =~ /$comment/g) {
+        my ($found, $at) = ($1 // '', $-[0]);
+        next unless $found =~ m{^[\s/*\#=-]+(?:[\w./]+ - )?((?:those )?of|the same|what|that)\b}i;
+        refuse($path, 1 + (substr($text, 0, $at) =~ tr/\n//), "a comment opens with \"$1\": name its subject");
     }
 }
 
@@ -213,6 +227,8 @@ sub check {
         $words_of_all += $words;
         ($largest, $most) = ($path, $words) if $words > $most;
     }
+    check_openings($path, $text)
+        if $path =~ m{^(?:core|plugins|tests)/.*\.(?:c|h|cc|inc|cu|cuh|css|js|cmake|sh|bash|py)$};
     refuse($path, 1, 'a loose file: core/ has main.c and folders') if $path =~ m{^core/[^/]+$} && $path ne 'core/main.c';
     return unless $path =~ /\.(?:c|h|cc|inc|cu|cuh)$/;
     refuse($path, scalar @lines, scalar(@lines) . ' lines, at most 700: split it') if @lines > 700;
@@ -291,6 +307,7 @@ tree() {
     printf '#include "network/train/train.h"\n#include "lab/config/spec.h"\n' >"$t/core/lab/sweep/run.h"
     printf '%s\n' '#include "text/data/data.h"' '#include <sys/stat.h>' '// exit(1) and dlopen(' '/* cudaMalloc' \
         ' SELECT x */' \
+        '// offset of it' '// what, in a second line' 'char *t = "/* of it */"; /* its. Of it. */' \
         'int on_exit(int);' 'char *s = "exit(1), select one, an update of it";' >"$t/core/network/train/train.c"
     printf '#include "lab/sweep/run.h"\n' >"$t/core/cli/run.c"
     printf '#include "lab/sweep/run.h"\n#include "network/train/train.h"\nint main(void) { exit(0); }\n' \
@@ -370,6 +387,11 @@ refused 'names the test tests/reliability.sh gone' docs/reliability.md '# R\n\nF
 refused '701 words' README.md "$(printf 'word %.0s' $(seq 701))"
 refused '38801 words in all' docs/guide.md "$(printf 'word %.0s' $(seq 38801))"
 refused '701 lines' core/network/train/t.c "$(printf '\\n%.0s' $(seq 701))"
+refused 'opens with "Of"' core/network/train/t.c 'int x; /* Of a file. */\n'
+refused 'opens with "what"' core/network/train/t.h '/* t.h - what a file is. */\n'
+refused 'opens with "The same"' plugins/optim/o.c '// The same\n// again.\n'
+refused 'opens with "those of"' tests/unit/t.c '/* ---- those of a file ---- */\n'
+refused 'opens with "That"' tests/a.sh '#!/bin/sh\n# That is it.\n'
 refused '701 lines' tests/unit/t.h "$(printf '\\n%.0s' $(seq 701))"
 [ $failed -eq 0 ] || exit 1
 

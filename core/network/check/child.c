@@ -36,7 +36,7 @@ static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 typedef struct { /* seen by both processes; pointers are to constants, which lie in the same place in both */
     check_report report;
     uint64_t done; /* the parent's number, which the child sends at its end */
-    int code;      /* of check_shut_in; below 0: there is no child, -errno */
+    int code;      /* check_shut_in's result; below 0: there is no child, -errno */
     const char *check, *hook;
 } shared;
 

@@ -62,7 +62,7 @@ void check_once(const plugin *p, const char *folder, bool talk)
         str_addf(&message, "load: %s", c->message);
     else if (failed)
         str_addf(&message, "%s: %s", c->r[first].name, c->r[first].message);
-    if (!late) remember(folder, p->sha256, str_text(&message)); /* what ran out of time is checked again */
+    if (!late) remember(folder, p->sha256, str_text(&message)); /* a check that ran out of time runs again */
     free(c);
     const char *kind = plugin_kind_name(p->desc.kind);
     if (talk && failed)

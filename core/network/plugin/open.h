@@ -1,4 +1,4 @@
-/* open.h - what load.c, describe.c and mapped.c share. */
+/* open.h - functions shared by load.c, describe.c and mapped.c. */
 #ifndef ABLATE_PLUGIN_OPEN_H
 #define ABLATE_PLUGIN_OPEN_H
 #include "network/plugin/plugin.h"
@@ -12,5 +12,5 @@ plugin *plugin_open_tried(const char *path, const char *full, err *e);
 /* Is an address inside the data of a loaded program or library? For what a description points at. */
 size_t mapped_from(const void *p, bool writable); /* bytes from p to the end of its segment; 0: none */
 bool mapped_text(const char *s);                  /* ends with 0 inside its segment */
-bool mapped_list(const void *list);               /* of pointers, ends with NULL inside its segment */
+bool mapped_list(const void *list);               /* a list of pointers that ends with NULL inside its segment */
 #endif

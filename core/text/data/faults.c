@@ -1,4 +1,4 @@
-/* faults.c - what text should not have: characters that are not seen, or that other programs read as line ends. */
+/* faults.c - finds faults of text: invisible characters, and characters that other programs read as line ends. */
 #include "text/data/inspect.h"
 #include "text/tokens/vocab.h"
 #include <stdlib.h>
