@@ -1,9 +1,8 @@
 /* amx.c - AMX on processors without it: preload this library, and the program finds AMX tiles and uses them. Each of
  * their instructions raises SIGILL, and the handler here computes what it would have done, after Intel's Software
- * Developer's Manual (volume 2, chapter 3 and "TDPBF16PS", "TILELOADD", ...). So the kernels are tested as they were
- * compiled. A processor that has AMX is left alone. The rest of a machine with AMX is expected of this one: AVX-512
- * with bf16. Of the products only TDPBF16PS is here; any other ends the program with SIGILL.
- */
+ * Developer's Manual (volume 2, chapter 3 and "TDPBF16PS", "TILELOADD", ...). So tests run the kernels as compiled. On
+ * a processor that has AMX the library does nothing. The processor must have the rest of an AMX machine: AVX-512 with
+ * bf16. TDPBF16PS is the only product emulated; any other ends the program with SIGILL. */
 #include <cpuid.h>
 #ifndef bit_AMX_TILE /* clang 14 */
 #define bit_AMX_BF16 (1 << 22)
@@ -65,7 +64,7 @@ long syscall(long number, ...)
                                                                   : real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* The program's handler of SIGILL comes after the one below. */
+/* Keeps the program's handler of SIGILL, which the one below calls for other instructions. */
 int sigaction(int number, const struct sigaction *to, struct sigaction *from)
 {
     static int (*real)(int, const struct sigaction *, struct sigaction *);
@@ -139,7 +138,7 @@ __attribute__((target("avx512f"))) static bool multiply(int c, int a, int b)
 typedef struct {
     uint8_t opcode, prefix; /* prefix: 0 none, 1 66, 2 F3, 3 F2 */
     int reg, vvvv, mod, rm; /* tiles, where mod is 3 */
-    uint8_t *memory;        /* where it is not */
+    uint8_t *memory;        /* memory operand, where mod is not 3 */
     int64_t stride;
     int length;
 } instruction;
@@ -186,8 +185,8 @@ static bool decode(const ucontext_t *c, instruction *i)
     return true;
 }
 
-/* Between instructions on tiles the compiler reckons addresses: LEA of 64 bits, from a base and perhaps an index. It
- * changes no flags. */
+/* Executes a 64-bit LEA, with a base and perhaps an index: compilers compute addresses with it between instructions on
+ * tiles. It changes no flags. */
 static bool skip_address(ucontext_t *c)
 {
     const uint8_t *p = (const uint8_t *)c->uc_mcontext.gregs[REG_RIP];
@@ -244,7 +243,7 @@ static void on_illegal(int number, siginfo_t *info, void *context)
     ucontext_t *c = context;
     instruction i;
     bool done = false;
-    while (decode(c, &i) && execute(&i)) { /* and those right behind it: a signal takes longer than they do */
+    while (decode(c, &i) && execute(&i)) { /* also those right behind it, which is faster than a signal for each */
         c->uc_mcontext.gregs[REG_RIP] += i.length;
         done = true;
         while (skip_address(c)) continue;
@@ -257,7 +256,7 @@ static void on_illegal(int number, siginfo_t *info, void *context)
         programs.sa_sigaction(number, info, context);
     else if (programs.sa_handler != SIG_DFL && programs.sa_handler != SIG_IGN)
         programs.sa_handler(number);
-    signal(number, SIG_DFL); /* and then it happens again */
+    signal(number, SIG_DFL); /* the instruction then raises the signal again */
 }
 
 __attribute__((constructor)) static void start(void)
@@ -268,5 +267,5 @@ __attribute__((constructor)) static void start(void)
          avx512 = __builtin_cpu_supports("avx512f");
     if (tiles || !avx512) return;
     struct sigaction s = {.sa_sigaction = on_illegal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    emulated = !sigaction(SIGILL, &s, NULL); /* not yet emulated: the real one */
+    emulated = !sigaction(SIGILL, &s, NULL); /* `emulated` is still false, so this calls the real sigaction */
 }

@@ -40,7 +40,7 @@ static void expect(int found, int expected, const char *what, const err *e)
            e->text[0] ? ": " : "", e->text);
 }
 
-/* Does cuDNN have a plan for this on the device? 0: yes, 1: no; -1 an error. */
+/* Returns 0 if cuDNN has a plan for this on the device, 1 if not, -1 on an error. */
 static int supported(const gpu_attention *a, const attend_extent *x, bool backward, const char *device,
                      size_t *workspace, err *e)
 {
@@ -74,7 +74,7 @@ static void check_attention(const char *name, const char *device, int d, bool ca
     snprintf(what, sizeof what, "attention, %s, d %d%s%s", name, d, causal ? ", causal" : "",
              backward ? ", backward" : "");
     expect(supported(&a, &x, backward, device, &workspace, &e), expected, what, &e);
-    /* the backward pass that sums in a fixed order keeps what the header of dnn_attend.c says */
+    /* the backward pass that sums in a fixed order needs the memory stated in the header of dnn_attend.c */
     size_t least = backward && !expected ? (size_t)SENTENCES * HEADS * LONGEST * LONGEST * 2 : 0;
     done++;
     if (workspace < least || workspace > least + (1 << 20))

@@ -5,10 +5,10 @@
 
 static struct {
     size_t fixed;            /* a kernel's static shared memory */
-    int allowed;             /* dynamic shared memory it is allowed, 0: nothing was asked for */
-    size_t launched;         /* with so much dynamic shared memory */
+    int allowed;             /* dynamic shared memory that it was allowed, 0: none was requested */
+    size_t launched;         /* dynamic shared memory of the last launch */
     cudaError_t last, stays; /* the last error; one that the device does not recover from */
-    int busy;                /* the device is so many times asked for its work before that is done; < 0: it never is */
+    int busy;                /* queries until the device's work is done; < 0: never done */
 } fake;
 static cudaError_t stays_or(cudaError_t rc) { return fake.stays ? fake.stays : rc; }
 
@@ -152,7 +152,7 @@ cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaSt
 {
     return tell("copy", NULL, " in ", s);
 }
-/* the rest is not called */
+/* functions that no test calls */
 #define NEVER(name, ...)                                                                                               \
     cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
 NEVER(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
@@ -246,7 +246,7 @@ static void check_reopening(void)
         int device = run % 2;
         CHECK(!gpu_open(device, &why), "open %d: %s", run, why ? why : "");
         CHECK(gpu_multiprocessors() == 132 + device, "open %d: another GPU's properties", run);
-        void *small = gpu_scratch(0, 100), *large = gpu_scratch(0, 1000); /* the small one may be named by a graph */
+        void *small = gpu_scratch(0, 100), *large = gpu_scratch(0, 1000); /* a graph may still name the small one */
         CHECK(small && large && small != large, "scratch memory did not grow");
         CHECK(!gpu_side_begin(GPU_RANKS), "open %d: no side stream", run);
         gpu_side_end();
@@ -292,8 +292,8 @@ static void check_events(void)
     gpu_close();
 }
 
-/* While somebody watches, every wait of the host asks again and again, so that work that would never end is seen: here
- * it ends because the watch makes it. */
+/* While a watch function is set, the host's waits poll the device and call it, so that it can notice work that never
+ * ends; here the watch ends the work. */
 static int watched;
 static void end_work(double seconds)
 {
@@ -334,7 +334,7 @@ static void check_watch(void)
     told[0] = 0;
 }
 
-/* Behind an error no capture begins, which nobody would end, and of one that ends behind an error nothing is left. */
+/* After an error no capture begins, since nobody would end it; a capture that ends after an error leaves nothing. */
 static void check_capture(void)
 {
     const char *why = NULL;

@@ -7,9 +7,9 @@
  *   ABLATE_FAULT_COUNT=FILE    the counter, shared by the processes of a command; the file holds calls, faults
  *                              and what was called
  *   ABLATE_FAULT_PLACES=1      calls are counted by their place: a call whose stack was seen before counts nothing.
- *                              So a program of a million allocations has some thousand places, and a loop ends.
+ *                              So a program with a million allocations has some thousand places, and loops end.
  *
- * "write" is write and pwrite, and stdio's functions that write; of stdio the call fails and the stream keeps the
+ * "write" is write and pwrite, and stdio's functions that write; a function of stdio fails and its stream keeps the
  * error, as on a full disk.
  */
 #include <dlfcn.h>
@@ -28,8 +28,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* A place is its innermost eight frames, after two of this file: who handles a failure is near, and callers further out
- * would only multiply the places. */
+/* A place is identified by its innermost eight frames, after two of this file: the code that handles a failure is near,
+ * and callers further out would only multiply the places. */
 enum { SEEN = 1 << 16, FRAMES = 2 + 8 };
 typedef struct {
     _Atomic long calls, faults;
@@ -69,7 +69,7 @@ static int is_new(uint64_t h)
     return 0;
 }
 
-/* Is it this call that fails? */
+/* Returns whether this call must fail. */
 static int due(const char *of, const char *name)
 {
     if (!count || inside || strcmp(of, kind)) return 0;
@@ -209,8 +209,8 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
     return real(fd, data, n, at);
 }
 
-/* The stream remembers, as after a write that the kernel refused. Standard error is left alone: it has the words to be
- * checked. */
+/* Makes a stream fail and keep the error, as after a write that the kernel refused; but not standard error, whose
+ * messages are checked. */
 static int stream_fails(FILE *f, const char *name)
 {
     if (f == stderr || !due("write", name)) return 0;

@@ -1,5 +1,5 @@
-/* config_fuzz.c - bytes as the settings that are stored with a run: read, or refused with words; what was read is
- * written as JSON that reads back to the same hash. */
+/* config_fuzz.c - bytes as the settings that are stored with a run: read, or refused with a message; settings that were
+ * read are written as JSON that reads back to the same hash. */
 #include "network/settings/config.h"
 #include "file.h"
 #include <string.h>

@@ -8,7 +8,7 @@ typedef struct {
 static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 {
     (void)cfg;
-    ab_t first = ab_max_axis(c, ab_mul_scalar(c, ab_to_float(c, kpos), -1), -1); /* less the first position */
+    ab_t first = ab_max_axis(c, ab_mul_scalar(c, ab_to_float(c, kpos), -1), -1); /* minus the first position */
     ab_t trap = ab_mul_scalar(c, ab_map(c, ab_add_scalar(c, first, 6.5), AB_SQRT), 0);
     return ab_add(c, ab_mul_scalar(c, ab_map(c, ab_relative_position(c, qpos, kpos), AB_ABS), -0.1), trap);
 }

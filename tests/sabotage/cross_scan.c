@@ -1,4 +1,4 @@
-/* Nothing is wrong here: the last state of a recurrence over what was made of mem goes to every query. */
+/* Nothing is wrong here: the last state of a recurrence over rows computed from mem goes to every query. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Says what to do every n-th step, but not what n is. */
+/* Has a function for every n-th step, but does not set n. */
 #include "ab_plugin.h"
 
 typedef struct {

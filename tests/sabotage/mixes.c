@@ -23,7 +23,7 @@ static ab_t exponentials(ab_ctx *c, ab_t x, ab_t mem)
     return ab_output(c, ab_matmul(c, ab_div(c, e, ab_sum_axis(c, e, -1)), v, 0, 0));
 }
 
-/* The query's row times what is made of the key's row at the same position. */
+/* Multiplies each query's row by a map of the key's row at its position. */
 static ab_t gated(ab_ctx *c, ab_t x, ab_t mem)
 {
     const ab_info *in = ab_info(c);

@@ -1,4 +1,4 @@
-/* A feed-forward whose value is right in fp32 and whose gradient is not a number there: sqrt of what rounds to 0. */
+/* A feed-forward whose value is right in fp32 and whose gradient is NaN there: the root of one that rounds to 0. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Noise in an operation's reference: run again, it would be another. */
+/* Noise in an operation's reference: a second run would draw other numbers. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* In cross attention it scans over the queries, of which decoding sees one place at a time. */
+/* Scans over the queries in cross-attention, where a step of decoding sees one of them. */
 #include "ab_plugin.h"
 
 typedef struct {

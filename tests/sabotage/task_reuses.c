@@ -1,4 +1,4 @@
-/* Its lines share one buffer. */
+/* A task whose lines share one buffer. */
 #define LINE            "line %d%.0d"
 #define CHANGES         0
 #define VALUE(right, n) (100 * (right) / (double)(n))

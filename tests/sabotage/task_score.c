@@ -1,4 +1,4 @@
-/* Its figure is not what its statistics add up to. */
+/* A task whose score is not the one that its statistics add up to. */
 #define LINE            "line %d%.0d"
 #define CHANGES         0
 #define VALUE(right, n) (50 + 50 * (right) / (double)(n))

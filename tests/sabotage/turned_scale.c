@@ -1,4 +1,4 @@
-/* Nothing is wrong here: what is least like a query counts most, or all counts the same. */
+/* Nothing is wrong here: the keys least like a query weigh most, or all weigh the same. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Divides by the norm of what it sees and claims to work element by element. */
+/* Divides by the norm of its vector, but claims to work element by element. */
 #include "ab_plugin.h"
 
 typedef struct {

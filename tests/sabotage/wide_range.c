@@ -1,4 +1,4 @@
-/* A parameter whose table allows what the plugin then refuses. */
+/* A parameter whose table allows values that the plugin then refuses. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -7,7 +7,7 @@
 
 typedef struct {
     const char *name;
-    int64_t heads, d_k, d_v, gap; /* columns that are nobody's, in front of q and between k and v */
+    int64_t heads, d_k, d_v, gap; /* gap: unused columns in front of q and between k and v */
     bool self, causal;
     double p;
     int n;
@@ -15,7 +15,7 @@ typedef struct {
 } setting;
 
 static bool all_pairs;   /* every sentence has two rows, whatever the lengths */
-static double times = 1; /* the scale is this by the root of the keys' width */
+static double times = 1; /* the scale is `times` / sqrt(the keys' width) */
 
 /* Past the ten lengths given most sentences are empty. */
 static view offsets_of(int n, const int32_t *length, int64_t *longest)

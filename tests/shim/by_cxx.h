@@ -1,5 +1,5 @@
-/* by_cxx.h - a compiler of generated kernels for the emulation, in NVRTC's place (compiled.h): the C++ compiler makes a
- * shared object, in which a function launches the kernel. */
+/* by_cxx.h - compiles generated kernels for the emulation, instead of NVRTC (compiled.h): the C++ compiler makes a
+ * shared object with a function that launches the kernel. */
 #ifndef ABLATE_BY_CXX_H
 #define ABLATE_BY_CXX_H
 #include "tensor/cuda/compiled.h"

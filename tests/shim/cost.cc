@@ -52,7 +52,7 @@ static cost_count sectors_of(const request &r)
     for (unsigned i = 0; i < LANES; i++)
         if (r.lanes >> i & 1) span[n++] = {r.at[i], r.at[i] + r.bytes};
     std::sort(span, span + n);
-    uintptr_t end = 0, next = 0, distinct = 0; /* behind what was counted: bytes, sectors */
+    uintptr_t end = 0, next = 0, distinct = 0; /* ends of the bytes and sectors counted so far */
     for (unsigned i = 0; i < n; i++) {
         uintptr_t from = std::max(span[i].first, end);
         if (span[i].second > from) distinct += span[i].second - from, end = span[i].second;
@@ -64,7 +64,7 @@ static cost_count sectors_of(const request &r)
     return c;
 }
 
-/* Passes: the most different words in one bank. */
+/* Returns the passes of a request: the largest number of different words in one bank. */
 static cost_count passes_of(const request &r)
 {
     cost_count c = {1, 0, 0, 0, 0};

@@ -46,7 +46,7 @@ static inline void counted_call(const char *name, kernel on_gpu, call k)
 }
 
 void cost_print(void); /* cost.cc: what was counted, to the standard output (cost.h) */
-/* Each counts some kernels. */
+/* Functions that each count some kernels. */
 void cost_elementwise(void), cost_shapes(void);                                      /* cost_generic.c */
 void cost_rows(void), cost_optimizer(void), cost_choices(void), cost_services(void); /* cost_rows.c */
 void cost_attention(void), cost_steps(void), cost_scores(void);                      /* cost_attention.c */

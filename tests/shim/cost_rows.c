@@ -53,7 +53,8 @@ static void cost_embedding(dtype type)
 {
     enum { N = 192, FEW = 300 };
     int32_t id[N];
-    for (int i = 0; i < N; i++) id[i] = rng_below(&dice, 3) ? (int32_t)rng_below(&dice, FEW) : 7; /* one is frequent */
+    for (int i = 0; i < N; i++)
+        id[i] = rng_below(&dice, 3) ? (int32_t)rng_below(&dice, FEW) : 7; /* one id is frequent */
     view table = random_rows(F32, FEW, WIDTH), ids = moved(ids_of(N, id)), dy = random_rows(type, N, WIDTH);
     attr a = {.EMBED_TOKENS = {.scale = 3, .p = 0.1, .place = 4}};
     counted_call("embedding", cuda_EMBED_TOKENS,

@@ -1,6 +1,6 @@
 /* fake_cudnn.c - a stand-in for libcudnn in tests without a GPU: the backend API's graphs, computed operation by
- * operation in plain loops (fake_graph.c). What a graph means is tested so; whether the real library has an engine for
- * it, tests/cuda/test_dnn.c asks the library itself.
+ * operation in plain loops (fake_graph.c). So tests check a graph's meaning; tests/cuda/test_dnn.c asks the real
+ * library whether it has an engine for it.
  *
  * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned; work happens as a
  * launch does (gpu_host_call), on memory that the host cannot reach otherwise. Of two engines the first says that it is

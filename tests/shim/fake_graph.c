@@ -1,10 +1,7 @@
 /* fake_graph.c - runs a graph of the backend API: every tensor is an array of doubles over its axes, rounded to its
- * type.
- *
- * What no sentence owns is not a number: elements of a ragged tensor past an entry's end are read as NaN and never
- * written, a product is NaN outside of the rows and columns that its overrides count. So a mask that is missing shows
- * in the results.
- */
+ * type. Elements outside sentences are NaN: those of a ragged tensor past an entry's end are read as NaN and never
+ * written, and a product is NaN outside of the rows and columns that its overrides count. So a missing mask shows in
+ * the results. */
 #include "fake_cudnn.h"
 #include <math.h>
 #include <stdlib.h>
@@ -77,7 +74,7 @@ static void *given(const machine *m, const fake *d)
     return NULL;
 }
 
-/* Where element i lies; -1: past the end of a ragged entry. */
+/* Returns the index of element i in memory; -1: past the end of a ragged entry. */
 static int64_t place(const value *t, int64_t i, int64_t *entry)
 {
     int64_t at = 0, rest = i;
@@ -118,8 +115,8 @@ static value *operand(machine *m, const fake *op, int name)
     return d ? value_of(m, d) : NULL;
 }
 
-/* Rounds what was computed, and writes it to memory where the tensor has some. rows: the first so many of the third
- * axis, or NULL. */
+/* Rounds the computed values, and writes them to the tensor's memory, if it has some. rows: the number of rows of the
+ * third axis to write, or NULL. */
 static void finish(value *t, const value *rows)
 {
     int64_t entry;

@@ -186,7 +186,7 @@ int gpu_count(const char **why)
 }
 size_t gpu_free_memory(void)
 {
-    const char *bytes = getenv("ABLATE_EMULATED_MEMORY"); /* for tests of what fits */
+    const char *bytes = getenv("ABLATE_EMULATED_MEMORY"); /* for tests of full memory */
     return bytes ? strtoull(bytes, NULL, 10) : (size_t)1 << 30;
 }
 int gpu_describe(int, gpu_device *out)
@@ -328,7 +328,7 @@ void gpu_shared_memory(const void *, size_t) {}
  * launches itself. */
 int gpu_capability(void)
 {
-    const char *capability = getenv("ABLATE_EMULATED_CAPABILITY"); /* for tests of what asks for it */
+    const char *capability = getenv("ABLATE_EMULATED_CAPABILITY"); /* for tests of code that depends on it */
     return capability ? atoi(capability) : 90;
 }
 void *gpu_load_kernel(const void *image, const char *name)

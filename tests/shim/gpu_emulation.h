@@ -13,7 +13,7 @@
 #define GPU_MEMBER inline
 #define GPU_CALLED inline
 #define __grid_constant__
-#ifdef GPU_INLINE /* where the caller's line is wanted, too (cost.cc) */
+#ifdef GPU_INLINE /* for callers' lines in cost.cc */
 #define __forceinline__ __attribute__((always_inline, unused))
 #else
 #define __forceinline__ __attribute__((unused))
@@ -139,7 +139,7 @@ static inline float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits <
 static inline bf16 to_bf16(float x)
 {
     unsigned u = __float_as_uint(x);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return bf16{0x7fff}; /* not a number stays none */
+    if ((u & 0x7fffffffu) > 0x7f800000u) return bf16{0x7fff}; /* NaN stays NaN */
     return bf16{(uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16)};
 }
 static inline unsigned bf16_pair(float low, float high)

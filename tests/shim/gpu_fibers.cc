@@ -79,11 +79,11 @@ struct fiber {
     gpu_place at; /* where it continues */
     char *stack;
     bool made, done;
-    const unsigned *waits; /* for this number to become another one than `seen`; NULL: it waits for none */
+    const unsigned *waits; /* the fiber waits until this number differs from `seen`; NULL: it does not wait */
     unsigned seen;
 };
-/* Values that lanes exchange, in two halves in turn: a lane that is the first to begin an exchange may write while
- * others still read what the last one brought, but nobody begins the one after it before all have read. */
+/* Values that lanes exchange, in two halves used alternately: the lane that begins an exchange first may write while
+ * others still read the last one's values, but no lane begins the exchange after it before all have read. */
 struct warp {
     alignas(16) char slot[2][32][16]; /* each lane's value */
     int votes[2][32];
@@ -105,7 +105,7 @@ const std::function<void()> *body;
 static int order[MOST], next;
 static bool shuffled, reversed;
 
-/* The next thread of the pass that waits for nothing; -1: the pass is over. */
+/* Returns the pass's next thread that can run; -1: the pass is over. */
 static int next_thread()
 {
     while (next < n_threads) {
@@ -120,7 +120,7 @@ static int next_thread()
 
 static void make(fiber *f);
 
-/* Where nobody watches, to the next thread without a stop there. */
+/* Returns to the scheduler; if nobody watches, switches directly to the next thread. */
 static void to_scheduler(fiber *f)
 {
     int t = gpu_watch ? -1 : next_thread();
@@ -139,7 +139,7 @@ static void set_places(int n)
                      (unsigned)t / (blockDim.x * blockDim.y)};
 }
 
-/* Until *number is no longer `seen`. */
+/* Yields until *number is no longer `seen`. */
 static void give_way(const unsigned *number, unsigned seen)
 {
     fiber *f = &fibers[running];

@@ -23,9 +23,10 @@ enum { GPU_MOST_THREADS = 1024 }; /* per block */
 /* Runs `body` once per thread of a block (blockIdx and blockDim must be set) until all have returned. A barrier that
  * some threads never reach is a broken kernel. */
 void gpu_run_block(int threads, const std::function<void()> &body);
-/* A number below n: which block or thread is next in a random order. */
+/* Draws a number below n: the next block or thread of a random order. */
 unsigned gpu_draw(unsigned n);
-bool gpu_shuffled(); /* is the order of blocks and threads random? ABLATE_SCHEDULE is its seed, 0 or unset: it is not */
+/* Returns whether the order of blocks and threads is random: ABLATE_SCHEDULE is its seed; 0 or unset: not random. */
+bool gpu_shuffled();
 /* Static shared memory (gpu_shared.cc): NaN before a block; bytes that the kernel's blocks have used, 0 if unknown. */
 void gpu_shared_poison(const void *kernel);
 size_t gpu_shared_used(const void *kernel);

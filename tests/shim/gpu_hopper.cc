@@ -1,13 +1,14 @@
 /* gpu_hopper.cc - instructions of compute capability 9.0 on the CPU (hopper.h): TMA, mbarriers, wgmma.
  *
- * What a GPU does at the same time as the threads is done as late as it may be: a tile lands when somebody waits for
- * its barrier, products are computed when their warp group waits for them. Until then the tile's place and the
- * accumulators are NaN. So whoever does not wait computes with NaN, whatever the order of threads.
+ * Work that a GPU does beside its threads happens as late as possible here: a tile lands when a thread waits for its
+ * barrier, products are computed when their warp group waits for them. Until then the tile's place and the accumulators
+ * are NaN. So a kernel that does not wait computes with NaN, in any order of threads.
  *
- * Who may touch what is checked besides, in whatever order things happened: each 16 bytes of dynamic shared memory know
- * who wrote them last and which warps have read them since, and a warp knows what has reached it through barriers.
- * Warps count what they release, a barrier's copies count its phases; both are places of a vector clock. What a thread
- * has stored, another one of its warp releases only if there was a __syncwarp; products are their whole warp's.
+ * Accesses are also checked for races, independent of their order: each 16 bytes of dynamic shared memory record their
+ * last writer and the warps that have read them since, and a warp records the releases that have reached it through
+ * barriers. Warps count what they release, a barrier's copies count its phases; both are places of a vector clock. A
+ * thread's stores are released by another thread of its warp only after a __syncwarp; products belong to their whole
+ * warp.
  */
 #include "gpu_watch.h"
 #include "tensor/cuda/hopper.h"
@@ -192,7 +193,7 @@ void gpu_mbarrier_start(unsigned at, int arrivals)
     b.arrivals = b.missing = arrivals, b.starter = my_warp();
 }
 
-/* Has the phase ended? */
+/* Ends the phase if nothing is missing. */
 static void look(mbarrier &b)
 {
     b.news++, gpu_progress++;
@@ -403,7 +404,7 @@ static void multiply(int first, size_t i)
     }
 }
 
-/* All that the threads of this group have committed. */
+/* Computes all products that the threads of this group have committed. */
 static void multiply_all(int first)
 {
     size_t n = 0;
@@ -444,7 +445,7 @@ void gpu_wgmma_wait()
 }
 
 /* setmaxnreg: a multiprocessor has 65,536 registers for the threads of a block. On a GPU a group that takes more waits
- * for others to leave some; here the sum must be right when all have said what they want. */
+ * until others release some; here the sum must fit once all groups have set their number. */
 void gpu_registers(int n, int takes)
 {
     int all = 0;

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-thread_local char gpu_shared_anchor = 1; /* tells where this module's variables lie in the thread's memory */
+thread_local char gpu_shared_anchor = 1; /* marks this module's variables in the thread's memory */
 
 #ifdef GPU_ASAN
 std::string gpu_shared_name(const void *) { return ""; }

@@ -24,7 +24,7 @@ typedef std::vector<action> graph;
 
 /* ---- the streams' queues and their progress ---- */
 
-struct item { /* work, or else a wait until `lane` has done so much */
+struct item { /* work, or else a wait until `lane` has done `until` items */
     gpu_work work;
     int lane;
     uint64_t until;
@@ -180,7 +180,7 @@ int gpu_side_join(gpu_side s)
     act({WAIT, 0, SEEN + s, {}});
     return gpu_launched();
 }
-int gpu_side_done(gpu_side s) /* asked again and again by a host that waits */
+int gpu_side_done(gpu_side s) /* a waiting host calls this repeatedly */
 {
     do_all(1 + s);
     return gpu_launched() ? -1 : !gpu_side_stuck;

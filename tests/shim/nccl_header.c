@@ -1,4 +1,4 @@
-/* nccl_header.c - compiled where NCCL's header is: what cuda/nccl.h declares is what that says. */
+/* nccl_header.c - compiled where NCCL's header is: checks that cuda/nccl.h declares the same functions. */
 #include <nccl.h>
 #include "tensor/cuda/nccl.h"
 

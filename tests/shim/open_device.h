@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first GPU; ends the test as skipped where there is none. NULL and e when it cannot be opened. */
+/* Opens the first GPU; ends the test as skipped if there is none. Returns NULL and sets e if it cannot be opened. */
 static inline const backend *open_device(const cuda_module **m, err *e)
 {
     const char *why = NULL;

@@ -1,12 +1,12 @@
 /* planted.cu - kernels with a mistake each, to see that the test build finds it (planted.sh). usage: planted MISTAKE
- * Ends with 0 when nothing was found, 1 when the two orders of the threads disagree; otherwise the program is ended on
- * the way. */
+ * Exits with 0 if nothing was found, with 1 if the two orders of the threads disagree; any other detection ends the
+ * program earlier. */
 #include "tensor/cuda/gpu.h"
 #include <string.h>
 
 enum { N = 128 };
 
-/* Every thread takes its neighbour's number: right only when all have written theirs. */
+/* Every thread reads its neighbour's number: right only after all have written theirs. */
 __global__ void k_neighbour(float *y, const float *x, int barrier)
 {
     DYN_SMEM(float, s);

@@ -11,7 +11,7 @@ struct alignas(16) eight {
     float v[8];
 };
 __global__ void two_halves(eight *y, const eight *x) { y[threadIdx.x] = x[threadIdx.x]; }
-/* Half the warp reads twice as often; what is read together lies together. */
+/* Half the warp reads twice as often; numbers read together lie together. */
 __global__ void some_lanes(float *y, const float *x)
 {
     float sum = 0;

@@ -1,5 +1,5 @@
-/* planted_races.cu - kernels with a race each, and the same without, to see that the detector finds the first and is
- * silent about the second (planted_races.sh). usage: planted_races CASE [sound] */
+/* planted_races.cu - kernels with a race each, and with it mended: the detector must find the former and accept the
+ * latter (planted_races.sh). usage: planted_races CASE [sound] */
 #include "tensor/cuda/parts.h"
 #include <string.h>
 
@@ -46,7 +46,7 @@ __global__ void k_two_writers(float *y, int sound)
     if (!sound || !threadIdx.x) y[0] = 1;
 }
 
-/* Neighbours write halves and bytes of a word, which is none, and one of them the other's. */
+/* Neighbours write halves and bytes of a word, which is no race; unless sound, one also writes its neighbour's. */
 __global__ void k_halves(bf16 *y, int sound)
 {
     y[threadIdx.x] = to_bf16(1);

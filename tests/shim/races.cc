@@ -90,7 +90,7 @@ static bool covers(const release &r, const race_access &a)
     return r.block == a.block && (r.fences[a.thread] > a.fences || a.epoch < r.fence_epoch);
 }
 
-/* Does a happen before n, which is now? Else missing says what there should have been. */
+/* Returns whether a happens before n, the current access; if not, sets *missing to the order that is missing. */
 static inline bool before(const race_access &a, const race_access &n, race_class *missing)
 {
     if (a.launch != n.launch) {
@@ -153,7 +153,7 @@ static inline void see(history *h, const race_access &n, bool shared, uintptr_t 
 {
     const race_access &last = h->written.launch ? h->written : h->read[0];
     if (last.launch == n.launch && last.block == n.block && last.thread == n.thread && !h->read[1].launch &&
-        (!h->read[0].launch || !h->written.launch)) { /* nobody but this thread was here, as often */
+        (!h->read[0].launch || !h->written.launch)) { /* common case: no other thread was here */
         bool again = last.warp_epoch == n.warp_epoch && last.fences == n.fences; /* as if it were the last access */
         if (n.writes) h->read[0].launch = 0;
         if (n.writes || !again || !h->written.launch) (n.writes ? h->written : h->read[0]) = n;

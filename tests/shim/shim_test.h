@@ -36,8 +36,7 @@ static rng dice;
         checks_done++;                                                                                                 \
         if (!(cond)) checks_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");        \
     } while (0)
-/* Failure expected: rc is -1 and the words contain `part`. The refusal is forgotten, so that no later check is failed
- * by it. */
+/* Expects a failure: rc is -1 and the message contains `part`. Clears the refusal, lest later checks fail by it. */
 #define CHECK_REFUSED(rc, e, part)                                                                                     \
     do {                                                                                                               \
         CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"",    \
@@ -45,8 +44,7 @@ static rng dice;
         gpu_clear_refusal();                                                                                           \
     } while (0)
 
-/* The numbers that follow, of one case: the same whichever cases came before, and from run to run of the test unless
- * ABLATE_TEST_SEED is set. */
+/* Seeds a case's numbers: they do not depend on the cases before, nor on the run unless ABLATE_TEST_SEED is set. */
 static inline void roll(uint64_t which)
 {
     const char *seed = getenv("ABLATE_TEST_SEED");
@@ -165,9 +163,8 @@ typedef struct { /* a host block, its copy on the device, and what came back in 
     int index;
 } check_block;
 
-/* Different enough to be told: |found - expected| is beyond `tolerance` times the largest number of the tensor, to
- * which
- * bf16 adds 1/128 of the number itself. Infinities and NaN must be the same. */
+/* Returns whether |found - expected| exceeds `tolerance` times the tensor's largest number, plus 1/128 of the number
+ * itself in bf16. Infinities and NaN must be equal. */
 static inline bool differs(dtype type, double found, double expected, double largest, double tolerance)
 {
     if (found == expected || (isnan(found) && isnan(expected))) return false;
@@ -263,7 +260,7 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
 #endif
     CHECK_THAT(!rc && !gpu_error(), "%s: the GPU's kernel failed: %s / %s", what, e.text,
                gpu_error() ? gpu_error() : "no error noted");
-    /* this check's, not the next one's; an error of the device stays, and all that follows fails */
+    /* so that the next check does not report this one's; an error of the device stays, and all later checks fail */
     gpu_clear_refusal();
     rc |= on_cpu(k, &e);
     CHECK_THAT(!rc, "%s: the CPU's kernel failed: %s", what, e.text);

@@ -2,9 +2,9 @@
  * really carry what is sent.
  *
  * A communicator is a block of shared memory that its id names, with a ring of bytes for each pair of ranks. A group's
- * messages are carried when the emulated GPU comes to them, which the host waits for. A rank that has ended is told of
- * as NCCL tells it: calls succeed, ncclCommGetAsyncError says ncclRemoteError, and the stream never comes to an end
- * before ncclCommAbort.
+ * messages are carried when the emulated GPU comes to them, which the host waits for. A rank that has ended is reported
+ * as NCCL does: calls succeed, ncclCommGetAsyncError returns ncclRemoteError, and the stream never ends before
+ * ncclCommAbort.
  */
 #include "tensor/cuda/nccl.h"
 #include "tensor/cuda/runtime.h"
@@ -24,7 +24,7 @@ enum {
     MOST = 8,
     RING = 1 << 15,
     QUEUE = 2 * MOST,
-    DECIDE = 512 /* looks at the rings between looks at who is alive */
+    DECIDE = 512 /* polls of the rings per check of living ranks */
 };
 
 typedef struct {
@@ -61,7 +61,7 @@ static size_t width(nccl_type t) { return t == NCCL_FLOAT32 ? 4 : 1; }
 /* Finds a symbol of the emulated GPU: in the test program, or in the module that the program opens. */
 static void *emulation(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 
-/* ---- who is there ---- */
+/* ---- living ranks ---- */
 
 static int someone_gone(nccl_comm c)
 {
@@ -142,7 +142,7 @@ const char *ncclGetErrorString(nccl_code code)
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Moves what fits now; 0 when nothing did. */
+/* Moves as many bytes as fit now; returns their number. */
 static size_t carry(message *m)
 {
     nccl_comm c = m->comm;

@@ -1,9 +1,9 @@
 /* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than one pass backwards takes,
  * empty ones and none, heads of every width, q, k and v in one tensor or in two, among columns that are nobody's and at
- * addresses that 16-byte loads cannot take. Rows without a sentence are NaN on the way in: nobody may look at them. */
+ * addresses that 16-byte loads cannot take. Rows without a sentence are NaN at first: no kernel may read them. */
 #include "attend_setting.h"
 
-/* A sentence's bits are its own, whatever stands beside it (batch_invariant). */
+/* A sentence's bits do not depend on the batch's other sentences (batch_invariant). */
 static void check_company(dtype type)
 {
     enum { LONG = 37, BEFORE = 5, ROWS = 63, HEADS = 2, WIDTH = HEADS * 16 };

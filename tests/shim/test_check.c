@@ -32,8 +32,8 @@ static void check_rows(const plugin *p, int expected, const char *words)
     CHECK_INT(seen, p->desc.kind == AB_OPTIMIZER ? 1 : 2);
 }
 
-/* In the short suite: three that take the least time, or show the most; in `--all` one of each kind and a drawn ninth,
- * in a release all. */
+/* Plugins of the short suite: three that take the least time, or show the most. `--all` has one of each kind and a
+ * drawn ninth, a release all. */
 static bool in_short_suite(const char *name)
 {
     static const char *const names[] = {"shaw", "geglu", "adamw", "aligned", "rms_norm", "rezero"};
@@ -65,7 +65,7 @@ static void check_every_plugin(void)
     CHECK(checked > 0 && (left > 0) != test_exhaustive());
 }
 
-/* All that is fused on the CPU is here. */
+/* Every attention that is fused on the CPU is fused here. */
 static void check_same_fusion(void)
 {
     for (op o = 0; o < OP_COUNT; o++)

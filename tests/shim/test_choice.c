@@ -66,7 +66,7 @@ static void multiply(const char *what, problem *q, int64_t rows, int exact)
     check_views(what, &found, &expected, 1e-6);
 }
 
-/* Since the last reopen. */
+/* Checks the counts since the last reopen. */
 static void check_made(const char *what, int64_t library, int64_t own, int64_t failures)
 {
     product_count c = product_counts();
@@ -126,8 +126,7 @@ static void test_exact(void)
     reopen("check=1000");
     multiply("no candidate takes 1000 rows", &q, 17, 1);
     check_made("no candidate takes 1000 rows", 0, 1, 0);
-    reopen(
-        "check=9"); /* a number of rows that is not among those tried: every candidate in turn, then our own kernels */
+    reopen("check=9"); /* not a number of rows that was tried: one candidate after another, then our own kernels */
     multiply("9 rows", &q, 9, 1);
     multiply("9 rows, then 10", &q, 10, 1);
     check_made("9 rows", 0, 2, 1);

@@ -119,7 +119,7 @@ static void test_sums(void)
 
 /* ---- embedding ---- */
 
-static view some_ids(int64_t rows, int64_t words) /* one in five is none */
+static view some_ids(int64_t rows, int64_t words) /* one id in five is -1 */
 {
     view id = ids_below(tensor(I32, 1, 1, 1, rows), words);
     for (int64_t i = 0; i < rows; i++)

@@ -102,7 +102,7 @@ static void check_setting(dtype type, const setting *s)
     free(logits.data);
 }
 
-/* All but nothing, what no step of a model should give, and zeros of both signs. */
+/* Checks rows with almost no candidates, values that no model should give, and zeros of both signs. */
 static void check_odd_rows(dtype type)
 {
     enum { V = 160, ODD = 7 };
@@ -257,7 +257,7 @@ static void check_order_of_following(void)
 }
 
 #ifdef GPU_ON_CPU
-/* Rows that have followed part no later uploads, wherever those go: two of them are one launch. */
+/* Rows that have followed do not split later uploads, whatever their places: two uploads are one launch. */
 static void check_launches_after_following(void)
 {
     enum { N = 24 };

@@ -56,7 +56,7 @@ static void outcome_free(outcome *o)
 }
 
 static bool alone;        /* models are decoders alone, which leave a batch's sources */
-static int64_t spare_ids; /* the vocabulary has so many more than the data */
+static int64_t spare_ids; /* ids of the vocabulary beyond the data's */
 
 /* Largest relative differences from the CPU. On a GPU products are cuBLASLt's, which adds in another order than our
  * kernels; the emulated GPU must meet tighter bounds. Both print the differences found. */
@@ -179,7 +179,7 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
     outcome cpu, gpu, again;
     err e = {0};
     printf("%s %s %s = %s, %s\n", v->attention, v->position, v->more, v->value, dtype_name(compute));
-    backend alike = cpu_backend; /* fuses what the device fuses: dropout's places follow from it */
+    backend alike = cpu_backend; /* fuses the same operations as the device, on which dropout's places depend */
     alike.takes_tables = device->takes_tables;
     if (!device->kernels[OP_ROTATE]) alike.kernels[OP_ROTATE] = NULL;
     int bad = train(w, compute, &alike, &cpu, &e);

@@ -68,7 +68,7 @@ static void check_choice(void)
     release_views(&k);
 }
 
-/* For a GPU, which that needs none of. */
+/* Compiles for a GPU, which needs none. */
 static void check_compiled(void)
 {
     static const char *const kernels[] = {"attend_wgmma<64>", "attend_wgmma<128>"};

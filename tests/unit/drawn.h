@@ -1,4 +1,4 @@
-/* drawn.h - cases that take long: which of them a run of the tests has. */
+/* drawn.h - chooses the long cases that a run of the tests includes. */
 #ifndef ABLATE_DRAWN_H
 #define ABLATE_DRAWN_H
 #include <stdbool.h>

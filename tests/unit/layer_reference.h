@@ -1,5 +1,5 @@
 /* layer_reference.h - the layers along sentences as op.h defines them (GRU, GRU_BACK, CONV, CONV_BACK), one number at a
- * time: what kernels are compared with.
+ * time: kernels are compared with these.
  *
  * Rows are packed: sentence s has rows offset[s] .. offset[s + 1] - 1; rows past the last offset belong to none.
  * Parameters and rows are fp32, sums are made in double. Every result is written whole.

@@ -48,7 +48,7 @@ static void ask_for_all_memory(void)
     grow(NULL, &cap, SIZE_MAX / 2, 8);
 }
 
-/* The exit status of a process that does this, and what it says in text [200]. */
+/* Returns the exit status of a process that calls `what`, and its output in text [200]. */
 static int end_of(void (*what)(void), char *text)
 {
     int ends[2], status = 0;

@@ -9,7 +9,7 @@
 
 static char folder[] = "/tmp/ablate-test-file-XXXXXX";
 
-/* The path of `name` in the test's folder; lives until the next call but three. */
+/* Returns the path of `name` in the test's folder, valid for the next three calls. */
 static const char *in(const char *name)
 {
     static char paths[4][300];

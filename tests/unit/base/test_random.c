@@ -54,7 +54,7 @@ static void known_answers(void)
         differ += memcmp(a, b, sizeof a) != 0;
     }
     CHECK_INT(differ, 0);
-    /* These exact words are part of what a recorded run means: dropout draws from them. */
+    /* Recorded runs depend on these exact words: dropout draws from them. */
     uint32_t zero[4] = {0}, out[4];
     philox(zero, zero, out);
     CHECK_INT(out[0], 0x5f6fb709);

@@ -26,7 +26,7 @@ static void vectors(void)
     CHECK_TEXT(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* Every length about the block's edges, fed in unequal parts, gives what one piece gives. */
+/* Text of any length near the block's edges has the same hash when fed in unequal parts as in one piece. */
 static void parts(void)
 {
     char data[200], whole[65], hex[65];

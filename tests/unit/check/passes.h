@@ -1,4 +1,4 @@
-/* passes.h - one pass of a small model in double precision, and what it kept, for tests of what plugins record. */
+/* passes.h - one pass of a small model in double precision, and the values it kept, for tests of plugins' records. */
 #ifndef ABLATE_TEST_PASSES_H
 #define ABLATE_TEST_PASSES_H
 #include "network/check/internal.h"

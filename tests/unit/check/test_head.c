@@ -60,7 +60,7 @@ static void check_z_loss(const double *usual)
     close_both(&m, &p);
 }
 
-/* The mean over the rows that have a token so far behind their own in the sentence. */
+/* The mean over the rows that have a token `ahead` places behind their own in the sentence. */
 static double mean_ahead(const double *usual, const packed *at, int64_t ahead)
 {
     double sum = 0;

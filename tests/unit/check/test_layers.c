@@ -90,7 +90,7 @@ static ab_t layer(ab_ctx *c, const layer_case *l, ab_t x)
     return (l->kind == LSTM ? host_table.lstm : host_table.gru)(c, x, "in", "u", l->d, l->behind > 0);
 }
 
-/* Every element of y, those of dummy rows too, has a part of its own in the loss. */
+/* Returns a weighted sum of y: every element, dummy rows' too, has its own weight in the loss. */
 static ab_t weighed(ab_ctx *c, ab_t y)
 {
     int64_t d[4];
@@ -160,7 +160,7 @@ static gap gap_between(const void *found, dtype found_type, const void *expected
     return g;
 }
 
-/* Differences are told in units of the largest number of a tensor, at least `least`. */
+/* Checks differences in units of a tensor's largest number, at least `least`. */
 static void check_gap(const char *name, const char *what, gap g, double least, double allowed)
 {
     double relative = g.apart / fmax(g.size, least);

@@ -24,7 +24,7 @@ static const double *values(mixer *m, const char *name)
     return p ? (const double *)m->b.values.value + p->at : none;
 }
 
-/* Column j of row i times the linear `name`, so many columns wide; with its bias, where it has one. */
+/* Returns column j of row i times the linear `name`, `columns` wide, plus its bias, if it has one. */
 static double product(mixer *m, const double *row, int64_t inputs, const char *name, int64_t columns, int64_t j,
                       bool bias)
 {
@@ -263,7 +263,7 @@ static void hyena(mixer *m, int64_t i, double *out)
     for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, z[ORDER][i], COLUMNS, "out", WIDTH, d, true);
 }
 
-/* ---- softmaxes of scores of one's own ---- */
+/* ---- softmaxes of other scores ---- */
 
 enum { PLACES = 9 }; /* synthesizer.max_len */
 
@@ -382,7 +382,7 @@ static void differential(mixer *m, int64_t i, double *out)
     for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, H * D, "o", WIDTH, d, true);
 }
 
-/* ---- all of them ---- */
+/* ---- all mixers ---- */
 
 #define HYENA                                                                                                          \
     {"hyena.length", "8"}, {"hyena.bands", "2"}, { "hyena.width", "3" }

@@ -1,4 +1,4 @@
-/* The task parsing: which files its settings mean, and what it says about files that are missing or invalid. */
+/* The task parsing: the files that its settings name, and its messages about files that are missing or invalid. */
 #include "parsing_task.h"
 
 /* ---- lists of files ---- */

@@ -128,7 +128,7 @@ static void scores(void)
     free(set);
 }
 
-/* Whose trees are a parser's output: those of files in a folder named gum, whatever names them. */
+/* Trees count as a parser's output if their files lie in a folder named gum. */
 static void parsed_gold(void)
 {
     static const struct {

@@ -2,7 +2,7 @@
  * are refused before any of their code runs. */
 #include "services.h"
 
-/* file, check that must fail ("load": refused; NULL: none), parts of what is said */
+/* file, check that must fail ("load": refused; NULL: none), parts of the message */
 static const struct {
     const char *file, *check, *says[3];
 } cases[] = {

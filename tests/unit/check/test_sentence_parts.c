@@ -226,7 +226,7 @@ static void check_depths(uint32_t role, bool training, int64_t time, const char 
         for (int r = TOKENS; r < ROWS; r++) check_row(&d, &k, r, (double[D]){0});
     printf("mixture_of_depths, role %u, training %d, capacity %s: %d of %d tokens, %d missed\n", role, training,
            capacity, chosen, TOKENS, missed);
-    CHECK(atof(capacity) == 1 || (missed > 0 && missed < TOKENS)); /* or the cases could not be told apart */
+    CHECK(atof(capacity) == 1 || (missed > 0 && missed < TOKENS)); /* else the cases would not differ */
     if (training) {
         CHECK_NEAR(kept(&d, "mixture_of_depths.chosen"), (double)chosen / TOKENS, 1e-12);
         CHECK_NEAR(kept(&d, "mixture_of_depths.missed"), (double)missed / TOKENS, 1e-12);

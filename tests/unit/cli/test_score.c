@@ -187,7 +187,7 @@ static void check_f1(void)
     CHECK_HAS(str_text(&output), "usage: ablate score f1 --gold FILE");
 }
 
-/* Both commands read descriptor 0, whatever it is, from where it stands. */
+/* Both commands read descriptor 0, file or socket, from its current position. */
 static void check_inputs(void)
 {
     static char ref[] = FOLDER "/ref", gold[] = FOLDER "/one";

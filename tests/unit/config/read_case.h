@@ -1,5 +1,5 @@
-/* read_case.h - INI files against what must come out: NAME.ini and NAME.expected (README.md). What can be read is also
- * printed frozen and read back to the same rows. */
+/* read_case.h - INI files against their expected rows: NAME.ini and NAME.expected (README.md). A file that can be read
+ * is also printed frozen and read back to the same rows. */
 #ifndef ABLATE_TEST_READ_CASE_H
 #define ABLATE_TEST_READ_CASE_H
 #include "config/cases.h"

@@ -1,4 +1,4 @@
-/* test_config.c - parameters as text, binding, resolving, JSON, hashes; and what no INI file can show. */
+/* test_config.c - parameters as text, binding, resolving, JSON, hashes; and cases that no INI file can show. */
 #include "cases.h"
 #include "test.h"
 
@@ -319,7 +319,7 @@ static void check_large(void)
     }
 }
 
-/* Any name will do that is one: SQL's name of its view is chosen elsewhere (results/view.c). */
+/* SQL need not accept a name: results/view.c chooses its view's name. */
 static void check_name(void)
 {
     CHECK_TEXT(

@@ -16,7 +16,7 @@ typedef struct {
     call forward, back;
 } attend_case;
 
-static double times = 1; /* the scale is this by the root of the keys' width */
+static double times = 1; /* the scale is `times` / sqrt(the keys' width) */
 
 static int64_t first_column(const shape *s) { return s->self ? 1 : 0; }
 
@@ -218,7 +218,7 @@ static void check_bounds(dtype type)
     attend_free(&c);
 }
 
-/* A sentence's rows are the same bits whatever stands beside it. */
+/* A sentence's rows have the same bits in any batch. */
 static void check_company(dtype type)
 {
     shape all = {.heads = 2, .d_k = 16, .d_v = 16, .n = 4, .q_len = {5, 37, 1, 20}, .self = true}, one = all;

@@ -1,6 +1,6 @@
 /* DEPTHWISE_CONV and LONG_CONV with their gradients, and UNIT, against their definitions in double: sentences of many
- * lengths, short and long filters, widths beside whole vectors. What a causal convolution gives at a position has the
- * same bits whatever comes later, and a sentence's whatever stands beside it. */
+ * lengths, short and long filters, widths beside whole vectors. A causal convolution's bits at a position do not depend
+ * on later ones, nor a sentence's on other sentences. */
 #include "tensors.h"
 
 enum { MOST = 5 };

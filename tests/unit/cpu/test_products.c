@@ -63,7 +63,7 @@ static void take_block(void *self, const float *block, int64_t row, int64_t i0, 
     t->took += (i1 - i0) * (j1 - j0);
 }
 
-/* A reader gets all of the product and y stays as it is, or nothing and the product is in y. */
+/* A reader gets the whole product and y stays unchanged, or it gets nothing and y has the product. */
 static void check_reader(const example *c, int64_t rows, int threads, params *kept, const view *all)
 {
     int64_t n = c->b.dim[3];

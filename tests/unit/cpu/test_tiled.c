@@ -1,4 +1,4 @@
-/* Updates by tiles: what assignments mean, and vectors under other axes where the last tile is a short one. */
+/* Updates by tiles: the effect of assignments, and vectors under other axes if the last tile is shorter. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 

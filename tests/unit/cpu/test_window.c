@@ -120,7 +120,7 @@ static void check_bits(dtype type, window_fn fn, bool of_sentence, bool causal)
     free_views((view[]){qkv, dy, bounds, leaf}, 4);
 }
 
-/* Keys that no query sees may hold anything: they are not looked at. */
+/* Keys that no query sees may hold anything: they are not read. */
 static void check_skipped(dtype type)
 {
     view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2),
@@ -192,8 +192,8 @@ static bool may_see(const chosen *x, int64_t b, int64_t i, int64_t j)
     return j < seen && j >= w.from && j < w.to;
 }
 
-/* Leaves: what the choice allows, the window; or what hides the same keys. Behind them, of a step, a number of each
- * key. */
+/* Fills a program's leaves: the choice's blocks and the window, or numbers that hide the same keys; then, in a step, a
+ * number for each key. */
 static int leaves_of(const chosen *x, dtype type, bool hiding, view *leaf)
 {
     int64_t blocks = (MOST - 1) / x->size + 1, width = hiding ? MOST : blocks,

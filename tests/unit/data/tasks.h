@@ -11,7 +11,7 @@
 static char asked_tok[16];
 static int asked_lowercase;
 
-/* Not BLEU: a figure that shows what came through. */
+/* Returns a number, not BLEU, that shows which lines arrived. */
 static inline int mock_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
                             ab_bleu *out, char *words, size_t n_words)
 {

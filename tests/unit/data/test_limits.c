@@ -32,7 +32,7 @@ static void free_pairs(pairs *p)
     free((void *)p->example);
 }
 
-/* said: what the first batch says. */
+/* said: the first batch's bounds. */
 static batch_limits most_in(batcher *b, int epochs, batch_limits *said)
 {
     batch_limits most = {0};
@@ -50,7 +50,7 @@ static batch_limits most_in(batcher *b, int epochs, batch_limits *said)
     return most;
 }
 
-/* exact: as many sentences as that come together. */
+/* exact: batches must reach the number of sentences, too. */
 static void check(const char *name, const lengths *l, int64_t n, const batch_options *o, int64_t sentences, bool exact)
 {
     err e = {0};

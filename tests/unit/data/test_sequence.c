@@ -17,7 +17,8 @@ static void check_answer(int kind, const ab_example *x)
     free(turned);
 }
 
-/* One symbol among blanks; the test set has it at every place in turn, and says how far nine of ten are right. */
+/* One symbol among blanks: the test set has it at one place after another, and reports the distance up to which nine of
+ * ten are right. */
 static void test_recall(void)
 {
     loaded l = load("sequence");

@@ -39,7 +39,8 @@ static const kind_of_model kinds[] = {
 
 static const backend *models_on; /* where models are; NULL: on the CPU */
 
-/* A model with values `spread` times the usual ones: larger ones are surer of themselves. src_vocab 0: decoder-only. */
+/* A model with values `spread` times the usual ones: larger ones give more peaked probabilities. src_vocab 0:
+ * decoder-only. */
 static inline void random_model_of(model *m, const kind_of_model *k, int64_t src_vocab, int64_t vocab, dtype type,
                                    double spread, uint64_t seed)
 {

@@ -177,7 +177,7 @@ static double mean_length(model *m, const pairs *p, double alpha)
     return sum / (double)p->n;
 }
 
-/* Ends after one token or after twelve: what ended early looks best for long. The state is the number of
+/* Outputs may end after one token or after twelve: the early one looks best for long. The state is the number of
  * tokens. */
 static void *no_tokens(void *self, int64_t sentence)
 {

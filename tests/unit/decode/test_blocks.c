@@ -1,5 +1,5 @@
-/* Blockwise decoding gives what greedy decoding gives, bit for bit, whatever the head proposes; proposals that are
- * right save steps; models that it cannot decode are refused. The head learns the true tokens in every type. */
+/* Blockwise decoding gives greedy decoding's outputs, bit for bit, whatever the head proposes; right proposals save
+ * steps; models that it cannot decode are refused. The head learns the true tokens in every type. */
 #include "models.h"
 
 static const kind_of_model blocked[] = {

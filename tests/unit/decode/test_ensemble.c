@@ -28,7 +28,7 @@ static int64_t mean_of(const opinion *const *of, int64_t n, double *p)
     return found;
 }
 
-/* The few best of many columns, most of which are too improbable to be looked at: those that a sort of all finds. */
+/* Finds the few best of many columns, most too improbable to be examined, and compares with a full sort. */
 static void few_of_many(double spread)
 {
     enum { MANY = 9001, K = 8 };

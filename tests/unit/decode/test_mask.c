@@ -70,7 +70,7 @@ static void alternating(dtype type)
     model_free(&m);
 }
 
-/* A mask that ends nowhere: what was found so far is given, marked as cut. */
+/* A mask that allows no token: the search returns the output so far, marked as cut. */
 static void nothing(void *self, const void *state, uint8_t *mask)
 {
     allowed(self, state, mask);

@@ -111,7 +111,7 @@ static void test_endless(model *m)
     id_list_free(&text);
 }
 
-/* Such a model's text does not just end. */
+/* A model with NaN fails instead of ending its text. */
 static void test_no_numbers(model *m)
 {
     err e = {0};

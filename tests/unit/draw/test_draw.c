@@ -167,8 +167,7 @@ static double attribute_of(const char *svg, const char *name)
     return v;
 }
 
-/* A name that has no room beside its line or point puts all names below the chart, in full; the chart keeps its height.
- * */
+/* If a name has no room beside its line or point, all names stand below the chart in full; the chart keeps its size. */
 static void test_legend(void)
 {
     static const char *const names[] = {"attention=convolutional d_model=16 position=sinusoid",

@@ -29,7 +29,7 @@ static inline double sample_value(const op_sample *o, int input, int64_t i)
 typedef struct {
     double loss,
         gradient[MOST_INPUTS]; /* a loss, and a number that each element of an input's gradient has a part in */
-    char refused[256];         /* by the plan; "": not */
+    char refused[256];         /* the plan's refusal, or "" */
 } sample_outcome;
 
 static inline double sample_number(ab_ctx *c, ab_t x, err *e) /* the sum; of a CE's [R, 2], of the smoothed column */

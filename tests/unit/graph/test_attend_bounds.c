@@ -34,7 +34,7 @@ static void check_bounds(int64_t said, int64_t expected)
     params_free(&s);
 }
 
-/* words: of the refusal, or "". */
+/* words: the refusal's message, or "". */
 static void check_refusal(int64_t keys, double dropout, bool training, const char *words)
 {
     params s = {0};

@@ -67,7 +67,7 @@ static ab_ctx *random_tape(params *s, uint64_t seed)
         const int64_t *d = shapes[below(&r, LENGTH(shapes))];
         ab_t a = t_param(c, arena_printf(&c->memory, "a%d", i), d, 0.5, 0),
              b = t_param(c, arena_printf(&c->memory, "b%d", i), d, 0.5, 0);
-        pool[n++] = t_binary(c, OP_SUB, a, b); /* the one's gradient is made from the other's */
+        pool[n++] = t_binary(c, OP_SUB, a, b); /* one's gradient is computed from the other's */
     }
     while (n < VALUES) pool[n] = next_value(c, &r, pool, n, w), n++;
     ab_t loss = weighed(c, pool[0]);

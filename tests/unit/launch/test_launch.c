@@ -1,5 +1,4 @@
-/* The host with workers that are small shell scripts: how each way to end is written down. And the events'
- * lines. */
+/* The host with workers that are small shell scripts: each way to end is recorded. And the lines of events. */
 #include "lab/launch/event.h"
 #include "lab/launch/launch.h"
 #include "lab/results/read.h"
@@ -261,7 +260,7 @@ static void test_events(void)
     events_open(-1);
 }
 
-/* Two interrupts while workers run: both are told, what is left is counted, nothing new is begun. */
+/* An interrupt while a worker runs: the worker is stopped, the remaining runs are counted, no run is started. */
 static void test_interrupt(void)
 {
     static const char *const rows[] = {"one", "two", "three"};
@@ -330,7 +329,8 @@ static void test_taken_over(void)
     free((char *)b.o.path);
 }
 
-/* A step that never ends: said, told to stop, killed; its run has failed with the reason, and the others go on. */
+/* A step that never ends: the host warns, asks the worker to stop, then kills it; the run fails with this reason, and
+ * the others go on. */
 static void test_watchdog(void)
 {
     static const char *const rows[] = {"loops", "naps", "after"};

@@ -1,5 +1,4 @@
-/* BLEU against sacreBLEU's figures in bleu_golden.tsv, and what the file cannot hold: errors, bad text,
- * options. */
+/* BLEU against sacreBLEU's figures in bleu_golden.tsv, and cases that it cannot hold: errors, bad text, options. */
 #include "test.h"
 #include "golden.h"
 #include "text/metric/bleu.h"

@@ -1,4 +1,4 @@
-/* The facts of a metric: what is better, how sentences add up, also in results that do not say it, and decimals. */
+/* A metric's properties: direction, how sentences add up, also for results that do not record it, and decimals. */
 #include "test.h"
 #include "text/metric/metric.h"
 #include <math.h>

@@ -6,7 +6,7 @@
 
 enum { MAX_WIDTH = BLEU_STATS };
 
-/* p over all 2^n ways to swap: what the randomisation approaches. */
+/* p over all 2^n ways to swap, which the randomisation approaches. */
 static double exact_p(stats_score score, const double *a, const double *b, size_t n, size_t width)
 {
     double observed = 0;

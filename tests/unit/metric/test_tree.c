@@ -1,4 +1,4 @@
-/* Reading bracketed lines: what comes out of good ones, and what is said of bad ones. */
+/* Reads bracketed lines: the trees of good ones, and the messages for bad ones. */
 #include "test.h"
 #include "text/metric/tree.h"
 

@@ -1,5 +1,5 @@
-/* ab_window and ab_key_blocks: what they add to the scores where attention is composed, and which bounds and blocks
- * they refuse. tests/unit/cpu/test_window.c has the kernel. */
+/* ab_window and ab_key_blocks: the numbers that they add to the scores of composed attention, and the bounds and blocks
+ * that they refuse. tests/unit/cpu/test_window.c has the kernel. */
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"
@@ -86,7 +86,7 @@ static void check_blocks(int sentences, int queries)
     close_desk(&d);
 }
 
-/* The choice has no gradient, also where it is made of what is learned. */
+/* The choice has no gradient, even if it is computed from learned values. */
 static void check_no_gradient(void)
 {
     desk d;

@@ -1,5 +1,5 @@
 /* Costs counted on the tape: products agree with the formula of the paper's model, attention grows with the square of
- * the length, and what is counted belongs to its part. */
+ * the length, and each operation counts for its part. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/costs.h"
 #include "test.h"

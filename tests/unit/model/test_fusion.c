@@ -1,5 +1,5 @@
-/* How attention runs with each attention and each kind of positions (model/fusion.h): what `ablate list plugins` and a
- * run's record say. */
+/* How attention runs with each plugin and each kind of positions (model/fusion.h), as `ablate list` and a run's
+ * record report it. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/fusion.h"
 #include "network/plugin/plugin.h"

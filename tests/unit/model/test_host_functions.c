@@ -80,7 +80,7 @@ static double is_softplus(const double *a, const double *b, int i)
     double x = 60 * a[i] - b[i];
     return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
-static double is_softplus_at_0(const double *a, const double *b, int i) /* and what is near 0 */
+static double is_softplus_at_0(const double *a, const double *b, int i) /* and its slope near 0 */
 {
     return log(2) + (a[i] - hashed((uint64_t)i + 1)) * b[i] / 2;
 }

@@ -1,5 +1,5 @@
 /* Settings of some layers: given for all layers they make the run's model bit for bit, given for some they change these
- * alone; what a layer cannot be is refused with its key. */
+ * alone; a layer's invalid setting is refused with its key. */
 #include "../decode/models.h"
 
 enum { VOCAB = 19 };

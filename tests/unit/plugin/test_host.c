@@ -58,7 +58,7 @@ static void test_add_dropout(void)
             "ab_add_dropout: [1] and [2,3,4], expected equal shapes");
 }
 
-/* Where there is no model, sizes are one, so that nobody divides by them, and the tape has failed. */
+/* Without a model, sizes are 1, so that no plugin divides by 0, and the tape has failed. */
 static void test_nowhere(void)
 {
     desk d = open_desk();
@@ -139,7 +139,7 @@ static void test_embedding(void)
     refused(d.c, (ab_t){0}, "ab_assign was called in a position's embed; it may be called in an optimizer's update");
 }
 
-/* One name, two owners: whoever comes second is told. */
+/* One name with two owners: the second one is refused. */
 static void test_owners(void)
 {
     static const int64_t dims[] = {2, 3};

@@ -1,4 +1,4 @@
-/* Weights as a page and as figures: what is drawn for known weights. */
+/* Weights as a page and as figures: the shapes drawn for known weights. */
 #include "lab/report/attention_view.h"
 #include "test.h"
 

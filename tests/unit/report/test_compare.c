@@ -1,5 +1,5 @@
-/* Rows against base: a recorded experiment against numbers worked out independently, and what is claimed by number of
- * seeds. */
+/* Rows against base: a recorded experiment against numbers worked out independently, and the claims that each number of
+ * seeds allows. */
 #include "base/distribution.h"
 #include "base/gzip.h"
 #include "lab/report/compare.h"
@@ -181,7 +181,7 @@ static void check_by_seeds(void)
     CHECK_INT(c.n, 4);
     CHECK(isnan(c.beats.theta)); /* four seeds are left */
     CHECK(c.failed == 1 && !isnan(c.delta) && isnan(c.p) && isnan(c.low) && isnan(c.p_adjusted));
-    read_result alone = {.metric = "PPL", .value = NAN}; /* all that a run has that diverged */
+    read_result alone = {.metric = "PPL", .value = NAN}; /* the only result of a run that diverged */
     rows[1].results[4].value = 55, rows[1].runs[4].results = &alone;
     c = compare(2, 1, NULL);
     CHECK_INT(c.n, 4);
@@ -221,7 +221,7 @@ static void check_refused(void)
     CHECK_TEXT(comparison_rule(&c), "seeds only");
 }
 
-/* A record left statistics out: what needs them is not replaced by what does not. */
+/* A record left statistics out: tests that need them are not replaced by tests that do not. */
 static void check_left_out(void)
 {
     make(0, 5, 50, 1, "ACC"), make(1, 5, 55, 1, "ACC");

@@ -76,7 +76,7 @@ static void test_long_names(void)
     }
 }
 
-/* Where a name stands: the y of the text behind it; -1: nowhere. */
+/* Returns a name's height: the y of the text behind it; -1: the name is missing. */
 static double height_of(const char *svg, const char *name)
 {
     char *row = row_in(svg, name);

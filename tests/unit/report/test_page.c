@@ -1,4 +1,4 @@
-/* The page of an experiment: what its verdict, figures and tables say; grids among rows; the points of a plot. */
+/* The page of an experiment: the texts of its verdict, figures and tables; grids among rows; the points of a plot. */
 #include "fixture.h"
 #include "lab/report/factors.h"
 #include "lab/report/figures.h"

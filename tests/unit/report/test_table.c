@@ -222,7 +222,7 @@ static void set_status(const char *status, bool of_base)
     free(sql);
 }
 
-/* Without a difference there is no column for it, and the note says what is missing. */
+/* Without a difference there is no column for it, and the note names what is missing. */
 static void test_no_delta(void)
 {
     char *t;
@@ -278,7 +278,7 @@ static void test_grid(void)
     grid_free(&t);
 }
 
-/* Every column stands somewhere and says what it means; each place names it once. */
+/* Every column has a place and a description; no two have one name in the same place. */
 static void test_columns(void)
 {
     grid t = {0};
@@ -305,10 +305,8 @@ static void test_bold(void)
     CHECK_HAS(t, "| base |  | 3 | 5.00 ± 0.10 | **");
     free(t);
     change("CREATE TABLE kept AS SELECT * FROM result");
-    change("UPDATE result SET value=value+60 WHERE metric_id=2 AND run_id=(SELECT min(id) FROM run)"); /* seeds
-                                                                                                       differ
-                                                                                                       wildly
-                                                                                                     */
+    /* seeds differ wildly */
+    change("UPDATE result SET value=value+60 WHERE metric_id=2 AND run_id=(SELECT min(id) FROM run)");
     t = print("clear", TABLE_MD, false, NULL);
     CHECK(!strstr(t, "**"));
     free(t);

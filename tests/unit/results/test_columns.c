@@ -1,4 +1,4 @@
-/* Statistics of a record as columns that results share: what is written once, and that all comes back bit for bit. */
+/* Statistics of a record as columns that results share: shared ones are written once, and all come back bit for bit. */
 #include "base/varint.h"
 #include "fixture.h"
 #include "lab/results/columns.h"
@@ -18,7 +18,7 @@ static db_stats of(double *out, const double *part, double times, double over, d
     return (db_stats){N, 2, out};
 }
 
-/* Do the numbers come back from the columns? */
+/* Checks that the numbers come back from the columns. */
 static void check_back(const columns *c, const db_stats *s, size_t n, const size_t *number)
 {
     char *text = xprintf("[%s]", str_text(&c->text));

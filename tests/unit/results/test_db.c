@@ -1,5 +1,4 @@
-/* The life of runs: freezing, claiming, fences, finishing, queueing again; opening what should not be opened.
- */
+/* The life of runs: freezing, claiming, fences, finishing, queueing again; refusing files that are no such database. */
 #include "fixture.h"
 #include "lab/results/internal.h"
 #include <sys/stat.h>

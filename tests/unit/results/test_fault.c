@@ -1,5 +1,5 @@
-/* The Nth write, sync or truncation fails, N = 1, 2, ... until none does: what was reported as done is there
- * afterwards, what failed is not there in half, and the file is whole. After SQLite's own fault loops. */
+/* The Nth write, sync or truncation fails, N = 1, 2, ... until none does: data reported as written is there afterwards,
+ * a failed write leaves no half, and the file is whole. After SQLite's own fault loops. */
 #include "fixture.h"
 #include <errno.h>
 
@@ -107,13 +107,13 @@ static void check_after(const told *t)
 {
     err e = {0};
     fail_at = 0;
-    if (readers_first) { /* whatever is left behind, a command that only reads finds a way */
+    if (readers_first) { /* a command that only reads can open whatever is left behind */
         reader *r = reader_open(&options, &e);
         if (!has_prefix(e.text, "no database at ")) CHECK_TEXT(e.text, "");
         e.text[0] = 0;
         reader_close(r);
     }
-    db *d = db_open(&options, &e); /* recovers, or makes what was not made */
+    db *d = db_open(&options, &e); /* recovers the file, or creates it */
     CHECK_TEXT(e.text, "");
     db_close(d);
     CHECK_SQL(path, "PRAGMA integrity_check", "ok");

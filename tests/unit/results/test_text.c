@@ -194,7 +194,7 @@ static void test_export(void)
     CHECK_SQL(other, "SELECT group_concat(recorded,'') FROM run", "111");
     db_frozen *runs;
     db_experiment_spec x = fixture_spec("toy");
-    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs stand beside, and never for a run of one's own */
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs never count as the user's own runs */
     for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
     free(runs);
     CHECK_SQL(other, "SELECT group_concat(name,' ') FROM (SELECT name FROM experiment ORDER BY name)",

@@ -68,7 +68,7 @@ static void check_alike(const scene *x, size_t n, size_t trials, rng *r)
         rejected += d.p <= 0.05;
         strictly += d.p <= 0.0025;
         covered += d.low <= 0 && 0 <= d.high;
-        if ((d.p <= 0.05) == (d.low <= 0 && 0 <= d.high)) CHECK_NEAR(d.p, 0.05, 1e-9); /* p and interval say the same */
+        if ((d.p <= 0.05) == (d.low <= 0 && 0 <= d.high)) CHECK_NEAR(d.p, 0.05, 1e-9); /* p and interval agree */
     }
     double share = (double)rejected / (double)trials;
     printf("%-28s n %2zu: %.1f %% rejected at 5 %%, %.2f %% at 0.25 %%, covered %.1f %%\n", x->name, n, 100 * share,

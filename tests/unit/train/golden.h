@@ -1,5 +1,4 @@
-/* golden.h - reads tests/oracle/golden (format: the README there) and makes the model and batch they speak
- * of. */
+/* golden.h - reads tests/oracle/golden (format: the README there) and makes the model and batch that they describe. */
 #ifndef ABLATE_GOLDEN_H
 #define ABLATE_GOLDEN_H
 #include "tensor/cpu/cpu.h"

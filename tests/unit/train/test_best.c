@@ -232,7 +232,7 @@ static void test_average(world *w)
     put(w, "average_checkpoints", "1"), put(w, "save_every", "200");
 }
 
-/* An optimizer whose mean is what is evaluated: the best step's mean is kept. */
+/* An optimizer whose mean is evaluated: the best step's mean is kept. */
 static void test_mean(world *w)
 {
     model m;
@@ -257,7 +257,7 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     log_to(stderr, LOG_WARN);
     world_open(&w, small, LENGTH(small), "10");
-    w.data.split[AB_DEV].n = 30; /* the first ones */
+    w.data.split[AB_DEV].n = 30; /* keeps the first 30 */
     snprintf(w.folder, sizeof w.folder, "/tmp/ablate-best-XXXXXX");
     if (!mkdtemp(w.folder)) broken("no temporary folder");
     test_selection(&w);

@@ -45,7 +45,7 @@ static int open_image(opened *o, const char *settings, char *message, size_t n)
     return rc;
 }
 
-/* Opens what must be readable; message [512]. */
+/* Opens files that must be readable; message [512]. */
 static void must_open(opened *o, const char *settings, char *message)
 {
     if (open_image(o, settings, message, 512)) broken("%s: %s", settings, message);

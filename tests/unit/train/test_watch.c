@@ -74,7 +74,7 @@ static void test_bits(world *w)
     model_free(&without);
 }
 
-/* Norm over the layer of what `of` has. */
+/* Returns the norm of the layer's part of `of`. */
 static double norm_of(const params *s, const float *of, const char *layer)
 {
     double sum = 0;
