@@ -16,7 +16,7 @@ compiler=("$cc")
 [ -z "${CMAKE_C_COMPILER_LAUNCHER-}" ] || compiler=("$CMAKE_C_COMPILER_LAUNCHER" "$cc") # ccache
 fast=(-O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 
-# compile FOLDER SOURCE... : objects in $work/FOLDER
+# compile FOLDER SOURCE...: writes objects to $work/FOLDER
 compile() {
     local folder=$work/$1
     mkdir -p "$folder"

@@ -100,7 +100,7 @@ image() {
         here() { buildah --storage-driver vfs --root "$work/image/root" --runroot "$work/image/run" "$@"; }
         apt-config dump | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >"$work/apt.conf" || true
         mmdebstrap --quiet --variant=apt --aptopt="$work/apt.conf" trixie "$work/trixie.tar" "$(archive)"
-        made=$(here from scratch) # the base, as the registry that has it may be out of reach
+        made=$(here from scratch) # makes the base image itself, as its registry may be out of reach
         here add -q "$made" "$work/trixie.tar" / >/dev/null
         here commit -q "$made" docker.io/library/debian:13-slim >/dev/null
         here build --isolation chroot --pull-never -f packaging/Containerfile -t ablate . >"$work/said" 2>&1 ||

@@ -8,7 +8,7 @@
 #     text
 #     Build and run:                              a script for bash, in the copy; a command that fails fails the test
 #
-# An example that needs more files than its heading says is refused. WORD: only examples whose heading contains it.
+# An example that needs more files than its heading says is refused. WORD: runs only examples whose heading contains it.
 # First, small trees whose examples are wrong must be refused for their reason. All examples are applied before the
 # first build, since some let everything be compiled again; with ABLATE_TEST_WHOLE (tests/reliability.sh whole) each is
 # built without those behind it. Built without optimisation, as it runs for seconds.

@@ -33,7 +33,7 @@ equal "$(($(params base) - $(params untied)))" $((44 * 32 - 9 * 32 - tails)) "pa
 equal "$(($(params tied) - $(params all)))" $tails "parameters besides the embedding's table"
 
 echo "decoding: greedy and beams, alone and in batches"
-exits 0 ablate show adaptive/untied --ref test # a copy is its source
+exits 0 ablate show adaptive/untied --ref test # the task copies: references are sources
 head -100 out >sources
 translate() { ablate translate --run adaptive/untied --threads 1 "$@" <sources; }
 exits 0 translate --beam-size 1 --batch 1

@@ -14,7 +14,7 @@ equal "$(wc -l <out)" 20 "a line per pair"
 equal "$(cut -f2 out | xargs)" "$(cut -f2 some.tsv | awk '{print NF + 1}' |
     xargs)" "tokens of the targets, the end counted"
 cp out likelihoods
-# the sum is the perplexity's: the same pairs in another order and in one part give the same figures
+# the sum agrees with the perplexity; another order of the pairs, and a single part, give the same figures
 tac some.tsv >turned.tsv
 exits 0 ablate score likelihood --run pairs/base <turned.tsv
 equal "$(tac out)" "$(cat likelihoods)" "figures do not depend on the other lines"

@@ -41,7 +41,7 @@ equal "$(sql "SELECT row,n,value,outcome FROM trial ORDER BY row,n" found.db)" "
 rm found.db
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db
-hasnt out "exploratory" # they were planned with base, and their values are found later
+hasnt out "exploratory" # planned with base; the search finds their values later
 "$program" gate found thin --metric PPL --json --db found.db >out
 has out '"place":3' # each of the three rows once
 
@@ -98,8 +98,8 @@ has out "one row: "
 exits 0 ablate plan set.ini --detect "2 acc" --sd 1.5 --like set
 has out "standard deviation over seeds 1.5, as given"
 exits 0 ablate plan "$source/experiments/tasks/mad.ini" --detect "1 accuracy" --sd 1
-has out "mad: 102 rows against base" # 108 and six conditions' bases
-has out "  540 runs"                    # five seeds of all 108
+has out "mad: 102 rows against base" # 108 rows, six of them bases of conditions
+has out "  540 runs"                    # five seeds of all 108 rows
 exits 1 ablate plan set.ini --detect "1 BLUE" --like set
 has err 'set has no metric "BLUE"'
 exits 2 ablate plan set.ini --detect nothing
@@ -135,7 +135,7 @@ has out "Scale: loss (log PPL) = a parameters^-exponent over 4 sizes"
 has out "  base: exponent "
 { tiny apart 6 && printf '[scale]\nd_model/d_ff = 4/8, 8/16, 12/24, 20/40\n'; } >apart.ini
 exits 0 ablate run apart.ini --threads 1 --progress none
-has out "a parameters^-exponent over 5 sizes" # the row's own is one of them
+has out "a parameters^-exponent over 5 sizes" # the row's own size is one of them
 
 echo "every row under a condition too, compared with base there"
 {
@@ -181,7 +181,7 @@ done
 exits 0 env ABLATE_DB=both.db "$program" record shared both.json
 exits 0 ablate import both.json --db again.db
 has err "both.json: 4 runs added"
-# A stranger's file may leave out, or name, what it likes.
+# A stranger's file may lack anything and name anything.
 zcat "$source/experiments/recorded/factors.json.gz" >factors.json
 forge() { sed "$1" factors.json >forged.json && rm -f forged.db; }
 for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[]/' \
@@ -192,7 +192,7 @@ for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[
     exits 0 ablate table factors --db forged.db
 done
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db forged.db
-exits 0 ablate table factors sizes --db forged.db # the first is the last forgery, whose base has no base
+exits 0 ablate table factors sizes --db forged.db # `factors` is the last forgery, whose base has no base
 # A speed-up over sizes that compares at a loss which the row does not reach says so.
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db sizes.db
 exits 0 ablate table sizes --db sizes.db

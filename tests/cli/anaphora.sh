@@ -1,4 +1,4 @@
-# ablate heads --coreference: where a planted position makes every pronoun look is known; an encoder's words, a
+# ablate heads --coreference: a planted position makes every pronoun attend to a known place; an encoder's words, a
 # decoder's characters; rows; refusals.
 # fault: anaphora|start|heads writer/base --coreference "$source/tests/data/anaphora.conllu"|
 source "$(dirname "$0")/common.bash" "$@"
@@ -34,7 +34,7 @@ previous.distance = -3
 position = sinusoid
 INI
 exits 0 ablate run trees.ini --threads 1 --progress none --no-check
-# value KEY: that of the first head
+# value KEY: the first head's value
 value() { head -2 out | grep '"run"' | sed -E "s/.*\"$1\":([^,}]*).*/\1/"; }
 near() { equal "$(awk -v a="$1" -v b="$2" 'BEGIN { print (a - b < 1e-4 && b - a < 1e-4) }')" 1 "$3: $1, expected $2"; }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Blockwise decoding of trained models: the same outputs as greedy decoding, in fewer steps; what is refused.
+# Blockwise decoding of trained models: the same outputs as greedy decoding, in fewer steps; refusals.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
@@ -24,7 +24,7 @@ save_every = 5
 INI
 } >copy.ini
 exits 0 ablate run copy.ini --threads 1 --progress none
-exits 0 ablate show copy/base --ref test # a copy is its source
+exits 0 ablate show copy/base --ref test # the task copies: references are sources
 head -200 out >sources
 equal "$(wc -l <sources)" 200 "source lines"
 greedy() { ablate translate --run copy/base --threads 1 "$@" <sources; }

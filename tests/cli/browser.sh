@@ -1,5 +1,5 @@
 # The pages of `ablate report` and `ablate attention` in a real browser (Chromium, headless): no errors on its console,
-# nothing wider than a phone, sorting and choosing work, it prints. Skipped where no Chromium is. KEEP=FOLDER keeps the
+# nothing wider than a phone, sorting and choosing work, it prints. Skipped without Chromium. KEEP=FOLDER keeps the
 # screenshots there.
 source "$(dirname "$0")/common.bash" "$@"
 for browser in chromium chromium-browser google-chrome; do command -v $browser >/dev/null && break; done

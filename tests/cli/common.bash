@@ -15,10 +15,10 @@ checks=0
 
 ablate() { "$program" "$@"; }
 
-# Ends the processes that this script started and that are still there (they carry its folder in their arguments).
+# Ends the processes that this script started and that still run (their arguments name its folder).
 leftovers() {
     local p words
-    for p in /proc/[0-9]*; do # without a process for each
+    for p in /proc/[0-9]*; do # starts no process for each
         mapfile -t -d '' words 2>/dev/null <"$p/cmdline" || continue
         [[ "${words[*]}" == *"ablate "@(worker|launch-round)*"$work"* ]] && echo "${p#/proc/}"
     done
@@ -26,7 +26,7 @@ leftovers() {
 }
 clean_up() {
     local p
-    [ "$BASHPID" = $$ ] || return # a child that a signal met before its program began: the folder is not its own
+    [ "$BASHPID" = $$ ] || return # a child that got a signal before its program began must not remove the folder
     for p in $(jobs -p) $(leftovers); do kill -9 "$p" 2>/dev/null; done
     cd / && rm -rf "$work"
 }

@@ -1,5 +1,5 @@
-# Contrastive pairs (key `contrast`): metrics of a run, the same choices as `ablate score likelihood` makes, and what is
-# wrong with a file.
+# Contrastive pairs (key `contrast`): metrics of a run, the same choices as `ablate score likelihood` makes, and refused
+# files.
 source "$(dirname "$0")/common.bash" "$1" "$2"
 tiny first 60 >first.ini
 exits 0 ablate run first.ini --threads 1 --progress none

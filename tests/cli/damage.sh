@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # $ABLATE_TEST_DAMAGE databases (30; `ablate test --all`: 60; tests/reliability.sh damage: 2,000) with a random piece
 # overwritten, zeroed, cut off or exchanged: every command that reads one, and `run`, gives its usual output, or ends
-# with a message and an exit code from 1 to 127. Where the output is another one, the damaged file must hold other
-# values, which SQLite cannot know (it keeps no checksums): its dump by sqlite3 differs, too. Then as many models:
+# with a message and an exit code from 1 to 127. If the output differs, the damaged file must hold other values, which
+# SQLite cannot notice (it keeps no checksums): its dump by sqlite3 differs, too. Then as many models:
 # translated, exported, started from.
 # DAMAGE_SEED repeats a run's places; KEEP=FOLDER keeps files.
 source "$(dirname "$0")/common.bash" "$@"
@@ -25,7 +25,7 @@ say() { # COMMAND: its output and exit code, as a text
     echo "exit $code"
 }
 number() { echo $((((RANDOM << 30) + (RANDOM << 15) + RANDOM) % $1)); }
-# damage FILE: a random piece of it is another
+# damage FILE: changes a random piece of it
 damage() {
     local size at length
     size=$(stat -c %s "$1")

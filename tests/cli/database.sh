@@ -154,7 +154,7 @@ exits 0 ablate run best.ini "${fast[@]}"
 equal "$(sql "SELECT checkpoint FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
     JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" |
         tr -d '"')" "average of 2, best" "weights of the result"
-# the host at a small size: every figure is there, and nothing is left
+# a small `bench host`: it prints every figure and leaves no files
 mkdir bench
 exits 0 ablate bench host --folder bench --runs 20 --points 30 --workers 5 --events 200 --rows 6 --seeds 5 \
     --watched 100 --queued 200

@@ -1,4 +1,4 @@
-# A run whose loss is not a number names what made the first number that is not finite: the operation, its place in the
+# A run whose loss is not finite names the origin of the first number that is not: the operation, its place in the
 # model, the plugin's line; or the parameter that an update spoilt.
 source "$(dirname "$0")/common.bash" "$1" "$2"
 part() { # NAME EXPRESSION

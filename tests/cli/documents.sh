@@ -33,7 +33,7 @@ after=$(column p_models <out | tail -1)
 # three documents and two seeds, each with two signs: at most 64 swaps
 equal "$(awk -v p="$after" 'BEGIN { print (p >= 2 / 64 - 0.01) }')" 1 "p over documents ($after) is not below 2 / 64"
 [ -n "$after" ] && [ "$after" != "$before" ] || wrong "p is $after, with sentences $before: expected another"
-exits 0 ablate table docs --metric PPL # dev is one document: no statistics of one
+exits 0 ablate table docs --metric PPL # dev is a single document: no statistics over documents
 has out "over seeds and sentences"
 
 sed -i 's/\t12\t/\t13\t/' corpus/documents.tsv
@@ -46,7 +46,7 @@ run
 grep -rqF "corpus/documents.tsv:5: found 'ten' as the number of examples, expected one above 0 in the third column" home ||
     wrong "no log says where documents.tsv is wrong"
 
-# a treebank in a folder of the data folder, which no path from here names
+# a treebank in a folder of the data folder, found only through it
 mkdir -p data/banks/mini
 for part in "train 1,340" "dev 341,370" "test 371,400"; do
     set -- $part

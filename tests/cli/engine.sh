@@ -13,7 +13,7 @@ status() { sql "SELECT status,count(*) FROM runs WHERE experiment='$1' GROUP BY 
 launch() { ablate run "$@" --threads 1 --progress plain; }
 sweep near 500 >near.ini
 exits 0 launch near.ini --workers 2
-as_near() { # NAME: trained, and with what the local sweep found
+as_near() { # NAME: its results equal the local sweep's, and no files are left
     equal "$(figures "$1")" "$(figures near)" "results of $1"
     equal "$(find "$ABLATE_HOME/runs/$1" -path '*engine/*' | wc -l)" 0 "what the launcher left in the folder of $1"
     equal "$(find "$ABLATE_HOME/runs/$1" -name 'job*' -o -name 'step-*' | wc -l)" 0 "files left in the runs of $1"
@@ -99,7 +99,7 @@ checks=$((checks + 1))
 { tiny handed 10 && printf '[sweep a]\nheads = 1\n'; } >handed.ini
 handed=0
 each=$([ -n "${ABLATE_TEST_WHOLE-}" ] && echo 1 || echo 2)
-for ((n = 1 + RANDOM % each; n <= 14; n += each)); do # its files are renamed into place; every second, odd or even
+for ((n = 1 + RANDOM % each; n <= 14; n += each)); do # kills it at a rename of a file: at all, or at odd or even ones
     rm -f count
     ABLATE_FAULT=rename:$n:kill ABLATE_FAULT_COUNT=$work/count LD_PRELOAD=$library \
         "$program" run handed.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >out 2>err

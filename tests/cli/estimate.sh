@@ -4,7 +4,7 @@
 source "$(dirname "$0")/common.bash" "$@"
 
 fast=(--threads 1 --progress plain)
-# counted INI ROW KEY [ARGUMENT]...: the number that the estimating process counted.
+# counted INI ROW KEY [ARGUMENT]...: the count that the estimating process reports.
 counted() {
     "$program" estimate "$1" --dry-run --threads 1 "${@:4}" 2>/dev/null | tr '\t ' '\n\n' |
         sed -n "/^counts\$/,/^left=/p" | sed -n "/^$2\$/,/^left=/s/^$3=//p"
@@ -63,7 +63,7 @@ has err "1 row, 3 seeds, 2 of 3 runs are done, 1 run: about"
 equal "$(counted plain.ini base left --seeds 1..3)" 1 "runs left"
 equal "$(counted plain.ini base left --seeds 1..3 -s lr=0.006)" 3 "runs left with another learning rate"
 equal "$(counted plain.ini base left --seeds 1..3 --rerun all)" 3 "runs left with --rerun all"
-# updates_timed [ARGUMENT]...: the updates' seconds as a run has them estimated, before it starts
+# updates_timed [ARGUMENT]...: the seconds of updates that a run estimates before it starts
 updates_timed() { "$program" estimate plain.ini --threads 1 "$@" 2>/dev/null | sed -n 's/^timed\t//p' | cut -f7; }
 equal "$(updates_timed --seeds 1..2)" nan "seconds of updates where no run is left: none is timed"
 equal "$(updates_timed --seeds 1..3 | grep -cE '^[0-9.e-]+$')" 1 "seconds of updates where one is left"

@@ -73,7 +73,7 @@ for page in architecture cluster gpu idioms import language-models notebook pict
     check_file "docs/$page.md"
 done
 equal "$((checks > 150))" 1 "$checks figures are checked: more than 150"
-# a stale one is told
+# a stale figure is reported
 printf '<!-- figures: ablate table table3-quarter -->\n| big | 21.9 ± 0.1 |\n<!-- end -->\n' >stale.md
 (source=$PWD && check_file stale.md) >said
 has said 'stale.md:2: "21.9 ± 0.1 " is in no row'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ablate gate answers by exit code; a row's level depends on the rows before it, also on those that are gone.
+# ablate gate answers by exit code; a row's level depends on the rows before it, also on removed ones.
 # fault: gate|start|gate faults A/heads=1; c=$?; (exit $((c == 4 ? 0 : c)))|
 source "$(dirname "$0")/common.bash" "$@"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh completely on the emulated GPU in the
 # smallest sizes, so that no line of them runs for the first time on a borrowed GPU. Stand-ins replace NVIDIA's tools
-# and PyTorch: they record their arguments and print plausible output. They lie where no program looks for them, there
-# is no network where the system lets a user do without, and each stage is broken once. TORCH: an interpreter with
+# and PyTorch: they record their arguments and print plausible output. They lie where no program looks for them, the
+# network is off if the system lets users do so, and each stage is broken once. TORCH: an interpreter with
 # PyTorch, to run its programs too, on the CPU.
 set -u
 program=$1 sources=$2
@@ -67,7 +67,7 @@ units=() && for name in "${names[@]}"; do case $name in *time*) units+=(us) ;; *
     for id in 0 1 2; do row $id "void kernel_$((id / 2))<float>(int)" "${names[@]/*/1,20$id.5}"; done
 } >"$file"
 SH
-# An environment of Python with PyTorch: bench/*_gpu.py are answered with what they print.
+# An environment of Python with PyTorch: it answers bench/*_gpu.py with lines like theirs.
 mkdir -p "$folder/$env/lib/python3.12/site-packages/torch"
 touch "$folder/$env/lib/python3.12/site-packages/torch/version.py"
 stand_in "$env/bin" python3 <<'SH'
@@ -92,8 +92,8 @@ BUILD=$build XZ_OPT=-0 ABLATE_DATA=$folder/no-data bash "$sources/bench/pack.sh"
 has "$folder/log/pack.txt" 'ablate-gpu.tar.xz: [0-9]+ MB'
 has "$folder/log/pack.txt" 'no .*no-data/multi30k: the rows of Table 3 cannot be trained there'
 pack=$folder/packed/ablate-gpu
-# The real tests are tests of their own, and take minutes here: quick ones under their names, and one that only our own
-# kernels pass.
+# The real tests run elsewhere, and would take minutes here: quick ones stand under their names, and one that only our
+# own kernels pass.
 mkdir "$folder/kept"
 mv "$pack"/bin/gpu_test_* "$folder/kept/"
 for name in attend rows select; do cp "$folder/kept/gpu_test_select" "$pack/bin/gpu_test_$name"; done
@@ -133,9 +133,9 @@ unset ABLATE_DATA ABLATE_DB
 echo "PS4='+\${BASH_SOURCE##*/}:\$LINENO:'" >"$folder/trace.env"
 offline=()
 unshare -rn true 2>/dev/null && offline=(unshare -rn)
-# call NAME EXPECTED ARGUMENTS...: gpu.sh in the folder, results in $folder/NAME, its words in log/NAME.txt. Traced:
-# which of its lines were run? What it leaves is what a borrowed machine gives back: at most eight files, none large,
-# with plain names. The archive is then unpacked.
+# call NAME EXPECTED ARGUMENTS...: gpu.sh in the folder, results in $folder/NAME, its output in log/NAME.txt. Traces
+# which of its lines run. It must leave files that a borrowed machine gives back: at most eight, none large, with
+# plain names. The archive is then unpacked.
 call() {
     local name=$1 expected=$2 rc=0 odd
     shift 2
@@ -203,7 +203,7 @@ BEFORE=$folder/first/results.json call again 0 again "$pack"
 has "$folder/again/table.txt" '^ .*before +now'
 call only 0 again "$pack" --only 'ncu|synccheck optim|together 1|small bf16 graph, algo'
 has "$folder/log/only.txt" 'rc 0 +ncu base'
-# Each stage broken once: the others run on, and what is right is in the table.
+# Breaks each stage once: the others run on, and their results are in the table.
 BROKEN='ncu|compute-sanitizer|nvidia-cuda-mps-control|nvidia-smi|nvcc' call broken 1 again "$pack" --only \
     'test select|ncu base|synccheck optim|together|base bf16 64'
 for part in 'rc 0 +test select' 'rc 9 +sanitizer synccheck optim' 'rc 0 +together 4' 'rc 1 +together 4, MPS' 'rc 9 +ncu base' \
@@ -222,7 +222,7 @@ has "$folder/log/bare.txt" 'rc 0 +attention long cross own'
 has "$folder/log/bare.txt" 'rc 77 +attention long cross wgmma'
 has "$folder/bare/log.txt" '^this GPU has compute capability 8.0, and wgmma needs 9.0'
 
-# Libraries at no place where ablate looks.
+# Libraries in a place where ablate does not look.
 mkdir -p "$machine/opt/kit-13/odd" && touch "$machine/opt/kit-13/odd/libcublasLt.so.13.1"
 mv "$pack/ablate" "$pack/real"
 cat >"$pack/ablate" <<'SH'
@@ -242,7 +242,7 @@ call rival 0 rival "$pack"
 has "$folder/log/rival.txt" "^PyTorch: $folder/$env/bin/python3"
 has "$folder/log/rival.txt" 'rc 0 +torch decode'
 has "$folder/rival/table.txt" 'torch|bf16-'
-# A test that hangs takes no more than is left of the time.
+# A test that hangs takes no more than the remaining time.
 printf '#!/bin/sh\nsleep 1000\n' >"$pack/bin/gpu_test_hangs" && chmod +x "$pack/bin/gpu_test_hangs"
 began=$SECONDS
 LIMIT=20 call hangs 1 again "$pack" --only 'test (hangs|select)'

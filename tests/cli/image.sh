@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Images pixel by pixel: training, bits per dimension, classes that are given, sampling, `data check`, files that are refused.
+# Images pixel by pixel: training, bits per dimension, given classes, sampling, `data check`, files that are refused.
 source "$(dirname "$0")/common.bash" "$@"
 
 # idx FILE HEIGHT WIDTH < values, one a line: images; idx FILE < values: labels. All sizes below 256.

@@ -1,4 +1,4 @@
-# ablate attention and ablate heads of models without a softmax over keys: what each says that its weights are.
+# ablate attention and ablate heads of models without a softmax over keys: each names the kind of its weights.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny look 20 && cat <<'INI'; } >look.ini
 [variant linear]
@@ -33,7 +33,7 @@ has err 'decoder self-attention, layers 1 to 1: influence |d output / d value|'
 has err 'decoder self-attention, layers 2 to 2: weights of the softmax'
 
 echo "heads"
-# value HEAD KEY: of the first head of an attention
+# value HEAD KEY: the value of an attention's first head
 value() { grep "\"attention\":\"$1\"" one.json | head -1 | sed -E "s/.*\"$2\":([^,}]*).*/\1/"; }
 for row in linear recurrent; do
     exits 0 ablate heads "look/$row@1" --json --sentences 20

@@ -10,7 +10,7 @@ tiny stuck 1000 >stuck.ini
 printf 'gradient_accumulation = 60000\n' >>stuck.ini # one update takes minutes
 
 # start SPEC...: the host in its own process group, as from a terminal. The output files are emptied first, so that text
-# in them is from this host, which by then has its process group and handlers.
+# in them shows that this host runs and has its process group and handlers.
 start() {
     : >out
     : >err

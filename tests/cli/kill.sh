@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kill -9 of the worker, the host, or both, at random points of a sweep: repeating the command finishes the missing
 # runs, loses and duplicates nothing, and gives the numbers of an undisturbed sweep. 15 kills; 50 in `ablate test
-# --all`; ABLATE_TEST_KILLS=N for N. ABLATE_TEST_HOSTS=N: so many hosts on the sweep at the same time.
+# --all`; ABLATE_TEST_KILLS=N for N. ABLATE_TEST_HOSTS=N: N hosts on the sweep at the same time.
 source "$(dirname "$0")/common.bash" "$@"
 kills=15
 [ -z "${ABLATE_TEST_LONG-}" ] || kills=50
@@ -18,7 +18,7 @@ sweep=(run spec.ini --seeds 1..$((2 * hosts)) --threads 1 --progress plain)
 
 ABLATE_HOME=$work/calm exits 0 ablate "${sweep[@]}" --db calm.db
 
-# The worker of a host, or nothing: its child that runs our program.
+# Prints a host's worker, or nothing: its child that runs our program.
 worker_of() {
     local p line
     for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
@@ -31,14 +31,14 @@ alive() { [ -d "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/nu
 host=() done_times=0 n=0 n_worker=0 n_host=0 n_both=0
 for ((h = 0; h < hosts; h++)); do host+=(0); done
 again=()
-# Takes note of how host number $1 ended.
+# Handles the end of host number $1.
 ended() {
     local code=0
     wait "${host[$1]}" 2>/dev/null || code=$?
     host[$1]=0
     case $code in
-    0) done_times=$((done_times + 1)) again=(--rerun all) ;; # done before all kills: once more from the start
-    1 | 137) ;; # a worker was killed, the host was: the same command again
+    0) done_times=$((done_times + 1)) again=(--rerun all) ;; # the sweep ended before all kills: start it again
+    1 | 137) ;; # a worker or the host was killed: repeat the command
     *) wrong "the sweep ended with $code" && tail -5 err.txt && finish ;;
     esac
 }
@@ -61,7 +61,7 @@ while [ $n -lt $kills ]; do
     h=$((RANDOM % ${#host[@]})) one=${host[h]}
     alive "$one" || continue
     worker=$(worker_of "$one")
-    [ -n "$worker" ] || [ $((RANDOM % 8)) = 0 ] || [ $hosts = 1 ] || continue # mostly those that train
+    [ -n "$worker" ] || [ $((RANDOM % 8)) = 0 ] || [ $hosts = 1 ] || continue # mostly shoot hosts that train
     case $((RANDOM % 4))$worker in
     0?*) shoot $worker && n_worker=$((n_worker + 1)) n=$((n + 1)) ;;
     1*) shoot "$one" && n_host=$((n_host + 1)) n=$((n + 1)) && ended $h ;;

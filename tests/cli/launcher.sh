@@ -44,7 +44,7 @@ GPU=1 launched "${both}ran devices," devices
 GPU=1 launched "built product,ran run a.ini --device cpu," run a.ini --device cpu
 GPU=1 launched "built product,ran run --device=cpu a.ini," run --device=cpu a.ini
 GPU=1 launched "built product,ran table a," table a
-GPU=1 launched "built product,ran ," # its overview
+GPU=1 launched "built product,ran ," # prints product's overview
 ABLATE_CMAKE=-DABLATE_CUDA=ON launched "${both}ran run a.ini," run a.ini
 GPU=1 ABLATE_CMAKE=-DABLATE_CUDA=OFF launched "built product,ran run a.ini," run a.ini
 rm -rf clone/build
@@ -90,7 +90,7 @@ has <("$taken/bin/cc" mine.c) "-idirafter $taken/usr/include/x86_64-linux-gnu"
 equal "$(readlink "$taken/usr/lib/x86_64-linux-gnu/libz.so")" /usr/lib/x86_64-linux-gnu/libz.so.1 \
     "a link to an installed library"
 launched "built product,ran table a," table a
-printf '#!/bin/sh\nexec /elsewhere/usr/bin/gcc\n' >"$taken/bin/gcc" # as in a clone that was moved
+printf '#!/bin/sh\nexec /elsewhere/usr/bin/gcc\n' >"$taken/bin/gcc" # as in a moved clone
 launched "apt update,apt install,apt gcc,unpacked gcc_1.deb,built product,ran table a," table a
 
 # the graph of the real build: nvcc compiles nothing for the program, nor for the tests of the short suite

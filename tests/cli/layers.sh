@@ -59,7 +59,7 @@ has out "32 sentences of n tokens each"
 exits 1 ablate bench layers --into mixers --sentences 2 --length 16
 has err "--sentences cannot be combined with --into"
 
-# settings of plugins; what is longer than a table is refused; memory ends a row early
+# settings of plugins; lengths beyond a table are refused; memory ends a row early
 exits 0 ablate bench layers --plugin convolutional --plugin synthesizer -s convolutional.separable=true -s \
     synthesizer.max_len=64 --length 32 --length 64 --seconds 0.001
 has out "synthesizer "

@@ -40,7 +40,7 @@ for key in attention attention_encoder attention_decoder attention_cross positio
         done
     done
 done
-exits 0 ablate attention --text s0001 -o page.html --model hostile.safetensors # it does not ask the task
+exits 0 ablate attention --text s0001 -o page.html --model hostile.safetensors # this command does not need the task
 change "$model" hostile.safetensors \
     "s{\\\\\"plugin_path\\\\\":\\\\\"\\\\\"}{\\\\\"plugin_path\\\\\":\\\\\"$work/hostile\\\\\"}"
 exits 0 ablate translate --model hostile.safetensors <<<s0001

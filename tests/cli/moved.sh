@@ -1,12 +1,12 @@
-# A database and its folder of runs move and are copied: what it names is found in its own folder, and nowhere else
-# anything is changed.
+# A database and its folder of runs move and are copied: files that it names are found in its own folder, and none
+# elsewhere is changed.
 source "$(dirname "$0")/common.bash" "$@"
 unset ABLATE_DB
 
 fast=(--threads 1 --progress none)
 { tiny trip 20 && printf 'keep_states = 2\n[variant one]\nheads = 1\n'; } >trip.ini
 
-# reads DATABASE-ARGUMENT...: every command that opens a run's files does so.
+# reads DATABASE-ARGUMENT...: every command that opens a run's files succeeds.
 reads() {
     exits 0 ablate show trip/base "$@"
     equal "$(grep -c "$PWD/$there/" out)" "$(grep -c "trip/[0-9a-f]\{12\}-s1-g0/" out)" "paths that show prints"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A database of more than 32 MB, which is not checked whole when it is opened, holds NULL where no NULL can be: in each
-# column in turn. Every command gives its usual output, or ends with a message that names the table and the column, and
-# the exit code 1; none crashes, and none leaves out what it usually shows. Tables of which every command depends
+# A database of more than 32 MB, which is not checked whole when it is opened, holds NULL where no NULL can be: in one
+# column after another. Every command gives its usual output, or ends with a message that names the table and the
+# column, and the exit code 1; none crashes, and none leaves out what it usually shows. Tables on which every command depends
 # (experiments, rows, runs, metrics, parameters) are checked at the opening in a database of any size. All columns and
 # commands with ABLATE_TEST_WHOLE (tests/reliability.sh whole); four commands for each column in `ablate test --all`,
 # else one.
@@ -41,8 +41,8 @@ for k in "${!commands[@]}"; do
 done
 
 # hollow TABLE COLUMN: results.db with NULL in that column of one row. "kept": the table's text still forbids it, as in
-# a file that was damaged; else it does not, so that SQLite cannot know: for tables that are checked at the opening that
-# is a stranger's, no damaged one, whose rows may be others.
+# a damaged file; else it does not, so that SQLite cannot notice. A table that is checked at the opening then counts as
+# a stranger's instead of as damaged, and its rows may differ.
 hollow() {
     local text
     cp whole.db results.db
@@ -57,7 +57,7 @@ hollow() {
         sqlite3 results.db "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql='$text' WHERE name='$1'"
 }
 
-every=16 # one more than there are commands: the next column meets the next one
+every=16 # one more than the number of commands, so that the next column gets the next command
 [ -z "${ABLATE_TEST_LONG-}" ] || every=4
 [ -z "${ABLATE_TEST_WHOLE-}" ] || every=1
 checked=" experiment variant alias metric param run "

@@ -1,4 +1,4 @@
-# Commands and options that are gone are answered with what to use instead, and that exists.
+# Messages about removed commands and options name a replacement, which exists.
 source "$(dirname "$0")/common.bash" "$@"
 answered() { # OLD WORDS... -- NEW COMMAND [OPTION]
     local old=()

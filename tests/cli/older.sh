@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Older runs, of rows whose settings have changed: counted, listed, shown again, removed. `rm` removes what it says; a
+# Older runs, of rows whose settings have changed: counted, listed, shown again, removed. `rm` removes what it lists; a
 # copy of a database leaves the original's files alone; two plugins of one name.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress plain)

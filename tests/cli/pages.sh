@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# experiments/FOLDER/NAME.md is what `ablate table` makes of the record and of NAME.ini's head comment. Its prose has
-# at most 150 words, says which split its figures are of, and repeats no interval or "mean ± sd" that its table lacks.
-# The charts of docs/ are what `ablate plot` draws of the records. ABLATE_WRITE=1 writes pages and charts anew.
+# experiments/FOLDER/NAME.md equals the output of `ablate table` for the record and NAME.ini's head comment. Its prose
+# has at most 150 words, names the split of its figures, and repeats no interval or "mean ± sd" that its table lacks.
+# The charts of docs/ equal those that `ablate plot` draws from the records. ABLATE_WRITE=1 writes pages and charts anew.
 source "$(dirname "$0")/common.bash" "$@"
 
 # The record's timings are of an older program.
@@ -47,7 +47,7 @@ for ini in "$source"/experiments/*/*.ini; do
     equal "${row##*[?.] | }" "$hours |" "hours of $folder/$name in experiments/README.md"
 done
 
-# A table says what its design cannot show, and no margin of a metric that it leaves out.
+# A table states what its design cannot show, and no margin for a metric that it leaves out.
 exits 0 ablate table mad.recorded --db none.db
 has out "259 at Holm's first step over 102 rows"
 has out "more than 100 % cannot be"

@@ -59,7 +59,7 @@ fail() { echo "$*"; exit 1; }
 fail "the sweep failed"; }
 cat table.txt
 
-# Learned, and every output under constraints is a tree; without them, the ways of outputs add up.
+# The grammar is learned, and every output under constraints is a tree; without them, the counts of routes add up.
 first_number() { awk -v name="$1" \
     'index($0, name) == 1 { s = substr($0, length(name) + 1); split(s, f, " "); print f[1]; exit }' show.txt; }
 for row in base:60 labels:40 xx:25 in_order:60 free:0; do
@@ -74,7 +74,7 @@ for row in base:60 labels:40 xx:25 in_order:60 free:0; do
 done
 test "$(first_number outputs_again)" -gt 0 || fail "free: 15 updates gave trees only"
 
-# ablate parse: a line a line, in order; empty, very long, tagged, unknown words, no line end.
+# ablate parse: one output line per input line, in order; empty, very long, tagged, unknown words, no line end.
 {
     printf 'the dog sees a cat .\n\nAnn_NNP likes_VBZ Bob_NNP ._.\n'
     printf 'the dog %.0s' $(seq 60)
@@ -105,7 +105,7 @@ for row in base labels; do
         '/FMeasure|F1/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/ && $i - f1 < 0.01 && f1 - $i < 0.01) ok = 1 } END { exit !ok }' score.txt ||
         { cat score.txt; fail "$row: the run has F1 $(first_number F1)"; }
 done
-# A line beyond the model's reach is left flat, and said; the others have their trees.
+# A line beyond the model's reach gets a flat tree and a warning; the others have their trees.
 "$program" parse --run toy/short --beam-size 2 --threads 1 < in.txt > out.txt 2> short.err &&
     fail "a line that is too long was parsed"
 grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may be max_extra_tokens = 60' \
@@ -139,7 +139,7 @@ grep -q 'unary_cap' bad.err || { cat bad.err; fail "the setting is not named"; }
 "$program" parse < in.txt > /dev/null 2> bad.err && fail "parse without a model"
 grep -q 'either --run or --model' bad.err || fail "no word on --run"
 
-# Files that are not right.
+# Invalid files.
 says() { # WORDS SETTING...
     local words=$1
     shift

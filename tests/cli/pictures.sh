@@ -1,4 +1,4 @@
-# ablate plot, export and attention: the page and single figures of a small trained model; what is refused, in words.
+# ablate plot, export and attention: the page and single figures of a small trained model; refusals.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny look 40 && printf '[sweep A]\nheads = 1, 2, 4\n'; } >look.ini
 exits 0 ablate run look.ini --progress none

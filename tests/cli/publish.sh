@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A published folder is whole, says so on any machine, and what was changed in it is found: a file, a result, a run.
+# A published folder is whole and verifies on any machine; a change of a file, a result or a run in it is found.
 # fault: publish|start|publish faults home/published$RANDOM|-
 # fault: verify|empty|verify record.json --runs 0|
 # fault: retrain|empty|verify record.json --only base --seed 1|-

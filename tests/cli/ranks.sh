@@ -66,8 +66,7 @@ equal "$(points own.db)" "$(points calm.db)" "curves of an undisturbed run and o
 cmp "$(model own.db.runs)" "$(model calm.db.runs)" || wrong "models of an undisturbed run and of a resumed one differ"
 equal "$(find own.db.runs calm.db.runs -type p)" "" "pipes that are left"
 
-# an mpirun that misses the first signal and stays when its ranks have ended: asked again, then killed, and the run is
-# no worse
+# an mpirun that misses the first signal and outlives its ranks is asked again, then killed, without harm to the run
 cat >stays <<'END'
 #!/usr/bin/env bash
 trap 'asked=$((asked + 1)); [ $asked -lt 2 ] || kill -USR1 $ranks' USR1
@@ -88,7 +87,7 @@ equal $? 143 "exit code after SIGTERM under an mpirun that stays"
 [ $((SECONDS - start)) -lt 60 ] || wrong "the job went on for $((SECONDS - start)) s under an mpirun that stays"
 equal "$(sql "SELECT status FROM runs ORDER BY run DESC LIMIT 1" own.db)" queued "the run under an mpirun that stays"
 
-# errors in words
+# error messages
 ABLATE_MPIRUN=no-such-mpirun exits 1 ablate run agree.ini --only a/ranks=2 -s steps=3 --progress plain
 has err "mpirun, which starts a run's ranks"
 ABLATE_MPI_MODULE=$work/none.so exits 1 ablate run agree.ini --only a/ranks=2 -s steps=4 --progress plain

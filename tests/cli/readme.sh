@@ -40,8 +40,8 @@ for f in README.md docs/*.md docs/plugins/*.md; do
         # trained again by cli/retrained, which `ablate test --all` runs
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
         command=${command//\/dev\/shm\/many.db/many.db} # in this run's own folder
-        # as long as the page says, and the lengths by default, up to 4,096, with ABLATE_TEST_LONG; cli/layers has them
-        # for a small layer
+        # with ABLATE_TEST_LONG the page's lengths and the default ones, up to 4,096; cli/layers tests them for a small
+        # layer
         if [[ ${ABLATE_TEST_LONG-} ]]; then
             [[ $command != *"ablate bench layers"* ]] || command=${command/--seconds 0.1/--seconds 0.01}
         elif [[ $command == *"ablate bench layers"* ]]; then

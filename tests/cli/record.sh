@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Records: what several metrics have in common is written once, and a database read from one prints the same; with
-# --statistics a record is smaller, and says what it lacks.
+# Records: numbers that metrics share are written once, and a database read from a record prints the same; with
+# --statistics a record is smaller, and names what it lacks.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir -p texts

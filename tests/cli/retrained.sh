@@ -5,7 +5,7 @@ data=${ABLATE_DATA:-}
 source "$(dirname "$0")/common.bash" "$@"
 [ -z "$data" ] || export ABLATE_DATA=$data
 seconds=${ABLATE_RETRAIN:-$([ -n "${ABLATE_TEST_WHOLE-}" ] && echo 20 || echo 6)}
-other=0 # need another processor
+other=0 # runs that need another processor
 
 for file in "$source"/experiments/recorded/*.json.gz; do
     name=$(basename "$file" .json.gz) code=0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # One sweep with rows that work, fail, diverge or are not applicable: the rows, the table in every format, SQL, resuming
 # finished runs, rerunning, overrides, dry runs, translating, provenance.
-export GIT_CEILING_DIRECTORIES= # the commit is a part of it
+export GIT_CEILING_DIRECTORIES= # runs record the commit
 source "$(dirname "$0")/common.bash" "$@"
-unset GOMP_SPINCOUNT # as users start it
+unset GOMP_SPINCOUNT # as for users
 
 {
     tiny mix 40
@@ -91,7 +91,7 @@ equal "$(grep -v '^# dry.ini\|^# mix.ini' out | diff - <(grep -v '^# mix.ini' dr
 sed 's/^lr .*/lr = tune(0.001 .. 0.01, 4)/' plain.ini >searched.ini
 exits 0 ablate run searched.ini --dry-run
 has err '6 trials of searches'
-# A run says first how long its searches take, then its own runs' time, which no longer has the searches in it.
+# A run first prints the time of its searches, then that of its own runs, without the searches.
 exits 0 ablate run searched.ini "${fast[@]}" --db searched.db
 equal "$(grep -cE '^searches: 6 trials, about [0-9]+ s$' err)" 1 "time of the searches"
 equal "$(grep -cE '^1 run: about [0-9]+ s on this machine \(updates' err)" 1 "time of the runs"

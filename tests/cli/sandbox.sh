@@ -42,7 +42,7 @@ AB_PLUGIN(config, params, &self, .name = "spy", .doc = "dot-product attention th
 C
 mkdir seen
 echo precious >precious
-sleep 600 & # ends by a signal of who has a socket
+sleep 600 & # a signal ends it from whoever has a socket
 export SPY=$work/seen SPY_VICTIM=$work/precious SPY_PID=$!
 alive() { kill -0 $SPY_PID 2>/dev/null && echo yes; }
 tiny free 20 | sed '/^\[base\]/a attention = ./spy.c' >free.ini

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The tutorial (docs/tutorial.md): every block in order, with its full training, in an empty folder; what its text says
-# of their results is so.
+# The tutorial (docs/tutorial.md): every block in order, with its full training, in an empty folder; its text must
+# fit their results.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir bin
 ln -s "$program" bin/ablate

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Databases of earlier versions under `run`: nothing that is done trains again, and what differs is said before anything
-# is written. No command upgrades a database under a host that lives. (tests/data/versions)
+# Databases of earlier versions under `run`: no finished run trains again, and differences are reported before anything
+# is written. No command upgrades a database under a living host. (tests/data/versions)
 source "$(dirname "$0")/common.bash" "$@"
 versions=$source/tests/data/versions
 fast=(--threads 1 --progress plain)
 counts="SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM run WHERE status='done'),
     (SELECT sum(exploratory) FROM variant)"
-# untouched DATABASE COUNTS WHAT: neither a run nor an exploratory row more.
+# untouched DATABASE COUNTS WHAT: it has no new run and no new exploratory row.
 untouched() {
     hasnt err "start "
     equal "$(sql "$counts" "$1")" "$2" "$3: runs, done ones, exploratory rows"

@@ -172,7 +172,7 @@ END
         { print $1, $2, $3, $4, $5, $6, $7, $12, reason[$1] }' "$budget" "$work/measured"
 }
 
-# Those that the model can count: attend_wgmma reads by copies of whole tiles, which have no sectors in it.
+# Prints the kernels that the model can count: attend_wgmma copies whole tiles, for which the model has no sectors.
 kernels_of_source() {
     cat "$root"/core/tensor/cuda/*.cu "$root"/core/tensor/cuda/*.h | perl -0777 -ne '
         while (/__global__\s+((?:(?!__global__)[^;{])*)\{/g) {
@@ -181,7 +181,7 @@ kernels_of_source() {
             print "$1\n" if $head =~ /(\w+)\s*\(/;
         }' | grep -vx attend_wgmma
 }
-check() { # all: also that no kernel is missing
+check() { # [all]: all also checks that no kernel is missing
     local bad
     bad=$(awk -v all="$1" 'BEGIN { FS = "\t" }
         function number(x) { return x ~ /^[0-9.]+$/ }

@@ -16,7 +16,7 @@ library=$3 how_many=${4:-2} half=
 shift $(($# < 4 ? $# : 4))
 only=" $* "
 export GOMP_SPINCOUNT=2000 ABLATE_TASK_LEASE=1 ABLATE_FAULT_COUNT=$work/count
-export ABLATE_CUDA_MODULE=none # the CUDA runtime, when memory is refused to its start, crashes
+export ABLATE_CUDA_MODULE=none # the CUDA runtime crashes if an allocation fails at its start
 limit=${ABLATE_FAULT_SECONDS:-60}
 seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
 RANDOM=$seed
@@ -132,13 +132,13 @@ fresh() {
     [ -z "$left" ] || kill -9 $left 2>/dev/null
     rm -rf home && cp -a "$state" home
 }
-# After the command launcher, which ended with c: takes what its tasks go on with.
+# After the command launcher, which ended with c: waits for its tasks' results.
 sync_all() {
     local s=0
     timeout -s KILL "$limit" "$program" sync --wait || s=$?
     return $((s > c ? s : c))
 }
-# The command, its output (or the query's answer) in $1; the exit code is the command's.
+# Runs the command, writes its output (or the query's answer) to $1, and returns the command's exit code.
 perform() {
     local code=0 c=0
     eval "timeout -s KILL $limit \"\$program\" $command" >"$1" 2>err || code=$?
@@ -165,7 +165,7 @@ attempt() {
     elif [ $code -ge 128 ]; then
         wrong "$what: killed by a signal ($code)" && tail -3 words
     elif [ $code = 0 ] && grep -q '^warning: ' words; then
-        outcome[warned]=$((outcome[warned] + 1)) # such as of a plugin that could not be opened
+        outcome[warned]=$((outcome[warned] + 1)) # such as about a plugin that could not be opened
     elif [ $code = 0 ]; then
         outcome[equal]=$((outcome[equal] + 1))
         answer faulty
@@ -207,7 +207,7 @@ while IFS='|' read -r name state command query; do
         by_place=
         { [ "$how_many" = whole ] && [ $kind != malloc ] && [ $name != launcher ] && [ -z "$kill" ]; } || by_place=1
         [ -z "$by_place" ] && unset ABLATE_FAULT_PLACES || export ABLATE_FAULT_PLACES=1
-        rm -f count && fresh # N = 0 counts
+        rm -f count && fresh # N = 0 only counts
         ABLATE_FAULT=$kind:0 LD_PRELOAD=$library perform faulty
         n=$(calls 0)
         if [ "$how_many" = whole ]; then
@@ -226,9 +226,9 @@ done <<<"$cases"
 [ -z "$kill" ] || echo "kills: ${outcome[killed]} ended the command"
 echo "faults: ${outcome[equal]} made no difference, ${outcome[warned]} brought a warning, ${outcome[refused]} were answered with an error in words"
 
-# Every command is in the list above (or says here why not).
+# Every command is in the list above, or among these, with the reasons below.
 left_out=" bench test help parse worker man predict "
-# timings; the launcher's; itself; needs a treebank (tests/cli/parsing.sh); of a run; prints its table; is translate
+# timings; the launcher's; itself; needs a treebank (tests/cli/parsing.sh); a run's; prints its table; is translate
 for command in $(ablate help | awk '/^  [a-z]/ { print $1 }'); do
     [[ "$left_out" == *" $command "* ]] || grep -q "|[^|]*|$command" <<<"$cases" ||
         wrong "no fault loop over 'ablate $command'"

@@ -37,7 +37,7 @@ add_test(NAME cuda/spills COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/spills.sh 
   ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so ${object})
 add_test(NAME cuda/module COMMAND bash ${CMAKE_SOURCE_DIR}/tests/cuda/module.sh ${CMAKE_BINARY_DIR}/ablate
   ${CMAKE_BINARY_DIR}/backends/ablate_cuda.so)
-# Has the real cuDNN plans for our graphs? It asks for a driver's library, of which a stub is enough.
+# Tests whether the real cuDNN has plans for our graphs. It needs a driver's library, for which a stub is enough.
 add_executable(cuda_test_dnn EXCLUDE_FROM_ALL tests/cuda/test_dnn.c)
 target_link_libraries(cuda_test_dnn PRIVATE ab_gpu stdc++)
 add_dependencies(all_tests cuda_test_dnn)

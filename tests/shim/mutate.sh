@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# usage: mutate.sh BUILD [PATTERN]   - deletes each barrier, fence and wait of the CUDA backend in turn and runs the
+# usage: mutate.sh BUILD [PATTERN]   - deletes the CUDA backend's barriers, fences and waits one by one and runs the
 # tests of its kernels under the race detector (races.cc): one that no test finds is not needed, or a test is missing.
-# PATTERN: only places (FILE:LINE) that match it. BUILD/mutants.txt keeps verdicts, so that a call that was ended goes
-# on; a place is done again when its line is another. Ends with 1 and the places that were not found.
+# PATTERN: only places (FILE:LINE) that match it. BUILD/mutants.txt keeps verdicts, so that an interrupted call can
+# be resumed; a place is tested again if its line has changed. Ends with 1 and the places that were not found.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) build=$(cd "$1" && pwd) pattern=${2:-.}
 kept=$build/mutants.txt work=$build/mutant

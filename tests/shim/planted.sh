@@ -15,7 +15,7 @@ out=$("$program" grid) || wrong "a grid that no GPU takes ends with $?"
 out=$("$program" block) || wrong "a block that may have too few registers ends with $?"
 [[ $out == "k_large: blocks of 512 x 1 x 1 threads, expected whole warps, at most 256"* ]] ||
     wrong "a block of 512 threads: it says $out"
-if [ "$sanitized" = OFF ]; then # under sanitizers static shared memory is not looked at
+if [ "$sanitized" = OFF ]; then # sanitized builds do not check static shared memory
     "$program" unwritten
     [ $? -eq 3 ] || wrong "static shared memory that was not written is read as a number"
     out=$("$program" large) || wrong "too much shared memory ends with $?"

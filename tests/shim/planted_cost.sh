@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: planted_cost.sh PROGRAM   - the model of cost counts what is known of planted kernels, in any order of threads.
+# usage: planted_cost.sh PROGRAM   - the model of cost finds planted kernels' known counts, in any order of threads.
 set -u
 program=$1 failed=0 checks=0
 # want KERNEL KIND REQUESTS MOVED LEAST BYTES WIDE

@@ -9,7 +9,7 @@ block="no __syncthreads between two warps of a block"
 warp="no __syncwarp between two threads of a warp"
 grid="no __threadfence and atomic between two blocks"
 streams="no event between two streams"
-# race CASE WHAT WORDS...: what is missing, and what else the report says
+# race CASE WHAT WORDS...: WHAT is the missing order, WORDS are other parts of the report
 race() {
     local case=$1 what=$2 words out rc seed
     shift 2

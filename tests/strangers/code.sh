@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Code is opened if the user named it. A database, a record, a published folder, a model, an INI that is only completed:
-# each gets each of the names below, and each command that reads it. Needs sqlite3 and python3.
+# Code is opened only if the user named it. A database, a record, a published folder, a model and an INI that is only
+# completed get each of the names below, and every command reads them. Needs sqlite3 and python3.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 for tool in sqlite3 python3; do
     command -v $tool >/dev/null || { echo "skipped: found no $tool here"; exit 77; }

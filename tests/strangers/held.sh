@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A backup holds the database longer than other commands wait: the run of `run` goes on, an interrupt reaches it, what it
-# reports is written afterwards, and both ends of the wait are told.
+# A backup holds the database longer than other commands wait: a run goes on, an interrupt reaches it, its reports are
+# written afterwards, and messages mark the wait's start and end.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 command -v python3 >/dev/null || { echo "skipped: python3 is missing"; exit 77; }
 export ABLATE_DATABASE_WAIT=1

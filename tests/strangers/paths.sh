@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nothing is written, removed or started outside of the folder that the user named, whatever names a database, a record,
-# a folder of runs or of `ablate publish` has. Needs sqlite3 and python3.
+# Nothing is written, removed or started outside of the folder that the user named, whatever names stand in a database,
+# a record, a folder of runs or one of `ablate publish`. Needs sqlite3 and python3.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 for tool in sqlite3 python3; do
     command -v $tool >/dev/null || { echo "skipped: found no $tool here"; exit 77; }

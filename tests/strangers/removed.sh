@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The build of a plugin whose source is gone goes when the build folder is configured again.
+# When the build folder is configured again, built plugins without a source are removed.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 mkdir -p build/plugins/attention
 touch build/plugins/attention/gone.so build/plugins/attention/scaled_dot.so

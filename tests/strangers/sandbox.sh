@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A plugin that reaches for what is not its own, in `ablate check` and in workers with --sandbox, on this kernel and as on
-# one whose Landlock has version 2: each attempt that succeeds outside of the sandbox is refused in it.
+# A plugin that reaches outside, in `ablate check` and in workers with --sandbox, on this kernel and as on one whose
+# Landlock has version 2: each attempt that succeeds without the sandbox is refused in it.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 cat >reach.c <<'C'
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# [slurm] of a stranger's INI: it names resources, and neither the program of the job, nor its environment, nor files.
+# [slurm] of a stranger's INI may name resources, but neither the job's program, nor its environment, nor files.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 mkdir bin
 printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>%s/asked\necho 17\n' "$work" >bin/sbatch

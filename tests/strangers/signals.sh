@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verify and publish that end by a signal leave no folder, no part of one and no training.
+# verify and publish that end by a signal leave no folder, no part of one and no running training.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 tiny ended 3000 >ended.ini
 sed -i 's/^eval_every.*/eval_every = 1000/; s/^save_every.*/save_every = 1000/' ended.ini

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A database from a stranger: its texts are shown and not obeyed. Needs sqlite3 to forge one.
+# A database from a stranger: terminals show its texts and obey none. Needs sqlite3 to forge one.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 
