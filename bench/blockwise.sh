@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# blockwise.sh MODEL SOURCES [LARGEST] [ROUNDS] - greedy decoding against blocks of 2 to LARGEST tokens (default 4), by
-# turns, ROUNDS times each (default 5): median tokens per second with one sentence at a time and with 64, and the tokens
-# accepted per step. MODEL: a file of a model trained with head = multi_token. One thread. Fails if an output differs.
+# blockwise.sh MODEL SOURCES [LARGEST] [ROUNDS] - greedy decoding against blocks of 2 to LARGEST tokens (default 4),
+# alternately, ROUNDS times each (default 5): median tokens per second with one sentence at a time and with 64, and the
+# tokens accepted per step. MODEL: a file of a model trained with head = multi_token. One thread. Fails if outputs
+# differ.
 set -euo pipefail
 model=$1 sources=$2 largest=${3:-4} rounds=${4:-5}
 ablate=${ABLATE:-$(dirname -- "$0")/../build/ablate}

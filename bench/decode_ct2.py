@@ -256,7 +256,7 @@ def measure(o, sp, folder):
     print(json.dumps(dict(what="ablate over ctranslate2", **ratios)))
 
 
-# ---- is it the same model? ----
+# ---- comparison with ablate's outputs ----
 
 def check(o, c, params, sp, folder):
     """Greedy by both; the scores of CTranslate2's output by the oracle. Prints the differences; true when there is none that matters."""

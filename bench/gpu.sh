@@ -13,11 +13,11 @@
 #   --only  run the gate and only parts whose names match; with `again` any part of `first`
 # Results: $OUT (./gpu-results), written as each part ends: parts.tsv, parts/N.out and .err, log.txt. At the end, if
 # there is a Python: results.json and table.txt (or later elsewhere: bench/gpu_table.py OUT LENGTHS OUT/results.json).
-# All that is left after that is at most eight files: report.txt, parts.tsv, log.txt, table.txt, results.json, the
+# In the end at most eight files are left: report.txt, parts.tsv, log.txt, table.txt, results.json, the
 # record of Table 3, and the others in rest.tar.gz.
 #   LIMIT    seconds in total (530); parts that no longer fit are skipped and listed in the report
 #   PYTHON   an interpreter; for rival with PyTorch for CUDA (python3, else any that has PyTorch)
-#   SEARCH   folder in which NVIDIA's tools, libraries and PyTorch are searched where they are at no usual place (/)
+#   SEARCH   folder in which NVIDIA's tools, libraries and PyTorch are searched if they are in no usual place (/)
 #   BEFORE   results.json of an earlier call, for comparison in the table
 #   WORKERS  simultaneous runs of Table 3 (4)
 #   MINI     not empty: smallest sizes, to test this script on the emulated GPU (tests/cli/gpu_script.sh)
@@ -45,7 +45,7 @@ pids=()
 sampler=
 out=
 trap 'kill "${pids[@]}" $sampler 2>/dev/null; [ -z "$out" ] || few_files; rm -rf "$work"' EXIT
-# Leaves few files: what is not among these goes into an archive.
+# Leaves few files: all but these go into an archive.
 few_files() {
     local rest
     cd "$out" || return
@@ -118,8 +118,8 @@ join() {
     pids=()
 }
 
-# The same again with each fallback: which of them helps tells where the fault is. Then what memcheck says. For the
-# first few failures.
+# Repeats the first few failed tests with each fallback, since the one that helps shows the fault's place, and then with
+# memcheck.
 reruns=4
 fallbacks() { # LIMIT NAME COMMAND...
     local most=$1 name=$2 fallback
@@ -134,7 +134,7 @@ checked() { # LIMIT NAME COMMAND...
     local rc=0
     part "$@" || rc=$?
     case $rc in
-    0 | 77) ;;                      # 77: it says itself that it has nothing to do here
+    0 | 77) ;;                      # 77: the test skipped itself
     124) fallbacks 30 "${@:2}" ;;   # it hangs
     *) fallbacks "$@" ;;
     esac
@@ -151,7 +151,7 @@ if [ -n "$mini" ]; then
     done
     small=$work/${small##*/} wmt=$work/${wmt##*/} news=$work/${news##*/} long=$work/${long##*/}
 fi
-brief() { [ -n "$mini" ] && echo 0.01 || echo "$1"; } # so many seconds
+brief() { [ -n "$mini" ] && echo 0.01 || echo "$1"; } # seconds to measure
 [ $what = again ] && seconds=$(brief 4)
 train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
     local how=stream
@@ -163,12 +163,12 @@ train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
 
 # ---- the machine, and the gate ---------------------------------------------------------------------------------------
 
-sample() { # clocks, power and memory every second: the table says what they were during each part
+sample() { # clocks, power and memory every second: the table shows them for each part
     nvidia-smi --query-gpu=timestamp,memory.used,clocks.sm,power.draw,temperature.gpu,clocks_throttle_reasons.active \
         --format=csv,noheader,nounits -l 1 >"$out/samples.csv" 2>/dev/null &
     sampler=$!
 }
-# What is not where programs look for it may be anywhere: one pass over the file system, when it is first needed.
+# Searches the whole file system once, when a file that is in no usual place is first needed.
 everywhere() { # REGEX of paths: the shortest that matches, or nothing
     local names=(-name nvcc -o -name ncu -o -name compute-sanitizer -o -name nvidia-smi -o -name nvidia-cuda-mps-control
         -o -name 'libcublasLt.so.1[23]*' -o -name 'libcudnn.so.9*' -o -path '*/torch/version.py')
@@ -242,11 +242,11 @@ gate() {
     [ $rc = 0 ] || { report; exit 3; }
 }
 
-# ---- is it right? ----------------------------------------------------------------------------------------------------
+# ---- correctness -----------------------------------------------------------------------------------------------------
 
 tests() {
     local test
-    cd "$pack/bin" || exit 1 # they look for plugins/ here
+    cd "$pack/bin" || exit 1 # the tests look for plugins/ here
     for test in gpu_test_*; do
         checked 100 "test ${test#gpu_test_}" "$with" "./$test"
     done
@@ -255,10 +255,10 @@ tests() {
     done
     cd - >/dev/null || exit 1
 }
-plugins() { # all of them; of the emulated GPU one
+plugins() { # all; on the emulated GPU one
     checked 120 "ablate check" "$ablate" check --device cuda ${mini:+position/learned}
 }
-# At the same time as one another: nothing is timed.
+# These run at the same time, since nothing is timed.
 sanitizers() {
     local tool test
     cd "$pack/bin" || exit 1
@@ -290,13 +290,13 @@ bits() {
     if [ $what = first ]; then
         base_row "table 3 base, once more" "$b" 1 1
         part 20 "table 3 base, the same bits" bash "$here/gpu_compare.sh" models "$a" "$b"
-        base_row "table 3 base, beside another run" "$c" 1,2 2 # under MPS, where that is
+        base_row "table 3 base, beside another run" "$c" 1,2 2 # under MPS, if it is there
         part 20 "table 3 base, the same bits beside another run" bash "$here/gpu_compare.sh" models "$a" "$c"
     fi
     find "$out" -name '*.safetensors' -delete
 }
 
-# ---- how fast? One after another -------------------------------------------------------------------------------------
+# ---- speed: one after another ----------------------------------------------------------------------------------------
 
 timings() {
     local config odd=37003 pairs=12000
@@ -308,7 +308,7 @@ timings() {
     train base bf16 1 ", odd vocabulary" --vocab $odd
     # fused gradients (BGRADA, DRELU) against plain products and own kernels: a fused algorithm may be slower
     for config in $configs; do ABLATE_PRODUCT=plain train $config bf16 1 ", plain products"; done
-    # one batch of the smallest sentences: the graph is made for as many sentences as that has
+    # one batch of the smallest sentences: the graph is made for that many sentences
     { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"
     wmt=$work/pairs.txt train base bf16 1 ", with a batch of pairs"
 }
@@ -379,7 +379,7 @@ choices() {
         ABLATE_CUBLASLT_CHOICES=$out/choices-$config.tsv train $config bf16 1 ", algorithms chosen by time"
     done
 }
-# What one step's kernels take, launched one after another: time, bytes, instructions, use of the tensor cores. Nsight
+# Measures one step's kernels, launched one after another: time, bytes, instructions, use of the tensor cores. Nsight
 # Compute runs each of them several times; its own way of holding the clocks is turned off.
 metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,smsp__inst_executed.sum
 metrics+=,sm__inst_executed_pipe_tensor.sum
@@ -422,7 +422,7 @@ torch_train() { # LIMIT NAME CONFIG MODES
     torch "$1" "$2" train_gpu.py --lengths "$(file_of "$3")" --config "$(size_of "$3")" --modes "$4" --seconds \
         "$(brief 3)"
 }
-torch_cublaslt() { # the file that PyTorch itself has open
+torch_cublaslt() { # prints the file that PyTorch itself has open
     ABLATE_CUBLASLT=${ABLATE_CUBLASLT:-$("$python" -c 'import torch
 if torch.cuda.is_available(): torch.ones(16, 16, device="cuda") @ torch.ones(16, 16, device="cuda")
 print(next((line.split()[-1] for line in open("/proc/self/maps") if "libcublasLt.so" in line), ""))' 2>>"$out/log.txt")}

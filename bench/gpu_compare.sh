@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Comparisons for bench/gpu.sh; each prints what it compares and fails if there is a difference.
+# Comparisons for bench/gpu.sh; each prints its subject and fails if there is a difference.
 #
 # usage: gpu_compare.sh models A.db B.db                 compares the models of A's runs with those of B's byte by byte
 #        gpu_compare.sh ppl ABLATE RUN.db RECORD.json    base's dev perplexity differs from a recorded experiment's by

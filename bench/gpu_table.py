@@ -126,7 +126,7 @@ def decode_floor(config, lengths, beam, batch, ceilings):
     return roof.seconds
 
 
-# ---- what was measured ----
+# ---- measurements ----
 
 def read_lengths(path):
     with open(path) as f:
@@ -278,7 +278,7 @@ def together_rows(found):
 
 def complaint(part):
     """What went wrong in a part, or None."""
-    if part["rc"] in (0, 77):                                             # 77: it says itself that it has nothing to do here
+    if part["rc"] in (0, 77):                                             # 77: the test skipped itself
         return None
     if part["rc"] == "skipped":
         return "no time was left"

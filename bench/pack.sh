@@ -55,8 +55,8 @@ else
 fi
 find "$pack/bin" -type f -perm -u+x -exec strip --strip-unneeded {} +
 
-# Libraries that any of the programs wants, and theirs (ldd follows them). Those of the compiler go into a folder of
-# their own: the other machine's are newer, if it has them.
+# Libraries that any of the programs needs, and theirs (ldd follows them). The compiler's go into a separate folder: the
+# other machine's are newer, if it has them.
 mapfile -t files < <(find "$pack/bin" -type f)
 for file in "${files[@]}"; do ldd "$file" 2>/dev/null || true; done | sort -u >"$out/ldd.txt"
 if grep 'not found' "$out/ldd.txt" >&2; then exit 1; fi

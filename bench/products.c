@@ -23,7 +23,7 @@ static const int64_t shapes[][2] = {{128, 128},  {128, 384},  {128, 512},   {512
                                     {512, 2048}, {2048, 512}, {128, 10000}, {256, 10000}, {512, 10000}};
 static const int64_t few[] = {1, 4, 12, 32, 64, 128, 256};
 static params store = {.version = 1};
-static bool changes; /* weights, before every product */
+static bool changes; /* weights change before every product */
 static bool cold;    /* operands are in memory, in no cache */
 
 static view filled(dtype type, int64_t rows, int64_t width)
@@ -55,7 +55,7 @@ static double median(double *x, int n)
     return x[n / 2];
 }
 
-/* Prints GFLOP/s of a call whose copies take turns, and their share of those in registers: medians. */
+/* Prints medians of a call's GFLOP/s, its copies used alternately, and of their share of the rate in registers. */
 static void print_rate(kernel run, call *calls, int copies)
 {
     double took[MOST_RUNS], share[MOST_RUNS], peak, until = ticks() + SECONDS, flops = call_flops(calls, &cpu_backend);
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     cpu_threads(argc > 3 ? atoi(argv[3]) : 0);
     changes = train;
     printf("%s; %s, GFLOP/s\n%-24s %8s", cpu_description(), type == BF16 ? "bf16" : "fp32", "rows x k -> n", "forward");
-    int column = type == BF16 ? 9 : 15; /* fp32's has a share behind the rate */
+    int column = type == BF16 ? 9 : 15; /* fp32 prints a share after the rate */
     if (train) printf("%*s%*s", column, "dx", column, "dw");
     puts("");
     for (size_t i = 0; i < LENGTH(shapes); i++)

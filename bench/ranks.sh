@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ranks.sh PROGRAM [UPDATES] - tokens per second of one run with two ranks of one thread each, against one process with
-# two threads, in turn, twice each. d_model 256, two layers per stack, batches of 2,048 tokens of synthetic sentences of
+# two threads, alternately, twice. d_model 256, two layers per stack, batches of 2,048 tokens of synthetic sentences of
 # up to 30 symbols; fp32.
 set -euo pipefail
 program=$(readlink -f "${1:?the program}") steps=${2:-8}

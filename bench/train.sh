@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Training speed of ablate and PyTorch on this machine: both in turn, medians of the repeats, one table and one JSON
+# Training speed of ablate and PyTorch on this machine: both alternately, medians of the repeats, one table and one JSON
 # line each.
 #
 # usage: bench/train.sh PYTHON LENGTHS [REPEATS [SECONDS [CONFIG...]]]

@@ -270,7 +270,7 @@ def measure(o, text, batches):
     size = SIZES[o.config] if not o.vocab else Size(**{**SIZES[o.config].__dict__, "vocab": o.vocab})
     data = make_data(batches, size, mode, o.device)
     if device != "cpu":
-        torch.cuda.reset_peak_memory_stats()                             # wants CUDA to be in use already
+        torch.cuda.reset_peak_memory_stats()                             # needs CUDA to be in use already
     trainer = Trainer(size, mode, device)
     begun = time.perf_counter()
     if mode.graph:

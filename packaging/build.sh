@@ -5,8 +5,8 @@
 # Needs PyPI, from which the compiler comes, and Debian or Ubuntu, as any user, with: git ca-certificates cmake
 # ninja-build binutils dpkg-dev tcl python3-venv xz-utils patch make (aarch64 on x86_64: binutils-aarch64-linux-gnu).
 # The program is built in build/package; compiler and libraries, which no checkout changes, are kept for all of them in
-# ~/.cache/ablate/package ($XDG_CACHE_HOME), so that a second call is short, and made anew when a line of theirs below
-# changes. Where nvcc is, the CUDA module is built too (not with ABLATE_CUDA=OFF in the environment). Exits with 75 if
+# ~/.cache/ablate/package ($XDG_CACHE_HOME), so that a second call is short, and made anew when one of their lines below
+# changes. If nvcc is found, the CUDA module is built too (but not with ABLATE_CUDA=OFF). Exits with 75 if
 # something could not be fetched.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -38,15 +38,15 @@ die() {
 for tool in cmake ninja objcopy ld readelf dpkg-source tclsh python3 xz apt-get patch; do
     command -v $tool >/dev/null || die "no $tool: the first lines of packaging/build.sh name the packages to install"
 done
-# once NAME FUNCTION: runs the function in a folder for what it needs for a while, $here, with its messages in a file,
-# unless it has succeeded before
+# once NAME FUNCTION: runs the function in a temporary folder, $here, with its messages in a file, unless it has
+# succeeded before
 here=$kept/building
 once() {
     local mark=$kept/done-$1 log=$kept/$1.log
     [ ! -e "$mark" ] || return 0
     say "$1"
     rm -rf "$here" && mkdir "$here"
-    { cd "$here" && "$2"; } >"$log" 2>&1 </dev/null & # set -e holds in it, as it would not before ||
+    { cd "$here" && "$2"; } >"$log" 2>&1 </dev/null & # in the background set -e holds, unlike before ||
     wait $! || { tail -30 "$log" >&2 && die "$1 failed: $log"; }
     rm -rf "$here"
     touch "$mark"
@@ -172,13 +172,13 @@ sentencepiece() {
     headers src/sentencepiece_{processor,trainer}.h
     cp "$here"/sentencepiece-build/src/*.a "$prefix/lib"
 }
-# OpenMP's runtime, and what tells instruction sets apart, of which zig's own version says that there are none.
+# OpenMP's runtime, and the functions that detect instruction sets, as zig's own report that there are none.
 llvm() {
     source_of llvm-toolchain-19 openmp cmake compiler-rt/lib/builtins/cpu_model
     cmake -S openmp -B "$here/openmp-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
         -DOPENMP_STANDALONE_BUILD=ON -DLIBOMP_ENABLE_SHARED=OFF -DLIBOMP_OMPT_SUPPORT=OFF -DLIBOMP_OMPD_SUPPORT=OFF \
         -DLIBOMP_INSTALL_ALIASES=OFF -DOPENMP_ENABLE_LIBOMPTARGET=OFF \
-        -DOPENMP_TEST_C_COMPILER=/none # or it asks for ThreadSanitizer, which zig compiles then
+        -DOPENMP_TEST_C_COMPILER=/none # else it needs ThreadSanitizer, which zig would compile
     ninja -C "$here/openmp-build" install
     cp openmp/LICENSE.TXT "$prefix/licences/llvm"
     [ "$arch" != x86_64 ] ||
@@ -224,7 +224,7 @@ rm -rf "${at:?}/$name"
 loudly install.log cmake --install "$at/ablate" --strip --prefix "$at/$name"
 cp -R "$prefix/licences" "$at/$name/share/doc/ablate"
 
-# ---- what it asks of a machine ---------------------------------------------------------------------------------------
+# ---- the machine's requirements --------------------------------------------------------------------------------------
 newest=0
 while read -r file; do
     head -c 4 "$file" | grep -q ELF || continue

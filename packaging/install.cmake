@@ -1,13 +1,13 @@
-# What an installation holds: `cmake --install build --prefix DIR`, and a Debian package by `cpack` in the build folder.
-# The program and its plugins say themselves what they install (CMakeLists.txt, core/tensor/cuda/cuda.cmake).
+# Files of an installation: `cmake --install build --prefix DIR`, and a Debian package by `cpack` in the build folder.
+# CMakeLists.txt and core/tensor/cuda/cuda.cmake install the program and its plugins.
 install(FILES core/api/ab_plugin.h core/api/ab_host.h core/api/ab_task.h DESTINATION include)
 configure_file(packaging/ablate.pc.in ${CMAKE_BINARY_DIR}/ablate.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/ablate.pc DESTINATION share/pkgconfig)
 install(DIRECTORY experiments DESTINATION share/ablate)
 install(FILES README.md LICENSE CHANGELOG.md CITATION.cff DESTINATION share/doc/ablate)
 install(DIRECTORY docs/ DESTINATION share/doc/ablate)
-install(FILES core/lab/draw/letters/OFL.txt DESTINATION share/doc/ablate) # of the letters in PNG files
-# What the program writes of itself, where this version can.
+install(FILES core/lab/draw/letters/OFL.txt DESTINATION share/doc/ablate) # licence of the letters in PNG files
+# Files that the program writes about itself, if this version can.
 install(CODE [[
   set(here "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
   set(ENV{ABLATE_HOME} "${here}")
@@ -31,7 +31,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Which part of a Transformer matters? Abla
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)               # depends on the libraries that it was built with
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc, pkg-config") # for plugins of one's own
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc, pkg-config") # for users' plugins
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_STRIP_FILES ON)
 include(CPack)

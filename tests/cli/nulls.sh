@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # A database of more than 32 MB, which is not checked whole when it is opened, holds NULL where no NULL can be: in one
 # column after another. Every command gives its usual output, or ends with a message that names the table and the
-# column, and the exit code 1; none crashes, and none leaves out what it usually shows. Tables on which every command depends
-# (experiments, rows, runs, metrics, parameters) are checked at the opening in a database of any size. All columns and
-# commands with ABLATE_TEST_WHOLE (tests/reliability.sh whole); four commands for each column in `ablate test --all`,
-# else one.
+# column, and the exit code 1; none crashes, and none leaves out what it usually shows. Tables on which every command
+# depends (experiments, rows, runs, metrics, parameters) are checked at the opening in a database of any size. All
+# columns and commands with ABLATE_TEST_WHOLE (tests/reliability.sh whole); four commands for each column in `ablate
+# test --all`, else one.
 source "$(dirname "$0")/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 { tiny holes 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >holes.ini

@@ -1,5 +1,5 @@
-# Communicators: modules opened at run time, each built where its header is. What they take of the program (errors,
-# memory) comes from the program that opens them.
+# Communicators: modules opened at run time, each built if its header is found. The program that opens them provides
+# errors and memory.
 function(ab_communicator name)
   add_library(ablate_${name} MODULE ${CMAKE_SOURCE_DIR}/core/tensor/comm/${name}.c)
   set_target_properties(ablate_${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY

@@ -10,7 +10,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   list(APPEND ABLATE_SETS avx2 avx512 avx512_bf16)
   set(flags_avx2 -mavx2 -mfma -mf16c)
   set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
-  set(flags_avx512_bf16 ${flags_avx512} -mavx512bf16 -mamx-tile -mamx-bf16) # AMX: only where isa.h says so
+  set(flags_avx512_bf16 ${flags_avx512} -mavx512bf16 -mamx-tile -mamx-bf16) # AMX: used only if isa.h reports it
 endif()
 set(level -O3)
 if(ABLATE_SANITIZE)
@@ -19,16 +19,16 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(level)
 endif()
 if(level STREQUAL "-O3" AND "avx2" IN_LIST ABLATE_SETS)
-  # on x86-64 this runs on processors of before 2013 only; a training step has 0.95 of -O3's speed, the compiler half the
+  # on x86-64 only processors from before 2013 run this; a training step has 0.95 of -O3's speed, the compiler half the
   # work
   list(APPEND flags_generic -O1)
 endif()
 set(ABLATE_FAST ${level} -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
 if(ABLATE_SANITIZE)
-  # an address that wraps is met by AddressSanitizer where it is used; half the compiler's time went into this check
+  # AddressSanitizer finds an address that wraps when it is used; this check took half the compiler's time
   list(APPEND ABLATE_FAST -fno-sanitize=pointer-overflow)
 endif()
-if(ABLATE_FUZZ) # fuzzed are readers of files; under coverage a file of kernels takes minutes
+if(ABLATE_FUZZ) # fuzzing tests readers of files; with coverage a file of kernels takes minutes to compile
   list(APPEND ABLATE_FAST -fno-sanitize=all)
 endif()
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")

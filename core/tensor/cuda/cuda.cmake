@@ -1,11 +1,11 @@
-# The CUDA backend, twice: as a module for GPUs, built by nvcc (target ablate_cuda: where there is a GPU, the launcher
+# The CUDA backend, twice: as a module for GPUs, built by nvcc (target ablate_cuda: if there is a GPU, the launcher
 # builds it after the program; ABLATE_CUDA=ON makes it a part of every build), and as a library of the same kernels
 # built by the C++ compiler for the CPU (gpu.h), which the tests in tests/shim link (tests/shim/shim.cmake).
 file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.cu)
 file(GLOB cuda_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.c
   ${CMAKE_SOURCE_DIR}/core/tensor/cuda/cudnn/*.c)
 
-# cuDNN is called where its header is; the library itself is looked for at run time (library.c).
+# cuDNN is used if its header is found; the library itself is searched for at run time (library.c).
 find_path(CUDNN_HEADER cudnn.h HINTS ENV CUDNN_HOME ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 find_path(CUDA_HEADER cuda_runtime.h HINTS ${CUDNN_HEADER} ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 set(have_cudnn)
@@ -61,7 +61,7 @@ foreach(source ${cuda_kernels})
   set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
   file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/tensor/cuda/*.h
     ${CMAKE_SOURCE_DIR}/core/tensor/cuda/cudnn/*.h ${CMAKE_SOURCE_DIR}/tests/shim/gpu_emulation.h)
-  # the log says what each kernel takes of the machine; tests/cuda/spills.sh reads it
+  # the log lists each kernel's registers and memory; tests/cuda/spills.sh reads it
   add_custom_command(OUTPUT ${object} DEPENDS ${source} ${headers} VERBATIM COMMENT "nvcc ${name}.cu"
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
     COMMAND ${nvcc} -std=c++17 -O3 -lineinfo ${arch_flags} ${flags_${name}} -I${CMAKE_SOURCE_DIR}/core
@@ -79,7 +79,7 @@ target_include_directories(ablate_cuda SYSTEM PRIVATE ${cuda_home}/include)
 target_compile_definitions(ablate_cuda PRIVATE ${have_cudnn})
 target_include_directories(ablate_cuda SYSTEM PRIVATE ${CUDNN_HEADER})
 target_link_libraries(ablate_cuda PRIVATE ${cuda_home}/lib64/libcudart_static.a dl rt pthread)
-set(where_built OPTIONAL) # installed if somebody built it
+set(where_built OPTIONAL) # installed only if it was built
 if(ABLATE_CUDA STREQUAL "ON")
   set(where_built)
 else()
