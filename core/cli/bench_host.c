@@ -71,7 +71,7 @@ static int measure_events(bench *b, double *per_second, err *e)
 }
 
 /* Records runs with their whole curves, in experiments of RUNS_OF_ONE runs. */
-static int measure_runs(bench *b, double *per_second, double *claims_second, err *e)
+static int time_runs(bench *b, double *per_second, double *claims_second, err *e)
 {
     const host_options *o = b->o;
     db_point *p = xcalloc((size_t)o->points + 1, sizeof *p);
@@ -155,7 +155,7 @@ static int measure_all(bench *b, const char *program, err *e)
     if (measure_events(b, &events, e)) return -1;
     db_close(b->d); /* writes its log back, because the file's size is measured */
     before = bytes_in(b->path);
-    if (!(b->l->d = b->d = db_open(&(db_options){.path = b->path}, e)) || measure_runs(b, &points, &claims, e))
+    if (!(b->l->d = b->d = db_open(&(db_options){.path = b->path}, e)) || time_runs(b, &points, &claims, e))
         return -1;
     db_close(b->d);
     b->l->d = b->d = NULL;

@@ -2,7 +2,8 @@
 #ifndef ABLATE_REPORT_GRID_H
 #define ABLATE_REPORT_GRID_H
 #include "base/base.h"
-#include "lab/report/table.h"
+
+enum table_format { TABLE_TEXT, TABLE_MD, TABLE_LATEX, TABLE_CSV, TABLE_JSON };
 
 typedef struct {
     const char *text;

@@ -1,6 +1,5 @@
 /* table.c - prints the ablation table for readers: columns, layout, and notes. */
 #include "lab/report/table.h"
-#include "lab/report/gather.h"
 #include "lab/report/layout.h"
 #include "lab/report/columns.h"
 #include <math.h>

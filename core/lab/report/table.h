@@ -7,23 +7,8 @@
  */
 #ifndef ABLATE_REPORT_TABLE_H
 #define ABLATE_REPORT_TABLE_H
-#include "lab/results/read.h"
-
-enum table_format { TABLE_TEXT, TABLE_MD, TABLE_LATEX, TABLE_CSV, TABLE_JSON };
-
-typedef struct {
-    const char *const *metrics; /* columns to show, in this order, n_metrics of them; none: all metrics of the runs */
-    size_t n_metrics;
-    bool vs_recorded;            /* add columns of recorded runs */
-    bool vs_paper;               /* add published columns, in the paper's layout if it has one */
-    int trials;                  /* shuffles in the randomisation test; 0: 10,000 */
-    double sustained;            /* FLOPs per second of devices whose rate the paper does not give; 0: unknown */
-    const char *caption, *label; /* for LaTeX; NULL: the title, and tab:NAME */
-    const char *ini; /* text of the experiment's INI, whose head comment Markdown prints around the table; or NULL */
-    /* all statistics: standard deviation over seeds only, variance components, P(A > B), tests over sentences and
-     * seeds */
-    bool full;
-} table_options;
+#include "lab/report/gather.h"
+#include "lab/report/grid.h"
 
 /* Appends the table of experiment `name` (NULL: the latest) to `out`. Without such an experiment, "table1" to
  * "table4" print only the published table. */

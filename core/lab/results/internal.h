@@ -86,9 +86,9 @@ typedef struct {
  * caller frees), NULL if nothing was done. */
 int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
 
-/* Lists the records of a folder, NAME.json.gz or NAME.json, sorted; the caller frees. db.c */
+/* Lists the records of a folder, NAME.json.gz or NAME.json, sorted; the caller frees. open.c */
 int record_files(const char *folder, char ***paths, size_t *n, err *e);
-int db_create(db *d, err *e); /* writes tables and published numbers into an empty database; db.c */
+int db_create(db *d, err *e); /* writes tables and published numbers into an empty database; open.c */
 /* ---- recorded.c: the recorded experiments, each read into memory as a separate database ---- */
 sqlite3 *recorded_memory(err *e); /* an empty database in memory */
 /* Opens the source with this experiment (NAME or NAME.recorded). 0, with *out NULL if there is none; -1. */
@@ -102,13 +102,13 @@ bool recorded_has(const reader *r, const char *experiment);
 int recorded_attach(reader *r, err *e); /* attaches all records as the schema `recorded` of r's connection */
 void recorded_close(reader *r);
 
-int db_check_path(const char *path, err *e); /* db.c */
+int db_check_path(const char *path, err *e); /* open.c */
 /* Returns the path of a run's file. If `stored` names a run's folder EXPERIMENT/CONFIGURATION-sSEED-gN that is also in
  * this database's folder `runs`, the path is there, so that a database can be moved and copied with its folder.
  * (guard.c) */
 const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a);
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
-int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
+int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* open.c */
 
 /* ---- guard.c: a database may come from a stranger ---- */
 void guard_connection(sqlite3 *q); /* defensive settings of a connection */
@@ -119,7 +119,7 @@ int guard_pages(sqlite3 *q, const char *path, err *e);
 
 /* ---- parts that several files use ---- */
 /* Updates the published tables of the database to the program's. Works inside or outside a transaction. */
-int published_refresh(db *d, err *e);                               /* published.c */
+int published_refresh(db *d, err *e);                               /* published_write.c */
 int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
 int view_check_name(const char *experiment, err *e);                /* view.c: is this a valid name of an experiment? */
 int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; in a transaction */

@@ -1,5 +1,5 @@
 /* schema.c - the tables and views, as text. A change here is a new version: raise DB_VERSION and add the step
- * that leads from the old one to db_steps in db.c. */
+ * that leads from the old one to db_steps in open.c. */
 #include "lab/results/internal.h"
 
 /* SQL is laid out by hand: the formatter would split its lines. */
@@ -193,7 +193,7 @@ const char *const results_views[] = {
     "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n"
     RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE, NULL};
 
-/* ---- From an older version, without its views: db_steps in db.c ---- */
+/* ---- From an older version, without its views: db_steps in open.c ---- */
 
 const char results_from_1[] =
     "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" TABLES_2;

@@ -1,4 +1,4 @@
-/* db.c - opens, creates, migrates and closes the database. */
+/* open.c - opens, creates, migrates and closes the database. */
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
 #include <dirent.h>
