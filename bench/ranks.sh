@@ -32,7 +32,7 @@ INI
 for turn in 1 2; do
     for way in "1 2" "2 1"; do
         read -r ranks threads <<<"$way"
-        "$program" run ranks.ini --ranks "$ranks" --threads "$threads" --progress none --no-check --db \
+        "$program" run ranks.ini -s ranks="$ranks" --threads "$threads" --progress none --no-check --db \
             "$turn-$ranks.db" >/dev/null
         "$program" query "SELECT tokens_second FROM runs" --db "$turn-$ranks.db" --format csv | tail -n 1 |
             tr -d '\r' >"$turn-$ranks"

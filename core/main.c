@@ -77,12 +77,14 @@ static int no_command(char **argv)
         if (group.n) break;
         names[n] = first[n], n++;
     }
-    const char *instead = old_word(argv[1], "");
+    char two[128];
+    snprintf(two, sizeof two, "%s %s", argv[1], argv[2] ? argv[2] : "");
+    const char *word = old_word(two, "") ? two : argv[1], *instead = old_word(word, "");
     bool asked = group.n && argv[2] && (same(argv[2], "--help") || same(argv[2], "-h"));
-    if (group.n) {
+    if (group.n && word == argv[1]) {
         fputs(str_text(&group), asked ? stdout : stderr);
     } else if (instead) {
-        fprintf(stderr, "ablate: %s is gone: %s\n", argv[1], instead);
+        fprintf(stderr, "ablate: %s is gone: %s\n", word, instead);
     } else {
         const char *near = nearest(argv[1], names, n);
         fprintf(stderr, "ablate: unknown command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "",

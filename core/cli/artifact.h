@@ -5,6 +5,7 @@
 #include "lab/results/read.h"
 
 /* Writes an experiment's finished runs to `path`, without this machine's folders. (record.c) */
+enum { RECORD_POINTS = 200 }; /* points kept per learning curve */
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e);
 
 /* A folder with its own database; both are removed together. */

@@ -14,7 +14,7 @@
 #include <strings.h>
 
 typedef struct {
-    const char *run, *model, *text, *target, *out;
+    const char *run, *text, *target, *out;
     const char *word;            /* a figure's token */
     int part;                    /* a figure's part: 0 encoder, 1 decoder, 2 source; -1: not given */
     int64_t layer, head, figure; /* -1: all, or the default; layers and heads count from 1 */
@@ -22,7 +22,7 @@ typedef struct {
 
 static int check(const attention_options *o, err *e)
 {
-    if (!o->model == !o->run) return fail(e, "expected either --run or --model");
+    if (!o->run) return fail(e, "expected either --run or --model");
     if (o->figure < 0 && (o->word || o->part >= 0 || o->head > 0))
         return fail(e, "--word, --part and --head are only valid with --figure");
     if ((o->figure == 3 || o->figure == 4) && !o->word)
@@ -171,7 +171,7 @@ static int write_page(const attention_options *o, const collected *all, const ch
         if (o->layer < 0 || all->maps[i].layer == o->layer) chosen[n++] = all->maps[i];
     int bad = n ? 0 : fail(e, "nothing to show: no layer %lld", (long long)o->layer);
     if (!bad) {
-        attention_page(chosen, n, o->run ? o->run : o->model, o->text, target, &page);
+        attention_page(chosen, n, o->run, o->text, target, &page);
         bad = file_write(o->out, page.s, page.n, e);
     }
     if (!bad) fprintf(stderr, "%s: %zu KB\n", o->out, (page.n + 1023) / 1024);
@@ -221,7 +221,7 @@ static int attention(const invocation *c, void *options)
     attention_options *o = options;
     err e = {0};
     if (check(o, &e)) return call_usage(c, &e);
-    char *path = o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
+    char *path = run_model_path(o->run, &c->p, &e);
     int bad = !path || look(o, path, &e);
     free(path);
     return bad ? call_failed(c, &e) : 0;
@@ -230,9 +230,9 @@ static int attention(const invocation *c, void *options)
 #define AT(field) offsetof(attention_options, field)
 static const attention_options defaults = {.part = -1, .layer = -1, .head = -1, .figure = -1};
 static const option options[] = {
-    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
-     .choices = CHOICES_RUNS},
-    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
+    {"--run --model", "RUN",
+     "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors)", OPTION_TEXT,
+     AT(run), .choices = CHOICES_RUNS},
     {"--text", "LINE", "the sentence, or the text of a decoder-only model", OPTION_TEXT, AT(text), .required = true},
     {"--output -o", "FILE", "output file: .html; for a figure: .svg, .pdf or .png", OPTION_TEXT, AT(out),
      .required = true},
@@ -246,7 +246,7 @@ static const option options[] = {
      OPTION_WORD, AT(part)},
     {"--layer", "N", "only this layer, from 1 [all; for a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
     {"--head", "N", "the figure's first head, from 1", OPTION_COUNT, AT(head), 1, 1e6},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
 const command attention_command = {

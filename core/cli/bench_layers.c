@@ -340,7 +340,7 @@ static const option options[] = {
      OPTION_LIST, AT(plugins), .choices = CHOICES_PLUGINS},
     {"--sentences", "N", "sentences of that length at once [1]", OPTION_COUNT, AT(sentences), 1, BLOCK_SENTENCES},
     {"--length", "N", "sentence lengths in tokens, in ascending order [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
-    {"-s", "PLUGIN.KEY=VALUE", "a parameter of a measured plugin", OPTION_LIST, AT(set)},
+    {"-s", "PLUGIN.KEY=VALUE", "a parameter of the plugin", OPTION_LIST, AT(set)},
     {"--into", "EXPERIMENT",
      "measure the encoder layer of each row of this experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
      .choices = CHOICES_EXPERIMENTS},
@@ -354,7 +354,7 @@ static const option options[] = {
     {"--threads", "N", "processor threads; 0: all [1]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
     {"--seed", "N", "seed of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(profile)},
-    {"--json", NULL, "print one JSON object per layer and length", OPTION_FLAG, AT(json)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
     OPTION_DATABASE,
     {0}};
 const command bench_layers_command = {

@@ -97,7 +97,7 @@ static int check(const invocation *c, void *options)
 
 static const option options[] = {
     {"--device", "DEVICE", "also compare with this device, such as cuda", OPTION_TEXT, offsetof(check_options, device)},
-    {"-s", "PLUGIN.KEY=VALUE", "a parameter of the checked plugin", OPTION_LIST, offsetof(check_options, set)},
+    {"-s", "PLUGIN.KEY=VALUE", "a parameter of the plugin", OPTION_LIST, offsetof(check_options, set)},
     {"--coordinates", NULL,
      "print how much a small model's numbers change in 5 updates, by its width, with both parametrizations; -s "
      "KEY=VALUE sets keys",
@@ -105,7 +105,7 @@ static const option options[] = {
     {"--no-sandbox", NULL, "let the plugin write files and reach the network", OPTION_FLAG,
      offsetof(check_options, no_sandbox)},
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_PLUGIN_PATH,
     {0}};
 const command check_command = {
     .name = "check",

@@ -3,10 +3,6 @@
 #include "cli/results.h"
 #include "text/data/corpora.h"
 
-typedef struct {
-    const char *folder;
-} data_options;
-
 static void corpus_json(const corpus *x, const char *folder, str *out)
 {
     int here, all;
@@ -59,7 +55,7 @@ static const corpus *find(const char *name, err *e)
 
 static int get(const invocation *c, void *options)
 {
-    const data_options *o = options;
+    (void)options;
     int code = 0;
     for (size_t i = 0; i < c->n_words; i++) {
         err e = {0};
@@ -67,7 +63,7 @@ static int get(const invocation *c, void *options)
     }
     for (size_t i = 0; i < c->n_words; i++) {
         err e = {0};
-        if (corpus_get(find(c->word[i], NULL), o->folder ? o->folder : c->p.data_dir, &e)) {
+        if (corpus_get(find(c->word[i], NULL), c->p.data_dir, &e)) {
             fprintf(stderr, "ablate data get %s: %s\n", c->word[i], e.text);
             code = 1;
         }
@@ -75,9 +71,6 @@ static int get(const invocation *c, void *options)
     return code;
 }
 
-static const option options[] = {
-    {"--dir", "FOLDER", "folder of corpora [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(data_options, folder)},
-    {0}};
 const command data_get_command = {.name = "data get",
                                   .part = FOR_DATA,
                                   .does = "download corpora and verify their checksums",
@@ -86,7 +79,5 @@ const command data_get_command = {.name = "data get",
                                   .most = -1,
                                   .missing = "expected a corpus; `ablate list corpora` lists the names",
                                   .choices = CHOICES_CORPORA,
-                                  .options = options,
-                                  .size = sizeof(data_options),
                                   .run = get,
                                   .example = "ablate data get multi30k"};

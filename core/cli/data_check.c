@@ -215,14 +215,15 @@ static bool has_data(const plugin *task)
 static int check(const invocation *c, void *options)
 {
     const check_options *o = options;
+    bool all = c->verbosity > 0; /* name the lines of all faults */
     char message[1024] = "";
     err e = {0};
     arena a = {0};
     settings given = {0};
     void *self = NULL;
     data_report r;
-    pair_report pairs = {.all = o->all};
-    text_report text = {.all = o->all};
+    pair_report pairs = {.all = all};
+    text_report text = {.all = all};
     grid t = {0};
     bool faults = false;
     const plugin *x = plugin_open(AB_TASK, o->task, &e);
@@ -250,9 +251,9 @@ static int check(const invocation *c, void *options)
     }
     for (int k = 0; k < TEXT_FAULTS; k++) {
         faults = faults || text.text[k].n;
-        print_finding(&t, text_faults[k], &text.text[k], o->all);
+        print_finding(&t, text_faults[k], &text.text[k], all);
     }
-    print_finding(&t, "another number of columns than line 1", &text.columns, o->all);
+    print_finding(&t, "another number of columns than line 1", &text.columns, all);
     print_grid(&t);
     grid_free(&t);
     arena_free(&a);
@@ -265,7 +266,6 @@ static const option options[] = {
     {"--src", "LANGUAGE", "source language: the extension of its files [en]", OPTION_TEXT, AT(src)},
     {"--tgt", "LANGUAGE", "target language [fr for names that end in -fr, else de]", OPTION_TEXT, AT(tgt)},
     {"--task", "NAME", "task that reads the data: translation, parsing or image [translation]", OPTION_TEXT, AT(task)},
-    {"-v", NULL, "name the lines of all faults, not five of each kind", OPTION_FLAG, AT(all)},
     {"--strict", NULL, "exit with 1 if anything is found", OPTION_FLAG, AT(strict)},
     {0}};
 const command data_check_command = {

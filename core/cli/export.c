@@ -25,18 +25,11 @@ static int experiment(const invocation *c, const export_options *o, size_t *file
     return rc;
 }
 
-/* Returns the path of a model: a file, or a run's of the database. */
-static char *model_path(const invocation *c, err *e)
-{
-    const char *name = c->word[0];
-    return has_suffix(name, ".safetensors") || file_exists(name) ? xstrdup(name) : run_model_path(name, &c->p, e);
-}
-
 static int model_of(const invocation *c, const export_options *o, const char *format, size_t *files, err *e)
 {
     model m = {0};
     vocab *src = NULL, *tgt = NULL;
-    char *path = model_path(c, e);
+    char *path = run_model_path(c->word[0], &c->p, e);
     int rc = path ? train_load(path, &m, F32, &cpu_backend, &src, &tgt, e) : -1;
     if (!rc) {
         rc = model_export(&m, src, tgt, format, o->out, files, e);
@@ -73,7 +66,7 @@ static const option options[] = {
      "for `wandb sync`. For a model: ctranslate2; huggingface: MarianMT or Llama of transformers; gguf: llama.cpp "
      "[parquet]",
      OPTION_WORD, offsetof(export_options, format)},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
 const command export_command = {

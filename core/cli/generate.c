@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct {
-    const char *model, *run, *device, *prompt;
+    const char *run, *device, *prompt;
     int64_t tokens, top_k, seed, threads;
     double temperature;
 } generate_options;
@@ -141,7 +141,7 @@ static int generate(const invocation *c, void *options)
 {
     generate_options *o = options;
     err e = {0};
-    if (!o->model == !o->run) {
+    if (!o->run) {
         fail(&e, "expected either --run or --model");
         return call_usage(c, &e);
     }
@@ -149,7 +149,7 @@ static int generate(const invocation *c, void *options)
     vocab *src = NULL, *tgt = NULL;
     dtype compute;
     bool reads = same(o->prompt, "-"); /* checks standard input before another file takes its descriptor */
-    char *path = reads && input_check(&e) ? NULL : o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
+    char *path = reads && input_check(&e) ? NULL : run_model_path(o->run, &c->p, &e);
     cpu_threads((int)o->threads);
     const backend *on = path ? device_open(o->device, &e) : NULL;
     int bad = !on || device_model_compute(path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
@@ -168,9 +168,9 @@ static int generate(const invocation *c, void *options)
 static const generate_options defaults = {
     .device = "auto", .prompt = "", .tokens = 500, .temperature = 0.8, .top_k = 200, .seed = 1};
 static const option options[] = {
-    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
-     .choices = CHOICES_RUNS},
-    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
+    {"--run --model", "RUN",
+     "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors)", OPTION_TEXT,
+     AT(run), .choices = CHOICES_RUNS},
     {"--prompt", "TEXT", "start of the text; -: each line of standard input, continued to its end [empty]", OPTION_TEXT,
      AT(prompt), .choices = CHOICES_NONE},
     {"--tokens", "N", "maximum number of tokens to generate [500]", OPTION_COUNT, AT(tokens), 1, 1e7},
@@ -181,7 +181,7 @@ static const option options[] = {
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device),
      .choices = CHOICES_OWN},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
 const command generate_command = {

@@ -412,8 +412,8 @@ static const option options[] = {
      "measure instead the weight from each pronoun to its antecedent in the sentences of this file (CoNLL-U with "
      "CorefUD's Entity=)",
      OPTION_TEXT, AT(coreference)},
-    {"--json", NULL, "print every head of every run as JSON (docs/json.md)", OPTION_FLAG, AT(json)},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
+    OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
 const command heads_command = {

@@ -4,7 +4,6 @@
 
 typedef struct {
     bool json;
-    const char *folder;
 } list_options;
 
 static int list(const invocation *c, void *options)
@@ -20,21 +19,16 @@ static int list(const invocation *c, void *options)
         fail(&e, "%s: found %s behind it, expected nothing", what, name);
     else if (o->json && keys)
         fail(&e, "--json: keys are printed as Markdown only");
-    else if (o->folder && !corpora)
-        fail(&e, "--dir: expected corpora with it");
     if (e.text[0]) return call_usage(c, &e);
     if (plugins) return plugins_list(c, name, o->json);
-    if (corpora) return corpora_list(o->folder ? o->folder : c->p.data_dir, o->json);
+    if (corpora) return corpora_list(c->p.data_dir, o->json);
     if (devices) return o->json ? devices_json(stdout) : devices_print(stdout);
     config_reference(stdout, run_schemas());
     return 0;
 }
 
 static const option options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(list_options, json)},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
-    {"--dir", "FOLDER", "folder of corpora [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(list_options, folder)},
-    {0}};
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(list_options, json)}, OPTION_PLUGIN_PATH, {0}};
 const command list_command = {
     .name = "list",
     .part = FOR_PLUGINS,

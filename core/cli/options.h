@@ -80,6 +80,11 @@ typedef struct {
         "--db", "FILE", "database file [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, CHOICES_FILES          \
     }
 
+#define OPTION_PLUGIN_PATH                                                                                             \
+    {                                                                                                                  \
+        "--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS                   \
+    }
+
 /* The parts of `ablate help`. */
 #define COMMAND_PARTS(X)                                                                                               \
     X(TRAINING, "experiments")                                                                                         \

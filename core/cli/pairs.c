@@ -45,9 +45,9 @@ int pairs_read(const invocation *c, const pairs_options *o,
     model m = {0};
     vocab *src = NULL, *tgt = NULL;
     input_part in = {0};
-    if (!o->model == !o->run) return fail(&e, "expected either --run or --model"), call_usage(c, &e);
+    if (!o->run) return fail(&e, "expected either --run or --model"), call_usage(c, &e);
     cpu_threads((int)o->threads);
-    char *path = input_check(&e) ? NULL : o->run ? run_model_path(o->run, &c->p, &e) : xstrdup(o->model);
+    char *path = input_check(&e) ? NULL : run_model_path(o->run, &c->p, &e);
     bool open = path && !train_load(path, &m, F32, &cpu_backend, &src, &tgt, &e);
     if (open && !src) fail(&e, "%s is a decoder-only model: it has no source to pair a target with", path);
     size_t most = SMALLEST_PART;

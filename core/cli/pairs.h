@@ -7,16 +7,16 @@
 #include "text/data/dataset.h"
 
 typedef struct {
-    const char *run, *model; /* exactly one is given */
+    const char *run;
     int64_t threads;
 } pairs_options;
 /* clang-format off */
 #define PAIRS_OPTIONS(options, field) \
-    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, \
+    {"--run --model", "RUN", \
+     "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors)", OPTION_TEXT, \
      offsetof(options, field.run), .choices = CHOICES_RUNS}, \
-    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, offsetof(options, field.model)}, \
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, offsetof(options, field.threads), 1, MOST_THREADS}, \
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS}
+    OPTION_PLUGIN_PATH
 /* clang-format on */
 
 /* Calls f with each part of standard input as token ids: lines `first` .. first + p->n - 1. Returns the exit code,

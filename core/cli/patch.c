@@ -292,7 +292,7 @@ static const option options[] = {
      AT(at), .choices = CHOICES_NONE},
     {"--output -o", "FILE", "also a heat map: .svg, .pdf or .png", OPTION_TEXT, AT(out)},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
 const command patch_command = {

@@ -7,9 +7,12 @@
 #include "lab/results/read.h"
 #include "network/train/train.h"
 #include <stdlib.h>
+#include <string.h>
 
 char *run_model_path(const char *name, const places *p, err *e)
 {
+    bool number = !name[strspn(name, "0123456789")];
+    if (!number && (has_suffix(name, ".safetensors") || file_exists(name))) return xstrdup(name);
     reader *r = reader_open(&p->db, e);
     char *path = r ? reader_model(r, name, e) : NULL;
     reader_close(r);
@@ -117,23 +120,20 @@ static int open_member(members *all, predict_options *o, const char *name, char 
 
 static int open_members(members *all, const invocation *c, predict_options *o, const backend *on, err *e)
 {
-    size_t n = o->run.n + o->model.n;
+    size_t n = o->run.n;
     if (n > MOST_MEMBERS) return fail(e, "an ensemble of %zu models, expected at most %d", n, (int)MOST_MEMBERS);
     if (n > 1 && on_device(on))
         return fail(e, "ensembles run only on the CPU: expected --device cpu, found %s", on->name);
     o->others = all->others;
-    for (size_t i = 0; i < n; i++) {
-        bool run = i < o->run.n;
-        const char *name = run ? o->run.at[i] : o->model.at[i - o->run.n];
-        if (open_member(all, o, name, run ? run_model_path(name, &c->p, e) : xstrdup(name), on, e)) return -1;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (open_member(all, o, o->run.at[i], run_model_path(o->run.at[i], &c->p, e), on, e)) return -1;
     return 0;
 }
 
 static int predict(const invocation *c, predict_options *o, enum work work)
 {
     err e = {0};
-    if (!o->model.n == !o->run.n) {
+    if (!o->run.n) {
         fail(&e, "expected either --run or --model");
         return call_usage(c, &e);
     }
@@ -166,9 +166,10 @@ static int parse(const invocation *c, void *options) { return predict(c, options
 #define AT(field) offsetof(predict_options, field)
 static const predict_options defaults = {.device = "auto", .length_penalty = -1};
 static const option options[] = {
-    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; repeat for an ensemble",
+    {"--run --model", "RUN",
+     "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors); repeat for an "
+     "ensemble",
      OPTION_LIST, AT(run), .choices = CHOICES_RUNS},
-    {"--model", "FILE.safetensors", "a model file instead of a run; repeat for an ensemble", OPTION_LIST, AT(model)},
     {"--beam-size", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam_size), 1,
      MOST_BEAM},
     {"--length-penalty", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(length_penalty), 0, 0},
@@ -188,7 +189,7 @@ static const option options[] = {
      "number format [run: as in training]; int8 is faster and rounds weights (CPU)", OPTION_WORD, AT(precision)},
     {"-s", "TASK.KEY=VALUE", "a parameter of the task, overriding the run's", OPTION_LIST, AT(set),
      .choices = CHOICES_KEYS},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
 #define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .choices = CHOICES_NONE

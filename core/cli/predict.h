@@ -6,7 +6,7 @@
 #include "text/tokens/vocab.h"
 
 typedef struct {
-    text_list model, run; /* several: an ensemble */
+    text_list run; /* several: an ensemble */
     const char *device;
     int64_t beam_size, nbest, batch, threads; /* 0: from the model's settings */
     int64_t blockwise;                        /* tokens of a block; 0: one after another */
@@ -25,8 +25,8 @@ int predict_parse(const predict_options *o, const char *path, model *m, const vo
                   const places *p, err *e);
 bool predict_is_parsing(const model *m); /* does its task format outputs, as parsing does? */
 
-/* Returns the path of the trained model of a run (id or experiment/row), from the database; NULL and a message. The
- * caller frees. */
+/* Returns the path of the trained model of a run (id or experiment/row), from the database, or of a model file itself;
+ * NULL and a message. The caller frees. */
 char *run_model_path(const char *run, const places *p, err *e);
 
 /* Returns -1 and a message that names the option if its line has more tokens than the model's positions reach. */

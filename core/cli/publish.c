@@ -13,10 +13,6 @@
 #include <unistd.h>
 
 typedef struct {
-    int64_t points;
-} publish_options;
-
-typedef struct {
     const invocation *c;
     const char *name;   /* the experiment's name */
     const char *folder; /* folder being written; renamed when it is complete */
@@ -56,7 +52,7 @@ static int check_empty(const char *folder, err *e)
 }
 
 /* Writes the runs of the database, else the recorded ones. */
-static int put_runs(publishing *p, size_t points, err *e)
+static int put_runs(publishing *p, err *e)
 {
     const places *at = &p->c->p;
     str text = {0};
@@ -71,7 +67,7 @@ static int put_runs(publishing *p, size_t points, err *e)
     if (found || !same(p->own.name, p->name)) p->own = (read_experiment){0};
     char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = recorded_path(at->db.recorded, p->name);
     bool own = p->own.n_rows;
-    int rc = own        ? record_write(at, p->name, path, &(db_export_options){.points = points}, e)
+    int rc = own        ? record_write(at, p->name, path, &(db_export_options){.points = RECORD_POINTS}, e)
              : recorded ? 0
                         : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
     if (!rc) rc = gzip_read(own ? path : recorded, SIZE_MAX, &text, e);
@@ -223,11 +219,11 @@ static int put_readme(publishing *p, const str *table, const char *folder, err *
     return put_text(p, "README.md", &out, e);
 }
 
-static int put_all(publishing *p, size_t points, const char *folder, err *e)
+static int put_all(publishing *p, const char *folder, err *e)
 {
     str table = {0};
     char *sums = path_join(p->folder, ARTIFACT_SUMS);
-    int rc = make_folders(p->folder, e) || put_runs(p, points, e) || put_ini(p, e) || put_plugins(p, e) ||
+    int rc = make_folders(p->folder, e) || put_runs(p, e) || put_ini(p, e) || put_plugins(p, e) ||
              put_results(p, &table, e) || put_readme(p, &table, folder, e) || file_write(sums, p->sums.s, p->sums.n, e);
     if (!rc && rename(p->folder, folder))
         rc = fail(e, "%s: cannot be renamed to %s: %s", p->folder, folder, strerror(errno));
@@ -238,14 +234,14 @@ static int put_all(publishing *p, size_t points, const char *folder, err *e)
 
 static int publish(const invocation *c, void *options)
 {
-    const publish_options *o = options;
+    (void)options;
     err e = {0};
     char *folder = xstrdup(c->word[1]);
     for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
     char *part = xprintf("%s.%ld.part", folder, (long)getpid());
     publishing p = {.c = c, .name = c->word[0], .folder = part};
     int rc = check_empty(folder, &e) || workbench_open(&p.w, part, &e) ? -1 : 0;
-    if (!rc) rc = put_all(&p, (size_t)o->points, folder, &e);
+    if (!rc) rc = put_all(&p, folder, &e);
     if (!rc) call_say(c, "%s: runs, table, page and README.md; `ablate verify %s` checks it\n", folder, folder);
     workbench_close(&p.w);
     arena_free(&p.a);
@@ -256,11 +252,7 @@ static int publish(const invocation *c, void *options)
     return rc ? call_failed(c, &e) : 0;
 }
 
-static const publish_options defaults = {.points = 200};
-static const option options[] = {{"--points", "N", "points to keep per learning curve [200]", OPTION_COUNT,
-                                  offsetof(publish_options, points), 0, 1e9},
-                                 OPTION_DATABASE,
-                                 {0}};
+static const option options[] = {OPTION_DATABASE, {0}};
 const command publish_command = {
     .name = "publish",
     .part = FOR_RESULTS,
@@ -274,7 +266,5 @@ const command publish_command = {
     .missing = "expected an experiment and a new folder",
     .choices = CHOICES_EXPERIMENTS,
     .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
     .run = publish,
     .example = "ablate publish smoothing smoothing-artifact"};

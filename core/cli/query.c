@@ -46,7 +46,7 @@ static int query(const invocation *c, void *options)
 
 static const option options[] = {
     {"--format", "text|csv|json|md", "output format [text]", OPTION_WORD, offsetof(query_options, format)},
-    {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(query_options, json)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(query_options, json)},
     {"--list", NULL, "list all views, or describe one, with columns and their meaning", OPTION_FLAG,
      offsetof(query_options, list)},
     {"--time-limit", "SECONDS", "end a statement that takes longer; 0: never [60]", OPTION_COUNT,

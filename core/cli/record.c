@@ -118,7 +118,6 @@ int record_write(const places *p, const char *experiment, const char *path, cons
 }
 
 typedef struct {
-    int64_t points;
     const char *statistics;
 } record_options;
 
@@ -131,7 +130,7 @@ static int record(const invocation *c, void *options)
     char *name = xprintf("%s.json.gz", c->word[0]), *folder = path_join(c->p.root, "experiments/recorded");
     char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_below(folder, name, &e);
     str left_out = {0};
-    db_export_options how = {(size_t)o->points, same(o->statistics, "none") ? "" : o->statistics, &left_out};
+    db_export_options how = {RECORD_POINTS, same(o->statistics, "none") ? "" : o->statistics, &left_out};
     int bad = !path || record_write(&c->p, c->word[0], path, &how, &e);
     if (!bad) call_say(c, "%s\n", path);
     if (!bad && left_out.n)
@@ -146,10 +145,7 @@ static int record(const invocation *c, void *options)
     return bad ? call_failed(c, &e) : 0;
 }
 
-static const record_options defaults = {.points = 200};
-static const option options[] = {{"--points", "N", "points to keep per learning curve [200]", OPTION_COUNT,
-                                  offsetof(record_options, points), 0, 1e9},
-                                 {"--statistics", "METRIC,...",
+static const option options[] = {{"--statistics", "METRIC,...",
                                   "metrics that keep their statistics per sentence, or none [all]; tables of the "
                                   "record have intervals, p and verdicts in these only",
                                   OPTION_TEXT, offsetof(record_options, statistics), .choices = CHOICES_NONE},
@@ -166,7 +162,6 @@ const command record_command = {.name = "record",
                                 .missing = "expected an experiment; `ablate ls` lists them",
                                 .choices = CHOICES_EXPERIMENTS,
                                 .options = options,
-                                .defaults = &defaults,
-                                .size = sizeof defaults,
+                                .size = sizeof(record_options),
                                 .run = record,
                                 .example = "ablate record quick quick.json"};

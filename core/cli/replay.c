@@ -146,8 +146,8 @@ static int replay(const invocation *c, void *options)
     read_detail d;
     const char *ini = strstr(c->word[0], ".ini");
     if (ini && (!ini[4] || ini[4] == '/')) return replay_ini(c, o);
-    if (o->set.n || o->seed >= 0 || o->threads || o->device)
-        return fail(&e, "-s, --seed, --threads and --device: expected an INI; a run has its own"), call_usage(c, &e);
+    if (o->set.n || o->seed >= 0)
+        return fail(&e, "-s and --seed: expected an INI; a run has its own"), call_usage(c, &e);
     int code = replay_begin(c, &o->what);
     if (code) return code;
     reader *r = reader_open(&c->p.db, &e);
@@ -171,12 +171,9 @@ static const option options[] = {
     {"--until", "N", "the last update to show [--step]", OPTION_COUNT, AT(what.until), 1, 1e9},
     {"--gdb", NULL, "run under gdb, if it is installed", OPTION_FLAG, AT(what.gdb)},
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(what.profile)},
-    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_PLUGIN_PATH,
     {"-s", "KEY=VALUE", "for an INI: override a setting of its [base]", OPTION_LIST, AT(set), .choices = CHOICES_KEYS},
     {"--seed", "N", "for an INI: the run's seed [its first]", OPTION_COUNT, AT(seed), 0, 4294967295.0},
-    {"--threads", "N", "for an INI: processor threads [its own, or all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "for an INI: device to compute on [its own]", OPTION_TEXT, AT(device),
-     .choices = CHOICES_OWN},
     OPTION_DATABASE,
     {0}};
 const command replay_command = {

@@ -11,9 +11,8 @@ typedef struct {
 } replay_options;
 typedef struct {
     replay_options what;
-    text_list set; /* these four: only for an INI */
-    int64_t seed, threads;
-    const char *device;
+    text_list set; /* this and seed: only for an INI */
+    int64_t seed;
 } replay_call;
 
 /* Checks the options; with --gdb becomes gdb, which starts this command without it. Returns 0, or the exit code after a

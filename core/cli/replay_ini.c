@@ -57,8 +57,8 @@ static int train(const invocation *c, const replay_call *o, const spec *s, const
     if (!bad) config_to_json(&set, NULL, NULL, &json);
     if (!bad) bad = replay_job_of(c, &o->what, str_text(&json), &j, e);
     if (!bad) {
-        j.job.device = o->device ? o->device : row->config.device;
-        j.job.threads = o->threads ? o->threads : row->config.threads;
+        j.job.device = row->config.device;
+        j.job.threads = row->config.threads;
         j.job.seed = o->seed >= 0 ? o->seed : s->seeds[0];
         call_say(c, "%s, seed %lld, from its start\n", row->name, (long long)j.job.seed);
         bad = replay_train(&j, e) != TRAIN_DONE;

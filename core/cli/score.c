@@ -64,7 +64,7 @@ static int score_sentences(const invocation *c, const text_list *paths, const sc
     }
 #define AS_JSON(options)                                                                                               \
     {                                                                                                                  \
-        "--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(options, json)            \
+        "--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(options, json)                              \
     }
 
 /* ---- bleu ---- */

@@ -127,7 +127,7 @@ static int aer(const invocation *c, void *options)
 static const option options[] = {
     {"--gold", "FILE", "given alignments, line by line parallel to standard input: 0-0 sure, 1p2 possible", OPTION_TEXT,
      offsetof(aer_options, gold), .required = true},
-    {"--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(aer_options, json)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(aer_options, json)},
     {0}};
 const command score_aer_command = {
     .name = "score aer",

@@ -221,7 +221,7 @@ static int show(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--json", NULL, "print a JSON array (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
     {"--ini", NULL, "print an INI that trains the same run again", OPTION_FLAG, offsetof(show_options, ini)},
     {"--hyp", "SPLIT", "print its outputs for dev or test, one per line", OPTION_TEXT, offsetof(show_options, hyp),
      .choices = CHOICES_SPLITS},

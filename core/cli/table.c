@@ -101,7 +101,7 @@ static const option options[] = {
      "with several experiments: draw performance profiles, as .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or "
      ".csv",
      OPTION_TEXT, offsetof(table_command_options, to)},
-    {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(table_command_options, json)},
     OPTION_DATABASE,
     {0}};
 const command table_command = {

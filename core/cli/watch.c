@@ -14,7 +14,7 @@ enum { GOES_WRONG = 3 }; /* exit code of --once if runs go wrong */
 
 typedef struct {
     bool once, log;
-    int64_t width, lines;
+    int64_t lines;
     double every;
 } watch_options;
 
@@ -24,9 +24,10 @@ static void ask_stop(int signal_number) { (void)signal_number, stop = 1; }
 static void measure(const watch_options *o, watch_view *v)
 {
     struct winsize size = {0};
-    const char *plain = getenv("NO_COLOR");
+    const char *plain = getenv("NO_COLOR"), *columns = getenv("COLUMNS");
     bool known = !ioctl(1, TIOCGWINSZ, &size) && size.ws_col && size.ws_row;
-    v->columns = o->width ? (int)o->width : known ? size.ws_col : 80;
+    v->columns = known ? size.ws_col : columns ? (int)strtol(columns, NULL, 10) : 80;
+    if (v->columns < 40 || v->columns > 500) v->columns = v->columns < 40 ? 40 : 500;
     v->lines = known && !o->once ? size.ws_row : 10000;
     v->color = !o->once && isatty(1) && (!plain || !*plain);
 }
@@ -123,7 +124,6 @@ static const option options[] = {
      offsetof(watch_options, log)},
     {"--lines -n", "N", "with --log: begin with the last N lines [all]", OPTION_COUNT, offsetof(watch_options, lines),
      0, 1e9},
-    {"--width", "N", "width in columns [the terminal's, or 80]", OPTION_COUNT, offsetof(watch_options, width), 40, 500},
     OPTION_DATABASE,
     {0}};
 const command watch_command = {

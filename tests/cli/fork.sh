@@ -27,7 +27,7 @@ exits 0 ablate replay fork/cold --step 100
 has out "curves: 4 of 4 points are as recorded"
 exits 1 ablate replay fork/cold --step 80
 has err "step 80: the run continues another from its step 80"
-exits 0 ablate replay fork.ini/free --step 81 --threads 1
+exits 0 ablate replay fork.ini/free --step 81 -s threads=1
 has out "loss "
 
 echo "other batches go on with the next epoch"

@@ -1,6 +1,6 @@
 # ablate list: plugins, devices, keys, corpora; what belongs to another of them is refused.
 source "$(dirname "$0")/common.bash" "$@"
-exits 0 ablate list corpora --dir .
+ABLATE_DATA=. exits 0 ablate list corpora
 has out "multi30k "
 exits 0 ablate list corpora --json
 has out '{"corpus":"multi30k","download_bytes":'
@@ -16,6 +16,5 @@ exits 2 ablate list plugin
 has err "found plugin, expected plugins, devices, keys or corpora"
 exits 2 ablate list devices attention
 exits 2 ablate list keys --json
-exits 2 ablate list plugins --dir .
 exits 2 ablate list corpora --all
 finish

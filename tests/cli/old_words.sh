@@ -17,7 +17,37 @@ answered log quick/base -- watch --log
 answered devices -- list devices
 answered plugins attention -- list plugins
 answered reference -- list keys
+answered data list -- list corpora
 answered debug quick.ini --step 2 -- replay SPEC.ini
 answered report quick --serve -- report --watch
 answered report quick --port 80 -- report --watch
+while IFS=: read -r old new; do
+    exits 2 ablate $old
+    has err " is gone: "
+    has err "$new"
+done <<'END'
+data get multi30k --dir .:ABLATE_DATA
+replay quick.ini --step 2 --threads 1:-s threads
+replay quick.ini --step 2 --device cpu:-s device
+run quick.ini --ranks 2:-s ranks
+run quick.ini --nice:nice ablate run
+watch quick --width 80:COLUMNS=
+record quick --points 3:keeps 200 points
+publish quick folder --points 3:keeps 200 points
+END
+
+echo "all helps together have at most 220 options: lines of an option and its explanation, each counted once"
+ablate --help >commands
+sed -n 's/^  \([a-z]\{1,\}\( [a-z]\{1,\}\)\{0,1\}\) .*/\1/p' commands >names
+while read -r name; do
+    $program help $name </dev/null 2>/dev/null || $program help ${name%% *} </dev/null
+done <names | awk '/^options:/ { on = 1; next }
+    /^[a-z]+:/ { on = 0 }
+    !on { next }
+    /^  -/ { n++ }
+    { gsub(/  +/, " "); text[n] = text[n] $0 }
+    END { for (i = 1; i <= n; i++) if (text[i] !~ /^ -(h|q|v), --/) print text[i] }' | sort -u >options
+[ "$(wc -l <names)" -ge 45 ] || wrong "commands: $(cat names)"
+[ "$(wc -l <options)" -le 220 ] || wrong "options: found $(wc -l <options), expected 220 or fewer"
+[ "$(wc -l <options)" -ge 150 ] || wrong "options: found $(wc -l <options), expected 150 or more"
 finish

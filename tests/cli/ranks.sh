@@ -92,7 +92,7 @@ ABLATE_MPIRUN=no-such-mpirun exits 1 ablate run agree.ini --only a/ranks=2 -s st
 has err "mpirun, which starts a run's ranks"
 ABLATE_MPI_MODULE=$work/none.so exits 1 ablate run agree.ini --only a/ranks=2 -s steps=4 --progress plain
 has err "ABLATE_MPI_MODULE = $work/none.so"
-exits 2 ablate run agree.ini --ranks 0
+exits 2 ablate run agree.ini -s ranks=0
 exits 1 ablate run agree.ini --only a/ranks=2 -s steps=5 --launcher slurm --runs-per-task 2 --progress plain
 has err "found 2 runs per task and a run with ranks = 2, expected one run per task for runs with ranks"
 finish

@@ -2,7 +2,7 @@
 # ablate replay of a run and of an INI: updates of a run again in one process, from its states or its start, with the
 # recorded digits; ab_print prints there, and changes nothing.
 # fault: replay|start|replay faults/base --step 5|-
-# fault: debug|start|replay faults.ini --step 2 --threads 1|-
+# fault: debug|start|replay faults.ini --step 2 -s threads=1|-
 source "$(dirname "$0")/common.bash" "$@"
 cc -shared -fPIC -I"$source/core/api" "$source/tests/sabotage/prints.c" -o prints.so || wrong "it does not build"
 few() { tiny "$1" 120 | sed 's/^save_every.*/save_every = 40/'; printf '%s\n' "${@:2}"; }
@@ -47,7 +47,7 @@ has err "another"
 
 echo "a row of an INI, and what the run has recorded"
 few ini 'keep_states = 0' >ini.ini
-exits 0 ablate replay ini.ini --step 120 --threads 1
+exits 0 ablate replay ini.ini --step 120 -s threads=1
 loss=$(grep '^loss' out)
 exits 0 ablate run ini.ini --threads 1 --progress none
 equal "$(cd home/runs/ini/*/ && echo *.safetensors)" "model.safetensors" "files"
@@ -55,22 +55,22 @@ exits 0 ablate replay ini/base --step 120
 equal "$(grep '^loss' out)" "$loss" "the loss of the step is the run's"
 has out "curves: 18 of 18 points are as recorded"
 printf '[sweep A]\nheads = 1, 2\n' >>ini.ini
-exits 0 ablate replay ini.ini/A/heads=1 --step 1 --threads 1 --seed 4 -s d_ff=8 --profile
+exits 0 ablate replay ini.ini/A/heads=1 --step 1 -s threads=1 --seed 4 -s d_ff=8 --profile
 has err "A/heads=1, seed 4, from its start"
 has err "LINEAR"
 
 echo "under gdb"
 mkdir bin && printf '#!/bin/sh\necho "gdb with $*"\n' >bin/gdb && chmod +x bin/gdb
-PATH=$work/bin:$PATH exits 0 ablate replay ini.ini --step 1 --threads 1 --gdb
-has out "gdb with -q --args $program replay ini.ini --step 1 --threads 1"
+PATH=$work/bin:$PATH exits 0 ablate replay ini.ini --step 1 -s threads=1 --gdb
+has out "gdb with -q --args $program replay ini.ini --step 1 -s threads=1"
 
 echo "what is wrong is said"
 exits 1 ablate replay ini.ini/A/heads=3 --step 1
 has err 'found no row "A/heads=3"; did you mean "A/heads='
 exits 2 ablate replay none.ini/base --step 1
 has err 'none.ini: found no such INI file'
-exits 2 ablate replay ini/base --step 1 --threads 2
-has err "-s, --seed, --threads and --device: expected an INI"
+exits 2 ablate replay ini/base --step 1 -s threads=2
+has err "-s and --seed: expected an INI"
 exits 1 ablate replay ini/base --step 121
 has err "step 121: the run has 120"
 exits 2 ablate replay ini/base --step 5 --until 4

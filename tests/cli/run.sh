@@ -196,7 +196,7 @@ done
 # as many runs at a time as fit, at the lowest priority
 { tiny packed 20; printf '[sweep a]\nheads = 1, 4\n'; } >packed.ini
 cores=$(env -u OMP_NUM_THREADS nproc)
-exits 0 ablate run packed.ini --workers auto --nice --progress plain --db packed.db
+exits 0 ablate run packed.ini --workers auto --progress plain --db packed.db
 has err "at a time: "
 has err "thread each"
 [ "$(sed -n 's/^\([0-9]*\) runs* at a time.*/\1/p' err)" = "$cores" ] || [ "$cores" -gt 64 ] ||

@@ -99,7 +99,7 @@ has <(ls seen) forward
 results() { sql "SELECT metric,printf('%.17g',value) FROM results WHERE experiment='$1' ORDER BY 1"; }
 equal "$(results shut)" "$(results free)" "results with and without a sandbox"
 equal "$(sql "SELECT count(*) FROM attempt WHERE argv LIKE '%--sandbox%'")" 1 "attempts that say so"
-exits 1 ablate run shut.ini --threads 1 --progress none --no-check --sandbox --ranks 2
+exits 1 ablate run shut.ini --threads 1 --progress none --no-check --sandbox -s ranks=2
 has err "--sandbox: found ranks, which need a network"
 
 echo "a run stopped and resumed in a sandbox"

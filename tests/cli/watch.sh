@@ -12,7 +12,7 @@ exits 3 ablate watch toys --once
 has out "toys  6 runs: "
 has out "base"
 for width in 80 120 200; do
-    exits 3 ablate watch --once --width $width
+    COLUMNS=$width exits 3 ablate watch --once
     equal "$(perl -CS -ne "chomp; print if length > $width" out | wc -l)" 0 "lines wider than $width"
 done
 has out "✓✓"

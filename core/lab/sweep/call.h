@@ -9,10 +9,10 @@ typedef struct { /* the options of `ablate run` */
     text_list set, only;
     const char *seeds, *device;
     const char *at_a_time; /* workers: a number, or "auto"; NULL: one per device */
-    bool no_check, nice, ignore_room, sandbox, no_mps;
+    bool no_check, ignore_room, sandbox, no_mps;
     const char *notify;  /* a shell command */
     char own_device[64]; /* the device that the INI sets */
-    int64_t workers, threads, ranks, step_limit;
+    int64_t workers, threads, step_limit;
     bool dry_run, profile;
     int rerun, progress;  /* RERUN_NONE ..; enum progress_mode */
     const char *launcher; /* "local", "slurm" or a shell command */

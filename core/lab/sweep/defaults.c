@@ -14,7 +14,6 @@ static void names_of_argv(const char *const *argv, size_t n, str *out)
     for (size_t i = 0; i < n; i++) {
         const char *set = has_prefix(argv[i], "-s=")         ? argv[i] + 3
                           : same(argv[i], "-s") && i + 1 < n ? argv[i + 1]
-                          : has_prefix(argv[i], "--ranks")   ? "ranks="
                                                              : "";
         spec_add_names(set, strcspn(set, "="), NULL, out);
     }

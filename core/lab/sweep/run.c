@@ -17,7 +17,6 @@
 #include "lab/report/table.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 /* One call of `ablate run`: shared by every experiment that it trains (its own, and those of searches and matching). */
@@ -118,15 +117,8 @@ static const plugin_schemas *schemas_for(const char *path, const spec_options *o
     return run_schemas();
 }
 
-static spec_options spec_options_of(sweep_options *o)
+static spec_options spec_options_of(const sweep_options *o)
 {
-    if (o->ranks) {
-        static char setting[32];
-        snprintf(setting, sizeof setting, "ranks=%lld", (long long)o->ranks);
-        o->set.at = xrealloc((void *)o->set.at, (o->set.n + 1) * sizeof *o->set.at);
-        o->set.at[o->set.n++] = setting;
-        o->ranks = 0;
-    }
     return (spec_options){
         .set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
 }
@@ -134,7 +126,6 @@ static spec_options spec_options_of(sweep_options *o)
 static int expand(sweep *s, err *e)
 {
     str errors = {0};
-    if (s->o->nice) setpriority(PRIO_PROCESS, 0, 19); /* inherited by workers */
     s->wanted = spec_options_of(s->o);
     int bad = spec_read(&s->spec, s->c->ini, &s->wanted, schemas_for(s->c->ini, &s->wanted), &errors);
     fprintf(stderr, "%s", bad ? str_text(&errors) : str_text(&s->spec.warnings));
