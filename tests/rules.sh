@@ -30,13 +30,14 @@ my @rooms = ('api', 'base',
     'network/settings', 'network/plugin', 'network/model', 'network/train network/decode',
     'network/check network/formats', 'lab/config lab/results lab/statistics lab/draw', 'lab/export lab/launch',
     'lab/report lab/foreign', 'lab/run lab/sweep',
+    'lab/study lab/archive',
     'cli');
 my %row;
 for my $i (0 .. $#rooms) { $row{$_} = $i for split ' ', $rooms[$i] }
 # The wings and rooms that a wing, or one of its rooms, may include.
 my %stands_on = (
     tensor => [], text => [], network => ['tensor', 'text'], lab => ['text', 'network/settings'],
-    'lab/run' => ['tensor', 'text', 'network'], 'lab/sweep' => ['tensor', 'text', 'network'], cli => ['tensor', 'text', 'network', 'lab']);
+    (map { $_ => ['tensor', 'text', 'network'] } 'lab/run', 'lab/sweep', 'lab/study', 'lab/archive'), cli => ['tensor', 'text', 'network', 'lab']);
 my %beside = ('tensor/cuda' => 'tensor/comm');         # a room of its own row that a room may include
 
 # The room of a path below core/: "tensor/graph" of tensor/graph/op.h, "cli" of cli/options.h.
@@ -350,6 +351,10 @@ refused 'tensor/cpu may not include network/plugin' core/tensor/cpu/c.c '#includ
 refused 'tensor/comm may not include tensor/cpu' core/tensor/comm/c.c '#include "tensor/cpu/cpu.h"\n'
 refused 'base may not include tensor/graph' core/base/b.c '#include "tensor/graph/op.h"\n'
 refused 'lab/config may not include network/model' core/lab/config/c.c '#include "network/model/model.h"\n'
+refused 'lab/archive may not include cli' core/lab/archive/a.c '#include "cli/options.h"\n'
+refused 'lab/archive may not include lab/study' core/lab/archive/a.c '#include "lab/study/heads.h"\n'
+refused 'lab/study may not include cli' core/lab/study/s.c '#include "cli/options.h"\n'
+refused 'lab/sweep may not include lab/study' core/lab/sweep/s.c '#include "lab/study/heads.h"\n'
 refused 'lab/sweep may not include cli' core/lab/sweep/s.c '#include "cli/options.h"\n'
 refused 'a loose file' core/run.h '\n'
 refused 'has no place' core/extra/deep/x.c '#include "base/base.h"\n'

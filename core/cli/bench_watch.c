@@ -1,7 +1,7 @@
 /* bench_watch.c - times the frames of `ablate watch` for bench host. */
 #include "cli/bench.h"
 #include "cli/bench_host.h"
-#include "cli/watch.h"
+#include "lab/report/watch.h"
 #include <stdlib.h>
 #include <sys/resource.h>
 

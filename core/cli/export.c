@@ -1,6 +1,7 @@
 /* export.c - ablate export: writes an experiment's results, or a trained model, in other programs' file formats. */
+#include "cli/options.h"
 #include "lab/export/export.h"
-#include "cli/predict.h"
+#include "lab/study/predict.h"
 #include "network/formats/formats.h"
 #include "network/train/train.h"
 #include "tensor/cpu/cpu.h"

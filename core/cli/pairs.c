@@ -1,6 +1,6 @@
 #include "cli/pairs.h"
-#include "cli/input.h"
-#include "cli/predict.h"
+#include "text/data/input.h"
+#include "lab/study/predict.h"
 #include "network/train/train.h"
 #include "tensor/cpu/cpu.h"
 #include <stdlib.h>

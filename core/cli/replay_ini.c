@@ -55,7 +55,7 @@ static int train(const invocation *c, const replay_call *o, const spec *s, const
     int bad =
         find_origin(c, &set, "start_from", row->config.start_step, &a, e) || find_origin(c, &set, "teacher", 0, &a, e);
     if (!bad) config_to_json(&set, NULL, NULL, &json);
-    if (!bad) bad = replay_job_of(c, &o->what, str_text(&json), &j, e);
+    if (!bad) bad = replay_job_of(&c->p, &o->what, str_text(&json), &j, e);
     if (!bad) {
         j.job.device = row->config.device;
         j.job.threads = row->config.threads;

@@ -27,14 +27,6 @@ void put_local_time(grid *t, size_t column, double seconds)
     grid_put(t, column, "%s", local_time(seconds, text));
 }
 
-void print_grid(const grid *t)
-{
-    str out = {0};
-    grid_print(t, TABLE_TEXT, &out);
-    fputs(str_text(&out), stdout);
-    str_free(&out);
-}
-
 void json_key_time(str *out, const char *key, double seconds)
 {
     char text[32];

@@ -1,6 +1,6 @@
 /* score_files.c - reads files of sentences for the commands `score ...`. */
 #include "cli/score.h"
-#include "cli/input.h"
+#include "text/data/input.h"
 
 int score_print(str *out)
 {

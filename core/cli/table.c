@@ -1,6 +1,7 @@
 /* table.c - ablate table: prints an experiment's table, or a paper's. */
 #include "lab/report/table.h"
-#include "cli/across.h"
+#include "cli/options.h"
+#include "lab/report/across.h"
 #include "lab/report/columns.h"
 #include "lab/report/store.h"
 
@@ -56,8 +57,14 @@ static int table(const invocation *c, void *options)
              "several experiments: expected no option but one --metric, --output and --format text, md, latex or csv");
         return call_usage(c, &e);
     }
-    if (c->n_words > 1)
-        return across_print(c, &(across_options){o->metrics.n ? o->metrics.at[0] : NULL, o->to, (int)f});
+    for (size_t i = 0; i < c->n_words; i++)
+        for (size_t k = 0; k < i; k++)
+            if (same(c->word[i], c->word[k]))
+                return fail(&e, "found %s twice, expected different experiments", c->word[i]), call_usage(c, &e);
+    if (c->n_words > 1) {
+        across_options how = {o->metrics.n ? o->metrics.at[0] : NULL, o->to, (int)f};
+        return across_print(&c->p.db, c->word, c->n_words, &how, &e) ? call_failed(c, &e) : 0;
+    }
     if (o->to) return fail(&e, "--output: expected several experiments; `ablate plot` draws one"), call_usage(c, &e);
     if (o->page && file_read(o->page, &ini, &e)) return call_failed(c, &e);
     if (o->page) t.ini = str_text(&ini);

@@ -1,30 +1,10 @@
-/* watch.h - one frame of `ablate watch` as text, so that it can be tested. */
-#ifndef ABLATE_WATCH_H
-#define ABLATE_WATCH_H
+/* watch.h - shared by `ablate watch` and `ablate log`. */
+#ifndef ABLATE_CLI_WATCH_H
+#define ABLATE_CLI_WATCH_H
 #include "cli/options.h"
-#include "lab/results/read.h"
+#include "lab/report/watch.h"
 
-typedef struct {
-    int columns, lines; /* the terminal's size */
-    bool color;
-    size_t first; /* the first row to show */
-} watch_view;
-
-/* Appends the experiment's state as at most v->lines lines, at most v->columns wide. `r` provides the curves. *wrong:
- * runs that failed, diverged, or look as if they go wrong (lab/launch/care.h). */
-int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, size_t *wrong, err *e);
-
-/* A live view's state between frames: the connection, and the experiment, which is read again when the database has
- * changed. (watch_source.c) */
-typedef struct watch_source watch_source;
-/* name: NULL: the experiment frozen last. Returns NULL and a message without a database. */
-watch_source *watch_source_open(const db_options *o, const char *name, err *e);
-void watch_source_close(watch_source *w); /* accepts NULL */
-/* Draws a frame of the database as it is now. */
-int watch_source_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e);
 /* Prints the log of the run that the command line names, its last `lines` lines or all of it (0), then, unless `once`,
  * lines added until the run ends. Returns the exit code. (log.c) */
 int log_print(const invocation *c, int64_t lines, bool once);
-/* Returns the number of bytes of at most `columns` UTF-8 characters. */
-size_t watch_fitting(const char *s, size_t columns);
 #endif

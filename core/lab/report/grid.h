@@ -32,6 +32,7 @@ void grid_strong(grid *g, size_t column);
 void grid_note(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Prints as TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). */
 void grid_print(const grid *g, enum table_format format, str *out);
+void print_grid(const grid *g);           /* prints text on standard output */
 void grid_latex(const grid *g, str *out); /* prints a table environment (latex.c) */
 void grid_free(grid *g);
 #endif

@@ -1,6 +1,6 @@
 /* across.c - ablate table of several experiments, which are the tasks: compares rows with equal names in all
  * of them. */
-#include "cli/across.h"
+#include "lab/report/across.h"
 #include "lab/draw/chart.h"
 #include "lab/report/gather.h"
 #include "lab/report/grid.h"
@@ -161,20 +161,15 @@ static int report(tasks *all, const across_options *o, err *e)
     return o->to ? draw(lines, n, o->to, e) : 0;
 }
 
-int across_print(const invocation *c, const across_options *o)
+int across_print(const db_options *where, const char *const *names, size_t n, const across_options *o, err *e)
 {
-    err e = {0};
     static tasks all;
-    for (size_t i = 0; i < c->n_words; i++)
-        for (size_t k = 0; k < i; k++)
-            if (same(c->word[i], c->word[k]))
-                return fail(&e, "found %s twice, expected different experiments", c->word[i]), call_usage(c, &e);
-    reader *r = reader_open_any(&c->p.db, &e);
+    reader *r = reader_open_any(where, e);
     int rc = r ? 0 : -1;
-    for (size_t i = 0; i < c->n_words && !rc; i++) rc = read_task(r, c->word[i], o, &all, &e);
-    if (!rc) rc = report(&all, o, &e);
+    for (size_t i = 0; i < n && !rc; i++) rc = read_task(r, names[i], o, &all, e);
+    if (!rc) rc = report(&all, o, e);
     for (size_t i = 0; i < all.n; i++) gathered_free(&all.g[i]);
     arena_free(&all.mem);
     reader_close(r);
-    return rc ? call_failed(c, &e) : 0;
+    return rc ? -1 : 0;
 }

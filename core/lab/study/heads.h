@@ -1,8 +1,8 @@
 /* heads.h - measures what each attention head of a trained model does on the dev set, and the cost of pruning it. */
-#ifndef ABLATE_HEADS_H
-#define ABLATE_HEADS_H
-#include "cli/options.h"
+#ifndef ABLATE_STUDY_HEADS_H
+#define ABLATE_STUDY_HEADS_H
 #include "lab/report/grid.h"
+#include "lab/sweep/setup.h"
 #include "network/train/influence.h"
 
 /* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the
@@ -50,6 +50,14 @@ double head_share(const head_figures *h, enum head_role role, int half);
 /* ---- heads.c ---- */
 
 typedef struct {
+    int64_t sentences, threads;
+    bool no_prune, json;
+    const char *coreference; /* a file of heads_anaphora, or NULL */
+} heads_options;
+/* Prints figures of the heads of a run, of a row's seeds, or of an experiment's rows. -1 and e. */
+int heads_print(const heads_options *o, const char *runs, const places *p, bool quiet, err *e);
+
+typedef struct {
     double mean, sd, low, high, p;
     size_t n;
 } spread; /* interval and p (of a mean of 0) by Student's t; n < 2: NaN */
@@ -58,12 +66,12 @@ void put_number(grid *g, size_t column, const char *format, double x); /* not fi
 const char *source_name(weights_source s); /* in a table: "softmax", "by value", "by input" */
 /* Explains below a table the weights that are not a softmax's. seen: which sources occur. */
 void note_sources(grid *g, const bool seen[FROM_ROWS + 1]);
-/* Finds and prints the path of the run's model; the caller frees. NULL and e. */
-char *heads_model_path(const invocation *c, const measured_run *r, err *e);
+/* Finds the path of the run's model, which the caller frees, and prints the run unless `quiet`. NULL and e. */
+char *heads_model_path(const places *p, const measured_run *r, bool quiet, err *e);
 
 /* ---- heads_anaphora.c ---- */
 
-/* Prints how much of each head's weight goes from pronouns to their antecedents in the sentences of a file
+/* Prints how much of each head's weight goes from pronouns to their antecedents in the sentences of o->coreference
  * (text/data/coreference.h): for a single run every head; for several runs the best heads, by row. -1 and e. */
-int heads_anaphora(const invocation *c, const char *file, const measured_run *runs, size_t n, bool json, err *e);
+int heads_anaphora(const heads_options *o, const places *p, const measured_run *runs, size_t n, bool quiet, err *e);
 #endif

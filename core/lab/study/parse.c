@@ -1,9 +1,9 @@
 /* parse.c - ablate parse: turns sentences on standard input into trees, one per line, in the task's output format. */
 #include "network/decode/constrain.h"
 #include "tensor/device/device.h"
-#include "cli/input.h"
+#include "text/data/input.h"
 #include "network/plugin/plugin.h"
-#include "cli/predict.h"
+#include "lab/study/predict.h"
 #include "network/train/train.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* artifact.c - the workbench of publish and verify: a database of one experiment in a folder of its own. */
-#include "cli/artifact.h"
+#include "lab/archive/artifact.h"
 #include "lab/report/table.h"
 #include <errno.h>
 #include <fcntl.h>

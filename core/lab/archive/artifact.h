@@ -1,8 +1,8 @@
-/* artifact.h - shared by record, publish and verify: an experiment as files for others. */
-#ifndef ABLATE_COMMANDS_ARTIFACT_H
-#define ABLATE_COMMANDS_ARTIFACT_H
-#include "cli/options.h"
+/* artifact.h - an experiment as files for others: written, published, checked, and its runs trained again. */
+#ifndef ABLATE_ARCHIVE_ARTIFACT_H
+#define ABLATE_ARCHIVE_ARTIFACT_H
 #include "lab/results/read.h"
+#include "lab/sweep/setup.h"
 
 /* Writes an experiment's finished runs to `path`, without this machine's folders. (record.c) */
 enum { RECORD_POINTS = 200 }; /* points kept per learning curve */
@@ -51,4 +51,22 @@ typedef struct {
 /* Trains a run of the workbench's database again, with its device's threads and instruction set, and prints both values
  * of each metric. Adds the number of metrics that differ in any digit to *differ. 0, or -1 and a message. */
 int retrain(const retraining *t, const read_run *was, size_t *differ, err *e);
+
+/* ---- publish.c ---- */
+
+/* Writes a new folder with the experiment's INI, runs, table, page and plugins. -1 and e: no folder is left. */
+int publish(const places *p, const char *experiment, const char *folder, bool quiet, err *e);
+
+/* ---- verify.c ---- */
+
+typedef struct {
+    int64_t runs, seed;
+    double at_most;
+    text_list only;
+    bool build_plugins;
+} verify_options;
+enum { HOLDS = 0, FAILS = 1, OTHER_DIGITS = 3 };
+/* Checks a file of record_write or a folder of publish and prints what it finds: HOLDS, FAILS or OTHER_DIGITS; -1 and
+ * e. */
+int verify(const verify_options *o, const char *what, const places *p, err *e);
 #endif

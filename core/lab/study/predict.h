@@ -1,7 +1,7 @@
 /* predict.h - applies a trained model to standard input: lines (translate.c) or trees (parse.c). */
-#ifndef ABLATE_PREDICT_H
-#define ABLATE_PREDICT_H
-#include "cli/options.h"
+#ifndef ABLATE_STUDY_PREDICT_H
+#define ABLATE_STUDY_PREDICT_H
+#include "lab/sweep/setup.h"
 #include "network/model/model.h"
 #include "text/tokens/vocab.h"
 
@@ -17,6 +17,11 @@ typedef struct {
     model *const *others; /* [n_others]: the ensemble's models after the first */
     int64_t n_others;
 } predict_options;
+
+enum predict_work { TRANSLATE, PARSE, AS_THE_MODEL };
+/* Applies the models to standard input, and prints outputs. Also returns -1 if some lines were too long; then *e has no
+ * text. */
+int predict(predict_options *o, enum predict_work work, const places *p, err *e);
 
 /* Translates standard input to standard output. Also returns -1 if some lines were too long and left empty; then *e has
  * no text. */

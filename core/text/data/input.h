@@ -1,6 +1,6 @@
 /* input.h - reads standard input, or a file, as lines, for commands that read sentences. */
-#ifndef ABLATE_METRIC_INPUT_H
-#define ABLATE_METRIC_INPUT_H
+#ifndef ABLATE_INPUT_H
+#define ABLATE_INPUT_H
 #include "base/base.h"
 
 /* Checks that standard input is open, before a command opens files, one of which would take its descriptor. Returns 0,

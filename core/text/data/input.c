@@ -1,4 +1,4 @@
-#include "cli/input.h"
+#include "text/data/input.h"
 #include "text/tokens/vocab.h"
 #include <errno.h>
 #include <fcntl.h>

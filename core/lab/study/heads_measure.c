@@ -1,6 +1,6 @@
 /* heads_measure.c - measures one trained model's heads: attention weights over the dev set, and perplexity without each
  * head. */
-#include "cli/heads.h"
+#include "lab/study/heads.h"
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/plugin.h"
 #include "network/train/train.h"

@@ -1,5 +1,5 @@
 /* watch_source.c - keeps a live view's connection between frames, and the experiment until somebody writes. */
-#include "cli/watch.h"
+#include "lab/report/watch.h"
 #include <stdlib.h>
 #include <sys/stat.h>
 

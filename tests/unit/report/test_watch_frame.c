@@ -1,7 +1,7 @@
 /* ablate watch: how much SQLite does for a frame. Frames of many runs are drawn once a second beside a sweep: reading
  * must grow with the runs, not with their square, and a frame of a database at rest reads no run. */
 #include "../results/fixture.h"
-#include "cli/watch.h"
+#include "lab/report/watch.h"
 
 static int64_t steps; /* SQLite's virtual machine's, in hundreds, over all connections opened since */
 static int count(void *unused) { return (void)unused, steps++, 0; }

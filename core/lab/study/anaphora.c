@@ -1,4 +1,4 @@
-#include "cli/anaphora.h"
+#include "lab/study/anaphora.h"
 #include "network/plugin/plugin.h"
 #include "network/train/train.h"
 #include "tensor/cpu/cpu.h"

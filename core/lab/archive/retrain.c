@@ -1,6 +1,6 @@
 /* retrain.c - trains a recorded run again, as equally as this machine can, and compares its results. */
 #include "base/below.h"
-#include "cli/artifact.h"
+#include "lab/archive/artifact.h"
 #include "lab/config/spec.h"
 #include "network/settings/config.h"
 #include "tensor/cpu/cpu.h"

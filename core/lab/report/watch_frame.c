@@ -1,6 +1,6 @@
 /* watch_frame.c - draws one line per row of a sweep: its seeds' states, step, speed, remaining time, dev PPL as a
  * sparkline, mean ± sd. */
-#include "cli/watch.h"
+#include "lab/report/watch.h"
 #include "lab/launch/care.h"
 #include "lab/launch/launch.h"
 #include <math.h>

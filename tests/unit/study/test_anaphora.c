@@ -1,6 +1,6 @@
 /* Weights from pronouns to antecedents: words as rows, for every kind of vocabulary, and sums over them. */
 #include "test.h"
-#include "cli/anaphora.h"
+#include "lab/study/anaphora.h"
 
 static const char *const text[] = {"the woman says she sleeps", "the man sees the dog because he sleeps",
                                    "she sees the sleeping woman", "he says the man is the man"};

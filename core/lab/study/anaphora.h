@@ -1,8 +1,8 @@
 /* anaphora.h - measures how much of each head's weight goes from pronouns to their antecedents in one sentence: Vaswani
  * et al. 2017, figure 4, show two heads "apparently involved in anaphora resolution". */
-#ifndef ABLATE_ANAPHORA_H
-#define ABLATE_ANAPHORA_H
-#include "cli/options.h"
+#ifndef ABLATE_STUDY_ANAPHORA_H
+#define ABLATE_STUDY_ANAPHORA_H
+#include "lab/sweep/setup.h"
 #include "network/train/influence.h"
 #include "text/data/coreference.h"
 #include "text/tokens/vocab.h"

@@ -1,8 +1,8 @@
 /* translate.c - translates standard input line by line with a trained model. */
-#include "cli/predict.h"
+#include "lab/study/predict.h"
 #include "network/decode/beam.h"
-#include "cli/input.h"
-#include "cli/pairs.h"
+#include "text/data/input.h"
+#include "lab/study/align.h"
 #include <stdlib.h>
 
 enum { LARGEST_PART = 4096, MOST_OUTPUTS = 1 << 16 }; /* lines; hypotheses in memory */

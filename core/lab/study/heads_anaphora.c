@@ -1,7 +1,6 @@
 /* heads_anaphora.c - prints `ablate heads --coreference`: heads that attend from pronouns to antecedents. */
-#include "cli/anaphora.h"
-#include "cli/heads.h"
-#include "cli/results.h"
+#include "lab/study/anaphora.h"
+#include "lab/study/heads.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -193,30 +192,30 @@ static void print_json(const measured_run *runs, const anaphora_figures *f, size
 
 /* ---- */
 
-static void say(const invocation *c, const coreference *x, const anaphora_figures *f)
+static void print_counts(const coreference *x, const anaphora_figures *f)
 {
-    call_say(c, "%zu pronouns with an antecedent in %zu sentences", x->n_pairs, x->n);
-    if (x->withheld) call_say(c, "; %zu more sentences have withheld words", x->withheld);
+    fprintf(stderr, "%zu pronouns with an antecedent in %zu sentences", x->n_pairs, x->n);
+    if (x->withheld) fprintf(stderr, "; %zu more sentences have withheld words", x->withheld);
     if (f->left)
-        call_say(c, "; %zu pronouns left out, in sentences too long for the model or with tokens across words",
-                 f->left);
-    if (f->unknown) call_say(c, "; %zu pronouns are not in the vocabulary", f->unknown);
-    call_say(c, "\n");
+        fprintf(stderr, "; %zu pronouns left out, in sentences too long for the model or with tokens across words",
+                f->left);
+    if (f->unknown) fprintf(stderr, "; %zu pronouns are not in the vocabulary", f->unknown);
+    fprintf(stderr, "\n");
 }
 
-int heads_anaphora(const invocation *c, const char *file, const measured_run *runs, size_t n, bool json, err *e)
+int heads_anaphora(const heads_options *o, const places *p, const measured_run *runs, size_t n, bool quiet, err *e)
 {
     coreference x;
-    if (coreference_read(file, &x, e)) return -1;
+    if (coreference_read(o->coreference, &x, e)) return -1;
     anaphora_figures *f = xcalloc(n, sizeof *f);
     int bad = 0;
     for (size_t i = 0; i < n && !bad; i++) {
-        char *path = heads_model_path(c, &runs[i], e);
-        bad = path ? anaphora_measure(path, &c->p, &x, &f[i], e) : -1;
-        if (!bad) say(c, &x, &f[i]);
+        char *path = heads_model_path(p, &runs[i], quiet, e);
+        bad = path ? anaphora_measure(path, p, &x, &f[i], e) : -1;
+        if (!bad && !quiet) print_counts(&x, &f[i]);
         free(path);
     }
-    if (!bad && json)
+    if (!bad && o->json)
         print_json(runs, f, n);
     else if (!bad && n > 1)
         print_rows(runs, f, n);

@@ -1,0 +1,262 @@
+/* publish.c - writes a folder with all that a paper's reader needs to check an experiment. */
+#include "base/below.h"
+#include "base/gzip.h"
+#include "lab/archive/artifact.h"
+#include "lab/report/page.h"
+#include "lab/report/table.h"
+#include "network/plugin/plugin.h"
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    const places *at;
+    bool quiet;
+    const char *name;   /* the experiment's name */
+    const char *folder; /* folder being written; renamed when it is complete */
+    workbench w;
+    arena a;
+    read_experiment own; /* from the database, with this machine's paths; no rows: only recorded */
+    str sums, sources;   /* lines of SHA256SUMS, and of README.md on plugins */
+} publishing;
+
+/* Prints information on standard error, unless p->quiet. */
+static void PRINTF_LIKE(2, 3) print_notice(const publishing *p, const char *fmt, ...)
+{
+    if (p->quiet) return;
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- files ---- */
+
+static int put_file(publishing *p, const char *name, const char *text, size_t n, err *e)
+{
+    char hash[65], *path = path_below(p->folder, name, e);
+    int rc = path ? file_write(path, text, n, e) : -1;
+    sha256_of(text, n, hash);
+    str_addf(&p->sums, "%s  %s\n", hash, name);
+    free(path);
+    return rc;
+}
+
+static int put_text(publishing *p, const char *name, str *text, err *e)
+{
+    int rc = put_file(p, name, str_text(text), text->n, e);
+    str_free(text);
+    return rc;
+}
+
+/* Fails unless the folder is empty, so that no file is replaced. */
+static int check_empty(const char *folder, err *e)
+{
+    DIR *d = opendir(folder);
+    bool empty = true;
+    for (struct dirent *f; d && (f = readdir(d));) empty = empty && (same(f->d_name, ".") || same(f->d_name, ".."));
+    if (d) closedir(d);
+    return empty ? 0 : fail(e, "%s: is not empty, expected a new folder", folder);
+}
+
+/* Writes the runs of the database, else the recorded ones. */
+static int put_runs(publishing *p, err *e)
+{
+    const places *at = p->at;
+    str text = {0};
+    err none = {0};
+    reader *any = reader_open_any(&at->db, e); /* reports faults of an existing database */
+    if (!any) return -1;
+    reader_close(any);
+    reader *r = reader_open(&at->db, &none);
+    int found = r ? reader_experiment(r, p->name, READ_VALUES, &p->a, &p->own, e) : 1;
+    reader_close(r);
+    if (found < 0) return -1;
+    if (found || !same(p->own.name, p->name)) p->own = (read_experiment){0};
+    char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = recorded_path(at->db.recorded, p->name);
+    bool own = p->own.n_rows;
+    int rc = own        ? record_write(at, p->name, path, &(db_export_options){.points = RECORD_POINTS}, e)
+             : recorded ? 0
+                        : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
+    if (!rc) rc = gzip_read(own ? path : recorded, SIZE_MAX, &text, e);
+    if (!rc) rc = put_file(p, ARTIFACT_RUNS, text.s, text.n, e);
+    str_free(&text);
+    free(path);
+    free(recorded);
+    return rc;
+}
+
+/* Writes the INI as it was read. */
+static int put_ini(publishing *p, err *e)
+{
+    char *path = path_join(p->folder, ARTIFACT_RUNS), *name = xprintf("%s.ini", p->name);
+    str text = {0};
+    int rc = file_read(path, &text, e);
+    cJSON *all = rc ? NULL : cJSON_Parse(str_text(&text));
+    const char *ini = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "experiment"), "spec_ini"));
+    if (!rc) rc = ini ? put_file(p, name, ini, strlen(ini), e) : fail(e, "%s: has no INI", path);
+    cJSON_Delete(all);
+    str_free(&text);
+    free(name);
+    free(path);
+    return rc;
+}
+
+/* ---- sources of plugins outside of the program ---- */
+
+/* Copies a source, and the headers that it includes from its own folder. */
+static int put_source(publishing *p, const char *folder, const char *file, err *e)
+{
+    str text = {0};
+    char *path = path_join(folder, file), *to = xprintf("plugins/%s", file);
+    int rc = file_read_regular(path, 16 << 20, &text, e) || put_file(p, to, str_text(&text), text.n, e) ? -1 : 0;
+    for (const char *at = str_text(&text); !rc && (at = strstr(at, "#include \""));) {
+        at += strlen("#include \"");
+        char *header = xstrndup(at, strcspn(at, "\"\n")), *beside = path_join(folder, header),
+             *done = xprintf("  plugins/%s\n", header);
+        if (!strchr(header, '/') && file_exists(beside) && !strstr(str_text(&p->sums), done))
+            rc = put_source(p, folder, header, e);
+        free(header);
+        free(beside);
+        free(done);
+    }
+    str_free(&text);
+    free(path);
+    free(to);
+    return rc;
+}
+
+static bool is_shipped(const char *file)
+{
+    size_t n;
+    const plugin *const *all = plugin_list(&n);
+    for (size_t i = 0; i < n; i++) {
+        char *end = xprintf("/plugins/%s/%s.so", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name);
+        bool yes = plugin_is_own(all[i]) && has_suffix(file, end);
+        free(end);
+        if (yes) return true;
+    }
+    return false;
+}
+
+/* Writes a run's plugin: {"name":..., "sha256":..., "file":...}. Reads no file for a name that no plugin can have. */
+static int put_plugin(publishing *p, const cJSON *one, err *e)
+{
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "name")),
+               *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "sha256")),
+               *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "file"));
+    if (!is_plain_word(name) || !is_plain_word(hash) || !file)
+        return print_notice(p, "left out a run's plugin, whose name is not valid\n"), 0;
+    if (strstr(str_text(&p->sources), hash)) return 0;
+    char *folder = xstrdup(file), *slash = strrchr(folder, '/'), now[65] = "";
+    if (slash) *slash = 0;
+    char *source = xprintf("%s.c", name), *path = path_join(slash ? folder : ".", source);
+    err none = {0};
+    int rc = 0;
+    if (p->own.n_rows && file_exists(path)) {
+        rc = put_source(p, slash ? folder : ".", source, e);
+        bool changed = sha256_file(file, now, &none) || !same(now, hash);
+        str_addf(&p->sources, "- %s: plugins/%s, built to the object %s%s\n", name, source, hash,
+                 changed ? "; **the object has changed since the runs, so the source may have too**" : "");
+        if (changed) print_notice(p, "plugin %s has changed since its runs: its source may differ from theirs\n", name);
+    } else if (!is_shipped(file)) {
+        str_addf(&p->sources, "- %s: the object %s; its source was not found beside it\n", name, hash);
+        print_notice(p, "plugin %s: no %s beside %s, so the folder has its hash only\n", name, source, file);
+    }
+    free(path);
+    free(source);
+    free(folder);
+    return rc;
+}
+
+static int put_plugins(publishing *p, err *e)
+{
+    char *folder = path_join(p->folder, "plugins");
+    int rc = 0;
+    for (size_t i = 0; i < p->own.n_rows; i++)
+        for (size_t k = 0; k < p->own.rows[i].n_runs && !rc; k++) {
+            const char *json = p->own.rows[i].runs[k].plugins_json;
+            cJSON *all = json ? cJSON_Parse(json) : NULL;
+            const cJSON *one;
+            cJSON_ArrayForEach(one, all) if (!rc) rc = make_folders(folder, e) ? -1 : put_plugin(p, one, e);
+            cJSON_Delete(all);
+        }
+    remove(folder); /* if it is empty */
+    free(folder);
+    return rc;
+}
+
+/* ---- files for readers ---- */
+
+static int put_results(publishing *p, str *shown, err *e)
+{
+    str csv = {0}, page = {0};
+    char *runs = path_join(p->folder, ARTIFACT_RUNS);
+    const char *name = workbench_import(&p->w, runs, &p->a, e);
+    reader *r = name ? reader_open(&p->w.db, e) : NULL;
+    int rc = !r || workbench_table(&p->w, name, &csv, e) || put_text(p, ARTIFACT_TABLE, &csv, e) ||
+             table_print(r, name, &(table_options){0}, TABLE_TEXT, shown, e) || page_print(r, name, false, &page, e) ||
+             put_text(p, "page.html", &page, e);
+    reader_close(r);
+    str_free(&csv);
+    str_free(&page);
+    free(runs);
+    return rc ? -1 : 0;
+}
+
+static int put_readme(publishing *p, const str *table, const char *folder, err *e)
+{
+    str out = {0};
+    str_addf(&out,
+             "# %s\n\nAn experiment of ablate " ABLATE_VERSION ".\n\n```\n%s```\n\n"
+             "- %s.ini: the experiment, as it was run\n"
+             "- " ARTIFACT_RUNS ": settings, machine, results and statistics of each sentence, of every run\n"
+             "- " ARTIFACT_TABLE ": the table with full precision, by `ablate table --stats full --format csv`\n"
+             "- page.html: table, learning curves, cost and settings, for a browser\n"
+             "- " ARTIFACT_SUMS ": of these files (`sha256sum -c " ARTIFACT_SUMS "`)\n%s%s\n",
+             p->name, str_text(table), p->name, p->sources.n ? "\nPlugins that are not ablate's own:\n\n" : "",
+             str_text(&p->sources));
+    str_addf(&out,
+             "To check it, in the folder above this one:\n\n"
+             "    ablate verify %s\n\n"
+             "compares all files with their hashes, computes the table from the runs again, and trains a run chosen at "
+             "random again,\nwith the threads and the instruction set that it had. `--runs N` trains more of them%s.\n",
+             strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder,
+             p->sources.n ? ", `--build-plugins` also those\nwith the plugins above" : "");
+    return put_text(p, "README.md", &out, e);
+}
+
+static int put_all(publishing *p, const char *folder, err *e)
+{
+    str table = {0};
+    char *sums = path_join(p->folder, ARTIFACT_SUMS);
+    int rc = make_folders(p->folder, e) || put_runs(p, e) || put_ini(p, e) || put_plugins(p, e) ||
+             put_results(p, &table, e) || put_readme(p, &table, folder, e) || file_write(sums, p->sums.s, p->sums.n, e);
+    if (!rc && rename(p->folder, folder))
+        rc = fail(e, "%s: cannot be renamed to %s: %s", p->folder, folder, strerror(errno));
+    str_free(&table);
+    free(sums);
+    return rc ? -1 : 0;
+}
+
+int publish(const places *at, const char *experiment, const char *to, bool quiet, err *e)
+{
+    char *folder = xstrdup(to);
+    for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
+    char *part = xprintf("%s.%ld.part", folder, (long)getpid());
+    publishing p = {.at = at, .quiet = quiet, .name = experiment, .folder = part};
+    int rc = check_empty(folder, e) || workbench_open(&p.w, part, e) ? -1 : 0;
+    if (!rc) rc = put_all(&p, folder, e);
+    if (!rc) print_notice(&p, "%s: runs, table, page and README.md; `ablate verify %s` checks it\n", folder, folder);
+    workbench_close(&p.w);
+    arena_free(&p.a);
+    str_free(&p.sums);
+    str_free(&p.sources);
+    free(folder);
+    free(part);
+    return rc;
+}

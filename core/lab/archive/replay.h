@@ -1,0 +1,17 @@
+/* replay.h - computes updates of a run in this process, where gdb, ab_print and --profile see them. */
+#ifndef ABLATE_ARCHIVE_REPLAY_H
+#define ABLATE_ARCHIVE_REPLAY_H
+#include "lab/run/replay.h"
+#include "lab/sweep/setup.h"
+
+typedef struct {
+    int64_t step, until; /* first and last update shown; until 0: only step */
+    bool gdb, profile;
+} replay_options;
+
+/* Fills in the job of a run with these settings; the caller frees j->job.cache_dir. 0, or -1 and e: steps beyond the
+ * run's. */
+int replay_job_of(const places *p, const replay_options *o, const char *config, replay_job *j, err *e);
+/* Trains steps of a run of the database again and prints points of its curves that differ. 0: none; 1; -1 and e. */
+int replay(const replay_options *o, const char *run, const places *p, bool quiet, err *e);
+#endif
