@@ -67,7 +67,7 @@ static int man(const invocation *c, void *options)
             ".TP\n.B ABLATE_DATA\nfolder of corpora [data]\n"
             ".TP\n.B ABLATE_DB\ndatabase file [results.db]\n"
             ".TP\n.B ABLATE_HOME\nfolder of results.db and runs/ [current folder]\n"
-            ".TP\n.B ABLATE_ISA\ninstruction set: generic, avx2, avx512, avx512_bf16 or amx\n"
+            ".TP\n.B ABLATE_ISA\ninstruction set, as `ablate list devices` names it [the highest here]\n"
             ".TP\n.B ABLATE_DATABASE_WAIT\nseconds that a command other than run waits for a database that another "
             "process holds [30]\n"
             ".TP\n.B ABLATE_KEEP_FREE\nbytes of disk and memory that a sweep leaves to others [0]\n"

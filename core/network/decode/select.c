@@ -4,15 +4,13 @@
 
 extern const select_table_t select_table_generic;
 #ifdef __x86_64__
-extern const select_table_t select_table_avx2, select_table_avx512, select_table_avx512_bf16;
+#define DECLARE(NAME, name, kernels) extern const select_table_t select_table_##kernels;
+CPU_SETS(DECLARE)
 #endif
-static const select_table_t *const tables[ISA_COUNT] = {
-    [ISA_GENERIC] = &select_table_generic,
+static const select_table_t *const tables[ISA_COUNT] = {[ISA_GENERIC] = &select_table_generic,
 #ifdef __x86_64__
-    [ISA_AVX2] = &select_table_avx2,
-    [ISA_AVX512] = &select_table_avx512,
-    [ISA_AVX512_BF16] = &select_table_avx512_bf16,
-    [ISA_AMX] = &select_table_avx512_bf16,
+#define ROW(NAME, name, kernels) [ISA_##NAME] = &select_table_##kernels,
+                                                        CPU_SETS(ROW)
 #endif
 };
 

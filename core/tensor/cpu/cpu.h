@@ -11,8 +11,16 @@ extern const backend cpu_backend;
 
 /* ---- instruction sets: every kernel exists once per set; one set is in use (isa.h) ---- */
 
-/* lowest first; those above GENERIC are for x86-64 */
-enum { ISA_GENERIC, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_COUNT };
+/* The sets of x86-64, lowest first: X(NAME, name, set of sets.cmake whose kernels it runs). isa.c has a function
+ * name_lacks for each. */
+#define CPU_SETS(X)                                                                                                    \
+    X(AVX2, avx2, avx2)                                                                                                \
+    X(AVX512, avx512, avx512)                                                                                          \
+    X(AVX512_BF16, avx512_bf16, avx512_bf16)                                                                           \
+    X(AMX, amx, avx512_bf16) /* these kernels use tiles if cpu_isa() is ISA_AMX */
+#define CPU_SET(NAME, name, kernels) ISA_##NAME,
+enum { ISA_GENERIC, CPU_SETS(CPU_SET) ISA_COUNT };
+#undef CPU_SET
 /* Selects the set of that name; NULL: the one in the environment variable ABLATE_ISA, else the highest supported one.
  * Returns -1 and e if there is no such set or this machine does not support it. No kernel may be running. */
 int cpu_use(const char *isa, err *e);

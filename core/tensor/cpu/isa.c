@@ -18,7 +18,8 @@
 
 extern const cpu_table_t cpu_table_generic;
 #ifdef __x86_64__
-extern const cpu_table_t cpu_table_avx2, cpu_table_avx512, cpu_table_avx512_bf16;
+#define DECLARE(NAME, name, kernels) extern const cpu_table_t cpu_table_##kernels;
+CPU_SETS(DECLARE)
 
 /* ---- why this machine cannot use a set; NULL: usable ---- */
 
@@ -80,14 +81,10 @@ static const struct {
     const char *name;
     const cpu_table_t *table;
     const char *(*lacks)(void);
-} sets[] = {
-    [ISA_GENERIC] = {"generic", &cpu_table_generic, generic_lacks},
+} sets[] = {[ISA_GENERIC] = {"generic", &cpu_table_generic, generic_lacks},
 #ifdef __x86_64__
-    [ISA_AVX2] = {"avx2", &cpu_table_avx2, avx2_lacks},
-    [ISA_AVX512] = {"avx512", &cpu_table_avx512, avx512_lacks},
-    [ISA_AVX512_BF16] = {"avx512_bf16", &cpu_table_avx512_bf16, avx512_bf16_lacks},
-    [ISA_AMX] = {"amx", &cpu_table_avx512_bf16,
-                 amx_lacks}, /* avx512_bf16's kernels, which use tiles if cpu_isa() is ISA_AMX */
+#define ROW(NAME, name, kernels) [ISA_##NAME] = {#name, &cpu_table_##kernels, name##_lacks},
+            CPU_SETS(ROW)
 #endif
 };
 static const char *lacks[LENGTH(sets)]; /* asked once */
