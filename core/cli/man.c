@@ -1,6 +1,10 @@
 /* man.c - ablate man: prints the manual page from the commands' tables. */
 #include "cli/options.h"
+#include "tensor/cpu/cpu.h"
 #include <string.h>
+
+#define SET(NAME, name, kernels) ", " #name
+#define SETS                     CPU_SETS(SET)
 
 /* Writes text for roff: escapes backslashes and hyphens, and dots and apostrophes at the start of a line. */
 static void roff(str *out, const char *text)
@@ -67,7 +71,7 @@ static int man(const invocation *c, void *options)
             ".TP\n.B ABLATE_DATA\nfolder of corpora [data]\n"
             ".TP\n.B ABLATE_DB\ndatabase file [results.db]\n"
             ".TP\n.B ABLATE_HOME\nfolder of results.db and runs/ [current folder]\n"
-            ".TP\n.B ABLATE_ISA\ninstruction set, as `ablate list devices` names it [the highest here]\n"
+            ".TP\n.B ABLATE_ISA\ninstruction set: generic" SETS "\n"
             ".TP\n.B ABLATE_DATABASE_WAIT\nseconds that a command other than run waits for a database that another "
             "process holds [30]\n"
             ".TP\n.B ABLATE_KEEP_FREE\nbytes of disk and memory that a sweep leaves to others [0]\n"
