@@ -1,5 +1,5 @@
 /* ab_host.h - the part of ab_plugin.h that says what a plugin may call: the host's functions, by macros. A plugin
- * includes ab_plugin.h, which includes this and explains tensors and the tags in brackets (which hooks may call it). */
+ * includes ab_plugin.h, which includes this and explains tensors and tags (which hooks may call it). */
 #ifndef AB_HOST_H
 #define AB_HOST_H
 
@@ -30,246 +30,274 @@ typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
 
 enum { AB_LOG_MOST = 64 }; /* numbers in a vector for ab_log */
 
-struct ab_host { /* append only: add new functions at the end and raise AB_ABI_MINOR */
+typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element of a table at indices i */
+
+/* clang-format off */
+/* One row per function, which plugins call by a macro below: X(result, name, parameters, arguments, tag, since). The
+ * tag says which hooks may call it (ab_plugin.h), `since` the minor version of the ABI that added it. O: the results
+ * have other types. S: functions for tasks. Append only: add rows at the end and raise AB_ABI_MINOR. */
+#define AB_HOST(X, O, S)                                                                                               \
+    O(ab_ctx *, at, (ab_ctx *c, const char *file, int line))                                                           \
+    O(int64_t, dim, (ab_ctx *c, ab_t x, int axis)) /* axis -1 is the last */                                           \
+    O(const ab_info *, info, (ab_ctx *c)) /* MODEL */                                                                  \
+    /* reports an error; returns the failed tensor */                                                                  \
+    X(ab_t, fail, (ab_ctx *c, const char *message), (c, message), ANY, 0)                                              \
+    /* elementwise, with broadcasting over axes of length 1 */                                                         \
+    X(ab_t, add, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
+    X(ab_t, sub, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
+    X(ab_t, mul, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
+    X(ab_t, div, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
+    X(ab_t, minimum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the smaller; ties give the gradient to a */    \
+    X(ab_t, maximum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the larger; ties give the gradient to a */     \
+    /* a where condition (0 or 1) is 1, else b; the other one has no influence, even if it is not finite */            \
+    X(ab_t, where, (ab_ctx *c, ab_t condition, ab_t a, ab_t b), (c, condition, a, b), ANY, 0)                          \
+    X(ab_t, less_than, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* a < b as 0 or 1; no gradient */              \
+    X(ab_t, mul_scalar, (ab_ctx *c, ab_t a, double by), (c, a, by), ANY, 0)                                            \
+    X(ab_t, add_scalar, (ab_ctx *c, ab_t a, double by), (c, a, by), ANY, 0)                                            \
+    X(ab_t, map, (ab_ctx *c, ab_t a, ab_fn f), (c, a, f), ANY, 0)                                                      \
+    X(ab_t, gelu, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) */             \
+    X(ab_t, silu, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* a sigmoid(a) */                                              \
+    X(ab_t, softplus, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* log(1 + exp(a)) */                                       \
+    X(ab_t, dropout, (ab_ctx *c, ab_t a, double p), (c, a, p), ANY, 0) /* identity when not training */                \
+    /* over an axis */                                                                                                 \
+    X(ab_t, sum, (ab_ctx *c, ab_t a, int axis), (c, a, axis), ANY, 0) /* the axis remains, with length 1 */            \
+    X(ab_t, cumsum, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* running sums along axis -2 */                              \
+    X(ab_t, softmax, (ab_ctx *c, ab_t s), (c, s), ANY, 0) /* over the last axis; -inf has weight 0 */                  \
+    /* the last two axes; the others broadcast */                                                                      \
+    X(ab_t, matmul, (ab_ctx *c, ab_t a, ab_t b, int ta, int tb), (c, a, b, ta, tb), ANY, 0)                            \
+    /* shapes */                                                                                                       \
+    X(ab_t, reshape, (ab_ctx *c, ab_t a, int rank, const int64_t *dims), (c, a, rank, dims), ANY, 0)                   \
+    X(ab_t, transpose, (ab_ctx *c, ab_t a, int axis1, int axis2), (c, a, axis1, axis2), ANY, 0)                        \
+    X(ab_t, slice, (ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n), (c, a, axis, from, n), ANY, 0)              \
+    X(ab_t, concat, (ab_ctx *c, ab_t a, ab_t b, int axis), (c, a, b, axis), ANY, 0)                                    \
+    X(ab_t, detach, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* equal values, no gradient */                               \
+    /* a constant */                                                                                                   \
+    X(ab_t, full, (ab_ctx *c, int rank, const int64_t *dims, double value), (c, rank, dims, value), ANY, 0)            \
+    /* (x1,x2) -> (-x2,x1), halves of the last axis */                                                                 \
+    X(ab_t, rotate_half, (ab_ctx *c, ab_t a), (c, a), ANY, 0)                                                          \
+    /* ids and tables */                                                                                               \
+    X(ab_t, embedding, (ab_ctx *c, ab_t table, ab_t ids), (c, table, ids), ANY, 0) /* [n,d],[T] -> [T,d] */            \
+    X(ab_t, to_float, (ab_ctx *c, ab_t ids), (c, ids), ANY, 0) /* ids as numbers */                                    \
+    X(ab_t, outer, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* [T],[n] -> [T,n] */                              \
+    /* k - q as numbers [Tq,Tk] */                                                                                     \
+    X(ab_t, relative_position, (ab_ctx *c, ab_t qpos, ab_t kpos), (c, qpos, kpos), ANY, 0)                             \
+    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */                                                                \
+    X(ab_t, clipped_relative_position, (ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip),                                \
+      (c, qpos, kpos, clip), ANY, 0)                                                                                   \
+    /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk] */                                                           \
+    X(ab_t, gather, (ab_ctx *c, ab_t x, ab_t ids), (c, x, ids), ANY, 0)                                                \
+    /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */                                                                   \
+    X(ab_t, scatter_add, (ab_ctx *c, ab_t p, ab_t ids, int64_t n), (c, p, ids, n), ANY, 0)                             \
+    X(ab_t, consts, (ab_ctx *c, int rank, const int64_t *dims, const double *v), (c, rank, dims, v), ANY, 0)           \
+    /* f depends on *cfg and i only: tables are cached */                                                              \
+    X(ab_t, computed_table, (ab_ctx *c, int rank, const int64_t *dims, ab_element f, const void *cfg, size_t cfg_size),\
+      (c, rank, dims, f, cfg, cfg_size), ANY, 0)                                                                       \
+    /* learned values, named below the calling layer. The same name gives the same value; a name already used in this  \
+     * layer by the host or the other plugin (attention, position) is an error. Initially uniform in [-scale, scale];  \
+     * 0: zeros; < 0: normal, deviation -scale */                                                                      \
+    X(ab_t, weight, (ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale),                        \
+      (c, name, rank, dims, scale), MODEL, 0)                                                                          \
+    /* initially `value` everywhere */                                                                                 \
+    X(ab_t, weight_full, (ab_ctx *c, const char *name, int rank, const int64_t *dims, double value),                   \
+      (c, name, rank, dims, value), MODEL, 0)                                                                          \
+    /* [..,n] -> [..,width], Glorot uniform */                                                                         \
+    X(ab_t, linear, (ab_ctx *c, ab_t x, const char *name, int64_t width, int bias),                                    \
+      (c, x, name, width, bias), MODEL, 0)                                                                             \
+    /* max(0, linear) in one operation */                                                                              \
+    X(ab_t, linear_relu, (ab_ctx *c, ab_t x, const char *name, int64_t width, int bias),                               \
+      (c, x, name, width, bias), MODEL, 0)                                                                             \
+    /* rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x +       \
+     * dropout(s) */                                                                                                   \
+    X(ab_t, layer_norm, (ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps), (c, x, gain, bias, eps), MODEL, 0)      \
+    X(ab_t, add_layer_norm, (ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps),                             \
+      (c, x, s, gain, bias, eps), MODEL, 0)                                                                            \
+    /* the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with one      \
+     * name share them */                                                                                              \
+    X(ab_t, self_attention, (ab_ctx *c, ab_t x), (c, x), BLOCK, 0) /* values below "self" */                           \
+    /* to the encoder's output, if info.cross; below "cross" */                                                        \
+    X(ab_t, cross_attention, (ab_ctx *c, ab_t x), (c, x), BLOCK, 0)                                                    \
+    X(ab_t, feed_forward, (ab_ctx *c, ab_t x, const char *name), (c, x, name), BLOCK, 0) /* if info.feed_forward */    \
+    X(ab_t, normalize, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LAYER, 0) /* the run's norm */             \
+    /* norm(x + dropout(s)), one operation if the norm has `add` */                                                    \
+    X(ab_t, add_normalize, (ab_ctx *c, ab_t x, ab_t s, const char *name), (c, x, s, name), LAYER, 0)                   \
+    X(ab_t, add_dropout, (ab_ctx *c, ab_t x, ab_t s), (c, x, s), LAYER, 0) /* x + dropout(s) */                        \
+    X(ab_t, call, (ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size),                    \
+      (c, op, in, attr, attr_size), ANY, 0)                                                                            \
+    /* sets p or slot to this value after the update */                                                                \
+    X(void, assign, (ab_ctx *c, ab_t to, ab_t value), (c, to, value), UPDATE, 0)                                       \
+    /* the attention context, through which a plugin's forward also serves decoding */                                 \
+    /* linear, split heads, rotate, cache in decoding */                                                               \
+    X(ab_t, project, (ab_ctx *c, ab_t x, ab_projection what), (c, x, what), ATTENTION, 0)                              \
+    /* scale q.k + position + mask: [B,H,Tq,Tk] */                                                                     \
+    X(ab_t, scores, (ab_ctx *c, ab_t q, ab_t k, double scale), (c, q, k, scale), ATTENTION, 0)                         \
+    X(ab_t, mask, (ab_ctx *c, ab_t s), (c, s), ATTENTION, 0) /* -inf for invisible keys (future, padding) */           \
+    /* only the position hooks bias and scores, no mask */                                                             \
+    X(ab_t, position, (ab_ctx *c, ab_t s, ab_t q, ab_t k), (c, s, q, k), ATTENTION, 0)                                 \
+    /* p.v, with the position's contribution to values */                                                              \
+    X(ab_t, weighted_sum, (ab_ctx *c, ab_t p, ab_t v), (c, p, v), ATTENTION, 0)                                        \
+    /* softmax(scores).v, as one fused operation if possible */                                                        \
+    X(ab_t, attend, (ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale), (c, q, k, v, scale), ATTENTION, 0)              \
+    /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv], from ab_key_step, ab_value_step: decoding carries the sum */\
+    X(ab_t, causal_kv_sum, (ab_ctx *c, ab_t q, ab_t k, ab_t v), (c, q, k, v), ATTENTION, 0)                            \
+    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear. From 2.6 on also rows [rows, H d_v], as ab_merge       \
+     * returns */                                                                                                      \
+    X(ab_t, output, (ab_ctx *c, ab_t y), (c, y), ATTENTION, 0)                                                         \
+    /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */                       \
+    /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */                                                     \
+    X(ab_t, heads, (ab_ctx *c, ab_t rows, int64_t heads), (c, rows, heads), ATTENTION, 0)                              \
+    /* the position's rotation of queries or keys (self-attention) */                                                  \
+    X(ab_t, rotate, (ab_ctx *c, ab_t x), (c, x), ATTENTION, 0)                                                         \
+    /* keys, values or similar [B,n,T,d], with equal n and d in every step: returns x. In decoding x is this step's    \
+     * [B,n,1,d], and the result is [B,n,Tk,d], as long as ab_kpos: all steps so far, then zeros, which ab_mask        \
+     * hides. Call order identifies a cache */                                                                         \
+    X(ab_t, remember, (ab_ctx *c, ab_t x), (c, x), ATTENTION, 0)                                                       \
+    /* [B,n,Tq,d] -> rows [rows, n d] of the query side */                                                             \
+    X(ab_t, merge, (ab_ctx *c, ab_t y), (c, y), ATTENTION, 0)                                                          \
+    /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made from x or from mem, not from both */                    \
+    X(ab_t, pad, (ab_ctx *c, ab_t rows), (c, rows), SENTENCE, 0)                                                       \
+    X(ab_t, pack, (ab_ctx *c, ab_t x), (c, x), SENTENCE, 0) /* [1,B,T,n] -> rows [rows,n] of the query side */         \
+    /* [1,B,T,n] -> [1,B,T,d]; padding passes the state on; decoding carries it. In cross-attention only over values   \
+     * made from mem */                                                                                                \
+    X(ab_t, scan, (ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards),                           \
+      (c, f, cfg, x, d, backwards), SENTENCE, 0)                                                                       \
+    X(ab_t, qpos, (ab_ctx *c), (c), ATTENTION, 0) /* positions of the queries: ids [Tq] */                             \
+    X(ab_t, kpos, (ab_ctx *c), (c), ATTENTION, 0) /* positions of the keys: ids [Tk] */                                \
+    /* visible keys per sentence, as numbers [B,1,1,1] */                                                              \
+    X(ab_t, klen, (ab_ctx *c), (c), ATTENTION, 0)                                                                      \
+    S(int, bleu, (const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,           \
+      ab_bleu *out, char *err, size_t n_err))                                                                          \
+    /* one block, without a byte order mark; free with free_lines */                                                   \
+    S(int, read_lines, (const char *path, char ***lines, int64_t *n, char *err, size_t n_err))                         \
+    S(void, free_lines, (char **lines))                                                                                \
+    S(int, f1, (const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err))      \
+    /* layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation if the     \
+     * device has it. Restricted like ab_scan */                                                                       \
+    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m   \
+     * + z h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u`    \
+     * and uniform in 1/sqrt(d) */                                                                                     \
+    X(ab_t, gru, (ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards),                         \
+      (c, x, in, u, d, backwards), SENTENCE, 0)                                                                        \
+    /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the     \
+     * sentence. W and b are the linear named `name` with (before + 1 + behind) n inputs, oldest position first */     \
+    X(ab_t, conv, (ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind),                \
+      (c, x, name, width, before, behind), SENTENCE, 0)                                                                \
+    /* order along an axis. NaN counts as largest. Among equal values the first comes first and takes the gradient of  \
+     * max. ids, unless NULL, receives the original indices of the values, as ids of the same shape */                 \
+    X(ab_t, max, (ab_ctx *c, ab_t a, int axis), (c, a, axis), ANY, 0) /* the axis remains, with length 1 */            \
+    /* the k largest of the last axis, largest first: [..,k] */                                                        \
+    X(ab_t, top_k, (ab_ctx *c, ab_t a, int64_t k, ab_t *ids), (c, a, k, ids), ANY, 0)                                  \
+    /* sorts the last axis */                                                                                          \
+    X(ab_t, sort, (ab_ctx *c, ab_t a, int descending, ab_t *ids), (c, a, descending, ids), ANY, 0)                     \
+    /* computed ids. gather and scatter_add also take ids for each batch and head, [B or 1,H or 1,Tq,Tk] */            \
+    X(ab_t, to_ids, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* the nearest integers as ids; no gradient */                \
+    /* [..,T] -> [..,T,n]: 1 at the id, else 0 */                                                                      \
+    X(ab_t, one_hot, (ab_ctx *c, ab_t ids, int64_t n), (c, ids, n), ANY, 0)                                            \
+    /* adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id */                                                  \
+    X(ab_t, scatter_rows, (ab_ctx *c, ab_t rows, ab_t ids, int64_t n), (c, rows, ids, n), ANY, 0)                      \
+    /* noise, different in every call and reproducible from the run's seed and step, as dropout is. Outside training   \
+     * every number is the mean, so that results repeat: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in (0,1)) */\
+    X(ab_t, noise, (ab_ctx *c, ab_noise what, int rank, const int64_t *dims), (c, what, rank, dims), MODEL, 0)         \
+    /* the tokens of x's rows */                                                                                       \
+    /* ids [rows]; in a decoder, the token before each target */                                                       \
+    X(ab_t, tokens, (ab_ctx *c), (c), MODEL, 0)                                                                        \
+    /* [rows,1]: 1 for a row with a token, 0 for a padding row */                                                      \
+    X(ab_t, row_mask, (ab_ctx *c), (c), MODEL, 0)                                                                      \
+    /* values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged over   \
+     * calls (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss.      \
+     * From 2.6 on log takes a vector [n] too, of at most AB_LOG_MOST numbers: curves PLUGIN.name[0] to [n-1]. No      \
+     * effect outside training */                                                                                      \
+    X(void, add_loss, (ab_ctx *c, const char *name, ab_t value, double weight), (c, name, value, weight), MODEL, 0)    \
+    X(void, log, (ab_ctx *c, const char *name, ab_t value), (c, name, value), MODEL, 0)                                \
+    /* values across layers: `shared` returns the last value that the same plugin in the same place (self, cross,      \
+     * ffn) of an earlier layer of this stack shared under this name */                                                \
+    X(void, share, (ab_ctx *c, const char *name, ab_t x), (c, name, x), MODEL, 0)                                      \
+    X(ab_t, shared, (ab_ctx *c, const char *name), (c, name), MODEL, 0)                                                \
+    /* UPDATE: the parameter being updated; not with AB_ELEMENTWISE */                                                 \
+    O(const ab_parameter *, this_parameter, (ab_ctx *c))                                                               \
+    /* restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1, which are       \
+     * numbers [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a key     \
+     * visible to its query */                                                                                         \
+    X(ab_t, window, (ab_ctx *c, ab_t s, ab_t from, ab_t to), (c, s, from, to), ATTENTION, 1)                           \
+    /* sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape; decoding carries      \
+     * them. d may be Tk */                                                                                            \
+    X(ab_t, running_sum, (ab_ctx *c, ab_t a), (c, a), SENTENCE, 2)                                                     \
+    /* x for products that must not be rounded to bf16: ab_linear of the result runs in fp32 there, and returns fp32 */\
+    X(ab_t, fp32, (ab_ctx *c, ab_t x), (c, x), ANY, 3)                                                                 \
+    /* rows [rows,n], each the row `by` tokens before it in its sentence (by < 0: after it, not in a decoder); zeros   \
+     * where there is none; decoding carries them */                                                                   \
+    X(ab_t, shift, (ab_ctx *c, ab_t rows, int64_t by), (c, rows, by), SENTENCE, 4)                                     \
+    /* a convolution of each column by itself: rows [rows,n] -> [rows,n]; learns `name`, [before + 1 + behind, n],     \
+     * oldest first */                                                                                                 \
+    X(ab_t, depthwise_conv, (ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind),                  \
+      (c, rows, name, before, behind), SENTENCE, 4)                                                                    \
+    /* the rows that another attention, named in `calls`, makes of x and mem in this place: rows as this plugin got    \
+     * them or computed from them (in self-attention pass one ab_t twice). Its learned values are below its name; a    \
+     * second call has its own, below NAME.2 */                                                                        \
+    X(ab_t, call_attention, (ab_ctx *c, const char *name, ab_t x, ab_t mem), (c, name, x, mem), FORWARD, 4)            \
+    /* x [rows,d_model] times the softmax's table: [rows,vocabulary] */                                                \
+    X(ab_t, logits, (ab_ctx *c, ab_t x), (c, x), HEAD, 5)                                                              \
+    /* the softmax's table [vocabulary,d_model], a vector for each token */                                            \
+    X(ab_t, token_vectors, (ab_ctx *c), (c), HEAD, 5)                                                                  \
+    /* [rows,vocabulary], ids [rows] -> -log softmax(logits)[target], [rows,1]; 0 for target -1 */                     \
+    X(ab_t, cross_entropy, (ab_ctx *c, ab_t logits, ab_t target), (c, logits, target), HEAD, 5)                        \
+    /* ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where there is none */                \
+    X(ab_t, ahead, (ab_ctx *c, ab_t ids, int64_t by), (c, ids, by), LOSSES, 5)                                         \
+    /* y_t = q_t S_t -> [B,H,T,d_v]. The state S [d_k,d_v] of each sentence and head begins with 0: S_t = a S +        \
+     * beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule). log_decay id    \
+     * 0: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v], beta,       \
+     * log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees the     \
+     * positions up to t, and decoding carries S. In the encoder a second recurrence runs from the end of each         \
+     * sentence and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice */                       \
+    X(ab_t, delta_scan, (ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay),                                \
+      (c, q, k, v, beta, log_decay), ATTENTION, 6)                                                                     \
+    /* state without gradient, named below the calling layer as ab_weight's values are; initially `value`. Returns     \
+     * its value in this step. Checkpoints and model files contain it, and averaging includes it. It is not a          \
+     * parameter: it is not counted, and no optimizer sees it */                                                       \
+    X(ab_t, buffer, (ab_ctx *c, const char *name, int rank, const int64_t *dims, double value),                        \
+      (c, name, rank, dims, value), MODEL, 6)                                                                          \
+    /* in training sets the buffer's value after the step, once per step; no gradient. Each of k parts of a step       \
+     * (ranks, batches of gradient_accumulation) computes a proposal from the value before the step; the new value is  \
+     * their mean. A part without sentences proposes the old value */                                                  \
+    X(void, set_buffer, (ab_ctx *c, ab_t buffer, ab_t value), (c, buffer, value), MODEL, 6)                            \
+    /* Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0. Columns that      \
+     * depend on those before them complete a basis; zeros give the identity. No gradient; on CPUs only */             \
+    X(ab_t, qr, (ab_ctx *c, ab_t a), (c, a), UPDATE, 6)                                                                \
+    /* sum over all parameters of number i that `measure` returned: one element. In update only */                     \
+    X(ab_t, measured, (ab_ctx *c, int64_t i), (c, i), UPDATE, 6)                                                       \
+    /* weights over the last axis, which ab_weighted_sum fuses as it does ab_softmax's. softmax_sink: softmax with     \
+     * one more logit in its sum, whose key has no value: sink has the shape of s with 1 as its last axis, or 1 along  \
+     * others too. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */                                           \
+    X(ab_t, softmax_sink, (ab_ctx *c, ab_t s, ab_t sink), (c, s, sink), ANY, 6)                                        \
+    X(ab_t, entmax, (ab_ctx *c, ab_t s, double alpha), (c, s, alpha), ANY, 6)                                          \
+    /* in the steps that `ablate replay` shows, prints x: name, shape, mean, root mean square,                         \
+     * range and first numbers; in training also those of its gradient. In other steps it does nothing and costs       \
+     * nothing. Not in decoding */                                                                                     \
+    X(void, print, (ab_ctx *c, const char *name, ab_t x), (c, name, x), MODEL, 6)                                      \
+    /* a / sqrt(sum of squares over the last axis + eps): rows of length 1, one operation on CPUs */                   \
+    X(ab_t, unit_length, (ab_ctx *c, ab_t a, double eps), (c, a, eps), ANY, 6)                                         \
+    /* a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] -> the same shape,  \
+     * in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the position i before,     \
+     * row i of future [L,n] the position i + 1 behind; future id 0: none, as in every decoder. Rows beyond a          \
+     * filter's length count as 0. Decoding keeps all positions, and past needs a row for each, as many as ab_kpos.    \
+     * Without a future no position affects an earlier one, not even by rounding */                                    \
+    X(ab_t, long_conv, (ab_ctx *c, ab_t rows, ab_t past, ab_t future), (c, rows, past, future), ATTENTION, 6)          \
+    /* the logits [rows,vocabulary] of the run's teacher (the key teacher) for these rows, fp32, in evaluation; no     \
+     * gradient. An error if the run has no teacher */                                                                 \
+    X(ab_t, teacher, (ab_ctx *c), (c), LOSSES, 6)                                                                      \
+    /* restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only where allowed [..,Tq,ceil(Tk /  \
+     * size)] is above 0 at j / size; no gradient. Its first three axes are those of s, or 1. On CPUs, fused           \
+     * attention skips keys that none of 32 neighbouring queries sees. Every query must see a key */                   \
+    X(ab_t, key_blocks, (ab_ctx *c, ab_t s, ab_t allowed, int64_t size), (c, s, allowed, size), ATTENTION, 6)          \
+    /* as gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o tanh(m'),   \
+     * where a and u have columns i, f, o, g; U [d,4d] */                                                              \
+    X(ab_t, lstm, (ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards),                        \
+      (c, x, in, u, d, backwards), SENTENCE, 6)
+/* clang-format on */
+#define AB_MEMBER_(result, name, parameters, ...) result(*name) parameters;
+#define AB_TASK_MEMBER_(result, name, parameters) result(*name) parameters;
+struct ab_host {
     uint32_t size, minor;
-    ab_ctx *(*at)(ab_ctx *c, const char *file, int line);
-    int64_t (*dim)(ab_ctx *c, ab_t x, int axis); /* axis -1 is the last */
-    const ab_info *(*info)(ab_ctx *c);           /* [model] */
-    /* [any] reports an error; returns the failed tensor */
-    ab_t (*fail)(ab_ctx *c, const char *message);
-    /* elementwise, with broadcasting over axes of length 1 [any] */
-    ab_t (*add)(ab_ctx *c, ab_t a, ab_t b);
-    ab_t (*sub)(ab_ctx *c, ab_t a, ab_t b);
-    ab_t (*mul)(ab_ctx *c, ab_t a, ab_t b);
-    ab_t (*div)(ab_ctx *c, ab_t a, ab_t b);
-    ab_t (*minimum)(ab_ctx *c, ab_t a, ab_t b); /* the smaller; ties give the gradient to a */
-    ab_t (*maximum)(ab_ctx *c, ab_t a, ab_t b); /* the larger; ties give the gradient to a */
-    /* a where condition (0 or 1) is 1, else b; the other one has no influence, even if it is not finite */
-    ab_t (*where)(ab_ctx *c, ab_t condition, ab_t a, ab_t b);
-    ab_t (*less_than)(ab_ctx *c, ab_t a, ab_t b); /* a < b as 0 or 1; no gradient */
-    ab_t (*mul_scalar)(ab_ctx *c, ab_t a, double by);
-    ab_t (*add_scalar)(ab_ctx *c, ab_t a, double by);
-    ab_t (*map)(ab_ctx *c, ab_t a, ab_fn f);
-    ab_t (*gelu)(ab_ctx *c, ab_t a);              /* a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) */
-    ab_t (*silu)(ab_ctx *c, ab_t a);              /* a sigmoid(a) */
-    ab_t (*softplus)(ab_ctx *c, ab_t a);          /* log(1 + exp(a)) */
-    ab_t (*dropout)(ab_ctx *c, ab_t a, double p); /* identity when not training */
-    /* over an axis [any] */
-    ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                  /* the axis remains, with length 1 */
-    ab_t (*cumsum)(ab_ctx *c, ab_t a);                         /* running sums along axis -2 */
-    ab_t (*softmax)(ab_ctx *c, ab_t s);                        /* over the last axis; -inf has weight 0 */
-    ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb); /* the last two axes; the others broadcast */
-    /* shapes [any] */
-    ab_t (*reshape)(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
-    ab_t (*transpose)(ab_ctx *c, ab_t a, int axis1, int axis2);
-    ab_t (*slice)(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
-    ab_t (*concat)(ab_ctx *c, ab_t a, ab_t b, int axis);
-    ab_t (*detach)(ab_ctx *c, ab_t a);                                    /* equal values, no gradient */
-    ab_t (*full)(ab_ctx *c, int rank, const int64_t *dims, double value); /* a constant */
-    /* (x1,x2) -> (-x2,x1), halves of the last axis */
-    ab_t (*rotate_half)(ab_ctx *c, ab_t a);
-    /* ids and tables [any] */
-    ab_t (*embedding)(ab_ctx *c, ab_t table, ab_t ids);         /* [n,d],[T] -> [T,d] */
-    ab_t (*to_float)(ab_ctx *c, ab_t ids);                      /* ids as numbers */
-    ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                   /* [T],[n] -> [T,n] */
-    ab_t (*relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos); /* k - q as numbers [Tq,Tk] */
-    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
-    ab_t (*clipped_relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);
-    /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk] */
-    ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);
-    /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */
-    ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
-    ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
-    ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i),
-                  const void *cfg,
-                  /* f depends on *cfg and i only: tables are cached */
-                  size_t cfg_size);
-    /* [model] learned values, named below the calling layer. The same name gives the same value; a name already used in
-     * this layer by the host or the other plugin (attention, position) is an error. Initially uniform in [-scale,
-     * scale]; 0: zeros; < 0: normal, deviation -scale */
-    ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
-    /* initially `value` everywhere */
-    ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
-    /* [..,n] -> [..,width], Glorot uniform */
-    ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
-    /* max(0, linear) in one operation */
-    ab_t (*linear_relu)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
-    /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x +
-     * dropout(s) */
-    ab_t (*layer_norm)(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps);
-    ab_t (*add_layer_norm)(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps);
-    /* [block] the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with
-     * one name share them */
-    ab_t (*self_attention)(ab_ctx *c, ab_t x); /* values below "self" */
-    /* to the encoder's output, if info.cross; below "cross" */
-    ab_t (*cross_attention)(ab_ctx *c, ab_t x);
-    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name); /* if info.feed_forward */
-    ab_t (*normalize)(ab_ctx *c, ab_t x, const char *name);    /* the run's norm */
-    /* norm(x + dropout(s)), one operation if the norm has `add` */
-    ab_t (*add_normalize)(ab_ctx *c, ab_t x, ab_t s, const char *name);
-    ab_t (*add_dropout)(ab_ctx *c, ab_t x, ab_t s); /* x + dropout(s) */
-    /* [any] */
-    ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
-    /* [update] sets p or slot to this value after the update */
-    void (*assign)(ab_ctx *c, ab_t to, ab_t value);
-    /* the attention context, through which a plugin's forward also serves decoding [attention] */
-    ab_t (*project)(ab_ctx *c, ab_t x, ab_projection what);  /* linear, split heads, rotate, cache in decoding */
-    ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale); /* scale q.k + position + mask: [B,H,Tq,Tk] */
-    ab_t (*mask)(ab_ctx *c, ab_t s);                         /* -inf for invisible keys (future, padding) */
-    /* only the position hooks bias and scores, no mask */
-    ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);
-    /* p.v, with the position's contribution to values */
-    ab_t (*weighted_sum)(ab_ctx *c, ab_t p, ab_t v);
-    /* softmax(scores).v, as one fused operation if possible */
-    ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
-    /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv], from ab_key_step, ab_value_step: decoding carries the sum */
-    ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);
-    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear. From 2.6 on also rows [rows, H d_v], as ab_merge returns
-     * */
-    ab_t (*output)(ab_ctx *c, ab_t y);
-    /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */
-    /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */
-    ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);
-    /* the position's rotation of queries or keys (self-attention) */
-    ab_t (*rotate)(ab_ctx *c, ab_t x);
-    /* keys, values or similar [B,n,T,d], with equal n and d in every step: returns x. In decoding x is this step's
-     * [B,n,1,d], and the result is [B,n,Tk,d], as long as ab_kpos: all steps so far, then zeros, which ab_mask hides.
-     * Call order identifies a cache */
-    ab_t (*remember)(ab_ctx *c, ab_t x);
-    /* [B,n,Tq,d] -> rows [rows, n d] of the query side */
-    ab_t (*merge)(ab_ctx *c, ab_t y);
-    /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made from x or from mem, not from both */
-    ab_t (*pad)(ab_ctx *c, ab_t rows);
-    ab_t (*pack)(ab_ctx *c, ab_t x); /* [1,B,T,n] -> rows [rows,n] of the query side */
-    /* [1,B,T,n] -> [1,B,T,d]; padding passes the state on; decoding carries it. In cross-attention only over values
-     * made from mem */
-    ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
-    ab_t (*qpos)(ab_ctx *c); /* positions of the queries: ids [Tq] */
-    ab_t (*kpos)(ab_ctx *c); /* positions of the keys: ids [Tk] */
-    /* visible keys per sentence, as numbers [B,1,1,1] */
-    ab_t (*klen)(ab_ctx *c);
-    /* [task] */
-    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out,
-                char *err, size_t n_err);
-    /* one block, without a byte order mark; free with free_lines */
-    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
-    void (*free_lines)(char **lines);
-    int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
-    /* [attention] layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation
-     * if the device has it. Restricted like ab_scan */
-    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + z
-     * h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u` and
-     * uniform in 1/sqrt(d) */
-    ab_t (*gru)(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
-    /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the
-     * sentence. W and b are the linear named `name` with (before + 1 + behind) n inputs, oldest position first */
-    ab_t (*conv)(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
-    /* [any] order along an axis. NaN counts as largest. Among equal values the first comes first and takes the gradient
-     * of max. ids, unless NULL, receives the original indices of the values, as ids of the same shape */
-    ab_t (*max)(ab_ctx *c, ab_t a, int axis); /* the axis remains, with length 1 */
-    /* the k largest of the last axis, largest first: [..,k] */
-    ab_t (*top_k)(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);
-    ab_t (*sort)(ab_ctx *c, ab_t a, int descending, ab_t *ids); /* sorts the last axis */
-    /* [any] computed ids. gather and scatter_add also take ids for each batch and head, [B or 1,H or 1,Tq,Tk] */
-    ab_t (*to_ids)(ab_ctx *c, ab_t a);               /* the nearest integers as ids; no gradient */
-    ab_t (*one_hot)(ab_ctx *c, ab_t ids, int64_t n); /* [..,T] -> [..,T,n]: 1 at the id, else 0 */
-    /* adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id */
-    ab_t (*scatter_rows)(ab_ctx *c, ab_t rows, ab_t ids, int64_t n);
-    /* [model] noise, different in every call and reproducible from the run's seed and step, as dropout is. Outside
-     * training every number is the mean, so that results repeat: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in
-     * (0,1)) */
-    ab_t (*noise)(ab_ctx *c, ab_noise what, int rank, const int64_t *dims);
-    /* [model] the tokens of x's rows */
-    /* ids [rows]; in a decoder, the token before each target */
-    ab_t (*tokens)(ab_ctx *c);
-    /* [rows,1]: 1 for a row with a token, 0 for a padding row */
-    ab_t (*row_mask)(ab_ctx *c);
-    /* [model] values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged
-     * over calls (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss.
-     * From 2.6 on log takes a vector [n] too, of at most AB_LOG_MOST numbers: curves PLUGIN.name[0] to [n-1]. No effect
-     * outside training */
-    void (*add_loss)(ab_ctx *c, const char *name, ab_t value, double weight);
-    void (*log)(ab_ctx *c, const char *name, ab_t value);
-    /* [model] values across layers: `shared` returns the last value that the same plugin in the same place (self,
-     * cross, ffn) of an earlier layer of this stack shared under this name */
-    void (*share)(ab_ctx *c, const char *name, ab_t x);
-    ab_t (*shared)(ab_ctx *c, const char *name);
-    /* [update] the parameter being updated; not with AB_ELEMENTWISE */
-    const ab_parameter *(*parameter)(ab_ctx *c);
-    /* 2.1 [attention] restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1,
-     * which are numbers [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a
-     * key visible to its query */
-    ab_t (*window)(ab_ctx *c, ab_t s, ab_t from, ab_t to);
-    /* 2.2 [attention] sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape;
-     * decoding carries them. d may be Tk */
-    ab_t (*running_sum)(ab_ctx *c, ab_t a);
-    /* 2.3 [any] x for products that must not be rounded to bf16: ab_linear of the result runs in fp32 there, and
-     * returns fp32 */
-    ab_t (*fp32)(ab_ctx *c, ab_t x);
-    /* 2.4 [sentence] rows [rows,n], each the row `by` tokens before it in its sentence (by < 0: after it, not in a
-     * decoder); zeros where there is none; decoding carries them */
-    ab_t (*shift)(ab_ctx *c, ab_t rows, int64_t by);
-    /* 2.4 [sentence] a convolution of each column by itself: rows [rows,n] -> [rows,n]; learns `name`, [before + 1 +
-     * behind, n], oldest first */
-    ab_t (*depthwise_conv)(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
-    /* 2.4 [FORWARD] the rows that another attention, named in `calls`, makes of x and mem in this place: rows as this
-     * plugin got them or computed from them (in self-attention pass one ab_t twice). Its learned values are below its
-     * name; a second call has its own, below NAME.2 */
-    ab_t (*call_attention)(ab_ctx *c, const char *name, ab_t x, ab_t mem);
-    /* 2.5 [head] */
-    ab_t (*logits)(ab_ctx *c, ab_t x); /* x [rows,d_model] times the softmax's table: [rows,vocabulary] */
-    ab_t (*token_vectors)(ab_ctx *c);  /* the softmax's table [vocabulary,d_model], a vector for each token */
-    /* [rows,vocabulary], ids [rows] -> -log softmax(logits)[target], [rows,1]; 0 for target -1 */
-    ab_t (*cross_entropy)(ab_ctx *c, ab_t logits, ab_t target);
-    /* ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where there is none [LOSSES] */
-    ab_t (*ahead)(ab_ctx *c, ab_t ids, int64_t by);
-    /* 2.6 [attention] y_t = q_t S_t -> [B,H,T,d_v]. The state S [d_k,d_v] of each sentence and head begins with 0: S_t
-     * = a S + beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule). log_decay
-     * id 0: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v], beta,
-     * log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees the
-     * positions up to t, and decoding carries S. In the encoder a second recurrence runs from the end of each sentence
-     * and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice */
-    ab_t (*delta_scan)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay);
-    /* 2.6 [model] state without gradient, named below the calling layer as ab_weight's values are; initially `value`.
-     * Returns its value in this step. Checkpoints and model files contain it, and averaging includes it. It is not a
-     * parameter: it is not counted, and no optimizer sees it */
-    ab_t (*buffer)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
-    /* 2.6 [model] in training sets the buffer's value after the step, once per step; no gradient. Each of k parts of a
-     * step (ranks, batches of gradient_accumulation) computes a proposal from the value before the step; the new value
-     * is their mean. A part without sentences proposes the old value */
-    void (*set_buffer)(ab_ctx *c, ab_t buffer, ab_t value);
-    /* 2.6 [update] Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0.
-     * Columns that depend on those before them complete a basis; zeros give the identity. No gradient; on CPUs only */
-    ab_t (*qr)(ab_ctx *c, ab_t a);
-    /* 2.6 [update] sum over all parameters of number i that `measure` returned: one element. In update only */
-    ab_t (*measured)(ab_ctx *c, int64_t i);
-    /* 2.6 [any] weights over the last axis, which ab_weighted_sum fuses as it does ab_softmax's. softmax_sink: softmax
-     * with one more logit in its sum, whose key has no value: sink has the shape of s with 1 as its last axis, or 1
-     * along others too. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */
-    ab_t (*softmax_sink)(ab_ctx *c, ab_t s, ab_t sink);
-    ab_t (*entmax)(ab_ctx *c, ab_t s, double alpha);
-    /* 2.6 [model] in the steps that `ablate replay` shows, prints x: name, shape, mean, root mean
-     * square, range and first numbers; in training also those of its gradient. In other steps it does nothing and costs
-     * nothing. Not in decoding */
-    void (*print)(ab_ctx *c, const char *name, ab_t x);
-    /* 2.6 [any] a / sqrt(sum of squares over the last axis + eps): rows of length 1, one operation on CPUs */
-    ab_t (*unit_length)(ab_ctx *c, ab_t a, double eps);
-    /* 2.6 [attention] a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] ->
-     * the same shape, in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the position
-     * i before, row i of future [L,n] the position i + 1 behind; future id 0: none, as in every decoder. Rows beyond a
-     * filter's length count as 0. Decoding keeps all positions, and past needs a row for each, as many as ab_kpos.
-     * Without a future no position affects an earlier one, not even by rounding */
-    ab_t (*long_conv)(ab_ctx *c, ab_t rows, ab_t past, ab_t future);
-    /* 2.6 [LOSSES] the logits [rows,vocabulary] of the run's teacher (the key teacher) for these rows, fp32, in
-     * evaluation; no gradient. An error if the run has no teacher */
-    ab_t (*teacher)(ab_ctx *c);
-    /* 2.6 [attention] restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only where allowed
-     * [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient. Its first three axes are those of s, or 1. On CPUs,
-     * fused attention skips keys that none of 32 neighbouring queries sees. Every query must see a key */
-    ab_t (*key_blocks)(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
-    /* as gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o tanh(m'),
-     * where a and u have columns i, f, o, g; U [d,4d] */
-    ab_t (*lstm)(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
+    AB_HOST(AB_MEMBER_, AB_TASK_MEMBER_, AB_TASK_MEMBER_)
 };
 
 /* Plugins call the host through these macros. */
@@ -319,10 +347,10 @@ extern const ab_host *ab_host_;
 #define ab_scatter_add(c, p, i, n)               ab_host_->scatter_add(AB_AT_(c), p, i, n)
 #define ab_const(c, v, ...)                      ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
 /* cfg: a typed pointer; f may depend on sizeof *cfg bytes. */
-#define ab_table(c, f, cfg, ...) ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
+#define ab_table(c, f, cfg, ...) ab_host_->computed_table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
 
-#define ab_weight(c, name, s, ...)                  ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
-#define ab_weight_full(c, name, v, ...)             ab_host_->param_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
+#define ab_weight(c, name, s, ...)                  ab_host_->weight(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
+#define ab_weight_full(c, name, v, ...)             ab_host_->weight_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
 #define ab_linear_relu(c, x, name, n, bias)         ab_host_->linear_relu(AB_AT_(c), x, name, n, bias)
 #define ab_layer_norm(c, x, gain, bias, eps)        ab_host_->layer_norm(AB_AT_(c), x, gain, bias, eps)
 #define ab_add_layer_norm(c, x, s, gain, bias, eps) ab_host_->add_layer_norm(AB_AT_(c), x, s, gain, bias, eps)
@@ -354,7 +382,7 @@ extern const ab_host *ab_host_;
 #define ab_kpos(c)                                  ab_host_->kpos(AB_AT_(c))
 #define ab_klen(c)                                  ab_host_->klen(AB_AT_(c))
 #define ab_gru(c, x, in, u, d, back)                ab_host_->gru(AB_AT_(c), x, in, u, d, back)
-#define ab_this_parameter(c)                        ab_host_->parameter(AB_AT_(c))
+#define ab_this_parameter(c)                        ab_host_->this_parameter(AB_AT_(c))
 #define ab_conv(c, x, name, n, before, behind)      ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
 #define ab_max_axis(c, a, axis)                     ab_host_->max(AB_AT_(c), a, axis)
 #define ab_top_k(c, a, k, ids)                      ab_host_->top_k(AB_AT_(c), a, k, ids)

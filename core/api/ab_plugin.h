@@ -57,11 +57,11 @@ typedef struct ab_host ab_host;
 typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT = 1 AB_KINDS(AB_KIND_ONE_) } ab_kind;
 
 /* ---- hooks: the plugin functions that the host calls ------------------------------------------------------------- */
-/* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that
- * names function and hook. [any] all; [model] hooks that build a model: all but REFERENCE, GRAD and UPDATE; [attention]
- * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [sentence] the hooks of [attention], and FEED_FORWARD and BLOCK of a
- * plugin that claims AB_MIXES_TOKENS; [block] BLOCK and FINISH; [head] LOGITS and LOSSES; [update] UPDATE; [task] a
- * task's functions, which get no ab_ctx. */
+/* Every host function (ab_host.h) has a tag: the hooks that may call it. From other hooks it fails with an error that
+ * names function and hook. ANY: all. MODEL: hooks that build a model, all but REFERENCE, GRAD and UPDATE. ATTENTION:
+ * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES. SENTENCE: the hooks of ATTENTION, and FEED_FORWARD and BLOCK of a
+ * plugin that claims AB_MIXES_TOKENS. LAYER: BLOCK and FINISH. HEAD: LOGITS and LOSSES. FORWARD, BLOCK, LOSSES, UPDATE:
+ * the hook of that name. */
 #define AB_HOOKS(X) /* the kind that the hook belongs to, or NO_KIND */                                                \
     X(FORWARD, ATTENTION, "an attention's forward")                                                                    \
     X(STEP, ATTENTION, "a step of ab_scan")                                                                            \
@@ -162,7 +162,7 @@ typedef struct { /* acts on each row separately */
 } ab_norm_plugin;
 
 typedef struct {
-    /* one layer, built with the functions tagged [block] */
+    /* one layer, built with the functions tagged BLOCK */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);
     ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x); /* after the last layer of a stack; NULL: nothing */
 } ab_block_plugin;
@@ -201,8 +201,8 @@ typedef struct {      /* one parameter, as an update sees it */
 } ab_parameter;
 
 /* Set: update is called once, on the flat vector of all parameters, and run in tiles; it sees no shapes. Not set:
- * update is called for each parameter with its shape, and may use all [any] functions without randomness: matmul, sums
- * over axes, norms. */
+ * update is called for each parameter with its shape, and may use all functions tagged ANY without randomness: matmul,
+ * sums over axes, norms. */
 enum { AB_ELEMENTWISE = 1 };
 enum { AB_MEASURED = 8 }; /* most numbers of measure */
 typedef struct {
@@ -292,7 +292,7 @@ enum {
      * change it. Most rows and most elements of the gradient must still agree in every precision. */
     AB_DISCONTINUOUS = 4,
     /* 2.4. A feed-forward or block whose rows depend on other tokens of their sentence, through the functions tagged
-     * [sentence]. That a decoder sees no later token, padding, the batch and decoding are checked as for attentions. */
+     * SENTENCE. That a decoder sees no later token, padding, the batch and decoding are checked as for attentions. */
     AB_MIXES_TOKENS = 8,
 };
 

@@ -72,7 +72,7 @@ ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wid
 }
 
 /* A product with a learned value of the host. */
-static ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
+static ab_t linear_of_host(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
 {
     ab_hook before = enter_hook(c, AB_IN_HOST);
     ab_t y = attn_linear(c, x, name, width, wide, c->attn->bias, 0);
@@ -91,7 +91,7 @@ static ab_t joined_product(ab_ctx *c, bool self)
     if (k->joined.id) return k->joined;
     int64_t K = k->info.heads * k->info.d_k, U = k->info.heads * k->info.d_v;
     int64_t width = self ? 2 * K + U : K + U;
-    k->joined = host_linear(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width);
+    k->joined = linear_of_host(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width);
     param *w = params_find(c->params, attn_full_name(c, self ? "qkv.w" : "kv.w"));
     if (w) w->n_parts = 2 + self, w->part[0] = w->part[1] = K, w->part[1 + self] = U;
     return k->joined;
@@ -107,7 +107,7 @@ static ab_t cached(ab_ctx *c, ab_t x, const char *of)
     return t_kv_cache_append(c, x, cache, k->ancestors, k->time, k->seen);
 }
 
-ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads)
+ab_t host_heads(ab_ctx *c, ab_t rows, int64_t heads)
 {
     attn_sentences s;
     char shape[64];
@@ -120,7 +120,7 @@ ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads)
 }
 
 /* Only self attention has rotations: the position of a query is that of its key. */
-ab_t attn_rotate(ab_ctx *c, ab_t x)
+ab_t host_rotate(ab_ctx *c, ab_t x)
 {
     const attn_context *k = c->attn;
     if (!x.id || !k->pos || !k->pos->rotate) return x;
@@ -130,7 +130,7 @@ ab_t attn_rotate(ab_ctx *c, ab_t x)
     return x;
 }
 
-ab_t attn_remember(ab_ctx *c, ab_t x)
+ab_t host_remember(ab_ctx *c, ab_t x)
 {
     attn_context *k = c->attn;
     if (!x.id || !attn_steps(c)) return x;
@@ -153,7 +153,7 @@ static ab_t merged(ab_ctx *c, ab_t y)
     return packed ? (ab_t){v.i.HEADS.rows} : t_merge(c, y, t->q_off, t->q_rows, 0, width);
 }
 
-ab_t attn_merge(ab_ctx *c, ab_t y)
+ab_t host_merge(ab_ctx *c, ab_t y)
 {
     const attn_context *k = c->attn;
     char shape[64];
@@ -165,7 +165,7 @@ ab_t attn_merge(ab_ctx *c, ab_t y)
     return merged(c, y);
 }
 
-ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
+ab_t host_project(ab_ctx *c, ab_t x, ab_projection what)
 {
     attn_context *k = c->attn;
     if (!x.id) return x;
@@ -180,7 +180,7 @@ ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
     ab_t rows;
     int64_t col = 0;
     if (query && !self) {
-        rows = host_linear(c, x, "q", K, K);
+        rows = linear_of_host(c, x, "q", K, K);
     } else {
         rows = joined_product(c, self);
         col = query ? 0 : (self ? K : 0) + (value ? K : 0);
@@ -190,14 +190,14 @@ ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
                      queries_rows ? k->q_time : k->k_time);
     if (query && k->query_factor) y = t_mul_scalar(c, y, k->query_factor);
     k->queried |= query;
-    if (!value) y = attn_rotate(c, y);
+    if (!value) y = host_rotate(c, y);
     if (value) k->value_rows = y;
     return attn_steps(c) && !query && !this_step ? cached(c, y, value ? "v.cache" : "k.cache") : y;
 }
 
 /* ---- scores, masks, mixing ---- */
 
-ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
+ab_t host_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
     const attn_context *t = c->attn;
     ab_hook before = enter_hook(c, AB_IN_BIAS);
@@ -222,15 +222,15 @@ bool attn_scales_queries(ab_ctx *c)
     return false;
 }
 
-ab_t attn_mask(ab_ctx *c, ab_t s)
+ab_t host_mask(ab_ctx *c, ab_t s)
 {
     if (!attn_scales_queries(c)) return (ab_t){0};
     return t_mask(c, s, c->attn->qpos, c->attn->kpos, c->attn->klen, attn_is_causal(c));
 }
 
-ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
+ab_t host_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
 {
-    return attn_mask(c, attn_position(c, t_mul_scalar(c, t_matmul(c, q, k, 0, 1), scale), q, k));
+    return host_mask(c, host_position(c, t_mul_scalar(c, t_matmul(c, q, k, 0, 1), scale), q, k));
 }
 
 void attn_note_values(ab_ctx *c, ab_t v)
@@ -240,7 +240,7 @@ void attn_note_values(ab_ctx *c, ab_t v)
     t->values = v;
 }
 
-ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
+ab_t host_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
 {
     attn_context *t = c->attn;
     attn_note_values(c, v);
@@ -255,7 +255,7 @@ ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
     return y;
 }
 
-ab_t attn_output(ab_ctx *c, ab_t y)
+ab_t host_output(ab_ctx *c, ab_t y)
 {
     const attn_context *t = c->attn;
     if (!y.id) return y;
@@ -265,5 +265,5 @@ ab_t attn_output(ab_ctx *c, ab_t y)
     if (!rows && (v.dim[0] != t->batch || v.dim[1] != t->info.heads || v.dim[2] != t->q_time))
         return tape_fail(c, "ab_output: %s, expected [%lld,%lld,%lld,d_v] or rows [%lld,n]", shape_text(v.dim, shape),
                          (long long)t->batch, (long long)t->info.heads, (long long)t->q_time, (long long)t->q_rows);
-    return host_linear(c, rows ? y : merged(c, y), "o", t->info.d_model, t->info.d_model);
+    return linear_of_host(c, rows ? y : merged(c, y), "o", t->info.d_model, t->info.d_model);
 }

@@ -5,7 +5,7 @@
  */
 #ifndef ABLATE_ATTENTION_CONTEXT_H
 #define ABLATE_ATTENTION_CONTEXT_H
-#include "tensor/graph/tape.h"
+#include "network/plugin/host.h"
 
 /* Owner of a learned value's name: each full name has one owner, a kind of plugin or AB_NO_KIND (the host). */
 typedef struct owned_name {
@@ -93,19 +93,8 @@ struct attn_context {
     const char *called[8];          /* scopes of the attentions that it has called so far */
 };
 
-ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
-ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
-ab_t attn_mask(ab_ctx *c, ab_t s);
-bool attn_scales_queries(ab_ctx *c); /* scales queries by the parametrisation's factor; else false and an error */
-ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to); /* attention_narrow.c */
-ab_t attn_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size);
-ab_t attn_softmax(ab_ctx *c, ab_t s);
-ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink); /* attention_weights.c */
-ab_t attn_entmax(ab_ctx *c, ab_t s, double alpha);
-ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
-ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
+bool attn_scales_queries(ab_ctx *c);      /* scales queries by the parametrisation's factor; else false and an error */
 void attn_note_values(ab_ctx *c, ab_t v); /* records the values of a sum over keys */
-ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 /* attention_scores.c: the weighted sum as one fused operation; id 0: p cannot be fused. */
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v);
 /* sum: y after the position's `values`. If y is fused and `values` adds a table of vectors by id, returns both as one
@@ -121,32 +110,13 @@ typedef struct {
 } attn_program;
 /* q, k: those of each map of the program. */
 ab_t attn_attend_program(ab_ctx *c, const ab_t *q, const ab_t *k, ab_t v, const attn_program *f);
-ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
 ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, initially zero */
 /* in a decoding step: adds now [rows,..] to the sum carried by each row's parent */
 ab_t attn_carried_sum(ab_ctx *c, ab_t now);
-ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
-ab_t attn_output(ab_ctx *c, ab_t y);
-ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads);
-ab_t attn_rotate(ab_ctx *c, ab_t x);
-ab_t attn_remember(ab_ctx *c, ab_t x);
-ab_t attn_merge(ab_ctx *c, ab_t y);
-ab_t attn_pad(ab_ctx *c, ab_t rows);
-ab_t attn_pack(ab_ctx *c, ab_t x);
-ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
-ab_t attn_running_sum(ab_ctx *c, ab_t a);
-ab_t attn_klen(ab_ctx *c);
 ab_t attn_has_key(ab_ctx *c); /* [B,1,Tk,1]: 1 where the sentence has a key */
-ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay);            /* attention_delta.c */
-ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards); /* attention_layers.c */
-ab_t attn_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
-ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 
-ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by);
 /* Each row gets the row `by` places later in its sentence, or zeros. Allowed in decoders, too, for targets. */
 ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by);
-ab_t attn_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future); /* attention_layers.c */
-ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 
 bool attn_is_causal(const ab_ctx *c);
 bool attn_is_self(const ab_ctx *c);                      /* are x and mem the same rows? */
@@ -164,13 +134,9 @@ ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s); /* [1,B,T,n] -> r
 bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
 
 /* records.c: side effects of a plugin's call. */
-ab_t attn_tokens(ab_ctx *c);
-ab_t attn_row_mask(ab_ctx *c);
 ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4]);
 /* most: the most numbers that the value may have */
 void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight, int most);
-void attn_share(ab_ctx *c, const char *name, ab_t x);
-ab_t attn_shared(ab_ctx *c, const char *name);
 
 ab_kind hook_owner(ab_hook h); /* the kind of plugin that the hook belongs to; AB_NO_KIND: the host */
 /* Sets the plugin function that runs now; returns the previous one, to be restored later. */

@@ -35,7 +35,7 @@ static ab_t scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int b
     return t_delta_scan_composed(c, q, k, v, beta, decay, backwards, DELTA_CHUNK);
 }
 
-ab_t attn_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
+ab_t host_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
 {
     ab_t *all[] = {&q, &k, &v, &beta, &decay};
     int64_t batch = 1, heads = 1;

@@ -204,10 +204,10 @@ ab_t attn_attend_program(ab_ctx *c, const ab_t *q, const ab_t *k, ab_t v, const 
     return fused_attend(c, q, keys, before_cache(c, v), f->scale, f);
 }
 
-ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+ab_t host_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     if (!q.id || !k.id || !v.id || !attn_scales_queries(c)) return (ab_t){0};
     ab_t key = before_cache(c, k);
     if (fusable(c, q, k, v)) return fused_attend(c, &q, &key, before_cache(c, v), scale, NULL);
-    return attn_weighted_sum(c, t_dropout(c, attn_softmax(c, attn_scores(c, q, k, scale)), c->attn->info.dropout), v);
+    return host_weighted_sum(c, t_dropout(c, host_softmax(c, host_scores(c, q, k, scale)), c->attn->info.dropout), v);
 }

@@ -64,19 +64,20 @@ static ab_t recurrent(ab_ctx *c, ab_t x, const char *in, const char *u_name, int
 {
     attn_sentences s;
     int64_t wide = (lstm ? 4 : 3) * d;
+    if (d < 1) return tape_fail(c, "ab_%s: %lld units, expected 1 or more", lstm ? "lstm" : "gru", (long long)d);
     if (!rows_of(c, lstm ? "lstm" : "gru", x, &s) || !attn_may_scan(c, x, backwards)) return (ab_t){0};
     attn_weights l = attn_linear_weights(c, in, tape_at(c, x)->dim[3], wide, wide, 1);
     ab_t u = attn_param(c, u_name, (int64_t[4]){1, 1, d, wide}, 1 / sqrt((double)d), 0);
     x = t_linear(c, x, l.w, l.b, 0, 0);
     if (one_operation(c, OP_RECURRENT)) return t_cast(c, t_recurrent(c, x, u, s.offset, lstm, backwards), c->compute);
-    ab_t states = attn_scan(c, lstm ? lstm_step : gru_step, &(cell){d, u}, attn_pad(c, x), lstm ? 2 * d : d, backwards);
+    ab_t states = host_scan(c, lstm ? lstm_step : gru_step, &(cell){d, u}, host_pad(c, x), lstm ? 2 * d : d, backwards);
     return attn_pack_as(c, lstm ? part(c, states, 0, d) : states, &s);
 }
-ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
+ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
 {
     return recurrent(c, x, in, u, d, 0, backwards);
 }
-ab_t attn_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
+ab_t host_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
 {
     return recurrent(c, x, in, u, d, 1, backwards);
 }
@@ -113,7 +114,7 @@ static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
 static ab_t window(ab_ctx *c, ab_t x, int64_t more, int backwards)
 {
     if (!x.id) return x;
-    if (attn_steps(c)) return attn_scan(c, push, &backwards, x, (more + 1) * tape_at(c, x)->dim[3], backwards);
+    if (attn_steps(c)) return host_scan(c, push, &backwards, x, (more + 1) * tape_at(c, x)->dim[3], backwards);
     ab_t seen = shifted(c, x, backwards ? 0 : -more);
     for (int64_t i = 1; i <= more; i++) seen = t_concat(c, seen, shifted(c, x, backwards ? i : i - more), -1);
     return seen;
@@ -129,25 +130,28 @@ static ab_t neighbours(ab_ctx *c, ab_t x, int64_t before, int64_t behind)
     return t_concat(c, seen, t_slice(c, next, -1, n, behind * n), -1);
 }
 
-ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
+ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
 {
     attn_sentences s;
+    if (width < 1 || before < 0 || behind < 0)
+        return tape_fail(c, "ab_conv: width %lld over %lld positions before and %lld after", (long long)width,
+                         (long long)before, (long long)behind);
     if (!rows_of(c, "conv", x, &s) || !attn_may_scan(c, x, behind > 0)) return (ab_t){0};
     int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3];
     attn_weights l = attn_linear_weights(c, name, inputs, width, width, 1);
     ab_t seen = one_operation(c, OP_NEIGHBOURS) ? t_neighbours(c, x, s.offset, before, behind)
-                                                : attn_pack_as(c, neighbours(c, attn_pad(c, x), before, behind), &s);
+                                                : attn_pack_as(c, neighbours(c, host_pad(c, x), before, behind), &s);
     return t_linear(c, seen, l.w, l.b, 0, 0);
 }
 
 /* ---- one column at a time ---- */
 
-ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by)
+ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by)
 {
     attn_sentences s;
     if (!by || !rows_of(c, "ab_shift", rows, &s)) return by ? (ab_t){0} : rows;
     if (!attn_may_scan(c, rows, by < 0)) return (ab_t){0};
-    ab_t x = attn_pad(c, rows);
+    ab_t x = host_pad(c, rows);
     if (!attn_steps(c)) return attn_pack_as(c, shifted(c, x, -by), &s);
     ab_t seen = window(c, x, by, 0); /* the oldest first */
     return seen.id ? attn_pack_as(c, t_slice(c, seen, -1, 0, tape_at(c, x)->dim[3]), &s) : seen;
@@ -157,18 +161,21 @@ ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by)
 {
     attn_sentences s;
     if (!rows_of(c, "ab_ahead", rows, &s)) return (ab_t){0};
-    return attn_pack_as(c, shifted(c, attn_pad(c, rows), by), &s);
+    return attn_pack_as(c, shifted(c, host_pad(c, rows), by), &s);
 }
 
 /* One operation if the backend has it; otherwise sums in the order of the positions, as in a decoding step. */
-ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
+ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
 {
     attn_sentences s;
+    if (before < 0 || behind < 0)
+        return tape_fail(c, "ab_depthwise_conv: %lld positions before and %lld after", (long long)before,
+                         (long long)behind);
     if (!rows_of(c, "ab_depthwise_conv", rows, &s) || !attn_may_scan(c, rows, behind > 0)) return (ab_t){0};
     int64_t n = tape_at(c, rows)->dim[3], width = before + 1 + behind;
     ab_t w = attn_param(c, name, (int64_t[4]){1, 1, width, n}, 1 / sqrt((double)width), 0), sum = {0};
     if (one_operation(c, OP_DEPTHWISE_CONV)) return t_depthwise_conv(c, rows, w, s.offset, before);
-    ab_t x = t_cast(c, attn_pad(c, rows), c->compute == F64 ? F64 : F32);
+    ab_t x = t_cast(c, host_pad(c, rows), c->compute == F64 ? F64 : F32);
     if (!x.id || !w.id) return (ab_t){0};
     ab_t seen = attn_steps(c) ? window(c, x, before, 0) : x;
     for (int64_t i = 0; i < width && seen.id; i++) {
@@ -185,7 +192,7 @@ ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
 static ab_t long_conv_step(ab_ctx *c, ab_t rows, ab_t past)
 {
     const attn_context *k = c->attn;
-    ab_t seen = attn_remember(c, attn_heads(c, rows, 1)); /* [B,1,T,n] */
+    ab_t seen = host_remember(c, host_heads(c, rows, 1)); /* [B,1,T,n] */
     if (!seen.id) return seen;
     int64_t d[4], taps = tape_at(c, past)->dim[2];
     memcpy(d, tape_at(c, seen)->dim, sizeof d);
@@ -196,10 +203,10 @@ static ab_t long_conv_step(ab_ctx *c, ab_t rows, ab_t past)
     ab_t distance = t_mul_scalar(c, t_relative_position(c, k->qpos, k->kpos), -1);
     ab_t weights = t_embedding(c, past, t_to_ids(c, t_map(c, distance, AB_RELU))); /* [1,1,T,n] */
     d[2] = 1;
-    return attn_merge(c, t_sum_to(c, t_binary(c, OP_MUL, seen, weights), d));
+    return host_merge(c, t_sum_to(c, t_binary(c, OP_MUL, seen, weights), d));
 }
 
-ab_t attn_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
+ab_t host_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
 {
     attn_sentences s;
     if (!past.id || !rows_of(c, "ab_long_conv", rows, &s) || !attn_may_scan(c, rows, future.id != 0)) return (ab_t){0};

@@ -1,7 +1,6 @@
 /* attention_narrow.c - restricts queries to a window of keys, or to chosen blocks. Each is traced as a term of the
  * scores, for composed attention, and recorded, for fused attention (attention_scores.c). */
 #include "network/plugin/attention_context.h"
-#include "network/plugin/host.h"
 #include <string.h>
 
 static ab_t record(ab_ctx *c, ab_t y, ab_t s, ab_t by, int64_t block)
@@ -13,7 +12,7 @@ static ab_t record(ab_ctx *c, ab_t y, ab_t s, ab_t by, int64_t block)
     return y;
 }
 
-ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
+ab_t host_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
 {
     attn_context *t = c->attn;
     if (!s.id || !from.id || !to.id) return (ab_t){0};
@@ -48,7 +47,7 @@ static ab_t spread(ab_ctx *c, ab_t allowed, int64_t size, int64_t keys)
     return d[3] * size == keys ? x : t_slice(c, x, -1, 0, keys);
 }
 
-ab_t attn_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size)
+ab_t host_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size)
 {
     if (!s.id || !allowed.id) return (ab_t){0};
     if (size < 1) return tape_fail(c, "ab_key_blocks: blocks of %lld keys, expected 1 or more", (long long)size);

@@ -123,7 +123,7 @@ bool attn_may_scan(ab_ctx *c, ab_t x, int backwards)
     return false;
 }
 
-ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards)
+ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards)
 {
     if (!x.id) return x;
     const attn_context *t = c->attn;
@@ -143,7 +143,7 @@ ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
 }
 
 /* In a decoding step each hypothesis adds its query to the sum that its parent carried. */
-ab_t attn_running_sum(ab_ctx *c, ab_t a)
+ab_t host_running_sum(ab_ctx *c, ab_t a)
 {
     if (!a.id) return a;
     const attn_context *t = c->attn;
@@ -174,7 +174,7 @@ bool attn_sentences_of(ab_ctx *c, ab_t rows, attn_sentences *s)
     return true;
 }
 
-ab_t attn_pad(ab_ctx *c, ab_t rows)
+ab_t host_pad(ab_ctx *c, ab_t rows)
 {
     attn_sentences s;
     if (!rows.id || !attn_sentences_of(c, rows, &s)) return (ab_t){0};
@@ -190,7 +190,7 @@ ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s)
     return t_merge(c, t_reshape(c, x, (int64_t[4]){c->attn->batch, 1, s->time, n}), s->offset, s->rows, 0, n);
 }
 
-ab_t attn_pack(ab_ctx *c, ab_t x)
+ab_t host_pack(ab_ctx *c, ab_t x)
 {
     if (!x.id) return x;
     const attn_context *t = c->attn;
@@ -202,7 +202,7 @@ ab_t attn_pack(ab_ctx *c, ab_t x)
     return attn_pack_as(c, x, &(attn_sentences){t->q_off, t->q_rows, t->q_time});
 }
 
-ab_t attn_klen(ab_ctx *c)
+ab_t host_klen(ab_ctx *c)
 {
     const attn_context *t = c->attn;
     return t_reshape(c, t_to_float(c, t->klen), (int64_t[4]){t->batch, 1, 1, 1});

@@ -351,8 +351,9 @@ ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
     return y.id ? y : stays_composed(c, t->culprit, t->because);
 }
 
-ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
+ab_t host_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 {
+    if (n < 1) return tape_fail(c, "ab_scatter_add: %lld buckets, expected 1 or more", (long long)n);
     const attn_context *t = c->attn;
     if (t && p.id && ids.id && p.id == t->weights.id && t->summed.id) {
         ab_t mine = {c->v[t->summed.id].i.ATTEND_PROGRAM.ids};

@@ -62,7 +62,7 @@ ab_t attn_has_key(ab_ctx *c)
     for (int64_t i = 0; i < t->k_time; i++) place[i] = (double)i;
     ab_t places = t_const(c, (int64_t[4]){1, 1, t->k_time, 1}, place);
     free(place);
-    return t_binary(c, OP_LESS_THAN, places, attn_klen(c));
+    return t_binary(c, OP_LESS_THAN, places, host_klen(c));
 }
 
 /* All keys are visible: q (k' v). */
@@ -71,7 +71,7 @@ static ab_t kv_sum_all(ab_ctx *c, ab_t q, ab_t k, ab_t v)
     return t_matmul(c, q, t_matmul(c, t_binary(c, OP_MUL, k, attn_has_key(c)), v, 1, 0), 0, 0);
 }
 
-ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)
+ab_t host_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     if (!q.id || !k.id || !v.id) return (ab_t){0};
     const attn_context *t = c->attn;

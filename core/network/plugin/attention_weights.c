@@ -2,7 +2,6 @@
  * operations. Fused attention takes them as kinds of weights (attention_scores.c), from what is recorded here.
  */
 #include "network/plugin/attention_context.h"
-#include "network/plugin/host.h"
 #include "tensor/graph/score.h"
 #include <string.h>
 
@@ -26,10 +25,10 @@ static ab_t record(ab_ctx *c, ab_t p, ab_t s, weights_kind kind, ab_t sink)
     return named(c, p);
 }
 
-ab_t attn_softmax(ab_ctx *c, ab_t s) { return named(c, t_softmax(c, s)); }
+ab_t host_softmax(ab_ctx *c, ab_t s) { return named(c, t_softmax(c, s)); }
 
 /* A softmax over one more key, whose weight is dropped. */
-ab_t attn_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
+ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
 {
     if (!s.id || !sink.id) return (ab_t){0};
     int64_t d[4], keys = tape_at(c, s)->dim[3];
@@ -81,7 +80,7 @@ static ab_t support(ab_ctx *c, bool sparsemax, ab_t z)
 
 /* A number more than 1 below the largest cannot be above tau, so z is shifted to a maximum of 0 and clamped at -2,
  * masked keys (-inf) too. */
-ab_t attn_entmax(ab_ctx *c, ab_t s, double alpha)
+ab_t host_entmax(ab_ctx *c, ab_t s, double alpha)
 {
     if (alpha != 1.5 && alpha != 2) return tape_fail(c, "ab_entmax: alpha %g, expected 1.5 or 2", alpha);
     if (!s.id) return s;

@@ -1,25 +1,14 @@
 /* host_head.c - host functions for heads: logits, cross entropy, later targets. */
 #include "network/plugin/attention_context.h"
-#include "network/plugin/host.h"
 
-ab_t host_token_vectors(ab_ctx *c)
-{
-    ONLY_IN(c, "ab_token_vectors", HEAD_HOOKS);
-    return c->attn->layer->token_vectors(c);
-}
+ab_t host_token_vectors(ab_ctx *c) { return c->attn->layer->token_vectors(c); }
 
 ab_t host_logits(ab_ctx *c, ab_t x)
 {
-    OWN(x);
-    ONLY_IN(c, "ab_logits", HEAD_HOOKS);
     return x.id ? t_linear(c, x, c->attn->layer->token_vectors(c), (ab_t){0}, 1, 0) : x;
 }
 
-ab_t host_teacher(ab_ctx *c)
-{
-    ONLY_IN(c, "ab_teacher", BIT(AB_IN_LOSSES));
-    return c->attn->layer->teacher(c);
-}
+ab_t host_teacher(ab_ctx *c) { return c->attn->layer->teacher(c); }
 
 /* ids [rows] as a column of numbers [rows,1] */
 static ab_t column(ab_ctx *c, ab_t ids)
@@ -40,8 +29,6 @@ static bool are_ids_of(ab_ctx *c, const char *function, ab_t ids, int64_t rows)
 /* log sum exp of the row, minus the target's logit. */
 ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
 {
-    OWN(logits, target);
-    ONLY_IN(c, "ab_cross_entropy", HEAD_HOOKS);
     if (!logits.id || !target.id) return (ab_t){0};
     int64_t rows = tape_at(c, logits)->dim[2];
     if (!are_ids_of(c, "ab_cross_entropy", target, rows)) return (ab_t){0};
@@ -65,8 +52,6 @@ static ab_t split_digit(ab_ctx *c, ab_t x, ab_t *rest)
 
 ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by)
 {
-    OWN(ids);
-    ONLY_IN(c, "ab_ahead", BIT(AB_IN_LOSSES));
     if (!ids.id || !are_ids_of(c, "ab_ahead", ids, c->attn->q_rows)) return (ab_t){0};
     if (by < 0) return tape_fail(c, "ab_ahead: %lld rows, expected 0 or more", (long long)by);
     int64_t n = c->attn->q_rows;

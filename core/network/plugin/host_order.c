@@ -1,7 +1,6 @@
 /* host_order.c - host functions for sorting, computed ids, noise, tokens, recorded numbers and values shared between
  * layers. */
 #include "network/plugin/attention_context.h"
-#include "network/plugin/host.h"
 #include "network/plugin/plugin.h"
 
 /* ---- order: finds places, then gathers values ---- */
@@ -13,23 +12,15 @@ static ab_t ordered(ab_ctx *c, ab_t a, int64_t k, bool smallest, ab_t *ids)
     return t_gather(c, a, at);
 }
 
-ab_t host_top_k(ab_ctx *c, ab_t a, int64_t k, ab_t *ids)
-{
-    if (ids) *ids = (ab_t){0};
-    OWN(a);
-    return a.id ? ordered(c, a, k, false, ids) : a;
-}
+ab_t host_top_k(ab_ctx *c, ab_t a, int64_t k, ab_t *ids) { return a.id ? ordered(c, a, k, false, ids) : a; }
 
 ab_t host_sort(ab_ctx *c, ab_t a, int descending, ab_t *ids)
 {
-    if (ids) *ids = (ab_t){0};
-    OWN(a);
     return a.id ? ordered(c, a, tape_at(c, a)->dim[3], !descending, ids) : a;
 }
 
 ab_t host_max(ab_ctx *c, ab_t a, int axis)
 {
-    OWN(a);
     axis = from_end(axis);
     if (axis < -4 || axis >= 0) return tape_fail(c, "ab_max_axis: axis %d, expected -4 to -1", axis);
     if (!a.id || axis == -1) return a.id ? ordered(c, a, 1, false, NULL) : a;
@@ -38,15 +29,8 @@ ab_t host_max(ab_ctx *c, ab_t a, int axis)
 
 /* ---- ids ---- */
 
-ab_t host_to_ids(ab_ctx *c, ab_t a)
-{
-    OWN(a);
-    return t_to_ids(c, a);
-}
-
 ab_t host_one_hot(ab_ctx *c, ab_t ids, int64_t n)
 {
-    OWN(ids);
     if (!ids.id) return ids;
     const int64_t *d = tape_at(c, ids)->dim;
     char shape[64];
@@ -60,7 +44,6 @@ ab_t host_one_hot(ab_ctx *c, ab_t ids, int64_t n)
 
 ab_t host_scatter_rows(ab_ctx *c, ab_t rows, ab_t ids, int64_t n)
 {
-    OWN(rows, ids);
     if (n < 1) return tape_fail(c, "ab_scatter_rows: %lld rows, expected 1 or more", (long long)n);
     return t_sum_rows_by_id(c, rows, ids, n);
 }
@@ -70,48 +53,16 @@ ab_t host_scatter_rows(ab_ctx *c, ab_t rows, ab_t ids, int64_t n)
 ab_t host_noise(ab_ctx *c, ab_noise what, int rank, const int64_t *dims)
 {
     int64_t d[4];
-    ONLY_IN(c, "ab_uniform or ab_normal", MODEL_HOOKS);
     return host_dims4(c, "ab_uniform or ab_normal", rank, dims, d) ? attn_noise(c, what == AB_NORMAL, d) : (ab_t){0};
-}
-
-ab_t host_tokens(ab_ctx *c)
-{
-    ONLY_IN(c, "ab_tokens", MODEL_HOOKS);
-    return attn_tokens(c);
-}
-
-ab_t host_row_mask(ab_ctx *c)
-{
-    ONLY_IN(c, "ab_row_mask", MODEL_HOOKS);
-    return attn_row_mask(c);
 }
 
 /* ---- recorded numbers, values shared by layers ---- */
 
 void host_add_loss(ab_ctx *c, const char *name, ab_t value, double weight)
 {
-    if (tape_owns(c, value) && host_may_call(c, "ab_add_loss", MODEL_HOOKS))
-        attn_record(c, "ab_add_loss", name, value, weight, 1);
+    attn_record(c, "ab_add_loss", name, value, weight, 1);
 }
 
-void host_log(ab_ctx *c, const char *name, ab_t value)
-{
-    if (tape_owns(c, value) && host_may_call(c, "ab_log", MODEL_HOOKS))
-        attn_record(c, "ab_log", name, value, 0, AB_LOG_MOST);
-}
+void host_log(ab_ctx *c, const char *name, ab_t value) { attn_record(c, "ab_log", name, value, 0, AB_LOG_MOST); }
 
-void host_print(ab_ctx *c, const char *name, ab_t x)
-{
-    if (tape_owns(c, x) && host_may_call(c, "ab_print", MODEL_HOOKS)) t_print(c, x, name ? name : "");
-}
-
-void host_share(ab_ctx *c, const char *name, ab_t x)
-{
-    if (tape_owns(c, x) && host_may_call(c, "ab_share", MODEL_HOOKS)) attn_share(c, name, x);
-}
-
-ab_t host_shared(ab_ctx *c, const char *name)
-{
-    ONLY_IN(c, "ab_shared", MODEL_HOOKS);
-    return attn_shared(c, name);
-}
+void host_print(ab_ctx *c, const char *name, ab_t x) { t_print(c, x, name ? name : ""); }

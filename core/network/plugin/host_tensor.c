@@ -1,52 +1,22 @@
 /* host_tensor.c - host functions on tensors, described in ab_plugin.h: arithmetic, activations, shapes, tables. */
 #include "network/plugin/attention_context.h"
-#include "network/plugin/host.h"
 #include <string.h>
 
 /* ---- arithmetic ---- */
 
-ab_t host_add(ab_ctx *c, ab_t a, ab_t b)
-{
-    OWN(a, b);
-    return t_binary(c, OP_ADD, a, b);
-}
-ab_t host_sub(ab_ctx *c, ab_t a, ab_t b)
-{
-    OWN(a, b);
-    return t_binary(c, OP_SUB, a, b);
-}
-ab_t host_mul(ab_ctx *c, ab_t a, ab_t b)
-{
-    OWN(a, b);
-    return t_binary(c, OP_MUL, a, b);
-}
-ab_t host_div(ab_ctx *c, ab_t a, ab_t b)
-{
-    OWN(a, b);
-    return t_binary(c, OP_DIV, a, b);
-}
-ab_t host_minimum(ab_ctx *c, ab_t a, ab_t b)
-{
-    OWN(a, b);
-    return t_binary(c, OP_MINIMUM, a, b);
-}
-ab_t host_less_than(ab_ctx *c, ab_t a, ab_t b)
-{
-    OWN(a, b);
-    return t_binary(c, OP_LESS_THAN, a, b);
-}
+ab_t host_add(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_ADD, a, b); }
+ab_t host_sub(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_SUB, a, b); }
+ab_t host_mul(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_MUL, a, b); }
+ab_t host_div(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_DIV, a, b); }
+ab_t host_minimum(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_MINIMUM, a, b); }
+ab_t host_less_than(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LESS_THAN, a, b); }
 
 /* ---- activations; all but SiLU are composed ---- */
 
-ab_t host_silu(ab_ctx *c, ab_t a)
-{
-    OWN(a);
-    return t_map(c, a, AB_SILU);
-}
+ab_t host_silu(ab_ctx *c, ab_t a) { return t_map(c, a, AB_SILU); }
 /* (1 + tanh(u)) / 2 is sigmoid(2 u). */
 ab_t host_gelu(ab_ctx *c, ab_t a)
 {
-    OWN(a);
     const double twice = 1.5957691216057308; /* 2 sqrt(2/pi) */
     ab_t slope = t_add_scalar(c, t_mul_scalar(c, t_map(c, a, AB_SQUARE), 0.044715 * twice), twice);
     return t_binary(c, OP_MUL, a, t_map(c, t_binary(c, OP_MUL, a, slope), AB_SIGMOID));
@@ -55,7 +25,6 @@ ab_t host_gelu(ab_ctx *c, ab_t a)
  * is. relu's is 0, so a weight that begins at 0 would stay 0. */
 ab_t host_softplus(ab_ctx *c, ab_t a)
 {
-    OWN(a);
     ab_t tail = t_map(c, t_mul_scalar(c, t_map(c, a, AB_ABS), -1), AB_EXP);
     ab_t log_tail = t_map(c, t_add_scalar(c, tail, 1), AB_LOG);
     ab_t positive = t_mul_scalar(c, t_binary(c, OP_ADD, a, t_map(c, a, AB_ABS)), 0.5);
@@ -64,7 +33,6 @@ ab_t host_softplus(ab_ctx *c, ab_t a)
 
 ab_t host_unit_length(ab_ctx *c, ab_t a, double eps)
 {
-    OWN(a);
     if (!a.id) return a;
     const backend *b = c->backend;
     if (b && b->kernels[OP_UNIT] && !(c->attn && c->attn->generic)) return t_unit(c, a, eps);
@@ -74,7 +42,6 @@ ab_t host_unit_length(ab_ctx *c, ab_t a, double eps)
 
 ab_t host_sum(ab_ctx *c, ab_t a, int axis)
 {
-    OWN(a);
     if (!a.id) return a;
     int64_t d[4];
     memcpy(d, tape_at(c, a)->dim, sizeof d);
@@ -86,13 +53,7 @@ ab_t host_sum(ab_ctx *c, ab_t a, int axis)
 
 ab_t host_maximum(ab_ctx *c, ab_t a, ab_t b)
 {
-    OWN(a, b);
     return t_mul_scalar(c, t_binary(c, OP_MINIMUM, t_mul_scalar(c, a, -1), t_mul_scalar(c, b, -1)), -1);
-}
-ab_t host_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b)
-{
-    OWN(condition, a, b);
-    return t_where(c, condition, a, b);
 }
 
 ab_t host_full(ab_ctx *c, int rank, const int64_t *dims, double value)
@@ -102,16 +63,9 @@ ab_t host_full(ab_ctx *c, int rank, const int64_t *dims, double value)
     return t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, &value), d);
 }
 
-ab_t host_cumsum(ab_ctx *c, ab_t a)
-{
-    OWN(a);
-    return t_cumsum(c, a);
-}
-
 /* Stops the gradient: equal value, no backward edge. */
 ab_t host_detach(ab_ctx *c, ab_t a)
 {
-    OWN(a);
     if (!a.id) return a;
     int64_t d[4];
     memcpy(d, tape_at(c, a)->dim, sizeof d);
@@ -123,7 +77,6 @@ ab_t host_detach(ab_ctx *c, ab_t a)
 /* A view that products do not cast. */
 ab_t host_fp32(ab_ctx *c, ab_t x)
 {
-    OWN(x);
     if (!x.id) return x;
     if (tape_at(c, x)->type == I32) return tape_fail(c, "ab_fp32: found ids; ab_to_float converts them to numbers");
     x = t_cast(c, x, c->compute == F64 ? F64 : F32);
@@ -136,31 +89,20 @@ ab_t host_fp32(ab_ctx *c, ab_t x)
 
 ab_t host_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
 {
-    OWN(a);
     int64_t d[4];
     return a.id && host_dims4(c, "ab_reshape", rank, dims, d) ? t_reshape(c, a, d) : (ab_t){0};
 }
-ab_t host_transpose(ab_ctx *c, ab_t a, int i, int j)
-{
-    OWN(a);
-    return t_transpose(c, a, from_end(i), from_end(j));
-}
-ab_t host_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
-{
-    OWN(a);
-    return t_slice(c, a, from_end(axis), from, n);
-}
+ab_t host_transpose(ab_ctx *c, ab_t a, int i, int j) { return t_transpose(c, a, from_end(i), from_end(j)); }
+ab_t host_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n) { return t_slice(c, a, from_end(axis), from, n); }
 static bool is_ids(const ab_ctx *c, ab_t x) { return x.id && c->v[x.id].type == I32; }
 ab_t host_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
 {
-    OWN(a, b);
     if (a.id && b.id && is_ids(c, a) != is_ids(c, b))
         return tape_fail(c, "ab_concat: found ids and numbers; ab_to_float converts ids to numbers");
     return t_concat(c, a, b, from_end(axis));
 }
 ab_t host_embedding(ab_ctx *c, ab_t table, ab_t ids)
 {
-    OWN(table, ids);
     const int64_t *d = c->v[table.id].dim;
     char shape[64];
     if (table.id && (d[0] != 1 || d[1] != 1))
@@ -169,20 +111,12 @@ ab_t host_embedding(ab_ctx *c, ab_t table, ab_t ids)
 }
 ab_t host_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
 {
-    OWN(q, k);
     if (clip < 0) return tape_fail(c, "ab_clipped_relative_position: clip %lld, expected 0 or more", (long long)clip);
     return t_clipped_relative_position(c, q, k, clip);
-}
-ab_t host_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
-{
-    OWN(p, ids);
-    if (n < 1) return tape_fail(c, "ab_scatter_add: %lld buckets, expected 1 or more", (long long)n);
-    return attn_scatter_add(c, p, ids, n);
 }
 
 ab_t host_outer(ab_ctx *c, ab_t a, ab_t b)
 {
-    OWN(a, b);
     if (!a.id || !b.id) return (ab_t){0};
     int64_t n = node_count(tape_at(c, a)), m = node_count(tape_at(c, b));
     ab_t col = t_reshape(c, a, (int64_t[4]){1, 1, n, 1}), row = t_reshape(c, b, (int64_t[4]){1, 1, 1, m});
@@ -223,71 +157,9 @@ static void *table_data(ab_ctx *c, int rank, const int64_t *dims, const int64_t 
     return data;
 }
 
-ab_t host_computed_table(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *, const int64_t *),
-                         const void *cfg, size_t cfg_size)
+ab_t host_computed_table(ab_ctx *c, int rank, const int64_t *dims, ab_element f, const void *cfg, size_t cfg_size)
 {
     int64_t d[4];
     if (!host_dims4(c, "ab_table", rank, dims, d)) return (ab_t){0};
     return t_const_at(c, d, table_data(c, rank, dims, d, f, cfg, cfg_size));
-}
-
-ab_t host_mul_scalar(ab_ctx *c, ab_t a, double x)
-{
-    OWN(a);
-    return t_mul_scalar(c, a, x);
-}
-ab_t host_add_scalar(ab_ctx *c, ab_t a, double x)
-{
-    OWN(a);
-    return t_add_scalar(c, a, x);
-}
-ab_t host_map(ab_ctx *c, ab_t a, ab_fn f)
-{
-    OWN(a);
-    return t_map(c, a, f);
-}
-ab_t host_dropout(ab_ctx *c, ab_t a, double p)
-{
-    OWN(a);
-    return t_dropout(c, a, p);
-}
-ab_t host_softmax(ab_ctx *c, ab_t s)
-{
-    OWN(s);
-    return attn_softmax(c, s);
-}
-ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
-{
-    OWN(s, sink);
-    return attn_softmax_sink(c, s, sink);
-}
-ab_t host_entmax(ab_ctx *c, ab_t s, double alpha)
-{
-    OWN(s);
-    return attn_entmax(c, s, alpha);
-}
-ab_t host_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
-{
-    OWN(a, b);
-    return t_matmul(c, a, b, ta, tb);
-}
-ab_t host_rotate_half(ab_ctx *c, ab_t a)
-{
-    OWN(a);
-    return t_rotate_half(c, a);
-}
-ab_t host_to_float(ab_ctx *c, ab_t ids)
-{
-    OWN(ids);
-    return t_to_float(c, ids);
-}
-ab_t host_relative_position(ab_ctx *c, ab_t q, ab_t k)
-{
-    OWN(q, k);
-    return t_relative_position(c, q, k);
-}
-ab_t host_gather(ab_ctx *c, ab_t x, ab_t ids)
-{
-    OWN(x, ids);
-    return t_gather(c, x, ids);
 }

@@ -62,19 +62,17 @@ const plugin *const *plugin_list(size_t *n);
 int plugin_check_reach(const plugin *p, const void *cfg, int64_t needed, const char *why, err *e);
 
 /* The host's services for tasks, set by the program (plugin/ may not include metric/). */
+#define PLUGIN_NO_SERVICE(...)
+#define PLUGIN_SERVICE(result, name, parameters) result(*name) parameters;
 typedef struct {
-    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out,
-                char *err, size_t n_err);
-    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
-    void (*free_lines)(char **lines);
-    int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
+    AB_HOST(PLUGIN_NO_SERVICE, PLUGIN_NO_SERVICE, PLUGIN_SERVICE)
 } plugin_services;
 /* read_lines: one block, freed by free_lines */
 int read_lines_service(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
 void free_lines_service(char **lines);
 void plugin_set_services(const plugin_services *s);
 
-extern ab_host host_table; /* the table that plugins call: host.c and attention_context.c */
+extern ab_host host_table; /* the table that plugins call (host_table.c) */
 void plugin_print(const plugin *p, FILE *f,
                   bool parameters); /* one line; with parameters also their docs and the paper */
 #endif

@@ -6,16 +6,16 @@
 
 /* ---- the tokens of the rows ---- */
 
-ab_t attn_tokens(ab_ctx *c)
+ab_t host_tokens(ab_ctx *c)
 {
     if (c->attn && c->attn->tokens.id) return c->attn->tokens;
     return tape_fail(c, "ab_tokens: the tokens of these rows are not known");
 }
 
 /* Padding rows have the id of padding, which no token has. */
-ab_t attn_row_mask(ab_ctx *c)
+ab_t host_row_mask(ab_ctx *c)
 {
-    ab_t ids = attn_tokens(c);
+    ab_t ids = host_tokens(c);
     if (!ids.id) return ids;
     int64_t n = node_count(tape_at(c, ids));
     ab_t padding = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){AB_ID_PAD});
@@ -83,7 +83,7 @@ static shared_value **find_shared(ab_ctx *c, const char *full)
     return at;
 }
 
-void attn_share(ab_ctx *c, const char *name, ab_t x)
+void host_share(ab_ctx *c, const char *name, ab_t x)
 {
     const char *full = shared_name(c, name);
     shared_value **at = find_shared(c, full);
@@ -95,7 +95,7 @@ void attn_share(ab_ctx *c, const char *name, ab_t x)
     (*at)->value = x;
 }
 
-ab_t attn_shared(ab_ctx *c, const char *name)
+ab_t host_shared(ab_ctx *c, const char *name)
 {
     shared_value **at = find_shared(c, shared_name(c, name));
     if (*at) return (*at)->value;

@@ -316,7 +316,7 @@ static void check_refused(void)
             if (refused[i].over == OVER_X) over = d.x;
             if (refused[i].over == OVER_BOTH) over = t_matmul(d.c, t_matmul(d.c, d.mem, d.mem, 0, 1), d.mem, 0, 0);
             if (refused[i].over == OVER_BOTH) over = t_binary(d.c, OP_ADD, over, t_slice(d.c, d.x, -2, 0, 1));
-            if (refused[i].over == OVER_PADDED) over = attn_pad(d.c, over);
+            if (refused[i].over == OVER_PADDED) over = host_pad(d.c, over);
             CHECK_INT(layer(d.c, &refused[i].l, over).id, 0);
             CHECK_HAS(d.c->error.text, refused[i].name);
             close_desk(&d);
@@ -340,6 +340,7 @@ static int open_model(model *m, const model_case *k, const backend *b, dtype com
 {
     const char *cross = k->cross ? k->cross : "scaled_dot";
     pairing w = {.attention = {k->attention, k->attention, cross}, .position = "sinusoid"};
+    if (k->cross && !plugin_open(AB_ATTENTION, cross, e)) return -1;
     snprintf(w.name, sizeof w.name, "%s", k->name);
     return check_model_open(m, &w, &(model_kind){.compute = compute, .dropout = 0.2, .on = b}, e);
 }

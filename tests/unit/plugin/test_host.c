@@ -65,7 +65,7 @@ static void test_nowhere(void)
     CHECK_INT(h->info(d.c)->heads, 1);
     refused(d.c, (ab_t){0}, "ab_info was called in no plugin's function; it may be called in an attention's forward");
     d = open_desk();
-    refused(d.c, h->param(d.c, "w", 1, (int64_t[]){2}, 1), "ab_weight was called in");
+    refused(d.c, h->weight(d.c, "w", 1, (int64_t[]){2}, 1), "ab_weight was called in");
     d = open_desk();
     refused(d.c, h->linear(d.c, d.stacked, "w", 2, 1), "ab_linear was called in");
     d = open_desk();
@@ -150,17 +150,40 @@ static void test_owners(void)
     d.c->attn = &k;
     d.c->hook = AB_IN_FORWARD;
     d.c->scope = "enc.0.self";
-    ab_t first = h->param(d.c, "table", 2, dims, 1);
-    CHECK(first.id && h->param(d.c, "table", 2, dims, 1).id == first.id);
+    ab_t first = h->weight(d.c, "table", 2, dims, 1);
+    CHECK(first.id && h->weight(d.c, "table", 2, dims, 1).id == first.id);
     d.c->hook = AB_IN_BIAS;
-    CHECK(h->param(d.c, "other", 2, dims, 1).id != first.id);
-    refused(d.c, h->param(d.c, "table", 2, dims, 1),
+    CHECK(h->weight(d.c, "other", 2, dims, 1).id != first.id);
+    refused(d.c, h->weight(d.c, "table", 2, dims, 1),
             "the attention and the position, name a parameter 'enc.0.self.table'");
     params_free(&values);
 }
 
+/* Rows are only appended: plugins of older minor versions find every function where it was. */
+static void test_rows(void)
+{
+#define SINCE(result, name, parameters, arguments, tag, since) {#name, offsetof(ab_host, name), since},
+#define NO_ROW(...)
+    static const struct {
+        const char *name;
+        size_t at;
+        unsigned since;
+    } rows[] = {AB_HOST(SINCE, NO_ROW, NO_ROW)};
+    static const size_t ends[] = {736, 744, 752, 760, 784, 816, 920}; /* bytes of ab_host in 2.0, 2.1, ... */
+    size_t n = sizeof rows / sizeof *rows;
+    CHECK_INT(sizeof ends / sizeof *ends, AB_ABI_MINOR + 1);
+    for (size_t i = 0; i < n; i++) {
+        size_t from = rows[i].since ? ends[rows[i].since - 1] : 0;
+        CHECK_THAT(from <= rows[i].at && rows[i].at < ends[rows[i].since],
+                   "%s: since 2.%u, at byte %zu, expected %zu to %zu", rows[i].name, rows[i].since, rows[i].at, from,
+                   ends[rows[i].since] - sizeof(void *));
+    }
+    CHECK_INT(h->size, ends[AB_ABI_MINOR]);
+}
+
 int main(void)
 {
+    test_rows();
     test_shapes();
     test_add_dropout();
     test_nowhere();
