@@ -67,7 +67,6 @@ static int check_coordinates(void *self)
 static void prepare(const invocation *c, const check_options *o)
 {
     err later = {0}; /* reported when it is opened */
-    if (o->no_sandbox) check_without_sandbox();
     for (size_t i = 0; i < o->set.n && o->coordinates; i++) {
         const char *value = strchr(o->set.at[i], '=');
         if (value && has_suffix(value, ".c")) free(plugin_build(value + 1, &later));
@@ -83,16 +82,15 @@ static int check(const invocation *c, void *options)
 {
     const check_options *o = options;
     err e = {0};
+    check_room room = {.device = o->device, .no_sandbox = o->no_sandbox};
     prepare(c, o);
     if (o->coordinates) {
-        int code = check_shut_in(check_coordinates, &(coordinates_call){c, o}, &e);
+        int code = check_shut_in(check_coordinates, &(coordinates_call){c, o}, &room, &e);
         return code < 0 ? call_failed(c, &e) : code;
     }
-    check_on_device(o->device);
     for (size_t i = 0; i < o->set.n; i++)
         if (check_set(o->set.at[i], &e)) return call_usage(c, &e);
-    check_print_json(o->json);
-    return check_plugins(c->word, c->n_words);
+    return check_plugins(c->word, c->n_words, &room, o->json);
 }
 
 static const option options[] = {

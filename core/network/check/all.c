@@ -135,17 +135,14 @@ static const char *failed_need(const char *needs, const check_result *done, cons
     return NULL;
 }
 
-static const char *only_prefix;
-void check_only(const char *prefix) { only_prefix = prefix; }
-
-size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
+size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MOST])
 {
     size_t n = 0;
     bool missing[CHECK_MOST]; /* failed, or skipped because of a failure */
     cpu_threads(1);           /* the models are so small that threads would only wait for each other */
     for (size_t i = 0; i < LENGTH(checks); i++) {
         const check *c = &checks[i];
-        if (!(c->kinds & 1u << p->desc.kind) || (only_prefix && !has_prefix(c->name, only_prefix))) continue;
+        if (!(c->kinds & 1u << p->desc.kind) || (only && !has_prefix(c->name, only))) continue;
         check_result *r = &out[n];
         *r = (check_result){.name = c->name, .measured = -1, .bound = c->bound};
         check_begins(c->name, n);
@@ -164,7 +161,7 @@ bool check_is_whole(ab_kind kind, const check_result *r, size_t n, bool all)
     size_t k = 0;
     for (size_t i = 0; i < LENGTH(checks); i++) {
         const check *c = &checks[i];
-        if (!(c->kinds & 1u << kind) || (only_prefix && !has_prefix(c->name, only_prefix))) continue;
+        if (!(c->kinds & 1u << kind)) continue;
         if (k == n) return !all;
         if (r[k].name != c->name || (unsigned)r[k].outcome > CHECK_NONE) return false;
         k++;
@@ -188,15 +185,18 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f)
 
 /* ---- the command ---- */
 
-static bool as_json;
-void check_print_json(bool json) { as_json = json; }
+typedef struct {
+    const check_room *room;
+    bool json, more; /* more: a comma comes first */
+    check_report report;
+    size_t done, failed;
+} run;
 
-static void print_json(const char *subject, const char *path, const check_result *r, size_t n)
+static void print_json(run *t, const char *subject, const char *path, const check_result *r, size_t n)
 {
     static const char *const outcomes[] = {"ok", "failed", "not applicable"};
-    static bool more;
     str out = {0};
-    str_add(&out, more ? ",\n{\"plugin\":" : "{\"plugin\":"), json_string(&out, subject);
+    str_add(&out, t->more ? ",\n{\"plugin\":" : "{\"plugin\":"), json_string(&out, subject);
     str_add(&out, ",\"file\":"), json_string(&out, path);
     str_add(&out, ",\"checks\":[");
     for (size_t i = 0; i < n; i++) {
@@ -210,16 +210,17 @@ static void print_json(const char *subject, const char *path, const check_result
     str_add(&out, "]}");
     fputs(str_text(&out), stdout);
     str_free(&out);
-    more = true;
+    t->more = true;
 }
 
-static bool print(const check_report *c)
+static bool print(run *t)
 {
     size_t failed = 0;
+    const check_report *c = &t->report;
     char *name = *c->name ? xprintf("%s/%s", plugin_kind_name(c->kind), c->name) : xstrdup(c->path),
          *title = xprintf("%s%s%s", name, *c->name ? "  " : "", *c->name ? c->path : "");
-    if (as_json)
-        print_json(name, c->path, c->r, c->n);
+    if (t->json)
+        print_json(t, name, c->path, c->r, c->n);
     else
         check_print(title, c->r, c->n, stdout);
     free(name);
@@ -229,12 +230,12 @@ static bool print(const check_report *c)
     return !failed;
 }
 
-static void refused(const char *path, const char *why)
+static void refused(run *t, const char *path, const char *why)
 {
     check_result r = {.name = "load", .outcome = CHECK_FAIL, .measured = -1};
     snprintf(r.message, sizeof r.message, "%s", why);
-    if (as_json)
-        print_json(path, path, &r, 1);
+    if (t->json)
+        print_json(t, path, path, &r, 1);
     else
         check_print(path, &r, 1, stdout);
 }
@@ -250,47 +251,35 @@ const plugin *check_find(const char *name, err *e)
     return plugin_open(0, name, e);
 }
 
-typedef struct {
-    check_report report;
-    size_t done, failed;
-} tally;
-
 static void check_file(const char *path, void *self)
 {
-    tally *t = self;
-    check_in_sandbox(path, &t->report);
+    run *t = self;
+    check_in_sandbox(path, t->room, &t->report);
     if (t->report.state == CHECK_DONE)
-        t->failed += !print(&t->report), t->done++;
+        t->failed += !print(t), t->done++;
     else
         log_line(LOG_WARN, "refused: %s", t->report.message);
 }
 
-static int check_all(void)
+int check_plugins(const char *const *names, size_t n, const check_room *room, bool json)
 {
-    tally *t = xcalloc(1, sizeof *t);
-    plugin_each_file(check_file, t);
-    int code = t->failed ? 1 : 0;
-    if (!as_json) printf("%zu plugins, %zu failed\n", t->done, t->failed);
+    int code = 0;
+    run *t = xcalloc(1, sizeof *t);
+    t->room = room, t->json = json;
+    if (json) fputs("[\n", stdout);
+    if (!n) plugin_each_file(check_file, t);
+    if (!n && !json) printf("%zu plugins, %zu failed\n", t->done, t->failed);
+    for (size_t i = 0; i < n && !code; i++) {
+        check_in_sandbox(names[i], room, &t->report);
+        if (t->report.state == CHECK_DONE)
+            t->failed += !print(t);
+        else if (t->report.state == CHECK_REFUSED)
+            refused(t, names[i], t->report.message), t->failed++;
+        else
+            fprintf(stderr, "ablate check: %s\n", t->report.message), code = 2;
+    }
+    if (json) fputs("\n]\n", stdout);
+    if (!code) code = t->failed ? 1 : 0;
     free(t);
     return code;
-}
-
-int check_plugins(const char *const *names, size_t n)
-{
-    int failed = 0, code = 0;
-    check_report *c = xmalloc(sizeof *c);
-    if (as_json) fputs("[\n", stdout);
-    if (!n) code = check_all();
-    for (size_t i = 0; i < n && code != 2; i++) {
-        check_in_sandbox(names[i], c);
-        if (c->state == CHECK_DONE)
-            failed += !print(c);
-        else if (c->state == CHECK_REFUSED)
-            refused(names[i], c->message), failed++;
-        else
-            fprintf(stderr, "ablate check: %s\n", c->message), code = 2;
-    }
-    if (as_json) fputs("\n]\n", stdout);
-    free(c);
-    return code ? code : failed ? 1 : 0;
 }

@@ -19,8 +19,9 @@ typedef struct {
 } check_result;
 
 enum { CHECK_MOST = 32 };
-/* All checks of p's kind, in order; returns how many. */
-size_t check_plugin(const plugin *p, check_result out[CHECK_MOST]);
+/* All checks of p's kind, in order; returns how many. only: those whose names begin so, without the checks they depend
+ * on; NULL: all. */
+size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MOST]);
 
 typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state; /* checked; no plugin; no file, or a bad setting */
 typedef struct {
@@ -30,11 +31,15 @@ typedef struct {
     check_result r[CHECK_MOST];
     char name[256], path[4096], message[2048]; /* message: unless CHECK_DONE, why */
 } check_report;
+typedef struct {        /* where a plugin is checked */
+    const char *device; /* compares with this device, too; NULL: none */
+    bool no_sandbox;
+} check_room;
 /* Opens a plugin, given as for check_plugins, and checks it, both in a child process in a sandbox with limits
  * (child.c). A plugin that crashes, hangs, exits or forges its results has failed. */
-void check_in_sandbox(const char *name, check_report *out);
+void check_in_sandbox(const char *name, const check_room *room, check_report *out);
 /* Runs work in a child like that and returns its code; -1 and e if it did not end by itself. */
-int check_shut_in(int (*work)(void *self), void *self, err *e);
+int check_shut_in(int (*work)(void *self), void *self, const check_room *room, err *e);
 /* "PLUGIN.KEY=VALUE": a setting for all later checks. */
 int check_set(const char *text, err *e);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
@@ -42,8 +47,6 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 /* Attention is checked with every position it accepts. Limits this to the first n from now on; returns the previous
  * limit. */
 size_t check_pairings_at_most(size_t n);
-/* From now on runs only checks whose names begin with `prefix`, without the checks they depend on; NULL: all. */
-void check_only(const char *prefix);
 /* Limits the tokens of sentences in the check "sizes"; returns the previous limit. */
 int32_t check_tokens_at_most(int32_t n);
 
@@ -51,9 +54,6 @@ int32_t check_tokens_at_most(int32_t n);
 void check_use_device(const backend *b);
 
 /* Checks plugins given as KIND/NAME, NAME or file and prints the results; n = 0: every loaded plugin. Returns the exit
- * code: 0 all ok; 1 some failed; 2 no such plugin. */
-int check_plugins(const char *const *names, size_t n);
-void check_on_device(const char *name); /* check_in_sandbox opens this device in the child */
-void check_without_sandbox(void);
-void check_print_json(bool json); /* print an array of JSON instead of lines */
+ * code: 0 all ok; 1 some failed; 2 no such plugin. json: prints an array of JSON instead of lines. */
+int check_plugins(const char *const *names, size_t n, const check_room *room, bool json);
 #endif

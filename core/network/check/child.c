@@ -38,14 +38,12 @@ typedef struct { /* seen by both processes; pointers are to constants, which lie
     uint64_t done; /* the parent's number, which the child sends at its end */
     int code;      /* check_shut_in's result; below 0: there is no child, -errno */
     const char *check, *hook;
+    char stack[65536]; /* on_crash runs here when a plugin has used up its own */
 } shared;
 
 static shared *page;
-static bool open_doors;
-static const char *device_name;
-void check_without_sandbox(void) { open_doors = true; }
-void check_on_device(const char *name) { device_name = name; }
-static bool on_gpu(void) { return device_name && !same(device_name, "cpu"); }
+static const check_room *room;
+static bool on_gpu(void) { return room->device && !same(room->device, "cpu"); }
 
 void check_begins(const char *name, size_t n_done)
 {
@@ -71,18 +69,17 @@ static void on_crash(int signal_number)
 
 static void limit(int what, rlim_t most) { setrlimit(what, &(struct rlimit){most, most}); }
 
-/* In the child: the handler has a stack of its own, for a plugin that has used up the other. */
+/* In the child. */
 static void prepare(void)
 {
-    static char stack[65536];
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGPROF};
     struct sigaction a = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    sigaltstack(&(stack_t){.ss_sp = page->stack, .ss_size = sizeof page->stack}, NULL);
     for (size_t i = 0; i < LENGTH(deaths); i++) sigaction(deaths[i], &a, NULL);
     atexit(note_hook);
     limit(RLIMIT_CORE, 0);
-    if (open_doors) return;
+    if (room->no_sandbox) return;
     limit(RLIMIT_CPU, PROCESSOR);
     limit(RLIMIT_FSIZE, FILE_SIZE); /* files in memory, too */
     limit(RLIMIT_NOFILE, FILES);
@@ -94,15 +91,14 @@ static void prepare(void)
 static int shut(err *e)
 {
     int flags = SANDBOX_ALONE | (on_gpu() ? SANDBOX_GPU : 0);
-    if (!open_doors && !sandbox_missing() && sandbox_enter(NULL, 0, flags, e)) return -1;
+    if (!room->no_sandbox && !sandbox_missing() && sandbox_enter(NULL, 0, flags, e)) return -1;
     return plugin_open_described(e);
 }
 
 /* LLVM's OpenMP (seen with version 14) ends a process in which it cannot make its shared memory, as in the sandbox. */
 static bool openmp_shut_out(void)
 {
-    if (open_doors || page->check || !dlsym(RTLD_DEFAULT, "__kmpc_fork_call")) return false;
-    return true;
+    return !room->no_sandbox && !page->check && dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
 }
 
 /* How the child ended, where that was not by itself. */
@@ -142,7 +138,7 @@ static void describe(int status, bool waited, check_result *r)
 }
 
 /* Runs `work` in the child. True if it ended by itself; else its status, and whether it was waited for too long. */
-static bool run_apart(void (*work)(const char *name), const char *name, int *status, bool *waited)
+static bool run_apart(void (*work)(void *self), void *self, int *status, bool *waited)
 {
     uint64_t number = 0;
     while (getrandom(&number, sizeof number, 0) < 0 || !number) continue;
@@ -150,7 +146,7 @@ static bool run_apart(void (*work)(const char *name), const char *name, int *sta
     pid_t pid = fork();
     if (pid == 0) {
         prepare();
-        work(name);
+        work(self);
         page->done = number;
         _exit(0);
     }
@@ -168,8 +164,9 @@ static bool run_apart(void (*work)(const char *name), const char *name, int *sta
     return page->done == number && WIFEXITED(*status) && !WEXITSTATUS(*status);
 }
 
-static bool open_page(err *e)
+static bool open_page(const check_room *where, err *e)
 {
+    room = where;
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return page = NULL, fail(e, "no memory for a check"), false;
     return true;
@@ -180,13 +177,14 @@ static void close_page(void)
     page = NULL;
 }
 
-static void check_named(const char *name)
+static void check_named(void *self)
 {
+    const char *name = self;
     check_report *out = &page->report;
     err e = {0};
     const backend *on = NULL;
-    if (!open_doors) check_second_start(shut);
-    if (shut(&e) || (device_name && !(on = device_open(device_name, &e)))) {
+    if (!room->no_sandbox) check_second_start(shut);
+    if (shut(&e) || (room->device && !(on = device_open(room->device, &e)))) {
         out->state = CHECK_USAGE;
     } else {
         check_use_device(on);
@@ -198,24 +196,24 @@ static void check_named(const char *name)
             snprintf(out->name, sizeof out->name, "%s", p->desc.name);
             snprintf(out->path, sizeof out->path, "%s", p->path);
             out->kind = p->desc.kind;
-            out->n = check_plugin(p, out->r);
+            out->n = check_plugin(p, NULL, out->r);
         }
     }
     snprintf(out->message, sizeof out->message, "%s", e.text);
 }
 
-void check_in_sandbox(const char *name, check_report *out)
+void check_in_sandbox(const char *name, const check_room *where, check_report *out)
 {
     err e = {0};
     int status = 0;
     bool waited = false;
     *out = (check_report){.state = file_exists(name) ? CHECK_REFUSED : CHECK_USAGE};
     char *built = has_suffix(name, ".c") ? plugin_build(name, &e) : NULL; /* no compiler starts in the sandbox */
-    if (e.text[0] || !open_page(&e)) {
+    if (e.text[0] || !open_page(where, &e)) {
         snprintf(out->message, sizeof out->message, "%s", e.text);
         return;
     }
-    bool ended = run_apart(check_named, built ? built : name, &status, &waited);
+    bool ended = run_apart(check_named, built ? built : (char *)name, &status, &waited);
     free(built);
     *out = page->report;
     out->name[sizeof out->name - 1] = out->path[sizeof out->path - 1] = out->message[sizeof out->message - 1] = 0;
@@ -231,24 +229,25 @@ void check_in_sandbox(const char *name, check_report *out)
     close_page();
 }
 
-static int (*shut_in_work)(void *self);
-static void *shut_in_self;
-static void work_shut_in(const char *name)
+typedef struct {
+    int (*work)(void *self);
+    void *self;
+} task;
+static void work_shut_in(void *self)
 {
     err e = {0};
-    (void)name;
-    page->code = shut(&e) ? fprintf(stderr, "%s\n", e.text), 1 : shut_in_work(shut_in_self);
+    const task *t = self;
+    page->code = shut(&e) ? fprintf(stderr, "%s\n", e.text), 1 : t->work(t->self);
     fflush(NULL);
 }
 
-int check_shut_in(int (*work)(void *self), void *self, err *e)
+int check_shut_in(int (*work)(void *self), void *self, const check_room *where, err *e)
 {
     int status = 0;
     bool waited = false;
     check_result r;
-    if (!open_page(e)) return -1;
-    shut_in_work = work, shut_in_self = self;
-    int code = run_apart(work_shut_in, NULL, &status, &waited)
+    if (!open_page(where, e)) return -1;
+    int code = run_apart(work_shut_in, &(task){work, self}, &status, &waited)
                    ? page->code
                    : (describe(status, waited, &r), fail(e, "%s", r.message));
     close_page();

@@ -44,8 +44,7 @@ static clock_t other_clock(void) { return clock() + (clock_t)shift; }
 static pid_t other_getpid(void) { return getpid() + (pid_t)(shift % 30000); }
 static char *other_getenv(const char *name)
 {
-    static char yes[] = "1", no[] = "no";
-    return environment == 0 ? getenv(name) : environment == 1 ? NULL : environment == 2 ? yes : no;
+    return environment == 0 ? getenv(name) : environment == 1 ? NULL : environment == 2 ? "1" : "no";
 }
 static int other_gethostname(char *to, size_t n)
 {

@@ -54,7 +54,7 @@ void check_once(const plugin *p, const char *folder, bool talk)
     }
     check_report *c = xmalloc(sizeof *c);
     double start = ticks();
-    check_in_sandbox(p->path, c);
+    check_in_sandbox(p->path, &(check_room){0}, c);
     size_t first = 0;
     while (first < c->n && c->r[first].outcome != CHECK_FAIL) first++;
     bool failed = c->state != CHECK_DONE || first < c->n, late = failed && c->state == CHECK_DONE && c->r[first].late;

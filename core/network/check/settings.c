@@ -46,9 +46,7 @@ static const struct {
 
 void check_try(const plugin *p, const char *name, const char *value)
 {
-    static char key[256];
-    snprintf(key, sizeof key, "%s.%s", p->desc.name, name ? name : "");
-    tried = name ? (setting){key, value} : (setting){0};
+    tried = name ? (setting){arena_printf(&memory, "%s.%s", p->desc.name, name), value} : (setting){0};
 }
 
 static void try_value(const plugin *p, const ab_option *q, const char *value, check_result *r)

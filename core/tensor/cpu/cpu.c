@@ -14,6 +14,16 @@ static void *cpu_alloc(size_t bytes)
     return p;
 }
 
+void cpu_release_params(params *s)
+{
+    for (packed_copy *c = s->packed, *next; c; c = next) {
+        next = c->next;
+        free(c->packed);
+        free(c);
+    }
+    s->packed = NULL;
+}
+
 /* AMX tiles run no programs, but are faster than a program. */
 static bool takes_maps(dtype rows) { return rows != BF16 || cpu_isa() != ISA_AMX; }
 

@@ -37,7 +37,11 @@ void cpu_forbid_vnni(bool forbid); /* for tests: behave as without VNNI */
 void cpu_threads(int n);           /* 0: all; call it before the first kernel */
 const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16"; static storage */
 /* Frees the packed copies of weights of `s`; called by params_free for values of this backend. */
-void cpu_release_params(const params *s);
+void cpu_release_params(params *s);
+typedef struct packed_copy { /* begins each of them (product.c); the first is params.packed */
+    struct packed_copy *next;
+    void *packed;
+} packed_copy;
 
 #define CPU_DECLARE(name, in, out, where, place, attributes, doc) CPU_##where(int cpu_##name(const call *k, err *e);)
 OPS(CPU_DECLARE)

@@ -180,11 +180,6 @@ static const cpu_table_t *table(void) { return sets[cpu_isa()].table; }
     CPU_##where(int cpu_##name(const call *k, err *e) { return table()->kernels[OP_##name](k, e); })
 OPS(CPU_DISPATCH)
 int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o) { return table()->run_tiled(c, t, o); }
-void cpu_release_params(const params *s)
-{
-    table(); /* frees the data of every set: tests use several in one process */
-    for (size_t i = 0; i < LENGTH(sets); i++) sets[i].table->drop_graph(s);
-}
 double cpu_sum_squares(const void *v, int64_t n, dtype type) { return table()->sum_squares(v, n, type); }
 void cpu_accumulate(void *sum, const void *v, int64_t n, dtype type) { table()->accumulate(sum, v, n, type); }
 void cpu_floors(double *flops, double *bytes) { table()->floors(flops, bytes); }

@@ -12,7 +12,6 @@
 typedef struct {
     kernel kernels[OP_COUNT];
     int (*run_tiled)(ab_ctx *c, const tiling *t, const run_options *o);
-    void (*drop_graph)(const params *s);
     double (*sum_squares)(const void *v, int64_t n, dtype type);
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type);
     void (*floors)(double *flops, double *bytes);

@@ -11,5 +11,5 @@
 
 /* Multiplies; uses a kept copy of g->w, learned value `index` of `owner`, if that is faster. index < 0: not a learned
  * value. */
-void product_rows(gemm *g, const params *owner, int32_t index);
+void product_rows(gemm *g, params *owner, int32_t index);
 #endif

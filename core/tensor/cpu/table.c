@@ -7,7 +7,6 @@ extern const cpu_table_t cpu_table;
 const cpu_table_t cpu_table = {
     .kernels = {OPS(CPU_ENTRY)},
     .run_tiled = cpu_run_tiled,
-    .drop_graph = cpu_release_params,
     .sum_squares = cpu_sum_squares,
     .accumulate = cpu_accumulate,
     .floors = cpu_floors,

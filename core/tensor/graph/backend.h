@@ -108,7 +108,7 @@ struct backend {
                      /* runs nodes of phase STEP, assignments at the end of each tile; on a device also phase SETUP */
                      const run_options *o);
     /* frees the backend's data for these values (packed weights), before they are freed; NULL: it has none */
-    void (*release_params)(const params *s);
+    void (*release_params)(params *s);
     double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
     /* The rest is for devices, NULL elsewhere. */

@@ -49,6 +49,7 @@ typedef struct params {
     bool int8;                     /* products with these values run in int8: decoding on the CPU, F32 */
     const struct backend *backend; /* owner of the vectors' memory; NULL: the host */
     uint64_t shadow_version;       /* version of the values in `shadow` */
+    void *packed;                  /* copies that the backend keeps for products (backend.release_params) */
 } params;
 param *params_find(const params *s, const char *name);
 /* Appends a parameter. asked_in: the plugin function that asks for it, which determines its kind. Call params_order

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
             continue;
         check_result r[CHECK_MOST];
         double start = ticks();
-        size_t n = check_plugin(all[i], r);
+        size_t n = check_plugin(all[i], NULL, r);
         char *title =
             xprintf("%s/%s (%.2f s)", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name, ticks() - start);
         size_t failed = 0;

@@ -182,7 +182,7 @@ static void check_case(size_t i)
     const char *words = e.text;
     if (p) {
         if (cases[i].check && same(cases[i].check, "build")) check_pairings_at_most(SIZE_MAX);
-        size_t n = check_plugin(p, r), failed = 0;
+        size_t n = check_plugin(p, NULL, r), failed = 0;
         check_pairings_at_most(pairings());
         for (size_t k = 0; k < n; k++) failed += r[k].outcome == CHECK_FAIL;
         const check_result *expected = cases[i].check ? result_of(r, n, cases[i].check) : NULL;
@@ -206,9 +206,7 @@ static void check_said(const char *file, const char *check, const char *words)
     check_result r[CHECK_MOST];
     snprintf(path, sizeof path, BUILD_DIR "/sabotage/%s.so", file);
     const plugin *p = plugin_load(path, &e);
-    check_only(check);
-    size_t n = p ? check_plugin(p, r) : 0;
-    check_only(NULL);
+    size_t n = p ? check_plugin(p, check, r) : 0;
     const check_result *found = n ? result_of(r, n, check) : NULL;
     CHECK_HAS(found ? found->message : e.text, words);
 }
@@ -218,10 +216,11 @@ static void check_status(void)
 {
     static const char good[] = "schedule/constant", none[] = "attention/scaled_dott",
                       bad[] = BUILD_DIR "/sabotage/wrong_shape.so", refused[] = BUILD_DIR "/sabotage/newer_major.so";
-    CHECK_INT(check_plugins((const char *[]){good}, 1), 0);
-    CHECK_INT(check_plugins((const char *[]){bad}, 1), 1);
-    CHECK_INT(check_plugins((const char *[]){good, refused}, 2), 1);
-    CHECK_INT(check_plugins((const char *[]){none}, 1), 2);
+    const check_room room = {0};
+    CHECK_INT(check_plugins((const char *[]){good}, 1, &room, false), 0);
+    CHECK_INT(check_plugins((const char *[]){bad}, 1, &room, false), 1);
+    CHECK_INT(check_plugins((const char *[]){good, refused}, 2, &room, false), 1);
+    CHECK_INT(check_plugins((const char *[]){none}, 1, &room, false), 2);
 }
 
 int main(int argc, char **argv)
