@@ -153,4 +153,16 @@ exits 0 timeout 60 "$program" sync --wait
 untouched "sync, a command of another"
 equal "$(sql "SELECT status, error LIKE '%command is not started again: this user did not write it' FROM runs WHERE seed = 2")" \
     "killed,1" "the lost run"
+
+echo "sync: Ctrl-C ends no process that another wrote into the folder of runs"
+exits 0 ablate run strange.ini --threads 1 --progress none --seeds 3 --launcher "sh -c true" --detach # waits for ever
+host=$(ls -d home/runs/strange/engine/*/host-1 | tail -1)
+setsid sleep 300 &
+victim=$!
+owner=$(cat "$host") # PLACE/PROCESS/START
+printf '%s/%s/%s' "${owner%/*/*}" $victim "$(sed 's/.*) //' /proc/$victim/stat | cut -d' ' -f20)" >"$host"
+env --default-signal=INT timeout -s INT -k 20 1 "$program" sync --wait >out 2>err
+kill -0 $victim 2>/dev/null || wrong "sync has ended process $victim, which it did not start: $(cat err)"
+checks=$((checks + 1))
+kill $victim 2>/dev/null
 finish

@@ -382,6 +382,21 @@ static int look(launcher *l, away_job *j, err *e)
     return bad;
 }
 
+/* Is this process the launch-round of the spool? host-R alone does not show it: another may have written the file. */
+static bool starts_round(long process, const char *spool)
+{
+    char path[64];
+    str words = {0}, expected = {0};
+    err none = {0};
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", process);
+    str_addn(&expected, "ablate\0launch-round", sizeof "ablate\0launch-round");
+    str_addn(&expected, spool, strlen(spool) + 1);
+    bool found = !file_read(path, &words, &none) && words.n > expected.n && !memcmp(words.s, expected.s, expected.n);
+    str_free(&words);
+    str_free(&expected);
+    return found;
+}
+
 /* Removes the runs' job files, so that tasks stop; ends the processes that start commands and all they started here. */
 static void cancel(away_job *j)
 {
@@ -392,7 +407,8 @@ static void cancel(away_job *j)
         str owner = {0};
         err none = {0};
         long group = file_exists(path) && !file_read(path, &owner, &none) ? db_owner_process(str_text(&owner)) : 0;
-        if (group && getpgid((pid_t)group) == (pid_t)group) kill((pid_t)-group, SIGTERM);
+        if (group && starts_round(group, j->spool) && getpgid((pid_t)group) == (pid_t)group)
+            kill((pid_t)-group, SIGTERM);
         str_free(&owner);
         free(path);
     }
