@@ -2,6 +2,7 @@
  * of others: outputs, and every gradient; in every role, and in whole models. */
 #include "network/check/internal.h"
 #include "services.h"
+#include "opened.h"
 #include "network/plugin/attention_context.h"
 
 static backend composed; /* the CPU without operations for layers */
@@ -440,6 +441,7 @@ static void check_steps(const model_case *k)
 int main(void)
 {
     use_plugins();
+    open_file(BUILD_DIR "/sabotage/cross_layers.so");
     cpu_threads(1);
     composed = cpu_backend;
     composed.kernels[OP_RECURRENT] = composed.kernels[OP_NEIGHBOURS] = NULL;

@@ -1,6 +1,7 @@
 /* Numbers and losses that plugins record, against the values they are computed from; the mixture of experts: training
  * without a full expert equals evaluation, a full one drops rows, and costs count only the experts that a row goes to;
  * the mixture of depths: costs count only the tokens that may be chosen. */
+#include "opened.h"
 #include "passes.h"
 #include "network/model/costs.h"
 #include <string.h>
@@ -95,6 +96,7 @@ static void check_skipped(void)
 int main(void)
 {
     use_plugins();
+    open_file(BUILD_DIR "/sabotage/records.so");
     check_recorded();
     check_capacity("64", false);
     check_capacity("0.5", true);

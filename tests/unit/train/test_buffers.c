@@ -5,6 +5,7 @@
 #include "network/model/groups.h"
 #include "network/train/checkpoint.h"
 #include "network/train/train.h"
+#include "opened.h"
 #include "world.h"
 #include <unistd.h>
 
@@ -269,6 +270,7 @@ int main(void)
 {
     world w;
     plugin_add_folder(BUILD_DIR "/plugins");
+    open_file(PLUGIN);
     log_to(stderr, LOG_WARN);
     world_open(&w, small, LENGTH(small), NULL);
     snprintf(w.folder, sizeof w.folder, "/tmp/ablate-buffers-XXXXXX");

@@ -4,6 +4,7 @@
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/train/train.h"
+#include "opened.h"
 #include "world.h"
 
 static const char *const small[][2] = {
@@ -185,6 +186,7 @@ int main(void)
                                       {"recurrent", input},      {"lstm", input}};
     cpu_threads(1);
     plugin_add_folder(BUILD_DIR "/plugins");
+    open_file(BUILD_DIR "/sabotage/mixes.so");
     world_open(&w, small, LENGTH(small), "500");
     check_known(&w, "mean", 1, mean);
     check_known(&w, "shift", 1, shift);

@@ -1,0 +1,13 @@
+/* opened.h - opens a plugin's file for tests whose settings name it: settings alone open no file. */
+#ifndef ABLATE_TEST_OPENED_H
+#define ABLATE_TEST_OPENED_H
+#include "network/plugin/plugin.h"
+#include "test.h"
+
+static inline void open_file(const char *path)
+{
+    err e = {0};
+    CHECK(plugin_load(path, &e));
+    CHECK_TEXT(e.text, "");
+}
+#endif
