@@ -164,7 +164,7 @@ static int measure_all(bench *b, const char *program, err *e)
     double ls_one = seconds_of(program, "ls runs0", b->path, e);
     if (e->text[0]) return -1;
     b->l->d = b->d = db_open(&(db_options){.path = b->path}, e);
-    if (!b->d || bench_hosts(b, 100, &few, e) || bench_hosts(b, (size_t)o->queued, &many, e)) return -1;
+    if (!b->d || bench_hosts(b, "few", 100, &few, e) || bench_hosts(b, "many", (size_t)o->queued, &many, e)) return -1;
     printf("{\"runs\":%lld,\"points\":%lld,\"workers\":%lld,\"rows\":%lld,\"seeds\":%lld,", (long long)o->runs,
            (long long)o->points, (long long)o->workers, (long long)o->rows, (long long)o->seeds);
     print_number("events_second", events, false);

@@ -27,7 +27,7 @@ double bench_value(int64_t run, int64_t step); /* a point of a simulated curve *
 
 /* Measures the host's processor time per run, in seconds, while two hosts train an experiment of `queued` runs; closes
  * the connection meanwhile. (bench_hosts.c) */
-int bench_hosts(bench *b, size_t queued, double *per_run, err *e);
+int bench_hosts(bench *b, const char *name, size_t queued, double *per_run, err *e);
 
 typedef struct {
     double clock, processor; /* seconds per frame: median of the clock; mean user and system time */

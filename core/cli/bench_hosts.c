@@ -25,7 +25,7 @@ static void ignore(int signal) { (void)signal; } /* outside of the host's loop, 
 static void host(const bench *b, const char *name, const int64_t *ids, size_t n, const char *program, int to)
 {
     err e = {0};
-    launch_result result;
+    launch_result result = {0};
     struct rusage u;
     char *folder = xprintf("%s.runs", b->path);
     signal(SIGTERM, ignore);
@@ -41,7 +41,7 @@ static void host(const bench *b, const char *name, const int64_t *ids, size_t n,
                         .threads = 1,
                         .progress = PROGRESS_NONE};
     db *d = db_open(&(db_options){.path = b->path, .patient = true}, &e);
-    int bad = !d || launch_runs(d, &o, &result, &e);
+    int bad = !d || (launch_runs(d, &o, &result, &e) && !result.interrupted);
     getrusage(RUSAGE_SELF, &u);
     spent s = {(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
                    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
@@ -65,21 +65,21 @@ static int wait_for_hosts(const pid_t *pid, int from, spent *sum)
     return bad;
 }
 
-int bench_hosts(bench *b, size_t queued, double *per_run, err *e)
+int bench_hosts(bench *b, const char *name, size_t queued, double *per_run, err *e)
 {
     enum { SEEDS = 50 };
-    char name[32], *program = xprintf("%s.worker", b->path);
+    char *program = xprintf("%s.worker", b->path);
     int64_t *ids = NULL;
     int ends[2];
     pid_t pid[HOSTS];
     spent sum = {0};
-    snprintf(name, sizeof name, "queued%zu", queued);
     int bad = bench_make(b, name, queued / SEEDS, SEEDS, &ids, e) || file_write(program, stand_in, strlen(stand_in), e);
     if (!bad && (chmod(program, 0755) || pipe(ends))) bad = fail(e, "%s: cannot be made a program", program);
     db_close(b->d); /* a connection must not live in two processes */
     for (int i = 0; i < HOSTS && !bad; i++)
         if (!(pid[i] = fork())) host(b, name, ids, queued / SEEDS * SEEDS, program, ends[1]);
     if (!bad && wait_for_hosts(pid, ends[0], &sum)) bad = fail(e, "a host of %zu queued runs failed", queued);
+    if (!bad && !sum.done) bad = fail(e, "found no run of %zu done after %d s, expected some", queued, SECONDS);
     if (!bad) *per_run = sum.seconds / (double)sum.done;
     if (!bad) close(ends[0]), close(ends[1]);
     unlink(program);
