@@ -58,7 +58,7 @@ static int by_hash_and_place(const void *a, const void *b)
 }
 static bool has(const key *sorted, int64_t n, uint64_t x)
 {
-    return bsearch(&(key){x, 0}, sorted, (size_t)n, sizeof *sorted, by_hash) != NULL;
+    return bsearch((&(key){x, 0}), sorted, (size_t)n, sizeof *sorted, by_hash) != NULL;
 }
 
 #define FAULT(field) offsetof(split_report, field)
