@@ -69,7 +69,7 @@ while read -r command; do
     exits 0 ablate $command -h
     equal "$(diff out help)" "" "-h and --help of $command"
     equal "$(complete_as ablate $command -- | sort)" "$(sed -n '/^options/,/^$/p' help |
-        sed 's/^\(  --[a-z-]*\), --[a-z-]*/\1/' | grep -oE -- '--[a-z][a-z-]*' | sort -u)" "long options of $command"
+        sed 's/^  --[a-z-]*, --/  --/' | grep -oE -- '--[a-z][a-z-]*' | sort -u)" "long options of $command"
     has manual ".SS \"ablate ${command//-/\\-}"
 done <commands
 

@@ -38,7 +38,7 @@ END
 
 echo "all helps together have at most 220 options: lines of an option and its explanation, each counted once"
 ablate --help >commands
-sed -n 's/^  \([a-z]\{1,\}\( [a-z]\{1,\}\)\{0,1\}\) .*/\1/p' commands >names
+sed -n 's/^  \([a-z]\{1,\}\( [a-z0-9]\{1,\}\)\{0,1\}\) .*/\1/p' commands >names
 while read -r name; do
     $program help $name </dev/null 2>/dev/null || $program help ${name%% *} </dev/null
 done <names | awk '/^options:/ { on = 1; next }
