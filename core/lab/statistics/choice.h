@@ -4,8 +4,8 @@
  * row's mean would be that candidate's. Seeds of the chosen one cannot show this: without it, two rows that were tuned
  * over the same candidates differ at 5 % in up to 22 % of cases with ten seeds (tests/unit/statistics/test_choice.c).
  */
-#ifndef ABLATE_METRIC_CHOICE_H
-#define ABLATE_METRIC_CHOICE_H
+#ifndef ABLATE_STATISTICS_CHOICE_H
+#define ABLATE_STATISTICS_CHOICE_H
 #include <stddef.h>
 
 /* behind: [n] how far each candidate's run was behind the chosen one's (INFINITY: it failed), in any unit; sd: standard

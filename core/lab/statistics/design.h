@@ -8,8 +8,8 @@
  * Everything is two-sided unless stated otherwise. With fewer than two seeds on a side, interval and p are NaN. Arrays
  * belong to the caller; nothing is kept, except that an arm owns its z.
  */
-#ifndef ABLATE_METRIC_DESIGN_H
-#define ABLATE_METRIC_DESIGN_H
+#ifndef ABLATE_STATISTICS_DESIGN_H
+#define ABLATE_STATISTICS_DESIGN_H
 #include "base/base.h"
 
 /* One row's runs. Scores are on the scale that is compared: percent, or the log of the perplexity. */

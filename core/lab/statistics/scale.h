@@ -1,7 +1,7 @@
 /* scale.h - power laws over model sizes: loss = a size^-exponent, fitted on logarithms, with bootstrap intervals
  * (docs/statistics.md). */
-#ifndef ABLATE_METRIC_SCALE_H
-#define ABLATE_METRIC_SCALE_H
+#ifndef ABLATE_STATISTICS_SCALE_H
+#define ABLATE_STATISTICS_SCALE_H
 #include "base/base.h"
 
 /* One design's runs at n_sizes sizes; size i has losses[i][0 .. runs[i]) in nats, all above 0. */

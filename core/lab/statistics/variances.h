@@ -3,8 +3,8 @@
  * Three seeds determine a row's variance poorly; twenty rows together do so well. Rows with an outlying variance keep
  * their own. The others are shrunk towards a common prior whose strength is estimated from them (Smyth 2004; limma's
  * eBayes), never below a row's own estimate, so that a row with a large spread does not gain from the others. */
-#ifndef ABLATE_METRIC_VARIANCES_H
-#define ABLATE_METRIC_VARIANCES_H
+#ifndef ABLATE_STATISTICS_VARIANCES_H
+#define ABLATE_STATISTICS_VARIANCES_H
 #include "base/base.h"
 
 typedef struct {

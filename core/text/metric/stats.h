@@ -1,4 +1,4 @@
-/* stats.h - significance tests and intervals from per-sentence statistics and from seeds.
+/* stats.h - significance tests from per-sentence statistics.
  *
  * Per-sentence statistics are rows of `width` numbers that add up over sentences, [n][width]; a stats_score
  * computes the metric from their sum. All arrays belong to the caller; nothing is kept. The same seed gives the same
