@@ -155,8 +155,7 @@ static int measure_all(bench *b, const char *program, err *e)
     if (measure_events(b, &events, e)) return -1;
     db_close(b->d); /* writes its log back, because the file's size is measured */
     before = bytes_in(b->path);
-    if (!(b->l->d = b->d = db_open(&(db_options){.path = b->path}, e)) || time_runs(b, &points, &claims, e))
-        return -1;
+    if (!(b->l->d = b->d = db_open(&(db_options){.path = b->path}, e)) || time_runs(b, &points, &claims, e)) return -1;
     db_close(b->d);
     b->l->d = b->d = NULL;
     double bytes = (bytes_in(b->path) - before) / (double)(o->runs * o->points),
