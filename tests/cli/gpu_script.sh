@@ -227,7 +227,7 @@ mkdir -p "$machine/opt/kit-13/odd" && touch "$machine/opt/kit-13/odd/libcublasLt
 mv "$pack/ablate" "$pack/real"
 cat >"$pack/ablate" <<'SH'
 #!/bin/sh
-[ "$1" = devices ] && [ -z "${ABLATE_CUBLASLT-}" ] && echo "        cuBLASLt (libcublasLt.so.13) was not found; cuDNN"
+[ "$1 ${2-}" = "list devices" ] && [ -z "${ABLATE_CUBLASLT-}" ] && echo "        cuBLASLt (libcublasLt.so.13) was not found; cuDNN"
 exec "$(dirname "$0")/real" "$@"
 SH
 chmod +x "$pack/ablate"
