@@ -1,6 +1,6 @@
 /* Grouped-query attention: fewer heads of keys and values than of queries; each serves a group of query heads. kv_heads
- * = 1 is multi-query attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding caches as many
- * values per position. */
+ * = 1 is multi-query attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding caches these
+ * columns for each position. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -38,7 +38,7 @@ static ab_t best_of_sentences(ab_ctx *c, const config *o, ab_t r, int64_t *sente
     return ab_pack(c, ab_reshape(c, ab_scatter_add(c, taken, ids, t), 1, b, t, 1));
 }
 
-/* Loss and curves; tokens [rows,1]: 1 where there is one. */
+/* Adds the router's loss and the curves; tokens [rows,1]: 1 for a row with a token, else 0. */
 static void record(ab_ctx *c, const config *o, ab_t r, ab_t chosen, ab_t tokens)
 {
     ab_t n = sum(c, tokens), above = ab_less_than(c, ab_full(c, 0, 1), r);

@@ -1,6 +1,6 @@
 /* LAMB: Adam's change with decoupled weight decay, scaled to the norm of its parameter. You et al. 2020, algorithm 2.
  *
- *     r = m^ / (sqrt(v^) + eps) + decay p,    p -= lr |p| / |r| r,    the ratio is 1 where one of the norms is 0
+ *     r = m^ / (sqrt(v^) + eps) + decay p,    p -= lr |p| / |r| r,    the ratio is 1 if one of the norms is 0
  */
 #include "moments.h"
 

@@ -19,7 +19,7 @@ for ((i = 1; i <= 8; i++)); do
 done
 
 equal "$(awk -F '\t' 'NF == 2' pairs.tsv | wc -l)" 2000 "pairs"
-equal "$(awk '/^repeated pairs/ { print $3 + $4 + $5 }' out.1)" 15 "repeated pairs"
+equal "$(awk '/^repeated pairs / { print $3 + $4 + $5 }' out.1)" 15 "repeated pairs"
 equal "$(awk '/^source also in train/ { print $5, $6, $7 }' out.1)" "0 0 0" "sources of train in dev and test"
 has out.2 "9 runs"
 equal "$(sed -n 's/^\([0-9]* runs: [0-9]* done\).*/\1/p' err.3 out.3)" "9 runs: 9 done" "the first sweep"

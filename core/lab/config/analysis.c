@@ -250,7 +250,7 @@ bool factorial_rows(build *b, const char *where, const ini_entry *factorial, con
         assignment *row = &(*out)[r];
         row->at = arena_alloc(b->a, keys * sizeof *row->at);
         for (size_t i = 0; i < k; i++) {
-            /* The sign of a product of factors: low counts -1, so it is high where an even number of them is low. */
+            /* The sign of a product of factors: low counts -1, so it is high if an even number of them is low. */
             unsigned low_ones = i < own ? ~r & (1u << i) : ~r & generator[i - own] & ((1u << own) - 1);
             bool high = !(__builtin_popcount(low_ones) & 1);
             for (size_t j = 0; j < lists[i].m; j++)

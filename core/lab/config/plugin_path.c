@@ -14,7 +14,7 @@ const char *absolute_path(const spec *s, const char *where, const char *path, ar
     char here[PATH_MAX], *folder = slash ? xstrndup(s->path, (size_t)(slash - s->path + 1)) : xstrdup("");
     char *beside = *folder ? path_join(folder, path) : xstrdup(path);
     char *full = *beside == '/' || !getcwd(here, sizeof here) ? xstrdup(beside) : path_join(here, beside);
-    char *real = realpath(full, NULL); /* without . and .., where it exists */
+    char *real = realpath(full, NULL); /* without . and ..; NULL if the path does not exist */
     const char *out = arena_strdup(a, real ? real : full);
     free(folder);
     free(beside);

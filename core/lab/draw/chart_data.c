@@ -171,7 +171,7 @@ static void vega_domain(const series *s, size_t n, str *out)
     str_add(out, "],\"range\":[");
 }
 
-/* Colour, and dashes where colours come again. */
+/* Writes the series' colours and, if a line is dashed, their dashes. */
 static void vega_looks(const series *s, size_t n, str *out)
 {
     static const char *const dashes[] = {"[1,0]", "[5,3]", "[1.5,2.5]", "[6,2.5,1.5,2.5]"};

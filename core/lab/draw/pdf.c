@@ -32,7 +32,7 @@ static const struct {
 } symbols[] = {{0x2264, 0xA3}, {0x2265, 0xB3}, {0x221E, 0xA5}, {0x2192, 0xAE},
                {0x2190, 0xAC}, {0x2260, 0xB9}, {0x2248, 0xBB}};
 
-/* The font and code of a character; false where neither font has it. */
+/* Finds the font and code of a character; false if neither font has it. */
 static bool letter(uint32_t c, bool bold, int *font, unsigned char *code)
 {
     *font = bold ? BOLD : REGULAR;

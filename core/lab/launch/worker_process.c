@@ -70,7 +70,7 @@ static void put_argv(worker *w, char *const *args)
     w->argv_json = json.s;
 }
 
-/* Does a process train run after run? On GPUs, where a start takes long. */
+/* Does a process train run after run? It does on GPUs, because a start takes long there. */
 static bool stays(const worker *w, const launch_options *o)
 {
     return launch_gpus(o) > 0 && w->ranks < 2 && !o->slurm && !o->command;

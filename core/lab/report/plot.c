@@ -95,7 +95,7 @@ static void add_series(plot *p, const char *name, point *points, size_t n, bool 
                             .high = v + 3 * n};
 }
 
-/* Plots over a number of each row: a named point per row, or a line per level of `by`. */
+/* Plots the metric over each row's cost: a named point per row, or a line per level of `by`. */
 static int over_cost(plot *p, err *e)
 {
     const char *over = p->o->over;

@@ -13,7 +13,7 @@ typedef struct {
     size_t *slot, slots; /* numbers + 1 by hash */
 } columns;
 
-/* Adds the statistics of one run's results. number: the number of each column, s[0]'s first; the caller frees it. */
+/* Adds the statistics of one run's results. number: the columns' numbers, s[0]'s first; the caller frees it. */
 void columns_add(columns *c, const db_stats *s, size_t n, size_t **number);
 void columns_free(columns *c);
 

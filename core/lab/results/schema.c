@@ -193,7 +193,7 @@ const char *const results_views[] = {
     "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n"
     RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE, NULL};
 
-/* ---- From an older version, without its views: db_steps in open.c ---- */
+/* ---- Migrations from each older version, called by db_steps in open.c; results_views makes the views ---- */
 
 const char results_from_1[] =
     "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" TABLES_2;

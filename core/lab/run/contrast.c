@@ -62,7 +62,8 @@ void contrast_close(worker_run *r)
     contrasts_free(&r->contrasts);
 }
 
-/* rows [n][2]: 1 if the right target is likelier, and 1. group -1: all pairs. */
+/* Reports the share of pairs of a group (-1: all) whose right target is likelier. rows [n][2]: 1 if it is likelier,
+ * else 0; then 1, which counts the pair. */
 static void tell(const worker_run *r, const double *rows, int64_t group)
 {
     const contrasts *x = &r->contrasts;

@@ -1,7 +1,7 @@
 /* across.h - rows over several tasks: the interquartile mean, the probability of improvement and performance profiles
  * of Agarwal et al. 2021 (rliable, arXiv 2108.13264, section 4).
  *
- * A run's score on a task is its value over base's mean there, or base's mean over its value where less is better: 1 is
+ * A run's score on a task is its value over base's mean there, or base's mean over its value if less is better: 1 is
  * base's quality, more is better. Every task weighs the same. Intervals: percentile bootstrap over the runs of each
  * task, of the row and of base, which counts base's noise too; resampled values lie sqrt(n / (n - 1)) times as far from
  * their mean, because the variance of n values drawn from n is too small (test_across simulates the coverage). */

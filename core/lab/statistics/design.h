@@ -48,7 +48,7 @@ difference design_compare(const arm *row, const arm *base, double most_df);
 difference design_contrast(const arm *rows, const double *weights, size_t n);
 
 /* The choice's part is weighted as CHOICE_SHARE of its estimate with two degrees of freedom, one per row: it is a rare
- * event, estimated from one run per candidate, and looks small where a worse candidate won by luck. So weighted, rows
+ * event, estimated from one run per candidate, and looks small if a worse candidate won by luck. So weighted, rows
  * tuned alike differ as often as the level says, down to 0.25 % (tests/unit/statistics/test_choice.c). */
 static const double CHOICE_SHARE = 0.5;
 

@@ -1,5 +1,5 @@
 /* child.c - opens and checks a plugin in a child process inside a sandbox, with limits: a crash, endless loop or exit
- * is a failure of the named check, and the parent, which opens no plugin, believes only a complete list of results. */
+ * is a failure of the named check, and the parent, which opens no plugin, accepts only a complete list of results. */
 #include "base/sandbox.h"
 #include "network/check/internal.h"
 #include "tensor/device/device.h"
@@ -101,7 +101,7 @@ static bool openmp_shut_out(void)
     return !room->no_sandbox && !page->check && dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
 }
 
-/* How the child ended, where that was not by itself. */
+/* Describes how the child ended, unless it ended by itself. */
 static void describe(int status, bool waited, check_result *r)
 {
     const char *hook = page->hook ? page->hook : "", *in = *hook ? ", in " : "";

@@ -75,7 +75,8 @@ static bool has_params(const ab_ctx *c)
     return false;
 }
 
-/* Traces the reference, or (call) the operation with its kernel. types: the inputs' types; NULL: `type`, and ids. */
+/* Traces the reference, or (call) the operation with its kernel. types: the inputs' types; NULL: all have `type`.
+ * Inputs of ids are I32. */
 static int trace_op(op_tape *t, const sample *s, dtype type, const dtype *types, bool call, err *e)
 {
     t->none = (params){0};

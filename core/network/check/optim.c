@@ -148,7 +148,7 @@ void check_elementwise(const plugin *p, check_result *r)
 
 /* ---- each parameter by itself ---- */
 
-/* A few steps, or as many as show the second refresh at work. */
+/* A few steps, or enough to include two refreshes, but at most MOST. */
 static int64_t last_step(const optim_bench *b)
 {
     enum { MOST = 200 };

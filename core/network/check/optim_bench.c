@@ -25,7 +25,7 @@ static void add_parameter(ab_ctx *c, const param *p)
     memcpy(made->part, p->part, sizeof made->part);
 }
 
-/* The parameters `list`; the settings, or where that is NULL the defaults and -s. */
+/* Opens the optimizer for the parameters `list` with the settings `cfg`; NULL: the defaults and -s. */
 int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg, err *e)
 {
     *b = (optim_bench){0};

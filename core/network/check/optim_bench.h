@@ -15,8 +15,8 @@ typedef struct { /* a model that is nothing but parameters */
 } optim_bench;
 
 bool optim_elementwise(const plugin *p);
-/* The parameters `list`; the settings, or where that is NULL the defaults and -s. Returns 0, or -1 and e; close it in
- * either case. */
+/* Opens the optimizer for the parameters `list` with the settings `cfg`; NULL: the defaults and -s. Returns 0, or -1
+ * and e; close it in either case. */
 int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg, err *e);
 /* One vector of n elements for a rule that works element by element, else parameters of all shapes. */
 int optim_bench_open(optim_bench *b, const plugin *p, size_t n, err *e);

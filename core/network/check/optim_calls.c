@@ -27,7 +27,7 @@ static void check_kept(size_t settled, size_t used, int n, const char *what, che
                    what, (double)(used - settled) / n);
 }
 
-/* Checks that thousands of calls, on as many days and in other environments, build equal graphs. */
+/* Checks that thousands of calls, each as on another day and in several environments, build equal graphs. */
 static void trace_often(optim_bench *b, bool *kernels, check_result *r)
 {
     enum { DAY = 86400 };

@@ -192,7 +192,7 @@ static void one_size(const size_case *z, const pairing *w, bool training, check_
     free(q.s);
 }
 
-/* The longest sentence that the plugin's table reaches, which is set to MOST_TOKENS where that is possible. */
+/* The longest sentence that the plugin's table reaches; the table is set to MOST_TOKENS if possible. */
 static int64_t reach_of(const plugin *p)
 {
     for (const ab_option *q = p->desc.params; q && q->name; q++) {

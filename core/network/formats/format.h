@@ -3,7 +3,7 @@
  *
  * Learned values are found by our names, without .w, .b and .g. `#` is the layer, from 0: one tensor for each layer of
  * the stack that the name begins with. `a|b`: the first that the model has. `a+b`: side by side. Queries, keys and
- * values are found below their own names (dec.#.self.q) also where the model has them in one matrix (dec.#.self.qkv).
+ * values are found below their own names (dec.#.self.q) even if the model has them in one matrix (dec.#.self.qkv).
  */
 #ifndef ABLATE_FORMAT_H
 #define ABLATE_FORMAT_H
@@ -92,7 +92,7 @@ int64_t format_kv_heads(const exporting *x);    /* key-value heads of the decode
 void format_add(exporting *x, const char *name, const char *type, int rank, int64_t rows, int64_t columns,
                 const void *data);
 int format_write(exporting *x, const char *name, const void *data, size_t n, err *e); /* one file of the folder */
-/* SentencePiece models as PREFIXsource.spm and target.spm, where the vocabularies have them. */
+/* Writes SentencePiece models, if the vocabularies have them, as PREFIXsource.spm and target.spm. */
 int format_write_pieces(exporting *x, err *e);
 /* Writes the tensors as model.safetensors, without aliases. */
 int format_write_safetensors(exporting *x, err *e);

@@ -29,9 +29,9 @@ ab_t trace_finish(tracer *t, int role, ab_t x);
 
 /* The softmax's table [vocabulary,d_model]. */
 ab_t trace_softmax_table(tracer *t);
-/* The head's logits of the decoder's last rows; padding: as t_linear_padded has it, for the usual head. */
+/* The head's logits of the decoder's last rows; padding: t_linear_padded's, read by the usual head only. */
 ab_t trace_logits(tracer *t, ab_t x, int64_t padding);
-/* The head's logits of the token `by` tokens after the next one; the head must propose as many. */
+/* The head's logits of the token `by` tokens after the next one; the head must propose at least `by` such tokens. */
 ab_t trace_proposal(tracer *t, ab_t x, int64_t by);
 /* Traces the head's losses; in evaluation it only finds its learned values. Returns the logits whose storage the
  * gradient may take. */

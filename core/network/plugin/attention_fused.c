@@ -71,8 +71,8 @@ static ab_t turned(ab_ctx *c, ab_t rows, const rotation *r, int64_t heads)
     return t_rotate(c, t_cast(c, rows, c->compute), r->cosine, r->sine, c->attn->q_off, r->of.col, heads);
 }
 
-/* A projection's own columns, or what has been made of them since, brought back into rows. Activations of a projection
- * are fp32 in a bf16 run; the kernels read rows of one type. */
+/* A projection's own columns, or values computed from them, brought back into rows. Activations of a projection are
+ * fp32 in a bf16 run; the kernels read rows of one type. */
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
     node v = *tape_at(c, x), of = v.op == OP_SLICE && v.a.SLICE.axis == -3 ? c->v[v.i.SLICE.x] : v;

@@ -12,7 +12,7 @@ typedef struct { /* the way from weights down to the product q k' */
     double scale;
     ab_t leaf[SCORE_LEAVES], ids; /* nodes of the tape */
     bool gathered[SCORE_LEAVES];
-    int n, window, blocks, keys, sink; /* number of leaves; leaf number of each, or -1 */
+    int n, window, blocks, keys, sink; /* n: number of leaves; the others: index in leaf, or -1 */
     int64_t block;                     /* keys per block */
     double keys_scale;
     signed char *below;                 /* [nodes] 1: depends on the scores, -1: does not, 0: not known yet */

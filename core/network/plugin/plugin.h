@@ -38,8 +38,8 @@ const plugin *plugin_load(const char *path, err *e);
 bool plugin_is_path(const char *name); /* contains '/' or ends with .so or .c */
 /* Opens a path, or finds a name. kind 0: any. NULL and e. */
 const plugin *plugin_open(ab_kind kind, const char *name, err *e);
-/* From now on files of others are opened in child processes that enter a sandbox by `shut`; what these say is all that
- * this process knows of them, and no model can be made of them here. */
+/* From now on other people's files are opened in child processes that enter a sandbox by `shut`. This process knows
+ * only the children's descriptions of these files and cannot make models with them. */
 void plugin_describe_in(int (*shut)(err *e));
 int plugin_open_described(err *e); /* in a child in the sandbox: ends this, and opens what was described */
 /* Counts with plugins' functions: in a child in the sandbox if this process only describes plugins. NAN and e. */

@@ -24,7 +24,7 @@ typedef enum {
     WAY_BYTES,   /* F32 rows as int8, four per word, with vpdpbusd (VNNI) */
     WAY_SHORTS   /* F32 rows as int8 widened to int16, two per word, with vpmaddwd or in C */
 } gemm_way;
-/* How rows of that type (F32 or BF16) are multiplied with the instruction set these files are compiled for. */
+/* How rows of `type` (F32 or BF16) are multiplied with the instruction set that these files are compiled for. */
 gemm_way gemm_way_of(dtype type);
 /* How F32 rows are multiplied in int8 (params.int8): gemm_int8.c. */
 gemm_way gemm_int8_way(void);

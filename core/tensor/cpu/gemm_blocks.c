@@ -235,8 +235,8 @@ static void one_tile(const piece *w, const strip *x, int64_t j, int64_t side, co
 }
 
 /* A strip takes all panels before the next one. The panels were packed just now and are in the second-level cache;
- * words of the next strip are fetched: the tiles share them out, in one run where its rows are no longer than kc, else
- * by rows. */
+ * words of the next strip are fetched: each tile fetches a share, in one run if the strip's rows are no longer than kc,
+ * else by rows. */
 static void by_strips(const piece *w, float *room)
 {
     for (int64_t s = 0; s < w->strips; s++) {

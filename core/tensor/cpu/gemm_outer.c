@@ -93,7 +93,7 @@ typedef struct {
 typedef struct {
     const char *at; /* first row */
     int64_t bytes, row, rows,
-        in; /* bytes: of a row; row: from row to row; rows: left; in: bytes of the first row fetched so far */
+        in; /* bytes of a row; bytes from one row to the next; rows left; bytes of the first row fetched so far */
 } ahead;
 static ahead look_ahead(const void *from, int64_t one, int64_t ld, int64_t rows, int64_t c0, int64_t c1)
 {

@@ -13,7 +13,7 @@ static int convert_or_fail(const call *k, const view *to, const view *from, conv
 
 typedef struct {
     char *rows, *heads;           /* packed rows; [B,H,T,d]: one is read, the other written */
-    size_t rows_size, heads_size; /* bytes of a number of each */
+    size_t rows_size, heads_size; /* bytes of one number of rows, of heads */
     const int32_t *offset;        /* [B+1] */
     int64_t n_rows, cols, col;    /* rows and columns of `rows`; the first column of head 0 */
     int64_t batch, n_heads, time, width;

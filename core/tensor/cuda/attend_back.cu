@@ -173,7 +173,8 @@ template <class T> __device__ __forceinline__ void take_next(const gpu_attention
     m.next += (int)gridDim.y;
 }
 
-/* A tile of keys. WHOLE: of a short sentence, whose delta and lse are in shared memory; ds is written there. */
+/* Computes the gradients of a tile of keys. WHOLE: the tile is a short sentence, whose delta and lse are in shared
+ * memory; ds is written there. */
 template <class T, int D, int W, bool WHOLE>
 __device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dice, int head, const attend_place &at,
                                           int from, whole_sentence<T> *whole)

@@ -230,7 +230,7 @@ __device__ __forceinline__ void score_queries(const score_tile &m, const F &prog
     if (f.counts) count_keys<D, W>(m, program, q, keys, w.top, by);
 }
 
-/* The first tile of a warp (W > 1: of a block), and how many the grid takes at once. */
+/* The first tile of a warp (W > 1: of a block), and the number of tiles that the grid takes at once. */
 template <int W> __device__ __forceinline__ int first_tile(int heads)
 {
     return W > 1 ? (int)blockIdx.x / heads : (int)blockIdx.x / heads * SCORE_WARPS + (int)(threadIdx.x >> 5);

@@ -19,7 +19,7 @@ typedef struct {
 } kernel_header;
 extern const kernel_header kernel_headers[]; /* embed_headers.cmake; ended by NULL */
 
-/* ---- NVRTC: nvrtc.h, as far as it is needed; its results are 0 where all went well ---- */
+/* ---- NVRTC: the part of nvrtc.h in use; its functions return 0 on success ---- */
 
 typedef struct nvrtc_program *nvrtc_program;
 #define NVRTC_FUNCTIONS(X)                                                                                             \

@@ -1,6 +1,6 @@
 /* elementwise.cu - ADD to WHERE and RELU_BACK with broadcasting, BROADCAST_TO, CAST, ASSIGN, STATE_WRITE.
  *
- * All are bound by memory: a thread moves 16 bytes at a time where the last axis and the addresses allow it.
+ * All are bound by memory: a thread moves 16 bytes at a time if the last axis and the addresses allow it.
  */
 #include "tensor/cuda/vec8.h"
 #include "tensor/cuda/functions.h"

@@ -302,7 +302,7 @@ template <class T> static int norm_back_of(norm_call<T> a)
                       : BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2);
 }
 
-/* KERNEL<T>(...) for rows of that type. */
+/* Calls name<T>(...) with the C type T of `type`: BF16 or F32. */
 #define BY_TYPE(type, name, ...) ((type) == BF16 ? name<bf16>(__VA_ARGS__) : name<float>(__VA_ARGS__))
 
 int cuda_NORM(const call *k, err *e)

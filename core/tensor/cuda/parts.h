@@ -10,7 +10,7 @@
 
 enum { PARTS_GROUP = 16 };
 
-/* Tickets needed for sums of that many parts. */
+/* Number of tickets that sums of `parts` parts need. */
 __host__ __device__ __forceinline__ int64_t parts_groups(int64_t parts)
 {
     return (parts + PARTS_GROUP - 1) / PARTS_GROUP;

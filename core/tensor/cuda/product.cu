@@ -12,7 +12,7 @@ enum { TILE = 64 };
 struct operand {
     const void *at;
     int64_t row, lines,
-        step;    /* row, step: elements to the next stored row, of the batch; lines: along the axis that is not k */
+        step;    /* row, step: elements to the next stored row, next matrix; lines: length of the axis that is not k */
     bool along;  /* neighbours along k are adjacent */
     bool vector; /* 16 bytes at a time are possible */
 };

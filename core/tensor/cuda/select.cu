@@ -58,7 +58,7 @@ __device__ __forceinline__ uint64_t next_best(const T *x, const row_choosing &c,
     return warp_best(best);
 }
 
-/* Finds the k best of a row of logits x and the log of its sum; N divides the row's length and its start. */
+/* Finds the k best of a row of logits x and *log_sum = log sum exp x; N divides the row's length and its start. */
 template <class T, int N>
 __device__ __forceinline__ void select_row(const T *x, const row_choosing &c, int k, gpu_choice *out, double *log_sum)
 {

@@ -5,7 +5,8 @@
 
 /* The backend of that name, opened for this process. NULL and e: what is missing, and why. */
 const backend *device_open(const char *name, err *e);
-/* Gives the GPU's memory and libraries back, if it is one; the next device_open is as in a new process, but quicker. */
+/* Frees a GPU's memory and libraries; does nothing for the CPU. The next device_open is as in a new process, but
+ * quicker. */
 void device_close(const backend *b);
 /* The backend for a rank; `here` is its number on its machine. Each rank takes its own GPU, counted from the named one.
  * If a rank sees only one GPU (Slurm's --gpus-per-task), it takes that. */
@@ -23,8 +24,8 @@ int devices_print(FILE *f); /* `ablate list devices` */
 int devices_json(FILE *f);  /* `ablate list devices --json` */
 
 /* Type of the matrix products for the key `precision` (enum config_precision) on a device: BF16 or F32. If bf16 is
- * requested where bf16 products are no faster than fp32, rows are stored in bf16 and multiplied in fp32, and this is
- * logged once. Returns 0. */
+ * requested but its products are no faster than fp32's on the device, rows are stored in bf16 and multiplied in fp32,
+ * and this is logged once. Returns 0. */
 int device_compute(int64_t precision, const backend *on, dtype *out, err *e);
 /* The type for a trained model, from the settings in its file, so that it computes as its run did. Returns -1 and e if
  * the file is not a checkpoint of ablate. */

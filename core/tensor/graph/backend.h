@@ -44,7 +44,7 @@ typedef struct {
     void *self;
 } column_reader;
 typedef struct call { /* one kernel call, as a backend sees it */
-    enum op op;       /* `enum` and `struct` are spelled out: C++ needs them where a member has its type's name */
+    enum op op;       /* `enum` and `struct` are spelled out: C++ needs them if a member has its type's name */
     int n_in, n_out;
     union { /* by number and by name; data NULL: absent */
         view in[MAX_IN];

@@ -25,8 +25,8 @@ static double long_conv_flops(const op_inputs *i, double numbers)
     return each * numbers;
 }
 
-/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them. With windows
- * (score.h) only pairs inside count, where the windows can be read (call_flops). */
+/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them. Only pairs
+ * inside windows (score.h) count if the windows can be read (call_flops). */
 static double op_flops(op o, const attr *a, const op_inputs *i, const view *out, double pairs)
 {
     double y = elements(out), scores = pairs * (double)a->ATTEND.heads;

@@ -76,7 +76,7 @@ typedef struct score_program {
     double factor[SCORE_MAPS];
     int number[SCORE_MAPS]; /* leaf; -1: 1 */
 } score_program;
-/* Is leaf i a number of each query: a sink, a map's? */
+/* Has leaf i one number per query: a sink, or a map's number? */
 static inline bool score_number(const score_program *f, int i)
 {
     bool yes = i == f->sink;

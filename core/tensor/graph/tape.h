@@ -211,7 +211,7 @@ ab_t t_sum_to(ab_ctx *c, ab_t a, const int64_t dim[4]);
 ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4]);
 ab_t t_softmax(ab_ctx *c, ab_t a);
 ab_t t_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);
-ab_t t_before(ab_ctx *c, int64_t n, bool self); /* [n,n]: 1 below the diagonal, and on it where `self` */
+ab_t t_before(ab_ctx *c, int64_t n, bool self); /* [n,n]: 1 below the diagonal and, if `self`, on it */
 ab_t t_cumsum(ab_ctx *c, ab_t a);               /* along axis -2 */
 ab_t t_reshape(ab_ctx *c, ab_t a, const int64_t dim[4]);
 ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2); /* axes as -1..-4 */

@@ -71,7 +71,8 @@ static int64_t big_endian(const uint8_t *b, int n)
     return x;
 }
 
-/* Reads the header, which has `dims` sizes, none of them 0; as many bytes must follow. what: "images" or "labels". */
+/* Reads the header, which has `dims` sizes, none of them 0; exactly their product in bytes must follow. what: "images"
+ * or "labels". */
 static int read_idx_head(reading *r, int dims, const char *const *name, int64_t *size)
 {
     size_t head = IDX_HEAD + 4 * (size_t)dims;

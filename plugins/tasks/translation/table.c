@@ -1,4 +1,4 @@
-/* table.c - a corpus in one file with a tab between source and target, and parts split off where a corpus has none. */
+/* table.c - a corpus in one file with a tab between source and target, and parts split off if a corpus has none. */
 #include "corpus.h"
 #include "tasks/split.h"
 #include <stdio.h>

@@ -110,9 +110,9 @@ static void collect_brackets(side *s, const evalb_params *p)
 
 /* ---- quotation marks ----
  *
- * Parsers take '' for POS and the like, and then one tree drops a word that the other keeps. Where words
- * differ in number, those words of the two trees that are kept or carry a QUOTE_LABEL are paired from left to
- * right; of a pair of QUOTE_LABELs of which one is dropped, the dropped one comes back. */
+ * Parsers take '' for POS and the like, and then one tree drops a word that the other keeps. If the trees' words differ
+ * in number, the words that are kept or carry a QUOTE_LABEL are paired from left to right; a dropped QUOTE_LABEL comes
+ * back if its partner is a QUOTE_LABEL that is kept. */
 
 /* The next leaf from i on that is kept or could be a quotation mark. */
 static size_t next_candidate(const side *s, const evalb_params *p, size_t i)
