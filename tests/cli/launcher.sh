@@ -40,7 +40,7 @@ launched() { # EXPECTED COMMAND...: what was built and run, in one line
 
 both='built product,built ablate_cuda,'
 GPU=1 launched "${both}ran run a.ini," run a.ini
-GPU=1 launched "${both}ran devices," devices
+GPU=1 launched "${both}ran list devices," list devices
 GPU=1 launched "built product,ran run a.ini --device cpu," run a.ini --device cpu
 GPU=1 launched "built product,ran run --device=cpu a.ini," run --device=cpu a.ini
 GPU=1 launched "built product,ran table a," table a
