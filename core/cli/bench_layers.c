@@ -216,7 +216,8 @@ static int take_lengths(const layers_options *o, int64_t *n, size_t *count_of, e
 {
     static const int64_t usual[] = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
     *count_of = o->lengths.n ? o->lengths.n : LENGTH(usual);
-    if (*count_of > MOST_POINTS) return fail(e, "--length: %zu lengths, at most %d", *count_of, MOST_POINTS);
+    if (*count_of > MOST_POINTS)
+        return fail(e, "--length: found %zu lengths, expected at most %d", *count_of, MOST_POINTS);
     for (size_t i = 0; i < *count_of; i++) {
         if (!o->lengths.n)
             n[i] = usual[i];

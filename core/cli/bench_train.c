@@ -33,7 +33,7 @@ static int steps(trainer *t, int64_t n, err *e)
     }
     int64_t got = train_step_losses(t->s, &sums, e);
     if (got < 0) return -1;
-    if (got != n) return fail(e, "%lld losses came back of %lld steps", (long long)got, (long long)n);
+    if (got != n) return fail(e, "found losses of %lld steps, expected %lld", (long long)got, (long long)n);
     if (n) t->loss = sums[n - 1][0] / (double)b->tgt_rows;
     return 0;
 }

@@ -63,7 +63,7 @@ const command replay_command = {
     .does = "train some steps of a run again, or of an INI's row, with plugins' ab_print, or under gdb",
     .about = "Continues from the newest state before the step in the run's folder (keep_states), else from the start,\n"
              "with the run's threads and instruction set. Writes no files. Exit code 1: a point of a curve\n"
-             "has other digits. A row of an INI is trained from its start, without a database.",
+             "differs in a digit. A row of an INI is trained from its start, without a database.",
     .arguments = "RUN | SPEC.ini[/ROW]",
     .least = 1,
     .most = 1,

@@ -32,7 +32,7 @@ const command verify_command = {
     .about =
         "WHAT: a folder of `ablate publish`, or a file of `ablate record`. Runs are trained with their own threads and "
         "instruction set, if this processor has it, and compared in every digit. Exit code 0: all holds; 1: an error, "
-        "or files or the table do not hold, and then nothing is trained; 3: a run has other digits.",
+        "or files or the table do not hold, and then nothing is trained; 3: a run differs in a digit.",
     .arguments = "WHAT",
     .least = 1,
     .most = 1,

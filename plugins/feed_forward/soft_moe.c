@@ -77,7 +77,7 @@ static const ab_option params[] = {
     {"experts", AB_INT, offsetof(config, experts), 4, 1, 64, 0, "number of feed-forwards, each of width d_ff [count]"},
     {"slots", AB_INT, offsetof(config, slots), 1, 1, 64, 0, "slots of each expert [count]"},
     {"scale", AB_REAL, offsetof(config, scale), 1, 0.01, MOST_SCALE, 0,
-     "what the learned factor of the logits begins with; at 1 all weights are alike [none]"},
+     "initial value of the learned factor of the logits; at 1 all weights are alike [none]"},
     {0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .claims = AB_MIXES_TOKENS, .name = "soft_moe",

@@ -28,7 +28,7 @@ static const ab_head_plugin self = {.losses = losses};
 static const ab_option options[] = {
     {"weight", AB_REAL, offsetof(config, weight), 0.5, 0, 1, NULL, "share of the teacher in the loss"},
     {"temperature", AB_REAL, offsetof(config, temperature), 1, 0.1, 100, NULL,
-     "logits of both are divided by it before they are compared"},
+     "divides the logits of student and teacher before they are compared"},
     {0}};
 AB_PLUGIN(config, options, &self, .name = "distillation",
           .doc = "x E^T; in training also the teacher's distribution (the key teacher)",

@@ -38,7 +38,7 @@ static void losses(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target)
 static const ab_head_plugin self = {.losses = losses, .ahead = ahead, .propose = propose};
 static const ab_option options[] = {
     {"ahead", AB_INT, offsetof(config, ahead), 1, 1, 16, NULL, "tokens predicted after the next one [tokens]"},
-    {"weight", AB_REAL, offsetof(config, weight), 1, 0, 100, NULL, "factor of each of their losses"},
+    {"weight", AB_REAL, offsetof(config, weight), 1, 0, 100, NULL, "factor of each such token's loss"},
     {0}};
 AB_PLUGIN(config, options, &self, .name = "multi_token", .doc = "x E^T, and in training also the tokens after the next",
           .paper = "Gloeckle et al. 2024, section 2");

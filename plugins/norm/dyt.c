@@ -14,7 +14,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 }
 
 static const ab_option params[] = {
-    {"start", AB_REAL, offsetof(config, start), 0.5, 1e-6, 100, 0, "value that a begins with [scale]"}, {0}};
+    {"start", AB_REAL, offsetof(config, start), 0.5, 1e-6, 100, 0, "initial value of a [scale]"}, {0}};
 static const ab_norm_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "dyt", .doc = "tanh of a learned scale times x, with gain and bias",
           .paper = "Zhu et al. 2025, Transformers without Normalization, algorithm 1");

@@ -54,10 +54,10 @@ static ab_t stacked(ab_ctx *c, ab_t all, ab_t below, ab_t slot)
     return all.id ? ab_concat(c, all, below, -2) : below;
 }
 
-/* One part's place: its columns of p, its squares. */
+/* One part's place: its columns of p, its two bases. */
 typedef struct {
     int64_t number, from, m, n;
-    ab_t left, right; /* the bases' squares, or id 0 */
+    ab_t left, right; /* bases [m,m] and [n,n]; id 0: the side has none */
 } part;
 
 static part part_of(ab_ctx *c, const ab_parameter *of, const ab_t *slot, int64_t number, int64_t from)
@@ -146,7 +146,7 @@ static const ab_option params[] = {
     {"eps", AB_REAL, offsetof(config, eps), 1e-8, 1e-12, 1, 0, "added to the root [none]"},
     {"decay", AB_REAL, offsetof(config, decay), 0.01, 0, 1, 0, "weight decay, multiplied by the learning rate [none]"},
     {"frequency", AB_INT, offsetof(config, frequency), 10, 1, 1000000, 0,
-     "the bases are refreshed every so many steps [updates]"},
+     "updates between two refreshes of the bases [updates]"},
     {"max_dim", AB_INT, offsetof(config, max_dim), 1024, 1, 65536, 0,
      "a longer side of a matrix keeps the identity as its basis [numbers]"},
     {0}};

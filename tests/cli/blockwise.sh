@@ -42,9 +42,9 @@ hasnt err accepted
 
 echo "what is refused"
 exits 1 greedy --blockwise 5
-has err "head multi_token proposes 3 after the next one, expected 4"
+has err "head multi_token proposes 3 tokens after the next one, expected 4"
 exits 1 ablate translate --run copy/plain --blockwise 2 <sources
-has err "head softmax proposes 0 after the next one, expected 1"
+has err "head softmax proposes 0 tokens after the next one, expected 1"
 exits 1 ablate translate --run copy/rotary --blockwise 2 <sources
 has err "this decoder reads positions in self-attention"
 exits 1 greedy --blockwise 2 --beam-size 4

@@ -179,7 +179,7 @@ has "$folder/log/first.txt" 'rc 0 +test planted, memcheck'
 others=$(grep -E ' rc ([1-9]|skipped)' "$folder/log/first.txt" | grep -v planted)
 [ -z "$others" ] || { wrong "parts of first failed: $others" && tail -60 "$folder/first/log.txt"; }
 has "$folder/first/log.txt" 'every byte of the two models is the same'
-has "$folder/first/log.txt" '^mps +2 workers share 1 GPU by a daemon of their own'
+has "$folder/first/log.txt" '^mps +2 workers share 1 GPU through a daemon started for them'
 has "$folder/first/log.txt" "^compute-sanitizer: $folder/$kit/compute-sanitizer"
 has "$folder/first/log.txt" "^ncu: $machine/opt/nsight/2025.3/ncu"
 has "$folder/first/table.txt" '^8 small runs at once, MPS .* of one run'

@@ -28,9 +28,9 @@ exits 0 run two.ini --workers 2
 has err "mps     2 workers take turns on 1 GPU (time slices)"
 has err "nvidia-cuda-mps-control, which comes with NVIDIA's driver"
 
-echo "a daemon of their own"
+echo "a daemon started for the workers"
 CUDA_VISIBLE_DEVICES=3 exits 0 with_tool run two.ini --workers 2
-has err "mps     2 workers share 1 GPU by a daemon of their own"
+has err "mps     2 workers share 1 GPU through a daemon started for them"
 equal "$(trained)" 2 "runs that are done"
 equal "$(calls)" "start quit " "what the daemon was asked"
 has calls " 700 visible none" # only workers see the GPU by a number
@@ -52,13 +52,13 @@ echo "a daemon that is there"
 mkdir -p theirs/pipe
 CUDA_MPS_PIPE_DIRECTORY=$work/theirs/pipe with_tool nvidia-cuda-mps-control -d
 CUDA_MPS_PIPE_DIRECTORY=$work/theirs/pipe exits 0 with_tool run two.ini --workers 2
-has err "mps     2 workers share 1 GPU by the daemon of $work/theirs/pipe"
+has err "mps     2 workers share 1 GPU through the daemon of $work/theirs/pipe"
 equal "$(calls)" "" "what a daemon of others was asked"
 equal "$(daemons | wc -l)" 1 "daemons of others"
 CUDA_MPS_PIPE_DIRECTORY=$work/theirs/pipe with_tool nvidia-cuda-mps-control <<<quit
 with_tool nvidia-cuda-mps-control -d
 exits 0 with_tool run two.ini --workers 2
-has err "by the daemon of /tmp/nvidia-mps"
+has err "through the daemon of /tmp/nvidia-mps"
 equal "$(calls)" "" "what the usual daemon was asked"
 with_tool nvidia-cuda-mps-control <<<quit
 

@@ -9,7 +9,7 @@ typedef struct {
 enum { MEAN, SHIFT, CONVOLUTION, TRIANGLE, EXPONENTIALS, GATED, NOTHING };
 
 static double one_of(const void *unused, const int64_t *i) { return (void)unused, 1 / (double)(i[0] + 1); }
-/* Weight of key j for query i: (j + 1) / its sum up to i. */
+/* Weight of key j <= i for query i: (j + 1) / (1 + 2 + .. + (i + 1)); later keys: 0. */
 static double ramp(const void *unused, const int64_t *i)
 {
     return (void)unused, i[1] > i[0] ? 0 : (double)(i[1] + 1) * 2 / (double)((i[0] + 1) * (i[0] + 2));

@@ -1,6 +1,7 @@
-/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than one pass backwards takes,
- * empty ones and none, heads of every width, q, k and v in one tensor or in two, among columns that are nobody's and at
- * addresses that 16-byte loads cannot take. Rows without a sentence are NaN at first: no kernel may read them. */
+/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than a backward pass can take at
+ * once, empty sentences, batches without a sentence, heads of every width, q, k and v in one tensor or in two, beside
+ * columns that no operand uses and at addresses that 16-byte loads cannot take. Rows without a sentence are NaN at
+ * first: no kernel may read them. */
 #include "attend_setting.h"
 
 /* A sentence's bits do not depend on the batch's other sentences (batch_invariant). */

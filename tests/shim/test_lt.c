@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-/* A library's own name is enough where the loader finds it; it is skipped where there is none. */
+/* Loads the library that is found without ABLATE_CUBLASLT; NULL if there is none, which callers accept. */
 static void *real_library(str *path, err *e)
 {
     unsetenv("ABLATE_CUBLASLT");

@@ -321,9 +321,9 @@ static void test_heads(void)
     view x = tensor(F32, 1, 1, 4, 8), off = ids_of(3, (int32_t[]){0, 2, 4}), y = tensor(F32, 2, 2, 2, 8);
     err e = {{0}};
     call k = {.op = OP_HEADS, .n_in = 2, .n_out = 1, .in = {x, off}, .out = {y}};
-    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "columns 0 to 16 of rows with 8 columns");
+    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "found columns 0 to 16, but rows have 8 columns");
     k.out[0].dim[0] = 3, e.text[0] = 0;
-    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "offsets of 2 sentences in a batch of 3");
+    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "found offsets of 2 sentences, expected 3");
     release_views(&k);
 }
 

@@ -185,7 +185,7 @@ int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
     if (o->no_mps || gpus <= 0 || at_once <= gpus) return 0;
     if (!on_path(CONTROL)) {
         if (has_socket(place))
-            progress_line(p, "mps     %d workers share %d GPU%s by the daemon of %s", at_once, gpus, s, place);
+            progress_line(p, "mps     %d workers share %d GPU%s through the daemon of %s", at_once, gpus, s, place);
         else
             progress_line(p,
                           "mps     %d workers take turns on %d GPU%s (time slices): their kernels overlap only where "
@@ -194,7 +194,7 @@ int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
         return 0;
     }
     if (answers()) {
-        progress_line(p, "mps     %d workers share %d GPU%s by the daemon of %s", at_once, gpus, s, place);
+        progress_line(p, "mps     %d workers share %d GPU%s through the daemon of %s", at_once, gpus, s, place);
         return 0;
     }
     if (given && *given)
@@ -206,7 +206,7 @@ int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
         mps_end(m, false, p);
         return fail_in(e, "MPS (with --no-mps the %d workers take turns on %d GPU%s instead): ", at_once, gpus, s);
     }
-    progress_line(p, "mps     %d workers share %d GPU%s by a daemon of their own", at_once, gpus, s);
+    progress_line(p, "mps     %d workers share %d GPU%s through a daemon started for them", at_once, gpus, s);
     return 0;
 }
 

@@ -74,7 +74,8 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     o.others = t->others, o.n_others = t->n_others;
     o.nbest = t->nbest ? t->nbest : 1;
     if (o.nbest > o.beam_size)
-        return fail(e, "--nbest %lld of a beam of %lld", (long long)o.nbest, (long long)o.beam_size);
+        return fail(e, "--nbest %lld: expected at most the beam's size, %lld", (long long)o.nbest,
+                    (long long)o.beam_size);
     input_part in = {0};
     beam_stats stats = {0};
     size_t left = 0, most = (size_t)beam_batch(m, o.batch), largest = MOST_OUTPUTS / (size_t)o.nbest;

@@ -47,7 +47,7 @@ static attn_context attn_for(block *b, const block_spec *s, ab_t x, ab_t mem)
 int block_trace(block *b, const block_spec *s, err *e)
 {
     *b = (block){0};
-    if (s->batch > 32) return fail(e, "a block of %lld sentences, at most 32", (long long)s->batch);
+    if (s->batch > 32) return fail(e, "found a block of %lld sentences, expected at most 32", (long long)s->batch);
     for (int64_t i = 0; i < s->batch; i++)
         b->offset[i + 1] = b->offset[i] + (s->length ? s->length[i] : (int32_t)s->time);
     b->rows = b->offset[s->batch];

@@ -149,7 +149,7 @@ static bits bits_of(const pairing *w)
     return b;
 }
 
-/* A copy in memory, for the sandbox lets nobody write a file; -1 and e. */
+/* Copies a file to memory, because the sandbox forbids writing files. Returns its descriptor, or -1 and e. */
 static int copy_file(const char *from, err *e)
 {
     str text = {0};
@@ -157,7 +157,7 @@ static int copy_file(const char *from, err *e)
     size_t done = 0;
     for (ssize_t n; fd >= 0 && done < text.n; done += (size_t)n)
         if ((n = write(fd, text.s + done, text.n - done)) <= 0) close(fd), fd = -1, n = 0;
-    if (fd < 0 && !e->text[0]) fail(e, "a copy of it: %s", strerror(errno));
+    if (fd < 0 && !e->text[0]) fail(e, "cannot copy the plugin to memory: %s", strerror(errno));
     str_free(&text);
     return fd;
 }

@@ -107,7 +107,7 @@ static int one_call(lockstep *l, int32_t i, const run_options *o, err *e)
 static int run_both(lockstep *l, const run_options *o, err *e)
 {
     if (l->cpu->n != l->device->n)
-        return fail(e, "%d values on the CPU's tape, %d on that of %s", l->cpu->n, l->device->n,
+        return fail(e, "found %d values on the CPU's tape, but %d on that of %s", l->cpu->n, l->device->n,
                     l->device->backend->name);
     if (tape_run(l->device, o)) return fail(e, "on %s: %s", l->device->backend->name, l->device->error.text);
     for (int32_t i = 1; i < l->cpu->n && l->r->outcome != CHECK_FAIL; i++)

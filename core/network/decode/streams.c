@@ -236,11 +236,10 @@ static int check_block(const model *m, const beam_options *o, err *e)
         return fail(e, "blockwise decoding is greedy: expected a beam of 1, one model and no constraints");
     if (on_device(m->backend)) return fail(e, "blockwise decoding: expected the CPU");
     if (o->block - 1 > ahead)
-        return fail(
-            e,
-            "blocks of %lld tokens: head %s proposes %lld after the next one, expected %lld (head = multi_token, "
-            "multi_token.ahead)",
-            (long long)o->block, m->head->desc.name, (long long)ahead, (long long)o->block - 1);
+        return fail(e,
+                    "blocks of %lld tokens: head %s proposes %lld tokens after the next one, expected %lld "
+                    "(head = multi_token, multi_token.ahead)",
+                    (long long)o->block, m->head->desc.name, (long long)ahead, (long long)o->block - 1);
     return 0;
 }
 
@@ -248,7 +247,7 @@ int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesi
 {
     double start = ticks();
     if (check_options(o, e) || check_block(m, o, e)) return -1;
-    if (!model_has_encoder(m)) return fail(e, "beam search over sources with a model without an encoder");
+    if (!model_has_encoder(m)) return fail(e, "beam search over sources: expected a model with an encoder");
     memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
     if (!sources->n) return 0;
     streams s = {

@@ -217,7 +217,7 @@ static ab_t call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem)
                          ".calls = names), with static const char *const names[] = {\"%s\", NULL}",
                          name, k->plugin, name);
     if (k->depth == DEEPEST)
-        return tape_fail(c, "ab_call_attention: attentions that call each other, %d deep", DEEPEST);
+        return tape_fail(c, "ab_call_attention: attentions call each other more than %d deep", DEEPEST);
     const int64_t *dx = tape_at(c, x)->dim, *dm = tape_at(c, mem)->dim;
     if (dx[2] != k->q_rows || dm[2] != k->k_rows || (role != ROLE_CROSS && x.id != mem.id))
         return tape_fail(c, "ab_call_attention: x %s and mem %s, expected %s", shape_text(dx, shape[0]),

@@ -134,8 +134,9 @@ ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t befor
 {
     attn_sentences s;
     if (width < 1 || before < 0 || behind < 0)
-        return tape_fail(c, "ab_conv: width %lld over %lld positions before and %lld after", (long long)width,
-                         (long long)before, (long long)behind);
+        return tape_fail(
+            c, "ab_conv: found width %lld over %lld positions before and %lld after, expected at least 1, 0 and 0",
+            (long long)width, (long long)before, (long long)behind);
     if (!rows_of(c, "conv", x, &s) || !attn_may_scan(c, x, behind > 0)) return (ab_t){0};
     int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3];
     attn_weights l = attn_linear_weights(c, name, inputs, width, width, 1);
@@ -169,8 +170,8 @@ ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
 {
     attn_sentences s;
     if (before < 0 || behind < 0)
-        return tape_fail(c, "ab_depthwise_conv: %lld positions before and %lld after", (long long)before,
-                         (long long)behind);
+        return tape_fail(c, "ab_depthwise_conv: found %lld positions before and %lld after, expected at least 0",
+                         (long long)before, (long long)behind);
     if (!rows_of(c, "ab_depthwise_conv", rows, &s) || !attn_may_scan(c, rows, behind > 0)) return (ab_t){0};
     int64_t n = tape_at(c, rows)->dim[3], width = before + 1 + behind;
     ab_t w = attn_param(c, name, (int64_t[4]){1, 1, width, n}, 1 / sqrt((double)width), 0), sum = {0};

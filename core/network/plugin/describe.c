@@ -170,7 +170,7 @@ double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *
     int ends[2];
     if (!enter) return count(self, e);
     fflush(NULL);
-    if (pipe(ends)) return fail(e, "a model is not counted: %s", strerror(errno)), NAN;
+    if (pipe(ends)) return fail(e, "cannot start the process that counts a model's costs: %s", strerror(errno)), NAN;
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -183,7 +183,7 @@ double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *
     close(ends[0]);
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
     said.why.text[sizeof said.why.text - 1] = 0;
-    if (!got) return fail(e, "a model is not counted: its process in the sandbox ended without a number"), NAN;
+    if (!got) return fail(e, "the process in the sandbox that counts a model's costs ended without a result"), NAN;
     if (said.why.text[0]) fail(e, "%s", said.why.text);
     return said.value;
 }

@@ -10,7 +10,7 @@ ab_t host_weight(ab_ctx *c, const char *name, int rank, const int64_t *dims, dou
 }
 ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {
-    if (width < 1) return tape_fail(c, "ab_linear: width %lld", (long long)width);
+    if (width < 1) return tape_fail(c, "ab_linear: found width %lld, expected at least 1", (long long)width);
     return attn_linear(c, x, name, width, width, bias, 0);
 }
 ab_t host_weight_full(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value)
@@ -26,7 +26,7 @@ ab_t host_buffer(ab_ctx *c, const char *name, int rank, const int64_t *dims, dou
 }
 ab_t host_linear_relu(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {
-    if (width < 1) return tape_fail(c, "ab_linear_relu: width %lld", (long long)width);
+    if (width < 1) return tape_fail(c, "ab_linear_relu: found width %lld, expected at least 1", (long long)width);
     return attn_linear(c, x, name, width, width, bias, 1);
 }
 ab_t host_layer_norm(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps)

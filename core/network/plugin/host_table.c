@@ -20,7 +20,7 @@ bool host_dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int6
     for (int i = 0; i < 4; i++) out[i] = i < 4 - rank ? 1 : dims[i - (4 - rank)];
     for (int i = 0; i < 4; i++)
         if (out[i] < 1) {
-            tape_fail(c, "%s: an axis of length %lld", what, (long long)out[i]);
+            tape_fail(c, "%s: found an axis of length %lld, expected at least 1", what, (long long)out[i]);
             return false;
         }
     return true;
@@ -97,7 +97,7 @@ void host_assign(ab_ctx *c, ab_t to, ab_t value)
 ab_t host_measured(ab_ctx *c, int64_t i)
 {
     if (c->sums != SUMS_READ)
-        return tape_fail(c, "ab_measured: there are sums in update only, and only if the optimizer has measure");
+        return tape_fail(c, "ab_measured: expected a call from update, of an optimizer with measure");
     if (i < 0 || i >= c->n_sums)
         return tape_fail(c, "ab_measured: number %lld, but measure returns %d", (long long)i, c->n_sums);
     ab_t x =

@@ -330,7 +330,7 @@ static int heads_of(const call *k, const view *rows, const view *heads, const vi
           k->a.HEADS.column, count_of(offset) - 1, heads->dim[1],   heads->dim[2], heads->dim[3]};
     if (want_sentences(k, heads, e)) return -1;
     if (h->col < 0 || h->col + h->n_heads * h->width > h->cols)
-        return fail(e, "columns %lld to %lld of rows with %lld columns", (long long)h->col,
+        return fail(e, "found columns %lld to %lld, but rows have %lld columns", (long long)h->col,
                     (long long)(h->col + h->n_heads * h->width), (long long)h->cols);
     return 0;
 }

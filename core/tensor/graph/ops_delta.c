@@ -14,7 +14,7 @@ static bool fits(ab_ctx *c, ab_t q, ab_t x, int64_t width, const char *name)
     const int64_t *d = tape_at(c, q)->dim, *e = tape_at(c, x)->dim;
     char sq[64], sx[64];
     if (d[0] == e[0] && d[1] == e[1] && d[2] == e[2] && (!width || e[3] == width)) return true;
-    tape_fail(c, "delta_scan: %s %s beside queries %s", name, shape_text(e, sx), shape_text(d, sq));
+    tape_fail(c, "delta_scan: %s %s do not fit queries %s", name, shape_text(e, sx), shape_text(d, sq));
     return false;
 }
 
@@ -24,7 +24,7 @@ static bool accepted(ab_ctx *c, ab_t *q, ab_t *k, ab_t *v, ab_t *beta, ab_t *dec
     if (!q->id || !k->id || !v->id) return false;
     *q = number(c, *q), *k = number(c, *k), *v = number(c, *v), *beta = number(c, *beta), *decay = number(c, *decay);
     if (c->error.text[0]) return false;
-    if (chunk < 1) tape_fail(c, "delta_scan: chunks of %lld positions", (long long)chunk);
+    if (chunk < 1) tape_fail(c, "delta_scan: found chunks of %lld positions, expected at least 1", (long long)chunk);
     return chunk >= 1 && fits(c, *q, *k, tape_at(c, *q)->dim[3], "keys") && fits(c, *q, *v, 0, "values") &&
            (!beta->id || fits(c, *q, *beta, 1, "beta")) && (!decay->id || fits(c, *q, *decay, 1, "decay"));
 }

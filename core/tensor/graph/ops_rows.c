@@ -29,7 +29,7 @@ ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu
     k = tape_at(c, w)->dim[transposed ? 3 : 2];
     n = tape_at(c, w)->dim[transposed ? 2 : 3];
     if (full[3] != k)
-        return tape_fail(c, "linear: rows %s times weights %s", shape_text(full, sx),
+        return tape_fail(c, "linear: rows %s do not fit weights %s", shape_text(full, sx),
                          shape_text(tape_at(c, w)->dim, sw));
     x = flat(c, x);
     int64_t d[4] = {1, 1, tape_at(c, x)->dim[2], n + padding};
@@ -177,8 +177,8 @@ ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double ep
         s = t_cast(c, s, c->compute);
         char sx[64], ss[64];
         if (memcmp(tape_at(c, s)->dim, d, sizeof d))
-            return tape_fail(c, "norm: a sublayer returned %s for rows %s", shape_text(tape_at(c, s)->dim, ss),
-                             shape_text(d, sx));
+            return tape_fail(c, "norm: a sublayer returned %s, expected the shape of its rows, %s",
+                             shape_text(tape_at(c, s)->dim, ss), shape_text(d, sx));
     }
     if (!c->training) p = 0;
     attr a = {.NORM = {.p = p, .eps = eps, .place = s.id && p > 0 ? c->n_dropout++ : 0}};

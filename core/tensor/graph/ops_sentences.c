@@ -19,8 +19,9 @@ ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t
     GIVEN2(sine, offset);
     int64_t d = tape_at(c, cosine)->dim[3], width = tape_at(c, rows)->dim[3];
     if (d % 2 || col + heads * d > width)
-        return tape_fail(c, "rotate: %lld heads of %lld columns starting at column %lld, in rows of %lld",
-                         (long long)heads, (long long)d, (long long)col, (long long)width);
+        return tape_fail(
+            c, "rotate: found %lld heads of %lld columns from column %lld, expected an even width within rows of %lld",
+            (long long)heads, (long long)d, (long long)col, (long long)width);
     return rotate(c, rows, cosine, sine, offset, (attr){.ROTATE = {.column = col, .heads = heads, .width = d}});
 }
 static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -57,8 +58,8 @@ ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const a
     if (!c->training) a.ATTEND.p = 0;
     if (a.ATTEND.p > 0) a.ATTEND.place = c->n_dropout++;
     if (a.ATTEND.p > 0 && s->longest_key > ATTEND_KEYS)
-        return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
-                         ATTEND_KEYS);
+        return tape_fail(c, "attention with dropout: found a sentence of %lld keys, expected at most %d",
+                         (long long)s->longest_key, ATTEND_KEYS);
     ab_t y = tape_push(c, OP_ATTEND, c->compute, d, 5, (ab_t[]){q, k, v, q_off, k_off}, &a);
     shape_part(c, y, OUTPUT(ATTEND, lse), sum_type(c), (int64_t[4]){1, 1, rows, s->heads});
     return y;
@@ -90,7 +91,7 @@ static bool weighs(ab_ctx *c, const char *what, ab_t x, ab_t w, int64_t rows, in
     const int64_t *d = tape_at(c, w)->dim;
     char sx[64], sw[64];
     if (d[2] == rows && (!columns || d[3] == columns)) return true;
-    tape_fail(c, "%s: rows %s with weights %s", what, shape_text(tape_at(c, x)->dim, sx), shape_text(d, sw));
+    tape_fail(c, "%s: rows %s do not fit weights %s", what, shape_text(tape_at(c, x)->dim, sx), shape_text(d, sw));
     return false;
 }
 

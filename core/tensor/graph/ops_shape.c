@@ -51,8 +51,8 @@ ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
     int64_t d[4];
     dims_of(c, a, d);
     if (from < 0 || n < 1 || from + n > d[4 + axis])
-        return tape_fail(c, "slice: %lld elements from %lld of an axis of length %lld", (long long)n, (long long)from,
-                         (long long)d[4 + axis]);
+        return tape_fail(c, "slice: found %lld elements from %lld, expected at least 1, all within length %lld",
+                         (long long)n, (long long)from, (long long)d[4 + axis]);
     d[4 + axis] = n;
     return push1(c, OP_SLICE, a, d, &(attr){.SLICE = {.axis = axis, .from = from}});
 }
@@ -292,8 +292,8 @@ ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
     int64_t tq = node_count(tape_at(c, qpos)), tk = node_count(tape_at(c, kpos)), b = node_count(tape_at(c, klen));
     char sa[64];
     if (d[2] != tq || d[3] != tk || (d[0] != b && d[0] != 1))
-        return tape_fail(c, "mask: scores %s for %lld sentences of %lld queries and %lld keys", shape_text(d, sa),
-                         (long long)b, (long long)tq, (long long)tk);
+        return tape_fail(c, "mask: scores %s do not fit %lld sentences of %lld queries and %lld keys",
+                         shape_text(d, sa), (long long)b, (long long)tq, (long long)tk);
     d[0] = b;
     ab_t in[4] = {t_broadcast_to(c, s, d), qpos, kpos, klen};
     return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.MASK = {.causal = causal}});
@@ -308,7 +308,7 @@ ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int6
     GIVEN2(rows, offset);
     node *r = tape_at(c, rows);
     if (col + heads * width > r->dim[3])
-        return tape_fail(c, "heads: columns %lld to %lld of rows with %lld columns", (long long)col,
+        return tape_fail(c, "heads: found columns %lld to %lld, but rows have %lld columns", (long long)col,
                          (long long)(col + heads * width), (long long)r->dim[3]);
     int64_t d[4] = {node_count(tape_at(c, offset)) - 1, heads, time, width};
     ab_t y = push2(c, OP_HEADS, rows, offset, d,

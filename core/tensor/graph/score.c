@@ -45,7 +45,7 @@ ab_t score_draft_leaf(score_draft *d, bool wants_gradient)
     return d->leaf[d->n_leaves++] = one_number(d->tape, "leaf", wants_gradient);
 }
 
-/* Marks what x is made of, in the steps that `pass` runs. */
+/* Marks x and all values that x is computed from. */
 static void mark(const score_draft *d, int32_t x, bool *wanted)
 {
     const node *v = &d->tape->v[x];
@@ -154,8 +154,8 @@ ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off,
     if (f->maps > 1 && !c->backend->takes_maps)
         return tape_fail(c, "attention: %s sums no maps of weights", c->backend->name);
     if (s->dropout > 0 && s->longest_key > ATTEND_KEYS)
-        return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
-                         ATTEND_KEYS);
+        return tape_fail(c, "attention with dropout: found a sentence of %lld keys, expected at most %d",
+                         (long long)s->longest_key, ATTEND_KEYS);
     int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
     attr a = t_attend_attr(s, rows);
     a.ATTEND.place = place, a.ATTEND.maps = f->maps ? f->maps : 1;

@@ -112,7 +112,7 @@ static inline int want_sentences(const call *k, const view *heads, err *e)
 {
     int64_t sentences = count_of(&k->i.HEADS.offsets) - 1;
     if (sentences == heads->dim[0]) return 0;
-    return fail(e, "%s: offsets of %lld sentences in a batch of %lld", op_names[k->op], (long long)sentences,
+    return fail(e, "%s: found offsets of %lld sentences, expected %lld", op_names[k->op], (long long)sentences,
                 (long long)heads->dim[0]);
 }
 static inline int want_cache(const call *k, err *e)
@@ -130,7 +130,7 @@ static inline int want_state(const call *k, err *e)
     const view *state = &k->i.CACHE_REORDER.state;
     int64_t rows = count_of(&k->i.CACHE_REORDER.parents), n = count_of(state);
     if (rows && n % rows == 0 && count_of(&k->o.CACHE_REORDER.y) == n) return 0;
-    return fail(e, "CACHE_REORDER: %lld parents for a state of %lld numbers", (long long)rows, (long long)n);
+    return fail(e, "CACHE_REORDER: %lld parents do not fit a state of %lld numbers", (long long)rows, (long long)n);
 }
 static inline int want_count_of(const call *k, const view *to, const view *from, err *e)
 {

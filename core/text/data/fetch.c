@@ -89,7 +89,7 @@ static char *address(const char *url)
     return xprintf("%s%s%s", mirror, has_suffix(mirror, "/") ? "" : "/", host + strlen("://"));
 }
 
-/* One try by curl, or by wget where there is no curl. */
+/* Tries once with curl, or with wget if there is no curl. */
 static int transfer(const download *d, const char *url, const char *part, char message[256])
 {
     const char *const curl[] = {
@@ -110,7 +110,7 @@ static int verify(const download *d, const char *url, const char *part, err *e)
 {
     char sum[65];
     int64_t bytes = size_of(part);
-    if (bytes < 0) return fail(e, "%s: nothing came", url);
+    if (bytes < 0) return fail(e, "%s: no file was received", url);
     if (sha256_file(part, sum, e)) return -1;
     if (same(sum, d->sha256)) return 0;
     unlink(part);

@@ -307,7 +307,7 @@ static void check_refused(void)
         {{"", AB_SELF, GRU, 0, 0, 0}, OVER_IT, "ab_gru: 0 units, expected 1 or more"},
         {{"", AB_SELF, LSTM, 4, 0, 0}, OVER_PADDED, "lstm: [4,5,5], expected rows [12,n]"},
         {{"", AB_SELF, LSTM, 0, 0, 0}, OVER_IT, "ab_lstm: 0 units, expected 1 or more"},
-        {{"", AB_SELF, CONV, 4, -1, 0}, OVER_IT, "ab_conv: width 4 over -1 positions before and 0 after"},
+        {{"", AB_SELF, CONV, 4, -1, 0}, OVER_IT, "ab_conv: found width 4 over -1 positions before and 0 after"},
     };
     for (size_t i = 0; i < LENGTH(refused); i++)
         for (int way = 0; way < 2; way++) {

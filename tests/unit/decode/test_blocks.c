@@ -101,8 +101,8 @@ static void all_refused(void)
                                near = {"restricted", "sinusoid", MULTI}, additive = {"additive", "sinusoid", MULTI},
                                shift = {"scaled_dot", "sinusoid", MULTI " feed_forward=token_shift"},
                                cross = {"scaled_dot", "sinusoid", MULTI " attention_cross=restricted"};
-    refused(&plain, 2, 1, "head softmax proposes 0 after the next one, expected 1");
-    refused(&multi, 4, 1, "head multi_token proposes 2 after the next one, expected 3");
+    refused(&plain, 2, 1, "head softmax proposes 0 tokens after the next one, expected 1");
+    refused(&multi, 4, 1, "head multi_token proposes 2 tokens after the next one, expected 3");
     refused(&multi, 18, 1, "blocks of 18 tokens: expected at most 17");
     refused(&multi, -1, 1, "blocks of -1 tokens: expected at least 0");
     refused(&multi, 2, 4, "blockwise decoding is greedy: expected a beam of 1");

@@ -32,7 +32,8 @@ typedef struct {
     char refused[256];         /* the plan's refusal, or "" */
 } sample_outcome;
 
-static inline double sample_number(ab_ctx *c, ab_t x, err *e) /* the sum; of a CE's [R, 2], of the smoothed column */
+/* The sum of x; of a CE's [R, 2], only the smoothed column. */
+static inline double sample_number(ab_ctx *c, ab_t x, err *e)
 {
     double sum = 0;
     if (!x.id) return 0;

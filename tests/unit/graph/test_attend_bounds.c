@@ -51,7 +51,8 @@ int main(void)
     check_bounds(7, 7);
     check_bounds(0, ROWS); /* not said: all rows */
     check_refusal(ATTEND_KEYS, 0.1, true, "");
-    check_refusal(ATTEND_KEYS + 1, 0.1, true, "attention with dropout over sentences of 1048577 keys: at most 1048576");
+    check_refusal(ATTEND_KEYS + 1, 0.1, true,
+                  "attention with dropout: found a sentence of 1048577 keys, expected at most 1048576");
     check_refusal(ATTEND_KEYS + 1, 0.1, false, "");
     check_refusal(ATTEND_KEYS + 1, 0, true, "");
     return test_end();

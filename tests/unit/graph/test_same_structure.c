@@ -1,5 +1,5 @@
-/* test_same_structure.c - tapes of two batches do the same work (tape_same_structure) if and only if their values are
- * packed rows. */
+/* test_same_structure.c - tape_same_structure is true for the tapes of two batches if and only if all values that the
+ * tapes read are packed rows. */
 #include "tensor/graph/tape.h"
 #include "tapes.h"
 

@@ -169,7 +169,7 @@ static void test_ends(void)
     CHECK_INT(run_of(&x, "diverges")->n_results, 1);
     CHECK(isnan(run_of(&x, "diverges")->results[0].value));
     CHECK_INT(run_of(&x, "garbled")->results[0].stats.n, 0); /* fewer numbers than it said: none are kept */
-    CHECK_INT(run_of(&x, "cut")->n_results, 0);              /* a line without its end is not believed */
+    CHECK_INT(run_of(&x, "cut")->n_results, 0);              /* a line without its newline is not read */
     CHECK_INT(large->results[0].stats.n, 40000);
     CHECK_NEAR(large->results[0].stats.value[79999], 1.25, 0);
     check_run(&x, "stops", "killed", 75, -1, "stopped by another process");

@@ -58,7 +58,7 @@ static descriptor make(dnn_graph *g, cudnnBackendDescriptorType_t type)
     descriptor d = NULL;
     if (bad(g)) return NULL;
     if (g->n_owned == MOST_OWNED) {
-        fail(&g->error, "a cuDNN graph of more than %d descriptors", MOST_OWNED);
+        fail(&g->error, "a cuDNN graph needs more than %d descriptors", MOST_OWNED);
         return NULL;
     }
     bool made = took(g, g->f->cudnnBackendCreateDescriptor(type, &d), "make a descriptor");
