@@ -21,8 +21,8 @@
 #   BEFORE   results.json of an earlier call, for comparison in the table
 #   WORKERS  simultaneous runs of Table 3 (4)
 #   MINI     not empty: smallest sizes, to test this script on the emulated GPU (tests/cli/gpu_script.sh)
-#   TABLE3   an INI to use instead of the pack's experiments/paper/table3-multi30k.ini; RECORD: a JSON to compare its base row
-#   with
+#   TABLE3   an INI to use instead of the pack's experiments/paper/table3-multi30k.ini
+#   RECORD   a JSON whose base row is compared with the run's
 # The gate comes first: if the device does not open or five training steps fail, only the fallbacks are tried (exit code
 # 3). Exit code 1: a part failed. The script does not change the GPU's settings.
 set -u

@@ -110,6 +110,8 @@ int file_read(const char *path, str *out, err *e); /* whole file, or 256 MB of a
 int file_read_regular(const char *path, size_t most, str *out, err *e);
 /* Opens a regular file to read; *size: its bytes. -1 and a message for a folder, a pipe, a device; never waits. */
 int file_open_regular(const char *path, size_t *size, err *e);
+/* Writes all n bytes, also when signals interrupt; 0, or -1 and errno. */
+int file_write_all(int fd, const void *data, size_t n);
 /* Atomic: temporary file, fsync, rename, fsync of the folder. Follows links; writes directly to a pipe or device. */
 int file_write(const char *path, const void *data, size_t n, err *e);
 bool file_exists(const char *path);

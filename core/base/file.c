@@ -77,7 +77,7 @@ int file_read_regular(const char *path, size_t most, str *out, err *e)
     return file_read(path, out, e);
 }
 
-static int write_all(int fd, const void *data, size_t n)
+int file_write_all(int fd, const void *data, size_t n)
 {
     for (size_t done = 0; done < n;) {
         ssize_t put = write(fd, (const char *)data + done, n - done);
@@ -124,7 +124,7 @@ static int replace_file(const char *path, const void *data, size_t n, err *e)
     char *name;
     int fd = open_temporary(path, &name, e);
     if (fd < 0) return -1;
-    bool ok = !write_all(fd, data, n) && !fsync(fd);
+    bool ok = !file_write_all(fd, data, n) && !fsync(fd);
     int why = errno;
     if (close(fd) && ok) ok = false, why = errno;
     if (ok && rename(name, path)) ok = false, why = errno;
@@ -140,7 +140,7 @@ static int replace_file(const char *path, const void *data, size_t n, err *e)
 static int write_into(const char *path, const void *data, size_t n, err *e)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | (file_exists(path) ? 0 : O_CREAT), 0666);
-    bool ok = fd >= 0 && !write_all(fd, data, n);
+    bool ok = fd >= 0 && !file_write_all(fd, data, n);
     int why = errno;
     if (fd >= 0 && close(fd) && ok) ok = false, why = errno;
     return ok ? 0 : fail(e, "%s: cannot be written: %s", path, strerror(why));

@@ -20,12 +20,10 @@ static int add(target *t, const unsigned char *data, size_t n, err *e)
     if (n > t->most - t->n)
         return fail(e, "%s: found more than %zu bytes when unpacked, expected at most that", t->path, t->most);
     t->n += n;
-    if (t->text) str_addn(t->text, (const char *)data, n);
-    while (!t->text && n) {
-        ssize_t put = write(t->to, data, n);
-        if (put < 0 && errno != EINTR) return fail(e, "%s: cannot be unpacked: %s", t->path, strerror(errno));
-        if (put > 0) data += put, n -= (size_t)put;
-    }
+    if (t->text)
+        str_addn(t->text, (const char *)data, n);
+    else if (file_write_all(t->to, data, n))
+        return fail(e, "%s: cannot be unpacked: %s", t->path, strerror(errno));
     return 0;
 }
 

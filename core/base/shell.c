@@ -9,12 +9,7 @@
 static int file_with(const char *text, size_t n)
 {
     int fd = memfd_create("shell", MFD_CLOEXEC);
-    for (size_t at = 0; fd >= 0 && at < n;) {
-        ssize_t done = write(fd, text + at, n - at);
-        if (done < 0 && errno != EINTR) return close(fd), -1;
-        if (done > 0) at += (size_t)done;
-    }
-    if (fd >= 0 && lseek(fd, 0, SEEK_SET)) return close(fd), -1;
+    if (fd >= 0 && (file_write_all(fd, text, n) || lseek(fd, 0, SEEK_SET))) return close(fd), -1;
     return fd;
 }
 

@@ -1,6 +1,5 @@
 /* event.c - the event lines between worker and host. */
 #include "lab/launch/event.h"
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +20,7 @@ bool events_broken(void) { return broken_pipe; }
 static void send_line(str *line)
 {
     str_addc(line, '\n');
-    for (size_t at = 0; out >= 0 && !broken_pipe && at < line->n;) {
-        ssize_t n = write(out, line->s + at, line->n - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) {
-            broken_pipe = true;
-            break;
-        }
-        at += (size_t)n;
-    }
+    if (out >= 0 && !broken_pipe) broken_pipe = file_write_all(out, line->s, line->n) != 0;
     str_free(line);
 }
 
