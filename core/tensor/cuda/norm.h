@@ -1,7 +1,8 @@
 /* norm.h - a row of NORM, for norm.cu and norm_product.cu.
  *
  * A warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. WHOLE: rows have exactly 256
- * PER columns, so no column is compared with the width.
+ * PER columns, so no column is compared with the width. fmaf gives squares the same bits in all kernels: nvcc would
+ * contract the product in some and not in others.
  */
 #ifndef ABLATE_CUDA_NORM_H
 #define ABLATE_CUDA_NORM_H
@@ -65,7 +66,7 @@ __device__ __forceinline__ void norm_row(const norm_call<T> &a, int64_t row, con
     UNROLL for (int i = 0; i < PER; i++) UNROLL for (int j = 0; j < 8; j++)
     {
         float x = v[i][j] - mean;
-        squares += WHOLE || 8 * (lane + 32 * i) + j < width ? x * x : 0.f;
+        if (WHOLE || 8 * (lane + 32 * i) + j < width) squares = fmaf(x, x, squares);
     }
     float scale = 1 / sqrtf(warp_sum(squares) / (float)width + a.eps);
     if (!lane) a.stats[2 * row] = mean, a.stats[2 * row + 1] = scale;
