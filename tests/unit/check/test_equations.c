@@ -1,0 +1,96 @@
+/* Every shipped plugin of a model against a plain NumPy program of its paper's equations: the loss of a small model
+ * over four sentences and the loss's gradient in every learned value (tests/oracle/plugins.py writes
+ * golden/plugins.txt). */
+#include "network/check/internal.h"
+#include "network/settings/config.h"
+#include "services.h"
+#include "../train/golden.h"
+
+enum { MOST_SETTINGS = 24 };
+
+static uint64_t stream_of(const char *name) /* FNV-1a, 32 bits */
+{
+    uint32_t h = 2166136261u;
+    for (; *name; name++) h = (h ^ (unsigned char)*name) * 16777619u;
+    return h;
+}
+
+/* Opens the model of a line `case NAME key value ...`; every learned value is its first one, or a number near it. */
+static int open_case(model *m, const golden_line *l, arena *a, err *e)
+{
+    settings set = {0};
+    for (int i = 2; i + 1 < l->n; i += 2) {
+        bool teacher = same(l->word[i + 1], "made_up"); /* golden files have no blanks */
+        settings_put(&set, l->word[i], teacher ? TEACHER_MADE_UP : l->word[i + 1], a);
+    }
+    if (model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, F64, &cpu_backend, e)) return -1;
+    double *v = m->params.value;
+    for (size_t k = 0; k < m->params.n; k++) {
+        const param *p = &m->params.p[k];
+        for (size_t j = 0; j < p->count && !p->buffer; j++)
+            v[p->at + j] = p->fill + 0.5 * check_hashed(stream_of(p->name), j);
+    }
+    return 0;
+}
+
+/* `grad NAME ROWS COLUMNS FILL SLOPE`: the parameter's shape, its first value, and the derivative of the loss along a
+ * direction of one number from -1 to 1 for each element. */
+static void check_gradient_of(const model *m, const golden_line *l, double size)
+{
+    const param *p = params_find(&m->params, l->word[1]);
+    CHECK_TEXT(p ? p->name : "", l->word[1]);
+    if (!p) return;
+    const double *g = m->params.grad;
+    double slope = 0;
+    for (size_t j = 0; j < p->count; j++) slope += g[p->at + j] * check_hashed(5000 + stream_of(p->name), j);
+    CHECK_INT(p->count, strtoll(l->word[2], NULL, 10));
+    CHECK_NEAR(p->fill, strtod(l->word[3], NULL), 1e-12);
+    CHECK_NEAR(slope, strtod(l->word[4], NULL), 2e-8 * size);
+}
+
+static void check_case(const golden *g, size_t at)
+{
+    const golden_line *l = &g->line[at];
+    model m;
+    pass p;
+    arena a = {0};
+    err e = {0};
+    sentences *s = xmalloc(sizeof *s);
+    check_sentences(s);
+    int failed = test_failed;
+    size_t learned = 0, compared = 0;
+    if (open_case(&m, l, &a, &e) || pass_open(&p, &m, s, true, 2, 0, &e) || pass_run(&p, 1, &e)) {
+        printf("%s: %s\n", l->word[1], e.text);
+        CHECK_TEXT(e.text, "");
+    } else {
+        double loss = pass_loss(&p);
+        for (size_t k = 0; k < m.params.n; k++) learned += !m.params.p[k].buffer;
+        for (at++; at < g->n && g->line[at].n && !same(g->line[at].word[0], "case"); at++) {
+            l = &g->line[at];
+            if (same(l->word[0], "loss")) CHECK_NEAR(loss, strtod(l->word[1], NULL), 1e-9 * fabs(loss));
+            if (same(l->word[0], "grad")) check_gradient_of(&m, l, fmax(1, fabs(loss) / 10)), compared++;
+        }
+        CHECK_INT(compared, learned);
+        pass_close(&p);
+        model_free(&m);
+    }
+    printf("%s\n", test_failed == failed ? "as the equations say" : "DIFFERS");
+    arena_free(&a);
+    free(s);
+}
+
+int main(int argc, char **argv)
+{
+    golden g;
+    golden_read(&g, SOURCE_DIR "/tests/oracle/golden/plugins.txt");
+    use_plugins();
+    cpu_threads(1);
+    for (size_t i = 0; i < g.n; i++) {
+        if (!g.line[i].n || !same(g.line[i].word[0], "case")) continue;
+        if (argc > 1 && !same(argv[1], g.line[i].word[1])) continue;
+        printf("%s: ", g.line[i].word[1]);
+        check_case(&g, i);
+    }
+    golden_free(&g);
+    return test_end();
+}
