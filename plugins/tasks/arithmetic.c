@@ -1,7 +1,7 @@
 /* arithmetic.c - sums for decoder-only models. modular: arithmetic modulo a prime, learned from a part of its table
  * (Power et al. 2022, "Grokking"; Nanda et al. 2023). addition: two numbers of many digits, digit by digit. */
 #include "ab_plugin.h"
-#include "tasks/memory.h"
+#include "tasks/lines.h"
 #include "tasks/random.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,11 +40,7 @@ static const ab_option params[] = {
     {0}};
 
 typedef struct {
-    char **src, **tgt; /* [n] lines */
-    int64_t n;
-} split;
-typedef struct {
-    split split[AB_SPLITS];
+    lines split[AB_SPLITS];
     char **symbol; /* [symbols]: the numbers, then "+", then "=" */
     int64_t symbols;
     double *stats;
@@ -54,20 +50,6 @@ typedef struct {
 
 static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
 static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(splitmix(state) % (uint64_t)n); }
-
-/* ---- lines ---- */
-
-static void make_room(split *s, int64_t n)
-{
-    s->src = need(calloc((size_t)n + 1, sizeof *s->src));
-    s->tgt = need(calloc((size_t)n + 1, sizeof *s->tgt));
-}
-
-static void add_line(split *s, const char *src, const char *tgt)
-{
-    s->src[s->n] = need(strdup(src));
-    s->tgt[s->n++] = need(strdup(tgt));
-}
 
 /* ---- modular ---- */
 
@@ -102,24 +84,20 @@ static void make_modular(task *t, const config *c, uint64_t *random)
     enum { WIDTH = 48 };
     int64_t first = c->operation == DIVIDE, rows = c->modulus - first, n = c->modulus * rows, used = 0;
     int64_t *pair = need(malloc((size_t)n * sizeof *pair));
-    for (int64_t i = 0; i < n; i++) pair[i] = i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        int64_t j = below(random, i + 1), kept = pair[i];
-        pair[i] = pair[j], pair[j] = kept;
-    }
+    random_order(random, n, pair);
     int64_t train = (int64_t)((double)n * c->train_part + 0.5);
     if (train < 1) train = 1;
     if (train > n - 2) train = n - 2;
     int64_t rest = (n - train) / 2, test = c->test_examples < rest ? c->test_examples : rest;
     for (int s = 0; s < AB_SPLITS; s++) {
         int64_t want = s == AB_TRAIN ? train : test;
-        make_room(&t->split[s], want);
+        lines_reserve(&t->split[s], want);
         for (int64_t i = 0; i < want; i++, used++) {
             char src[WIDTH], tgt[WIDTH];
             int64_t a = pair[used] / rows, b = first + pair[used] % rows;
             snprintf(src, sizeof src, "%d %d =", (int)a, (int)b);
             snprintf(tgt, sizeof tgt, AB_NO_LABEL " " AB_NO_LABEL " %d", (int)answer(c, a, b));
-            add_line(&t->split[s], src, tgt);
+            lines_add(&t->split[s], need(strdup(src)), need(strdup(tgt)));
         }
     }
     free(pair);
@@ -145,7 +123,7 @@ static char *put_digits(char *at, int64_t x, int64_t n, int reversed)
     return at + 2 * n;
 }
 
-static void add_sum(split *s, const config *c, int64_t a, int64_t b)
+static void add_sum(lines *s, const config *c, int64_t a, int64_t b)
 {
     enum { LONGEST = 2 * (3 * MOST_DIGITS + 4) };
     char src[LONGEST], tgt[LONGEST], sum[LONGEST], *x = src, *y = tgt;
@@ -161,7 +139,7 @@ static void add_sum(split *s, const config *c, int64_t a, int64_t b)
     memcpy(y, sum, (size_t)(end - sum));
     y += end - sum;
     x[-1] = y[-1] = 0;
-    add_line(s, src, tgt);
+    lines_add(s, need(strdup(src)), need(strdup(tgt)));
 }
 
 static void make_addition(task *t, const config *c, uint64_t seed)
@@ -169,7 +147,7 @@ static void make_addition(task *t, const config *c, uint64_t seed)
     for (int s = 0; s < AB_SPLITS; s++) {
         int64_t n = s == AB_TRAIN ? c->train_examples : c->test_examples;
         uint64_t random = seed + (uint64_t)s + 1; /* separate streams: one set's size does not change the others */
-        make_room(&t->split[s], n);
+        lines_reserve(&t->split[s], n);
         while (t->split[s].n < n) {
             int is_short = s == AB_TRAIN && uniform(&random) < c->short_part;
             int64_t limit = ten_to(is_short ? 1 + below(&random, c->digits) : c->digits);
@@ -184,11 +162,7 @@ static void make_addition(task *t, const config *c, uint64_t seed)
 static void close_task(void *self)
 {
     task *t = self;
-    for (int k = 0; k < AB_SPLITS; k++) {
-        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].src[i]), free(t->split[k].tgt[i]);
-        free(t->split[k].src);
-        free(t->split[k].tgt);
-    }
+    lines_free(t->split);
     for (int64_t i = 0; i < t->symbols; i++) free(t->symbol[i]);
     free(t->symbol);
     free(t->stats);
@@ -209,12 +183,8 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     if (!env->no_data && c->kind == MODULAR) make_modular(t, c, &seed);
     if (!env->no_data && c->kind == ADDITION) make_addition(t, c, seed);
     int64_t numbers = c->kind == MODULAR ? c->modulus : 10;
-    t->symbol = need(calloc((size_t)numbers + 2, sizeof *t->symbol));
-    for (; t->symbols < numbers; t->symbols++) {
-        char text[16];
-        snprintf(text, sizeof text, "%d", (int)t->symbols);
-        t->symbol[t->symbols] = need(strdup(text));
-    }
+    t->symbol = number_words(numbers, 2);
+    t->symbols = numbers;
     if (c->kind == ADDITION) t->symbol[t->symbols++] = need(strdup("+"));
     t->symbol[t->symbols++] = need(strdup("="));
     *self = t;
@@ -224,7 +194,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
 static void get(void *self, ab_split s, int64_t i, ab_example *out)
 {
-    const split *x = &((task *)self)->split[s];
+    const lines *x = &((task *)self)->split[s];
     *out = (ab_example){x->src[i], x->tgt[i]};
 }
 static void vocabs(void *self, ab_vocabs *v)
@@ -242,19 +212,12 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     (void)split, (void)err, (void)n_err;
     task *t = self;
     t->stats = need(realloc(t->stats, (size_t)n * 2 * sizeof *t->stats + 1));
-    double right = 0;
     for (int64_t i = 0; i < n; i++) {
-        right += t->stats[2 * i] = x[i].right == x[i].tokens;
+        t->stats[2 * i] = x[i].right == x[i].tokens;
         t->stats[2 * i + 1] = 1;
     }
     if (max < 1) return 0;
-    out[0] = (ab_metric){.name = "solved",
-                         .signature = "answers with every digit right",
-                         .unit = "%",
-                         .sum = AB_SUM_RATIO,
-                         .n_stats = 2,
-                         .stats = t->stats,
-                         .value = n ? 100 * right / (double)n : 0};
+    out[0] = ratio_metric("solved", "%", "answers with every digit right", t->stats, n);
     return 1;
 }
 

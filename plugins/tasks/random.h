@@ -10,4 +10,14 @@ static inline uint64_t splitmix(uint64_t *state)
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
 }
+
+/* Writes a random order of 0 .. n - 1 (Fisher and Yates 1938; Durstenfeld 1964). */
+static inline void random_order(uint64_t *state, int64_t n, int64_t *order)
+{
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = (int64_t)(splitmix(state) % (uint64_t)(i + 1)), kept = order[i];
+        order[i] = order[j], order[j] = kept;
+    }
+}
 #endif

@@ -1,7 +1,8 @@
 /* sequence.c - copy, reverse and sort: tiny tasks that separate positional encodings within a minute. The test set
  * has lengths that training never showed. Recall: how far a stack of layers carries one symbol. */
 #include "ab_plugin.h"
-#include "tasks/memory.h"
+#include "tasks/lines.h"
+#include "tasks/random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,13 +43,7 @@ typedef struct {
 } range;
 
 typedef struct {
-    int64_t n;
-    char **src, **tgt; /* [n] lines, each its own memory */
-    int each_place;    /* recall: each position in turn */
-} split;
-
-typedef struct {
-    split split[AB_SPLITS];
+    lines split[AB_SPLITS];
     int64_t kind, longest; /* longest: symbols of an input */
     int n_ranges;
     range range[MOST_RANGES];
@@ -58,17 +53,9 @@ typedef struct {
 
 /* ---- making examples ---- */
 
-static uint64_t next(uint64_t *state) /* splitmix64, Steele et al. 2014 */
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 static int64_t between(uint64_t *state, int64_t low, int64_t high)
 {
-    return low + (int64_t)((next(state) >> 11) % (uint64_t)(high - low + 1));
+    return low + (int64_t)((splitmix(state) >> 11) % (uint64_t)(high - low + 1));
 }
 
 static int by_value(const void *a, const void *b)
@@ -83,8 +70,7 @@ enum { BLANK = -1 };
 static char *to_line(const int64_t *symbols, int64_t n)
 {
     enum { WIDTH = 6 }; /* "s0017 ", "blank " */
-    char *line = malloc((size_t)n * WIDTH + 2);
-    if (!line) out_of_memory();
+    char *line = need(malloc((size_t)n * WIDTH + 2));
     for (int64_t i = 0; i < n; i++) {
         if (symbols[i] == BLANK)
             snprintf(line + i * WIDTH, WIDTH + 2, "blank ");
@@ -96,46 +82,48 @@ static char *to_line(const int64_t *symbols, int64_t n)
 }
 
 /* recall: position of the symbol. Log-uniform in training, so that a stack with a short reach sees enough near
- * positions; each position in turn in the test set. */
-static int64_t place_of(const split *s, uint64_t *rng, int64_t nearest, int64_t farthest)
+ * positions. */
+static int64_t draw_place(uint64_t *rng, int64_t nearest, int64_t farthest)
 {
-    if (s->each_place) return nearest + s->n % (farthest - nearest + 1);
-    double u = (double)(next(rng) >> 11) / 9007199254740992.0; /* 2^53 */
+    double u = (double)(splitmix(rng) >> 11) / 9007199254740992.0; /* 2^53 */
     int64_t n = (int64_t)((double)nearest * pow((double)(farthest + 1) / (double)nearest, u));
     return n < farthest ? n : farthest;
 }
 
-static void make_recall(split *s, const config *c, uint64_t *rng, int64_t nearest, int64_t length, int64_t *symbols)
+static void make_recall(lines *s, const config *c, ab_split which, uint64_t *rng, int64_t nearest, int64_t length,
+                        int64_t *symbols)
 {
-    int64_t place = place_of(s, rng, nearest, length);
+    int64_t place = which == AB_TEST ? nearest + s->n % (length - nearest + 1) : draw_place(rng, nearest, length);
     for (int64_t i = 0; i < length; i++) symbols[i] = BLANK;
     symbols[place - 1] = between(rng, 0, c->alphabet - 1);
-    s->src[s->n] = to_line(symbols, length);
-    s->tgt[s->n++] = to_line(symbols + place - 1, 1);
+    lines_add(s, to_line(symbols, length), to_line(symbols + place - 1, 1));
 }
 
-static void make(split *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest, int64_t *symbols)
+static void make(lines *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest, int64_t *symbols)
 {
     int64_t n = between(rng, shortest, longest);
     for (int64_t i = 0; i < n; i++) symbols[i] = between(rng, 0, c->alphabet - 1);
-    s->src[s->n] = to_line(symbols, n);
+    char *src = to_line(symbols, n);
     if (c->kind == SORT) qsort(symbols, (size_t)n, sizeof *symbols, by_value);
     for (int64_t i = 0; c->kind == REVERSE && i < n / 2; i++) {
         int64_t t = symbols[i];
         symbols[i] = symbols[n - 1 - i];
         symbols[n - 1 - i] = t;
     }
-    s->tgt[s->n++] = to_line(symbols, n);
+    lines_add(s, src, to_line(symbols, n));
 }
 
-static void make_many(split *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest, int64_t n)
+static void make_many(task *t, const config *c, ab_split which, uint64_t *rng, int64_t shortest, int64_t longest,
+                      int64_t n)
 {
-    size_t bytes = (size_t)(s->n + n) * sizeof(char *);
-    int64_t *symbols = malloc((size_t)longest * sizeof *symbols);
-    s->src = realloc(s->src, bytes);
-    s->tgt = realloc(s->tgt, bytes);
-    if (!symbols || !s->src || !s->tgt) out_of_memory();
-    for (int64_t i = 0; i < n; i++) (c->kind == RECALL ? make_recall : make)(s, c, rng, shortest, longest, symbols);
+    lines *s = &t->split[which];
+    int64_t *symbols = need(malloc((size_t)longest * sizeof *symbols));
+    lines_reserve(s, n);
+    for (int64_t i = 0; i < n; i++)
+        if (c->kind == RECALL)
+            make_recall(s, c, which, rng, shortest, longest, symbols);
+        else
+            make(s, c, rng, shortest, longest, symbols);
     free(symbols);
 }
 
@@ -169,11 +157,7 @@ static void find_ranges(task *t, const config *c)
 static void close_task(void *self)
 {
     task *t = self;
-    for (int k = 0; k < AB_SPLITS; k++) {
-        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].src[i]), free(t->split[k].tgt[i]);
-        free(t->split[k].src);
-        free(t->split[k].tgt);
-    }
+    lines_free(t->split);
     free(t->stats);
     free(t);
 }
@@ -198,18 +182,16 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
                  MOST_RANGES - 1);
         return -1;
     }
-    task *t = calloc(1, sizeof *t);
-    if (!t) out_of_memory();
-    t->split[AB_TEST].each_place = 1;
+    task *t = need(calloc(1, sizeof *t));
     t->kind = c->kind, t->longest = c->test_length;
     find_ranges(t, c);
     uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
     uint64_t train = seed + 1, dev = seed + 2,
              test = seed + 3; /* separate streams: one set's size does not change the others */
-    make_many(&t->split[AB_TRAIN], c, &train, c->min_length, c->max_length, c->train_examples);
-    make_many(&t->split[AB_DEV], c, &dev, c->min_length, c->max_length, c->test_examples);
+    make_many(t, c, AB_TRAIN, &train, c->min_length, c->max_length, c->train_examples);
+    make_many(t, c, AB_DEV, &dev, c->min_length, c->max_length, c->test_examples);
     for (int r = 0; r < t->n_ranges; r++) {
-        make_many(&t->split[AB_TEST], c, &test, t->range[r].low, t->range[r].high, c->test_examples);
+        make_many(t, c, AB_TEST, &test, t->range[r].low, t->range[r].high, c->test_examples);
         t->from[r + 1] = t->split[AB_TEST].n;
     }
     *self = t;
@@ -220,36 +202,29 @@ static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n
 
 static void get(void *self, ab_split s, int64_t i, ab_example *out)
 {
-    const split *x = &((task *)self)->split[s];
+    const lines *x = &((task *)self)->split[s];
     *out = (ab_example){x->src[i], x->tgt[i]};
 }
 
 /* Exact matches among examples from .. to-1, in percent. Fills stats [n][2], a row per example: right, counted;
  * both 0 outside the range, so that sums over all rows are sums over the range. */
-static ab_metric accuracy(const char *name, const split *x, const char *const *hyp, int64_t from, int64_t to,
+static ab_metric accuracy(const char *name, const lines *x, const char *const *hyp, int64_t from, int64_t to,
                           double *stats)
 {
-    ab_metric m = {.unit = "%", .sum = AB_SUM_RATIO, .n_stats = 2, .stats = stats};
-    double right = 0;
     for (int64_t i = 0; i < x->n; i++) {
         int counted = i >= from && i < to;
         stats[2 * i] = counted && !strcmp(hyp[i], x->tgt[i]);
         stats[2 * i + 1] = counted;
-        right += stats[2 * i];
     }
-    m.value = 100 * right / (double)(to - from);
-    snprintf(m.name, sizeof m.name, "%s", name);
-    snprintf(m.signature, sizeof m.signature, "match:whole line");
-    return m;
+    return ratio_metric(name, "%", "match:whole line", stats, x->n);
 }
 
 /* The largest distance from the first position such that at least 90 % of the symbols are right at every distance up to
  * it. */
-static ab_metric reach(const task *t, const split *x, const char *const *hyp)
+static ab_metric reach(const task *t, const lines *x, const char *const *hyp)
 {
     ab_metric m = {.name = "reach", .unit = "tokens"};
-    int64_t *right = calloc((size_t)(2 * t->longest), sizeof *right), *all = right + t->longest;
-    if (!right) out_of_memory();
+    int64_t *right = need(calloc((size_t)(2 * t->longest), sizeof *right)), *all = right + t->longest;
     for (int64_t i = 0; i < x->n; i++) {
         size_t distance = strcspn(x->src[i], "s") / 6; /* blanks are as wide as symbols, and hold no s */
         all[distance]++;
@@ -266,14 +241,12 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
                  size_t n_err)
 {
     task *t = self;
-    const split *x = &t->split[s];
+    const lines *x = &t->split[s];
     if (n != x->n) {
         snprintf(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
         return -1;
     }
-    double *stats = realloc(t->stats, (size_t)n * 2 * ((size_t)t->n_ranges + 1) * sizeof *stats);
-    if (!stats) out_of_memory();
-    t->stats = stats;
+    double *stats = t->stats = need(realloc(t->stats, (size_t)n * 2 * ((size_t)t->n_ranges + 1) * sizeof *stats));
     int made = 0;
     if (made < max) out[made++] = accuracy("acc", x, hyp, 0, n, stats);
     for (int r = 0; r < t->n_ranges && s == AB_TEST; r++)

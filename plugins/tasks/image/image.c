@@ -6,7 +6,7 @@
  * images have the same size, so no end is predicted, and bits per dimension is the perplexity's logarithm. */
 #include "ab_plugin.h"
 #include "read.h"
-#include "tasks/memory.h"
+#include "tasks/lines.h"
 #include "tasks/random.h"
 #include <math.h>
 #include <stdio.h>
@@ -45,12 +45,8 @@ static const ab_option params[] = {
     {0}};
 
 typedef struct {
-    char **line; /* [n] */
-    int64_t n;
-} split;
-typedef struct {
     config c;
-    split split[AB_SPLITS];
+    lines split[AB_SPLITS]; /* without src */
     char (*symbol)[SYMBOL]; /* [levels + classes]: "0", "1", ..., then "=0", "=1", ... */
     const char **symbols;
     int64_t n_symbols, height, width;
@@ -124,7 +120,7 @@ static int read_parts(const config *c, const ab_env *env, part p[AB_SPLITS], cha
 
 /* ---- lines ---- */
 
-static void add_line(const task *t, split *to, const part *p, int64_t i)
+static void add_line(const task *t, lines *to, const part *p, int64_t i)
 {
     enum { WIDEST = SYMBOL + 1 };
     int64_t pixels = p->x.height * p->x.width;
@@ -133,7 +129,7 @@ static void add_line(const task *t, split *to, const part *p, int64_t i)
     if (p->y.n) at += sprintf(at, "%s ", t->symbol[t->c.levels + p->y.class[i]]);
     for (int64_t k = 0; k < pixels; k++) at += sprintf(at, "%s ", t->symbol[level[k]]);
     at[-1] = 0;
-    to->line[to->n++] = need(realloc(line, (size_t)(at - line)));
+    lines_add(to, NULL, need(realloc(line, (size_t)(at - line))));
 }
 
 /* Draws the split of each image of data, [n] of ab_split: shares of them, without replacement, go to dev and test if
@@ -142,11 +138,7 @@ static uint8_t *draw_splits(const config *c, int64_t n, uint64_t seed, int64_t s
 {
     uint8_t *to = need(calloc((size_t)n + 1, 1));
     int64_t *order = need(malloc((size_t)(n + 1) * sizeof *order)), used = 0;
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        int64_t j = (int64_t)(splitmix(&seed) % (uint64_t)(i + 1)), kept = order[i];
-        order[i] = order[j], order[j] = kept;
-    }
+    random_order(&seed, n, order);
     size[AB_TEST] = *c->file[AB_TEST] ? 0 : (int64_t)llround((double)n * c->test_part);
     size[AB_DEV] = *c->file[AB_DEV] ? 0 : (int64_t)llround((double)n * c->dev_part);
     size[AB_TRAIN] = n - size[AB_TEST] - size[AB_DEV];
@@ -171,8 +163,7 @@ static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *er
                  (long long)size[AB_TEST], c->dev_part, c->test_part);
         return -1;
     }
-    for (int s = 0; s < AB_SPLITS; s++)
-        t->split[s].line = need(calloc((size_t)(s && *c->file[s] ? p[s].x.n : size[s]) + 1, sizeof(char *)));
+    for (int s = 0; s < AB_SPLITS; s++) lines_reserve(&t->split[s], s && *c->file[s] ? p[s].x.n : size[s]);
     for (int64_t i = 0; i < n; i++) add_line(t, &t->split[to[i]], &p[AB_TRAIN], i);
     for (int s = AB_DEV; s < AB_SPLITS; s++)
         for (int64_t i = 0; i < p[s].x.n; i++) add_line(t, &t->split[s], &p[s], i);
@@ -209,10 +200,7 @@ static void make_symbols(task *t, int64_t n_classes)
 static void close_task(void *self)
 {
     task *t = self;
-    for (int k = 0; k < AB_SPLITS; k++) {
-        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].line[i]);
-        free(t->split[k].line);
-    }
+    lines_free(t->split);
     free(t->symbol);
     free(t->symbols);
     free(t->stats);
@@ -253,7 +241,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
 static void get(void *self, ab_split s, int64_t i, ab_example *out)
 {
-    *out = (ab_example){NULL, ((task *)self)->split[s].line[i]};
+    *out = (ab_example){NULL, ((task *)self)->split[s].tgt[i]};
 }
 static void vocabs(void *self, ab_vocabs *v)
 {
@@ -270,10 +258,10 @@ static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_m
 {
     static const double bits = 1.4426950408889634; /* 1 / ln 2 */
     task *t = self;
-    double part = 0, pixels = 0;
+    double pixels = 0;
     t->stats = need(realloc(t->stats, (size_t)n * 2 * sizeof *t->stats + 1));
     for (int64_t i = 0; i < n; i++) {
-        part += t->stats[2 * i] = -x[i].log_likelihood * bits / 100;
+        t->stats[2 * i] = -x[i].log_likelihood * bits / 100;
         pixels += t->stats[2 * i + 1] = (double)x[i].tokens;
     }
     if (!(pixels > 0)) {
@@ -281,17 +269,12 @@ static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_m
         return -1;
     }
     if (max < 1) return 0;
-    out[0] = (ab_metric){.name = "bits_per_dim",
-                         .unit = "bits/dim",
-                         .better = AB_LOWER,
-                         .sum = AB_SUM_RATIO,
-                         .n_stats = 2,
-                         .stats = t->stats,
-                         .value = 100 * part / pixels};
-    snprintf(out[0].signature, sizeof out[0].signature,
-             "-log2 p of each pixel, row-major, %lld x %lld, %lld levels%s; %s", (long long)t->height,
+    char how[sizeof out[0].signature];
+    snprintf(how, sizeof how, "-log2 p of each pixel, row-major, %lld x %lld, %lld levels%s; %s", (long long)t->height,
              (long long)t->width, (long long)t->c.levels, *t->c.labels[AB_TRAIN] ? ", given the class" : "",
              s == AB_TRAIN ? "train" : split_names[s]);
+    out[0] = ratio_metric("bits_per_dim", "bits/dim", how, t->stats, n);
+    out[0].better = AB_LOWER;
     return 1;
 }
 

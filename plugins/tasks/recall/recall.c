@@ -1,7 +1,7 @@
 /* recall.c - small tasks that separate token mixers: the model must recall something from earlier in the sequence. */
 #include "ab_plugin.h"
 #include "kinds.h"
-#include "tasks/memory.h"
+#include "tasks/lines.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,11 +41,7 @@ static const ab_option params[] = {
     {0}};
 
 typedef struct {
-    char **src, **tgt; /* [n] lines */
-    int64_t n;
-} split;
-typedef struct {
-    split split[AB_SPLITS];
+    lines split[AB_SPLITS];
     char **symbol; /* [vocab]: "0", "1", ... */
     int64_t vocab;
     double *stats;
@@ -63,18 +59,16 @@ static char *to_line(const int32_t *x, int64_t n)
     return need(realloc(line, (size_t)(at - line)));
 }
 
-static void fill(split *s, const recall *r, const config *c, ab_split which, uint64_t random)
+static void fill(lines *s, const recall *r, const config *c, ab_split which, uint64_t random)
 {
     int64_t n = which == AB_TRAIN ? c->train_examples : c->test_examples, length = c->r.length;
     int32_t *in = need(malloc((size_t)length * 2 * sizeof *in)), *label = in + length;
-    s->src = need(calloc((size_t)n, sizeof *s->src));
-    s->tgt = need(calloc((size_t)n, sizeof *s->tgt));
-    for (; s->n < n; s->n++) {
+    lines_reserve(s, n);
+    while (s->n < n) {
         recall_make(r, &random, which != AB_TRAIN, in, label);
         for (int64_t i = 0; c->train_on == EVERYTHING && which == AB_TRAIN && i < length; i++)
             if (label[i] < 0 && i + 1 < length) label[i] = in[i + 1];
-        s->src[s->n] = to_line(in, length);
-        s->tgt[s->n] = to_line(label, length);
+        lines_add(s, to_line(in, length), to_line(label, length));
     }
     free(in);
 }
@@ -84,11 +78,7 @@ static void fill(split *s, const recall *r, const config *c, ab_split which, uin
 static void close_task(void *self)
 {
     task *t = self;
-    for (int k = 0; k < AB_SPLITS; k++) {
-        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].src[i]), free(t->split[k].tgt[i]);
-        free(t->split[k].src);
-        free(t->split[k].tgt);
-    }
+    lines_free(t->split);
     for (int64_t i = 0; i < t->vocab; i++) free(t->symbol[i]);
     free(t->symbol);
     free(t->stats);
@@ -105,12 +95,8 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     task *t = need(calloc(1, sizeof *t));
     /* separate streams */
     for (int s = 0; s < AB_SPLITS && !env->no_data; s++) fill(&t->split[s], r, c, (ab_split)s, seed + (uint64_t)s + 1);
-    t->symbol = need(calloc((size_t)c->r.vocab, sizeof *t->symbol));
-    for (; t->vocab < c->r.vocab; t->vocab++) {
-        enum { DIGITS = 12 };
-        t->symbol[t->vocab] = need(malloc(DIGITS));
-        snprintf(t->symbol[t->vocab], DIGITS, "%d", (int)t->vocab);
-    }
+    t->symbol = number_words(c->r.vocab, 0);
+    t->vocab = c->r.vocab;
     recall_free(r);
     *self = t;
     return 0;
@@ -119,7 +105,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
 static void get(void *self, ab_split s, int64_t i, ab_example *out)
 {
-    const split *x = &((task *)self)->split[s];
+    const lines *x = &((task *)self)->split[s];
     *out = (ab_example){x->src[i], x->tgt[i]};
 }
 static void vocabs(void *self, ab_vocabs *v)
@@ -135,29 +121,16 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     (void)split, (void)err, (void)n_err;
     task *t = self;
     t->stats = need(realloc(t->stats, (size_t)n * 4 * sizeof *t->stats + 1));
-    double *answers = t->stats, *wholes = answers + 2 * n, right = 0, asked = 0, whole = 0;
+    double *answers = t->stats, *wholes = answers + 2 * n;
     for (int64_t i = 0; i < n; i++) {
-        right += answers[2 * i] = (double)x[i].right;
-        asked += answers[2 * i + 1] = (double)x[i].tokens;
-        whole += wholes[2 * i] = x[i].right == x[i].tokens;
+        answers[2 * i] = (double)x[i].right;
+        answers[2 * i + 1] = (double)x[i].tokens;
+        wholes[2 * i] = x[i].right == x[i].tokens;
         wholes[2 * i + 1] = 1;
     }
-    ab_metric m[] = {{.name = "accuracy",
-                      .signature = "answers that are the likeliest symbol",
-                      .unit = "%",
-                      .sum = AB_SUM_RATIO,
-                      .n_stats = 2,
-                      .stats = answers,
-                      .value = asked > 0 ? 100 * right / asked : 0},
-                     {.name = "solved",
-                      .signature = "examples with all answers right",
-                      .unit = "%",
-                      .sum = AB_SUM_RATIO,
-                      .n_stats = 2,
-                      .stats = wholes,
-                      .value = n ? 100 * whole / (double)n : 0}};
     int made = 0;
-    for (; made < 2 && made < max; made++) out[made] = m[made];
+    if (made < max) out[made++] = ratio_metric("accuracy", "%", "answers that are the likeliest symbol", answers, n);
+    if (made < max) out[made++] = ratio_metric("solved", "%", "examples with all answers right", wholes, n);
     return made;
 }
 

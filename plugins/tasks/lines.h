@@ -1,0 +1,64 @@
+/* lines.h - for tasks that make their examples: lines of text, numbers as symbols, and ratios as scores. */
+#ifndef ABLATE_TASKS_LINES_H
+#define ABLATE_TASKS_LINES_H
+#include "ab_plugin.h"
+#include "tasks/memory.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {       /* a split */
+    char **src, **tgt; /* [n] lines, each its own memory */
+    int64_t n;
+} lines;
+
+/* Makes room for n more examples. */
+static inline void lines_reserve(lines *x, int64_t n)
+{
+    size_t bytes = (size_t)(x->n + n) * sizeof(char *) + 1;
+    x->src = (char **)need(realloc(x->src, bytes));
+    x->tgt = (char **)need(realloc(x->tgt, bytes));
+}
+
+/* Adds an example whose lines it owns from then on. lines_reserve made room. */
+static inline void lines_add(lines *x, char *src, char *tgt)
+{
+    x->src[x->n] = src;
+    x->tgt[x->n++] = tgt;
+}
+
+static inline void lines_free(lines split[AB_SPLITS])
+{
+    for (int s = 0; s < AB_SPLITS; s++) {
+        for (int64_t i = 0; i < split[s].n; i++) free(split[s].src[i]), free(split[s].tgt[i]);
+        free(split[s].src);
+        free(split[s].tgt);
+    }
+}
+
+/* The words "0" .. "n - 1", with room for `more` words behind them. The caller frees each word and the array. */
+static inline char **number_words(int64_t n, int64_t more)
+{
+    enum { DIGITS = 21 };
+    char **word = (char **)need(calloc((size_t)(n + more), sizeof *word));
+    for (int64_t i = 0; i < n; i++) {
+        word[i] = (char *)need(malloc(DIGITS));
+        snprintf(word[i], DIGITS, "%lld", (long long)i);
+    }
+    return word;
+}
+
+/* 100 times the sum of stats [n][2]'s first column over that of its second; 0 if the latter is 0. Borrows stats. */
+static inline ab_metric ratio_metric(const char *name, const char *unit, const char *signature, const double *stats,
+                                     int64_t n)
+{
+    ab_metric m = {.sum = AB_SUM_RATIO, .n_stats = 2, .stats = stats};
+    double part = 0, whole = 0;
+    for (int64_t i = 0; i < n; i++) part += stats[2 * i], whole += stats[2 * i + 1];
+    m.value = whole > 0 ? 100 * part / whole : 0;
+    snprintf(m.name, sizeof m.name, "%s", name);
+    snprintf(m.unit, sizeof m.unit, "%s", unit);
+    snprintf(m.signature, sizeof m.signature, "%s", signature);
+    return m;
+}
+#endif
