@@ -14,6 +14,7 @@ typedef struct {
 typedef struct {
     const char *name, *metric; /* metric: suggested if no run has one */
     size_t rows, bases;        /* rows with a base to compare with; their bases */
+    size_t seeds, of_base;     /* a row's and base's; 0: unknown */
 } plan_subject;
 
 /* Reads "0.5 BLEU" or "0.5". */
@@ -35,6 +36,8 @@ static int print_plan(const invocation *c, const plan_options *o, const plan_sub
     plan_task t = {.experiment = s->name,
                    .rows = s->rows,
                    .bases = s->bases ? s->bases : 1,
+                   .seeds = s->seeds,
+                   .of_base = s->of_base,
                    .effect = effect,
                    .metric = *metric ? metric : NULL,
                    .sd = o->sd > 0 ? o->sd : NAN};
@@ -136,7 +139,10 @@ static int plan(const invocation *c, void *options)
         str_free(&errors);
         return 2;
     }
-    plan_subject subject = {.name = s.name, .metric = usual_metric(s.rows[0].config.task)};
+    plan_subject subject = {.name = s.name,
+                            .metric = usual_metric(s.rows[0].config.task),
+                            .seeds = s.n_row_seeds,
+                            .of_base = spec_seeds(&s, &s.rows[0])};
     for (size_t i = 0; i < s.n_rows; i++)
         subject.rows += compared(&s.rows[i]), subject.bases += s.rows[i].run && !compared(&s.rows[i]);
     int code = plan_for(c, o, &subject, &e);

@@ -36,7 +36,7 @@ exits 0 ablate plot found --over lr -o found.csv --db found.db
 equal "$(tail -n +2 found.csv | cut -d, -f2 | sort -g | tr -s '\r\n' ' ')" "0.01 0.1 1 " "found values, not their searches"
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base --seeds 1..3
 equal "$(sql "SELECT group_concat(row||' '||n||' '||n_base,', ') FROM (SELECT row,n,n_base FROM paired WHERE experiment='found' AND metric='PPL' ORDER BY row)" found.db | tr -d '"')" \
-    "fixed 2 3, thin 2 3, wide 2 3" "rows that --only leaves out keep what was found for them"
+    "fixed 2 2, thin 2 2, wide 2 2" "rows that --only leaves out keep what was found for them"
 equal "$(sql "SELECT row,n,value,outcome FROM trial ORDER BY row,n" found.db)" "$trials" "their trials"
 rm found.db
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base

@@ -291,7 +291,8 @@ void scale_rows(build *b, const value_list *sizes)
             }
             for (size_t k = 0; k < size.n; k++) set.at[set.n++] = size.at[k];
             const char *name = arena_printf(b->a, "%s @ %s", of, assignment_text(b, &size));
-            add_row(b, sizes->where, of, name, &set, NULL);
+            spec_row *added = add_row(b, sizes->where, of, name, &set, NULL);
+            if (added) added->size_base = arena_printf(b->a, "%s @ %s", b->s->rows[0].name, assignment_text(b, &size));
             if (i) str_addc(out, ',');
             json_string(out, name);
         }
@@ -333,7 +334,7 @@ void condition_rows(build *b, const char *where, const char *name, const assignm
 
 /* ---- rows with another base ---- */
 
-static spec_row *row_called(build *b, const char *name)
+spec_row *row_called(build *b, const char *name)
 {
     size_t at;
     bool is_new = name_set_add(&b->row_names, name, b->s->n_rows, &at);
@@ -413,7 +414,9 @@ void write_analysis(build *b)
         json_string(&out, s->until.metric);
         str_add(&out, ",\"effect\":");
         json_number(&out, s->until.effect);
-        str_addf(&out, ",\"most\":%lld}", (long long)s->until.most);
+        str_addf(&out, ",\"most\":%lld", (long long)s->until.most);
+        if (s->base_seeds) str_addf(&out, ",\"base\":%zu", s->rows[0].n_seeds);
+        str_addc(&out, '}');
     }
     if (*s->match) part(&out, "match"), str_addf(&out, "{\"by\":\"%s\",\"key\":\"%s\"}", s->match, s->match_key);
     if (b->factorials.n) part(&out, "factorial"), str_addf(&out, "[%s]", b->factorials.s);

@@ -164,6 +164,7 @@ void scale_rows(build *b, const value_list *sizes);
 /* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group
  * NAME. */
 void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows);
+spec_row *row_called(build *b, const char *name); /* NULL: none */
 /* Checks rows with another base than base and computes their changes from it. Call it when all rows are added. */
 void find_bases(build *b);
 void write_analysis(build *b); /* writes b->s->analysis at the end of reading */

@@ -56,6 +56,36 @@ static void check_name(build *b, const ini_section *s)
                  "found \"%s\", expected another name: the suffix .recorded is reserved for recorded runs", name);
 }
 
+/* Reads "LIST, base = 20" or "LIST, base = auto" and returns LIST. Sets s->base_seeds, 0 without such an end. */
+static const char *read_base_seeds(build *b, const char *where, const char *text)
+{
+    const char *comma = strrchr(text, ',');
+    char word[8] = "", number[24] = "", rest[2];
+    if (!comma || !has_prefix(comma + 1 + strspn(comma + 1, " \t"), "base")) return text;
+    int found = sscanf(comma + 1, " %7[a-z] = %23s %1s", word, number, rest);
+    bool is_auto = same(number, "auto");
+    if (found != 2 || !same(word, "base") ||
+        (!is_auto && (!parse_int(number, &b->s->base_seeds) || b->s->base_seeds < 1 || b->s->base_seeds > MOST_VALUES)))
+        complain(b, where, "seeds", "found \"%s\", expected base = auto or base = N with N from 1 to %d",
+                 comma + 1 + strspn(comma + 1, " \t"), MOST_VALUES);
+    if (is_auto) b->s->base_seeds = BASE_AUTO;
+    return arena_strndup(b->a, text, (size_t)(comma - text));
+}
+
+static void read_all_seeds(build *b, const char *where)
+{
+    bool bad = false;
+    spec *s = b->s;
+    const char *list = read_base_seeds(b, where, s->seeds_text);
+    if ((!read_until(b, where, list, &bad) && (bad || !read_seeds(b, where, list))) || !s->base_seeds) return;
+    if (s->n_seeds == 1 && !s->until.most && s->seeds[0] > 1)
+        complain(b, where, "seeds", "found the one seed %lld beside base, expected a list such as 1..%lld",
+                 (long long)s->seeds[0], (long long)s->seeds[0]);
+    else if (s->base_seeds != BASE_AUTO && (size_t)s->base_seeds < s->n_seeds)
+        complain(b, where, "seeds", "found base = %lld, expected auto or at least the rows' %zu seeds",
+                 (long long)s->base_seeds, s->n_seeds);
+}
+
 void read_experiment(build *b, const ini_section *s, const spec_options *o)
 {
     const ini_entry *seeds = find_entry(s, "seeds"), *only = find_entry(s, "only");
@@ -66,9 +96,7 @@ void read_experiment(build *b, const ini_section *s, const spec_options *o)
     check_name(b, s);
     b->s->seeds_text = o->seeds ? arena_strdup(b->a, o->seeds) : seeds ? seeds->value : "1";
     const char *seeds_where = o->seeds ? COMMAND_LINE : seeds ? seeds->where : "";
-    bool bad_until = false;
-    if (!read_until(b, seeds_where, b->s->seeds_text, &bad_until) && !bad_until)
-        read_seeds(b, seeds_where, b->s->seeds_text);
+    read_all_seeds(b, seeds_where);
     const ini_entry *match = find_entry(s, "match");
     b->s->match = b->s->match_key = b->s->slurm_options = "";
     if (match) read_match(b, match->where, unquote(match->value, b->a));

@@ -2,6 +2,7 @@
 #include "lab/config/build.h"
 #include "network/settings/places.h"
 #include <fnmatch.h>
+#include <math.h>
 #include <string.h>
 
 /* Calls `take` for every plugin that the row runs (perhaps more than once). Skips `attention`, which only sets the
@@ -223,6 +224,62 @@ static void check_used(build *b)
     }
 }
 
+/* ---- seeds ---- */
+
+size_t spec_base_auto(size_t seeds, size_t rows)
+{
+    return (size_t)ceil((double)seeds * sqrt((double)(rows ? rows : 1)) - 1e-9);
+}
+
+size_t spec_seeds(const spec *s, const spec_row *row) { return row->n_seeds ? row->n_seeds : s->n_seeds; }
+
+void spec_seeds_text(const spec *s, size_t rows, str *out)
+{
+    str_addf(out, "%zu seed%s", rows, rows == 1 ? "" : "s");
+    if (s->base_seeds) str_addf(out, ", %zu of base", spec_seeds(s, &s->rows[0]));
+}
+
+/* Appends the next numbers to the list of seeds until there are n. */
+static void continue_seeds(build *b, size_t n)
+{
+    spec *s = b->s;
+    size_t listed = s->until.most > (int64_t)s->n_seeds ? (size_t)s->until.most : s->n_seeds;
+    int64_t *seeds = arena_alloc(b->a, (listed + n) * sizeof *seeds), last = 0;
+    for (size_t i = 0; i < listed; i++) seeds[i] = s->seeds[i], last = seeds[i] > last ? seeds[i] : last;
+    for (size_t i = listed; i < n; i++) seeds[i] = ++last;
+    if (last > UINT32_MAX)
+        complain(b, s->path, "seeds", "found %lld as a further seed of base, expected at most %lld", (long long)last,
+                 (long long)UINT32_MAX);
+    s->seeds = seeds, s->n_seeds = n > s->n_seeds ? n : s->n_seeds;
+}
+
+/* Sets how many seeds each row trains: with `base =`, more of a row that others are compared with. */
+static void set_seeds(build *b)
+{
+    spec *s = b->s;
+    size_t *rivals = arena_alloc(b->a, s->n_rows * sizeof *rivals), own = s->n_row_seeds = s->n_seeds, most = own;
+    if (!s->base_seeds) return;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const spec_row *row = &s->rows[i];
+        const char *name = row->base ? row->base : row->size_base;
+        const spec_row *base = name ? row_called(b, name) : s->rows;
+        if (base && base != row && row->same_as < 0) rivals[base - s->rows]++;
+    }
+    for (size_t i = 0; i < s->n_rows; i++) {
+        spec_row *trained = s->rows[i].same_as < 0 ? &s->rows[i] : &s->rows[s->rows[i].same_as];
+        size_t n = !rivals[i]                   ? own
+                   : s->base_seeds == BASE_AUTO ? spec_base_auto(own, rivals[i])
+                                                : (size_t)s->base_seeds;
+        s->rows[i].n_seeds = n;
+        if (n > trained->n_seeds) trained->n_seeds = n;
+        most = n > most ? n : most;
+    }
+    if (most > MOST_VALUES)
+        complain(b, s->path, "seeds", "found base = auto, which is %zu seeds, expected at most %d", most, MOST_VALUES);
+    else
+        continue_seeds(b, most);
+}
+
 /* ---- selection ---- */
 
 static bool chosen_by(const spec_row *row, const char *pattern)
@@ -264,10 +321,10 @@ static void select_rows(build *b)
         const spec_row *row = &s->rows[i];
         if (row->selected) s->rows[row->same_as < 0 ? i : (size_t)row->same_as].run = true;
     }
-    for (size_t i = 0; i < s->n_rows; i++) s->n_runs += s->rows[i].run ? s->n_seeds : 0;
+    for (size_t i = 0; i < s->n_rows; i++) s->n_runs += s->rows[i].run ? spec_seeds(s, &s->rows[i]) : 0;
     if (s->n_runs > MOST_RUNS)
         complain(b, s->path, "seeds", "found %zu rows x %zu seeds = %zu runs, expected at most %d", s->n_rows,
-                 s->n_seeds, s->n_runs, MOST_RUNS);
+                 s->n_row_seeds, s->n_runs, MOST_RUNS);
 }
 
 void finish_rows(build *b)
@@ -279,5 +336,6 @@ void finish_rows(build *b)
     for (size_t i = 0; i < b->s->n_rows; i++) write_row(b, &b->s->rows[i], &hashes);
     name_set_free(&hashes);
     check_used(b);
+    set_seeds(b);
     select_rows(b);
 }

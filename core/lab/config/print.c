@@ -116,9 +116,11 @@ static void print_slurm(FILE *f, const spec *s)
 void spec_print(const spec *s, FILE *f)
 {
     size_t rows = 0;
+    str seeds = {0};
     for (size_t i = 0; i < s->n_rows; i++) rows += s->rows[i].run;
-    fprintf(f, "# %s: %zu rows, %zu to train x %zu seed%s = %zu runs\n", s->path, s->n_rows, rows, s->n_seeds,
-            s->n_seeds == 1 ? "" : "s", s->n_runs);
+    spec_seeds_text(s, s->n_row_seeds, &seeds);
+    fprintf(f, "# %s: %zu rows, %zu to train x %s = %zu runs\n", s->path, s->n_rows, rows, seeds.s, s->n_runs);
+    str_free(&seeds);
     fprintf(f, "[experiment]\n");
     print_text(f, "name", s->name, false);
     if (*s->note) print_text(f, "note", s->note, false);

@@ -38,6 +38,7 @@ typedef struct {           /* one row of the table: a config without its seed */
     const char *name;      /* "base", "A/heads=1", "big"; unique in the experiment */
     const char *changed;   /* "heads=1 d_k=512": the row's settings; "" for base */
     const char *base;      /* name of the row it is compared with, a base row's own name; NULL: base */
+    const char *size_base; /* a row of [scale]: name of base at its size; NULL: none */
     const char *paper_row; /* row of the published table to compare with; default: the name */
     size_t order;          /* 0 is base; the order of the table */
     bool is_base;
@@ -50,7 +51,7 @@ typedef struct {           /* one row of the table: a config without its seed */
                           in use */
     settings placed;   /* the settings with absolute paths of plugins: for loading, and in json */
     config config;     /* the settings, typed; seed is 1 until the caller sets it */
-    size_t n_seeds;    /* number of the spec's seeds to use, 0: all; set when undecided rows get more seeds */
+    size_t n_seeds;    /* number of the spec's seeds to use, 0: all; set if base has more, or undecided rows get more */
     spec_tune *tunes;  /* keys of this row that still need a search: their settings are the middle of the range */
     size_t n_tunes;
     settings searched; /* every key of this row with a search, its value found or not, and the search as text */
@@ -69,12 +70,14 @@ typedef struct {
     const char *paper;       /* published table to compare with ("table3"), or "" */
     const char *seeds_text;  /* as written: "1..3" */
     int64_t *seeds;
-    size_t n_seeds;
-    const char **only; /* patterns that select rows */
+    size_t n_seeds;     /* number of seeds; rows may use fewer */
+    size_t n_row_seeds; /* seeds of a row that is no base */
+    int64_t base_seeds; /* as written after `base =`; 0: as many as the rows; BASE_AUTO */
+    const char **only;  /* patterns that select rows */
     size_t n_only;
     spec_row *rows; /* rows[0] is base */
     size_t n_rows;
-    size_t n_runs; /* rows with run set x seeds */
+    size_t n_runs; /* rows with run set, each times its seeds */
     str warnings;  /* one per line; may be empty */
     /* How the experiment is set up and judged (analysis.c; docs/ini.md). */
     struct {
@@ -111,6 +114,11 @@ typedef struct {            /* from the command line; {0} is none. Borrowed */
 typedef struct spec_chosen {
     const char *row, *key, *value;
 } spec_chosen;
+
+enum { BASE_AUTO = -1 }; /* base trains sqrt(rows) times as many seeds (Dunnett 1955), rounded up */
+size_t spec_base_auto(size_t seeds, size_t rows);
+size_t spec_seeds(const spec *s, const spec_row *row);      /* how many seeds the row trains */
+void spec_seeds_text(const spec *s, size_t rows, str *out); /* "5 seeds", "5 seeds, 20 of base"; rows: a row's seeds */
 
 /* Returns 0, or -1 with every error found, one per line ("file:line: key: found ..., expected ...; did you
  * mean ...?"), in *errors. The spec is empty then. options may be NULL. */

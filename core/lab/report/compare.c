@@ -1,6 +1,6 @@
 #include "lab/report/compare.h"
+#include "lab/report/row_runs.h"
 #include "text/metric/stats.h"
-#include "lab/statistics/choice.h"
 #include "lab/statistics/variances.h"
 #include <math.h>
 #include <stdlib.h>
@@ -29,122 +29,6 @@ const char *comparison_rule(const comparison *c)
 {
     if (c->crossed) return c->shared ? "crossed components, shared variances" : "crossed components";
     return c->shared ? "seeds only, shared variances" : "seeds only";
-}
-
-/* ---- a row's runs ---- */
-
-typedef struct {
-    const read_result **results; /* [n] with a finite number, by seed; then NULL for runs that count as failed_as */
-    const char **references;     /* [n] */
-    double *values;              /* [n], then the failed and diverged ones as NaN: n_all */
-    size_t n, n_all;
-    arm arm;
-    bool left_out; /* a record left out statistics of some runs */
-} row_runs;
-
-static const read_result *result_of(const read_run *run, const char *metric)
-{
-    for (size_t i = 0; i < run->n_results; i++)
-        if (same(run->results[i].metric, metric)) return &run->results[i];
-    return NULL;
-}
-
-bool run_diverged(const read_run *run)
-{
-    const read_result *only = run->status == DB_DONE && run->n_results == 1 ? run->results : NULL;
-    return only && same(only->metric, metric_perplexity.name) && !isfinite(only->value);
-}
-
-/* Did all runs of both rows use the same sentences, as far as known? With base == row: the runs of one row. */
-static bool same_sentences(const row_runs *row, const row_runs *base)
-{
-    const db_stats *first = base->results[0] ? &base->results[0]->stats : NULL;
-    for (size_t i = 0; i < row->n; i++) {
-        if (!row->results[i] || !first) return false;
-        const db_stats *s = &row->results[i]->stats;
-        if (s->n < 2 || s->n != first->n || s->width != first->width) return false;
-        if (!same_references(row->references[i], base->references[0])) return false;
-    }
-    return true;
-}
-
-/* Computes influence values [n][m] of a row's runs; NULL without statistics, or if sentences differ. Caller frees. */
-static double *influences(const row_runs *r)
-{
-    if (!r->n || !same_sentences(r, r)) return NULL;
-    size_t m = r->results[0]->stats.n;
-    double *z = xmalloc(r->n * m * sizeof *z);
-    for (size_t i = 0; i < r->n; i++)
-        if (!influence_of(r->results[i], z + i * m)) {
-            free(z);
-            return NULL;
-        }
-    return z;
-}
-
-static bool is_number(const read_result *x, const metric *m)
-{
-    return x && isfinite(x->value) && (!metric_in_percent(m) || x->value > 0);
-}
-
-/* Collects the row's runs with a value. Failures are counted in n_all: the remaining runs are a selection. */
-static row_runs collect(const comparison_task *t, const read_row *row)
-{
-    const metric *m = t->metric;
-    row_runs r = {.results = xcalloc(row->n_runs + 1, sizeof *r.results),
-                  .references = xcalloc(row->n_runs + 1, sizeof *r.references),
-                  .values = xcalloc(row->n_runs + 1, sizeof *r.values)};
-    double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
-    for (size_t i = 0; i < row->n_runs; i++) {
-        const read_run *run = &row->runs[i];
-        const read_result *x = run->status == DB_DONE ? result_of(run, m->name) : NULL;
-        bool lost = run->status == DB_FAILED || run_diverged(run); /* even if it has a value of this metric */
-        if ((!x && !lost) || (t->most_seeds && r.n_all == t->most_seeds)) continue;
-        r.n_all++;
-        if (!is_number(x, m)) continue;
-        r.left_out = r.left_out || x->left_out;
-        r.results[r.n] = x, r.references[r.n] = run->references, r.values[r.n] = x->value;
-        scores[r.n++] = metric_in_percent(m) ? log(x->value) : x->value;
-    }
-    for (size_t i = r.n; i < r.n_all; i++) r.values[i] = t->failed_as ? *t->failed_as : NAN;
-    for (; t->failed_as && r.n && r.n < r.n_all; r.n++)
-        scores[r.n] = metric_in_percent(m) ? log(*t->failed_as) : *t->failed_as;
-    double *z = influences(&r);
-    r.arm = arm_measure(scores, z, r.n, z ? r.results[0]->stats.n : 0);
-    free(z);
-    free(scores);
-    return r;
-}
-
-static double seed_sd_of_perplexity(const read_row *row)
-{
-    double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
-    size_t n = 0;
-    for (size_t i = 0; i < row->n_runs; i++) {
-        const read_result *x = row->runs[i].status == DB_DONE ? result_of(&row->runs[i], metric_perplexity.name) : NULL;
-        if (is_number(x, &metric_perplexity)) scores[n++] = log(x->value);
-    }
-    double sd = sqrt(arm_measure(scores, NULL, n, 0).s2);
-    free(scores);
-    return sd;
-}
-
-/* Adds the variance of a search's choice; call after share. The search compared perplexities: another metric is assumed
- * to differ among candidates by as many standard deviations over seeds as perplexity does. */
-static void add_choice(const comparison_task *t, const read_row *row, row_runs *r)
-{
-    bool own = same(t->metric->name, metric_perplexity.name);
-    double sd = own ? sqrt(r->arm.s2) : seed_sd_of_perplexity(row);
-    if (row->n_candidates < 2 || !(sd > 0) || !(r->arm.s2 > 0)) return;
-    r->arm.choice = choice_variance(row->behind, row->n_candidates, sd) * (own ? 1 : r->arm.s2 / (sd * sd));
-}
-
-static void forget(row_runs *r)
-{
-    free(r->results);
-    free(r->references);
-    free(r->values);
-    arm_free(&r->arm);
 }
 
 /* ---- two rows ---- */
@@ -181,7 +65,7 @@ static double models_p(const read_row *a, const read_row *b, const char *metric,
         for (size_t j = 0; j < b->n_runs; j++) {
             const read_run *ra = &a->runs[i], *rb = &b->runs[j];
             if (ra->seed != rb->seed || ra->status != DB_DONE || rb->status != DB_DONE) continue;
-            const read_result *x = result_of(ra, metric), *y = result_of(rb, metric);
+            const read_result *x = read_result_of(ra, metric), *y = read_result_of(rb, metric);
             if (x && y && isfinite(x->value) && isfinite(y->value))
                 pairs[n++] = (result_pair){x, y, ra->references, rb->references};
         }
@@ -194,7 +78,7 @@ static double models_p(const read_row *a, const read_row *b, const char *metric,
 static difference compare_arms(const row_runs *row, const row_runs *base, double most_df, bool *crossed)
 {
     arm a = row->arm, b = base->arm;
-    *crossed = a.m && b.m && a.n > 1 && b.n > 1 && same_sentences(row, base);
+    *crossed = a.m && b.m && a.n > 1 && b.n > 1 && row_runs_same_sentences(row, base);
     if (!*crossed) a.m = b.m = 0;
     return design_compare(&a, &b, most_df);
 }
@@ -209,7 +93,7 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     comparison c = comparison_none;
     double sign = metric_better(t->metric, 1, 0) < 0 ? -1 : 1;
     size_t least = row->n < base->n ? row->n : base->n;
-    c.failed = row->n_all - row->n, c.failed_base = base->n_all - base->n;
+    c.failed = row->n_all - row->n, c.failed_base = base->n_all - base->n, c.late_base = base->late;
     c.n = row->n, c.n_base = base->n, c.percent = metric_in_percent(t->metric);
     c.seed_sd = seed_sd_of(row), c.left_out = row->left_out || base->left_out;
     if (!least) return c;
@@ -344,7 +228,8 @@ static void repeat_looks(const comparison_task *t, comparison *out)
         look.sequential = false, look.trials = 0, look.most_seeds = look_seeds[k];
         compare_rows(&look, now, NULL);
         for (size_t i = 0; i < t->n; i++) {
-            bool looked = now[i].n == look_seeds[k] && now[i].n_base == look_seeds[k] && !isnan(out[i].p);
+            size_t base = t->base_seeds > look_seeds[k] ? t->base_seeds : look_seeds[k];
+            bool looked = now[i].n == look_seeds[k] && now[i].n_base == base && !isnan(out[i].p);
             p[i][k] = looked ? now[i].p : NAN, equivalent[i][k] = looked ? now[i].p_equivalent_alone : NAN;
             if (!isnan(p[i][k])) narrow(&out[i], &now[i], k);
         }
@@ -378,10 +263,10 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
     row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
     bool *shared = xcalloc(t->n + 1, sizeof *shared);
     double *most_df = xcalloc(t->n + 1, sizeof *most_df); /* [base] */
-    for (size_t i = 0; i < t->n; i++) runs[i] = collect(t, t->rows[i]);
+    for (size_t i = 0; i < t->n; i++) runs[i] = row_runs_collect(t, t->rows[i], base_of(t, i) == i);
     for (size_t b = 0; b <= t->n; b++)
         if (b == t->n || base_of(t, b) == b) most_df[b] = share(t, b, runs, shared);
-    for (size_t i = 0; i < t->n; i++) add_choice(t, t->rows[i], &runs[i]);
+    for (size_t i = 0; i < t->n; i++) row_runs_add_choice(t, t->rows[i], &runs[i]);
     for (size_t i = 0; i < t->n; i++) {
         size_t first = first_of(t, i), base = base_of(t, i);
         out[i] = comparison_none;
@@ -398,7 +283,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
         }
     }
     if (best) *best = t->bases ? t->n : find_best(t, runs, most_df[t->base]);
-    for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
+    for (size_t i = 0; i < t->n; i++) row_runs_free(&runs[i]);
     free(runs);
     free(shared);
     free(most_df);
@@ -421,18 +306,18 @@ difference contrast_rows(const comparison_task *t, const double *weights)
     bool crossed = true, failed = false;
     for (size_t i = 0; i < t->n; i++) {
         if (weights[i] == 0) continue;
-        runs[i] = collect(t, t->rows[i]);
-        add_choice(t, t->rows[i], &runs[i]);
+        runs[i] = row_runs_collect(t, t->rows[i], t->rows[i]->is_base);
+        row_runs_add_choice(t, t->rows[i], &runs[i]);
         failed = failed || runs[i].n < runs[i].n_all || runs[i].left_out;
         if (first == t->n) first = i;
         crossed = crossed && runs[i].n && runs[first].n && runs[i].arm.m && runs[first].arm.m &&
-                  same_sentences(&runs[i], &runs[first]);
+                  row_runs_same_sentences(&runs[i], &runs[first]);
         arms[n] = runs[i].arm, w[n++] = weights[i];
     }
     for (size_t k = 0; k < n && !crossed; k++) arms[k].m = 0;
     difference x = design_contrast(arms, w, n);
     if (failed) x.low = x.high = x.p = NAN;
-    for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
+    for (size_t i = 0; i < t->n; i++) row_runs_free(&runs[i]);
     free(runs);
     free(arms);
     free(w);
@@ -470,12 +355,12 @@ double dealt_rejections(const read_row *a, const read_row *b, const metric *m, s
 {
     bool one = a->runs == b->runs, log_scale = metric_in_percent(m);
     comparison_task t = {.metric = m};
-    row_runs x = collect(&t, a), y = collect(&t, b);
+    row_runs x = row_runs_collect(&t, a, false), y = row_runs_collect(&t, b, false);
     size_t rejected = 0, *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
     double share = NAN;
     if (n >= 2 && !x.left_out && !y.left_out && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
-        bool crossed = x.arm.m && y.arm.m && same_sentences(&x, &y);
-        double *zx = crossed ? influences(&x) : NULL, *zy = crossed ? influences(&y) : NULL;
+        bool crossed = x.arm.m && y.arm.m && row_runs_same_sentences(&x, &y);
+        double *zx = crossed ? row_runs_influences(&x) : NULL, *zy = crossed ? row_runs_influences(&y) : NULL;
         rng r = rng_seed(seed, 11);
         for (size_t i = 0; i < deals; i++) {
             shuffle(order, x.n, &r);
@@ -491,7 +376,7 @@ double dealt_rejections(const read_row *a, const read_row *b, const metric *m, s
         free(zy);
     }
     free(order);
-    forget(&x);
-    forget(&y);
+    row_runs_free(&x);
+    row_runs_free(&y);
     return share;
 }

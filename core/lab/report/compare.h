@@ -3,13 +3,13 @@
  * docs/statistics.md has the rules by number of seeds. */
 #ifndef ABLATE_REPORT_COMPARE_H
 #define ABLATE_REPORT_COMPARE_H
-#include "lab/statistics/design.h"
-#include "lab/report/significance.h"
+#include "lab/report/row_runs.h"
 
 /* One row against base. NaN: unknown. Differences and intervals are in the metric's unit or, if `percent` is set,
  * changes in percent (perplexity, compared on the log scale). */
 typedef struct {
     size_t n, n_base;           /* runs with a number */
+    size_t late_base;           /* seeds that base alone got when there was a result: they are not used */
     size_t failed, failed_base; /* runs that failed or diverged and are not scored: no interval, p or verdict */
     double delta, low, high;    /* low, high: 95 % interval for the design, from two seeds per side */
     double p, p_adjusted;       /* p: for the design; p_adjusted: after Holm over the planned rows with a p */
@@ -37,19 +37,6 @@ typedef struct {
 } comparison;
 
 extern const comparison comparison_none;
-
-typedef struct {
-    const metric *metric;
-    const read_row *const *rows; /* n of them; rows with the same `runs` are one row shown twice */
-    size_t n, base;              /* base: index, or n for none */
-    const size_t *bases;         /* [n]: the row that each is compared with, a base with itself; NULL: base */
-    int trials;                  /* number of shuffles in the randomisation test */
-    bool all_model_tests;        /* test over sentences even with enough seeds for the design */
-    bool sequential;             /* undecided rows got more seeds: p accounts for the looks */
-    size_t most_seeds;           /* use at most this many runs of a row; 0: all */
-    double margin;               /* margin of equivalence, as printed; 0: none */
-    const double *failed_as;     /* the value of a failed or diverged run; NULL: it has none */
-} comparison_task;
 
 /* [criterion] of the INI. margin: in the unit of differences, 0: no equivalence. */
 typedef struct {
@@ -79,8 +66,6 @@ double dealt_rejections(const read_row *a, const read_row *b, const metric *m, s
  * rows need two seeds or more. */
 difference contrast_rows(const comparison_task *t, const double *weights);
 
-/* Did the run diverge? Then it is done, and its only result is a perplexity that is not finite (lab/launch/host.c). */
-bool run_diverged(const read_run *run);
 /* Describes how the interval was computed, as in "crossed components, shared variances". */
 const char *comparison_rule(const comparison *c);
 /* Converts a difference from the compared scale to the printed one. */

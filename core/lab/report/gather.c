@@ -18,13 +18,6 @@ const char *paper_table_of(const char *name)
     return NULL;
 }
 
-static const read_result *result_of(const read_run *run, const char *metric)
-{
-    for (size_t i = 0; i < run->n_results; i++)
-        if (same(run->results[i].metric, metric)) return &run->results[i];
-    return NULL;
-}
-
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
 {
     double sum = 0, squares = 0;
@@ -32,7 +25,7 @@ void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
     *x = (measure){.values = arena_alloc(a, (of->n_runs + 1) * sizeof *x->values)};
     for (size_t i = 0; i < of->n_runs; i++) {
         const read_run *run = &of->runs[i];
-        const read_result *r = run->status == DB_DONE ? result_of(run, metric) : NULL;
+        const read_result *r = run->status == DB_DONE ? read_result_of(run, metric) : NULL;
         if (r && isfinite(r->value))
             x->values[x->n++] = r->value;
         else if (r || run_diverged(run))
@@ -75,7 +68,7 @@ static void measure_row(gathered *g, gathered_row *row, arena *a)
     for (size_t m = 0; m < g->n_metrics; m++) {
         measure_runs(of, g->metrics[m], &row->of[m], a);
         for (size_t i = 0; i < of->n_runs; i++) {
-            const read_result *r = of->runs[i].status == DB_DONE ? result_of(&of->runs[i], g->metrics[m]) : NULL;
+            const read_result *r = of->runs[i].status == DB_DONE ? read_result_of(&of->runs[i], g->metrics[m]) : NULL;
             if (r) add_facts(&g->facts[m], r);
             if (r && r->signature && g->signatures[m] && !same(g->signatures[m], r->signature))
                 g->signatures[m] = "several";
@@ -130,7 +123,7 @@ static void read_judging(gathered *g)
     if (cJSON_IsString(metric) && *metric->valuestring) j->metric = metric->valuestring;
     j->criterion = criterion || until;
     j->effect = number_of(until, "effect", 0);
-    j->until = (size_t)number_of(until, "most", 0);
+    j->until = (size_t)number_of(until, "most", 0), j->until_base = (size_t)number_of(until, "base", 0);
     j->rule = (comparison_criterion){number_of(criterion, "margin", j->effect), number_of(criterion, "level", 0.05),
                                      (size_t)number_of(criterion, "seeds", until ? 3 : 5),
                                      number_of(criterion, "failed_as", NAN)};
@@ -262,7 +255,7 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
         t.metric = &g->facts[m];
         t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
         bool judged = g->judged.criterion && (g->judged.metric ? same(g->judged.metric, t.metric->name) : headline);
-        t.sequential = judged && g->judged.until;
+        t.sequential = judged && g->judged.until, t.base_seeds = g->judged.until_base;
         t.margin = judged ? g->judged.rule.margin : 0;
         t.failed_as = judged && !isnan(g->judged.rule.failed_as) ? &g->judged.rule.failed_as : NULL;
         size_t tests = compare_rows(&t, of, headline && find_best ? &best : NULL);

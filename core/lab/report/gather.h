@@ -48,6 +48,7 @@ typedef struct {
     const char *metric; /* the criterion's; NULL: the headline metric */
     struct cJSON *json; /* the whole analysis: factorial, scale, match, until; NULL: none. Freed by gathered_free */
     size_t until;       /* maximum seeds of a sequential experiment; 0: not sequential */
+    size_t until_base;  /* base's seeds at each look, if more than a row's; 0: as many as the rows */
     double effect;
 } judging;
 

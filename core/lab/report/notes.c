@@ -196,11 +196,12 @@ static void note_design(const gathered *g, grid *t)
 static void note_left_out(const gathered *g, grid *t)
 {
     str failed = {0}, late = {0}, of_base = {0};
-    size_t last = NO_ROW; /* a condition's rows follow each other */
+    size_t last = NO_ROW, added = 0; /* a condition's rows follow each other */
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
         const char *name = g->rows[i].row->name;
         if (g->rows[i].row->same_as || g->rows[i].base == i) continue;
+        added = c->late_base > added ? c->late_base : added;
         if (c->failed_base && g->rows[i].base != last) {
             last = g->rows[i].base;
             const read_row *base = g->rows[last].row;
@@ -217,6 +218,12 @@ static void note_left_out(const gathered *g, grid *t)
             "No interval, p or verdict where runs failed or diverged: %s. The runs that are left are a selection; "
             "`failed_as` in [criterion] gives failed runs a value.",
             failed.s);
+    if (added)
+        grid_note(
+            t,
+            "Base got %zu further seed%s when there were results: in its mean, but in no difference, interval, p or "
+            "verdict, which stay as they were.",
+            added, added == 1 ? "" : "s");
     if (g->judged.criterion && !isnan(g->judged.rule.failed_as))
         grid_note(t, "Failed and diverged runs count as %g in differences, intervals and p.", g->judged.rule.failed_as);
     if (late.n)

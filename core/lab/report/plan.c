@@ -1,4 +1,5 @@
 #include "lab/report/plan.h"
+#include "lab/config/spec.h"
 #include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +85,15 @@ static void put_needed(const plan_task *t, const known *k, double effect, double
     str_addc(out, '\n');
 }
 
+static void put_power(const plan_task *t, const known *k, double effect, size_t n, size_t n0, str *out)
+{
+    str_addf(out, "%13zu   %7zu   %12.0f %%   %22.0f %%   ", n, n0,
+             100 * power_of(effect, k->sd, k->sd, n, n0, k->u, 0.05),
+             100 * power_of(effect, k->sd, k->sd, n, n0, k->u, 0.05 / (double)(t->rows ? t->rows : 1)));
+    put_cost(out, n * t->rows + n0 * t->bases, k->seconds);
+    str_addc(out, '\n');
+}
+
 int plan_print(const plan_task *t, str *out, err *e)
 {
     const gathered *g = t->runs;
@@ -125,14 +135,16 @@ int plan_print(const plan_task *t, str *out, err *e)
     str_addc(out, '\n');
     put_needed(t, &k, effect, 0.05, "one row", out);
     if (t->rows > 1) put_needed(t, &k, effect, 0.05 / (double)t->rows, "over all rows (Holm's first step)", out);
-    str_add(out, "\nseeds per row   power, one row   power, Holm's first step   cost\n");
+    str_add(out, "\nseeds per row   of base   power, one row   power, Holm's first step   cost\n");
     for (size_t i = 0; i < N_LOOKS; i++) {
-        size_t n = look_seeds[i];
-        str_addf(out, "%13zu   %12.0f %%   %22.0f %%   ", n, 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05),
-                 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05 / (double)(t->rows ? t->rows : 1)));
-        put_cost(out, n * (t->rows + t->bases), k.seconds);
-        str_addc(out, '\n');
+        size_t n = look_seeds[i], more = spec_base_auto(n, t->bases ? t->rows / t->bases : 0);
+        put_power(t, &k, effect, n, n, out);
+        if (more > n) put_power(t, &k, effect, n, more, out);
     }
-    str_addf(out, "\nseeds = until %g %s, at most 20    adds seeds only to undecided rows\n", t->effect, name);
+    if (t->of_base > t->seeds) str_add(out, "as planned:\n"), put_power(t, &k, effect, t->seeds, t->of_base, out);
+    str_addf(out,
+             "\nseeds = 1..5, base = auto    gives base sqrt(rows) times a row's seeds, the second line of each pair\n"
+             "seeds = until %g %s, at most 20    adds seeds only to undecided rows\n",
+             t->effect, name);
     return 0;
 }

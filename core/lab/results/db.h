@@ -20,6 +20,8 @@
 #define DB_RECORDED ".recorded"
 /* Tag of a done run: the plugins loaded by the last `ablate run`, if their files differ from those of its training. */
 #define DB_LOADED "plugins_loaded"
+/* Tag of a run that was frozen when its experiment had a result. */
+#define DB_LATE "late"
 /* Tag of a run that another program trained: the files it was imported from. Such runs have run.recorded = 2. */
 #define DB_IMPORTED "imported_from"
 /* Tag "statistics METRIC" of a recorded run whose record left that metric's per-sentence statistics out. */

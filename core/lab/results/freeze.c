@@ -149,41 +149,55 @@ static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }
 
-static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
+/* late: a new run gets the tag DB_LATE. */
+static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, bool late, db_frozen *out, err *e)
 {
+    bool added = false;
     sqlite3_stmt *s =
         sql_keep(d->q, e,
                  "INSERT INTO run(variant_id,seed,place,status,queued_at) VALUES(?1,?2,?3,?4,?5)"
                  " ON CONFLICT(variant_id,seed) DO UPDATE SET place=?3,archived=0,status=CASE"
                  " WHEN status IN('done','running') THEN status WHEN ?4='skipped' THEN 'skipped'"
-                 " WHEN status IN('killed','skipped') THEN 'queued' ELSE status END RETURNING id,status",
+                 " WHEN status IN('killed','skipped') THEN 'queued' ELSE status END RETURNING id,status,queued_at=?5",
                  "iiisd", variant, out->seed, (int64_t)ord, row->not_applicable ? "skipped" : "queued", now());
     int rc = s ? sql_row(s, "run.id run.status", e) : -1;
     if (rc == 1) {
-        out->id = sqlite3_column_int64(s, 0);
+        out->id = sqlite3_column_int64(s, 0), added = sqlite3_column_int(s, 2);
         rc = sql_status(s, 1, &out->status, e) ? -1 : sql_next(s, e);
     }
     sql_rest(s);
+    if (!rc && added && late)
+        rc = sql_do(d->q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,'" DB_LATE "','1')", "i", out->id);
     return rc ? rc : note_origin(d, row, out, e);
 }
 
-static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
+static int put_runs(db *d, int64_t experiment, const db_experiment_spec *x, const int64_t *variants, db_frozen *out,
+                    size_t *n, err *e)
 {
     str seeds = {0};
-    int rc = 0;
+    int64_t late = 0;
+    int rc =
+        sql_int(d->q, e, &late,
+                "SELECT EXISTS(SELECT 1 FROM variant v JOIN run r ON r.variant_id=v.id WHERE v.experiment_id=?1 AND"
+                " r.status='done')",
+                "i", experiment) < 0
+            ? -1
+            : 0;
     *n = 0;
-    json_ids(&seeds, x->seeds, x->n_seeds);
-    for (size_t i = 0; i < x->n_rows && !rc; i++)
-        if (variants[i])
-            rc = sql_do(d->q, e,
-                        "UPDATE run SET archived=1 WHERE variant_id=?1 AND status NOT IN('done','running')"
-                        " AND seed NOT IN(SELECT value FROM json_each(?2))",
-                        "is", variants[i], seeds.s);
+    for (size_t i = 0; i < x->n_rows && !rc; i++) {
+        if (!variants[i]) continue;
+        str_clear(&seeds);
+        json_ids(&seeds, x->seeds, x->rows[i].n_seeds ? x->rows[i].n_seeds : x->n_seeds);
+        rc = sql_do(d->q, e,
+                    "UPDATE run SET archived=1 WHERE variant_id=?1 AND status NOT IN('done','running')"
+                    " AND seed NOT IN(SELECT value FROM json_each(?2))",
+                    "is", variants[i], seeds.s);
+    }
     for (size_t k = 0; k < x->n_seeds; k++)
         for (size_t i = 0; i < x->n_rows && !rc; i++) {
             if (!variants[i] || (x->rows[i].n_seeds && k >= x->rows[i].n_seeds)) continue;
             out[*n] = (db_frozen){.row = i, .seed = x->seeds[k]};
-            rc = put_run(d, variants[i], &x->rows[i], *n, &out[*n], e);
+            rc = put_run(d, variants[i], &x->rows[i], *n, late, &out[*n], e);
             ++*n;
         }
     str_free(&seeds);
@@ -249,7 +263,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
         rc = sql_do(d->q, e, "DELETE FROM alias WHERE variant_id IN(SELECT id FROM variant WHERE experiment_id=?1)",
                     "i", id);
     if (!rc) rc = put_rows(d, id, x, variants, e);
-    if (!rc) rc = put_runs(d, x, variants, runs, n, e);
+    if (!rc) rc = put_runs(d, id, x, variants, runs, n, e);
     if (!rc) rc = view_refresh(d->q, id, e);
     rc = tx_end(d, rc, e);
     free(variants);

@@ -37,6 +37,7 @@ typedef struct {
     int64_t id, seed;
     enum db_status status;
     bool recorded; /* imported from a file, not trained here */
+    bool late;     /* frozen when the experiment had a result (DB_LATE) */
     bool foreign;  /* recorded, and trained by another program (DB_IMPORTED) */
     int64_t attempts, generation;
     int64_t step, total_steps;              /* -1 unknown */
@@ -59,6 +60,7 @@ typedef struct {
     const read_result *results;
 } read_run;
 
+const read_result *read_result_of(const read_run *run, const char *metric); /* NULL: none */
 /* Returns the words after a run's status: " (recorded)", " (imported)" or "". */
 const char *read_origin(const read_run *run);
 

@@ -17,6 +17,7 @@
     ",(SELECT value FROM tag WHERE run_id=r.id AND tag='" DB_LOADED "')"                                               \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='core_seconds')"                                  \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='future_seen')"                                   \
+    ",EXISTS(SELECT 1 FROM tag WHERE run_id=r.id AND tag='" DB_LATE "')"                                               \
     ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='run_seconds')"                                   \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)"
 /* Columns for a live view, with a row for each result. The long row of an attempt is read only for its error. */
@@ -26,6 +27,13 @@
     ",x.metric_id,m.name,x.value FROM run r LEFT JOIN result x ON x.run_id=r.id LEFT JOIN metric m ON "                \
     "m.id=x.metric_id"
 #define RUN_NEVER_NULL "run.id run.seed run.status run.recorded run.attempt run.generation - - run.queued_at"
+
+const read_result *read_result_of(const read_run *run, const char *metric)
+{
+    for (size_t i = 0; i < run->n_results; i++)
+        if (same(run->results[i].metric, metric)) return &run->results[i];
+    return NULL;
+}
 
 void loading_end(loading *l)
 {
@@ -140,7 +148,8 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
     run->plugins_loaded = sql_json(s, 26, a);
     run->core_seconds = sql_real(s, 27);
     run->future_seen = sql_real(s, 28);
-    if (sqlite3_column_type(s, 29) != SQLITE_NULL) run->seconds = sql_real(s, 29);
+    run->late = sqlite3_column_int(s, 29);
+    if (sqlite3_column_type(s, 30) != SQLITE_NULL) run->seconds = sql_real(s, 30);
     return may_have_results(run) ? load_results(l, run, e) : 0;
 }
 

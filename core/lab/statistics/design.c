@@ -280,10 +280,10 @@ size_t seeds_needed(double wanted, double sd1, double sd0, double u, double alph
     return high <= MOST ? high : 0;
 }
 
-double power_of(double effect, double sd1, double sd0, size_t n, double u, double alpha)
+double power_of(double effect, double sd1, double sd0, size_t n, size_t n0, double u, double alpha)
 {
-    if (n < 2) return 0;
-    arm row = arm_planned(n, sd1 * sd1), base = arm_planned(n, sd0 * sd0);
+    if (n < 2 || n0 < 2) return 0;
+    arm row = arm_planned(n, sd1 * sd1), base = arm_planned(n0, sd0 * sd0);
     foreseen x = foresee(&row, &base, u, INFINITY, alpha);
     return found_by(&x, fabs(effect));
 }

@@ -71,9 +71,8 @@ double least_detectable_floor(double u, double alpha, double power);
 /* Seeds per side needed to detect `wanted`, for standard deviations sd1 and sd0 over seeds; 0: no number of seeds is
  * enough (the sentences' part alone is too large), or more than 10,000. */
 size_t seeds_needed(double wanted, double sd1, double sd0, double u, double alpha, double power);
-/* Probability that a test at level alpha with n seeds per side finds a true difference `effect`; printed by `ablate
- * plan`. */
-double power_of(double effect, double sd1, double sd0, size_t n, double u, double alpha);
+/* Probability that a test at level alpha with n seeds of the row and n0 of base finds a true difference `effect`. */
+double power_of(double effect, double sd1, double sd0, size_t n, size_t n0, double u, double alpha);
 
 /* ---- one seed, ranks, permutations ---- */
 

@@ -46,7 +46,7 @@ void runs_count_left(const spec *s, const done_runs *d, size_t *runs)
 {
     for (size_t i = 0; i < s->n_rows; i++) {
         const spec_row *row = &s->rows[i];
-        size_t n = row->n_seeds ? row->n_seeds : s->n_seeds;
+        size_t n = spec_seeds(s, row);
         runs[i] = row->run && row->same_as < 0 ? n : 0;
         for (size_t k = 0; runs[i] && k < n && !row->n_tunes; k++) runs[i] -= run_is_done(d, row->hash, s->seeds[k]);
     }

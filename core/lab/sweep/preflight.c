@@ -101,13 +101,15 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
     int bad = x.n ? 0 : check_data(&x, c, e);
     for (size_t i = 0; i < s->n_rows; i++) rows += s->rows[i].run;
     for (size_t i = 0; i < x.n; i++)
-        n_runs[x.rows[i].row] = x.rows[i].left, left += x.rows[i].left, asked += s->n_seeds;
+        n_runs[x.rows[i].row] = x.rows[i].left, left += x.rows[i].left, asked += spec_seeds(s, &s->rows[x.rows[i].row]);
     if (!bad && x.unknown && !x.n)
         str_addf(&text, "%s: %zu rows; no estimate: %s\n", s->name, s->n_rows, x.unknown);
     else if (!bad) {
         str_addf(&text, "%s: %zu row%s", s->name, s->n_rows, s->n_rows == 1 ? "" : "s");
         if (rows < s->n_rows) str_addf(&text, ", %zu to train", rows);
-        str_addf(&text, ", %s%zu seed%s, ", s->until.most ? "at most " : "", s->n_seeds, s->n_seeds == 1 ? "" : "s");
+        str_add(&text, s->until.most ? ", at most " : ", ");
+        spec_seeds_text(s, s->until.most ? (size_t)s->until.most : s->n_row_seeds, &text);
+        str_add(&text, ", ");
         if (left < asked) str_addf(&text, "%zu of %zu run%s done, ", asked - left, asked, asked == 1 ? " is" : "s are");
         estimate_line(&x, n_runs, true, o->workers, threads_timed(o->threads), &text);
         str_addc(&text, '\n');

@@ -126,9 +126,8 @@ static const read_run *run_of(const read_experiment *x, const char *name)
 
 static double ppl_of(const read_run *run)
 {
-    for (size_t i = 0; run && run->status == DB_DONE && i < run->n_results; i++)
-        if (same(run->results[i].metric, metric_perplexity.name)) return run->results[i].value;
-    return NAN;
+    const read_result *ppl = run && run->status == DB_DONE ? read_result_of(run, metric_perplexity.name) : NULL;
+    return ppl ? ppl->value : NAN;
 }
 
 /* Returns, for example, {"lr":0.001}. */

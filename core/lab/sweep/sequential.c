@@ -4,6 +4,12 @@
 #include "lab/report/gather.h"
 #include <math.h>
 
+/* A base may have more from the start (`base =`). */
+static void raise_seeds(spec_row *row, size_t seeds)
+{
+    if (row->n_seeds < seeds) row->n_seeds = seeds;
+}
+
 /* Gives the next look's seeds to rows without a verdict or with an undecided one, and then to base. Excludes rows that
  * get no verdict, because a run of theirs or of base failed or diverged. Returns the number of undecided rows. */
 static size_t next_look(spec *s, const gathered *g, size_t seeds)
@@ -15,20 +21,19 @@ static size_t next_look(spec *s, const gathered *g, size_t seeds)
         for (size_t k = 0; k < g->x.n_rows && g->headline >= 0; k++)
             if (same(g->rows[k].row->name, s->rows[i].name)) c = &g->rows[k].against[g->headline];
         if (c && (c->failed || c->failed_base || (c->verdict && !same(c->verdict, "undecided")))) continue;
-        s->rows[i].n_seeds = seeds;
+        raise_seeds(&s->rows[i], seeds);
         undecided++;
     }
-    for (size_t i = 0; i < s->n_rows && undecided; i++)
-        if (s->rows[i].is_base) s->rows[i].n_seeds = seeds;
+    if (undecided) raise_seeds(&s->rows[0], seeds);
     return undecided;
 }
 
 int train_until(spec *s, const trainer *t, err *e)
 {
-    for (size_t i = 0; i < s->n_rows; i++) s->rows[i].n_seeds = look_seeds[0];
+    for (size_t i = 0; i < s->n_rows; i++) raise_seeds(&s->rows[i], look_seeds[0]);
     int failed = 0;
     for (size_t k = 0;; k++) {
-        s->n_seeds = look_seeds[k];
+        if (look_seeds[k] > s->n_seeds) s->n_seeds = look_seeds[k];
         int code = t->train(t->self, s, e);
         if (code == 1 && !e->text[0])
             failed = 1; /* some runs failed; the other rows continue */

@@ -114,6 +114,46 @@ static void check_exploratory(rng *r)
     CHECK(out[1].exploratory);
 }
 
+/* Looks with `base = 20`: base has all its seeds at the first look. Without base_seeds its first three count. */
+static void check_looks_with_base(rng *r)
+{
+    comparison with[3], without[3];
+    make(0, 20, 0, false, r);
+    for (size_t i = 1; i < 3; i++) make(i, 3, 2, false, r);
+    comparison_task t = {.metric = &accuracy, .rows = list, .n = 3, .sequential = true, .base_seeds = 20};
+    compare_rows(&t, with, NULL);
+    t.base_seeds = 0;
+    compare_rows(&t, without, NULL);
+    CHECK(with[1].repeated && with[1].p < 1);
+    comparison all[3];
+    t.sequential = false;
+    compare_rows(&t, all, NULL);
+    CHECK_INT(all[1].n_base, 20);
+    CHECK_NEAR(with[1].p, fmin(1, all[1].p / look_weights[0]), 1e-12);
+    CHECK(fabs(without[1].p - with[1].p) > 1e-6);
+}
+
+/* Seeds that base alone got when there was a result change nothing; those that came with seeds of a row count. */
+static void check_late_base(rng *r)
+{
+    comparison before[3], after[3];
+    make(0, 20, 0, false, r);
+    for (size_t i = 1; i < 3; i++) make(i, 5, 2, false, r);
+    rows[0].row.n_runs = 5;
+    judge(3, false, NULL, before);
+    rows[0].row.n_runs = 20;
+    for (size_t s = 5; s < 20; s++) rows[0].runs[s].late = true;
+    judge(3, false, NULL, after);
+    CHECK_INT(after[1].late_base, 15);
+    CHECK_INT(after[1].n_base, 5);
+    CHECK_NEAR(after[1].p, before[1].p, 0);
+    CHECK_NEAR(after[1].delta, before[1].delta, 0);
+    rows[2].runs[4].late = true;
+    judge(3, false, NULL, after);
+    CHECK_INT(after[1].late_base, 0);
+    CHECK_INT(after[1].n_base, 20);
+}
+
 int main(void)
 {
     rng r = rng_seed(20261125, 0);
@@ -124,5 +164,7 @@ int main(void)
     check_failed(10, 100 * times, &r);
     r = rng_seed(20261125, 0); /* so that the rows do not depend on draws before */
     check_exploratory(&r);
+    check_looks_with_base(&r);
+    check_late_base(&r);
     return test_end();
 }

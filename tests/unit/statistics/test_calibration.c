@@ -84,7 +84,7 @@ static void check_planted(size_t n, double effect, size_t trials, rng *r)
 {
     const scene *x = &scenes[0];
     double noise = model_by_sentence * model_by_sentence / SENTENCES, sd = sqrt(0.16 + noise);
-    double promised = power_of(effect, sd, sd, n, 0, 0.05);
+    double promised = power_of(effect, sd, sd, n, n, 0, 0.05);
     size_t found = 0, wrong_way = 0;
     for (size_t i = 0; i < trials; i++) {
         difference d = compare(r, x, n, effect);

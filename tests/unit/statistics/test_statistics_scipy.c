@@ -92,7 +92,7 @@ static void check_line(const char *name, const fields *f)
         CHECK_RELATIVE(howe_p(a[0], b[0], c[0], d[0], f->v[4][0]), f->v[5][0], 1e-9);
     } else if (!strcmp(name, "power")) {
         /* two quantiles added, not the noncentral t */
-        CHECK_NEAR(power_of(b[0], 1, 1, (size_t)a[0], 0, 0.05), c[0], 0.05);
+        CHECK_NEAR(power_of(b[0], 1, 1, (size_t)a[0], (size_t)a[0], 0, 0.05), c[0], 0.05);
     } else {
         printf("found \"%s\", which no check knows\n", name);
         CHECK(false);
