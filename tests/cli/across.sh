@@ -7,7 +7,7 @@ source "$(dirname "$0")/common.bash" "$@"
 exits 0 ablate run first.ini --threads 1 --progress none --seeds 1..4
 exits 0 ablate run second.ini --threads 1 --progress none --seeds 1..4
 
-exits 0 ablate table first second --metric PPL --format csv
+exits 0 ablate table first second --metric PPL_dev --format csv
 # PPL: less is better, so a score is base's mean over the value; IQM of 8 scores: the middle four. Better: pairs.
 expected=$(sqlite3 -separator ' ' results.db "WITH v AS (SELECT experiment x, variant r, seed s, value p FROM results
     WHERE metric='PPL' AND variant IN('base','A/heads=1')),
@@ -17,8 +17,8 @@ expected=$(sqlite3 -separator ' ' results.db "WITH v AS (SELECT experiment x, va
     WHERE c.r='A/heads=1' AND d.r='base') FROM z")
 equal "$(awk -F, '$1 == "A/heads=1" { print $3, $5 }' out)" "$expected" "IQM and probability of improvement"
 equal "$(cut -d, -f1 out | xargs)" "row base A/heads=1" "rows"
-exits 0 ablate table first second --metric PPL -o profile.csv
-has out "first (PPL), second (PPL)"
+exits 0 ablate table first second --metric PPL_dev -o profile.csv
+has out "first (PPL (dev)), second (PPL (dev))"
 has out "1 row is left out: not in all of these experiments"
 equal "$(awk -F, '$1 == "base" { n++; if (n == 1) first = $3; last = $3 } END { print n, (first >= 0.9), last + 0 }' profile.csv)" \
     "61 1 0" "points of base's profile; its first share; its last"

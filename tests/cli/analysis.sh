@@ -13,14 +13,14 @@ has err "match = params: wide gets d_ff = "
 has err "search, rung 1 of 1: 4 trials"
 has err "search: base gets lr = 0.01"
 has err "undecided with 3 seeds; trying 5"
-has out "Criterion: PPL, level 0.05 after Holm, 3 or more seeds per row; equivalent: within ± 0.001 % by two one-sided tests"
+has out "Criterion: PPL (test), level 0.05 after Holm, 3 or more seeds per row; equivalent: within ± 0.001 % by two one-sided tests"
 has out "with a target effect of 0.001 %."
 has out "Matched to base by params, solving for d_ff; remaining difference: wide "
 has out "Tuned on the dev set's PPL"
 equal "$(sql "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id WHERE x.name='set' AND r.status='done'")" 10 "five seeds a row"
 equal "$(sql "SELECT count(*)||' '||count(DISTINCT seed)||' '||min(seed)||' '||sum(outcome='chosen')||' '||sum(outcome='pruned') FROM trial")" "4 1 1001 2 2" "trials"
 equal "$(sql "SELECT count(*) FROM results WHERE experiment='set' AND seed=1001")" 0 "trials among the results"
-judged=$(sql "SELECT n||' '||n_base||' '||unit||' '||(verdict IN('better','worse','undecided')) FROM paired WHERE experiment='set' AND row='wide' AND metric='PPL'")
+judged=$(sql "SELECT n||' '||n_base||' '||unit||' '||(verdict IN('better','worse','undecided')) FROM paired WHERE experiment='set' AND row='wide' AND metric='PPL_test'")
 equal "$judged" "5 5 percent change 1" "the view paired"
 
 echo "a search belongs to its row: neither the middle of a range nor another range is the same row"
@@ -120,7 +120,7 @@ has err "sett: found no such INI file, and no such experiment"
     printf '[sweep X]\nfactorial = heads, dropout\nheads = 1, 2\ndropout = 0, 0.3\n'
 } >two.ini
 exits 0 ablate run two.ini --threads 1 --progress none
-has out "Factorial X, 4 rows: effects on acc, high minus low, with 95 % intervals and p after Holm over 3 effects."
+has out "Factorial X, 4 rows: effects on acc (test), high minus low, with 95 % intervals and p after Holm over 3 effects."
 has out "  heads x dropout: "
 exits 0 ablate report two -o two.html
 has two.html 'main effects and interactions of the factorial X'
@@ -131,7 +131,7 @@ exits 0 ablate table two --stats full
 has out "p models"
 { tiny sizes 6 && printf '[scale]\nd_model/d_ff = 4/8, 8/16, 12/24, 16/32\n'; } >sizes.ini
 exits 0 ablate run sizes.ini --threads 1 --progress none
-has out "Scale: loss (log PPL) = a parameters^-exponent over 4 sizes"
+has out "Scale: loss (log PPL (test)) = a parameters^-exponent over 4 sizes"
 has out "  base: exponent "
 { tiny apart 6 && printf '[scale]\nd_model/d_ff = 4/8, 8/16, 12/24, 20/40\n'; } >apart.ini
 exits 0 ablate run apart.ini --threads 1 --progress none

@@ -20,7 +20,7 @@ equal "$(counted plain.ini base evaluations -s average_checkpoints=2)" 6 "evalua
 equal "$(counted plain.ini base saves)" 8 "checkpoints"
 dev=$(counted plain.ini base decoded -s decode_split=dev) test=$(counted plain.ini base decoded -s decode_split=test)
 equal "$(counted plain.ini base decoded -s decode_split=dev+test)" "$((dev + test))" "tokens decoded of both splits"
-equal "$(counted plain.ini base evaluated)" "$((5 * dev))" "tokens evaluated"
+equal "$(counted plain.ini base evaluated)" "$((5 * dev + test))" "tokens evaluated: dev five times and test once"
 updates=$(counted plain.ini base updates -s steps=100000000 -s "max_time=1s")
 [ "$updates" -gt 0 ] && [ "$updates" -lt 1000000 ] || wrong "updates in max_time = 1s: found '$updates'"
 checks=$((checks + 1))

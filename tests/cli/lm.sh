@@ -69,7 +69,7 @@ has err "lm.dev_part = 0.5 and test_part = 0.6 leave nothing to train on"
 echo "rows are compared by the task's own metric"
 { cat lm.ini; printf '[variant narrow]\nd_ff = 16\n'; } >rows.ini
 exits 0 ablate run rows.ini --threads 1 --progress none --db rows.db
-has out "of bits_per_byte over"
+has out "of bits_per_byte (dev) over"
 { cat lm.ini; printf '[variant composed]\nchar_ngrams = 50\n'; } >composed.ini
 exits 0 ablate run composed.ini --threads 1 --progress none --db rows.db
 has out "n/a composed: char_ngrams composes tokens of the source, and task lm has no source"

@@ -62,8 +62,8 @@ for chart in table3-core table3-quarter modifications; do
     [ -z "${ABLATE_WRITE-}" ] || cp $chart.svg "$source/docs/$chart.svg"
     cmp -s $chart.svg "$source/docs/$chart.svg" || wrong "docs/$chart.svg is stale: ABLATE_WRITE=1 ./ablate test -R cli/pages"
 done
-has table3-core.svg "against base's on dev"
-has modifications.svg "less base's on test"
+has table3-core.svg "PPL (dev), change in % against base's"
+has modifications.svg "(test), less base's"
 
 # Errors are reported.
 printf '# Is 9.9 ± 0.1 BLEU of test right?\n#\n# **Does not show** it.\n[experiment]\n' >stale.ini

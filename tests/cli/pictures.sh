@@ -66,7 +66,7 @@ has params.json '"$schema":"https://vega.github.io/schema/vega-lite/v5.json"'
 exits 0 ablate plot look --forest -o forest.svg
 has forest.svg 'A/heads=4'
 exits 0 ablate plot look --forest --metric PPL -o forest.svg
-has forest.svg 'PPL, change in % against'
+has forest.svg 'PPL (test), change in % against'
 exits 1 ablate plot look --forest --metric BLUE -o forest.svg
 exits 0 ablate plot look look --forest -o both.svg
 has both.svg '>A/heads=4<'

@@ -21,7 +21,7 @@ has <(verdict right) "interval"
 equal "$(verdict right)" "$(verdict acc)" "difference, interval and p"
 exits 0 ablate table rated
 has out "right"
-has out "right: command: awk -f right.awk"
+has out "right (test): command: awk -f right.awk"
 exits 0 ablate show rated/base@1
 has out "command: awk -f right.awk"
 

@@ -94,9 +94,9 @@ cp out second.txt
 exits 0 ablate table lm --metric bits_per_char --format csv
 equal "$(<second.txt)" "$(<out)" "the table of a metric with its statistics"
 exits 0 ablate table lm --db some.db --metric PPL
-has out "No Δ, interval, p or verdict in PPL: they need its statistics per sentence, which the record left out"
+has out "No Δ, interval, p or verdict in PPL (dev): they need its statistics per sentence, which the record left out"
 exits 0 ablate table lm --db some.db --metric loss
-has out "No interval, p or verdict in loss: they need"
+has out "No interval, p or verdict in loss (dev): they need"
 has out "Δ"
 exits 0 ablate table lm --db some.db --metric token_accuracy
 hasnt out "left out"

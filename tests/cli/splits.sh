@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # decode_split = dev+test: both splits are decoded and scored, with each split's name on its scores and the same values
-# as runs of one split; none: neither. A position whose table is shorter than sentences or outputs is refused before
-# training.
+# as runs of one split; none: neither. Perplexity and token accuracy are dev's, and test's where test is scored; tables
+# name the part, and a name without it means test. A position whose table is shorter than sentences or outputs is
+# refused before training.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
@@ -9,9 +10,10 @@ source "$(dirname "$0")/common.bash" "$@"
     printf '[sweep split]\ndecode_split = dev, dev+test, none\n'
 } >parts.ini
 exits 0 ablate run parts.ini --threads 1 --progress none
+cp out parts.out
 value() { sql "SELECT value FROM results WHERE variant='$1' AND metric='$2'"; }
-figures() { sql "SELECT group_concat(metric,' ') FROM (SELECT metric FROM results WHERE variant='$1' AND metric NOT IN('PPL','token_accuracy') ORDER BY 1)"; }
-of_test=$(figures base) of_dev=$(figures split/decode_split=dev) count=2
+figures() { sql "SELECT group_concat(metric,' ') FROM (SELECT metric FROM results WHERE variant='$1' AND metric NOT GLOB 'PPL*' AND metric NOT GLOB 'token_accuracy*' ORDER BY 1)"; }
+of_test=$(figures base) of_dev=$(figures split/decode_split=dev) count=4
 [ -n "$of_test" ] && [ -n "$of_dev" ] || wrong "a run has no figures but PPL: test '$of_test', dev '$of_dev'"
 for metric in $of_test; do
     equal "$(value split/decode_split=dev+test "${metric}_test")" "$(value base "$metric")" "$metric on test"
@@ -26,9 +28,38 @@ done
 [ "$(value base acc)" != "$(value split/decode_split=dev acc)" ] ||
     wrong "acc is $(value base acc) on both parts: this test would see no difference"
 equal "$(sql "SELECT count(*) FROM results WHERE variant='split/decode_split=dev+test'")" $count "figures of both"
-has out "acc_test"
+has parts.out "acc (test)"
+has parts.out "acc: runs were scored in different ways"
 equal "$(figures split/decode_split=none)" "" "figures without decoding but PPL and token accuracy"
 equal "$(value split/decode_split=none PPL)" "$(value base PPL)" "PPL without decoding"
+every() { sql "SELECT group_concat(metric,' ') FROM (SELECT metric FROM results WHERE variant='$1' AND (metric GLOB 'PPL*' OR metric GLOB 'token*') ORDER BY 1)"; }
+for row in base split/decode_split=dev+test; do
+    equal "$(every $row)" "PPL PPL_test token_accuracy token_accuracy_test" "what every run has, $row"
+done
+for row in dev none; do equal "$(every split/decode_split=$row)" "PPL token_accuracy" "without test, $row"; done
+[ "$(value base PPL_test)" != "$(value base PPL)" ] || wrong "PPL is $(value base PPL) on both parts"
+equal "$(value split/decode_split=dev+test PPL_test)" "$(value base PPL_test)" "PPL of test"
+
+echo "tables name the part"
+heading() { sed -n 's/^row .*  n  *\([^ ]* ([a-z]*)\).*/\1/p' out; }
+exits 0 ablate table parts --metric PPL
+equal "$(heading)" "PPL (test)" "a name without its part means test"
+exits 0 ablate table parts --metric ppl_dev
+equal "$(heading)" "PPL (dev)" "the part can be named"
+has out 'PPL (dev): exp(nll/token), EOS counted, dev'
+{ tiny judged 10; printf '[criterion]\nmetric = PPL\nseeds = 3\n[variant one]\nheads = 1\n'; } >judged.ini
+exits 0 ablate run judged.ini --threads 1 --progress none
+has out "Criterion: PPL (test), level"
+has out "paired approximate randomisation of PPL (test)"
+exits 0 ablate table judged --metric PPL_dev
+hasnt out "Criterion:"
+{ tiny alone 10 && printf 'decode_split = dev\n'; } >alone.ini
+exits 0 ablate run alone.ini --threads 1 --progress none
+has out "PPL (dev)"
+has out "acc (dev)"
+hasnt out "(test)"
+has out "acc (dev): match:whole line; dev"
+
 exits 0 ablate show parts/split/decode_split=dev+test --hyp dev
 cp out dev.hyp
 exits 0 ablate show parts/split/decode_split=dev --hyp dev

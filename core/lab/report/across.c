@@ -47,7 +47,7 @@ static int read_task(reader *r, const char *name, const across_options *o, tasks
     if (!all_positive(&base->of[g->headline]))
         return fail(
             e, "%s: found a base with values of %s that are missing, diverged or not above 0, expected all above 0",
-            name, g->metrics[g->headline]);
+            name, g->headings[g->headline]);
     return 0;
 }
 
@@ -74,7 +74,7 @@ static void describe(const tasks *all, size_t left_out, grid *t)
 {
     str of = {0};
     for (size_t i = 0; i < all->n; i++)
-        str_addf(&of, "%s%s (%s)", i ? ", " : "", all->g[i].x.name, all->g[i].metrics[all->g[i].headline]);
+        str_addf(&of, "%s%s (%s)", i ? ", " : "", all->g[i].x.name, all->g[i].headings[all->g[i].headline]);
     grid_note(t,
               "Tasks: %s. A run's score is its value over base's mean on the task, or the inverse where less is "
               "better: 1 is base.",

@@ -21,7 +21,7 @@ static const char *item_name(const gathered *g, column_each each, size_t i, bool
     case ONCE: return "";
     case EACH_SETTING: return setting_heading(i);
     case EACH_METRIC:
-    case EACH_RECORDED: return g->metrics[i];
+    case EACH_RECORDED: return readers ? g->headings[i] : g->metrics[i];
     default: break;
     }
     if (i < 2 || (readers && (!g->paper.is_result[i] || published_comes_first(g)))) return NULL; /* key and label */

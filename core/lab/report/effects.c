@@ -151,7 +151,7 @@ static void note_design_of(const gathered *g, const cJSON *design, grid *t)
         grid_note(t,
                   "Factorial %s, %zu rows: effects on %s, high minus low%s, with 95 %% intervals and p after Holm over "
                   "%zu effects%s.",
-                  text_of(design, "group"), e.found, g->metrics[g->headline], scale.percent ? ", in percent" : "", e.n,
+                  text_of(design, "group"), e.found, g->headings[g->headline], scale.percent ? ", in percent" : "", e.n,
                   cJSON_GetNumberValue(item(design, "resolution")) > 0
                       ? "; = joins effects that this fraction cannot separate"
                       : "");
@@ -181,7 +181,7 @@ static void figure_design_of(const gathered *g, const cJSON *design, str *out)
                                                                     : FOREST_WORSE};
     }
     const char *axis =
-        arena_printf(&mem, "%s: high level minus low%s", g->metrics[g->headline], scale.percent ? ", in percent" : "");
+        arena_printf(&mem, "%s: high level minus low%s", g->headings[g->headline], scale.percent ? ", in percent" : "");
     const char *about =
         arena_printf(&mem, "main effects and interactions of the factorial %s", text_of(design, "group"));
     if (e.n) forest_figure(rows, e.n, axis, about, out);
@@ -331,16 +331,15 @@ static void note_difference(const char *row, const scale_points *p, const scale_
 void note_scale(const gathered *g, grid *t)
 {
     const cJSON *rows = item(item(g->judged.json, "scale"), "rows"), *row;
-    size_t ppl = 0;
-    while (ppl < g->n_metrics && strcasecmp(g->metrics[ppl], metric_perplexity.name)) ppl++;
+    size_t ppl = metric_named(g->metrics, g->n_metrics, metric_perplexity.name);
     if (!rows || ppl == g->n_metrics) return;
     arena a = {0};
     scale_points base = points_of(g, ppl, cJSON_GetArrayItem(rows, 0), &a);
     grid_note(t,
-              "Scale: loss (log PPL) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
+              "Scale: loss (log %s) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
               "draws; speed-up: parameters of base over parameters "
               "of the row, at the loss of base's largest size.",
-              base.n_sizes, SCALE_DRAWS);
+              g->headings[ppl], base.n_sizes, SCALE_DRAWS);
     cJSON_ArrayForEach(row, rows)
     {
         scale_points p = points_of(g, ppl, row, &a);

@@ -95,7 +95,7 @@ static double median_detectable(const gathered *g)
 /* Appends the verdicts as a paragraph. */
 static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int decimals, arena *a, str *out)
 {
-    const char *metric = g->metrics[g->headline];
+    const char *metric = g->headings[g->headline];
     size_t better, worse, undecided;
     const char *better_names = names_of(rows, n, FOREST_BETTER, &better, a),
                *worse_names = names_of(rows, n, FOREST_WORSE, &worse, a);
@@ -149,16 +149,14 @@ static const char *forest_axis(const gathered *g, bool percent, arena *a)
 {
     int more = metric_better(&g->facts[g->headline], 1, 0);
     const char *better = more > 0 ? "; right is better" : more < 0 ? "; left is better" : "";
-    const char *how = g->signatures[g->headline] ? g->signatures[g->headline] : "";
-    const char *split = has_suffix(how, " dev") ? " on dev" : has_suffix(how, " test") ? " on test" : "";
-    return arena_printf(a, "%s, %s base's%s%s", g->metrics[g->headline], percent ? "change in % against" : "less",
-                        split, better);
+    return arena_printf(a, "%s, %s base's%s", g->headings[g->headline], percent ? "change in % against" : "less",
+                        better);
 }
 
 static const char *forest_about(const gathered *g, size_t n, arena *a)
 {
-    return arena_printf(a, "Difference in %s of %zu rows from base; the table has the numbers", g->metrics[g->headline],
-                        n);
+    return arena_printf(a, "Difference in %s of %zu rows from base; the table has the numbers",
+                        g->headings[g->headline], n);
 }
 
 /* Adds parameters and the shortest run's minutes to each row's text. */
@@ -267,13 +265,13 @@ static drawing *against(const gathered *g, const double *x, const char *title, c
         lo = fmin(lo, x[i]), hi = fmax(hi, x[i]);
     }
     if (n < 2 || !(hi > lo)) return NULL;
-    return chart_draw(&(chart){.title = g->metrics[g->headline],
+    return chart_draw(&(chart){.title = g->headings[g->headline],
                                .y_label = title,
                                .x_label = x_label,
                                .log_x = hi / lo > 4,
                                .width = 420,
                                .height = 320,
-                               .description = arena_printf(a, "%s %s", g->metrics[g->headline], title)},
+                               .description = arena_printf(a, "%s %s", g->headings[g->headline], title)},
                       s, n);
 }
 
@@ -309,7 +307,7 @@ static drawing *heat_map(const gathered *g, const factor_table *t, const factor_
     const gathered_row *base = gathered_base(g);
     for (size_t c = 0; c < cells && marked == SIZE_MAX && base; c++)
         if (x->row[c] != NO_ROW && g->rows[x->row[c]].row->runs == base->row->runs) marked = c;
-    heat h = {.title = g->metrics[g->headline],
+    heat h = {.title = g->headings[g->headline],
               .row_key = rows->name,
               .column_key = columns->name,
               .rows = rows->levels,
@@ -320,8 +318,8 @@ static drawing *heat_map(const gathered *g, const factor_table *t, const factor_
               .sd = x->sd,
               .decimals = metric_decimals(&g->facts[g->headline], mean),
               .marked = marked,
-              .description =
-                  arena_printf(a, "%s by %s and %s as a heat map", g->metrics[g->headline], rows->name, columns->name)};
+              .description = arena_printf(a, "%s by %s and %s as a heat map", g->headings[g->headline], rows->name,
+                                          columns->name)};
     return heat_draw(&h, 360);
 }
 
@@ -351,12 +349,12 @@ static drawing *interaction(const gathered *g, const factor_table *t, const fact
                         .low = v + 2 * across->n_levels,
                         .high = v + 3 * across->n_levels};
     }
-    return chart_draw(&(chart){.title = g->metrics[g->headline],
+    return chart_draw(&(chart){.title = g->headings[g->headline],
                                .y_label = arena_printf(a, "by %s", lines->name),
                                .x_label = across->name,
                                .categories = across->levels,
                                .n_categories = across->n_levels,
-                               .description = arena_printf(a, "%s over %s, one line per %s", g->metrics[g->headline],
+                               .description = arena_printf(a, "%s over %s, one line per %s", g->headings[g->headline],
                                                            across->name, lines->name)},
                       s, lines->n_levels);
 }

@@ -80,9 +80,16 @@ static void measure_row(gathered *g, gathered_row *row, arena *a)
 
 static int index_of(const gathered *g, const char *metric)
 {
-    for (size_t m = 0; m < g->n_metrics; m++)
+    for (size_t m = 0; metric && m < g->n_metrics; m++)
         if (same(g->metrics[m], metric)) return (int)m;
     return NO_HEADLINE;
+}
+
+/* Returns the metric of the runs that a name means; NULL: none. */
+static const char *metric_of(const gathered *g, const char *name)
+{
+    size_t m = name ? metric_named(g->x.metrics, g->x.n_metrics, name) : g->x.n_metrics;
+    return m < g->x.n_metrics ? g->x.metrics[m] : NULL;
 }
 
 static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
@@ -92,10 +99,9 @@ static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
     g->metrics = arena_alloc(a, (n + 1) * sizeof *g->metrics);
     g->facts = arena_alloc(a, (n + 1) * sizeof *g->facts);
     g->signatures = arena_alloc(a, (n + 1) * sizeof *g->signatures);
+    g->headings = arena_alloc(a, (n + 1) * sizeof *g->headings);
     for (size_t i = 0; i < n; i++) {
-        const char *found = NULL;
-        for (size_t m = 0; m < g->x.n_metrics; m++)
-            if (!strcasecmp(g->x.metrics[m], from[i])) found = g->x.metrics[m];
+        const char *found = o->n_metrics ? metric_of(g, from[i]) : from[i];
         if (!found) {
             const char *near = nearest(from[i], g->x.metrics, g->x.n_metrics);
             return fail(e, "experiment \"%s\": found no metric \"%s\"%s%s%s", g->x.name, from[i],
@@ -105,6 +111,34 @@ static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
         g->metrics[g->n_metrics++] = found;
     }
     return 0;
+}
+
+/* Returns the part that the row's runs decode, "dev" or "test"; else NULL. */
+static const char *decoded_part(const read_row *row, arena *a)
+{
+    cJSON *config = cJSON_Parse(row->config_json);
+    const char *part = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "decode_split"));
+    part = part && (same(part, "dev") || same(part, "test")) ? arena_strdup(a, part) : NULL;
+    cJSON_Delete(config);
+    return part;
+}
+
+/* Adds the part that was scored to each metric's name. Where neither name nor signature has it, a task's score is of
+ * the part that all rows decode. */
+static void make_headings(gathered *g, arena *a)
+{
+    const char *decoded = g->x.n_rows ? decoded_part(&g->x.rows[0], a) : NULL;
+    for (size_t i = 1; i < g->x.n_rows && decoded; i++) {
+        const char *other = decoded_part(&g->x.rows[i], a);
+        if (!other || !same(other, decoded)) decoded = NULL;
+    }
+    for (size_t m = 0; m < g->n_metrics; m++) {
+        size_t plain;
+        const char *how = g->signatures[m], *split = metric_split(g->metrics[m], how, &plain);
+        bool by_task = g->facts[m].sum && !has_prefix(g->metrics[m], "contrast") && !(how && same(how, "several"));
+        if (!split && by_task) split = decoded;
+        g->headings[m] = split ? arena_printf(a, "%.*s (%s)", (int)plain, g->metrics[m], split) : g->metrics[m];
+    }
 }
 
 static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
@@ -121,6 +155,7 @@ static void read_judging(gathered *g)
     const cJSON *criterion = item(j->json, "criterion"), *until = item(j->json, "until"),
                 *metric = item(criterion ? criterion : until, "metric");
     if (cJSON_IsString(metric) && *metric->valuestring) j->metric = metric->valuestring;
+    if (metric_of(g, j->metric)) j->metric = metric_of(g, j->metric);
     j->criterion = criterion || until;
     j->effect = number_of(until, "effect", 0);
     j->until = (size_t)number_of(until, "most", 0), j->until_base = (size_t)number_of(until, "base", 0);
@@ -171,9 +206,9 @@ static int choose_headline(const gathered *g, const table_options *o)
 {
     if (!g->n_metrics) return NO_HEADLINE;
     if (o->n_metrics) return 0;
-    if (g->judged.metric && index_of(g, g->judged.metric) >= 0) return index_of(g, g->judged.metric);
-    if (g->x.headline && index_of(g, g->x.headline) >= 0) return index_of(g, g->x.headline);
-    int first = 0;
+    if (index_of(g, g->judged.metric) >= 0) return index_of(g, g->judged.metric);
+    if (index_of(g, metric_of(g, g->x.headline)) >= 0) return index_of(g, metric_of(g, g->x.headline));
+    int first = index_of(g, metric_of(g, g->metrics[0]));
     for (size_t m = g->n_metrics; m--;)
         if (!metric_of_every_run(g->metrics[m])) first = (int)m;
     for (size_t m = 0; m < g->n_metrics; m++)
@@ -327,6 +362,7 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
         }
     }
     changed_free(plugins);
+    make_headings(g, a);
     g->headline = choose_headline(g, o);
     find_bases(g);
     for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {

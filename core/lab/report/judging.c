@@ -18,10 +18,11 @@ static void note_verdicts(const gathered *g, grid *t)
 {
     if (!g->judged.criterion || g->headline < 0) return;
     const comparison_criterion *k = &g->judged.rule;
-    const char *metric = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
+    const char *name = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
     size_t shown = 0, full = 0, equivalent = 0;
-    while (shown < g->n_metrics && strcasecmp(g->metrics[shown], metric)) shown++;
+    while (shown < g->n_metrics && !same(g->metrics[shown], name)) shown++;
     if (shown == g->n_metrics) return; /* the table has other metrics only */
+    const char *metric = g->headings[shown];
     const char *unit = metric_in_percent(&g->facts[shown]) ? "%" : metric;
     str margin = {0};
     if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
@@ -64,7 +65,7 @@ static void note_choice(const gathered *g, const cJSON *imported, grid *t)
     grid_note(t,
               "%s was not fixed before the runs, as far as the files show: some row differs from base in %zu of %zu "
               "metrics, and p does not account for the choice among them.",
-              g->metrics[g->headline], found, judged);
+              g->headings[g->headline], found, judged);
 }
 
 void note_foreign(const gathered *g, grid *t)

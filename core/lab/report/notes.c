@@ -8,7 +8,7 @@
 /* Explains why no row has a difference from base. */
 static void note_no_delta(const gathered *g, grid *t)
 {
-    const char *metric = g->metrics[g->headline];
+    const char *metric = g->headings[g->headline];
     const gathered_row *base = gathered_base(g);
     bool measured = false, open = false;
     if (!base || !base->of[g->headline].n) {
@@ -90,7 +90,7 @@ static void note_models(const gathered *g, grid *t)
         grid_note(t,
                   "p models concerns these models only: paired approximate randomisation of %s over %s, %d trials, "
                   "Holm over %zu row%s.%s",
-                  g->metrics[h], over, g->trials, tested, tested == 1 ? "" : "s",
+                  g->headings[h], over, g->trials, tested, tested == 1 ? "" : "s",
                   !g->full && g->tests ? " `--stats full` shows it." : "");
     if (outside)
         grid_note(t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.",
@@ -138,7 +138,7 @@ static void note_detectable(const gathered *g, grid *t)
     const char *unit = c->percent ? " %" : "";
     str s = {0};
     str_addf(&s, "Least detectable difference in %s (power 80 %%, the table's middle row): %.3g%s with %zu seeds",
-             g->metrics[g->headline], c->detectable, unit, least);
+             g->headings[g->headline], c->detectable, unit, least);
     if (g->tests > 1)
         str_addf(&s, ", %.3g%s at Holm's first step over %zu rows", detectable_with(c, 0, 0.05 / (double)g->tests),
                  unit, g->tests);
@@ -183,7 +183,7 @@ static void note_design(const gathered *g, grid *t)
     grid_note(t,
               "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
               "Holm over %zu planned row%s.%s%s%s",
-              g->metrics[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
+              g->headings[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
               g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
               g->conditions ? " Base is base under the row's condition; variances are shared within one." : "",
               crossed && crossed < tests
@@ -279,7 +279,7 @@ static void note_not_recorded(const gathered *g, grid *t)
         grid_note(t,
                   "No %sinterval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left "
                   "out (`ablate record --statistics`).",
-                  refused ? "Δ, " : "", g->metrics[g->headline], left_out < compared ? " for " : "",
+                  refused ? "Δ, " : "", g->headings[g->headline], left_out < compared ? " for " : "",
                   left_out < compared ? rows.s : "");
     str_free(&rows);
 }

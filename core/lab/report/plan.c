@@ -97,8 +97,7 @@ static void put_power(const plan_task *t, const known *k, double effect, size_t 
 int plan_print(const plan_task *t, str *out, err *e)
 {
     const gathered *g = t->runs;
-    size_t metric = 0;
-    while (g && t->metric && metric < g->n_metrics && strcasecmp(g->metrics[metric], t->metric)) metric++;
+    size_t metric = g && t->metric ? metric_named(g->metrics, g->n_metrics, t->metric) : 0;
     if (g && !t->metric && g->headline >= 0) metric = (size_t)g->headline;
     bool has = g && metric < g->n_metrics;
     if (g && g->n_metrics && !has) {

@@ -170,7 +170,7 @@ static int over_key(plot *p, err *e)
     free(points);
     if (left_out)
         fprintf(stderr, "%zu row%s left out: other keys differ from base, or there is no %s\n", left_out,
-                left_out == 1 ? " is" : "s are", p->g.metrics[p->metric]);
+                left_out == 1 ? " is" : "s are", p->g.headings[p->metric]);
     p->chart.x_label = f->name;
     if (!numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;
     return 0;
@@ -367,7 +367,7 @@ static int make(plot *p, reader *r, err *e)
     p->series = arena_alloc(&p->mem, (p->g.x.n_rows + 1) * sizeof *p->series);
     p->metric = p->g.headline < 0 ? 0 : (size_t)p->g.headline;
     p->chart = (chart){.title = o->title,
-                       .y_label = p->g.n_metrics ? p->g.metrics[p->metric] : NULL,
+                       .y_label = p->g.n_metrics ? p->g.headings[p->metric] : NULL,
                        .log_x = o->log_x,
                        .log_y = o->log_y,
                        .width = o->width > 0 ? o->width : 420,

@@ -193,7 +193,7 @@ static void note_metrics(const gathered *g, grid *t)
 {
     for (size_t m = 0; m < g->n_metrics; m++)
         if (g->signatures[m])
-            grid_note(t, "%s: %s", g->metrics[m],
+            grid_note(t, "%s: %s", g->headings[m],
                       same(g->signatures[m], "several") ? "runs were scored in different ways; compare with "
                                                           "care (`ablate show RUN`)"
                                                         : g->signatures[m]);

@@ -7,16 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const worker_split_names[AB_SPLITS] = {"train", "dev", "test"};
-
 bool worker_decoder_only(const worker_run *r) { return r->task->flags & AB_DECODER_ONLY; }
 
 bool worker_decodes(const worker_run *r, ab_split split)
 {
     if (worker_decoder_only(r)) return false;
     int64_t which = r->cfg.decode_split;
-    return (split == AB_DEV && (which == DECODE_DEV || which == DECODE_BOTH)) ||
-           (split == AB_TEST && (which == DECODE_TEST || which == DECODE_BOTH));
+    return split == AB_DEV ? which == DECODE_DEV || which == DECODE_BOTH : worker_scores(r, split);
+}
+
+bool worker_scores(const worker_run *r, ab_split split)
+{
+    int64_t which = r->cfg.decode_split;
+    return split == AB_DEV || (split == AB_TEST && (which == DECODE_TEST || which == DECODE_BOTH));
 }
 
 /* Returns the folder of a task's data. A name with '/' is relative to the current folder, or (parsing) to the data
@@ -36,7 +39,7 @@ static str documents_of(const worker_run *r, ab_split split, int64_t n)
     char *folder = folder_of(r, data ? data : ""), *path = path_join(folder, "documents.tsv");
     str counts = {0};
     err e = {0};
-    if (data && is_folder(folder) && file_exists(path)) documents_read(path, worker_split_names[split], n, &counts, &e);
+    if (data && is_folder(folder) && file_exists(path)) documents_read(path, split_names[split], n, &counts, &e);
     if (e.text[0]) {
         log_line(LOG_WARN, "%s; sentences count as independent", e.text);
         str_clear(&counts);
@@ -66,31 +69,50 @@ static void tell_documents_of_pairs(const worker_run *r, ab_split split, const c
     str_free(&documents);
 }
 
-/* Measures the dev set's perplexity; keeps its token accuracy for later in r->hits. */
+static const ab_split scored[] = {AB_DEV, AB_TEST};
+
+/* Sends a metric that every run has, with its split in the name if that is test, and in the signature. */
+static void tell_metric(const worker_run *r, ab_split split, const metric *m, const char *how, double value,
+                        const double *stats)
+{
+    char *name = xprintf("%s%s", m->name, split == AB_TEST ? METRIC_OF_TEST : "");
+    char *signature = xprintf("%s, EOS counted, %s", how, split_names[split]);
+    metric of = *m;
+    of.name = name;
+    tell_documents_of_pairs(r, split, name);
+    event_result(&of, signature, value, r->trained.how_step, r->trained.how, (size_t)r->data.split[split].n, stats);
+    free(name);
+    free(signature);
+}
+
 int score_perplexity(worker_run *r, err *e)
 {
-    const pairs *dev = &r->data.split[AB_DEV];
-    err why = {0};
-    r->nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->nll);
-    r->hits = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->hits);
-    double ppl = dev->n ? train_score(&r->model, dev, r->nll, r->hits, &why) : NAN;
-    if (!why.text[0]) tell_documents_of_pairs(r, AB_DEV, metric_perplexity.name);
-    if (!why.text[0])
-        event_result(&metric_perplexity, "exp(nll/token), EOS counted, dev", ppl, r->trained.how_step, r->trained.how,
-                     (size_t)dev->n, r->nll);
-    return why.text[0] ? fail(e, "%s", why.text) : 0;
+    for (size_t k = 0; k < LENGTH(scored); k++) {
+        ab_split split = scored[k];
+        const pairs *p = &r->data.split[split];
+        err why = {0};
+        if (!worker_scores(r, split) || (split == AB_TEST && !p->n)) continue;
+        r->nll[split] = xcalloc((size_t)p->n * 2 + 2, sizeof *r->nll[split]);
+        r->hits[split] = xcalloc((size_t)p->n * 2 + 2, sizeof *r->hits[split]);
+        double ppl = p->n ? train_score(&r->model, p, r->nll[split], r->hits[split], &why) : NAN;
+        if (why.text[0]) return fail(e, "%s", why.text);
+        tell_metric(r, split, &metric_perplexity, "exp(nll/token)", ppl, r->nll[split]);
+    }
+    return 0;
 }
 
 void score_token_accuracy(const worker_run *r)
 {
-    const pairs *dev = &r->data.split[AB_DEV];
-    double right = 0, tokens = 0;
-    for (int64_t i = 0; i < dev->n; i++) right += r->hits[2 * i], tokens += r->hits[2 * i + 1];
-    if (tokens > 0) tell_documents_of_pairs(r, AB_DEV, metric_token_accuracy.name);
-    if (tokens > 0)
-        event_result(&metric_token_accuracy,
-                     "% of target tokens that are the likeliest after the true ones before, EOS counted, dev",
-                     100 * right / tokens, r->trained.how_step, r->trained.how, (size_t)dev->n, r->hits);
+    for (size_t k = 0; k < LENGTH(scored); k++) {
+        const double *hits = r->hits[scored[k]];
+        double right = 0, tokens = 0;
+        for (int64_t i = 0; hits && i < r->data.split[scored[k]].n; i++)
+            right += hits[2 * i], tokens += hits[2 * i + 1];
+        if (tokens > 0)
+            tell_metric(r, scored[k], &metric_token_accuracy,
+                        "% of target tokens that are the likeliest after the true ones before", 100 * right / tokens,
+                        hits);
+    }
 }
 
 typedef struct { /* sums over the splits that are decoded */
@@ -139,7 +161,7 @@ static void report_decoding(const worker_run *r, const decoding *d)
 static int write_file(const worker_run *r, ab_split split, const char *ending, const char *kind, const str *text,
                       err *e)
 {
-    char *name = xprintf("%s.%s", worker_split_names[split], ending), *path = path_join(r->job.folder, name);
+    char *name = xprintf("%s.%s", split_names[split], ending), *path = path_join(r->job.folder, name);
     int bad = file_write(path, str_text(text), text->n, e);
     if (!bad) event_artifact(kind, path);
     free(name);
@@ -169,7 +191,8 @@ static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64
     return bad ? -1 : 0;
 }
 
-/* Sends metrics that a task filled in. If two splits are scored, each name includes its split: BLEU_dev. */
+/* Sends metrics that a task filled in. If two splits are scored, each name includes its split: BLEU_dev. The signature
+ * of a score of dev alone ends in the split. */
 static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m, int found, int64_t n,
                         const char *message, err *e)
 {
@@ -178,7 +201,9 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
     if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, message);
     str documents = documents_of(r, split, n);
     for (int i = 0; i < found && !bad; i++) {
-        char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? worker_split_names[split] : "");
+        char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? split_names[split] : "");
+        bool marked = both || split != AB_DEV || metric_split(name, m[i].signature, NULL);
+        char *signature = xprintf("%s%s", m[i].signature, marked ? "" : "; dev");
         metric facts = metric_declared(&m[i]);
         size_t width = facts.sum ? facts.sum->width : 0;
         facts.name = name;
@@ -187,9 +212,9 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
                                                    r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
         if (!bad && m[i].n_stats) tell_documents(name, &documents);
         if (!bad)
-            event_result(&facts, m[i].signature, m[i].value, r->trained.how_step, r->trained.how, (size_t)n,
-                         m[i].stats);
+            event_result(&facts, signature, m[i].value, r->trained.how_step, r->trained.how, (size_t)n, m[i].stats);
         free(name);
+        free(signature);
     }
     str_free(&documents);
     return bad;
@@ -206,10 +231,11 @@ static int score_lines(worker_run *r, ab_split split, char **lines, int64_t n, e
     return send_metrics(r, split, m, found, n, message, e);
 }
 
-/* Computes metrics of a task that scores likelihoods. nll and hits: from train_score on the split. */
-static int score_from(worker_run *r, ab_split split, const double *nll, const double *hits, err *e)
+/* Computes metrics of a task that scores likelihoods, from those of score_perplexity. */
+static int score_from(worker_run *r, ab_split split, err *e)
 {
     const pairs *p = &r->data.split[split];
+    const double *nll = r->nll[split], *hits = r->hits[split];
     ab_metric m[MOST_METRICS];
     char message[1024] = "";
     ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
@@ -223,19 +249,10 @@ static int score_from(worker_run *r, ab_split split, const double *nll, const do
 
 int score_likelihoods(worker_run *r, err *e)
 {
-    const pairs *test = &r->data.split[AB_TEST], *dev = &r->data.split[AB_DEV];
-    bool on_dev = r->cfg.decode_split != DECODE_TEST || !test->n,
-         on_test = r->cfg.decode_split != DECODE_DEV && test->n;
-    err why = {0};
+    bool on_test = r->nll[AB_TEST], on_dev = r->cfg.decode_split != DECODE_TEST || !on_test;
     if (r->cfg.decode_split == DECODE_NONE) return 0;
-    if (on_test) {
-        double *nll = xcalloc((size_t)test->n * 4 + 4, sizeof *nll), *hits = nll + 2 * test->n + 2;
-        train_score(&r->model, test, nll, hits, &why);
-        int bad = why.text[0] ? fail(e, "%s", why.text) : score_from(r, AB_TEST, nll, hits, e);
-        free(nll);
-        if (bad) return -1;
-    }
-    return on_dev && dev->n ? score_from(r, AB_DEV, r->nll, r->hits, e) : 0;
+    if (on_test && score_from(r, AB_TEST, e)) return -1;
+    return on_dev && r->data.split[AB_DEV].n ? score_from(r, AB_DEV, e) : 0;
 }
 
 int score_decoded(worker_run *r, err *e)

@@ -298,20 +298,20 @@ static int check_lengths(const run *r, err *e)
     char why[160 + PLACE] = "", at[PLACE + 2];
     for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
         const pairs *p = &r->data.split[s];
-        if (!p->n || (s == AB_TEST && !worker_decodes(r, s) && !worker_decoder_only(r))) continue;
+        if (!p->n || (s == AB_TEST && !worker_scores(r, s))) continue;
         bool source = p->src_longest >= p->tgt_longest;
         int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra_tokens;
         if (longest > needed) {
             needed = longest;
             snprintf(why, sizeof why, "the longest %s of %s%s has this many tokens, including EOS",
-                     source ? "source" : "target", worker_split_names[s], longest_at(r, s, source, at));
+                     source ? "source" : "target", split_names[s], longest_at(r, s, source, at));
         }
         if (worker_decodes(r, s) && output > needed) {
             needed = output;
             snprintf(
                 why, sizeof why,
                 "outputs can be max_extra_tokens = %lld tokens longer than the longest source of %s, which has %lld",
-                (long long)r->cfg.max_extra_tokens, worker_split_names[s], (long long)p->src_longest);
+                (long long)r->cfg.max_extra_tokens, split_names[s], (long long)p->src_longest);
         }
     }
     int64_t contrast = contrast_longest(r);
@@ -340,7 +340,7 @@ static void watch_future(run *r)
     snprintf(message, sizeof message,
              "the trained model sees the future: later tokens of a %s sentence change the losses of earlier ones by "
              "%.2g (relative)",
-             worker_split_names[tried[k]], seen);
+             split_names[tried[k]], seen);
     log_line(LOG_WARN, "%s", message);
     if (!r->check_failed) event_fact("check_failed", message);
 }
@@ -457,8 +457,7 @@ train_outcome worker_do(run *r, err *e)
 
 void worker_close(run *r)
 {
-    free(r->nll);
-    free(r->hits);
+    for (int s = 0; s < AB_SPLITS; s++) free(r->nll[s]), free(r->hits[s]);
     str_free(&r->lent_told);
     if (r->model_open) model_free(&r->model);
     contrast_close(r);

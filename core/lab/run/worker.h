@@ -45,7 +45,8 @@ typedef struct {
     const comm *comm;               /* the other ranks; NULL: none */
     bool leads;                     /* this is rank 0, or the only process */
     struct last_recorded *recorded; /* values recorded by plugins, newest first; in memory */
-    double *nll, *hits; /* per pair of dev: negative log-likelihood and target tokens; right and all target tokens */
+    /* per pair of a scored split: negative log-likelihood and target tokens; right and all target tokens */
+    double *nll[AB_SPLITS], *hits[AB_SPLITS];
 } worker_run;
 
 /* Trains and scores one run, or several if it may stay; sends events to the host. Returns a worker's exit code
@@ -60,15 +61,15 @@ void worker_obey(bool rank); /* installs the handlers that stop a run; call befo
 bool worker_asked_to_stop(void);
 double worker_core_seconds(void); /* this process's processor seconds so far */
 
-extern const char *const worker_split_names[AB_SPLITS];
 bool worker_decoder_only(const worker_run *r);
 bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */
+bool worker_scores(const worker_run *r, ab_split split);  /* dev; test if decode_split includes it */
 
 /* Each sends its results to the host; 0, or -1 and *e. */
-int score_perplexity(worker_run *r, err *e); /* dev set; keeps r->nll and r->hits */
+int score_perplexity(worker_run *r, err *e); /* scores each split that worker_scores; keeps r->nll and r->hits */
 int score_decoded(worker_run *r, err *e);    /* the task scores decoded outputs; outputs are kept as files */
-int score_likelihoods(worker_run *r,
-                      err *e); /* for decoder-only tasks: test, and dev if there is no test or both are requested */
+/* for decoder-only tasks: test, and dev if there is no test or both are requested */
+int score_likelihoods(worker_run *r, err *e);
 /* contrast_open reads and encodes the contrastive pairs, if any; contrast_score sends the model's choices. */
 int contrast_open(worker_run *r, err *e);
 int64_t contrast_longest(const worker_run *r); /* tokens of their longest side, EOS counted; 0: there are none */

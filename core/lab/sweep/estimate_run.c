@@ -24,10 +24,7 @@ run_counts count_run(const config *c, const group *g, double steps, double step_
          on_dev = !nothing && c->decode_split != DECODE_TEST, on_test = !nothing && c->decode_split != DECODE_DEV;
     n.evaluations = evaluations_of(c, n.updates);
     n.saves = times(n.updates, c->save_every);
-    n.evaluated = n.evaluations * dev->tgt;
-    if (decoder_only)
-        n.evaluated += on_test ? test->tgt : 0; /* dev's likelihoods are known from the evaluations */
-    else
-        n.decoded = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
+    n.evaluated = n.evaluations * dev->tgt + (on_test ? test->tgt : 0);
+    if (!decoder_only) n.decoded = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
     return n;
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
-
 typedef struct {
     const ab_task_plugin *t;
     void *self;

@@ -149,9 +149,9 @@ const ab_option config_params[] = {
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
     /* decoding */
     CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test|none",
-           "parts of the data to decode and score; Table 3 uses dev, Table 2 test. With both, each metric's "
-           "name ends in the part: BLEU_test, BLEU_dev. none: perplexity and token accuracy of dev alone, as trials "
-           "of a search have them"),
+           "parts of the data to decode and score; Table 3 uses dev, Table 2 test. Perplexity and token accuracy are "
+           "measured on dev always, and as PPL_test where test is scored. With both, each metric's name ends in the "
+           "part: BLEU_test, BLEU_dev. none: nothing is decoded, as in trials of a search"),
     INT(beam_size, 4, 1, 1000, NULL, "beam size [hypotheses] (section 6.1); 1 = greedy"),
     REAL(length_penalty, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
     INT(max_extra_tokens, 50, 0, 65536, NULL, "maximum output length beyond the input's length [tokens] (section 6.1)"),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
+const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
 
 /* Gather both sides' lines of the train split; which: 1 source, 2 target, 3 both. The lines belong to the
  * task. */

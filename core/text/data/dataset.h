@@ -12,6 +12,8 @@
 #include "api/ab_plugin.h"
 #include "text/tokens/vocab.h"
 
+extern const char *const split_names[AB_SPLITS]; /* train, dev, test */
+
 typedef struct {                      /* pairs of sequences; read-only for users */
     int64_t n;                        /* pairs */
     const int32_t *src, *tgt;         /* all sequences concatenated, each with its EOS */

@@ -3,6 +3,8 @@
 #include "text/metric/bleu.h"
 #include "text/metric/influence.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 /* ab_sum (ab_task.h) describes each kind's statistics. */
@@ -31,7 +33,45 @@ const aggregation *aggregation_recorded(const char *name, const char *metric, si
 
 bool metric_of_every_run(const char *name)
 {
-    return same(name, metric_perplexity.name) || same(name, metric_token_accuracy.name);
+    const metric *every[] = {&metric_perplexity, &metric_token_accuracy};
+    size_t plain;
+    metric_split(name, NULL, &plain);
+    for (size_t i = 0; i < LENGTH(every); i++)
+        if (strlen(every[i]->name) == plain && !strncmp(every[i]->name, name, plain)) return true;
+    return false;
+}
+
+const char *metric_split(const char *name, const char *signature, size_t *plain)
+{
+    static const char *const parts[] = {"dev", "test"};
+    size_t n = strlen(name);
+    const char *found = NULL;
+    for (size_t i = 0; i < LENGTH(parts); i++) {
+        size_t end = strlen(parts[i]);
+        if (n > end + 1 && has_suffix(name, parts[i]) && name[n - end - 1] == '_') {
+            if (plain) *plain = n - end - 1;
+            return parts[i];
+        }
+        if (signature && has_suffix(signature, parts[i]) && strlen(signature) > end + 2) {
+            const char *before = signature + strlen(signature) - end - 2;
+            if (has_prefix(before, ", ") || has_prefix(before, "; ")) found = parts[i];
+        }
+    }
+    if (plain) *plain = n;
+    return found;
+}
+
+size_t metric_named(const char *const *names, size_t n, const char *name)
+{
+    size_t plain, found = n;
+    const char *split = metric_split(name, NULL, &plain);
+    char *of_test = xprintf("%s" METRIC_OF_TEST, name), *of_dev = xstrndup(name, plain);
+    const char *tried[] = {split ? name : of_test, split && same(split, "dev") ? of_dev : name};
+    for (size_t k = 0; k < LENGTH(tried) && found == n; k++)
+        for (found = 0; found < n && strcasecmp(names[found], tried[k]);) found++;
+    free(of_test);
+    free(of_dev);
+    return found;
 }
 
 int metric_better(const metric *m, double a, double b) { return a > b ? m->direction : a < b ? -m->direction : 0; }

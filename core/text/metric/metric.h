@@ -27,9 +27,17 @@ typedef struct {
     const aggregation *sum; /* NULL: unknown, or no statistics */
 } metric;
 
-/* The metrics that every run has: dev perplexity, and the share of dev tokens that are the likeliest. */
+/* The metrics that every run has: perplexity, and the share of tokens that are the likeliest. Their names mean dev;
+ * METRIC_OF_TEST behind a name means test. */
 extern const metric metric_perplexity, metric_token_accuracy;
+#define METRIC_OF_TEST "_test"
 bool metric_of_every_run(const char *name);
+/* Finds the scored part of the data at the end of a metric's name (BLEU_test, BLEU_dev) or signature ("..., dev"):
+ * "dev" or "test"; NULL: neither names it. *plain, unless NULL: characters of the name without the part. */
+const char *metric_split(const char *name, const char *signature, size_t *plain);
+/* Finds a metric by name: NAME_test if there is one, else NAME; NAME_dev also finds a NAME of dev. Returns its index,
+ * or n. */
+size_t metric_named(const char *const *names, size_t n, const char *name);
 
 /* 1: a is better than b; -1: worse; 0: they are equal, or neither direction is better. A difference d is better than
  * none if metric_better(m, d, 0) is 1. */
