@@ -249,14 +249,10 @@ sub walk {
     }
 }
 
-# Circles of files below core/ and plugins/ that include each other; a header and the .c of its name are one. Each one
-# allowed stands here with its files, and docs/architecture.md says why.
-my @circles = (
-    'core/tensor/cuda/gpu core/tensor/cuda/runtime core/tensor/cuda/uploads');
+# Circles of files below core/ and plugins/ that include each other; a header and the .c of its name are one.
 sub node { my ($path) = @_; $path =~ s/\.(?:c|h|cc|inc|cu|cuh)$//; return $path }
 sub check_circles {
-    my (%number, %low, @stack, %on, $visit, %allowed);
-    $allowed{$_} = 1 for @circles;
+    my (%number, %low, @stack, %on, $visit);
     $visit = sub {
         my ($v) = @_;
         $number{$v} = $low{$v} = 1 + keys %number;
@@ -270,11 +266,10 @@ sub check_circles {
         my @members;
         do { push @members, pop @stack; delete $on{$members[-1]} } while $members[-1] ne $v;
         my $circle = join ' ', sort @members;
-        return if @members == 1 || delete $allowed{$circle};
+        return if @members == 1;
         refuse($file{(sort @members)[0]}, 1, "includes in a circle: $circle");
     };
     for my $v (sort keys %includes) { $visit->($v) unless $number{$v} }
-    if (-e "$root/core/main.c" && -e "$root/tests/rules.sh") { refuse('tests/rules.sh', 1, "allows a circle that is gone: $_") for sort keys %allowed }
 }
 
 walk('');

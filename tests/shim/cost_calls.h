@@ -2,7 +2,7 @@
  * interest. Views are of host memory (shim_test.h) until moved() moves them. */
 #ifndef ABLATE_COST_CALLS_H
 #define ABLATE_COST_CALLS_H
-#include "tensor/cuda/uploads.h"
+#include "tensor/cuda/runtime.h"
 #include "shim_test.h"
 
 /* Rows and columns of the base model, and its vocabulary [multiples of 8, as in training]. */

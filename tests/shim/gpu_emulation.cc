@@ -4,7 +4,7 @@
  * launch is run.
  */
 #include "gpu_watch.h"
-#include "tensor/cuda/uploads.h"
+#include "tensor/cuda/runtime.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <map>

@@ -1,6 +1,6 @@
 /* gpu_streams.cc - see gpu_streams.h. */
 #include "gpu_streams.h"
-#include "tensor/cuda/uploads.h"
+#include "tensor/cuda/runtime.h"
 #include <deque>
 #include <unistd.h>
 #include <vector>

@@ -2,7 +2,7 @@
  * decode/select.h, row by row: the same ids and logits, ties and masks and all, and the log of the sum. Those of a
  * sentence merged against a search through all of them. Where rows go on. */
 #include "tensor/cuda/select.h"
-#include "tensor/cuda/uploads.h"
+#include "tensor/cuda/runtime.h"
 #include "network/decode/select.h"
 #include "shim_test.h"
 #include "text/tokens/vocab.h"

@@ -8,7 +8,7 @@
 #include "tensor/cuda/product.h"
 #include "tensor/cuda/select.h"
 #include "tensor/cuda/services.h"
-#include "tensor/cuda/uploads.h"
+#include "tensor/cuda/runtime.h"
 #include "tensor/graph/profile.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* runtime.cu - runtime.h on a real GPU. */
 #include "tensor/cuda/runtime.h"
 #include "base/base.h"
-#include "tensor/cuda/uploads.h"
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <stdio.h>

@@ -49,6 +49,16 @@ int gpu_copy_out(void *to, const void *from, size_t bytes); /* waits for earlier
 void gpu_copy(void *to, const void *from, size_t bytes);    /* device to device */
 void gpu_zero(void *at, size_t bytes);
 
+/* ---- writes of the host, which uploads.cu collects until gpu_flush ---- */
+enum { GPU_STAGE_BYTES = 2 << 20 };
+void *gpu_stage(void);                                    /* GPU_STAGE_BYTES of staging memory, valid until sent */
+void gpu_send(void *to, const void *stage, size_t bytes); /* copies the beginning of a stage, in stream order */
+/* `follow` of graph/backend.h; it goes with the pending writes */
+void gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
+                int64_t step);
+void gpu_flush(void);          /* sends pending writes; call it before anything that runs or reads */
+void gpu_forget_uploads(void); /* when the device closes */
+
 /* Owners of scratch slots. */
 enum {
     SCRATCH_PRODUCT,

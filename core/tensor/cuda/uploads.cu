@@ -3,7 +3,6 @@
  * builds the past of rows that follow others (gpu_follow). A few numbers are passed as the kernel's argument; more go
  * through pinned memory in one copy. */
 #include "tensor/cuda/gpu.h"
-#include "tensor/cuda/uploads.h"
 #include <string.h>
 
 enum { PIECES = 48, FEW_BYTES = 1024, ALIGNMENT = 16, UPLOAD_THREADS = 256 };

@@ -1,6 +1,6 @@
 /* dnn_load.c - cuDNN's functions, its handle, and its error messages. */
 #ifdef HAVE_CUDNN
-#include "tensor/cuda/uploads.h"
+#include "tensor/cuda/runtime.h"
 #include "tensor/cuda/cudnn/dnn.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/library.h"
