@@ -71,6 +71,7 @@ static int no_command(char **argv)
     char first[256][64];
     size_t n = 0;
     str group = {0};
+    names[n++] = "--version", names[n++] = "--help";
     for (size_t i = 0; i < n_commands && n < LENGTH(names); i++) {
         snprintf(first[n], sizeof first[n], "%.*s", (int)strcspn(all_commands[i]->name, " "), all_commands[i]->name);
         if (same(first[n], argv[1])) group_help(argv[1], &group);

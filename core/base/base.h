@@ -82,7 +82,8 @@ bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact *
 bool parse_real(const char *s, double *out); /* finite only */
 /* Writes the shortest text that reads back as x ("0.1", "100000", "5e-09"); `out` holds 32. */
 const char *format_real(double x, char out[32]);
-/* Finds the candidate nearest to `given` by edit distance; NULL if all are further than 1 + length / 3. */
+/* Finds the candidate that `given` means: the same in other letters, its name in the field (field_words.c), else the
+ * nearest by edit distance; NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
 
 /* Returns how many bytes at s (0 to 3) form a character that a terminal or browser obeys instead of showing: a control

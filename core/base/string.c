@@ -1,4 +1,4 @@
-/* string.c - growing strings, small helpers on text, numbers in text, the nearest name. */
+/* string.c - growing strings, small helpers on text, numbers in text. */
 #include "base/base.h"
 #include <ctype.h>
 #include <math.h>
@@ -211,45 +211,4 @@ const char *format_real(double x, char out[32])
     else
         snprintf(out, 32, "%.*g", digits, x);
     return out;
-}
-
-/* ---- the nearest name ---- */
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Edit distance: insert, delete, change a byte, exchange two neighbours. `rows` holds 3 * (strlen(b) + 1). */
-static size_t distance(const char *a, const char *b, size_t *rows)
-{
-    size_t m = strlen(b), *before = rows, *last = rows + m + 1, *row = rows + 2 * (m + 1);
-    for (size_t j = 0; j <= m; j++) last[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t d = last[j - 1] + (a[i - 1] != b[j - 1]);
-            d = least(d, 1 + least(last[j], row[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d = least(d, before[j - 2] + 1);
-            row[j] = d;
-        }
-        size_t *spare = before;
-        before = last, last = row, row = spare;
-    }
-    return last[m];
-}
-
-const char *nearest(const char *given, const char *const *candidates, size_t n)
-{
-    const char *best = NULL;
-    size_t n_given = strlen(given), limit = 1 + n_given / 3, *rows = NULL, cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!candidates[i]) continue;
-        size_t m = strlen(candidates[i]);
-        if (m > n_given + limit || n_given > m + limit) continue;
-        rows = grow(rows, &cap, 3 * (m + 1), sizeof *rows);
-        size_t d = distance(given, candidates[i], rows);
-        if (d > limit || (best && d == limit)) continue;
-        best = candidates[i];
-        limit = d; /* the next must be nearer */
-    }
-    free(rows);
-    return best;
 }

@@ -1,6 +1,7 @@
 /* ls.c - ablate ls: lists the database's experiments, or the runs of one. */
 #include "cli/options.h"
 #include "cli/results.h"
+#include "lab/report/row_runs.h"
 #include "lab/launch/launch.h"
 #include <math.h>
 #include <string.h>
@@ -137,7 +138,7 @@ static void run_json(const read_row *row, const read_run *run, const away_list *
     json_key_text(out, "row", row->name);
     json_key_text(out, "change", row->change);
     json_key_whole(out, "seed", run->seed);
-    json_key_text(out, "status", db_status_text(run->status));
+    json_key_text(out, "status", run_status(run));
     json_key_text(out, "slurm", state_of(away, run->id));
     json_key_bool(out, "recorded", run->recorded);
     json_key_bool(out, "imported", run->foreign);
@@ -162,7 +163,7 @@ static void put_run(grid *t, const read_experiment *x, const read_row *row, cons
     grid_put(t, c++, "%lld", (long long)run->id);
     grid_put(t, c++, "%s", row->name);
     grid_put(t, c++, "%lld", (long long)run->seed);
-    grid_put(t, c++, "%s%s%s%s", waits(state) ? "queued" : db_status_text(run->status), waits(state) ? ", Slurm: " : "",
+    grid_put(t, c++, "%s%s%s%s", waits(state) ? "queued" : run_status(run), waits(state) ? ", Slurm: " : "",
              waits(state) ? state : "", read_origin(run));
     if (run->step >= 0 && run->total_steps >= 0)
         grid_put(t, c, "%lld/%lld", (long long)run->step, (long long)run->total_steps);

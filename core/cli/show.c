@@ -1,6 +1,7 @@
 /* show.c - ablate show: prints one run as text or JSON; its INI, its outputs. */
 #include "cli/options.h"
 #include "cli/results.h"
+#include "lab/report/row_runs.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static int show_run(reader *r, const read_detail *d, err *e)
     show_line("experiment", d->experiment);
     show_line("row", d->row);
     printf(KEY "%lld\n", "seed", (long long)d->run.seed);
-    printf(KEY "%s%s\n", "status", db_status_text(d->run.status),
+    printf(KEY "%s%s\n", "status", run_status(&d->run),
            d->run.foreign    ? " (imported)"
            : d->run.recorded ? " (recorded elsewhere)"
                              : "");
@@ -117,7 +118,7 @@ static void run_json(const read_detail *d, str *out)
     json_key_text(out, "experiment", d->experiment);
     json_key_text(out, "row", d->row);
     json_key_whole(out, "seed", d->run.seed);
-    json_key_text(out, "status", db_status_text(d->run.status));
+    json_key_text(out, "status", run_status(&d->run));
     json_key_bool(out, "recorded", d->run.recorded);
     json_key_bool(out, "imported", d->run.foreign);
     json_key_real(out, "step", d->run.step >= 0 ? (double)d->run.step : NAN);

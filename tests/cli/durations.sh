@@ -55,6 +55,8 @@ C
     equal "$(sql "SELECT count(*) FROM runs r JOIN tag t ON t.run_id = r.run WHERE experiment = 'jumped' AND status = 'done'
         AND tag = 'run_seconds' AND CAST(value AS REAL) BETWEEN 0 AND 300")" 2 \
         "runs with a time that can be"
+    equal "$(sql "SELECT count(*) FROM runs WHERE experiment = 'jumped' AND seconds BETWEEN 0 AND 300")" 2 \
+        "times that can be in the view runs"
     exits 0 ablate ls jumped
     equal "$(grep -cE ' -[0-9]+ s|[0-9]{6,} s' out)" 0 "impossible times in the list"
     exits 0 ablate table jumped --stats full

@@ -125,8 +125,11 @@ void read_match(build *b, const char *where, const char *text)
 
 void read_criterion(build *b, const ini_entry *at, size_t n)
 {
+    enum { LEAST = 3, USUAL = 5 }; /* two seeds per row decide nothing */
+    int64_t trained = b->s->until.most ? b->s->until.most : (int64_t)b->s->n_seeds;
     b->s->criterion.given = true;
-    b->s->criterion.metric = "", b->s->criterion.level = 0.05, b->s->criterion.seeds = 5;
+    b->s->criterion.metric = "", b->s->criterion.level = 0.05;
+    b->s->criterion.seeds = trained < LEAST ? LEAST : trained < USUAL ? trained : USUAL;
     for (size_t i = 0; i < n; i++) {
         const char *text = unquote(at[i].value, b->a);
         bool good = true;
@@ -151,6 +154,10 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
                      : same(at[i].key, "failed_as") ? "the metric's value that a failed run counts as"
                                                     : "the name of a metric");
     }
+    if (trained < b->s->criterion.seeds)
+        str_addf(&b->s->warnings,
+                 "%s: [criterion]: a verdict needs %lld seeds per row, and this experiment has %lld: no row gets one\n",
+                 b->s->path, (long long)b->s->criterion.seeds, (long long)trained);
 }
 
 /* ---- two-level designs ---- */

@@ -18,7 +18,7 @@ static size_t items_of(const gathered *g, column_each each)
 static const char *item_name(const gathered *g, column_each each, size_t i, bool readers)
 {
     switch (each) {
-    case ONCE: return "";
+    case ONCE: return g->headline < 0 ? "" : g->headings[g->headline];
     case EACH_SETTING: return setting_heading(i);
     case EACH_METRIC:
     case EACH_RECORDED: return readers ? g->headings[i] : g->metrics[i];
@@ -111,7 +111,7 @@ void columns_describe(grid *t)
     for (size_t k = 0; columns[k].in; k++) {
         const column *c = &columns[k];
         bool against = !(c->in & JSON) && c->in & AGAINST;
-        const char *item = c->each == EACH_METRIC ? "METRIC" : "COLUMN";
+        const char *item = c->each == EACH_METRIC || c->each == ONCE ? "METRIC" : "COLUMN";
         grid_row(t, false);
         if (c->in & READERS) grid_put(t, 0, "%s", heading_of(c, item, true, &t->mem));
         if (c->in & CSV) grid_put(t, 1, "%s", heading_of(c, item, false, &t->mem));

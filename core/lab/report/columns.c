@@ -23,7 +23,7 @@ static const char *state_text(const place *p, arena *a)
     (void)a;
     const gathered_row *row = p->row;
     if (row->why_skipped) return "skipped";
-    if (row->open) return row->done ? "partial" : "open";
+    if (row->open || !row->row->n_runs) return row->done ? "partial" : "open";
     if (row->failed) return row->done ? "partial" : "failed";
     return "done";
 }
@@ -351,8 +351,8 @@ const column columns[] = {
      .text = unit_text},
     {"rule", NULL, "", AGAINST, ONCE, "how the interval is computed", .text = rule_text},
     {"refused", NULL, "", AGAINST, ONCE, "why there is no comparison, or null", .text = refused_text},
-    {"delta", "Δ", "unit", READERS | CSV | JSON | AGAINST, ONCE, "the row's mean less base's", .number = delta_number,
-     .print = print_delta, .shown = has_delta},
+    {"delta", "Δ %s", "unit", READERS | CSV | JSON | AGAINST, ONCE, "the row's mean less base's",
+     .number = delta_number, .print = print_delta, .shown = has_delta},
     {"interval", "95 % interval", "unit", READERS, ONCE, "95 % interval of the difference of the designs",
      .text = interval_text, .shown = has_p},
     {"low", NULL, "unit", CSV | JSON | AGAINST, ONCE, "lower end of the 95 % interval", .number = low_number},

@@ -26,8 +26,9 @@ enum column_in { /* tables that have it; OWN and BESIDE: text, Markdown, LaTeX a
 };
 
 typedef struct column {
-    const char *name;    /* name in CSV and JSON */
-    const char *heading; /* heading for readers; %s: the name of the metric, setting or published column */
+    const char *name; /* name in CSV and JSON */
+    /* Heading for readers; %s: the name of the metric, setting or published column, ONCE: of the headline metric. */
+    const char *heading;
     /* Unit of the number in CSV and JSON. NULL: the metric's; "unit": the comparison's; "scale": the compared scale,
      * natural logarithms if differences are in percent; "": none. */
     const char *unit;

@@ -22,16 +22,14 @@ static const char *signed_number(arena *a, double v, int decimals)
     return arena_printf(a, "%s%s", zero ? "" : v < 0 ? "−" : "+", text);
 }
 
-enum { SEEDS_FOR_VERDICT = 3 }; /* docs/statistics.md: two seeds per side give an interval, but no decision */
-
-/* Better or worse: p for the design, after Holm, below 0.05. */
 static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row)
 {
-    const comparison *c = &row->against[g->headline];
-    int better = metric_better(&g->facts[g->headline], c->delta, 0);
-    if (c->verdict && same(c->verdict, "equivalent")) return FOREST_EQUIVALENT;
-    if (!(c->p_adjusted < 0.05) || c->n < SEEDS_FOR_VERDICT || c->n_base < SEEDS_FOR_VERDICT) return FOREST_UNDECIDED;
-    return better > 0 ? FOREST_BETTER : better < 0 ? FOREST_WORSE : FOREST_UNDECIDED;
+    const char *verdict = gathered_verdict(g, row);
+    if (!verdict) return FOREST_UNDECIDED;
+    return same(verdict, "better")       ? FOREST_BETTER
+           : same(verdict, "worse")      ? FOREST_WORSE
+           : same(verdict, "equivalent") ? FOREST_EQUIVALENT
+                                         : FOREST_UNDECIDED;
 }
 
 static forest_row describe(const gathered *g, const gathered_row *row, int decimals, arena *a)
@@ -55,29 +53,30 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
                               : none    ? none
                                         : "no interval");
     else
-        f.text = row->why_skipped ? "n/a"
-                 : m->diverged    ? "diverged"
-                 : row->open      ? "to be run"
-                 : row->failed    ? "failed"
-                                  : "no difference";
+        f.text = row->why_skipped                 ? "n/a"
+                 : m->diverged                    ? "diverged"
+                 : row->open || !row->row->n_runs ? "to be run"
+                 : row->failed                    ? "failed"
+                                                  : "no difference";
     return f;
 }
 
-/* Names of the first eight rows with this verdict; "" for none. *count: number of all. */
-static const char *names_of(const forest_row *rows, size_t n, enum forest_verdict which, size_t *count, arena *a)
+/* Appends "WORDS NAMES. " with the first eight rows of this verdict, NULL: of none; nothing without such rows. */
+static size_t add_rows_with(const gathered *g, const char *verdict, const char *words, str *out)
 {
     enum { MOST = 8 };
-    str s = {0};
-    *count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].verdict != which || !isfinite(rows[i].low)) continue;
-        if (*count < MOST) str_addf(&s, "%s%s", *count ? ", " : "", rows[i].name);
-        ++*count;
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        const char *own = gathered_verdict(g, row);
+        if (isnan(row->against[g->headline].delta) || row->row->same_as || gathered_is_base(g, row)) continue;
+        if (verdict ? !own || !same(own, verdict) : own != NULL) continue;
+        if (n < MOST) str_addf(out, "%s%s", n ? ", " : words, row->row->name);
+        n++;
     }
-    if (*count > MOST) str_addf(&s, " and %zu more", *count - MOST);
-    const char *kept = arena_strdup(a, str_text(&s));
-    str_free(&s);
-    return kept;
+    if (n > MOST) str_addf(out, " and %zu more", n - MOST);
+    if (n) str_add(out, ". ");
+    return n;
 }
 
 static double median_detectable(const gathered *g)
@@ -93,30 +92,35 @@ static double median_detectable(const gathered *g)
 }
 
 /* Appends the verdicts as a paragraph. */
-static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int decimals, arena *a, str *out)
+static void say_verdict(const gathered *g, int decimals, arena *a, str *out)
 {
-    const char *metric = g->headings[g->headline];
-    size_t better, worse, undecided;
-    const char *better_names = names_of(rows, n, FOREST_BETTER, &better, a),
-               *worse_names = names_of(rows, n, FOREST_WORSE, &worse, a);
-    names_of(rows, n, FOREST_UNDECIDED, &undecided, a);
+    static const char *const verdicts[] = {"better", "worse", "equivalent", "undecided", "exploratory"};
+    const char *metric = g->headings[g->headline],
+               *words[] = {arena_printf(a, "Better than base in %s: ", metric),
+                           "Worse: ", "Equivalent: ", "Undecided: ", "Exploratory: "};
+    const comparison_criterion *k = g->judged.criterion ? &g->judged.rule : NULL;
+    bool percent = false;
+    size_t judged = 0, undecided = 0;
     str text = {0};
-    if (!(better + worse + undecided)) {
+    for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
+    for (size_t v = 0; v < LENGTH(verdicts); v++) {
+        size_t n = add_rows_with(g, verdicts[v], words[v], &text);
+        judged += n;
+        if (same(verdicts[v], "undecided")) undecided = n;
+    }
+    if (!judged && !g->tests) {
         str_addf(&text,
                  "These are differences between models, in %s. Differences between designs need three seeds or more "
                  "per row; base has %zu.",
                  metric, gathered_base(g)->of[g->headline].n);
     } else {
-        bool percent = false;
-        for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
-        if (better) str_addf(&text, "Better than base in %s: %s. ", metric, better_names);
-        if (worse) str_addf(&text, "Worse: %s. ", worse_names);
-        if (undecided) str_addf(&text, "Undecided: %zu of %zu rows. ", undecided, better + worse + undecided);
-        if (g->tests)
-            str_addf(&text,
-                     "Lines are 95 %% intervals for the design; better and worse mean p below 0.05 after Holm over %zu "
-                     "row%s. ",
-                     g->tests, g->tests == 1 ? "" : "s");
+        add_rows_with(
+            g, NULL, arena_printf(a, "No verdict, which needs %zu seeds per row and no failed run: ", k ? k->seeds : 3),
+            &text);
+        str_addf(&text,
+                 "Lines are 95 %% intervals for the design; better and worse mean p of at most %g after Holm over %zu "
+                 "row%s. ",
+                 k ? k->level : 0.05, g->tests, g->tests == 1 ? "" : "s");
         double detectable = median_detectable(g);
         if (isfinite(detectable) && undecided)
             str_addf(&text,
@@ -215,7 +219,7 @@ void figure_forest(const gathered *g, str *out)
     int decimals;
     forest_side x = side_of(g, false, &decimals, &a);
     if (x.n) {
-        say_verdict(g, x.rows, x.n, decimals, &a, out);
+        say_verdict(g, decimals, &a, out);
         forest_figure(x.rows, x.n, x.axis, forest_about(g, x.n, &a), out);
     } else if (!gathered_base(g)) {
         str_add(out, "<p>There is no base to compare with.</p>\n");

@@ -293,14 +293,14 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
         t.sequential = judged && g->judged.until, t.base_seeds = g->judged.until_base;
         t.margin = judged ? g->judged.rule.margin : 0;
         t.failed_as = judged && !isnan(g->judged.rule.failed_as) ? &g->judged.rule.failed_as : NULL;
-        size_t tests = compare_rows(&t, of, headline && find_best ? &best : NULL);
+        size_t tests = compare_rows(&t, of, find_best ? &best : NULL);
         for (size_t i = 0; i < t.n; i++) {
             if (judged) of[i].verdict = comparison_verdict(&of[i], &g->judged.rule, t.metric);
             of[i].detectable = comparison_detectable(&of[i]);
             g->rows[i].against[m] = of[i];
             if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p, g->tests = tests;
         }
-        if (best < t.n) g->rows[best].best = true;
+        if (best < t.n) g->rows[best].of[m].best = true;
         gathered_stream(g, m, judged ? g->judged.rule.level : 0.05);
     }
 }
@@ -380,6 +380,13 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
 const char *gathered_label(const gathered_row *row, arena *a)
 {
     return row->row->exploratory ? arena_printf(a, "%s (exploratory)", row->row->name) : row->row->name;
+}
+
+const char *gathered_verdict(const gathered *g, const gathered_row *row)
+{
+    static const comparison_criterion usual = {.level = 0.05, .seeds = 3, .failed_as = NAN};
+    const comparison *c = &row->against[g->headline];
+    return g->judged.criterion ? c->verdict : comparison_verdict(c, &usual, &g->facts[g->headline]);
 }
 
 const char *gathered_no_interval(const comparison *c)

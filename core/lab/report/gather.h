@@ -18,6 +18,7 @@ typedef struct {
 } table_options;
 
 typedef struct {
+    bool best;          /* significantly better than every other row */
     size_t n, diverged; /* runs with a number; runs whose number is not finite */
     double mean, sd;    /* sample standard deviation; NaN if n is too small */
     double *values;     /* by seed, n of them */
@@ -38,7 +39,6 @@ typedef struct {
     size_t changed;           /* done runs with a plugin that has changed since (changed.h) */
     const read_row *recorded; /* the recorded row of the same name, or NULL */
     measure *recorded_of;     /* by metric: the recorded row's */
-    bool best;                /* significantly better than every other row */
 } gathered_row;
 
 /* Rules by which the experiment is judged, from its analysis (results/read.h). */
@@ -83,7 +83,7 @@ typedef struct {
     size_t seeds_least, seeds_most; /* runs with a number per row, over rows with any */
 } gathered;
 
-/* Returns 0; 1 if there is no experiment of that name; -1. find_best: also mark the best row (needs more
+/* Returns 0; 1 if there is no experiment of that name; -1. find_best: also mark the best rows (needs more
  * tests). */
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out, err *e);
 /* Adds the recorded runs (table_options.vs_recorded). */
@@ -104,6 +104,9 @@ bool gathered_is_base(const gathered *g, const gathered_row *row);
 const char *paper_table_of(const char *name);
 /* Returns the row's name for a chart, followed by "(exploratory)" if it was added after the first result. */
 const char *gathered_label(const gathered_row *row, arena *a);
+/* Returns the row's verdict in the headline metric, for tables and pages: by [criterion], else at 5 % after Holm with
+ * three seeds or more per row. NULL: none. */
+const char *gathered_verdict(const gathered *g, const gathered_row *row);
 /* Returns words in place of an interval of two seeds that is wider than base's own value; NULL: print the interval. */
 const char *gathered_no_interval(const comparison *c);
 #endif

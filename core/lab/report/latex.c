@@ -76,10 +76,8 @@ static bool repeats(const grid *g, size_t i, size_t j)
 static void put_cell(const grid *g, size_t i, size_t j, str *out)
 {
     const grid_cell *c = cell(g, i, j);
-    bool strong = false;
-    for (size_t k = 0; k < g->n_columns; k++) strong = strong || cell(g, i, k)->strong; /* the best row is bold */
     if (!*c->text || repeats(g, i, j)) return;
-    if (strong) str_add(out, "\\bfseries ");
+    if (c->strong) str_add(out, "\\bfseries ");
     tex_text(out, c->text, false);
 }
 
@@ -104,10 +102,27 @@ static void put_tabular(const grid *g, str *out)
     str_add(out, "\\bottomrule\n\\end{tabular}");
 }
 
+/* Is the table wider than a column of two? Counts the bytes of each column's longest cell. */
+static bool is_wide(const grid *g)
+{
+    enum { COLUMN = 48 };
+    size_t all = 0;
+    for (size_t j = 0; j < g->n_columns; j++) {
+        size_t most = strlen(g->headings[j]);
+        for (size_t i = 0; i < g->n_rows; i++)
+            if (strlen(cell(g, i, j)->text) > most) most = strlen(cell(g, i, j)->text);
+        all += most + 2;
+    }
+    return all > COLUMN;
+}
+
 void grid_latex(const grid *g, str *out)
 {
-    str_add(out, "% needs \\usepackage{booktabs}; with graphicx, a table larger than the page is scaled down\n"
-                 "\\begin{table}\n\\centering\n");
+    const char *star = is_wide(g) ? "*" : "";
+    str_addf(out,
+             "%% needs \\usepackage{booktabs}; with graphicx, a table larger than the page is scaled down\n"
+             "\\begin{table%s}\n\\centering\n",
+             star);
     if (g->title) {
         str_add(out, "\\caption{");
         tex_text(out, g->title, false);
@@ -129,5 +144,5 @@ void grid_latex(const grid *g, str *out)
         tex_text(out, g->notes[i], true);
     }
     if (g->n_notes) str_add(out, "\n\\end{minipage}\n");
-    str_add(out, "\\end{table}\n");
+    str_addf(out, "\\end{table%s}\n", star);
 }

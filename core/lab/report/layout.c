@@ -9,8 +9,7 @@ static void put_cells(grid *t, size_t at, const table_column *columns, size_t n,
 {
     for (size_t j = 0; j < n; j++) {
         grid_put(t, at + j, "%s", column_cell(&columns[j], g, row, in, &t->mem));
-        bool headline = columns[j].of->each == EACH_METRIC && (int)columns[j].i == g->headline;
-        if (headline && row->best) grid_strong(t, at + j);
+        if (columns[j].of->each == EACH_METRIC && row->of[columns[j].i].best) grid_strong(t, at + j);
     }
 }
 

@@ -284,6 +284,24 @@ static void note_not_recorded(const gathered *g, grid *t)
     str_free(&rows);
 }
 
+/* Says that most runs have their lowest dev perplexity at their last step, as far as they report the best one. */
+static void note_unfinished(const gathered *g, grid *t)
+{
+    size_t runs = 0, falling = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs && !g->x.rows[i].same_as; k++) {
+            const read_run *run = &g->x.rows[i].runs[k];
+            if (run->status != DB_DONE || !run->n_results || run->total_steps <= 0) continue;
+            runs++;
+            falling += same(run->results[0].how, "best") && run->results[0].step == run->total_steps;
+        }
+    if (2 * falling > runs)
+        grid_note(t,
+                  "Not trained to the end: the dev perplexity of %zu of %zu runs is lowest at the last step, so it "
+                  "still falls. More steps may change the order of the rows.",
+                  falling, runs);
+}
+
 void note_statistics(const gathered *g, grid *t)
 {
     bool has_delta = false;
@@ -297,4 +315,5 @@ void note_statistics(const gathered *g, grid *t)
     note_models(g, t);
     note_detectable(g, t);
     note_dealt(g, t);
+    note_unfinished(g, t);
 }

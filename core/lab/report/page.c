@@ -103,7 +103,7 @@ static void put_run(grid *t, const char *row, const read_run *run, bool rule)
     grid_put(t, 0, "%lld", (long long)run->id);
     grid_put(t, 1, "%s", row);
     grid_put(t, 2, "%lld", (long long)run->seed);
-    grid_put(t, 3, "%s%s", db_status_text(run->status), read_origin(run));
+    grid_put(t, 3, "%s%s", run_status(run), read_origin(run));
     if (run->step >= 0 && run->total_steps > 0)
         grid_put(t, 4, "%.0f %%", 100.0 * (double)run->step / (double)run->total_steps);
     if (isfinite(run->seconds)) grid_put(t, 5, "%.0f", run->seconds);

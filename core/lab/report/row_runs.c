@@ -11,6 +11,8 @@ bool run_diverged(const read_run *run)
     return only && same(only->metric, metric_perplexity.name) && !isfinite(only->value);
 }
 
+const char *run_status(const read_run *run) { return run_diverged(run) ? "diverged" : db_status_text(run->status); }
+
 bool row_runs_same_sentences(const row_runs *row, const row_runs *base)
 {
     const db_stats *first = base->results[0] ? &base->results[0]->stats : NULL;

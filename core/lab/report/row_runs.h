@@ -41,4 +41,6 @@ double *row_runs_influences(const row_runs *r);
 void row_runs_add_choice(const comparison_task *t, const read_row *row, row_runs *r);
 /* Did the run diverge? Then it is done, and its only result is a perplexity that is not finite (lab/launch/host.c). */
 bool run_diverged(const read_run *run);
+/* Returns the run's status as words, "diverged" among them. */
+const char *run_status(const read_run *run);
 #endif

@@ -226,7 +226,7 @@ static void note_paper(const gathered *g, grid *t)
 static void set_title(const gathered *g, grid *t)
 {
     str s = {0};
-    str_add(&s, g->x.name);
+    str_add(&s, read_plain_name(g->x.name, &t->mem));
     if (g->seeds_most > 1) {
         str_addf(&s, "  mean ± sd over %zu", g->seeds_least);
         if (g->seeds_least != g->seeds_most) str_addf(&s, " to %zu", g->seeds_most);
@@ -255,7 +255,7 @@ static void latex_grid(const gathered *g, const table_options *o, grid *t)
 {
     add_rows(g, t);
     if (o->caption) t->title = o->caption;
-    t->label = o->label ? o->label : arena_printf(&t->mem, "tab:%s", g->x.name);
+    t->label = o->label ? o->label : arena_printf(&t->mem, "tab:%s", read_plain_name(g->x.name, &t->mem));
     note_foreign(g, t);
     note_changed(g, t);
     note_unsound(g, t);

@@ -20,14 +20,14 @@
 #define DB_RECORDED ".recorded"
 /* Tag of a done run: the plugins loaded by the last `ablate run`, if their files differ from those of its training. */
 #define DB_LOADED "plugins_loaded"
-/* Tag of a run that was frozen when its experiment had a result. */
+/* Tag of a run that was frozen when its row had a result. */
 #define DB_LATE "late"
 /* Tag of a run that another program trained: the files it was imported from. Such runs have run.recorded = 2. */
 #define DB_IMPORTED "imported_from"
 /* Tag "statistics METRIC" of a recorded run whose record left that metric's per-sentence statistics out. */
 #define DB_STATISTICS "statistics"
 #define DB_LEFT_OUT   "left out"
-#define DB_VERSION    6 /* PRAGMA user_version of this program */
+#define DB_VERSION    7 /* PRAGMA user_version of this program */
 
 typedef struct db db;
 
@@ -83,6 +83,7 @@ typedef struct {
     size_t n_params;
     const char *paper_row;      /* row key in the published table; NULL: the row's own name */
     size_t n_seeds;             /* number of the experiment's seeds, from the first; 0: all */
+    bool left_out;              /* not asked for: gets no new run */
     const char *not_applicable; /* why this row cannot run (an incompatible pair of plugins), or NULL */
     const char *plugins_json;   /* the present plugins, as in db_provenance; NULL: unknown */
 } db_row_spec;

@@ -149,40 +149,38 @@ static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }
 
-/* late: a new run gets the tag DB_LATE. */
-static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, bool late, db_frozen *out, err *e)
+/* Returns 1 if the run exists now, 0 for a new run of a row that is left out, -1. A new run of a row that has results
+ * gets the tag DB_LATE. */
+static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
 {
     bool added = false;
     sqlite3_stmt *s =
         sql_keep(d->q, e,
-                 "INSERT INTO run(variant_id,seed,place,status,queued_at) VALUES(?1,?2,?3,?4,?5)"
+                 "INSERT INTO run(variant_id,seed,place,status,queued_at) SELECT ?1,?2,?3,?4,?5 WHERE NOT ?6 OR"
+                 " EXISTS(SELECT 1 FROM run WHERE variant_id=?1 AND seed=?2)"
                  " ON CONFLICT(variant_id,seed) DO UPDATE SET place=?3,archived=0,status=CASE"
                  " WHEN status IN('done','running') THEN status WHEN ?4='skipped' THEN 'skipped'"
                  " WHEN status IN('killed','skipped') THEN 'queued' ELSE status END RETURNING id,status,queued_at=?5",
-                 "iiisd", variant, out->seed, (int64_t)ord, row->not_applicable ? "skipped" : "queued", now());
-    int rc = s ? sql_row(s, "run.id run.status", e) : -1;
-    if (rc == 1) {
+                 "iiisdi", variant, out->seed, (int64_t)ord, row->not_applicable ? "skipped" : "queued", now(),
+                 (int64_t)row->left_out);
+    int found = s ? sql_row(s, "run.id run.status", e) : -1, rc = found < 0 ? -1 : 0;
+    if (found == 1) {
         out->id = sqlite3_column_int64(s, 0), added = sqlite3_column_int(s, 2);
         rc = sql_status(s, 1, &out->status, e) ? -1 : sql_next(s, e);
     }
     sql_rest(s);
-    if (!rc && added && late)
-        rc = sql_do(d->q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,'" DB_LATE "','1')", "i", out->id);
-    return rc ? rc : note_origin(d, row, out, e);
+    if (!rc && added)
+        rc = sql_do(d->q, e,
+                    "INSERT INTO tag(run_id,tag,value) SELECT ?1,'" DB_LATE "','1' WHERE EXISTS(SELECT 1 FROM run"
+                    " WHERE variant_id=?2 AND status='done')",
+                    "ii", out->id, variant);
+    return rc || (found && note_origin(d, row, out, e)) ? -1 : found;
 }
 
-static int put_runs(db *d, int64_t experiment, const db_experiment_spec *x, const int64_t *variants, db_frozen *out,
-                    size_t *n, err *e)
+static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
 {
     str seeds = {0};
-    int64_t late = 0;
-    int rc =
-        sql_int(d->q, e, &late,
-                "SELECT EXISTS(SELECT 1 FROM variant v JOIN run r ON r.variant_id=v.id WHERE v.experiment_id=?1 AND"
-                " r.status='done')",
-                "i", experiment) < 0
-            ? -1
-            : 0;
+    int rc = 0;
     *n = 0;
     for (size_t i = 0; i < x->n_rows && !rc; i++) {
         if (!variants[i]) continue;
@@ -197,8 +195,8 @@ static int put_runs(db *d, int64_t experiment, const db_experiment_spec *x, cons
         for (size_t i = 0; i < x->n_rows && !rc; i++) {
             if (!variants[i] || (x->rows[i].n_seeds && k >= x->rows[i].n_seeds)) continue;
             out[*n] = (db_frozen){.row = i, .seed = x->seeds[k]};
-            rc = put_run(d, variants[i], &x->rows[i], *n, late, &out[*n], e);
-            ++*n;
+            int put = put_run(d, variants[i], &x->rows[i], *n, &out[*n], e);
+            *n += put > 0, rc = put < 0 ? -1 : 0;
         }
     str_free(&seeds);
     return rc;
@@ -263,7 +261,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
         rc = sql_do(d->q, e, "DELETE FROM alias WHERE variant_id IN(SELECT id FROM variant WHERE experiment_id=?1)",
                     "i", id);
     if (!rc) rc = put_rows(d, id, x, variants, e);
-    if (!rc) rc = put_runs(d, id, x, variants, runs, n, e);
+    if (!rc) rc = put_runs(d, x, variants, runs, n, e);
     if (!rc) rc = view_refresh(d->q, id, e);
     rc = tx_end(d, rc, e);
     free(variants);

@@ -76,7 +76,8 @@ extern const char *const results_tables[], *const results_views[]; /* scripts; e
     "(SELECT CAST(x.created_at AS INTEGER) FROM run u JOIN variant w ON w.id=u.variant_id JOIN experiment x ON "       \
     "x.id=w.experiment_id WHERE u.id=" RUN ")"
 /* migrations from each version to the next */
-extern const char results_from_1[], results_from_2[], results_from_3[], results_from_4[], results_from_5[];
+extern const char results_from_1[], results_from_2[], results_from_3[], results_from_4[], results_from_5[],
+    results_from_6[];
 typedef struct {
     int from; /* the step migrates user_version `from` to from + 1 */
     const char *sql;

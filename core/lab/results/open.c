@@ -27,11 +27,9 @@ static int rename_keys(sqlite3 *q, err *e)
 }
 
 /* Steps from older versions to this one, oldest first; version 1 is the first there is. */
-static const migration db_steps[] = {{1, results_from_1, NULL},
-                                     {2, results_from_2, NULL},
-                                     {3, results_from_3, NULL},
-                                     {4, results_from_4, rename_keys},
-                                     {5, results_from_5, NULL}};
+static const migration db_steps[] = {{1, results_from_1, NULL}, {2, results_from_2, NULL},
+                                     {3, results_from_3, NULL}, {4, results_from_4, rename_keys},
+                                     {5, results_from_5, NULL}, {6, results_from_6, NULL}};
 
 bool db_is_network(unsigned long f_type)
 {

@@ -43,6 +43,21 @@ static int allow(void *refused, int action, const char *a, const char *b, const 
     return SQLITE_DENY;
 }
 
+/* Adds the tables and views with this column, which the statement does not read, to SQLite's message. */
+static bool suggest_tables(sqlite3 *q, const char *column, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, NULL,
+                               "SELECT group_concat(name,', ') FROM (SELECT DISTINCT m.name FROM sqlite_master m,"
+                               "pragma_table_info(m.name) c WHERE c.name=?1 COLLATE NOCASE ORDER BY m.name='settings' "
+                               "DESC LIMIT 4)",
+                               "s", column);
+    bool any = s && sql_next(s, NULL) == 1 && sqlite3_column_text(s, 0);
+    size_t used = strlen(e->text);
+    if (any) snprintf(e->text + used, sizeof e->text - used, "; these have it: %s", sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    return any;
+}
+
 /* Adds the nearest known name to SQLite's message "no such table: NAME" or "no such column: NAME". */
 static void suggest(sqlite3 *q, const char *said, err *e)
 {
@@ -66,7 +81,7 @@ static void suggest(sqlite3 *q, const char *said, err *e)
     for (size_t i = 0; i < n; i++) /* do not suggest the typed word */
         if (strcasecmp(known[i], typed)) known[others++] = known[i];
     const char *near = nearest(typed, known, others);
-    if (near) {
+    if (!(column && suggest_tables(q, typed, e)) && near) {
         size_t used = strlen(e->text);
         snprintf(e->text + used, sizeof e->text - used, "; did you mean \"%s\"?", near);
     }

@@ -37,7 +37,7 @@ typedef struct {
     int64_t id, seed;
     enum db_status status;
     bool recorded; /* imported from a file, not trained here */
-    bool late;     /* frozen when the experiment had a result (DB_LATE) */
+    bool late;     /* frozen when its row had a result (DB_LATE) */
     bool foreign;  /* recorded, and trained by another program (DB_IMPORTED) */
     int64_t attempts, generation;
     int64_t step, total_steps;              /* -1 unknown */

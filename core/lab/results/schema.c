@@ -35,7 +35,7 @@
 
 const char *const results_tables[] = {
     "PRAGMA application_id = 1094861651;\n"
-    "PRAGMA user_version = 6;\n"
+    "PRAGMA user_version = 7;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
@@ -132,10 +132,14 @@ const char *const results_tables[] = {
     " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
 #define IN_FORCE " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
 #define ISO(t) "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
+/* SQL: a run's status for people: a done run without a finite number has diverged. */
+#define STATUS \
+    "CASE WHEN r.status='done' AND EXISTS(SELECT 1 FROM result q WHERE q.run_id=r.id) AND NOT EXISTS(SELECT 1 FROM" \
+    " result q WHERE q.run_id=r.id AND q.value NOT NULL) THEN 'diverged' ELSE r.status END status"
 const char *const results_views[] = {
     /* One row per run and metric, with names instead of ids. */
     "CREATE VIEW results AS\n"
-    " SELECT e.name experiment,v.group_name,v.place,v.name variant,v.is_base,r.seed,r.status,m.name "
+    " SELECT e.name experiment,v.group_name,v.place,v.name variant,v.is_base,r.seed," STATUS ",m.name "
     "metric,q.value,q.step,\n"
     "  r.id run_id,v.id variant_id,e.id experiment_id,m.id metric_id\n"
     " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
@@ -145,7 +149,7 @@ const char *const results_views[] = {
     "CREATE VIEW summary AS\n"
     " WITH a AS (SELECT experiment,experiment_id,group_name,place,variant,variant_id,is_base,metric,metric_id,\n"
     "   count(value) n,count(*) n_runs,avg(value) mean,min(value) lo,max(value) hi\n"
-    "   FROM results WHERE status='done' AND metric_id IS NOT NULL GROUP BY variant_id,metric_id),\n"
+    "   FROM results WHERE status IN('done','diverged') AND metric_id IS NOT NULL GROUP BY variant_id,metric_id),\n"
     " s AS (SELECT a.*,sqrt((SELECT sum((q.value-a.mean)*(q.value-a.mean)) FROM run r JOIN result q ON "
     "q.run_id=r.id\n"
     "   WHERE r.variant_id=a.variant_id AND q.metric_id=a.metric_id AND r.status='done' AND r.archived=0)\n"
@@ -176,10 +180,11 @@ const char *const results_views[] = {
     " FROM comparison c JOIN table_row t ON t.variant_id=c.variant_id JOIN experiment e ON e.id=t.experiment_id\n"
     " JOIN metric m ON m.id=c.metric_id WHERE e.archived=0;\n"
     "CREATE VIEW runs AS\n"
-    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt attempts,"
+    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed," STATUS ",r.recorded,r.attempt attempts,"
     "r.step,r.total_steps steps,\n"
     "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO("r.ended_at") " ended,\n"
-    "  round(r.ended_at-r.started_at,1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,"
+    "  round(coalesce((SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='run_seconds'),"
+    "r.ended_at-r.started_at),1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,"
     "a.flops_step,a.tokens_second,\n"
     "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path log,v.config_hash,v.config_json settings\n"
     RUNS_OF LAST_ATTEMPT IN_FORCE
@@ -221,3 +226,6 @@ const char results_from_5[] = "ALTER TABLE variant ADD COLUMN exploratory INTEGE
                               "DROP INDEX IF EXISTS result_value;\n"
                               "ALTER TABLE result ADD COLUMN unit TEXT;\n"
                               "ALTER TABLE result ADD COLUMN aggregation TEXT;\n" INDEX_4;
+
+/* Views know diverged runs, and times of runs by a clock that does not jump. */
+const char results_from_6[] = "";

@@ -176,9 +176,9 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, in
     for (size_t i = 0; i < x->n; i++) {
         const row_estimate *r = &x->rows[i];
         double n = (double)n_runs[r->row];
+        if (!n_runs[r->row]) continue; /* its times may be unknown */
         runs += n_runs[r->row];
         updates += r->seconds * n, beside += r->beside * n, disk += r->disk * n;
-        if (!n_runs[r->row]) continue;
         flops += r->flops * n;
         if (searches) search += r->search, trials += r->trials, flops += r->flops_search;
         if (r->seconds + r->beside > longest) longest = r->seconds + r->beside;

@@ -79,6 +79,7 @@ static db_row_spec row_spec(const spec *s, size_t i, arena *a)
                          .n_params = row->settings.n,
                          .paper_row = row->paper_row,
                          .n_seeds = row->n_seeds,
+                         .left_out = !row->run,
                          .not_applicable = not_applicable(row, a)};
 }
 

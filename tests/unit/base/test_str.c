@@ -216,6 +216,20 @@ static void nearest_name(void)
     static const char *const tie[] = {"cat", "bat", "rat"};
     CHECK_TEXT(nearest("mat", tie, 3), "cat");
     CHECK_TEXT(nearest("rat", tie, 3), "rat");
+    static const char *const names[] = {"head", "heads",  "layers", "adam",  "adamw",  "label_smoothing",
+                                        "t5",   "rotary", "warmup", "steps", "dropout"};
+    static const char *const words[][2] = {{"headz", "heads"},
+                                           {"AdamW", "adamw"},
+                                           {"rope", "rotary"},
+                                           {"h", "heads"},
+                                           {"N", "layers"},
+                                           {"P_drop", "dropout"},
+                                           {"LAYERS", "layers"},
+                                           {"warmup_steps", "warmup"},
+                                           {"eps_ls", "label_smoothing"}};
+    for (size_t i = 0; i < LENGTH(words); i++) CHECK_TEXT(nearest(words[i][0], names, LENGTH(names)), words[i][1]);
+    CHECK(nearest("x", names, LENGTH(names)) == NULL); /* one letter, all of it wrong */
+    CHECK(nearest(" N", names, LENGTH(names)) == NULL);
 }
 
 static void what_is_shown(void)

@@ -41,7 +41,7 @@ static void test_text(void)
     CHECK_LINE(t, "three",
                "three  mean ± sd over 2 to 3 seeds; Δ, 95 % interval and p for the design; p Holm over 1 row");
     CHECK_LINE(t, "row",
-               "row   change            n                       PPL                      ACC      Δ   95 % interval    "
+               "row   change            n                       PPL                      ACC  Δ ACC   95 % interval    "
                "   p  p Holm  "
                "params (M)");
     CHECK_LINE(
@@ -92,7 +92,7 @@ static void test_text(void)
                  "5 find 2.1");
     free(t);
     t = print("one", TABLE_TEXT, false, "acc");
-    CHECK_LINE(t, "row", "row   change            n       ACC      Δ  p models  params (M)");
+    CHECK_LINE(t, "row", "row   change            n       ACC  Δ ACC  p models  params (M)");
     /* the smallest p, twice for Holm */
     CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      30.3  −20.6     0.004        65.1");
     CHECK_HAS(t, "p models concerns these models only: paired approximate randomisation of ACC over sentences, 500 "
@@ -107,8 +107,8 @@ static void test_paper(void)
 {
     char *t = print("table3-toy", TABLE_TEXT, true, "PPL");
     CHECK_LINE(t, "row",
-               "row   N  d_model  d_ff   h  d_k  d_v  P_drop  ε_ls  steps  other             n       PPL     "
-               "  Δ  params "
+               "row   N  d_model  d_ff   h  d_k  d_v  P_drop  ε_ls  steps  other             n       PPL   Δ PPL"
+               "  params "
                "(M)  paper PPL  paper BLEU  paper params (M)");
     CHECK_LINE(t, "base",
                "base  6      512         8   64   64     0.1         100k                    1      4.90               "
@@ -128,8 +128,8 @@ static void test_paper(void)
     CHECK_HAS(t, "Luong et al. (2015)             multi-task                93.0");
     CHECK_LINE(t, "parser",
                "parser                          training                    F1  ours                n       "
-               "PPL       ACC      "
-               "Δ  p models  params (M)");
+               "PPL       ACC  "
+               "Δ ACC  p models  params (M)");
     CHECK_HAS(t, "A/heads=1 ");
     free(t);
     t = print("table3", TABLE_TEXT, false, NULL); /* no experiment of that name: the paper's table alone */
@@ -302,17 +302,20 @@ static void test_columns(void)
 static void test_bold(void)
 {
     char *t = print("clear", TABLE_MD, false, NULL);
-    CHECK_HAS(t, "| base |  | 3 | 5.00 ± 0.10 | **");
+    CHECK_HAS(t, "| base |  | 3 | **5.00 ± 0.10** | **49.8"); /* the best cell of each metric */
     free(t);
     change("CREATE TABLE kept AS SELECT * FROM result");
     /* seeds differ wildly */
     change("UPDATE result SET value=value+60 WHERE metric_id=2 AND run_id=(SELECT min(id) FROM run)");
     t = print("clear", TABLE_MD, false, NULL);
-    CHECK(!strstr(t, "**"));
+    CHECK_HAS(t, "| **5.00 ± 0.10** | ");
+    CHECK(!strstr(t, "** | **"));
     free(t);
     change("DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept");
     t = print("clear", TABLE_LATEX, false, NULL);
-    CHECK_HAS(t, "\\bfseries ");
+    CHECK_HAS(t, "\\begin{table*}"); /* as wide as both columns of a page */
+    CHECK_HAS(t, "base &  & 3 & \\bfseries 5.00");
+    CHECK(!strstr(t, "\\bfseries base"));
     free(t);
 }
 

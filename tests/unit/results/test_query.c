@@ -55,7 +55,7 @@ static void test_formats(void)
     CHECK_ANSWER("SELECT count(*) AS n FROM variant v, json_each(v.config_json) j WHERE j.key='heads' AND v.is_base",
                  QUERY_CSV, "n\r\n1\r\n");
     CHECK_ANSWER("SELECT name FROM pragma_table_info('blob')", QUERY_CSV, "name\r\nsha256\r\ndata\r\n");
-    CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n6\r\n");
+    CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n7\r\n");
 }
 
 static void test_endless(void)
