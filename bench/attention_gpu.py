@@ -8,7 +8,7 @@ usage: attention_gpu.py --lengths FILE [--roles encoder,decoder,cross] [--kernel
                                   padding is lost, as in a model
   varlen                          torch.nn.attention.varlen on packed rows
 Tensors are bf16 views of one q, k, v projection, as in a model; every batch has its own, so that caches are cold. Times are the median of
-passes over all batches, divided by the number of batches. Only scores of real tokens count, as in `ablate bench attention`.
+passes over all batches, divided by the number of batches. Only scores of real tokens count, as in `ablate-bench attention`.
 """
 import argparse
 import json

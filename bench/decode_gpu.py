@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times PyTorch beam search on a GPU with random weights; prints one line of JSON per mode. The rival of `ablate bench decode`.
+"""Times PyTorch beam search on a GPU with random weights; prints one line of JSON per mode. The rival of `ablate-bench decode`.
 
 usage: decode_gpu.py --lengths FILE --config base [--beam 4] [--batch 256] [--modes graph,eager] [--seconds S]
 

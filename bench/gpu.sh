@@ -66,7 +66,8 @@ mkdir -p "${OUT:=./gpu-results}" && out=$(cd -- "$OUT" && pwd) || exit 1
 rm -rf "$out/parts" "$out/rest.tar.gz"
 mkdir "$out/parts" || exit 1
 python=${PYTHON:-python3} limit=${LIMIT:-530} mini=${MINI:-} number=0
-ablate=$pack/ablate with=$pack/with table3=${TABLE3:-$pack/experiments/paper/table3-multi30k.ini}
+ablate=$pack/ablate measure=$pack/ablate-bench with=$pack/with
+table3=${TABLE3:-$pack/experiments/paper/table3-multi30k.ini}
 small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt long=$lengths/long-25k.txt
 export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor \
     TRITON_CACHE_DIR=$work/triton PYTHONDONTWRITEBYTECODE=1
@@ -157,7 +158,7 @@ train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
     local how=stream
     [ "$3" = 1 ] && how=graph
     local name="train $1 $2 $how$4"
-    part 50 "$name" env ABLATE_GRAPH="$3" "$ablate" bench train --config "$(size_of "$1")" --precision "$2" --device \
+    part 50 "$name" env ABLATE_GRAPH="$3" "$measure" train --config "$(size_of "$1")" --precision "$2" --device \
         cuda --lengths "$(file_of "$1")" --seconds $seconds --wait pass "${@:5}"
 }
 
@@ -220,7 +221,7 @@ find_libraries() {
 }
 gate() {
     local keep=$only rc=0
-    local steps=("$ablate" bench train --config "$(size_of small)" --device cuda --lengths "$small" --steps 5 --warmup \
+    local steps=("$measure" train --config "$(size_of small)" --device cuda --lengths "$small" --steps 5 --warmup \
         1)
     only=
     find_tools
@@ -313,7 +314,7 @@ timings() {
     wmt=$work/pairs.txt train base bf16 1 ", with a batch of pairs"
 }
 decode() { # MORE_OF_THE_NAME LENGTHS BATCH ARGUMENTS...
-    part 60 "decode base$1" "$ablate" bench decode --config "$(size_of base)" --lengths "$2" --beam-size 4 --batch \
+    part 60 "decode base$1" "$measure" decode --config "$(size_of base)" --lengths "$2" --beam-size 4 --batch \
         "$3" --device cuda "${@:4}"
 }
 decoding() {
@@ -334,7 +335,7 @@ attention() { # sentences of 512 tokens: our kernels, cuDNN, and the kernel that
     local role how of # the GPU's compute capability
     of=$(sed -n 's/^cuda:0 .*, compute capability \([0-9.]*\),.*/\1/p' "$out"/parts/*.out | head -n 1)
     for role in encoder decoder cross; do
-        part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device \
+        part 25 "attention $role" "$measure" attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device \
             cuda --seconds "$(brief 1)"
         for how in own cudnn wgmma; do
             if [ $how = wgmma ] && [ "$of" != 9.0 ]; then
@@ -342,13 +343,13 @@ attention() { # sentences of 512 tokens: our kernels, cuDNN, and the kernel that
                     "echo 'this GPU has compute capability $of, and wgmma needs 9.0'; exit 77"
                 continue
             fi
-            part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" \
+            part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$measure" attention --lengths "$long" \
                 --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 0.5)"
         done
     done
 }
 # Runs of the small model at once, each its own process; all measure over the same seconds.
-together_script='at=$(date +%s.%N -d "+$6 seconds"); for i in $(seq $1); do "$2" bench train --lengths "$3" --config "$5" --device cuda \
+together_script='at=$(date +%s.%N -d "+$6 seconds"); for i in $(seq $1); do "$2" train --lengths "$3" --config "$5" --device cuda \
     --seconds "$4" --start-at "$at" & pids+=($!); done; for p in "${pids[@]}"; do wait $p || bad=1; done; exit ${bad:-0}'
 # The same under MPS, whose daemon lets their kernels overlap.
 mps_script='command -v nvidia-cuda-mps-control >/dev/null || { echo "nvidia-cuda-mps-control is not here"; exit 77; }
@@ -365,7 +366,7 @@ together() {
     for n in 1 4 8; do
         early=$((5 + n)) # seconds until all measure
         [ -n "$mini" ] && early=1
-        arguments=("$together_script" _ $n "$ablate" "$small" "$(brief 4)" "$(size_of small)" $early)
+        arguments=("$together_script" _ $n "$measure" "$small" "$(brief 4)" "$(size_of small)" $early)
         part 50 "together $n" bash -c "${arguments[@]}"
         [ $n = 1 ] || part 60 "together $n, MPS" bash -c "$mps_script" _ "${arguments[@]}"
     done
@@ -390,11 +391,11 @@ counters() {
     local config
     for config in base small; do
         grep -v '^#' "$(file_of $config)" | head -n 1 >"$work/one-$config.txt"
-        part 40 "time per operation, $config" env ABLATE_GRAPH=0 "$ablate" bench train --config "$(size_of $config)" \
+        part 40 "time per operation, $config" env ABLATE_GRAPH=0 "$measure" train --config "$(size_of $config)" \
             --precision bf16 --device cuda --lengths "$(file_of $config)" --steps 6 --profile
         part 110 "ncu $config" env ABLATE_GRAPH=0 ncu --csv --page raw --target-processes all --clock-control none \
-            --metrics $metrics --launch-count 1500 --log-file "$out/ncu-$config.csv" "$with" "$pack/bin/ablate" \
-            bench train --config "$(size_of $config)" --precision bf16 --device cuda --lengths \
+            --metrics $metrics --launch-count 1500 --log-file "$out/ncu-$config.csv" "$with" "$pack/bin/ablate-bench" \
+            train --config "$(size_of $config)" --precision bf16 --device cuda --lengths \
             "$work/one-$config.txt" --steps 1 --warmup 0
     done
 }

@@ -4,7 +4,7 @@
 # usage: gpu_compare.sh models A.db B.db                 compares the models of A's runs with those of B's byte by byte
 #        gpu_compare.sh ppl ABLATE RUN.db RECORD.json    base's dev perplexity differs from a recorded experiment's by
 #        at most 5 %
-#        gpu_compare.sh outputs FILE...                  outputs of `ablate bench decode`: equal in all files
+#        gpu_compare.sh outputs FILE...                  outputs of `ablate-bench decode`: equal in all files
 set -u
 ppl_of() { # ABLATE DATABASE
     "$1" query --format csv --db "$2" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a file of batch lengths from parallel text, or a synthetic one. `ablate bench` and the PyTorch programs here read it.
+"""Makes a file of batch lengths from parallel text, or a synthetic one. `ablate-bench` and the PyTorch programs here read it.
 
 usage: make_lengths.py --src FILE --tgt FILE --model SPM [--vocab 10000] [--tokens 4096] [--batches N] [--seed 1] > LENGTHS
        make_lengths.py --synthetic [--mean 28] [--longest 100] [--tokens 25000] [--batches 12] [--seed 1] > LENGTHS

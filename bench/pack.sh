@@ -26,7 +26,7 @@ if [ -z "$emulated" ]; then
     generator=() && command -v ninja >/dev/null && generator=(-G Ninja)
     [ -e "$build/CMakeCache.txt" ] && generator=()
     cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_CUDA=ON >"$out/pack.log"
-    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product ablate_cuda gpu_tests bench_kernels \
+    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product ablate-bench ablate_cuda gpu_tests bench_kernels \
         >>"$out/pack.log" 2>&1 || {
         say "the build failed:" && tail -40 "$out/pack.log" >&2
         exit 1
@@ -35,7 +35,7 @@ fi
 
 rm -rf "$pack"
 mkdir -p "$pack"/{bin/backends,lib,gcc,bench,lengths,data,experiments/{paper,recorded}}
-cp -r "$build/ablate" "$build/plugins" "$pack/bin/"
+cp -r "$build/ablate" "$build/ablate-bench" "$build/plugins" "$pack/bin/"
 if [ -n "$emulated" ]; then
     cp "$build/tests/emulated_cuda.so" "$pack/bin/backends/ablate_cuda.so"
     for test in "$build"/shim_test_*; do cp "$test" "$pack/bin/gpu_${test##*/shim_}"; done
@@ -83,12 +83,14 @@ LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 exec "$@"
 SH
-cat >"$pack/ablate" <<'SH'
+for name in ablate ablate-bench; do
+    cat >"$pack/$name" <<'SH'
 #!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
-exec "$here/with" "$here/bin/ablate" "$@"
+exec "$here/with" "$here/bin/${0##*/}" "$@"
 SH
-chmod +x "$pack/with" "$pack/ablate"
+done
+chmod +x "$pack/with" "$pack/ablate" "$pack/ablate-bench"
 
 # Nothing but the C library may come from elsewhere.
 for file in "${files[@]}"; do LD_LIBRARY_PATH=$pack/lib:$pack/gcc ldd "$file"; done | awk '/=> \//{print $1, $3}' |

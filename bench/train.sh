@@ -15,14 +15,14 @@ configs=${*:-tiny small base}
 threads=${THREADS:-2}
 modes="bf16-compile-packed autocast-compile-packed bf16-eager-packed fp32-compile-packed fp32-eager-packed"
 modes=${TORCH_MODES:-$modes}
-program=${ABLATE:-$here/../build/ablate}
+program=${ABLATE_BENCH:-$here/../build/ablate-bench} # `ninja -C build ablate-bench` makes it
 out=$(mktemp)
 for repeat in $(seq "$repeats"); do
     for config in $configs; do
         for precision in bf16 fp32; do
             vocab=(--vocab 10000)
             [[ $config != table3-* ]] || vocab=() # as the experiment has it
-            "$program" bench train "${vocab[@]}" --lengths "$lengths" --config "$config" --precision $precision \
+            "$program" train "${vocab[@]}" --lengths "$lengths" --config "$config" --precision $precision \
                 --seconds "$seconds" --threads "$threads" | tee -a "$out"
         done
         for mode in $modes; do

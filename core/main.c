@@ -32,18 +32,6 @@ static void find_places(places *p)
     p->db.usual = p->db.path, p->db.root = p->root;
 }
 
-/* Lets threads that wait for others sleep soon instead of spinning, which slows everything on a busy machine up to
- * twenty times. The thread library reads the setting when it is loaded, so the program starts itself again. */
-static void wait_asleep(char **argv)
-{
-    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
-    setenv("GOMP_SPINCOUNT", "2000", 1);
-#if __clang_major__ >= 18
-    setenv("KMP_BLOCKTIME", "50us", 1); /* for LLVM's library, whose older versions know milliseconds only */
-#endif
-    execv("/proc/self/exe", argv);
-}
-
 /* Exit codes by which commands answer (gate, verify); not failures. */
 static bool is_answer(int code) { return code == 3 || code == 4; }
 
@@ -98,7 +86,7 @@ static int no_command(char **argv)
 int main(int argc, char **argv)
 {
     places p = {0};
-    wait_asleep(argv);
+    program_wait_asleep(argv);
     /* cJSON returns NULL for invalid JSON and without memory; the latter ends the program */
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free});
     if (argc < 2) return print(commands_overview, stderr);

@@ -122,6 +122,9 @@ char *path_join(const char *a, const char *b); /* the caller frees; an absolute 
 const char *program_file(void);                /* the path of this program; static storage */
 /* Returns the first of n paths, relative to this program's folder, that exists; NULL: none does. The caller frees. */
 char *file_of_program(const char *const *paths, size_t n);
+/* Lets threads that wait for others sleep soon instead of spinning, which slows everything on a busy machine up to
+ * twenty times. The thread library reads the setting when it is loaded, so the program starts itself again. */
+void program_wait_asleep(char **argv);
 /* Lines of a text file, without line ends (LF or CRLF). lines[i] points into *text. The caller frees both. */
 int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e);
 /* file_lines for a text in memory; name: for errors */

@@ -1,4 +1,4 @@
-/* program.c - finds the program's file and files beside it. */
+/* program.c - finds the program's file and files beside it; starts the program again with other settings. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
@@ -24,4 +24,14 @@ char *file_of_program(const char *const *paths, size_t n)
     }
     free(folder);
     return found;
+}
+
+void program_wait_asleep(char **argv)
+{
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+    setenv("GOMP_SPINCOUNT", "2000", 1);
+#if __clang_major__ >= 18
+    setenv("KMP_BLOCKTIME", "50us", 1); /* for LLVM's library, whose older versions know milliseconds only */
+#endif
+    execv("/proc/self/exe", argv);
 }

@@ -4,9 +4,9 @@
  * figures to the rows of an experiment (bench_layers_into.c). */
 #include "cli/bench_layers.h"
 #include "network/check/block.h"
-#include "cli/bench.h"
 #include "tensor/device/device.h"
 #include "tensor/graph/profile.h"
+#include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, lay
         ms[runs] = (time_of(o) - start) * 1e3;
         spent += ms[runs++] / 1e3;
     }
-    out->ms = bench_median(ms, runs);
+    out->ms = stats_median(ms, runs);
     if (!bad && o->profile) {
         fprintf(stderr, "%s at n = %lld\n", l->label, (long long)out->n);
         profile_print(stderr, 0, 0);

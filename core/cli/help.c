@@ -51,7 +51,7 @@ static void add_piece(str *out, const char *piece, size_t indent, size_t *column
 void command_usage(const command *what, str *out)
 {
     str head = {0}, piece = {0};
-    str_addf(&head, "usage: ablate %s", what->name);
+    str_addf(&head, "usage: %s %s", program_name, what->name);
     size_t column = head.n, indent = head.n + 1;
     str_add(out, str_text(&head));
     if (what->arguments) add_piece(out, what->arguments, indent, &column);
@@ -98,9 +98,9 @@ static void one_option(const option *o, str *out)
 
 void command_help(const command *what, str *out)
 {
-    size_t column = 0;
-    str_addf(out, "ablate %s: ", what->name);
-    column = strlen(what->name) + 9;
+    size_t start = out->n, column;
+    str_addf(out, "%s %s: ", program_name, what->name);
+    column = out->n - start;
     wrap(out, what->does ? what->does : "", 4, &column);
     str_add(out, "\n\n");
     command_usage(what, out);

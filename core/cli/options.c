@@ -261,7 +261,7 @@ int command_run(const command *what, int argc, char **argv, const places *p)
 
 int call_failed(const invocation *c, const err *e)
 {
-    fprintf(stderr, "ablate %s: %s\n", c->what->name, e->text);
+    fprintf(stderr, "%s %s: %s\n", program_name, c->what->name, e->text);
     return 1;
 }
 
@@ -269,8 +269,8 @@ int call_usage(const invocation *c, const err *e)
 {
     str text = {0};
     command_usage(c->what, &text);
-    if (e->text[0]) fprintf(stderr, "ablate %s: %s\n", c->what->name, e->text);
-    fprintf(stderr, "%srun `ablate %s --help` for its options.\n", str_text(&text), c->what->name);
+    if (e->text[0]) fprintf(stderr, "%s %s: %s\n", program_name, c->what->name, e->text);
+    fprintf(stderr, "%srun `%s %s --help` for its options.\n", str_text(&text), program_name, c->what->name);
     str_free(&text);
     return WRONG_USAGE;
 }

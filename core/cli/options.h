@@ -129,6 +129,7 @@ struct invocation {
 /* All commands by name, n of them: made by the build (commands.cmake). */
 extern const command *const all_commands[];
 extern const size_t n_commands;
+extern const char program_name[]; /* "ablate" */
 
 /* Parses argv and runs the command. Returns the exit code. */
 int command_run(const command *what, int argc, char **argv, const places *p);

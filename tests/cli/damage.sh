@@ -81,7 +81,7 @@ echo "$n damaged databases: $same usual output, $refused refused, $other other v
 
 echo "a file that was looked at is looked at again once it has changed"
 export XDG_CACHE_HOME=$work/cache
-exits 0 ablate bench host --folder . --keep large.db --runs 100 --points 2000 --workers 1 \
+exits 0 "${ABLATE_BENCH:-$program-bench}" host --folder . --keep large.db --runs 100 --points 2000 --workers 1 \
     --events 10 --rows 1 --seeds 1 --watched 100 --queued 100
 exits 0 ablate ls --db large.db
 equal "$(cat cache/ablate/looked/* | cut -d' ' -f1)" "$(stat -c %s large.db)" "the size in the mark"

@@ -154,12 +154,12 @@ exits 0 ablate run best.ini "${fast[@]}"
 equal "$(sql "SELECT checkpoint FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
     JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" |
         tr -d '"')" "average of 2, best" "weights of the result"
-# a small `bench host`: it prints every figure and leaves no files
+# a small `ablate-bench host`: it prints every figure and leaves no files
 mkdir bench
-exits 0 ablate bench host --folder bench --runs 20 --points 30 --workers 5 --events 200 --rows 6 --seeds 5 \
+exits 0 "${ABLATE_BENCH:-$program-bench}" host --folder bench --runs 20 --points 30 --workers 5 --events 200 --rows 6 --seeds 5 \
     --watched 100 --queued 200
 for key in events_second points_second host_run_seconds_of_100 host_run_seconds bytes_point table_seconds ls_seconds; do
-    grep -q "\"$key\":[0-9.]*[1-9]" out || wrong "bench host gave no $key: $(cat out)"
+    grep -q "\"$key\":[0-9.]*[1-9]" out || wrong "ablate-bench host gave no $key: $(cat out)"
 done
-equal "$(ls bench)" "" "what bench host left"
+equal "$(ls bench)" "" "what ablate-bench host left"
 finish

@@ -21,6 +21,13 @@ answered data list -- list corpora
 answered debug quick.ini --step 2 -- replay SPEC.ini
 answered report quick --serve -- report --watch
 answered report quick --port 80 -- report --watch
+for name in train decode attention host; do
+    exits 2 ablate bench $name --seconds 1
+    has err "ablate: bench $name is gone: "
+    has err "build/ablate-bench, which has \`$name\`"
+    grep -q '"ablate-bench"' "$source/bench/program/main.c" && grep -q "\"$name\"" "$source"/bench/program/*.c ||
+        wrong "bench/program has no $name"
+done
 while IFS=: read -r old new; do
     exits 2 ablate $old
     has err " is gone: "

@@ -13,7 +13,7 @@ declare -A by=([import]=import [plugins]=guide [plugins/feed_forward]=guide [tut
 # commands FILE: its commands, one a line, of indented and of sh blocks, with `marked` before one that is not run: the
 # comment behind it or the paragraph before its block says what it needs or how long it takes.
 commands() {
-    awk -v words='^(([A-Z_]+=[^ ]* )?([.]/)?ablate [a-z]+( |$)|git |python|pip|datasette|ninja|cmake|cut|grep|export|bench/|TORCH_|ABLATE_|S=)' '
+    awk -v words='^(([A-Z_]+=[^ ]* )?([.]/)?ablate [a-z]+( |$)|git |python|pip|datasette|ninja|build/|cmake|cut|grep|export|bench/|TORCH_|ABLATE_|S=)' '
         function finish() { print (aside || command ~ / # .*(needs|takes) / ? "marked" : "run") "\t" command; command = "" }
         /^```/ { sh = /^```sh/; fence = !fence; if (fence) aside = before ~ /[(](needs|takes) /; next }
         command == "" && fence && !sh { next }
@@ -36,7 +36,7 @@ for f in README.md docs/*.md docs/plugins/*.md; do
     while IFS=$'\t' read -r what line; do
         [ "$what" = marked ] && continue
         command=${line%%  #*}
-        command=${command//.\/ablate/ablate}
+        command=${command//.\/ablate/ablate} command=${command//build\/ablate-bench/${ABLATE_BENCH:-$program-bench}}
         # trained again by cli/retrained, which `ablate test --all` runs
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
         command=${command//\/dev\/shm\/many.db/many.db} # in this run's own folder

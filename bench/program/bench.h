@@ -1,9 +1,10 @@
-/* bench.h - shared by the measurements of `ablate bench`: options and model sizes. Each prints one line
+/* bench.h - shared by the measurements of `ablate-bench`: options and model sizes. Each prints one line
  * of JSON on standard output. */
 #ifndef ABLATE_BENCH_H
 #define ABLATE_BENCH_H
 #include "cli/options.h"
 #include "text/data/random_batches.h"
+#include "text/metric/stats.h"
 #include "network/model/model.h"
 
 typedef struct {
@@ -32,11 +33,10 @@ int bench_model(model *m, const bench_options *o, const char *plugin, const back
 const backend *bench_device(const bench_options *o, dtype *compute, err *e);
 /* Sleeps until o->start_at. Returns the delay in seconds if that time had passed, else 0. */
 double bench_start(const bench_options *o);
-/* Returns the median of v[n], which it sorts; 0 if n is 0. */
-double bench_median(double *v, size_t n);
 
 int bench_train(const bench_options *o, err *e);     /* training steps */
 int bench_decode(const bench_options *o, err *e);    /* beam search to a known length */
 int bench_attention(const bench_options *o, err *e); /* only ATTEND and ATTEND_BACK */
 int bench_variants(const bench_options *o, err *e);  /* training with each of o->plugins and with scaled_dot */
+extern const command host_command;                   /* the host and its database */
 #endif

@@ -1,6 +1,6 @@
-/* bench_variants.c - ablate bench attention --plugin NAME ...: times training steps with these attentions or positions
+/* variants.c - ablate-bench attention --plugin NAME ...: times training steps with these attentions or positions
  * and with scaled_dot and sinusoid, alternating, so that all see the same machine. */
-#include "cli/bench.h"
+#include "bench/program/bench.h"
 #include "tensor/device/device.h"
 #include "network/model/fusion.h"
 #include "network/train/train.h"
@@ -49,7 +49,7 @@ static double ratio_of(const variant *base, const variant *v, size_t passes)
 {
     double *ratio = xmalloc(passes * sizeof *ratio);
     for (size_t i = 0; i < passes; i++) ratio[i] = base->ms[i] / v->ms[i];
-    double median = bench_median(ratio, passes);
+    double median = stats_median(ratio, passes);
     free(ratio);
     return median;
 }
@@ -66,7 +66,7 @@ static int print_variant(const variant *base, variant *v, const recorded *r, con
            "\"%s\",\"device\":%s,"
            "\"passes\":%zu,\"tokens_per_s\":%.1f,\"ratio\":%.3f}\n",
            v->plugin ? v->plugin : "scaled_dot", how, o->config, dtype_name(v->m.compute), str_text(&device), passes,
-           tokens / bench_median(v->ms, passes), ratio);
+           tokens / stats_median(v->ms, passes), ratio);
     str_free(&device);
     return 0;
 }
@@ -82,7 +82,7 @@ static int measure(variant *v, size_t n, const recorded *r, const bench_options 
             if (pass(&v[i], r, &v[i].ms[done], e)) return -1;
             spent += v[i].ms[done] / 1e3;
         }
-    /* v[0] comes last: it is the base of the others' ratios, and bench_median sorts it. */
+    /* v[0] comes last: it is the base of the others' ratios, and stats_median sorts it. */
     for (size_t i = n; i-- > 0;)
         if (print_variant(&v[0], &v[i], r, o, done, e)) return -1;
     return 0;

@@ -1,6 +1,6 @@
-/* bench_hosts.c - measures a host's cost per run, for bench host: two hosts share a queue, with the loop of `ablate
+/* hosts.c - measures a host's cost per run, for ablate-bench host: two hosts share a queue, with the loop of `ablate
  * run` and workers that only report a result. */
-#include "cli/bench_host.h"
+#include "bench/program/host.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* bench_host.h - shared by the measurements of `ablate bench host`. */
+/* host.h - shared by the measurements of `ablate-bench host`. */
 #ifndef ABLATE_BENCH_HOST_H
 #define ABLATE_BENCH_HOST_H
 #include "lab/launch/internal.h"
@@ -26,13 +26,13 @@ int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, er
 double bench_value(int64_t run, int64_t step); /* a point of a simulated curve */
 
 /* Measures the host's processor time per run, in seconds, while two hosts train an experiment of `queued` runs; closes
- * the connection meanwhile. (bench_hosts.c) */
+ * the connection meanwhile. (hosts.c) */
 int bench_hosts(bench *b, const char *name, size_t queued, double *per_run, err *e);
 
 typedef struct {
     double clock, processor; /* seconds per frame: median of the clock; mean user and system time */
 } bench_frame;
 /* Times frames of `ablate watch` over o->watched runs: nine tenths are done, some are running, and one of these records
- * an event before each frame. (bench_watch.c) */
+ * an event before each frame. (watch.c) */
 int bench_watch(bench *b, bench_frame *out, err *e);
 #endif

@@ -1,9 +1,10 @@
-/* bench.c - ablate bench: options, and functions shared by the measurements. */
-#include "cli/bench.h"
+/* main.c - ablate-bench: measures training steps, decoding, attention and the host. Built by `ninja -C build
+ * ablate-bench`; each command prints JSON. */
+#include "bench/program/bench.h"
+#include "tensor/cpu/cpu.h"
 #include "tensor/device/device.h"
 #include "network/model/fusion.h"
-#include "cli/options.h"
-#include <stdlib.h>
+#include "lab/sweep/setup.h"
 #include <time.h>
 
 /* ---- the models ---- */
@@ -78,18 +79,6 @@ double bench_start(const bench_options *o)
     return 0;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-double bench_median(double *v, size_t n)
-{
-    qsort(v, n, sizeof *v, ascending);
-    return n ? (v[n / 2] + v[(n - 1) / 2]) / 2 : 0;
-}
-
 /* ---- options ---- */
 
 static int measure(const invocation *c, void *options, int (*what)(const bench_options *o, err *e))
@@ -153,22 +142,45 @@ static const option options[] = {
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(profile)},
     {0}};
 #define BENCH .options = options, .defaults = &defaults, .size = sizeof defaults, .choices = CHOICES_NONE
-const command bench_train_command = {.name = "bench train",
-                                     .part = FOR_SPEED,
-                                     .does = "measure training steps; prints JSON",
-                                     BENCH,
-                                     .run = train,
-                                     .example =
-                                         "ablate bench train --lengths lengths.txt --config base --precision fp32"};
-const command bench_decode_command = {.name = "bench decode",
+static const command train_command = {.name = "train",
                                       .part = FOR_SPEED,
-                                      .does = "measure beam search; prints JSON",
+                                      .does = "measure training steps; prints JSON",
                                       BENCH,
-                                      .run = decode,
-                                      .example = "ablate bench decode --lengths lengths.txt --beam-size 4"};
-const command bench_attention_command = {.name = "bench attention",
-                                         .part = FOR_SPEED,
-                                         .does = "measure attention alone; prints JSON",
-                                         BENCH,
-                                         .run = attention,
-                                         .example = "ablate bench attention --lengths lengths.txt --role cross"};
+                                      .run = train,
+                                      .example =
+                                          "ablate-bench train --lengths lengths.txt --config base --precision fp32"};
+static const command decode_command = {.name = "decode",
+                                       .part = FOR_SPEED,
+                                       .does = "measure beam search; prints JSON",
+                                       BENCH,
+                                       .run = decode,
+                                       .example = "ablate-bench decode --lengths lengths.txt --beam-size 4"};
+static const command attention_command = {.name = "attention",
+                                          .part = FOR_SPEED,
+                                          .does = "measure attention alone; prints JSON",
+                                          BENCH,
+                                          .run = attention,
+                                          .example = "ablate-bench attention --lengths lengths.txt --role cross"};
+
+/* ---- the program ---- */
+
+const char program_name[] = "ablate-bench";
+const command *const all_commands[] = {&attention_command, &decode_command, &host_command, &train_command};
+const size_t n_commands = LENGTH(all_commands);
+
+int main(int argc, char **argv)
+{
+    err e = {0};
+    int used = 0;
+    program_wait_asleep(argv);
+    if (cpu_use(NULL, &e)) {
+        fprintf(stderr, "ablate-bench: %s\n", e.text);
+        return 2;
+    }
+    run_setup();
+    const command *c = command_find(argc, argv, &used);
+    if (c) return command_run(c, argc - used, argv + used, &(places){.program = program_file()});
+    for (size_t i = 0; i < n_commands; i++)
+        fprintf(stderr, "ablate-bench %-10s %s\n", all_commands[i]->name, all_commands[i]->does);
+    return 2;
+}

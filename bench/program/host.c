@@ -1,7 +1,7 @@
-/* bench_host.c - ablate bench host: measures the host and its database at the load of a large cluster, with simulated
+/* host.c - ablate-bench host: measures the host and its database at the load of a large cluster, with simulated
  * workers. Their events take the real path: lines of text that the launcher's own functions read and record. */
-#include "cli/bench.h"
-#include "cli/bench_host.h"
+#include "bench/program/bench.h"
+#include "bench/program/host.h"
 #include "cli/options.h"
 #include "lab/report/table.h"
 #include <errno.h>
@@ -188,6 +188,8 @@ static int host(const invocation *c, void *options)
     err e = {0};
     bench b = {.o = options};
     char *folder = xprintf("%s/ablate-bench-XXXXXX", b.o->folder);
+    static const char *const beside[] = {"ablate"};
+    char *program = file_of_program(beside, 1);
     if (b.o->keep && file_exists(b.o->keep)) {
         fail(&e, "%s: found a file there, expected none", b.o->keep);
         free(folder);
@@ -204,7 +206,7 @@ static int host(const invocation *c, void *options)
     *b.l = (launcher){.o = &b.launch, .out = &b.result, .p = {.mode = PROGRESS_NONE}};
     db_owner(b.l->owner);
     b.l->d = b.d = db_open(&(db_options){.path = b.path}, &e);
-    int bad = !b.d || measure_all(&b, c->p.program, &e);
+    int bad = !b.d || measure_all(&b, program, &e);
     db_close(b.d);
     if (!bad && b.o->keep && rename(b.path, b.o->keep))
         bad = fail(&e, "%s: %s (it must be on the file system of --folder)", b.o->keep, strerror(errno));
@@ -236,7 +238,7 @@ static const host_options defaults = {.folder = "/tmp",
                                       .queued = 100000};
 static const option options[] = {
     {"--folder", "FOLDER", "folder for the temporary database [/tmp]", OPTION_TEXT, AT(folder)},
-    {"--keep", "FILE", "keep the database as this file, such as for bench/serve.py", OPTION_TEXT, AT(keep)},
+    {"--keep", "FILE", "keep the database as this file", OPTION_TEXT, AT(keep)},
     {"--runs", "N", "runs with complete curves [100000]", OPTION_COUNT, AT(runs), 1, 1e8},
     {"--points", "N", "points per curve [1000]", OPTION_COUNT, AT(points), 1, 1e6},
     {"--workers", "N", "simulated workers that send events at the same time [1000]", OPTION_COUNT, AT(workers), 1, 1e6},
@@ -248,14 +250,14 @@ static const option options[] = {
     {"--queued", "N", "queued runs that two hosts share for some seconds, compared with 100 [100000]", OPTION_COUNT,
      AT(queued), 100, 1e6},
     {0}};
-const command bench_host_command = {
-    .name = "bench host",
-    .part = FOR_SPEED,
-    .does = "measure the host and its database at the size of a large cluster; prints JSON",
-    .about = "The default size takes some minutes and 4 GB of disk. docs/cluster.md has figures.",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
-    .choices = CHOICES_NONE,
-    .run = host,
-    .example = "ablate bench host --runs 1000 --points 100"};
+const command host_command = {.name = "host",
+                              .part = FOR_SPEED,
+                              .does = "measure the host and its database at the size of a large cluster; prints JSON",
+                              .about =
+                                  "The default size takes some minutes and 4 GB of disk. docs/cluster.md has figures.",
+                              .options = options,
+                              .defaults = &defaults,
+                              .size = sizeof defaults,
+                              .choices = CHOICES_NONE,
+                              .run = host,
+                              .example = "ablate-bench host --runs 1000 --points 100"};

@@ -1,6 +1,6 @@
-/* bench_watch.c - times the frames of `ablate watch` for bench host. */
-#include "cli/bench.h"
-#include "cli/bench_host.h"
+/* watch.c - times the frames of `ablate watch` for ablate-bench host. */
+#include "bench/program/bench.h"
+#include "bench/program/host.h"
 #include "lab/report/watch.h"
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -48,7 +48,7 @@ static int draw_frames(bench *b, db_claim *under_way, bench_frame *out, err *e)
         str_free(&frame);
     }
     watch_source_close(w);
-    if (!bad) *out = (bench_frame){bench_median(clock, FRAMES), spent / FRAMES};
+    if (!bad) *out = (bench_frame){stats_median(clock, FRAMES), spent / FRAMES};
     return bad ? -1 : 0;
 }
 

@@ -1,6 +1,6 @@
-/* bench_attention.c - ablate bench attention: ATTEND and ATTEND_BACK alone, on packed rows of the recorded lengths.
+/* attention.c - ablate-bench attention: ATTEND and ATTEND_BACK alone, on packed rows of the recorded lengths.
  * Every batch has its own tensors, so that caches are as cold as in a model. */
-#include "cli/bench.h"
+#include "bench/program/bench.h"
 #include "tensor/device/device.h"
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static int time_calls(const attention *x, size_t n, bool back, const place *p, c
         bad = run_all(x, n, back, p, &took[done], e);
         spent += took[done];
     }
-    *ms = bench_median(took, (size_t)done) * 1e3 / (double)n;
+    *ms = stats_median(took, (size_t)done) * 1e3 / (double)n;
     free(took);
     return bad;
 }

@@ -1,10 +1,10 @@
-/* bench_train.c - ablate bench train: speed of training steps at recorded batch lengths. Times blocks of steps, from
+/* train.c - ablate-bench train: speed of training steps at recorded batch lengths. Times blocks of steps, from
  * the host's call of the first to the arrival of the last one's loss. On a CPU a block is one step. On a device, which
  * works asynchronously, it is a pass over all batches of the file, unless --wait changes it: waiting after each step
  * measures a step's latency, including the host's work. */
 #include "base/base.h"
 #include "tensor/cpu/floor.h"
-#include "cli/bench.h"
+#include "bench/program/bench.h"
 #include "tensor/device/device.h"
 #include "network/train/train.h"
 #include "tensor/graph/profile.h"
@@ -93,7 +93,7 @@ static int measure(trainer *t, model *m, const bench_options *o, err *e)
             "\"warm_s\":%.2f,\"late_s\":%.2f,\"peak_rss_mb\":%.1f,\"loss\":%.5f,\"threads\":%lld,\"vocab\":%lld,"
             "\"parameters\":%lld}\n",
             o->config, dtype_name(m->compute), str_text(&device), (long long)(done * block), (long long)block, spent,
-            bench_median(ms, (size_t)done), (src + tgt) / spent, tgt / spent, flops / spent * 1e-9, warm, late,
+            stats_median(ms, (size_t)done), (src + tgt) / spent, tgt / spent, flops / spent * 1e-9, warm, late,
             (double)use.ru_maxrss / 1024, t->loss, (long long)o->threads, (long long)m->tgt_vocab,
             (long long)params_count(&m->params));
     if (o->profile) {
@@ -112,7 +112,8 @@ int bench_train(const bench_options *o, err *e)
     recorded r = {0};
     model m = {0};
     const backend *b = bench_device(o, &compute, e);
-    if (o->plugins.n > 1) return fail(e, "--plugin: bench train takes only one; bench attention compares several");
+    if (o->plugins.n > 1)
+        return fail(e, "--plugin: ablate-bench train takes only one; ablate-bench attention compares several");
     if (!b || bench_model(&m, o, o->plugins.n ? o->plugins.at[0] : NULL, b, e)) return -1;
     int bad = recorded_read(&r, o->lengths, o->seed, o->tokens, m.tgt_vocab, on_device(b) || o->tokens, e);
     trainer t = {.r = &r};

@@ -1,8 +1,8 @@
-/* bench_decode.c - ablate bench decode: beam search with a model of random values. Such a model never learned when to
+/* decode.c - ablate-bench decode: beam search with a model of random values. Such a model never learned when to
  * stop, so its length is forced: the embedding's end-of-sentence row is zero, so that its logit, 0, is never among the
  * best of thousands, and every output is as long as its source (max_extra_tokens 0). The rest is the real search. The
  * sources have the recorded lengths; the length of every output is checked. */
-#include "cli/bench.h"
+#include "bench/program/bench.h"
 #include "network/decode/beam.h"
 #include "tensor/device/device.h"
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static int measure(model *m, const pairs *p, const bench_options *o, err *e)
         took[done] = now.stats.seconds;
         spent += now.stats.seconds;
     }
-    double seconds = bench_median(took, (size_t)done);
+    double seconds = stats_median(took, (size_t)done);
     str device = {0};
     json_string(&device, device_description(m->backend));
     if (!bad)
