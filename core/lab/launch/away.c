@@ -93,7 +93,7 @@ static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
     const db_claim *c = &w->claim;
     w->events = away_events(j->spool, (int64_t)i,
                             0); /* the event file of ranks; a worker without ranks uses its descriptor 3 */
-    if (worker_folder(w, l->o, e)) return -1;
+    if (db_trained_model(l->d, c, l->o->folder, &w->texts, &w->model, e) || worker_folder(w, l->o, e)) return -1;
     if (w->ranks > j->ranks) j->ranks = w->ranks;
     char **args = worker_arguments(w, 0, l->o, l->threads);
     str text = {0};

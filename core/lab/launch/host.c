@@ -206,6 +206,7 @@ static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing t
     if (got <= 0) return got;
     w->facts = DB_PROVENANCE_UNKNOWN;
     err why = {0};
+    if (db_trained_model(l->d, &w->claim, l->o->folder, &w->texts, &w->model, e)) return -1;
     if (worker_start(w, &l->rest[w - l->w], (int)(w - l->w), l->o, l->threads, &why)) {
         int bad = db_finish(l->d, &w->claim, DB_FAILED, -1, -1, why.text, e);
         l->p.failed++, l->out->failed++;

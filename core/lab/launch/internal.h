@@ -17,11 +17,12 @@ typedef struct {
     int lent;  /* threads lent to it; 0: its own only */
     bool idle; /* its process waits for a run */
     char *folder, *log, *argv_json;
-    int ranks;        /* processes of the run; more than one: pid is mpirun's */
-    char *events;     /* with ranks: the file for their events */
-    str buffer;       /* incomplete events */
-    str late;         /* read while the database was held by another process; they follow those in `buffer` */
-    db_point *points; /* received but not yet written; their names are in `buffer` */
+    const char *model; /* file of a run that differs in decoding alone; NULL: train */
+    int ranks;         /* processes of the run; more than one: pid is mpirun's */
+    char *events;      /* with ranks: the file for their events */
+    str buffer;        /* incomplete events */
+    str late;          /* read while the database was held by another process; they follow those in `buffer` */
+    db_point *points;  /* received but not yet written; their names are in `buffer` */
     size_t n_points, points_cap;
     char phase[24], device[24]; /* "cpu", "cuda:1" */
     int64_t step, total, first_step;

@@ -1,5 +1,6 @@
 /* worker_process.c - starts the process of a run. */
 #include "lab/launch/internal.h"
+#include "network/settings/config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,6 +28,10 @@ int worker_folder(worker *w, const launch_options *o, err *e)
     if (w->claim.anew) unlink(w->log); /* left by a deleted database or run */
     int bad = file_write(config, w->claim.config_json, strlen(w->claim.config_json), e);
     free(config);
+    char *given = path_join(w->folder, TRAINED_FILE);
+    unlink(given);
+    if (w->model && link(w->model, given)) log_line(LOG_WARN, "%s: trains: cannot link %s", w->claim.name, w->model);
+    free(given);
     return bad;
 }
 

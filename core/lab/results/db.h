@@ -185,6 +185,10 @@ typedef struct {                          /* the runs of one call of `run`, in t
 int db_claim_next(db *d, const char *experiment, db_queue *among, const char *owner, double lease, db_claim *out,
                   err *e);
 void db_claim_free(db_claim *c);
+/* Finds the model of a done run of the experiment with the claim's seed and settings, except keys that only decoding
+ * reads, and tags the claim's run with its number (model_of_run). *model: its file in the arena; NULL: none. runs: the
+ * folder of runs. (trained.c) */
+int db_trained_model(db *d, const db_claim *c, const char *runs, arena *a, const char **model, err *e);
 /* Does this claim still hold the run? Not if it was taken over, given back or removed. */
 bool db_holds(db *d, const db_claim *c);
 /* Requeues runs held by processes of this machine that no longer exist, without waiting for

@@ -18,6 +18,7 @@ struct db {
     void *waiting;
     double busy_since; /* ticks(): when another process was first found to hold the database */
     bool busy_told;
+    int64_t decodes_of, decodes; /* whether rows of this experiment differ in decoding (trained.c) */
 };
 
 struct reader {

@@ -111,6 +111,10 @@ extern const renamed_key config_renamed[];
 const char *config_new_name(const char *key);   /* the new name of an old key; NULL for others */
 const char *config_first_name(const char *key); /* a renamed key's old name; other keys unchanged */
 /* True for keys that set how often something is written or measured: not shown as a row's change. */
+/* A model in a run's folder that another run has trained, whose settings differ in these keys alone. */
+#define TRAINED_FILE "trained"
+bool config_only_decodes(const char *key); /* a trained model stays the same; device and threads, too */
+void config_decode_keys(str *out);         /* appends these keys as a JSON array */
 bool config_is_bookkeeping(const char *key);
 
 /* ---- settings: ordered key -> canonical value text ---- */

@@ -177,6 +177,23 @@ static const char *const attention_keys[] = {"attention_encoder", "attention_dec
 /* Keys that cannot change a result. */
 static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "device", "threads"};
 
+/* Keys that only decoding reads. */
+static const char *const decoding[] = {"beam_size",    "length_penalty", "max_extra_tokens", "decode_split",
+                                       "decode_batch", "device",         "threads"};
+
+bool config_only_decodes(const char *key)
+{
+    for (size_t i = 0; i < LENGTH(decoding); i++)
+        if (same(decoding[i], key)) return true;
+    return false;
+}
+
+void config_decode_keys(str *out)
+{
+    for (size_t i = 0; i < LENGTH(decoding); i++) str_addf(out, "%s\"%s\"", i ? "," : "[", decoding[i]);
+    str_addc(out, ']');
+}
+
 const char *config_plugin_kind(const char *key)
 {
     key = place_inner(key);

@@ -251,8 +251,11 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     if (t.batches && !e->text[0] && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
         t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* the run was resumed after its time limit */
-        outcome = loop(&t, e);
-        if (outcome == TRAIN_DONE && !j->until && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;
+        int trained = t.step || j->until || j->comm ? 0 : state_trained(&t, out, e);
+        outcome = trained < 0 ? TRAIN_FAILED : trained ? TRAIN_DONE : loop(&t, e);
+        if (trained > 0 && j->events.progress) j->events.progress(j->events.self, t.step, t.step, NAN, 0);
+        if (outcome == TRAIN_DONE && !trained && !j->until && comm_leads(j->comm) && finish(&t, out, e))
+            outcome = TRAIN_FAILED;
         out->step = t.step;
         out->best_ppl = t.best;
         out->best_step = t.best_step;

@@ -62,10 +62,11 @@ static void put_real(checkpoint_meta *m, const char *key, double x)
     meta_put(m, key, text);
 }
 
-int state_write_values(const training *t, const char *path, err *e)
+int state_write_values(const training *t, const train_result *from, const char *path, err *e)
 {
     checkpoint_meta meta = {0};
     describe(t, &meta);
+    if (from) meta_put(&meta, "weights", from->how), meta_put_int(&meta, "weights_step", from->how_step);
     int bad = checkpoint_write(path, &t->m->params, NULL, 0, &meta, e);
     meta_free(&meta);
     return bad;
@@ -129,18 +130,20 @@ static double real_of(const checkpoint_meta *m, const char *key)
 }
 
 /* The hash of the settings without plugins, which are compared by content, not by path. */
-static void hash_settings(const settings *s, char out[65])
+static void hash_settings(const settings *s, bool decoding, char out[65])
 {
     arena a = {0};
     settings rest = {0};
     for (size_t i = 0; i < s->n; i++)
-        if (!config_plugin_kind(s->at[i].key)) settings_put(&rest, s->at[i].key, s->at[i].value, &a);
+        if (!config_plugin_kind(s->at[i].key) && (decoding || !config_only_decodes(s->at[i].key)))
+            settings_put(&rest, s->at[i].key, s->at[i].value, &a);
     config_hash(&rest, out);
     arena_free(&a);
 }
 
-/* The settings that change numbers, and the plugins, must be those the state was made with. */
-static int same_run(const training *t, const checkpoint_meta *meta, const char *path, err *e)
+/* The settings that change numbers, and the plugins, must be those the state was made with; without `decoding` but for
+ * keys that only decoding reads. */
+static int same_run(const training *t, const checkpoint_meta *meta, bool decoding, const char *path, err *e)
 {
     arena a = {0};
     settings then = {0};
@@ -151,8 +154,8 @@ static int same_run(const training *t, const checkpoint_meta *meta, const char *
     if (!bad) bad = model_plugins_json(&t->m->set, &plugins, e);
     if (!bad) bad = train_same_plugins(path, meta_text(meta, "plugins"), str_text(&plugins), e);
     if (!bad) {
-        hash_settings(&then, was);
-        hash_settings(&t->m->set, is);
+        hash_settings(&then, decoding, was);
+        hash_settings(&t->m->set, decoding, is);
         if (!same(was, is)) bad = fail(e, "%s: was made with other settings; remove it to start again", path);
     }
     str_free(&plugins);
@@ -187,7 +190,7 @@ int state_resume(training *t, err *e)
     batch_state b = {0};
     const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
     int bad = checkpoint_read_meta(path, &meta, e);
-    if (!bad) bad = same_run(t, &meta, path, e);
+    if (!bad) bad = same_run(t, &meta, true, path, e);
     if (!bad) bad = checkpoint_read(path, &t->m->params, rule->slots, rule->n_slots, e);
     if (!bad && !(meta_int(&meta, "step", &t->step) && meta_int(&meta, "epoch", &b.epoch) &&
                   meta_int(&meta, "index", &b.index) && meta_int(&meta, "best_step", &t->best_step) &&
@@ -318,7 +321,7 @@ static void prune(const training *t)
 int state_write_best(const training *t, int64_t before, err *e)
 {
     char *path = best_file(t->j, t->best_step);
-    int bad = state_write_values(t, path, e);
+    int bad = state_write_values(t, NULL, path, e);
     free(path);
     if (!bad && before && before != t->best_saved) remove_best(t->j, before);
     return bad;
@@ -328,7 +331,7 @@ int state_save(training *t, err *e)
 {
     if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
     char *path = step_file(t->j, t->step);
-    int bad = optim_exchange(t->m, e) || state_write_values(t, path, e) || optim_exchange(t->m, e) ||
+    int bad = optim_exchange(t->m, e) || state_write_values(t, NULL, path, e) || optim_exchange(t->m, e) ||
               state_write(t, e) || keep_state(t, e);
     free(path);
     if (bad) return -1;
@@ -381,7 +384,32 @@ int state_choose_weights(training *t, train_result *out, err *e)
         out->how_step = t->best_step;
     }
     char *path = state_file(t->j, "model.safetensors");
-    int bad = state_write_values(t, path, e);
+    int bad = state_write_values(t, out, path, e);
     free(path);
     return bad;
+}
+
+int state_trained(training *t, train_result *out, err *e)
+{
+    char *path = t->j->folder ? state_file(t->j, TRAINED_FILE) : NULL,
+         *own = path ? state_file(t->j, "model.safetensors") : NULL;
+    checkpoint_meta meta = {0};
+    err other = {0};
+    int rc = 0;
+    if (path && file_exists(path) && !checkpoint_read_meta(path, &meta, &other) &&
+        !same_run(t, &meta, false, path, &other) && meta_int(&meta, "step", &t->step)) {
+        const char *how = meta_text(&meta, "weights");
+        snprintf(out->how_text, sizeof out->how_text, "%s", how ? how : "last");
+        out->how = out->how_text, out->how_step = t->step;
+        meta_int(&meta, "weights_step", &out->how_step);
+        rc = checkpoint_read(path, &t->m->params, NULL, 0, e) || state_write_values(t, out, own, e) ? -1 : 1;
+        if (rc == 1)
+            log_line(LOG_INFO, "the model is another run's, which differs in decoding alone: nothing to train");
+    } else if (other.text[0])
+        log_line(LOG_WARN, "trains, for the model of another run does not fit: %s", other.text);
+    if (path) unlink(path);
+    meta_free(&meta);
+    free(path);
+    free(own);
+    return rc;
 }

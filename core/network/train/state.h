@@ -36,8 +36,10 @@ typedef struct {
 } training;
 
 #define STATE_FILE "state.safetensors" /* the state to resume from; with keep_states also state-STEP.safetensors */
-/* Writes the values as a model file. */
-int state_write_values(const training *t, const char *path, err *e);
+/* Writes the values as a model file; from: the origin of a result's weights, or NULL. */
+int state_write_values(const training *t, const train_result *from, const char *path, err *e);
+/* Takes the model that another run has trained (TRAINED_FILE) as the result: 1; 0: there is none that fits; -1. */
+int state_trained(training *t, train_result *out, err *e);
 /* Writes the weights of best_step. Removes the file of the previous best, `before`, unless the state needs it. */
 int state_write_best(const training *t, int64_t before, err *e);
 /* Writes the state to resume from to the folder's state file. */

@@ -60,8 +60,9 @@ typedef struct {
     bool out_of_time;  /* max_time ended the training before its last step */
 } train_result;
 
-/* Trains to cfg.steps, resuming from folder/state.safetensors if it exists. On TRAIN_DONE the model and
- * folder/model.safetensors have the selected weights. TRAIN_DIVERGED: e says at which step and why. */
+/* Takes the weights of folder/TRAINED_FILE if it exists; else trains to cfg.steps, resuming from
+ * folder/state.safetensors if it exists. On TRAIN_DONE the model and folder/model.safetensors have the selected
+ * weights. TRAIN_DIVERGED: e says at which step and why. */
 train_outcome train_run(train_job *j, train_result *out, err *e);
 
 /* Perplexity: exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs.
