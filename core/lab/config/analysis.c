@@ -8,24 +8,36 @@
 
 enum { MOST_CANDIDATES = 64 };
 
-/* The three numbers of "tune(LOW .. HIGH, N)". */
-static bool split_tune(const char *text, double *low, double *high, int64_t *n, arena *a)
+/* Reads "tune(LOW .. HIGH, N)", after N perhaps "seeds K" and "extend". */
+static bool split_tune(const char *text, spec_tune *t, arena *a)
 {
-    if (!has_prefix(text, "tune(") || !has_suffix(text, ")")) return false;
-    char *inside = arena_strndup(a, text + 5, strlen(text) - 6), *dots = strstr(inside, ".."),
-         *comma = strrchr(inside, ',');
-    if (!dots || !comma || comma < dots) return false;
-    *dots = *comma = 0;
-    return parse_real(trim(inside), low) && parse_real(trim(dots + 2), high) && parse_int(trim(comma + 1), n);
+    enum { MOST_SEEDS = 20 };
+    const char **parts;
+    size_t n = 0;
+    bool good = has_prefix(text, "tune(") && has_suffix(text, ")");
+    if (good) n = split_text(arena_strndup(a, text + 5, strlen(text) - 6), ',', &parts, a);
+    char *dots = n < 2 ? NULL : strstr((char *)parts[0], "..");
+    if (!dots) return false;
+    *dots = 0, t->seeds = 1;
+    good = parse_real(trim((char *)parts[0]), &t->low) && parse_real(trim(dots + 2), &t->high) &&
+           parse_int(parts[1], &t->n);
+    for (size_t i = 2; i < n; i++) {
+        if (same(parts[i], "extend"))
+            t->extend = true;
+        else
+            good = good && has_prefix(parts[i], "seeds ") &&
+                   parse_int(parts[i] + 6 + strspn(parts[i] + 6, " "), &t->seeds) && t->seeds >= 1 &&
+                   t->seeds <= MOST_SEEDS;
+    }
+    return good;
 }
 
 const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune)
 {
     const ab_option *p = key_param(b, l->keys[0]);
-    double low, high;
-    int64_t n;
+    spec_tune t = {0};
     const char *ends[2];
-    char number[2][32];
+    char number[2][32], seeds[40] = "";
     err e = {{0}};
     *is_tune = has_prefix(text, "tune(") || same(text, "tune");
     if (!*is_tune) return NULL;
@@ -37,23 +49,32 @@ const char *tune_canonical(build *b, const value_list *l, const char *text, bool
                         "searched",
                         text),
                NULL;
-    if (!split_tune(text, &low, &high, &n, b->a) || !(low < high) || n < 2 || n > MOST_CANDIDATES)
-        return complain(b, l->where, l->label,
-                        "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d candidates",
-                        text, MOST_CANDIDATES),
+    if (!split_tune(text, &t, b->a) || !(t.low < t.high) || t.n < 2 || t.n > MOST_CANDIDATES)
+        return complain(
+                   b, l->where, l->label,
+                   "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d candidates, "
+                   "after N perhaps seeds K with K from 1 to 20, and extend",
+                   text, MOST_CANDIDATES),
                NULL;
-    const double end[] = {low, high};
+    const double end[] = {t.low, t.high};
     for (int i = 0; i < 2; i++)
         if (param_canonical(p, format_real(end[i], number[i]), &ends[i], b->a, &e))
             return complain(b, l->where, l->label, "%s", e.text), NULL;
-    return arena_printf(b->a, "tune(%s .. %s, %lld)", ends[0], ends[1], (long long)n);
+    if (t.seeds > 1) snprintf(seeds, sizeof seeds, ", seeds %lld", (long long)t.seeds);
+    return arena_printf(b->a, "tune(%s .. %s, %lld%s%s)", ends[0], ends[1], (long long)t.n, seeds,
+                        t.extend ? ", extend" : "");
 }
 
 bool tune_read(const build *b, const char *key, const char *text, spec_tune *out)
 {
     const ab_option *p = key_param(b, key);
-    *out = (spec_tune){.key = key, .whole = p && p->type == AB_INT, .text = text};
-    return split_tune(text, &out->low, &out->high, &out->n, b->a);
+    bool bounded = p && p->min < p->max;
+    *out = (spec_tune){.key = key,
+                       .whole = p && p->type == AB_INT,
+                       .text = text,
+                       .least = bounded ? p->min : -INFINITY,
+                       .most = bounded ? p->max : INFINITY};
+    return split_tune(text, out, b->a);
 }
 
 const char *tune_middle(build *b, const spec_tune *t)

@@ -25,12 +25,12 @@ typedef struct { /* the available plugins */
     void *user;
 } plugin_schemas;
 
-typedef struct { /* lr = tune(1e-4 .. 1e-2, 5): a search */
+typedef struct { /* lr = tune(1e-4 .. 1e-2, 5, seeds 2, extend): a search */
     const char *key;
-    double low, high;
-    int64_t n;        /* candidates */
-    bool whole;       /* integers */
-    const char *text; /* as printed in an INI */
+    double low, high, least, most; /* least, most: what the key allows */
+    int64_t n, seeds;              /* candidates; runs of each */
+    bool whole, extend;            /* integers; goes on beyond an edge of the range */
+    const char *text;              /* as printed in an INI */
 } spec_tune;
 
 typedef struct {           /* one row of the table: a config without its seed */

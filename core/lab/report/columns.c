@@ -106,6 +106,7 @@ static double high_number(const place *p) { return p->c->high; }
 static double headline_p_number(const place *p) { return p->row->p; }
 static double p_number(const place *p) { return p->c->p; }
 static double p_equivalent_number(const place *p) { return p->c->p_equivalent; }
+static const char *edge_text(const place *p, arena *a) { return (void)a, p->row->edge; }
 static double exploratory_number(const place *p) { return p->row->row->exploratory || p->c->exploratory; }
 static double c_failed_number(const place *p) { return (double)p->c->failed; }
 static double c_failed_base_number(const place *p) { return (double)p->c->failed_base; }
@@ -330,6 +331,7 @@ const column columns[] = {
     {"reason", NULL, "", JSON | IF_ANY, ONCE, "why the row is skipped", .text = reason_text},
     {"plugin_changed", NULL, "runs", JSON | IF_ANY, ONCE, "done runs with a plugin that has changed since",
      .number = changed_number},
+    {"at_edge", NULL, "", JSON | IF_ANY, ONCE, "searched values at an end of those tried", .text = edge_text},
     {"n", "n", "runs", READERS | CSV | JSON, ONCE, "runs with a number, in the metric with most of them",
      .number = seeds_number, .print = print_fixed},
     {"failed", NULL, "runs", CSV | JSON, ONCE, "failed runs", .number = failed_number},

@@ -273,7 +273,9 @@ static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, a
         sizes[n] = at->parameters, step[n] = k;
         scale_points one = {.runs = &runs[n], .losses = (const double *const *)&losses[n]};
         if (runs[n]) /* converts a variance of the loss to one of its logarithm */
-            choice[n] = choice_variance(at->row->behind, at->row->n_candidates, sd) / pow(mean_loss(&one, 0), 2);
+            choice[n] = choice_variance(at->row->behind, at->row->n_candidates,
+                                        sd / sqrt(fmax(1, (double)at->row->trial_seeds))) /
+                        pow(mean_loss(&one, 0), 2);
         n += runs[n] > 0;
     }
     return (scale_points){n, sizes, runs, (const double *const *)losses, step, choice};

@@ -148,6 +148,45 @@ static double number_of(const cJSON *o, const char *name, double otherwise)
     return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
 }
 
+static bool is_last_of(const db_trial *t, size_t n, const char *row, const char *key, double value, double sign)
+{
+    bool last = true;
+    for (size_t i = 0; i < n; i++) {
+        if (!same(t[i].row, row)) continue;
+        cJSON *tried = cJSON_Parse(t[i].settings);
+        last = last && sign * (number_of(tried, key, value) - value) <= 0;
+        cJSON_Delete(tried);
+    }
+    return last;
+}
+
+/* Finds a row's searched values at an end of those tried; NULL: none. */
+static const char *edges_of(const gathered *g, const char *row, arena *a)
+{
+    const db_trial *t = g->trials_made, *chosen = NULL;
+    const char *text = NULL;
+    char number[32];
+    int64_t candidates = 0;
+    for (size_t i = 0; i < g->n_trials; i++) {
+        if (!same(t[i].row, row)) continue;
+        if (same(t[i].outcome, "chosen")) chosen = &t[i];
+        if (t[i].n > candidates) candidates = t[i].n;
+    }
+    cJSON *all = chosen ? cJSON_Parse(chosen->settings) : NULL;
+    const cJSON *one;
+    cJSON_ArrayForEach(one, all)
+    {
+        double value = cJSON_IsNumber(one) ? one->valuedouble : NAN;
+        bool lowest = is_last_of(t, g->n_trials, row, one->string, value, -1),
+             highest = is_last_of(t, g->n_trials, row, one->string, value, 1);
+        if (isnan(value) || lowest == highest) continue;
+        text = arena_printf(a, "%s%s%s = %s, the %s of %lld", text ? text : "", text ? "; " : "", one->string,
+                            format_real(value, number), lowest ? "lowest" : "highest", (long long)candidates);
+    }
+    cJSON_Delete(all);
+    return text;
+}
+
 static void read_judging(gathered *g)
 {
     judging *j = &g->judged;
@@ -363,6 +402,8 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     }
     changed_free(plugins);
     make_headings(g, a);
+    for (size_t i = 0; i < g->x.n_rows && !g->foreign; i++)
+        if (!g->x.rows[i].same_as) g->rows[i].edge = edges_of(g, g->x.rows[i].name, a);
     g->headline = choose_headline(g, o);
     find_bases(g);
     for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
@@ -379,7 +420,9 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
 
 const char *gathered_label(const gathered_row *row, arena *a)
 {
-    return row->row->exploratory ? arena_printf(a, "%s (exploratory)", row->row->name) : row->row->name;
+    if (!row->row->exploratory && !row->edge) return row->row->name;
+    return arena_printf(a, "%s (%s%s%s)", row->row->name, row->row->exploratory ? "exploratory" : "",
+                        row->row->exploratory && row->edge ? ", " : "", row->edge ? "at an edge" : "");
 }
 
 const char *gathered_verdict(const gathered *g, const gathered_row *row)

@@ -39,6 +39,7 @@ typedef struct {
     size_t changed;           /* done runs with a plugin that has changed since (changed.h) */
     const read_row *recorded; /* the recorded row of the same name, or NULL */
     measure *recorded_of;     /* by metric: the recorded row's */
+    const char *edge;         /* "lr = 0.01, the highest of 5": searched values at an end of those tried; NULL: none */
 } gathered_row;
 
 /* Rules by which the experiment is judged, from its analysis (results/read.h). */
@@ -102,7 +103,8 @@ gathered_row *gathered_base(const gathered *g);   /* NULL: none */
 bool gathered_is_base(const gathered *g, const gathered_row *row);
 /* Returns "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
-/* Returns the row's name for a chart, followed by "(exploratory)" if it was added after the first result. */
+/* Returns the row's name for a chart, with "(exploratory)" if it was added after the first result, "(at an edge)" if
+ * its search ended there. */
 const char *gathered_label(const gathered_row *row, arena *a);
 /* Returns the row's verdict in the headline metric, for tables and pages: by [criterion], else at 5 % after Holm with
  * three seeds or more per row. NULL: none. */

@@ -110,9 +110,10 @@ void note_judging(const gathered *g, grid *t)
 
 static size_t candidates_of(const gathered *g, const char *row)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < g->n_trials; i++) n += same(g->trials_made[i].row, row) && !g->trials_made[i].rung;
-    return n;
+    int64_t most = 0; /* they are numbered from 1 */
+    for (size_t i = 0; i < g->n_trials; i++)
+        if (same(g->trials_made[i].row, row) && g->trials_made[i].n > most) most = g->trials_made[i].n;
+    return (size_t)most;
 }
 
 /* {"lr":0.001} as lr = 0.001 */
@@ -137,7 +138,7 @@ void note_tuning(const gathered *g, grid *t)
     for (size_t i = 0; i < g->n_trials; i++) {
         const db_trial *x = &g->trials_made[i];
         seconds += isnan(x->seconds) ? 0 : x->seconds, flops += isnan(x->flops) ? 0 : x->flops;
-        if (!same(x->outcome, "chosen")) continue;
+        if (!same(x->outcome, "chosen") || x->seed != g->trials_made[0].seed) continue;
         str_addf(&s, "%s%s: ", s.n ? "; " : "", x->row);
         add_settings(x->settings, &s);
         str_addf(&s, " of %zu", candidates_of(g, x->row));
@@ -160,6 +161,12 @@ void note_tuning(const gathered *g, grid *t)
               "(table `trial`). Intervals and p allow for the noise of the choice (docs/statistics.md)%s.",
               g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops, str_text(&open));
     str_free(&open);
+    str_clear(&s);
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].edge) str_addf(&s, "%s%s (%s)", s.n ? "; " : "", g->rows[i].row->name, g->rows[i].edge);
+    if (s.n)
+        grid_note(t, "At an edge of what was tried, so a better value may lie beyond it: %s. `extend` in tune goes on.",
+                  s.s);
     if (least != most)
         grid_note(t,
                   "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come "

@@ -251,9 +251,13 @@ static int over_trials(plot *p, err *e)
         for (size_t k = 0; k < p->g.n_trials; k++)
             if (same(p->g.trials_made[k].row, row->name) && p->g.trials_made[k].rung < first)
                 first = p->g.trials_made[k].rung;
-        for (size_t k = 0; k < p->g.n_trials; k++)
-            if (same(p->g.trials_made[k].row, row->name) && p->g.trials_made[k].rung == first)
-                values[n++] = p->g.trials_made[k].value;
+        int64_t seed = INT64_MIN;
+        for (size_t k = 0; k < p->g.n_trials; k++) {
+            const db_trial *t = &p->g.trials_made[k];
+            if (!same(t->row, row->name) || t->rung != first) continue;
+            if (seed == INT64_MIN) seed = t->seed; /* each candidate's first run */
+            if (t->seed == seed) values[n++] = t->value;
+        }
         if (!n || row->same_as) continue;
         double *v = arena_alloc(&p->mem, 4 * n * sizeof *v);
         for (size_t k = 0; k < n; k++) {

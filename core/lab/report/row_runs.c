@@ -108,7 +108,8 @@ void row_runs_add_choice(const comparison_task *t, const read_row *row, row_runs
     bool own = same(t->metric->name, metric_perplexity.name);
     double sd = own ? sqrt(r->arm.s2) : seed_sd_of_perplexity(row);
     if (row->n_candidates < 2 || !(sd > 0) || !(r->arm.s2 > 0)) return;
-    r->arm.choice = choice_variance(row->behind, row->n_candidates, sd) * (own ? 1 : r->arm.s2 / (sd * sd));
+    r->arm.choice = choice_variance(row->behind, row->n_candidates, sd / sqrt(fmax(1, (double)row->trial_seeds))) *
+                    (own ? 1 : r->arm.s2 / (sd * sd));
 }
 
 void row_runs_free(row_runs *r)

@@ -78,8 +78,9 @@ typedef struct {
     size_t n_runs;
     const read_run *runs; /* by seed */
     /* With READ_STATS, if its settings were searched by dev perplexity: for each candidate, the log of its perplexity
-     * over the chosen one's, in the candidate's last rung; INFINITY: it failed. n_candidates 0: not searched. */
-    size_t n_candidates;
+     * over the chosen one's, in the candidate's last rung, the mean over trial_seeds; INFINITY: it failed. n_candidates
+     * 0: not searched. */
+    size_t n_candidates, trial_seeds;
     const double *behind;
 } read_row;
 

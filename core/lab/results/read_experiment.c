@@ -52,30 +52,35 @@ static size_t place_of(const frozen_rows *f, int64_t variant)
     return low;
 }
 
-/* Loads the candidates of one row's search. */
+/* Loads the candidates of one row's search, each as the mean over its seeds. */
 static int load_search(sqlite3 *q, int64_t experiment, arena *a, read_row *row, err *e)
 {
     double *list = NULL;
     size_t cap = 0;
+    int64_t last = -1, seeds = 0;
     sqlite3_stmt *s = sql_open(
         q, e,
-        "SELECT t.row,t.value,c.value FROM trial h JOIN trial t ON t.experiment_id=h.experiment_id AND t.row=h.row "
+        "SELECT t.row,t.value,c.value,t.n,(SELECT count(DISTINCT seed) FROM trial WHERE experiment_id=?1 AND row=?2) "
+        "FROM trial h JOIN trial t ON t.experiment_id=h.experiment_id AND t.row=h.row AND t.seed=h.seed "
         "LEFT JOIN trial c ON c.experiment_id=h.experiment_id AND c.row=h.row AND c.n=h.n AND c.rung=t.rung AND "
         "c.seed=t.seed "
-        "WHERE h.experiment_id=?1 AND h.row=?2 AND h.outcome='chosen' AND h.metric=?3 AND t.outcome<>'promoted'",
+        "WHERE h.experiment_id=?1 AND h.row=?2 AND h.outcome='chosen' AND h.metric=?3 AND t.outcome<>'promoted' "
+        "ORDER BY t.n",
         "iss", experiment, row->name, metric_perplexity.name);
     int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "trial.row - -", e)) == 1) {
+    while (!rc && (rc = sql_row(s, "trial.row - - trial.n", e)) == 1) {
         double behind = log(sql_real(s, 1) / sql_real(s, 2));
-        list = grow(list, &cap, row->n_candidates + 1, sizeof *list);
-        list[row->n_candidates++] = isfinite(behind) ? behind : INFINITY;
+        bool first = sqlite3_column_int64(s, 3) != last;
+        last = sqlite3_column_int64(s, 3), seeds = sqlite3_column_int64(s, 4);
+        if (first) list = grow(list, &cap, row->n_candidates + 1, sizeof *list), list[row->n_candidates++] = 0;
+        list[row->n_candidates - 1] += isfinite(behind) ? behind / (double)seeds : INFINITY;
         rc = 0;
     }
     sqlite3_finalize(s);
     double *kept = arena_alloc(a, (row->n_candidates + 1) * sizeof *kept);
     if (row->n_candidates) memcpy(kept, list, row->n_candidates * sizeof *kept);
     free(list);
-    row->behind = kept;
+    row->behind = kept, row->trial_seeds = (size_t)seeds;
     return rc;
 }
 
@@ -89,7 +94,8 @@ static int load_searches(sqlite3 *q, int64_t experiment, arena *a, read_row *row
     for (size_t i = 0; i < n && any; i++) /* equal rows were searched once */
         for (size_t k = 0; k < n && !rows[i].n_candidates; k++)
             if (rows[k].runs == rows[i].runs)
-                rows[i].n_candidates = rows[k].n_candidates, rows[i].behind = rows[k].behind;
+                rows[i].n_candidates = rows[k].n_candidates, rows[i].behind = rows[k].behind,
+                rows[i].trial_seeds = rows[k].trial_seeds;
     return 0;
 }
 

@@ -5,27 +5,14 @@
  * last rung trains all steps, and its best candidate is chosen. Trials are runs of the experiment NAME.tune with a seed
  * that NAME does not use, so none enters a mean of NAME. */
 #include "text/metric/metric.h"
+#include "lab/sweep/candidates.h"
 #include "lab/sweep/left.h"
 #include "lab/results/read.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KEYS = 2, MOST_TRIALS = 64, TUNE_SEED = 1001 };
-
-typedef struct {
-    double value[MOST_KEYS]; /* one value for each of the row's tunes */
-    size_t number;           /* counted from 1 */
-    bool alive;
-    double score; /* PPL of the last rung; NaN: diverged or failed */
-} candidate;
-
-typedef struct {
-    const spec_row *row;
-    candidate at[MOST_TRIALS];
-    size_t n, rungs;
-    bool stuck; /* while counting: a trial is missing, so the next rung is unknown */
-} row_search;
+enum { TUNE_SEED = 1001 };
 
 typedef struct {
     const spec *s;
@@ -33,47 +20,12 @@ typedef struct {
     prepared *out;
     row_search *rows;
     size_t n, rungs;
-    int64_t seed;
-    str ini; /* INI of NAME.tune; each rung adds to it */
-    size_t n_written;
+    int64_t seed;  /* the first of its trials' seeds */
+    size_t seeds;  /* seeds of the trials with most */
+    str ini;       /* INI of NAME.tune; each rung adds to it */
+    size_t *asked; /* [n_written] seeds of each trial of the INI */
+    size_t n_written, cap_written;
 } searcher;
-
-/* ---- candidates ---- */
-
-/* Returns one of evenly spaced values, on the log scale if the range is above 0; rounds integers. */
-static double spaced(const spec_tune *t, int64_t i)
-{
-    double share = (double)i / (double)(t->n - 1),
-           v = t->low > 0 ? t->low * pow(t->high / t->low, share) : t->low + share * (t->high - t->low);
-    char text[32];
-    if (t->whole) return round(v);
-    snprintf(text, sizeof text, "%.6g", v); /* a readable value */
-    return strtod(text, NULL);
-}
-
-static int list_candidates(row_search *r, err *e)
-{
-    const spec_row *row = r->row;
-    int64_t second = row->n_tunes > 1 ? row->tunes[1].n : 1;
-    if (row->n_tunes > MOST_KEYS)
-        return fail(e, "row %s: found %zu keys to tune, expected at most %d at once", row->name, row->n_tunes,
-                    MOST_KEYS);
-    if (row->tunes[0].n * second > MOST_TRIALS)
-        return fail(e, "row %s: found %lld candidates, expected at most %d", row->name,
-                    (long long)(row->tunes[0].n * second), MOST_TRIALS);
-    for (int64_t i = 0; i < row->tunes[0].n; i++)
-        for (int64_t j = 0; j < second; j++) {
-            candidate c = {.number = r->n + 1, .alive = true, .score = NAN};
-            c.value[0] = spaced(&row->tunes[0], i);
-            if (row->n_tunes > 1) c.value[1] = spaced(&row->tunes[1], j);
-            bool twice = false; /* rounding may make two values equal */
-            for (size_t k = 0; k < r->n; k++)
-                twice = twice || (r->at[k].value[0] == c.value[0] && r->at[k].value[1] == c.value[1]);
-            if (!twice) r->at[r->n++] = c;
-        }
-    r->rungs = search_rungs(r->n);
-    return 0;
-}
 
 static int64_t steps_at(const searcher *s, const row_search *r, size_t rung)
 {
@@ -100,6 +52,8 @@ static const char *trial_name(const row_search *r, const candidate *c, size_t ru
 static void write_trial(searcher *s, const row_search *r, const candidate *c, size_t rung)
 {
     char number[32];
+    s->asked = grow(s->asked, &s->cap_written, s->n_written + 1, sizeof *s->asked);
+    s->asked[s->n_written] = r->seeds;
     if (s->n_written++)
         str_addf(&s->ini, "[variant trial %zu]\nname = %s\ngroup = rung %zu\n", s->n_written,
                  trial_name(r, c, rung, &s->out->mem), rung + 1);
@@ -117,10 +71,11 @@ static void write_trial(searcher *s, const row_search *r, const candidate *c, si
     }
 }
 
-static const read_run *run_of(const read_experiment *x, const char *name)
+static const read_run *run_of(const read_experiment *x, const char *name, int64_t seed)
 {
     for (size_t i = 0; i < x->n_rows; i++)
-        if (same(x->rows[i].name, name) && x->rows[i].n_runs) return &x->rows[i].runs[0];
+        for (size_t k = 0; same(x->rows[i].name, name) && k < x->rows[i].n_runs; k++)
+            if (x->rows[i].runs[k].seed == seed) return &x->rows[i].runs[k];
     return NULL;
 }
 
@@ -130,35 +85,23 @@ static double ppl_of(const read_run *run)
     return ppl ? ppl->value : NAN;
 }
 
-/* Returns, for example, {"lr":0.001}. */
-static const char *settings_json(const row_search *r, const candidate *c, arena *a)
-{
-    char number[32];
-    str s = {0};
-    for (size_t k = 0; k < r->row->n_tunes; k++)
-        str_addf(&s, "%s\"%s\":%s", k ? "," : "{", r->row->tunes[k].key, format_real(c->value[k], number));
-    str_addc(&s, '}');
-    const char *json = arena_strdup(a, s.s);
-    str_free(&s);
-    return json;
-}
-
-static void note_trial(searcher *s, const row_search *r, candidate *c, size_t rung, const read_run *run)
+static void note_trial(searcher *s, const row_search *r, const candidate *c, size_t rung, int64_t seed,
+                       const read_run *run)
 {
     prepared *p = s->out;
-    c->score = ppl_of(run);
+    double ppl = ppl_of(run);
     p->trials = grow(p->trials, &p->cap_trials, p->n_trials + 1, sizeof *p->trials);
     p->trials[p->n_trials++] = (db_trial){.row = arena_strdup(&p->mem, r->row->name),
                                           .n = (int64_t)c->number,
                                           .rung = (int64_t)rung,
-                                          .settings = settings_json(r, c, &p->mem),
-                                          .seed = s->seed,
+                                          .settings = candidate_settings(r, c, &p->mem),
+                                          .seed = seed,
                                           .steps = steps_at(s, r, rung),
                                           .metric = metric_perplexity.name,
-                                          .value = c->score,
+                                          .value = ppl,
                                           .seconds = run ? run->seconds : NAN,
                                           .flops = run ? run->flops_step * (double)steps_at(s, r, rung) : NAN,
-                                          .outcome = isfinite(c->score) ? "pruned" : "failed"};
+                                          .outcome = isfinite(ppl) ? "pruned" : "failed"};
 }
 
 static void set_outcome(prepared *p, const row_search *r, const candidate *c, size_t rung, const char *outcome)
@@ -184,6 +127,9 @@ static void promote(searcher *s, row_search *r, size_t rung)
                 (best == r->n || metric_better(&metric_perplexity, r->at[i].score, r->at[best].score) > 0))
                 best = i;
         if (best == r->n) break;
+        for (size_t i = 0; i < r->n && last; i++) /* an extension may have found a better one */
+            if (r->at[i].alive && i != best && isfinite(r->at[i].score))
+                set_outcome(s->out, r, &r->at[i], rung, "pruned");
         kept[best] = true;
         set_outcome(s->out, r, &r->at[best], rung, last ? "chosen" : "promoted");
     }
@@ -202,14 +148,38 @@ static int write_rung(searcher *s, size_t rung, spec *trials, const char **base,
     *base = NULL, *n = 0;
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->rows[i].n && rung >= first_rung(s, &s->rows[i]); k++)
-            if (s->rows[i].at[k].alive && !s->rows[i].stuck) {
+            if (s->rows[i].at[k].alive && !s->rows[i].stuck && s->rows[i].at[k].asked != rung + 1) {
                 if (was_base && !*n) *base = trial_name(&s->rows[i], &s->rows[i].at[k], rung, &s->out->mem);
                 write_trial(s, &s->rows[i], &s->rows[i].at[k], rung), (*n)++;
+                s->rows[i].at[k].asked = rung + 1;
             }
     int bad = spec_parse(trials, str_text(&s->ini), s->s->path, NULL, s->t->plugins, &errors);
     if (bad) fail(e, "search: %s", str_text(&errors));
+    for (size_t i = 0; i < trials->n_rows && !bad && s->seeds > 1; i++) {
+        spec_row *trained = &trials->rows[trials->rows[i].same_as < 0 ? i : (size_t)trials->rows[i].same_as];
+        if (trained->n_seeds < s->asked[i]) trained->n_seeds = s->asked[i];
+    }
     str_free(&errors);
     return bad ? -1 : 0;
+}
+
+/* Reads a candidate's runs in a rung; killed, open: get the number of those. */
+static void read_trial(searcher *s, const row_search *r, candidate *c, size_t rung, const read_experiment *x,
+                       const char *base, size_t *killed, size_t *open)
+{
+    const char *name = trial_name(r, c, rung, &s->out->mem);
+    double sum = 0, first = NAN;
+    for (size_t i = 0; i < r->seeds; i++) {
+        int64_t seed = s->seed + (int64_t)i;
+        const read_run *run = run_of(x, same(name, base) ? "base" : name, seed);
+        *killed += run && run->status == DB_KILLED;
+        *open += run && (run->status == DB_RUNNING || run->status == DB_QUEUED);
+        note_trial(s, r, c, rung, seed, run);
+        sum += log(ppl_of(run));
+        if (!i) first = ppl_of(run);
+    }
+    c->score = r->seeds == 1 ? first : exp(sum / (double)r->seeds);
+    c->scored = rung + 1;
 }
 
 /* Reads a rung's scores from the database, and promotes. */
@@ -223,14 +193,9 @@ static int read_rung(searcher *s, size_t rung, const char *experiment, const cha
     for (size_t i = 0; i < s->n && !bad; i++) {
         row_search *of = &s->rows[i];
         if (rung < first_rung(s, of) || of->stuck) continue;
-        for (size_t k = 0; k < of->n; k++) {
-            if (!of->at[k].alive) continue;
-            const char *name = trial_name(of, &of->at[k], rung, &s->out->mem);
-            const read_run *run = run_of(&x, same(name, base) ? "base" : name);
-            killed += run && run->status == DB_KILLED;
-            open += run && (run->status == DB_RUNNING || run->status == DB_QUEUED);
-            note_trial(s, of, &of->at[k], rung, run);
-        }
+        for (size_t k = 0; k < of->n; k++)
+            if (of->at[k].alive && of->at[k].scored != rung + 1)
+                read_trial(s, of, &of->at[k], rung, &x, base, &killed, &open);
         promote(s, of, rung);
     }
     if (!bad && (killed || open)) /* a rung decides when all of it is done */
@@ -274,28 +239,29 @@ static int choose(searcher *s, err *e)
 {
     char number[32];
     for (size_t i = 0; i < s->n; i++) {
-        const row_search *r = &s->rows[i];
-        size_t best = 0;
+        row_search *r = &s->rows[i];
+        const candidate *best = candidates_best(r);
         if (r->stuck) continue;
-        while (best < r->n && !r->at[best].alive) best++;
-        if (best == r->n) {
+        if (!best) {
             fail(e, "search: all trials of row %s failed or diverged; see `ablate table %s.tune`", r->row->name,
                  s->s->name);
             return 1;
         }
-        give(s, r, &r->at[best]);
+        give(s, r, best);
         for (size_t k = 0; k < r->row->n_tunes && s->t->talk; k++)
-            fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, of %zu candidates\n", r->row->name,
-                    r->row->tunes[k].key, format_real(r->at[best].value[k], number), r->at[best].score, r->n);
+            fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, of %zu candidates%s\n", r->row->name,
+                    r->row->tunes[k].key, format_real(best->value[k], number), best->score, r->n,
+                    candidate_at_edge(r, best, k) ? ", at the edge of what was tried" : "");
     }
     return 0;
 }
 
-static int64_t own_seed(const spec *s)
+/* Returns the first of n seeds that the report does not use. */
+static int64_t own_seed(const spec *s, size_t n)
 {
     int64_t seed = TUNE_SEED;
     for (size_t i = 0; i < s->n_seeds; i++)
-        if (s->seeds[i] == seed) seed++, i = (size_t)-1;
+        if (s->seeds[i] >= seed && s->seeds[i] < seed + (int64_t)n) seed = s->seeds[i] + 1, i = (size_t)-1;
     return seed;
 }
 
@@ -305,14 +271,14 @@ static int64_t own_seed(const spec *s)
 static bool is_left_out(const spec_row *row) { return row->n_tunes && row->same_as < 0 && !row->run; }
 
 /* Returns the candidate that the stored trials chose, if all are candidates of the row's present search; NULL: none. */
-static const candidate *recalled(const row_search *r, const db_trial *list, size_t n, arena *a)
+static const candidate *recalled(row_search *r, const db_trial *list, size_t n, arena *a)
 {
     const candidate *chosen = NULL;
     for (size_t i = 0; i < n; i++) {
         const db_trial *t = &list[i];
         if (!same(t->row, r->row->name)) continue;
-        const candidate *c = t->n >= 1 && t->n <= (int64_t)r->n ? &r->at[t->n - 1] : NULL;
-        if (!c || !same(settings_json(r, c, a), t->settings)) return NULL;
+        const candidate *c = candidate_called(r, t->n, t->settings, a);
+        if (!c) return NULL;
         if (same(t->outcome, "chosen")) chosen = t->steps == r->row->config.steps ? c : NULL;
     }
     return chosen;
@@ -344,7 +310,7 @@ static int recall(searcher *s, err *e)
     int bad = r ? reader_trials(r, s->s->name, &a, &list, &n, e) : 0;
     for (size_t i = 0; i < s->s->n_rows && n && !bad; i++) {
         row_search one = {.row = &s->s->rows[i]};
-        if (!is_left_out(one.row) || list_candidates(&one, &none)) continue;
+        if (!is_left_out(one.row) || candidates_list(&one, &none)) continue;
         const candidate *chosen = recalled(&one, list, n, &a);
         if (chosen) give(s, &one, chosen), keep_trials(s->out, one.row->name, list, n);
     }
@@ -359,26 +325,36 @@ static int recall(searcher *s, err *e)
 static int open_search(searcher *s, err *e)
 {
     int code = 0;
-    s->rows = xcalloc(s->s->n_rows + 1, sizeof *s->rows), s->rungs = 1, s->seed = own_seed(s->s);
+    s->rows = xcalloc(s->s->n_rows + 1, sizeof *s->rows), s->rungs = s->seeds = 1;
     for (size_t i = 0; i < s->s->n_rows && !code; i++) {
         const spec_row *row = &s->s->rows[i];
         if (!row->n_tunes || row->same_as >= 0 || !row->run) continue;
         s->rows[s->n].row = row;
-        code = list_candidates(&s->rows[s->n], e) ? 2 : 0;
+        code = candidates_list(&s->rows[s->n], e) ? 2 : 0;
         if (s->rows[s->n].rungs > s->rungs) s->rungs = s->rows[s->n].rungs;
+        if (s->rows[s->n].seeds > s->seeds) s->seeds = s->rows[s->n].seeds;
         s->n++;
     }
-    str_addf(
-        &s->ini,
-        "[experiment]\nname = %s.tune\nseeds = %lld\nnote = trials of the searches of %s; not included in its means\n",
-        s->s->name, (long long)s->seed, s->s->name);
+    s->seed = own_seed(s->s, s->seeds);
+    str_addf(&s->ini, "[experiment]\nname = %s.tune\nseeds = %lld", s->s->name, (long long)s->seed);
+    if (s->seeds > 1) str_addf(&s->ini, "..%lld", (long long)s->seed + (long long)s->seeds - 1);
+    str_addf(&s->ini, "\nnote = trials of the searches of %s; not included in its means\n", s->s->name);
     return code ? code : recall(s, e) ? 1 : 0;
 }
 
 static void close_search(searcher *s)
 {
     str_free(&s->ini);
+    free(s->asked);
     free(s->rows);
+}
+
+/* Adds candidates beyond the edges where rows have their best one. False: there are none. */
+static bool extend(searcher *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->n; i++) any = (!s->rows[i].stuck && candidates_extend(&s->rows[i])) || any;
+    return any;
 }
 
 int search_rows(const spec *of, const trainer *t, prepared *out, err *e)
@@ -386,6 +362,7 @@ int search_rows(const spec *of, const trainer *t, prepared *out, err *e)
     searcher s = {.s = of, .t = t, .out = out};
     int code = open_search(&s, e);
     for (size_t rung = 0; rung < s.rungs && s.n && !code; rung++) code = do_rung(&s, rung, e);
+    for (size_t i = 0; i < MOST_EXTENSIONS && !code && extend(&s); i++) code = do_rung(&s, s.rungs - 1, e);
     if (!code) code = choose(&s, e);
     close_search(&s);
     return code;
@@ -400,12 +377,15 @@ static size_t alive_of(const row_search *r)
     return n;
 }
 
-static bool trial_done(const searcher *s, const done_runs *done, const spec *trials, const char *name, const char *base)
+/* Counts the candidate's runs of a rung that are not done. */
+static size_t trial_left(const searcher *s, const row_search *r, const done_runs *done, const spec *trials,
+                         const char *name, const char *base)
 {
+    size_t left = r->seeds;
     for (size_t i = 0; i < trials->n_rows; i++)
-        if (same(trials->rows[i].name, same(name, base) ? "base" : name))
-            return run_is_done(done, trials->rows[i].hash, s->seed);
-    return false;
+        for (size_t k = 0; same(trials->rows[i].name, same(name, base) ? "base" : name) && k < r->seeds; k++)
+            left -= run_is_done(done, trials->rows[i].hash, s->seed + (int64_t)k);
+    return left;
 }
 
 /* Counts a rung's trials that are not done; rows without any continue with the next rung. */
@@ -422,11 +402,11 @@ static int rung_left(searcher *s, size_t rung, const done_runs *done, search_lef
         size_t alive = alive_of(r), *missing = &of->trials[rung];
         if (rung < first_rung(s, r) || r->stuck) continue;
         for (size_t k = 0; k < r->n; k++)
-            *missing +=
-                r->at[k].alive && !trial_done(s, done, &trials, trial_name(r, &r->at[k], rung, &s->out->mem), base);
+            if (r->at[k].alive)
+                *missing += trial_left(s, r, done, &trials, trial_name(r, &r->at[k], rung, &s->out->mem), base);
         r->stuck = *missing > 0;
         for (size_t next = rung + 1; next < s->rungs && r->stuck; next++)
-            of->trials[next] = alive = search_promoted(alive);
+            alive = search_promoted(alive), of->trials[next] = alive * r->seeds;
     }
     bool scores = false;
     for (size_t i = 0; i < s->n; i++) scores = scores || (!s->rows[i].stuck && rung >= first_rung(s, &s->rows[i]));
@@ -445,6 +425,7 @@ int search_count_left(const spec *of, const trainer *t, const done_runs *done, p
         for (size_t rung = 0; rung < s.rungs; rung++) x->steps[rung] = steps_at(&s, &s.rows[i], rung);
     }
     for (size_t rung = 0; rung < s.rungs && s.n && !bad; rung++) bad = rung_left(&s, rung, done, left, e);
+    for (size_t i = 0; i < MOST_EXTENSIONS && !bad && extend(&s); i++) bad = rung_left(&s, s.rungs - 1, done, left, e);
     if (!bad) bad = choose(&s, e);
     close_search(&s);
     return bad ? -1 : 0;

@@ -1,0 +1,37 @@
+/* candidates.h - internal to this folder: the values that a row's search tries. */
+#ifndef ABLATE_CANDIDATES_H
+#define ABLATE_CANDIDATES_H
+#include "lab/config/spec.h"
+
+enum { MOST_KEYS = 2, MOST_TRIALS = 64, MOST_EXTENSIONS = 4 };
+
+typedef struct {
+    double value[MOST_KEYS];  /* one value for each of the row's tunes */
+    int64_t index[MOST_KEYS]; /* its place in the tune's range; beyond it below 0, or n and more */
+    size_t number;            /* counted from 1 */
+    bool alive;
+    size_t asked, scored; /* rungs, counted from 1, whose trials are written; whose scores are read */
+    double score;         /* PPL of the last rung, the geometric mean over seeds; NaN: diverged or failed */
+} candidate;
+
+typedef struct {
+    const spec_row *row;
+    candidate at[MOST_TRIALS + MOST_EXTENSIONS * MOST_KEYS];
+    size_t n, rungs, seeds; /* seeds: of each trial */
+    bool stuck;             /* while counting: a trial is missing, so the next rung is unknown */
+} row_search;
+
+/* Fills r->at with the candidates of r->row's tunes. */
+int candidates_list(row_search *r, err *e);
+/* The candidate that is left when the last rung has decided; NULL: none. */
+candidate *candidates_best(row_search *r);
+/* Is the candidate's value of a tune the first or the last of those tried? */
+bool candidate_at_edge(const row_search *r, const candidate *c, size_t tune);
+/* Adds the next value beyond each edge where the best one lies, if the tune has `extend` and the key allows it. False:
+ * there is none. */
+bool candidates_extend(row_search *r);
+/* {"lr":0.001} */
+const char *candidate_settings(const row_search *r, const candidate *c, arena *a);
+/* The candidate with these settings, added to r if it lies beyond the range of a tune with `extend`; NULL: none. */
+const candidate *candidate_called(row_search *r, int64_t number, const char *settings, arena *a);
+#endif
