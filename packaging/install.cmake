@@ -4,6 +4,7 @@ install(FILES core/api/ab_plugin.h core/api/ab_host.h core/api/ab_task.h DESTINA
 configure_file(packaging/ablate.pc.in ${CMAKE_BINARY_DIR}/ablate.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/ablate.pc DESTINATION share/pkgconfig)
 install(DIRECTORY experiments DESTINATION share/ablate)
+install(DIRECTORY python/ablate DESTINATION lib/ablate/python PATTERN __pycache__ EXCLUDE)
 install(FILES README.md LICENSE CHANGELOG.md CITATION.cff DESTINATION share/doc/ablate)
 install(DIRECTORY docs/ DESTINATION share/doc/ablate)
 install(FILES core/lab/draw/letters/OFL.txt DESTINATION share/doc/ablate) # licence of the letters in PNG files

@@ -69,7 +69,7 @@ static void prepare(const invocation *c, const check_options *o)
     err later = {0}; /* reported when it is opened */
     for (size_t i = 0; i < o->set.n && o->coordinates; i++) {
         const char *value = strchr(o->set.at[i], '=');
-        if (value && has_suffix(value, ".c")) free(plugin_build(value + 1, &later));
+        if (value && plugin_suffix(value)) free(plugin_prepare(value + 1, &later));
     }
     if (o->no_sandbox || c->verbosity < 0) return;
     if (sandbox_missing())
@@ -111,7 +111,7 @@ const command check_command = {
     .does = "run the conformance checks on plugins, by name or file",
     .about = "Without a name: all loaded plugins. Exit code 1: a check failed. A plugin gets 120 s of processor time "
              "for each check and 1 hour for all, and 16 GiB of memory, and may start no process.",
-    .arguments = "[KIND/NAME | NAME | FILE.so]...",
+    .arguments = "[KIND/NAME | NAME | FILE]...",
     .most = -1,
     .choices = CHOICES_PLUGINS,
     .options = options,

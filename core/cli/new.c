@@ -143,6 +143,17 @@ static const char experiment[] =
     "[sweep A]\n"
     "heads = 1, 8\n";
 
+/* The skeleton of a plugin in Python. NULL and e. */
+static char *python_skeleton(const char *kind, err *e)
+{
+    char *folder = plugin_python_folder(e), *path = folder ? xprintf("%s/ablate/skeletons/%s.py", folder, kind) : NULL;
+    str text = {0};
+    if (!path || file_read(path, &text, e)) str_free(&text);
+    free(folder);
+    free(path);
+    return text.s;
+}
+
 /* Writes a text to a new file; fails if the file exists. */
 static int write_new(const char *path, const str *text, err *e)
 {
@@ -178,7 +189,9 @@ static int new_experiment(const invocation *c, const char *name, err *e)
 static int new_plugin(const invocation *c, void *options)
 {
     (void)options;
-    const char *kind = c->word[0], *name = c->word[1];
+    const char *kind = c->word[0];
+    bool python = has_suffix(c->word[1], ".py");
+    char *name = xstrndup(c->word[1], strlen(c->word[1]) - (python ? 3 : 0));
     err e = {0};
     size_t at = 0;
     if (same(kind, "experiment") && is_name(name)) return new_experiment(c, name, &e);
@@ -195,12 +208,15 @@ static int new_plugin(const invocation *c, void *options)
         fail(&e, "found the name '%s', expected lowercase letters, digits and _, starting with a letter", name);
         return call_failed(c, &e);
     }
-    char *path = xprintf("%s.c", name);
+    char *path = xprintf(python ? "%s.py" : "%s.c", name), *own = python ? python_skeleton(kind, &e) : NULL;
     str text = {0};
-    fill_in(&text, skeletons[at].text, name, skeletons[at].self);
-    write_new(path, &text, &e);
+    fill_in(&text, own ? own : skeletons[at].text, name, skeletons[at].self);
+    if (!e.text[0]) write_new(path, &text, &e);
     const char *quote = strchr(plugin_include(), ' ') ? "'" : "";
-    if (!e.text[0])
+    if (!e.text[0] && python)
+        printf("%s\n\ncheck it:    ablate check ./%s\nin an INI:   %s = ./%s\nthe guide:   docs/python.md\n", path,
+               path, kind, path);
+    else if (!e.text[0])
         printf(
             "%s\n\nbuild it:    cc -shared -fPIC %s-I%s%s %s -o %s.so\ncheck it:    ablate check ./%s.so\nin an INI:   "
             "%s = ./%s.c   (rebuilt when changed)\n"
@@ -208,6 +224,8 @@ static int new_plugin(const invocation *c, void *options)
             path, quote, plugin_include(), quote, path, name, name, kind, name);
     str_free(&text);
     free(path);
+    free(own);
+    free(name);
     return e.text[0] ? call_failed(c, &e) : 0;
 }
 
@@ -216,7 +234,8 @@ const command new_command = {
     .part = FOR_PLUGINS,
     .does = "write the skeleton of a plugin, or of an experiment's INI",
     .about = "KIND: attention, position, feed_forward, norm, block, optimizer, schedule, task or head: NAME.c, which "
-             "builds and passes the checks unchanged. Or experiment: NAME.ini, which trains a small sweep by the "
+             "builds and passes the checks unchanged, or, for the name NAME.py, the same in Python. Or experiment: "
+             "NAME.ini, which trains a small sweep by the "
              "protocol of docs/statistics.md.",
     .arguments = "KIND NAME",
     .least = 2,

@@ -68,7 +68,7 @@ int plugins_list(const invocation *c, const char *kind, bool json)
     size_t n, shown = 0;
     const plugin *const *all = plugin_list(&n);
     const char *slash = kind ? strchr(kind, '/') : NULL;
-    bool file = kind && (has_suffix(kind, ".so") || has_suffix(kind, ".c"));
+    bool file = kind && plugin_suffix(kind);
     if (file) {
         const plugin *one = plugin_load(kind, &e);
         if (!one) return call_failed(c, &e), 2;

@@ -108,24 +108,18 @@ static int put_ini(publishing *p, err *e)
 
 /* ---- sources of plugins outside of the program ---- */
 
-/* Copies a source, and the headers that it includes from its own folder. */
-static int put_source(publishing *p, const char *folder, const char *file, err *e)
+/* Copies a source, unless another plugin has it, too. */
+static int put_source(const char *folder, const char *name, void *self, err *e)
 {
+    publishing *p = self;
     str text = {0};
-    char *path = path_join(folder, file), *to = xprintf("plugins/%s", file);
-    int rc = file_read_regular(path, 16 << 20, &text, e) || put_file(p, to, str_text(&text), text.n, e) ? -1 : 0;
-    for (const char *at = str_text(&text); !rc && (at = strstr(at, "#include \""));) {
-        at += strlen("#include \"");
-        char *header = xstrndup(at, strcspn(at, "\"\n")), *beside = path_join(folder, header),
-             *done = xprintf("  plugins/%s\n", header);
-        if (!strchr(header, '/') && file_exists(beside) && !strstr(str_text(&p->sums), done))
-            rc = put_source(p, folder, header, e);
-        free(header);
-        free(beside);
-        free(done);
-    }
+    char *path = path_join(folder, name), *to = xprintf("plugins/%s", name), *done = xprintf("  %s\n", to);
+    int rc = 0;
+    if (!strstr(str_text(&p->sums), done))
+        rc = file_read_regular(path, 16 << 20, &text, e) || put_file(p, to, str_text(&text), text.n, e) ? -1 : 0;
     str_free(&text);
     free(path);
+    free(done);
     free(to);
     return rc;
 }
@@ -152,16 +146,18 @@ static int put_plugin(publishing *p, const cJSON *one, err *e)
     if (!is_plain_word(name) || !is_plain_word(hash) || !file)
         return print_notice(p, "left out a run's plugin, whose name is not valid\n"), 0;
     if (strstr(str_text(&p->sources), hash)) return 0;
-    char *folder = xstrdup(file), *slash = strrchr(folder, '/'), now[65] = "";
-    if (slash) *slash = 0;
-    char *source = xprintf("%s.c", name), *path = path_join(slash ? folder : ".", source);
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    bool python = has_suffix(file, ".py");
+    char *source = python ? xstrdup(base) : xprintf("%s.c", name), now[65] = "",
+         *path = xprintf("%.*s%s", (int)(base - file), file, source);
     err none = {0};
     int rc = 0;
     if (p->own.n_rows && file_exists(path)) {
-        rc = put_source(p, slash ? folder : ".", source, e);
-        bool changed = sha256_file(file, now, &none) || !same(now, hash);
-        str_addf(&p->sources, "- %s: plugins/%s, built to the object %s%s\n", name, source, hash,
-                 changed ? "; **the object has changed since the runs, so the source may have too**" : "");
+        rc = plugin_each_source(path, put_source, p, e);
+        bool changed = plugin_hash(file, now, &none) || !same(now, hash);
+        str_addf(&p->sources, "- %s: plugins/%s, %s %s%s\n", name, source,
+                 python ? "with what it imports and ablate's version the hash" : "built to the object", hash,
+                 changed ? "; **it has changed since the runs, so the source may have too**" : "");
         if (changed) print_notice(p, "plugin %s has changed since its runs: its source may differ from theirs\n", name);
     } else if (!is_shipped(file)) {
         str_addf(&p->sources, "- %s: the object %s; its source was not found beside it\n", name, hash);
@@ -169,7 +165,6 @@ static int put_plugin(publishing *p, const cJSON *one, err *e)
     }
     free(path);
     free(source);
-    free(folder);
     return rc;
 }
 

@@ -1,4 +1,5 @@
 /* record.c - exports an experiment without this machine's folders. */
+#include "network/settings/plugin_files.h"
 #include "base/below.h"
 #include "base/gzip.h"
 #include "lab/archive/artifact.h"
@@ -31,9 +32,10 @@ static const char *plugin_at(const char *start, const char *at, const char *end,
     if (*at != '/' || !begins(start, at)) return NULL;
     const char *stop = at + strcspn(at, after_path), *folder = NULL;
     if (stop > end) stop = end;
-    bool object = stop - at >= 4 && !strncmp(stop - 3, ".so", 3),
-         source = stop - at >= 3 && !strncmp(stop - 2, ".c", 2);
-    if (!object && !source) return NULL;
+    char *path = xstrndup(at, (size_t)(stop - at));
+    bool file = plugin_suffix(path);
+    free(path);
+    if (!file) return NULL;
     *shown = at;
     for (const char *c = at; c < stop; c++) {
         if (*c != '/') continue;

@@ -3,6 +3,7 @@
 #include "lab/archive/artifact.h"
 #include "lab/config/spec.h"
 #include "network/settings/config.h"
+#include "network/settings/plugin_files.h"
 #include "tensor/cpu/cpu.h"
 #include <ctype.h>
 #include <fcntl.h>
@@ -35,11 +36,11 @@ static bool is_key(const char *key) /* Is it words joined by dots? A range of la
     return *key && *key != '-';
 }
 
-/* Returns a plugin's name, without folder, .so and .c. NULL and e: it has none. */
+/* Returns a plugin's name, without folder and ending. NULL and e: it has none. */
 static const char *plugin_word(const char *value, arena *a, err *e)
 {
     const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
-    size_t n = strlen(name) - (has_suffix(name, ".so") ? 3 : has_suffix(name, ".c") ? 2 : 0);
+    size_t n = strlen(name) - plugin_suffix(name);
     char *word = arena_strndup(a, name, n);
     if (is_plain_word(word)) return word;
     fail(e, "found an invalid plugin name, expected letters, digits and _");

@@ -88,7 +88,7 @@ static char *build_plugins(const workbench *w, const char *folder, err *e)
     DIR *d = opendir(from);
     int rc = make_folders(to, e);
     for (struct dirent *f; d && !rc && (f = readdir(d));) {
-        if (!has_suffix(f->d_name, ".c") && !has_suffix(f->d_name, ".h")) continue;
+        if (!has_suffix(f->d_name, ".c") && !has_suffix(f->d_name, ".h") && !has_suffix(f->d_name, ".py")) continue;
         str text = {0};
         char *source = path_below(from, f->d_name, e), *copy = path_join(to, f->d_name);
         rc = !source || file_read_regular(source, 16 << 20, &text, e) || file_write(copy, str_text(&text), text.n, e);

@@ -1,4 +1,5 @@
 /* values.c - one entry of an INI as keys and lists of checked, canonical values. */
+#include "network/settings/plugin_files.h"
 #include "lab/config/build.h"
 #include "network/settings/places.h"
 #include <stdlib.h>
@@ -149,10 +150,7 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
 
 /* ---- plugin names ---- */
 
-static bool is_path(const char *value)
-{
-    return strchr(value, '/') || has_suffix(value, ".so") || has_suffix(value, ".c");
-}
+static bool is_path(const char *value) { return strchr(value, '/') || plugin_suffix(value); }
 
 const known_plugin *known_of(const build *b, const char *kind, const char *value)
 {

@@ -1,5 +1,6 @@
 /* changed.c - detects whether the plugin file of a run has changed since its training. */
 #include "lab/report/changed.h"
+#include "network/settings/plugin_files.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -42,7 +43,7 @@ static const char *hash_of(changed *c, const char *file)
     c->at = grow(c->at, &c->cap, c->n + 1, sizeof *c->at);
     hashed *h = &c->at[c->n++];
     *h = (hashed){.file = xstrdup(file)};
-    if (!is_plugin_file(file) || sha256_file(file, h->sha256, &ignored)) h->sha256[0] = 0;
+    if (!is_plugin_file(file) || plugin_hash(file, h->sha256, &ignored)) h->sha256[0] = 0;
     return h->sha256;
 }
 

@@ -244,8 +244,7 @@ const plugin *check_find(const char *name, err *e)
 {
     for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
         size_t n = strlen(plugin_kind_name(k));
-        if (!strncmp(name, plugin_kind_name(k), n) && name[n] == '/' && !has_suffix(name, ".so") &&
-            !has_suffix(name, ".c"))
+        if (!strncmp(name, plugin_kind_name(k), n) && name[n] == '/' && !plugin_suffix(name))
             return plugin_find(k, name + n + 1, e);
     }
     return plugin_open(0, name, e);

@@ -186,7 +186,7 @@ static void other_life(const char *path, int to)
     mmap(NULL, ELSEWHERE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int fd = copy_file(path, &e);
     snprintf(copy, sizeof copy, "/proc/self/fd/%d", fd);
-    const plugin *again = fd < 0 ? NULL : plugin_load(copy, &e);
+    const plugin *again = fd < 0 ? NULL : plugin_load(has_suffix(path, ".py") ? path : copy, &e);
     if (again) {
         check_disguise(again);
         check_disguise_as(200LL * DAY + 12345, 1);

@@ -1,6 +1,7 @@
 /* build.c - builds a plugin given as C source with the command of docs/plugins.md, if its shared object is missing or
  * older. */
 #include "network/plugin/plugin.h"
+#include "network/plugin/python.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,12 @@ static int compile(const char *source, const char *to, err *e)
                   include, source, to);
     free(include);
     return rc;
+}
+
+char *plugin_prepare(const char *path, err *e)
+{
+    if (has_suffix(path, ".c")) return plugin_build(path, e);
+    return has_suffix(path, ".py") && python_find(e) ? NULL : xstrdup(path);
 }
 
 char *plugin_build(const char *source, err *e)

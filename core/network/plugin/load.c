@@ -1,5 +1,6 @@
 /* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
 #include "network/plugin/open.h"
+#include "network/plugin/python.h"
 #include "base/below.h"
 #include "network/settings/config.h"
 #include "tensor/graph/params.h"
@@ -195,7 +196,7 @@ static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
     memcpy(&out->desc, p, p->size < sizeof *p ? p->size : sizeof *p);
     size_t size = iface_size(p->kind);
     memcpy(&out->iface, p->iface, p->iface_size < size ? p->iface_size : size);
-    if (check_iface(out, path, e) || sha256_file(path, out->sha256, e)) {
+    if (check_iface(out, path, e) || plugin_hash(path, out->sha256, e)) {
         free(out);
         return NULL;
     }
@@ -207,8 +208,18 @@ static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
 
 static bool is_own_file(const char *full) { return n_folders && has_prefix(full, folders[0]); }
 
+static plugin *open_python(const char *full, err *e)
+{
+    mapped_anywhere(true); /* Python's memory belongs to no file */
+    const ab_plugin *p = python_describe(full, e);
+    plugin *out = p ? accept_plugin(p, full, e) : NULL;
+    mapped_anywhere(false);
+    return out;
+}
+
 plugin *plugin_open_file(const char *full, err *e)
 {
+    if (has_suffix(full, ".py")) return open_python(full, e);
     void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!so) return fail(e, "%s: cannot be opened: %s", full, dlerror()), NULL;
     const ab_plugin *constant = find_constant(so, full, e);
@@ -217,10 +228,9 @@ plugin *plugin_open_file(const char *full, err *e)
 
 const plugin *plugin_load(const char *path, err *e)
 {
-    char *built = has_suffix(path, ".c") ? plugin_build(path, e) : NULL;
-    if (has_suffix(path, ".c") && !built) return NULL;
-    char *full = realpath(built ? built : path, NULL);
-    free(built);
+    char *file = plugin_prepare(path, e), *full = file ? realpath(file, NULL) : NULL;
+    free(file);
+    if (!file) return NULL;
     if (!full && !access(path, R_OK)) full = xstrdup(path); /* a file in memory */
     if (!full) {
         fail(e, "%s: no such plugin file", path);
@@ -272,6 +282,17 @@ void plugin_add_path(const char *path)
     }
 }
 
+/* Does the Python file say at the start of a line that it is a plugin? Others in a folder are not run. */
+static bool python_decorates(const char *path)
+{
+    str text = {0};
+    err unread = {0};
+    bool yes = !file_read_regular(path, 16 << 20, &text, &unread) &&
+               (strstr(str_text(&text), "\n@ab.") || strstr(str_text(&text), "\n@ablate."));
+    str_free(&text);
+    return yes;
+}
+
 static void each_file(const char *folder, plugin_file f, void *self)
 {
     struct dirent **entry = NULL;
@@ -279,11 +300,9 @@ static void each_file(const char *folder, plugin_file f, void *self)
     if (n < 0 && errno != ENOENT && errno != ENOTDIR)
         log_line(LOG_WARN, "plugins of %s are skipped: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
-        if (has_suffix(entry[i]->d_name, ".so")) {
-            char *path = path_join(folder, entry[i]->d_name);
-            f(path, self);
-            free(path);
-        }
+        char *path = path_join(folder, entry[i]->d_name);
+        if (has_suffix(path, ".so") || (has_suffix(path, ".py") && python_decorates(path))) f(path, self);
+        free(path);
         free(entry[i]);
     }
     free(entry);
@@ -332,7 +351,7 @@ const plugin *const *plugin_list(size_t *n)
     return (const plugin *const *)loaded;
 }
 
-bool plugin_is_path(const char *name) { return strchr(name, '/') || has_suffix(name, ".so") || has_suffix(name, ".c"); }
+bool plugin_is_path(const char *name) { return strchr(name, '/') || plugin_suffix(name); }
 
 /* The plugin that plugin_load opened at this path, or built from this source; else one of its name in the user's
  * folders. */

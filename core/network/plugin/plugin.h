@@ -7,6 +7,7 @@
 #define ABLATE_PLUGIN_H
 #include "api/ab_plugin.h"
 #include "base/base.h"
+#include "network/settings/plugin_files.h"
 
 typedef struct plugin {
     ab_plugin desc; /* widened to this host's struct */
@@ -16,7 +17,7 @@ typedef struct plugin {
 #undef MEMBER
     } iface;
     char *path;
-    char sha256[65]; /* the file's hash */
+    char sha256[65]; /* plugin_hash of its file */
     bool described;  /* by a child: its functions are not here (plugin_describe_in) */
 } plugin;
 
@@ -25,6 +26,11 @@ const char *plugin_kind_name(ab_kind kind); /* "attention", "position", ...: AB_
 /* Folder of ab_plugin.h, for plugins given as source files. */
 void plugin_set_include(const char *folder);
 const char *plugin_include(void);
+/* The folder of the module `ablate` for Python; the caller frees. NULL and e. */
+char *plugin_python_folder(err *e);
+/* Call before a sandbox closes, which starts no process: finds Python for a Python file, builds a C source. Returns
+ * the file to open, which the caller frees; NULL and e. */
+char *plugin_prepare(const char *path, err *e);
 /* The shared object next to a plugin's C source: mine.c gives mine.so, rebuilt if missing or older than its source or
  * ab_plugin.h. The caller frees the path; NULL and e on failure. */
 char *plugin_build(const char *source, err *e);
@@ -32,10 +38,10 @@ char *plugin_build(const char *source, err *e);
  * command line or in the INI of `run`, or what the host of a worker read from it. All else that names plugins (a
  * database, a record, a model) goes to plugin_find. */
 
-/* Opens one file, a shared object or its C source; an open path returns the same plugin. NULL and e if it is
- * refused. */
+/* Opens one file, a shared object, its C source or a Python file; an open path returns the same plugin. NULL and e if
+ * it is refused. */
 const plugin *plugin_load(const char *path, err *e);
-bool plugin_is_path(const char *name); /* contains '/' or ends with .so or .c */
+bool plugin_is_path(const char *name); /* contains '/' or has a plugin_suffix */
 /* Opens a path, or finds a name. kind 0: any. NULL and e. */
 const plugin *plugin_open(ab_kind kind, const char *name, err *e);
 /* From now on other people's files are opened in child processes that enter a sandbox by `shut`. This process knows

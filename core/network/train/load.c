@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name without folders, .so and .c: what is left is never taken for a path. */
+/* A name without folders and a file's ending: what is left is never taken for a path. */
 static char *plain_name(const char *text, size_t n, arena *a)
 {
     char *name = arena_strndup(a, text, n), *slash = strrchr(name, '/');
     if (slash) name = slash + 1;
-    while (has_suffix(name, ".so") || has_suffix(name, ".c")) *strrchr(name, '.') = 0;
+    while (plugin_suffix(name)) *strrchr(name, '.') = 0;
     return name;
 }
 

@@ -1,0 +1,101 @@
+/* plugin_files.c - names and hashes of plugins' files. A plugin is made of its source and the files beside it that this
+ * includes or imports. */
+#include "network/settings/plugin_files.h"
+#include <string.h>
+#include <stdlib.h>
+
+size_t plugin_suffix(const char *value)
+{
+    static const char *const endings[] = {".so", ".c", ".py"};
+    for (size_t i = 0; i < LENGTH(endings); i++)
+        if (has_suffix(value, endings[i])) return strlen(endings[i]);
+    return 0;
+}
+
+typedef struct {
+    char *folder, **names;
+    size_t n, cap;
+    bool python;
+} sources;
+
+/* Adds FOLDER/NAME, if it is a file, once. */
+static void add(sources *all, char *name)
+{
+    char *path = path_join(all->folder, name);
+    bool new = !strchr(name, '/') && file_exists(path) && !is_folder(path);
+    for (size_t i = 0; i < all->n; i++) new = new && !same(all->names[i], name);
+    free(path);
+    if (!new) {
+        free(name);
+        return;
+    }
+    all->names = grow(all->names, &all->cap, all->n + 1, sizeof *all->names);
+    all->names[all->n++] = name;
+}
+
+static void add_included(sources *all, const char *line)
+{
+    static const char before[] = "#include \"";
+    if (has_prefix(line, before)) add(all, xstrndup(line + strlen(before), strcspn(line + strlen(before), "\"")));
+}
+
+/* import a, b as c; from d import e */
+static void add_imported(sources *all, const char *line)
+{
+    bool several = has_prefix(line, "import "), one = has_prefix(line, "from ");
+    for (const char *at = several || one ? strchr(line, ' ') : NULL; at; at = several ? strchr(at, ',') : NULL) {
+        at += strspn(at, ", ");
+        add(all, xprintf("%.*s.py", (int)strcspn(at, " .,;#"), at));
+    }
+}
+
+static int add_named_in(sources *all, const char *name, err *e)
+{
+    str text = {0};
+    char *path = path_join(all->folder, name), *rest;
+    int rc = file_read_regular(path, 16 << 20, &text, e);
+    for (char *line = rc || !text.n ? NULL : strtok_r(text.s, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        (all->python ? add_imported : add_included)(all, trim(line));
+    free(path);
+    str_free(&text);
+    return rc;
+}
+
+int plugin_each_source(const char *path, plugin_source f, void *self, err *e)
+{
+    const char *slash = strrchr(path, '/');
+    sources all = {.folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup("."),
+                   .python = has_suffix(path, ".py")};
+    int rc = 0;
+    add(&all, xstrdup(slash ? slash + 1 : path));
+    if (!all.n) rc = fail(e, "%s: no such plugin file", path);
+    for (size_t i = 0; i < all.n && !rc; i++)
+        rc = f(all.folder, all.names[i], self, e) || add_named_in(&all, all.names[i], e);
+    for (size_t i = 0; i < all.n; i++) free(all.names[i]);
+    free(all.names);
+    free(all.folder);
+    return rc ? -1 : 0;
+}
+
+static int add_hash(const char *folder, const char *name, void *self, err *e)
+{
+    str text = {0};
+    char *path = path_join(folder, name);
+    int rc = file_read_regular(path, 16 << 20, &text, e);
+    sha256_add(self, name, strlen(name) + 1);
+    sha256_add(self, str_text(&text), text.n + 1);
+    free(path);
+    str_free(&text);
+    return rc;
+}
+
+int plugin_hash(const char *path, char out[65], err *e)
+{
+    sha256 all;
+    if (!has_suffix(path, ".py")) return sha256_file(path, out, e);
+    sha256_init(&all);
+    sha256_add(&all, "ablate " ABLATE_VERSION, sizeof "ablate " ABLATE_VERSION);
+    int rc = plugin_each_source(path, add_hash, &all, e);
+    sha256_hex(&all, out);
+    return rc;
+}

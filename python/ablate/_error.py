@@ -1,0 +1,35 @@
+"""Errors, and names that are nearly right."""
+
+from __future__ import annotations
+
+from typing import Iterable
+
+
+class Error(Exception):
+    """A refusal of the program: a shape, a name, an axis or a function that does not fit."""
+
+    def __init__(self, text: str, placed: bool = False) -> None:
+        super().__init__(text)
+        self.placed = placed  # whether the text begins with file and line
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """
+    Return a question that names the nearest candidate.
+
+    Parameters
+    ----------
+    name : str
+        What was found.
+    names : iterable of str
+        What could have been meant.
+
+    Returns
+    -------
+    str
+        ``"; did you mean 'softmax'?"``, or an empty string if nothing is near.
+    """
+    import difflib
+
+    near = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 1, 0.6)
+    return f"; did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,390 @@
+"""Decorators that make a plugin of a function or of a class of functions."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, TypeVar
+
+from ablate._error import Error, nearest
+
+if TYPE_CHECKING:
+    from ablate._context import Context, Tensor
+
+# The numbers of ab_plugin.h, under its names.
+SELF, CAUSAL, CROSS = 1, 2, 4
+EMBED, ROTATE, BIAS_HOOK, SCORES, VALUES = 1, 2, 4, 8, 16
+WEIGHT, BIAS, GAIN, EMBEDDING, TABLE = 1, 2, 3, 4, 5
+TRAINS_ON_BATCH, SURROGATE_GRADIENT, DISCONTINUOUS, MIXES_TOKENS = 1, 2, 4, 8
+INT, REAL, BOOL, CHOICE, TEXT = 1, 2, 3, 4, 5
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Option:
+    """A parameter of a plugin: an INI key."""
+
+    def __init__(self, type_: int, default: float, low: float, high: float, choices: str | None, doc: str) -> None:
+        self.type, self.default, self.low, self.high = type_, default, low, high
+        self.choices, self.doc = choices, doc
+
+
+def real(default: float, low: float, high: float, doc: str) -> Option:
+    """
+    Declare a real parameter.
+
+    Parameters
+    ----------
+    default, low, high : float
+        Its default and range.
+    doc : str
+        What it is, with the unit in brackets: ``"multiplies the cosine [none]"``.
+
+    Returns
+    -------
+    Option
+        The parameter.
+    """
+    return Option(REAL, default, low, high, None, doc)
+
+
+def integer(default: int, low: int, high: int, doc: str, words: Sequence[str] = ()) -> Option:
+    """
+    Declare a whole parameter.
+
+    Parameters
+    ----------
+    default, low, high : int
+        Its default and range.
+    doc : str
+        What it is, with the unit in brackets.
+    words : sequence of str
+        Words for the values -1, -2, ...
+
+    Returns
+    -------
+    Option
+        The parameter.
+    """
+    return Option(INT, default, low, high, "|".join(words) or None, doc)
+
+
+def boolean(default: bool, doc: str) -> Option:
+    """
+    Declare a parameter that is true or false.
+
+    Parameters
+    ----------
+    default : bool
+        Its default.
+    doc : str
+        What it is.
+
+    Returns
+    -------
+    Option
+        The parameter.
+    """
+    return Option(BOOL, int(default), 0, 1, None, doc)
+
+
+def choice(default: str, choices: Sequence[str], doc: str) -> Option:
+    """
+    Declare a parameter with a few values.
+
+    Parameters
+    ----------
+    default : str
+        One of the choices.
+    choices : sequence of str
+        The values.
+    doc : str
+        What it is.
+
+    Returns
+    -------
+    Option
+        The parameter.
+    """
+    if default not in choices:
+        raise Error(f"found the default {default!r}, expected one of {', '.join(choices)}{nearest(default, choices)}")
+    return Option(CHOICE, list(choices).index(default), 0, 0, "|".join(choices), doc)
+
+
+def text(default: str, doc: str) -> Option:
+    """
+    Declare a parameter of text.
+
+    Parameters
+    ----------
+    default : str
+        Its default.
+    doc : str
+        What it is.
+
+    Returns
+    -------
+    Option
+        The parameter.
+    """
+    return Option(TEXT, 0, 0, 0, default, doc)
+
+
+# ---- kinds ----
+
+
+class Kind:
+    """A kind of plugin: its number, its settings, and its hooks with their C prototypes."""
+
+    def __init__(self, number: int, settings: str, main: str, **hooks: str) -> None:
+        self.number, self.settings, self.main, self.hooks = number, settings.split(), main, hooks
+
+
+_FORWARD = "ab_t f(ab_ctx *c, const void *cfg, ab_t x)"
+_UPDATE = "void f(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)"
+KINDS = {
+    "attention": Kind(1, "roles accepts", "forward", forward="ab_t f(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)"),
+    "position": Kind(
+        2, "relative", "",
+        embed="ab_t f(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)",
+        rotate="ab_t f(ab_ctx *c, const void *cfg, ab_t qk, ab_t pos)",
+        bias="ab_t f(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)",
+        scores="ab_t f(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos)",
+        values="ab_t f(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos)",
+    ),
+    "feed_forward": Kind(3, "", "forward", forward=_FORWARD),
+    "norm": Kind(4, "", "forward", forward=_FORWARD, add="ab_t f(ab_ctx *c, const void *cfg, ab_t x, ab_t s)"),
+    "block": Kind(5, "", "forward", forward=_FORWARD, finish=_FORWARD),
+    "optimizer": Kind(
+        6, "elementwise slots evaluated", "update",
+        update=_UPDATE,
+        slot_shape="void f(const void *cfg, const ab_parameter *of, uint32_t i, int64_t *dim)",
+        period="int64_t f(const void *cfg)",
+        refresh=_UPDATE,
+        measure=_UPDATE.replace("void f", "ab_t f"),
+    ),
+    "schedule": Kind(7, "", "lr", lr="double f(const void *cfg, const ab_run_plan *plan, int64_t step)"),
+    "task": Kind(8, "", ""),
+    "head": Kind(
+        9, "", "logits",
+        logits=_FORWARD,
+        losses="void f(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target)",
+        ahead="int64_t f(const void *cfg)",
+        propose="ab_t f(ab_ctx *c, const void *cfg, ab_t x, int64_t by)",
+    ),
+}  # fmt: skip
+
+
+class Plugin:
+    """What a decorator recorded."""
+
+    def __init__(self, kind: str, name: str, module: str, line: int) -> None:
+        self.kind, self.name, self.module, self.line = kind, name, module, line
+        self.doc: str | None = None
+        self.paper: str | None = None
+        self.version: str | None = None
+        self.claims = 0
+        self.calls: tuple[str, ...] = ()
+        self.options: dict[str, Option] = {}
+        self.settings: dict[str, Any] = {}
+        self.hooks: dict[str, Callable[..., Any]] = {}
+
+
+found: list[Plugin] = []  # in order, since the module was imported
+
+
+def _check_signature(plugin: Plugin, hook: str, function: Callable[..., Any]) -> None:
+    names = list(inspect.signature(function).parameters)
+    missing = [name for name in plugin.options if name not in names]
+    if missing and "kwargs" not in names and not any(
+        p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values()
+    ):
+        raise Error(f"{plugin.name}: {hook} has no argument '{missing[0]}', a parameter of the plugin{nearest(missing[0], names)}")
+
+
+def record(kind: str, target: Any, words: dict[str, Any]) -> Any:
+    """
+    Record a plugin; the function or class stays as it is.
+
+    Parameters
+    ----------
+    kind : str
+        A key of KINDS.
+    target : function or class
+        The main hook, or a class whose functions are hooks.
+    words : dict
+        The decorator's arguments.
+
+    Returns
+    -------
+    function or class
+        The target.
+    """
+    code = getattr(target, "__code__", None)
+    line = code.co_firstlineno if code else inspect.getsourcelines(target)[1]
+    plugin = Plugin(kind, words.pop("name", None) or target.__name__, target.__module__, line)
+    plugin.doc = words.pop("doc", None)
+    plugin.paper, plugin.version = words.pop("paper", None), words.pop("version", None)
+    plugin.claims, plugin.calls = words.pop("claims", 0), tuple(words.pop("calls", ()))
+    facts = KINDS[kind]
+    plugin.settings = {name: words.pop(name) for name in facts.settings if name in words}
+    for name, option in words.items():
+        if not isinstance(option, Option):
+            raise Error(
+                f"@{kind}({name}={option!r}): expected a setting, {', '.join(['doc', 'paper', 'claims', *facts.settings])}, "
+                f"or a parameter such as {name}=ab.real(default, low, high, doc){nearest(name, ['doc', 'paper', 'claims', *facts.settings])}"
+            )
+        plugin.options[name] = option
+    if code:
+        if not facts.main:
+            raise Error(f"@{kind} above a function: expected a class with some of {', '.join(facts.hooks)}")
+        plugin.hooks[facts.main] = target
+    else:
+        for name, value in vars(target).items():
+            function = value.__func__ if isinstance(value, staticmethod) else value
+            if name.startswith("_") or not callable(function):
+                continue
+            if facts.hooks and name not in facts.hooks:
+                raise Error(
+                    f"{target.__name__}: found the function '{name}', expected some of "
+                    f"{', '.join(facts.hooks)}{nearest(name, facts.hooks)}"
+                )
+            plugin.hooks[name] = function
+    for name, function in plugin.hooks.items():
+        _check_signature(plugin, name, function)
+    found.append(plugin)
+    return target
+
+
+def attention(
+    *, doc: str, name: str | None = None, paper: str | None = None, roles: int = SELF | CAUSAL | CROSS,
+    accepts: int = EMBED | ROTATE | BIAS_HOOK | SCORES | VALUES, claims: int = 0, calls: Iterable[str] = (), **parameters: Option,
+) -> Callable[[F], F]:  # fmt: skip
+    """
+    Make ``f(c, x, mem, **parameters)`` an attention.
+
+    Parameters
+    ----------
+    doc : str
+        What it does, in one line.
+    name : str, optional
+        Its name; by default the function's.
+    paper : str, optional
+        Who, when, equation.
+    roles : int
+        Where it can stand: `SELF`, `CAUSAL`, `CROSS`.
+    accepts : int
+        Hooks of positions that it honours: `EMBED`, `ROTATE`, `BIAS_HOOK`, `SCORES`, `VALUES`.
+    claims : int
+        Deviations that ``ablate check`` accepts: `TRAINS_ON_BATCH`, `SURROGATE_GRADIENT`, `DISCONTINUOUS`.
+    calls : iterable of str
+        Attentions that it calls.
+    **parameters : Option
+        Its INI keys, made by `real`, `integer`, `boolean`, `choice` and `text`.
+
+    Returns
+    -------
+    callable
+        The decorator. x and mem are rows [rows,d_model], of the query and of the key side; the function returns
+        rows [rows,d_model].
+    """
+    words = {**parameters, **dict(doc=doc, name=name, paper=paper, roles=roles, accepts=accepts, claims=claims, calls=calls)}
+    return lambda f: record("attention", f, dict(words))
+
+
+def _decorator(kind: str, about: str) -> Any:
+    def made(*, doc: str, name: str | None = None, paper: str | None = None, **words: Any) -> Any:
+        every = {**words, "doc": doc, "name": name, "paper": paper}
+        return lambda target: record(kind, target, dict(every))
+
+    made.__name__ = made.__qualname__ = kind
+    made.__doc__ = f"""
+    {about}
+
+    Parameters
+    ----------
+    doc : str
+        What it does, in one line.
+    name : str, optional
+        Its name; by default that of the function or class.
+    paper : str, optional
+        Who, when, equation.
+    **words : Option or int
+        Its INI keys, made by `real`, `integer`, `boolean`, `choice` and `text`; ``claims``;{"".join(f" ``{s}``;" for s in KINDS[kind].settings)}
+
+    Returns
+    -------
+    callable
+        The decorator of a {"function or a class" if KINDS[kind].main else "class"} with {", ".join(KINDS[kind].hooks) or "examples and score"}.
+    """
+    return made
+
+
+position = _decorator("position", "Make a class a positional encoding; each of its functions is a hook.")
+feed_forward = _decorator("feed_forward", "Make ``f(c, x, **parameters)`` a feed-forward: rows [rows,d_model] to the same shape.")
+norm = _decorator("norm", "Make ``f(c, x, **parameters)`` a norm: rows [rows,d_model] to the same shape.")
+block = _decorator("block", "Make ``f(c, x, **parameters)`` a block, which arranges a layer's sublayers.")
+head = _decorator("head", "Make ``f(c, x, **parameters)`` a head: rows [rows,d_model] to logits [rows,vocabulary].")
+optimizer = _decorator("optimizer", "Make ``f(c, p, g, slot, lr, step, **parameters)`` an optimizer, which assigns p and its slots.")
+schedule = _decorator("schedule", "Make ``f(plan, step, **parameters)`` a schedule, which returns the learning rate of an update.")
+
+
+class Op:
+    """An operation with a gradient of its own, made by `op`."""
+
+    def __init__(self, reference: Callable[..., Tensor], name: str, doc: str, attributes: Sequence[str]) -> None:
+        self.reference, self.name, self.doc, self.attributes = reference, name, doc, tuple(attributes)
+        self.gradient: Callable[..., Sequence[Tensor | None]] | None = None
+        self.n_in = len(inspect.signature(reference).parameters) - 1 - len(self.attributes)
+        self.made: Any = None
+
+    def grad(self, function: F) -> F:
+        """
+        Make ``g(c, inputs, y, dy, **attributes)``, which returns the inputs' gradients, this operation's rule.
+
+        Parameters
+        ----------
+        function : callable
+            Returns a tensor, or None, for each input.
+
+        Returns
+        -------
+        callable
+            The function.
+        """
+        self.gradient = function
+        return function
+
+    def __call__(self, c: Context, *inputs: Tensor, **attributes: float) -> Tensor:
+        return self._apply(c, inputs, attributes)
+
+    def _apply(self, c: Context, inputs: Sequence[Tensor], attributes: dict[str, float]) -> Tensor:
+        from ablate._bridge import call_op
+
+        for name in attributes:
+            if name not in self.attributes:
+                raise Error(f"{self.name}: found '{name}', expected {', '.join(self.attributes) or 'no attribute'}{nearest(name, self.attributes)}")
+        if len(inputs) != self.n_in or len(attributes) != len(self.attributes):
+            raise Error(
+                f"{self.name}: {len(inputs)} inputs and {len(attributes)} attributes, expected {self.n_in} and "
+                f"{len(self.attributes)}"
+            )
+        return call_op(self, c, inputs, [float(attributes[name]) for name in self.attributes])
+
+
+def op(*, doc: str, attributes: Sequence[str] = ()) -> Callable[[Callable[..., Tensor]], Op]:
+    """
+    Make ``f(c, *inputs, **attributes)`` an operation: its definition in other operations, without a kernel.
+
+    Parameters
+    ----------
+    doc : str
+        What it does.
+    attributes : sequence of str
+        Names of its numbers.
+
+    Returns
+    -------
+    callable
+        The decorator, which returns an `Op`: call it with a context.
+    """
+    return lambda f: Op(f, f.__name__, doc, attributes)

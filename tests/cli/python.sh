@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Plugins as Python files: the digits of their C twins, `check`, `new`, `list`, `run`, `replay`, `publish`, `verify`; what
+# a mistake in them says; a Python that is not there.
+source "$(dirname "$0")/common.bash" "$@"
+python=${ABLATE_PYTHON:-python3}
+
+echo "without Python: one sentence that says what to do"
+cat >cosine.py <<'PY'
+import ablate as ab
+from angle import unit
+
+
+@ab.attention(doc="attention by the cosine of query and key",
+              temperature=ab.real(10, 0.1, 1000, "multiplies the cosine [none]"))
+def cosine(c, x, mem, temperature):
+    q, k, v = unit(c.query(x)), unit(c.key(mem)), c.value(mem)
+    return c.output(c.weighted_sum(c.dropout(c.softmax(c.scores(q, k, temperature))), v))
+PY
+cat >angle.py <<'PY'
+def unit(t):
+    return t / (t.square().sum(-1) + 1e-6).sqrt()
+PY
+ABLATE_PYTHON=/none exits 2 ablate list plugins ./cosine.py
+has err "a plugin in Python needs Python 3.9 or newer, and '/none' does not run; install it"
+printf '#!/bin/sh\necho /usr/bin/python3\necho /usr/lib/libpython3.7.so\necho -3.7.2\n' >old
+printf '#!/bin/sh\necho /usr/bin/python3\necho -libpython3.11.so\necho 1\n' >static
+chmod +x old static
+ABLATE_PYTHON=./old exits 2 ablate list plugins ./cosine.py
+has err "a plugin in Python needs Python 3.9 or newer, and /usr/bin/python3 is 3.7.2"
+ABLATE_PYTHON=./static exits 2 ablate list plugins ./cosine.py
+has err "/usr/bin/python3 has no libpython3.11.so; install it (Debian: apt install libpython3-dev)"
+ablate list plugins ./cosine.py >out 2>err || {
+    grep -q "needs Python" err && sed 's/^/skipped: /' err && exit 77
+}
+has out "temperature          real   10 (0.1..1000)"
+
+echo "the digits of the twin in C"
+sed -n '/^```c$/,/^```$/p' "$source/docs/plugins.md" | sed '/^```/d; s/"cosine"/"cosine_c"/' >cosine_c.c
+{ tiny twins 20 && printf 'attention = ./cosine_c.c\n[variant python]\nattention = ./cosine.py\n'; } >twins.ini
+exits 0 ablate run twins.ini --threads 1
+equal "$(sql "SELECT count(DISTINCT quote(value)) FROM results WHERE metric = 'PPL' AND experiment = 'twins'")" 1 \
+    "the row in Python has the digits of the row in C"
+has out "python  attention=cosine"
+hasnt out "†"
+{ tiny open 20 && printf '[variant python]\nattention = ./cosine.py\ncosine.temperature = 20\n'; } >open.ini
+exits 0 ablate run open.ini --threads 1 --sandbox
+exits 0 ablate replay open/python --step 5 --plugin-path .
+hasnt err "differs"
+
+echo "its identity: the file, what it imports, and the version"
+echo "# changed" >>angle.py
+exits 0 ablate table twins
+has out "† 1 run of 1 row was trained with a plugin whose file has changed since"
+sed -i '$d' angle.py
+exits 0 ablate table twins
+hasnt out "†"
+
+echo "published with what it imports, and verified"
+exits 0 ablate publish open folder
+has folder/README.md "- cosine: plugins/cosine.py, with what it imports and ablate's version the hash"
+equal "$(ls folder/plugins)" "$(printf 'angle.py\ncosine.py')" "sources"
+exits 0 ablate verify folder --build-plugins
+has out "retrained: 1 of 1 runs with the same digits"
+
+echo "named by others, a Python file does not run"
+mkdir other && sed "1i open('$work/ran', 'w')" cosine.py >other/cosine.py && cp angle.py other
+(cd other && exits 0 ablate table open)
+equal "$(ls "$work/ran" 2>/dev/null)" "" "a file of the same name beside did not run"
+mkdir scripts && printf 'import ablate as ab\nopen("%s/ran", "w")\n' "$work" >scripts/mine.py
+exits 0 ablate list plugins norm --plugin-path scripts
+equal "$(ls "$work/ran" 2>/dev/null)" "" "a script in a plugin folder that decorates nothing did not run"
+
+echo "new: a skeleton passes the checks"
+for kind in norm schedule; do
+    exits 0 ablate new $kind my_$kind.py
+    has out "ablate check ./my_$kind.py"
+    exits 0 ablate check ./my_$kind.py
+done
+exits 1 ablate new norm my_norm.py
+has err "my_norm.py already exists; not changed"
+
+echo "mistakes: the line of the file, what was found and what to do"
+head='import ablate as ab
+
+
+@ab.attention(doc="wrong")
+def wrong(c, x, mem):
+    q, k, v = c.query(x), c.key(mem), c.value(mem)'
+tail='    return c.output(c.weighted_sum(c.softmax(c.scores(q, k, 1)), v))'
+# mistake LINE MESSAGE: LINE is the seventh of wrong.py
+mistake() {
+    printf '%s\n%s\n%s\n' "$head" "    $1" "$tail" >wrong.py
+    exits 1 ablate check ./wrong.py
+    has out "$work/wrong.py:${LINE-7}: $2"
+}
+mistake 'q = q @ k' "matmul: inner widths 4 and 3 differ: [2,2,3,4] times [2,2,3,4]"
+mistake 'q = q + c.full(1, 5)' "ADD: shapes [2,2,3,4] and [5] differ at axis -1"
+mistake 'q = q / q.sum(4)' "sum: axis 4, expected -4 to 3, or -1 for the last"
+mistake 'q = c.sofmax(q)' "AttributeError: the context has no function 'sofmax'; did you mean 'softmax'?"
+mistake 'q = q.sqaure()' "AttributeError: a tensor has no 'sqaure'; did you mean 'square'?"
+mistake 'q = q * c.info.dmodel' "AttributeError: info has no 'dmodel'; did you mean 'd_model'?"
+mistake 'q = c.linear(q, 3, 4)' "linear: argument 2 is 3, expected a text"
+mistake 'q = q[0]' "index 0: expected slices with step 1; t[..., 3:4] keeps the axis"
+mistake 'q = q if q else k' "a tensor has no truth value while the graph is traced; where(condition, a, b)"
+mistake 'q = q ** 5' "** 5: expected one of 1, 2, 3, 4, 0.5, -0.5, -1, -2"
+LINE=4 mistake 'return None' "wrong returned None, expected a tensor; is a \`return\` missing?"
+mistake 'q = [][1]' "IndexError: list index out of range"
+mistake 'c.fail("found no luck, expected some")' "found no luck, expected some"
+mistake 'q = c.assign(q, k)' "c.assign was called in an attention's forward; it may be called in an optimizer's update"
+mistake 'q = ab.log(q)' "AttributeError: ablate has no 'log'"
+mistake 'raise SystemExit(0)' "the plugin ends the process: plugins return, they do not exit"
+# loads TEXT MESSAGE: a file that cannot be loaded
+loads() {
+    printf 'import ablate as ab\n%b\n' "$1" >bad.py
+    exits 2 ablate list plugins ./bad.py
+    has err "$work/bad.py$2"
+}
+loads 'def f(: pass' ":2: SyntaxError"
+loads 'x = 1' ": found 0 plugins, expected one; put @ablate.attention(doc=...) or another kind above its function"
+loads 'import nothere' ":2: ModuleNotFoundError: No module named 'nothere'"
+loads '@ab.atention(doc="d")\ndef f(c, x, mem): pass' ":2: AttributeError: ablate has no 'atention'; did you mean 'attention'?"
+loads '@ab.norm(doc="d", epz=1)\ndef f(c, x): pass' ":2: @norm(epz=1): expected a setting, doc, paper, claims, or a parameter"
+loads '@ab.norm(doc="d")\nclass f:\n    def forwrd(c, x): pass' ":2: f: found the function 'forwrd', expected some of forward, add; did you mean 'forward'?"
+loads '@ab.norm(doc="d", eps=ab.real(2, 0, 1, "e"))\ndef f(c, x, eps): pass' ": parameter 'eps': default 2 is outside its range 0 to 1"
+loads '@ab.norm(doc="d", eps=ab.real(0, 0, 1, "e"))\ndef f(c, x, ep): pass' ":2: f: forward has no argument 'eps', a parameter of the plugin; did you mean 'ep'?"
+loads 'raise SystemExit(0)' ":2: the plugin ends the process"
+cat >two.py <<'PY'
+import ablate as ab
+
+
+@ab.attention(doc="goes on after a refusal")
+def two(c, x, mem):
+    try:
+        x.reshape(7, 5)
+    except ab.Error as refused:
+        assert "have different numbers of elements" in str(refused)
+    return c.output(c.weighted_sum(c.softmax(c.scores(c.query(x), c.key(mem), 1)), c.value(mem)))
+PY
+exits 0 ablate check ./two.py
+
+echo "a run that fails names the line, and its log has the traceback"
+cat >deep.py <<'PY'
+import ablate as ab
+
+
+def inner(t):
+    return t.reshape(7, 5)
+
+
+@ab.attention(doc="fails", fails=ab.boolean(False, "whether to fail"))
+def deep(c, x, mem, fails):
+    if fails:
+        inner(x)
+    return c.output(c.weighted_sum(c.softmax(c.scores(c.query(x), c.key(mem), 1)), c.value(mem)))
+PY
+{ tiny fails 20 && printf '[variant python]\nattention = ./deep.py\ndeep.fails = true\n'; } >fails.ini
+exits 1 ablate run fails.ini --threads 1
+has err "$work/deep.py:5: reshape: "
+grep -rhF 'in deep' "$work"/results.db.runs "$work"/runs err 2>/dev/null >log || true
+has log "line 11, in deep"
+finish
