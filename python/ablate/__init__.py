@@ -37,6 +37,7 @@ from ablate._kinds import (
     position,
     real,
     schedule,
+    task,
     text,
 )
 

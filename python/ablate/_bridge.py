@@ -51,7 +51,11 @@ def start(address: int) -> bool:
     for name, made in sizes.items():
         _expect_size(name, ctypes.sizeof(made), getattr(table, name))
     for kind, size in zip(_C_KINDS, table.kinds):
-        if kind != "task":
+        if kind == "task":
+            from ablate._tasks import AbTask
+
+            _expect_size(kind, ctypes.sizeof(AbTask), size)
+        else:
             _expect_size(kind, ctypes.sizeof(_interface(kind)), size)
     return True
 
@@ -190,7 +194,8 @@ class Description:
         else:
             from ablate._tasks import Task
 
-            self.interface = Task(self).interface
+            self.task = Task(self)
+            self.interface = self.task.interface
         self.c = self._describe(ops)
 
     def parameters(self, cfg: int) -> dict[str, Any]:

@@ -163,7 +163,7 @@ KINDS = {
         measure=_UPDATE.replace("void f", "ab_t f"),
     ),
     "schedule": Kind(7, "", "lr", lr="double f(const void *cfg, const ab_run_plan *plan, int64_t step)"),
-    "task": Kind(8, "", ""),
+    "task": Kind(8, "vocab symbols shared decoder_only", ""),
     "head": Kind(
         9, "", "logits",
         logits=_FORWARD,
@@ -326,6 +326,9 @@ block = _decorator("block", "Make ``f(c, x, **parameters)`` a block, which arran
 head = _decorator("head", "Make ``f(c, x, **parameters)`` a head: rows [rows,d_model] to logits [rows,vocabulary].")
 optimizer = _decorator("optimizer", "Make ``f(c, p, g, slot, lr, step, **parameters)`` an optimizer, which assigns p and its slots.")
 schedule = _decorator("schedule", "Make ``f(plan, step, **parameters)`` a schedule, which returns the learning rate of an update.")
+
+
+task = _decorator("task", "Make a class a task: ``examples(split, seed)`` yields pairs, ``score(outputs, references)`` rates outputs.")
 
 
 class Op:

@@ -1,16 +1,16 @@
-# docs/notebook.md: its Python runs as it is printed, its views are in the database. Skipped where pandas, pyarrow or
-# DuckDB is missing: ablate needs none of them. PYTHON names another interpreter.
+# docs/notebook.md: its Python runs as it is printed, its views are in the database. Skipped where pandas or
+# pyarrow is missing: ablate needs none of them. PYTHON names another interpreter.
 source "$(dirname "$0")/common.bash" "$@"
 python=${PYTHON:-python3}
-$python -c "import pandas, pyarrow, duckdb" 2>/dev/null ||
-    { echo "skipped: no pandas, pyarrow and duckdb for $python here"; exit 77; }
+$python -c "import pandas, pyarrow" 2>/dev/null ||
+    { echo "skipped: no pandas and pyarrow for $python here"; exit 77; }
 { tiny quick 40 && printf '[sweep grid]\ncombine = grid\nheads = 1, 2\nposition = sinusoid, none\n'; } |
     sed 's/^task = .*/task = sequence/' >quick.ini
 exits 0 ablate run quick.ini --progress none --seeds 1,2
 exits 0 ablate export quick -o quick
 awk '/^```python/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/notebook.md" |
     sed 's/\.BLEU\./.acc./' >notebook.py
-has notebook.py "import duckdb"
+has notebook.py "import sqlite3"
 exits 0 $python notebook.py
 has out "mean"
 has out "p_adjusted"

@@ -1,4 +1,4 @@
-/* python.h - plugins given as Python files (docs/python.md). Python is opened for such a file only; nothing links it. */
+/* python.h - plugins given as Python files (docs/python.md). Nothing links Python: only such a file opens it. */
 #ifndef ABLATE_PLUGIN_PYTHON_H
 #define ABLATE_PLUGIN_PYTHON_H
 #include "network/plugin/plugin.h"
