@@ -41,8 +41,8 @@ DOCS = {
     "linear_relu": "max(0, linear) in one operation.",
     "feed_forward": "Call the row's feed-forward, if info.feed_forward, with learned values below `name`.",
     "normalize": "Call the row's norm, with learned values below `name`.",
-    "self_attention": "Call the row's self-attention, with learned values below \"self\".",
-    "cross_attention": "Attend to the encoder's output, if info.cross, with learned values below \"cross\".",
+    "self_attention": 'Call the row\'s self-attention, with learned values below "self".',
+    "cross_attention": 'Attend to the encoder\'s output, if info.cross, with learned values below "cross".',
     "layer_norm": "(x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d].",
     "add_layer_norm": "Layer norm of x + dropout(s).",
     "assign": "Set p or a slot to this value after the update.",
@@ -94,7 +94,11 @@ def method(result: str, name: str, parameters: list[tuple[str, str]], comment: s
     call = f'self._call{"_none" if returns == "None" else ""}({", ".join([repr(name).replace(chr(39), chr(34)), *passed])})'
     head = f"    def {name}(self{''.join(', ' + s for s in shown)}) -> {returns}:"
     if len(head) > 88:
-        head = f"    def {name}(\n        self,\n" + "".join(f"        {s},\n" for s in shown) + f"    ) -> {returns}:"
+        head = (
+            f"    def {name}(\n        self,\n"
+            + "".join(f"        {s},\n" for s in shown)
+            + f"    ) -> {returns}:"
+        )
     first, _, more = sentence(name, comment).partition(". ")
     lines = textwrap.wrap(first if first.endswith(".") else first + ".", 80)
     if more:
@@ -104,25 +108,56 @@ def method(result: str, name: str, parameters: list[tuple[str, str]], comment: s
         for p, hint in documented:
             lines += [f"{p} : {hint}", "    " + meaning(name, p, hint)]
     if returns == "Tensor":
-        lines += ["", "Returns", "-------", "Tensor", "    The result; `ablate.Error` if the program refuses it."]
+        lines += [
+            "",
+            "Returns",
+            "-------",
+            "Tensor",
+            "    The result; `ablate.Error` if the program refuses it.",
+        ]
     body = '"""' + "\n        ".join(lines) + '\n        """'
     body = "\n".join(line.rstrip() for line in body.split("\n"))
     return f"{head}\n        {body}\n        {'return ' if returns == 'Tensor' else ''}{call}\n"
 
 
 MEANINGS = {
-    "axis": "Axis, -1 is the last.", "axis1": "Axis, -1 is the last.", "axis2": "Axis, -1 is the last.",
-    "name": "Name of the learned or recorded value, below the layer.", "eps": "Added before the square root.",
-    "width": "Columns of the result.", "p": "Probability, or weights.", "ids": "Ids, as a tensor.",
-    "bias": "Whether to add a learned bias.", "n": "Number of rows, columns or ids.", "scale": "Factor of the scores.",
-    "backwards": "Whether to run from the end.", "x": "Rows or a tensor, as above.", "by": "A number, or places.",
-    "d": "Width of the state.", "heads": "Number of heads.", "q": "Queries [B,H,Tq,d].", "k": "Keys [B,H,Tk,d].",
-    "v": "Values [B,H,Tk,d].", "s": "Scores [B,H,Tq,Tk], or what is added.", "weight": "Factor in the loss.",
-    "u": "Name of the recurrent matrix.", "in_": "Name of the linear of the inputs.", "target": "Ids [rows]; -1: none.",
-    "before": "Positions before.", "behind": "Positions behind.", "mem": "Rows of the key side.", "i": "Index.",
-    "logits": "Logits [rows,vocabulary].", "gain": "Gain [d].", "from_": "First index, or first position.",
-    "to": "End of the window, or what is set.", "rows": "Rows [rows,n].", "value": "Value.", "alpha": "1.5 or 2.",
-    "ta": "Whether to transpose a.", "tb": "Whether to transpose b.",
+    "axis": "Axis, -1 is the last.",
+    "axis1": "Axis, -1 is the last.",
+    "axis2": "Axis, -1 is the last.",
+    "name": "Name of the learned or recorded value, below the layer.",
+    "eps": "Added before the square root.",
+    "width": "Columns of the result.",
+    "p": "Probability, or weights.",
+    "ids": "Ids, as a tensor.",
+    "bias": "Whether to add a learned bias.",
+    "n": "Number of rows, columns or ids.",
+    "scale": "Factor of the scores.",
+    "backwards": "Whether to run from the end.",
+    "x": "Rows or a tensor, as above.",
+    "by": "A number, or places.",
+    "d": "Width of the state.",
+    "heads": "Number of heads.",
+    "q": "Queries [B,H,Tq,d].",
+    "k": "Keys [B,H,Tk,d].",
+    "v": "Values [B,H,Tk,d].",
+    "s": "Scores [B,H,Tq,Tk], or what is added.",
+    "weight": "Factor in the loss.",
+    "u": "Name of the recurrent matrix.",
+    "in_": "Name of the linear of the inputs.",
+    "target": "Ids [rows]; -1: none.",
+    "before": "Positions before.",
+    "behind": "Positions behind.",
+    "mem": "Rows of the key side.",
+    "i": "Index.",
+    "logits": "Logits [rows,vocabulary].",
+    "gain": "Gain [d].",
+    "from_": "First index, or first position.",
+    "to": "End of the window, or what is set.",
+    "rows": "Rows [rows,n].",
+    "value": "Value.",
+    "alpha": "1.5 or 2.",
+    "ta": "Whether to transpose a.",
+    "tb": "Whether to transpose b.",
 }
 
 

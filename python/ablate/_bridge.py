@@ -62,7 +62,9 @@ def start(address: int) -> bool:
 
 def _expect_size(name: str, found: int, expected: int) -> None:
     if found != expected:
-        raise Error(f"{name}: the module has {found} bytes, the program {expected}: they are of different versions")
+        raise Error(
+            f"{name}: the module has {found} bytes, the program {expected}: they are of different versions"
+        )
 
 
 # ---- errors ----
@@ -162,7 +164,9 @@ def traced(address: int, function: Callable[..., Any], call: Callable[..., Any],
         if isinstance(y, Tensor):
             return y._id
         hint = "; is a `return` missing?" if y is None else ""
-        error = Error(f"{getattr(function, '__name__', 'the function')} returned {y!r}, expected a tensor{hint}")
+        error = Error(
+            f"{getattr(function, '__name__', 'the function')} returned {y!r}, expected a tensor{hint}"
+        )
         if code:
             native.host.function("fail").call(
                 native.host.at(address, _keep_text(path), code.co_firstlineno), str(error).encode())  # fmt: skip
@@ -182,7 +186,9 @@ class Description:
             (name, {kinds.REAL: native.F64, kinds.TEXT: native.TEXT}.get(o.type, native.I64))
             for name, o in plugin.options.items()
         ]
-        self.config: Any = type("Config", (ctypes.Structure,), {"_fields_": fields or [("unused", native.I64)]})
+        self.config: Any = type(
+            "Config", (ctypes.Structure,), {"_fields_": fields or [("unused", native.I64)]}
+        )
         interface = _interface(plugin.kind)
         self.interface = interface() if plugin.kind != "task" else None
         if plugin.kind != "task":
@@ -225,7 +231,11 @@ class Description:
             slots = s.get("slots", ())
             names = (native.TEXT * max(1, len(slots)))(*(name.encode() for name in slots))
             _kept.append(names)
-            to.flags, to.n_slots, to.slots = int(s.get("elementwise", False)), len(slots), ctypes.addressof(names)
+            to.flags, to.n_slots, to.slots = (
+                int(s.get("elementwise", False)),
+                len(slots),
+                ctypes.addressof(names),
+            )
             if s.get("evaluated"):
                 if s["evaluated"] not in slots:
                     raise Error(f"evaluated={s['evaluated']!r}: expected one of the slots {', '.join(slots)}")
@@ -263,7 +273,9 @@ class Description:
                 if name == "lr":
                     return float(f(native.AbRunPlan.from_address(given[0]), given[1], **read(cfg)))
                 if name == "slot_shape":
-                    shape = f(Parameter(native.AbParameter.from_address(given[0])), given[1], **read(cfg)) or (0,)
+                    shape = f(
+                        Parameter(native.AbParameter.from_address(given[0])), given[1], **read(cfg)
+                    ) or (0,)
                     to = (native.I64 * 4).from_address(given[2])
                     to[:] = [1] * (4 - len(shape)) + list(shape)
                     return None
@@ -350,7 +362,9 @@ def op_structure(op: kinds.Op) -> Any:
 
     callbacks = [
         native.prototype("ab_t f(ab_ctx *c, const ab_t *in, const void *attr)")[0](reference),
-        native.prototype("void f(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr)")[0](gradient),
+        native.prototype("void f(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr)")[
+            0
+        ](gradient),
     ]
     op.made = native.AbOp(
         name=op.name.encode(), doc=op.doc.encode(), n_in=n, reference=ctypes.cast(callbacks[0], native.ADDRESS),

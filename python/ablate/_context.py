@@ -139,7 +139,9 @@ class Tensor:
         return f"Tensor(shape={self.shape})"
 
     def __bool__(self) -> bool:
-        raise Error("a tensor has no truth value while the graph is traced; where(condition, a, b) chooses elements")
+        raise Error(
+            "a tensor has no truth value while the graph is traced; where(condition, a, b) chooses elements"
+        )
 
     def __iter__(self) -> Any:
         raise Error("a tensor cannot be iterated over; slices keep an axis: t[..., 0:1]")
@@ -170,7 +172,11 @@ class Tensor:
         return self._binary("sub", self, other)
 
     def __rsub__(self, other: Operand) -> Tensor:
-        return self._context.add_scalar(-self, float(other)) if isinstance(other, (int, float)) else NotImplemented
+        return (
+            self._context.add_scalar(-self, float(other))
+            if isinstance(other, (int, float))
+            else NotImplemented
+        )
 
     def __mul__(self, other: Operand) -> Tensor:
         if isinstance(other, (int, float)):
@@ -206,7 +212,9 @@ class Tensor:
             -2: lambda: self.square().recip(),
         }
         if power not in known:
-            raise Error(f"** {power!r}: expected one of {', '.join(map(str, known))}; (t.log() * p).exp() for t > 0")
+            raise Error(
+                f"** {power!r}: expected one of {', '.join(map(str, known))}; (t.log() * p).exp() for t > 0"
+            )
         return known[power]()
 
     def __matmul__(self, other: Tensor) -> Tensor:
@@ -226,7 +234,9 @@ class Tensor:
         y, shape = self, self.shape
         for axis, (part, length) in enumerate(zip(parts, shape)):
             if not isinstance(part, slice) or part.step not in (None, 1):
-                raise Error(f"index {part!r}: expected slices with step 1; t[..., 3:4] keeps the axis, as every function does")
+                raise Error(
+                    f"index {part!r}: expected slices with step 1; t[..., 3:4] keeps the axis, as every function does"
+                )
             first, end, _ = part.indices(length)
             if (first, end) != (0, length):
                 y = self._context.slice(y, axis - 4, first, end - first)
@@ -390,7 +400,9 @@ class Context(HostFunctions):
         if kind == "ab_t":
             if isinstance(value, Tensor):
                 if value._context._address != self._address:
-                    raise Error(f"{name}: argument {place} is a tensor of another call; tensors end with their call")
+                    raise Error(
+                        f"{name}: argument {place} is a tensor of another call; tensors end with their call"
+                    )
                 return value._id
             if value is None:
                 return 0
@@ -471,7 +483,9 @@ class Context(HostFunctions):
     @property
     def this_parameter(self) -> Parameter:
         """The parameter that this update of an optimizer is about."""
-        return Parameter(native.AbParameter.from_address(native.host.function("this_parameter").call(self._at())))
+        return Parameter(
+            native.AbParameter.from_address(native.host.function("this_parameter").call(self._at()))
+        )
 
     def fail(self, message: str) -> None:
         """
@@ -769,7 +783,9 @@ class Context(HostFunctions):
         """
         return self._call("project", mem, _VALUE_STEP)
 
-    def scan(self, step: Callable[[Context, Tensor, Tensor], Tensor], x: Tensor, d: int, backwards: bool = False) -> Tensor:
+    def scan(
+        self, step: Callable[[Context, Tensor, Tensor], Tensor], x: Tensor, d: int, backwards: bool = False
+    ) -> Tensor:
         """
         Run a recurrence over time.
 
@@ -792,7 +808,9 @@ class Context(HostFunctions):
         callback = native.step_callback(step)
         self._kept.append(callback)
         address = ctypes.cast(callback, ctypes.c_void_p)
-        return Tensor(self, self._raw("scan", address, None, self._convert("scan", 2, "ab_t", x), d, int(backwards)))
+        return Tensor(
+            self, self._raw("scan", address, None, self._convert("scan", 2, "ab_t", x), d, int(backwards))
+        )
 
     def _with_ids(self, name: str, a: Tensor, n: int) -> tuple[Tensor, Tensor]:
         ids = ctypes.c_int32()

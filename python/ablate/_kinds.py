@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, TypeVar
 
 from ablate._error import Error, nearest
@@ -23,7 +23,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Option:
     """A parameter of a plugin: an INI key."""
 
-    def __init__(self, type_: int, default: float, low: float, high: float, choices: str | None, doc: str) -> None:
+    def __init__(
+        self, type_: int, default: float, low: float, high: float, choices: str | None, doc: str
+    ) -> None:
         self.type, self.default, self.low, self.high = type_, default, low, high
         self.choices, self.doc = choices, doc
 
@@ -106,7 +108,9 @@ def choice(default: str, choices: Sequence[str], doc: str) -> Option:
         The parameter.
     """
     if default not in choices:
-        raise Error(f"found the default {default!r}, expected one of {', '.join(choices)}{nearest(default, choices)}")
+        raise Error(
+            f"found the default {default!r}, expected one of {', '.join(choices)}{nearest(default, choices)}"
+        )
     return Option(CHOICE, list(choices).index(default), 0, 0, "|".join(choices), doc)
 
 
@@ -192,13 +196,34 @@ class Plugin:
 found: list[Plugin] = []  # in order, since the module was imported
 
 
+_ANY_KEYWORDS = 8  # inspect.CO_VARKEYWORDS; importing inspect takes as long as all of this module
+
+
+def argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """
+    Return the names of a function's arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A function of Python.
+
+    Returns
+    -------
+    tuple of str
+        Those that can be passed by name.
+    """
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 def _check_signature(plugin: Plugin, hook: str, function: Callable[..., Any]) -> None:
-    names = list(inspect.signature(function).parameters)
+    names = argument_names(function)
     missing = [name for name in plugin.options if name not in names]
-    if missing and "kwargs" not in names and not any(
-        p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values()
-    ):
-        raise Error(f"{plugin.name}: {hook} has no argument '{missing[0]}', a parameter of the plugin{nearest(missing[0], names)}")
+    if missing and not function.__code__.co_flags & _ANY_KEYWORDS:
+        raise Error(
+            f"{plugin.name}: {hook} has no argument '{missing[0]}', a parameter of the plugin{nearest(missing[0], names)}"
+        )
 
 
 def record(kind: str, target: Any, words: dict[str, Any]) -> Any:
@@ -220,7 +245,7 @@ def record(kind: str, target: Any, words: dict[str, Any]) -> Any:
         The target.
     """
     code = getattr(target, "__code__", None)
-    line = code.co_firstlineno if code else inspect.getsourcelines(target)[1]
+    line = code.co_firstlineno if code else sys._getframe(2).f_lineno
     plugin = Plugin(kind, words.pop("name", None) or target.__name__, target.__module__, line)
     plugin.doc = words.pop("doc", None)
     plugin.paper, plugin.version = words.pop("paper", None), words.pop("version", None)
@@ -287,7 +312,10 @@ def attention(
         The decorator. x and mem are rows [rows,d_model], of the query and of the key side; the function returns
         rows [rows,d_model].
     """
-    words = {**parameters, **dict(doc=doc, name=name, paper=paper, roles=roles, accepts=accepts, claims=claims, calls=calls)}
+    words = {
+        **parameters,
+        **dict(doc=doc, name=name, paper=paper, roles=roles, accepts=accepts, claims=claims, calls=calls),
+    }
     return lambda f: record("attention", f, dict(words))
 
 
@@ -320,24 +348,39 @@ def _decorator(kind: str, about: str) -> Any:
 
 
 position = _decorator("position", "Make a class a positional encoding; each of its functions is a hook.")
-feed_forward = _decorator("feed_forward", "Make ``f(c, x, **parameters)`` a feed-forward: rows [rows,d_model] to the same shape.")
+feed_forward = _decorator(
+    "feed_forward", "Make ``f(c, x, **parameters)`` a feed-forward: rows [rows,d_model] to the same shape."
+)
 norm = _decorator("norm", "Make ``f(c, x, **parameters)`` a norm: rows [rows,d_model] to the same shape.")
 block = _decorator("block", "Make ``f(c, x, **parameters)`` a block, which arranges a layer's sublayers.")
-head = _decorator("head", "Make ``f(c, x, **parameters)`` a head: rows [rows,d_model] to logits [rows,vocabulary].")
-optimizer = _decorator("optimizer", "Make ``f(c, p, g, slot, lr, step, **parameters)`` an optimizer, which assigns p and its slots.")
-schedule = _decorator("schedule", "Make ``f(plan, step, **parameters)`` a schedule, which returns the learning rate of an update.")
+head = _decorator(
+    "head", "Make ``f(c, x, **parameters)`` a head: rows [rows,d_model] to logits [rows,vocabulary]."
+)
+optimizer = _decorator(
+    "optimizer",
+    "Make ``f(c, p, g, slot, lr, step, **parameters)`` an optimizer, which assigns p and its slots.",
+)
+schedule = _decorator(
+    "schedule",
+    "Make ``f(plan, step, **parameters)`` a schedule, which returns the learning rate of an update.",
+)
 
 
-task = _decorator("task", "Make a class a task: ``examples(split, seed)`` yields pairs, ``score(outputs, references)`` rates outputs.")
+task = _decorator(
+    "task",
+    "Make a class a task: ``examples(split, seed)`` yields pairs, ``score(outputs, references)`` rates outputs.",
+)
 
 
 class Op:
     """An operation with a gradient of its own, made by `op`."""
 
-    def __init__(self, reference: Callable[..., Tensor], name: str, doc: str, attributes: Sequence[str]) -> None:
+    def __init__(
+        self, reference: Callable[..., Tensor], name: str, doc: str, attributes: Sequence[str]
+    ) -> None:
         self.reference, self.name, self.doc, self.attributes = reference, name, doc, tuple(attributes)
         self.gradient: Callable[..., Sequence[Tensor | None]] | None = None
-        self.n_in = len(inspect.signature(reference).parameters) - 1 - len(self.attributes)
+        self.n_in = len(argument_names(reference)) - 1 - len(self.attributes)
         self.made: Any = None
 
     def grad(self, function: F) -> F:
@@ -365,7 +408,9 @@ class Op:
 
         for name in attributes:
             if name not in self.attributes:
-                raise Error(f"{self.name}: found '{name}', expected {', '.join(self.attributes) or 'no attribute'}{nearest(name, self.attributes)}")
+                raise Error(
+                    f"{self.name}: found '{name}', expected {', '.join(self.attributes) or 'no attribute'}{nearest(name, self.attributes)}"
+                )
         if len(inputs) != self.n_in or len(attributes) != len(self.attributes):
             raise Error(
                 f"{self.name}: {len(inputs)} inputs and {len(attributes)} attributes, expected {self.n_in} and "

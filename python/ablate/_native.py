@@ -26,14 +26,21 @@ AbInfo = _structure(
     "AbInfo", *_ints(I64, "heads d_k d_v d_model d_ff layer n_layers"), *_ints(U32, "role training"), ("dropout", F64),
     *_ints(U32, "cross feed_forward tied"), ("vocabulary", I64))  # fmt: skip
 AbParameter = _structure(
-    "AbParameter", ("name", TEXT), ("kind", ctypes.c_int), ("dim", I64 * 4), ("n_parts", I64), ("part", I64 * 3))
+    "AbParameter",
+    ("name", TEXT),
+    ("kind", ctypes.c_int),
+    ("dim", I64 * 4),
+    ("n_parts", I64),
+    ("part", I64 * 3),
+)
 AbRunPlan = _structure("AbRunPlan", *_ints(F64, "lr lr_min"), *_ints(I64, "warmup steps d_model"))
 AbPlugin = _structure(
     "AbPlugin", *_ints(U32, "magic major minor size iface_size"), ("kind", ctypes.c_int),
     *_ints(TEXT, "name doc paper version"), ("cfg_size", SIZE), *_ints(ADDRESS, "params ops iface host"),
     ("claims", U32), ("calls", ADDRESS))  # fmt: skip
 AbOp = _structure(
-    "AbOp", ("name", TEXT), ("doc", TEXT), ("n_in", ctypes.c_int), *_ints(ADDRESS, "reference grad cpu cuda"))
+    "AbOp", ("name", TEXT), ("doc", TEXT), ("n_in", ctypes.c_int), *_ints(ADDRESS, "reference grad cpu cuda")
+)
 AbExample = _structure("AbExample", ("src", TEXT), ("tgt", TEXT))
 AbMetric = _structure(
     "AbMetric", ("name", ctypes.c_char * 24), ("signature", ctypes.c_char * 160), ("unit", ctypes.c_char * 16),
@@ -208,4 +215,5 @@ def step_callback(step: Callable[..., Any]) -> Any:
     from ablate._bridge import traced
 
     return ctypes.CFUNCTYPE(I32, ADDRESS, ADDRESS, I32, I32)(
-        lambda c, cfg, x, h: traced(c, step, lambda k, t: step(k, t(x), t(h))))
+        lambda c, cfg, x, h: traced(c, step, lambda k, t: step(k, t(x), t(h)))
+    )

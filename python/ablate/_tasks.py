@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import inspect
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from ablate import _native as native
 from ablate._error import Error, nearest
+from ablate._kinds import argument_names
 
 if TYPE_CHECKING:
     from ablate._bridge import Description
@@ -26,7 +26,9 @@ _HOOKS = {
     "score_likelihoods": "int f(ab_ctx *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, "
     "char *err, size_t n_err)",
 }
-_UNUSED = ("vocabulary start advance allowed release accepts encode_input format_output reference_line").split()
+_UNUSED = (
+    "vocabulary start advance allowed release accepts encode_input format_output reference_line"
+).split()
 AbTask = type(
     "AbTask",
     (ctypes.Structure,),
@@ -69,12 +71,18 @@ class Task:
         self.hooks, self.name = plugin.hooks, plugin.name
         for name in self.hooks:
             if name not in ("examples", "score"):
-                raise Error(f"{self.name}: found the function '{name}', expected examples and score{nearest(name, ('examples', 'score'))}")
+                raise Error(
+                    f"{self.name}: found the function '{name}', expected examples and score{nearest(name, ('examples', 'score'))}"
+                )
         if "examples" not in self.hooks:
-            raise Error(f"{self.name}: found no function examples(split, seed), which yields pairs of source and target")
+            raise Error(
+                f"{self.name}: found no function examples(split, seed), which yields pairs of source and target"
+            )
         vocabulary, self.symbols = s.get("vocab", "words"), s.get("symbols")
         if vocabulary not in VOCABULARIES:
-            raise Error(f"vocab={vocabulary!r}: expected one of {', '.join(VOCABULARIES)}{nearest(str(vocabulary), VOCABULARIES)}")
+            raise Error(
+                f"vocab={vocabulary!r}: expected one of {', '.join(VOCABULARIES)}{nearest(str(vocabulary), VOCABULARIES)}"
+            )
         self.alone = bool(s.get("decoder_only", False))
         number = VOCABULARIES["symbols" if self.symbols else vocabulary]
         flags = (_SHARED if s.get("shared", True) else 0) | (_DECODER_ONLY if self.alone else 0)
@@ -110,7 +118,7 @@ class Task:
             about = native.AbEnv.from_address(env)
             made = _Opened(self.read(cfg))
             f, given = self.hooks["examples"], dict(made.settings)
-            if "data_dir" in inspect.signature(f).parameters:
+            if "data_dir" in argument_names(f):
                 given["data_dir"] = about.data_dir.decode()
             for at, split in enumerate(SPLITS if not about.no_data else ()):
                 for i, example in enumerate(f(split, about.seed, **given)):
@@ -128,7 +136,9 @@ class Task:
                         )
                     made.lines[at].append((source, target))
                 if not made.lines[at] and split != "test":
-                    raise Error(f"{self.name}: examples yields nothing for {split}, expected at least one example")
+                    raise Error(
+                        f"{self.name}: examples yields nothing for {split}, expected at least one example"
+                    )
             number = len(self.opened) + 1
             self.opened[number] = made
             native.ADDRESS.from_address(to).value = number
@@ -150,22 +160,32 @@ class Task:
         v = native.AbVocabs.from_address(to)
         v.symbols, v.n_symbols = ctypes.addressof(self.words), self.n_words
 
-    def _score(self, number: int, split: int, outputs: int, n: int, to: int, most: int, err: int, n_err: int) -> int:
+    def _score(
+        self, number: int, split: int, outputs: int, n: int, to: int, most: int, err: int, n_err: int
+    ) -> int:
         def call() -> int:
             made = self.opened[number]
             lines = [line.decode() for line in (native.TEXT * n).from_address(outputs)]
             references = [target.decode() for _, target in made.lines[split][:n]]
             f = self.hooks.get("score")
-            scores = f(lines, references, **made.settings) if f else {"acc": [a == b for a, b in zip(lines, references)]}
+            scores = (
+                f(lines, references, **made.settings)
+                if f
+                else {"acc": [a == b for a, b in zip(lines, references)]}
+            )
             if not isinstance(scores, dict) or not scores:
-                raise Error(f"{self.name}: score returned {scores!r}, expected {{name: a number for each example}}")
+                raise Error(
+                    f"{self.name}: score returned {scores!r}, expected {{name: a number for each example}}"
+                )
             made.kept.clear()
             rows = [self._ratio(made, name, values, n) for name, values in scores.items()]
             return _write(rows, to, most)
 
         return self._guarded(err, n_err, call)
 
-    def _score_likelihoods(self, number: int, split: int, x: int, n: int, to: int, most: int, err: int, n_err: int) -> int:
+    def _score_likelihoods(
+        self, number: int, split: int, x: int, n: int, to: int, most: int, err: int, n_err: int
+    ) -> int:
         def call() -> int:
             made = self.opened[number]
             made.kept.clear()
@@ -182,7 +202,9 @@ class Task:
 
     def _ratio(self, made: _Opened, name: str, values: Sequence[Any], n: int) -> Any:
         if len(values) != n:
-            raise Error(f"{self.name}: {name} has {len(values)} numbers, expected one for each of {n} examples")
+            raise Error(
+                f"{self.name}: {name} has {len(values)} numbers, expected one for each of {n} examples"
+            )
         pairs = [(v if isinstance(v, tuple) else (v, 1)) for v in values]
         flat = (native.F64 * (2 * n))(*(float(one) for pair in pairs for one in pair))
         made.kept.append(flat)

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static plugin **loaded;
-static size_t n_loaded, cap_loaded;
-static char **folders;
-static size_t n_folders, cap_folders;
+static struct { /* opened plugins; folders to search */
+    plugin **loaded;
+    char **folders;
+    size_t n_loaded, cap_loaded, n_folders, cap_folders, searched;
+} known;
 
 const char *plugin_kind_name(ab_kind kind) { return config_kinds[kind < AB_KIND_COUNT ? kind : 0].name; }
 
@@ -206,7 +207,7 @@ static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
     return out;
 }
 
-static bool is_own_file(const char *full) { return n_folders && has_prefix(full, folders[0]); }
+static bool is_own_file(const char *full) { return known.n_folders && has_prefix(full, known.folders[0]); }
 
 static plugin *open_python(const char *full, err *e)
 {
@@ -236,15 +237,15 @@ const plugin *plugin_load(const char *path, err *e)
         fail(e, "%s: no such plugin file", path);
         return NULL;
     }
-    for (size_t i = 0; i < n_loaded; i++)
-        if (same(loaded[i]->path, full)) {
+    for (size_t i = 0; i < known.n_loaded; i++)
+        if (same(known.loaded[i]->path, full)) {
             free(full);
-            return loaded[i];
+            return known.loaded[i];
         }
     plugin *p = is_own_file(full) ? plugin_open_file(full, e) : plugin_open_tried(path, full, e);
     if (p) {
-        loaded = grow(loaded, &cap_loaded, n_loaded + 1, sizeof *loaded);
-        loaded[n_loaded++] = p;
+        known.loaded = grow(known.loaded, &known.cap_loaded, known.n_loaded + 1, sizeof *known.loaded);
+        known.loaded[known.n_loaded++] = p;
     }
     free(full);
     return p;
@@ -253,10 +254,10 @@ const plugin *plugin_load(const char *path, err *e)
 int plugin_open_described(err *e)
 {
     plugin_describe_in(NULL);
-    for (size_t i = 0; i < n_loaded; i++) {
-        plugin *p = loaded[i]->described ? plugin_open_file(loaded[i]->path, e) : loaded[i];
+    for (size_t i = 0; i < known.n_loaded; i++) {
+        plugin *p = known.loaded[i]->described ? plugin_open_file(known.loaded[i]->path, e) : known.loaded[i];
         if (!p) return -1;
-        *loaded[i] = *p;
+        *known.loaded[i] = *p;
     }
     return 0;
 }
@@ -265,10 +266,10 @@ int plugin_open_described(err *e)
 
 void plugin_add_folder(const char *folder)
 {
-    for (size_t i = 0; i < n_folders; i++)
-        if (same(folders[i], folder)) return;
-    folders = grow(folders, &cap_folders, n_folders + 1, sizeof *folders);
-    folders[n_folders++] = xstrdup(folder);
+    for (size_t i = 0; i < known.n_folders; i++)
+        if (same(known.folders[i], folder)) return;
+    known.folders = grow(known.folders, &known.cap_folders, known.n_folders + 1, sizeof *known.folders);
+    known.folders[known.n_folders++] = xstrdup(folder);
 }
 
 void plugin_add_path(const char *path)
@@ -320,7 +321,7 @@ static void each_in(const char *folder, plugin_file f, void *self)
 
 void plugin_each_file(plugin_file f, void *self)
 {
-    for (size_t i = 0; i < n_folders; i++) each_in(folders[i], f, self);
+    for (size_t i = 0; i < known.n_folders; i++) each_in(known.folders[i], f, self);
 }
 
 static void load_one(const char *path, void *unused)
@@ -332,13 +333,12 @@ static void load_one(const char *path, void *unused)
 
 static void load_folders(void)
 {
-    static size_t done;
-    for (; done < n_folders; done++) each_in(folders[done], load_one, NULL);
+    for (; known.searched < known.n_folders; known.searched++) each_in(known.folders[known.searched], load_one, NULL);
 }
 
 bool plugin_is_own(const plugin *p)
 {
-    char *own = n_folders ? realpath(folders[0], NULL) : NULL;
+    char *own = known.n_folders ? realpath(known.folders[0], NULL) : NULL;
     bool is = own && has_prefix(p->path, own) && p->path[strlen(own)] == '/';
     free(own);
     return is;
@@ -347,8 +347,8 @@ bool plugin_is_own(const plugin *p)
 const plugin *const *plugin_list(size_t *n)
 {
     load_folders();
-    *n = n_loaded;
-    return (const plugin *const *)loaded;
+    *n = known.n_loaded;
+    return (const plugin *const *)known.loaded;
 }
 
 bool plugin_is_path(const char *name) { return strchr(name, '/') || plugin_suffix(name); }
@@ -360,13 +360,14 @@ static const plugin *find_opened(ab_kind kind, const char *path, err *e)
     size_t n = strlen(path);
     char *so = has_suffix(path, ".c") ? xprintf("%.*sso", (int)n - 1, path) : xstrdup(path), *full = realpath(so, NULL);
     const plugin *p = NULL;
-    for (size_t i = 0; i < n_loaded && !p; i++)
-        if (same(loaded[i]->path, full ? full : so)) p = loaded[i];
+    for (size_t i = 0; i < known.n_loaded && !p; i++)
+        if (same(known.loaded[i]->path, full ? full : so)) p = known.loaded[i];
     char *dot = strrchr(so, '.'), *slash = strrchr(so, '/'), *name = slash ? slash + 1 : so;
     if (dot > name) *dot = 0;
-    for (size_t i = 0; i < n_loaded && !p; i++)
-        if (loaded[i]->desc.kind == kind && same(loaded[i]->desc.name, name) && !plugin_is_own(loaded[i]))
-            p = loaded[i];
+    for (size_t i = 0; i < known.n_loaded && !p; i++)
+        if (known.loaded[i]->desc.kind == kind && same(known.loaded[i]->desc.name, name) &&
+            !plugin_is_own(known.loaded[i]))
+            p = known.loaded[i];
     free(so);
     free(full);
     if (!p)
@@ -394,12 +395,12 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e)
     const plugin *p = NULL;
     load_folders();
     if (plugin_is_path(name)) return expect_kind(find_opened(kind, name, e), kind, name, e);
-    const char **names = xcalloc(n_loaded + 1, sizeof *names);
+    const char **names = xcalloc(known.n_loaded + 1, sizeof *names);
     size_t n = 0;
-    for (size_t i = 0; i < n_loaded && !p; i++) {
-        if (kind && loaded[i]->desc.kind != kind) continue;
-        if (same(loaded[i]->desc.name, name)) p = loaded[i];
-        names[n++] = loaded[i]->desc.name;
+    for (size_t i = 0; i < known.n_loaded && !p; i++) {
+        if (kind && known.loaded[i]->desc.kind != kind) continue;
+        if (same(known.loaded[i]->desc.name, name)) p = known.loaded[i];
+        names[n++] = known.loaded[i]->desc.name;
     }
     if (!p) {
         const char *near = nearest(name, names, n);

@@ -1,0 +1,597 @@
+"""Runs, tables and verdicts: a thin layer over the program's commands and their JSON."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence
+
+from ablate._error import Error, nearest
+
+if TYPE_CHECKING:
+    import pandas
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+Record = Mapping[str, Any]
+
+
+def program() -> str:
+    """
+    Return the path of the program ``ablate``.
+
+    Returns
+    -------
+    str
+        $ABLATE_PROGRAM, else that of this checkout or installation, else the first on PATH.
+    """
+    asked = os.environ.get("ABLATE_PROGRAM")
+    places = [asked] if asked else [
+        os.path.join(_HERE, "../../build/ablate"),
+        os.path.join(_HERE, "../../../../bin/ablate"),
+        os.path.join(sys.prefix, "bin/ablate"),
+        shutil.which("ablate") or "",
+    ]  # fmt: skip
+    for place in places:
+        if place and os.access(place, os.X_OK) and os.path.isfile(place):
+            return os.path.normpath(place)
+    raise Error(
+        f"found no program ablate in {', '.join(filter(None, places))}; build it (./ablate), or set ABLATE_PROGRAM"
+    )
+
+
+def _call(*arguments: str, db: str | None = None, standard_input: str | None = None) -> str:
+    words = [program(), *arguments, *(["--db", db] if db else [])]
+    done = subprocess.run(words, capture_output=True, text=True, input=standard_input)
+    if done.returncode:
+        raise Error(done.stderr.strip() or f"ablate {arguments[0]} ended with exit code {done.returncode}")
+    return done.stdout
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as missing:
+        raise Error("to_pandas needs pandas: pip install pandas") from missing
+    return pandas
+
+
+# ---- what functions return ----
+
+
+class Frame(Sequence[Record]):
+    """
+    A table of plain values: a sequence of dicts.
+
+    Attributes
+    ----------
+    columns : list of str
+        Names, in order.
+    """
+
+    def __init__(self, records: Iterable[Record], columns: Sequence[str] | None = None) -> None:
+        self._records = list(records)
+        self.columns = list(columns if columns is not None else self._records[0] if self._records else [])
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, at: Any) -> Any:
+        """Return a record by its number, or a column's values by its name."""
+        if isinstance(at, str):
+            if at not in self.columns:
+                raise Error(
+                    f"found no column '{at}', expected one of {', '.join(self.columns)}{nearest(at, self.columns)}"
+                )
+            return [record.get(at) for record in self._records]
+        return self._records[at]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __repr__(self) -> str:
+        shown = [[_shown(r.get(c)) for c in self.columns] for r in self._records[:60]]
+        widths = [max([len(c), *(len(row[i]) for row in shown)]) for i, c in enumerate(self.columns)]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip()
+            for row in [self.columns, *shown]
+        ]
+        return "\n".join(lines + ([f"... {len(self)} records"] if len(self) > 60 else []))
+
+    def _repr_html_(self) -> str:
+        return _html_table(
+            self.columns, ([_shown(r.get(c)) for c in self.columns] for r in self._records[:60])
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """
+        Return the records as a DataFrame; needs pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each record.
+        """
+        return _pandas().DataFrame(self._records, columns=self.columns)
+
+    def to_parquet(self, path: str) -> None:
+        """
+        Write the records to an Apache Parquet file; needs pyarrow.
+
+        Parameters
+        ----------
+        path : str
+            The file.
+        """
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as missing:
+            raise Error("to_parquet needs pyarrow: pip install pyarrow") from missing
+        columns = {c: pyarrow.array(_one_type([r.get(c) for r in self._records])) for c in self.columns}
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+def _one_type(values: list[Any]) -> list[Any]:
+    """Return values of one type: whole numbers, else real ones, else texts; None stays."""
+    kinds = {type(v) for v in values if v is not None}
+    if kinds <= {int} or kinds <= {bool} or kinds <= {str}:
+        return values
+    if kinds <= {int, float}:
+        return [None if v is None else float(v) for v in values]
+    return [None if v is None else str(v) for v in values]
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return "<table>" + line(head, "th") + "".join(line(row, "td") for row in rows) + "</table>"
+
+
+class Table:
+    """
+    An experiment's table with its verdicts and warnings, as ``ablate table`` prints it.
+
+    Attributes
+    ----------
+    name : str
+        The experiment.
+    rows : Frame
+        Every number in full precision (``ablate table --columns`` explains them).
+    text : str
+        The printed table.
+    """
+
+    def __init__(self, arguments: Sequence[str], db: str | None, kept: Any = None) -> None:
+        read = json.loads(_call("table", *arguments, "--json", db=db))
+        self.name: str = read["experiment"]
+        self.rows = Frame(read["rows"])
+        self.text = _call("table", *arguments, db=db)
+        self._markdown = _call("table", *arguments, "--format", "md", db=db)
+        self._kept = kept  # a temporary folder
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        out, cells = [], []
+        for line in self._markdown.splitlines():
+            if line.startswith("|"):
+                if set(line) - set("|-: "):
+                    found = re.split(r"(?<!\\)\|", line.strip("|"))
+                    cells.append([re.sub(r"\\(.)", r"\1", cell.strip().replace("**", "")) for cell in found])
+            elif line.strip():
+                out.append("<p>" + html.escape(re.sub(r"\\(.)", r"\1", line)) + "</p>")
+        return (_html_table(cells[0], cells[1:]) if cells else "") + "".join(out)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """
+        Return the rows as a DataFrame; needs pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each row of the table.
+        """
+        return self.rows.to_pandas()
+
+
+class Chart:
+    """
+    A chart as SVG.
+
+    Attributes
+    ----------
+    svg : str
+        The drawing.
+    """
+
+    def __init__(self, arguments: Sequence[str], db: str | None) -> None:
+        self._arguments, self._db = arguments, db
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "chart.svg")
+            self.save(path)
+            with open(path, encoding="utf-8") as file:
+                self.svg = file.read()
+
+    def save(self, path: str) -> None:
+        """
+        Write the chart to a file.
+
+        Parameters
+        ----------
+        path : str
+            Ends with .svg, .pdf, .png, .gp, .json (Vega-Lite) or .csv.
+        """
+        _call("plot", *self._arguments, "--output", path, db=self._db)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+# ---- what users call ----
+
+
+def _options(names: Mapping[str, Any]) -> list[str]:
+    """Return options of the command line: ``only=["a", "b"]`` is ``--only a --only b``, True a flag."""
+    words: list[str] = []
+    for name, value in names.items():
+        option = "--" + name.replace("_", "-").rstrip("-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is not None and one is not False:
+                words += [option] if one is True else [option, str(one)]
+    return words
+
+
+def run(
+    spec: str, *, settings: Mapping[str, Any] | None = None, db: str | None = None, **options: Any
+) -> Table:
+    """
+    Train what an experiment lacks, and return its table.
+
+    Parameters
+    ----------
+    spec : str
+        The INI.
+    settings : mapping, optional
+        Keys of ``[base]`` and their values, as ``-s KEY=VALUE``.
+    db : str, optional
+        The database; by default $ABLATE_DB or results.db.
+    **options : str, number, bool or list
+        Options of ``ablate run``, with _ for -: ``only=["base"]``, ``workers=2``, ``fail_fast=True``.
+
+    Returns
+    -------
+    Table
+        The experiment's table.
+    """
+    words = [program(), "run", spec, *_options(options), *(["--db", db] if db else [])]
+    for key, value in (settings or {}).items():
+        words += ["-s", f"{key}={value}"]
+    notebook = "ipykernel" in sys.modules and "progress" not in options
+    started = subprocess.Popen(
+        words + (["--progress", "json"] if notebook else []), stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.PIPE if notebook else None)  # fmt: skip
+    messages: list[str] = []
+    try:
+        if notebook and started.stderr:
+            _show_progress(started.stderr, messages)
+        started.communicate()
+    except KeyboardInterrupt:
+        started.terminate()
+        started.wait()
+        raise
+    if started.returncode:
+        raise Error(
+            "\n".join(messages[-20:])
+            or f"ablate run ended with exit code {started.returncode}; its messages are above"
+        )
+    return table(_name_of(spec), db=db)
+
+
+def _name_of(spec: str) -> str | None:
+    name, section = None, ""
+    with open(spec, encoding="utf-8") as file:
+        for line in file:
+            line = line.strip()
+            if line.startswith("["):
+                section = line
+            elif section == "[experiment]" and line.split("=")[0].strip() == "name":
+                name = line.split("=", 1)[1].split("#")[0].strip()
+    return name
+
+
+def _show_progress(stream: Any, messages: list[str]) -> None:
+    """Draw events of ``--progress json`` as a bar in a notebook; other lines are messages."""
+    from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
+
+    shown, done, failed = display(HTML(""), display_id=True), 0, 0
+    for line in stream:
+        if not line.startswith("{"):
+            messages.append(line.rstrip())
+            continue
+        event = json.loads(line)
+        done += event["event"] == "done"
+        failed += event["event"] in ("failed", "killed", "lost")
+        step, total = event.get("step") or 0, event.get("total") or 1
+        shown.update(HTML(
+            f"<progress value={step} max={total}></progress> {html.escape(str(event.get('row') or ''))} "
+            f"seed {event.get('seed') or ''}, {done} done{f', {failed} failed' if failed else ''}"
+        ))  # fmt: skip
+
+
+def table(
+    name: str | None = None,
+    *,
+    metric: str | Sequence[str] | None = None,
+    db: str | None = None,
+    **options: Any,
+) -> Table:
+    """
+    Return an experiment's table.
+
+    Parameters
+    ----------
+    name : str, optional
+        The experiment; by default the last one that was run.
+    metric : str or sequence of str, optional
+        Only these columns.
+    db : str, optional
+        The database.
+    **options : str
+        Options of ``ablate table``: ``vs="paper"``, ``stats="full"``.
+
+    Returns
+    -------
+    Table
+        Printed as in the terminal, and as HTML in a notebook.
+    """
+    words = ([name] if name else []) + _options({"metric": metric, **options})
+    return Table(words, db)
+
+
+def _exported(name: str | None, which: str, db: str | None) -> Frame:
+    with tempfile.TemporaryDirectory() as folder:
+        _call("export", *([name] if name else []), "--format", "csv", "-o", folder, db=db)
+        with open(os.path.join(folder, which + ".csv"), encoding="utf-8", newline="") as file:
+            return _read_csv(file.read())
+
+
+def _read_csv(text: str) -> Frame:
+    reader = csv.reader(io.StringIO(text))
+    columns = next(reader, [])
+    rows = [[_value(cell) for cell in row] for row in reader]
+    values = [_one_type([row[i] for row in rows]) for i in range(len(columns))]
+    return Frame((dict(zip(columns, row)) for row in zip(*values)), columns)
+
+
+def _value(cell: str) -> int | float | str | None:
+    if cell == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            pass
+    return cell
+
+
+def runs(name: str | None = None, *, db: str | None = None) -> Frame:
+    """
+    Return a record for each run: its row, seed, status, machine and cost, every setting and every result.
+
+    Parameters
+    ----------
+    name : str, optional
+        The experiment; by default the last one that was run.
+    db : str, optional
+        The database.
+
+    Returns
+    -------
+    Frame
+        A setting with the name of another column has the prefix ``setting_``.
+    """
+    return _exported(name, "runs", db)
+
+
+def curves(name: str | None = None, *, metric: str | None = None, db: str | None = None) -> Frame:
+    """
+    Return a record for each run, metric and step.
+
+    Parameters
+    ----------
+    name : str, optional
+        The experiment; by default the last one that was run.
+    metric : str, optional
+        Only this metric, such as ``"dev_PPL"``.
+    db : str, optional
+        The database.
+
+    Returns
+    -------
+    Frame
+        The column ``t`` is the recording time in seconds since 1970.
+    """
+    found = _exported(name, "curves", db)
+    if metric is None:
+        return found
+    metrics = sorted(set(found["metric"])) if len(found) else []
+    if metric not in metrics:
+        raise Error(
+            f"found no metric '{metric}', expected one of {', '.join(metrics)}{nearest(metric, metrics)}"
+        )
+    return Frame((r for r in found if r["metric"] == metric), found.columns)
+
+
+def query(sql: str, *, db: str | None = None) -> Frame:
+    """
+    Run read-only SQL on the database.
+
+    Parameters
+    ----------
+    sql : str
+        A statement; ``ablate query --list`` names the views.
+    db : str, optional
+        The database.
+
+    Returns
+    -------
+    Frame
+        A record for each row.
+    """
+    return Frame(json.loads(_call("query", "-", "--json", db=db, standard_input=sql)))
+
+
+def plot(name: str | None = None, *, db: str | None = None, **options: Any) -> Chart:
+    """
+    Draw one chart.
+
+    Parameters
+    ----------
+    name : str, optional
+        The experiment; by default the last one that was run.
+    db : str, optional
+        The database.
+    **options : str or bool
+        Options of ``ablate plot``: ``metric="BLEU"``, ``over="heads"``, ``by="position"``, ``forest=True``.
+
+    Returns
+    -------
+    Chart
+        Drawn in a notebook; ``save`` writes it.
+    """
+    return Chart(([name] if name else []) + _options(options), db)
+
+
+def judge(
+    data: Any, *, row: str, metric: str, seed: str | None = None, example: str | None = None, base: str | None = None,
+    step: str | None = None, lower_is_better: bool = False, name: str = "judged",
+) -> Table:  # fmt: skip
+    """
+    Judge runs of any trainer: intervals over seeds and examples, tests, verdicts and warnings.
+
+    Parameters
+    ----------
+    data : DataFrame or iterable of dict
+        A record for each run, or for each run and example.
+    row : str
+        The column that names what is compared.
+    metric : str
+        The column of the score.
+    seed : str, optional
+        The column of seeds; without it runs are numbered.
+    example : str, optional
+        The column of examples, if scores are per example.
+    base : str, optional
+        The row that others are compared with.
+    step : str, optional
+        The column of steps, if there are several evaluations of a run.
+    lower_is_better : bool
+        Whether smaller scores are better.
+    name : str
+        Of the table.
+
+    Returns
+    -------
+    Table
+        As ``ablate import`` and ``ablate table`` give it.
+    """
+    records = data.to_dict("records") if hasattr(data, "to_dict") else [dict(record) for record in data]
+    if not records:
+        raise Error("judge: found no record, expected one for each run")
+    asked = {"row": row, "metric": metric, "seed": seed, "example": example, "step": step}
+    for what, column in asked.items():
+        if column is not None and column not in records[0]:
+            raise Error(
+                f"judge: {what}={column!r}: found no such column among {', '.join(map(str, records[0]))}"
+                f"{nearest(column, map(str, records[0]))}"
+            )
+    folder = tempfile.TemporaryDirectory()
+    path, db = os.path.join(folder.name, name + ".jsonl"), os.path.join(folder.name, "judged.db")
+    columns = [column for column in asked.values() if column is not None]
+    with open(path, "w", encoding="utf-8") as file:
+        for record in records:
+            kept = {c: record[c].item() if hasattr(record[c], "item") else record[c] for c in columns}
+            file.write(json.dumps(kept) + "\n")
+    words = ["--row", row, "--metric", metric]
+    for option, value in (("--seed", seed), ("--example", example), ("--step", step), ("--base", base)):
+        words += [option, value] if value is not None else []
+    words += ["--lower-is-better" if lower_is_better else "--higher-is-better", metric]
+    _call("import", path, "--as", name, *words, db=db)
+    return Table([name], db, folder)
+
+
+def to_parquet(folder: str, name: str | None = None, *, db: str | None = None) -> None:
+    """
+    Write ``runs.parquet``, ``results.parquet`` and ``curves.parquet``; needs pyarrow.
+
+    Parameters
+    ----------
+    folder : str
+        Where to; it is made if it is missing.
+    name : str, optional
+        The experiment; by default the last one that was run.
+    db : str, optional
+        The database.
+    """
+    os.makedirs(folder, exist_ok=True)
+    for which in ("runs", "results", "curves"):
+        _exported(name, which, db).to_parquet(os.path.join(folder, which + ".parquet"))
+
+
+def to_wandb(project: str, name: str | None = None, *, db: str | None = None, **options: Any) -> int:
+    """
+    Send each run to Weights & Biases: settings, curves and results; needs wandb.
+
+    Parameters
+    ----------
+    project : str
+        Of W&B.
+    name : str, optional
+        The experiment; by default the last one that was run.
+    db : str, optional
+        The database.
+    **options : str
+        Passed to ``wandb.init``: ``entity``, ``mode="offline"``, ``dir``.
+
+    Returns
+    -------
+    int
+        How many runs. Their ids depend on experiment, row and seed, so that a second call updates them.
+    """
+    try:
+        import wandb
+    except ImportError as missing:
+        raise Error("to_wandb needs wandb: pip install wandb") from missing
+    import hashlib
+
+    of: dict[int, list[Record]] = {}
+    for point in curves(name, db=db):
+        of.setdefault(point["run"], []).append(point)
+    found = runs(name, db=db)
+    for one in found:
+        key = f"{one['experiment']} {one['row']} {one['seed']}"
+        made: Any = wandb.init(
+            project=project, id=hashlib.sha256(key.encode()).hexdigest()[:16], name=f"{one['row']}@{one['seed']}",
+            group=one["row"], resume="allow", config={k: v for k, v in one.items() if v is not None}, **options,
+        )  # fmt: skip
+        steps: dict[int, dict[str, Any]] = {}
+        for point in of.get(one["run"], []):
+            steps.setdefault(point["step"], {})[point["metric"]] = point["value"]
+        for step in sorted(steps):
+            made.log(steps[step], step=step)
+        made.finish()
+    return len(found)

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Plugins of every kind in Python and their twins in C: rows with equal digits.
+source "$(dirname "$0")/common.bash" "$@"
+cp "$source"/tests/python/ports/*.py .
+ablate list plugins ./wsd_py.py >out 2>err || {
+    grep -q "needs Python" err && sed 's/^/skipped: /' err && exit 77
+}
+twins="attention:additive attention:entmax attention:gated_delta_net attention:recurrent position:t5 position:rotary
+    feed_forward:swiglu norm:rms_norm block:pre_norm head:z_loss optimizer:adamw schedule:wsd"
+{
+    tiny ports 12 | sed 's/^schedule = .*/schedule = noam/'
+    for twin in $twins; do
+        kind=${twin%:*} name=${twin#*:} roles=${twin%:*}
+        [[ $name == recurrent || $name == gated_delta_net ]] && roles="attention_encoder attention_decoder"
+        printf '[variant %s]\n' "$name" && printf "%s = $name\n" $roles
+        [ $name = rotary ] && echo "d_k = 8"
+        printf '[variant %s_py]\n' "$name" && printf "%s = ./${name}_py.py\n" $roles
+        [ $name = rotary ] && echo "d_k = 8"
+    done
+} >ports.ini
+exits 0 ablate run ports.ini --threads 1 --progress none --no-check
+digits() { sql "SELECT replace(metric, '_py', '') || '=' || quote(value) FROM results WHERE experiment = 'ports' AND variant = '$1' ORDER BY metric"; }
+for twin in $twins; do
+    name=${twin#*:}
+    equal "$(digits "${name}_py")" "$(digits "$name")" "digits of $name"
+    [ -n "$(digits "$name")" ] || wrong "no digits of $name"
+done
+equal "$(sql "SELECT count(DISTINCT quote(value)) > 10 FROM results WHERE experiment = 'ports' AND metric = 'PPL'")" 1 \
+    "different plugins have different digits"
+
+echo "a task"
+mkdir data
+for split in train dev test; do
+    for i in $(seq 1 $([ $split = train ] && echo 200 || echo 20)); do echo "w$((i % 7)) w$((i % 5)) w$((i % 3))"; done >data/$split.en
+    tac data/$split.en >data/$split.de
+done
+{
+    tiny tasks 12 | sed '/^task = \|^sequence/d'
+    printf 'translation.data = %s\nvocab = words\n[variant python]\ntask = ./translation_py.py\n' "$work/data"
+    printf 'translation_py.folder = %s\n' "$work/data"
+} >tasks.ini
+exits 0 ablate run tasks.ini --threads 1 --progress none --no-check
+equal "$(sql "SELECT count(*) || ' ' || count(DISTINCT quote(value)) FROM results WHERE experiment = 'tasks' AND metric = 'PPL'")" "2 1" \
+    "the task's rows have equal digits"
+finish
