@@ -14,7 +14,10 @@ static int import_foreign(const invocation *c, const import_options *o, err *e)
     foreign f;
     str text = {0};
     size_t runs = 0;
+    double score;
     wanted.best = o->result == 1;
+    if (wanted.failed_as && !parse_real(wanted.failed_as, &score))
+        return fail(e, "--failed-as %s: expected a number", wanted.failed_as);
     int rc = foreign_read(c->word, c->n_words, &wanted, &f, e);
     if (!rc) foreign_describe(&f, &wanted, &text);
     if (!rc && c->verbosity >= 0) fputs(str_text(&text), stderr);
@@ -55,14 +58,13 @@ static const char *of_foreign(const import_options *o)
                {"--seed", o->f.seed},
                {"--step", o->f.step},
                {"--metric", o->f.metrics.n},
-               {"--value", o->f.value},
                {"--example", o->f.example},
                {"--setting", o->f.settings.n},
-               {"--ignore", o->f.ignored.n},
                {"--base", o->f.base},
-               {"--headline", o->f.headline},
                {"--lower-is-better", o->f.lower.n},
                {"--higher-is-better", o->f.higher.n},
+               {"--margin", o->f.margin > 0},
+               {"--failed-as", o->f.failed_as},
                {"--result", o->result},
                {"--note", o->f.note},
                {"--dry-run", o->dry_run}};
@@ -85,25 +87,26 @@ static const import_options defaults = {0};
 static const option options[] = {
     {"--as", "NAME", "the files are another program's (docs/import.md): import their runs as this experiment",
      OPTION_TEXT, AT(f.name), .choices = CHOICES_NONE},
-    {"--row", "COLUMN", "the column that names rows; several make up the name [guessed]", OPTION_LIST, AT(f.row),
+    {"--row", "COLUMN", "the column that names rows [row]; several make up the name", OPTION_LIST, AT(f.row),
      .choices = CHOICES_NONE},
-    {"--seed", "COLUMN", "the column of seeds [guessed]", OPTION_TEXT, AT(f.seed), .choices = CHOICES_NONE},
-    {"--step", "COLUMN", "the column of steps or epochs [guessed]", OPTION_TEXT, AT(f.step), .choices = CHOICES_NONE},
-    {"--metric", "COLUMN", "the columns that are metrics, or the one that names them [guessed]", OPTION_LIST,
-     AT(f.metrics), .choices = CHOICES_NONE},
-    {"--value", "COLUMN", "with a column that names metrics: the column of their values [guessed]", OPTION_TEXT,
-     AT(f.value), .choices = CHOICES_NONE},
-    {"--example", "COLUMN", "scores are per example: the column that names examples [guessed]", OPTION_TEXT,
+    {"--seed", "COLUMN", "the column of training seeds [seed]", OPTION_TEXT, AT(f.seed), .choices = CHOICES_NONE},
+    {"--step", "COLUMN", "the column of steps or epochs [step]", OPTION_TEXT, AT(f.step), .choices = CHOICES_NONE},
+    {"--metric", "NAME", "a metric to import, the first is judged: a column, or a name in the column \"metric\"",
+     OPTION_LIST, AT(f.metrics), .choices = CHOICES_NONE},
+    {"--example", "COLUMN", "scores are per example: the column that names examples [example]", OPTION_TEXT,
      AT(f.example), .choices = CHOICES_NONE},
-    {"--setting", "COLUMN", "this column is a setting, not a metric [guessed]", OPTION_LIST, AT(f.settings),
+    {"--setting", "COLUMN", "a column of settings, which a row has one of", OPTION_LIST, AT(f.settings),
      .choices = CHOICES_NONE},
-    {"--ignore", "COLUMN", "leave this column out", OPTION_LIST, AT(f.ignored), .choices = CHOICES_NONE},
-    {"--base", "ROW", "the row that others are compared with [base, baseline, ..., or the first]", OPTION_TEXT,
-     AT(f.base), .choices = CHOICES_NONE},
-    {"--headline", "METRIC", "the metric of the verdicts [guessed]", OPTION_TEXT, AT(f.headline),
+    {"--base", "ROW", "the row that others are compared with [the first]", OPTION_TEXT, AT(f.base),
      .choices = CHOICES_NONE},
-    {"--lower-is-better", "METRIC", "[guessed from its name]", OPTION_LIST, AT(f.lower), .choices = CHOICES_NONE},
-    {"--higher-is-better", "METRIC", "[guessed from its name]", OPTION_LIST, AT(f.higher), .choices = CHOICES_NONE},
+    {"--lower-is-better", "METRIC", "without a direction a metric has no verdict", OPTION_LIST, AT(f.lower),
+     .choices = CHOICES_NONE},
+    {"--higher-is-better", "METRIC", "without a direction a metric has no verdict", OPTION_LIST, AT(f.higher),
+     .choices = CHOICES_NONE},
+    {"--margin", "X", "differences up to X are equivalent, if fixed before the runs [0: none]", OPTION_REAL,
+     AT(f.margin), 0, 0},
+    {"--failed-as", "X", "score of a run that failed or lacks a value [its row gets no verdict]", OPTION_TEXT,
+     AT(f.failed_as), .choices = CHOICES_NONE},
     {"--result", "last|best", "with steps: the evaluation that counts [last]", OPTION_WORD, AT(result)},
     {"--note", "TEXT", "shown below the table", OPTION_TEXT, AT(f.note), .choices = CHOICES_NONE},
     {"--dry-run", NULL, "with --as: only print how columns are read", OPTION_FLAG, AT(dry_run)},
@@ -114,7 +117,8 @@ const command import_command = {
     .part = FOR_RESULTS,
     .does = "import runs of other trainers, or recorded experiments, into the database",
     .about =
-        "With --as: CSV, TSV, JSON lines, TensorBoard event files, W&B's CSV exports or a folder of lm-eval's results. "
+        "With --as: CSV, TSV, JSON lines, TensorBoard event files, W&B's CSV exports, transformers' trainer_state.json "
+        "or a folder of lm-eval's results. "
         "Importing again under the same name replaces what was imported. docs/import.md has the formats and limits. "
         "Without --as: files that `ablate record` wrote.",
     .arguments = "FILE...",
@@ -125,4 +129,4 @@ const command import_command = {
     .defaults = &defaults,
     .size = sizeof defaults,
     .run = import,
-    .example = "ablate import results.csv --as mine --base baseline"};
+    .example = "ablate import results.csv --as mine --metric acc --higher-is-better acc"};

@@ -6,7 +6,7 @@ source "$(dirname "$0")/common.bash" "$@"
 runs() { for s in 1 2 3 4 5; do echo "$1,$s,$(awk -v m="$2" -v s=$s 'BEGIN { print m + (s - 3) / 10 }')"; done; }
 { echo row,seed,acc; runs base 70; runs good 72; runs same 70.05; runs bad 68; runs slight 70.3; } >stream.csv
 echo few,1,90 >>stream.csv && echo few,2,91 >>stream.csv
-exits 0 ablate import stream.csv --as stream --metric acc --base base
+exits 0 ablate import stream.csv --as stream --metric acc --higher-is-better acc
 
 echo "answers"
 exits 0 ablate gate stream good

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs of other trainers become an experiment: CSV, JSON lines, event files, W&B's chart, lm-eval; docs/import.md's
-# commands work.
+# Runs of other trainers become an experiment: CSV, JSON lines, event files, W&B's exports, trainer_state.json, lm-eval;
+# docs/import.md's commands work; a file is read as documented, or refused with file, line, column and text.
 source "$(dirname "$0")/common.bash" "$@"
 export -f ablate
 export program
@@ -32,7 +32,7 @@ has out "done (imported)"
 
 echo "long CSV with scores per example"
 {
-    echo "model,seed,example,metric,value"
+    echo "row,seed,example,metric,value"
     for m in base big; do for s in 1 2; do for k in 1 2 3 4 5 6 7 8
     do echo "$m,$s,q$k,acc,$(((k * s + ${#m}) % 3 > 0))"; done; done; done
 } >examples.csv
@@ -45,80 +45,132 @@ echo "more metrics than SQLite joins tables"
     echo "model,seed,$(seq -s, -f 'm%g' 100)"
     for m in base big; do for s in 1 2; do echo "$m,$s,$(seq -s, "$s" $((s + 99)))"; done; done
 } >many.csv
-exits 0 ablate import many.csv --as many
+exits 0 ablate import many.csv --as many --row model $(seq -f '--metric m%g' 100)
 equal "$(sql "SELECT \"row\", m1, m100, printf('%.4f', m1_sd), printf('%.4f', m100_sd) FROM many" | xargs)" \
     "base,1.5,100.5,0.7071,0.7071 big,1.5,100.5,0.7071,0.7071" "the first and the last metric in the view"
 
-echo "JSON lines, a chart of W&B, lm-eval, event files"
-for s in 1 2; do for r in a b; do echo "{\"run\":\"$r-seed$s\",\"step\":$s,\"val\":{\"acc\":0.$s},\"loss\":NaN}"; done
+echo "JSON lines, a chart of W&B, lm-eval, event files, trainer_state.json"
+for s in 1 2; do for r in a b; do echo "{\"row\":\"$r-seed$s\",\"step\":$s,\"val\":{\"acc\":0.$s},\"loss\":NaN}"; done
 done >log.jsonl
-exits 0 ablate import log.jsonl --as lines
-has err "the number at the end of each row's name"
+exits 0 ablate import log.jsonl --as lines --metric val.acc
+has err "2 rows, base is a"
+has err "val.acc (no direction"
 printf 'Step,"a-seed1 - acc","a-seed1 - acc__MIN","b-seed1 - acc"\n1,0.5,0.5,0.6\n2,0.7,0.7,0.8\n' >chart.csv
 exits 0 ablate import chart.csv --as chart
 has err "2 rows"
 mkdir -p lm/m
-echo '{"results":{"arc":{"alias":"arc","acc,none":0.5,"acc_stderr,none":0.1}},"n-shot":{"arc":0},"model_name":"m"}' \
-    >lm/m/results_1.json
+echo '{"results":{"arc":{"alias":"arc","acc,none":0.5,"acc_stderr,none":0.1}},"n-shot":{"arc":0},"model_name":"m",
+    "config":{"random_seed":7}}' >lm/m/results_1.json
 printf '%s\n' '{"doc_id":0,"acc":1.0,"filter":"none"}' '{"doc_id":1,"acc":0.0,"filter":"none"}' \
     >lm/m/samples_arc_1.jsonl
-exits 0 ablate import lm --as lm
-has err "arc/acc (higher is better"
+exits 0 ablate import lm --as lm --higher-is-better arc/acc
+has err "arc/acc (higher is better; judged)"
+hasnt err "seed " # it draws few-shot examples
+sed 's/"random_seed":7/"random_seed":8/' lm/m/results_1.json >lm/m/results_2.json
+exits 1 ablate import lm --as lm
+has err "found arc/acc of row m, seed 0 twice"
 exits 0 ablate export mine --format tensorboard -o events
-exits 0 ablate import events --as events
+exits 0 ablate import events --as events --metric val_acc
 exits 0 ablate query "SELECT count(*) FROM curves WHERE experiment='events' AND metric='val_acc'" --format csv
 equal "$(tail -1 out | tr -d '\r')" 45 "points read back from event files"
+for s in 1 2; do
+    mkdir -p "state/wide-seed$s/checkpoint-2"
+    printf '{\n "epoch": 2.0,\n "log_history": [\n  {"loss": NaN, "step": 1},\n  {"eval_acc": 0.%s, "step": 2}\n ]\n}\n' "$s" \
+        >"state/wide-seed$s/checkpoint-2/trainer_state.json"
+done
+mkdir state/wide-seed1/checkpoint-1
+printf '{"log_history": [{"loss": NaN, "step": 1}]}' >state/wide-seed1/checkpoint-1/trainer_state.json
+exits 0 ablate import state --as state --metric eval_acc --higher-is-better eval_acc
+equal "$(sql "SELECT variant||' '||seed||' '||value FROM results WHERE experiment='state' ORDER BY seed" | tr -d '"' | xargs)" \
+    "wide 1 0.1 wide 2 0.2" "the Trainer's evaluations"
 
-echo "W&B's table of runs, and what a referee asks"
+echo "a resumed run: the later event file replaces the steps behind its first"
+cp -r events resumed
+run=$(dirname "$(find resumed -name '*tfevents*' | sort | head -1)")
+first=$(find "$run" -name '*tfevents*')
+cp "$first" "$run/events.out.tfevents.9999999999.later"
+exits 0 ablate import resumed --as resumed --metric val_acc
+exits 0 ablate query "SELECT count(*) FROM curves WHERE experiment='resumed' AND metric='val_acc'" --format csv
+equal "$(tail -1 out | tr -d '\r')" 45 "points without those of the resumed run's first file"
+
+echo "W&B's table of runs, whose crashed runs count"
 {
-    echo '"Name","State","Notes","User","Created","Runtime","Sweep","lr","model","seed","_step","best_val_acc","val_acc"'
+    echo '"Name","State","Notes","lr","model","seed","_step","val_acc"'
     for s in 1 2 3; do
-        echo '"calm-'$s'","finished","-","me","2026-03-02T10:11:12.000Z","1832","","0.001","baseline","'$s'","4999","0.82","0.81'$s'"'
-        for lr in 0.001 0.0005
-        do echo '"odd-'$s'","finished","-","me","2026-03-02T10:11:12.000Z","1832","","'$lr'","wide","'$s'","4999","0.84","0.83'$s'"'
-        done
+        echo '"calm-'$s'","finished","-","0.001","baseline","'$s'","4999","0.81'$s'"'
+        echo '"odd-'$s'","finished","-","0.001","wide","'$s'","4999","0.90'$s'"'
+        echo '"old-'$s'","finished","-","0.001","deep","'$s'","4999","0.90'$s'"'
     done
-    echo '"raw-bay","crashed","-","me","2026-03-02T05:01:12.000Z","12","","0.001","wide","4","100","",""'
-    echo '"wet-fog","killed","-","me","2026-03-02T05:01:12.000Z","12","","0.001","baseline","4","900","0.6","0.6"'
+    echo '"raw-bay","crashed","-","0.001","wide","4","100","0.1"'
 } >runs.csv
-exits 0 ablate import runs.csv --as runs
-has err "left out   Name, State, Notes, User, Created, Runtime, Sweep"
-has err "val_acc (higher is better; headline, guessed)"
-has err "1 record has no value of any metric and is left out (the first: runs.csv:11)."
-has err "1 record is of runs that did not end as planned (State: killed)."
-has err "Rows have 1 to 2 configurations each; the one with the best val_acc is shown, selected by the reported score"
+acc=(--metric val_acc --higher-is-better val_acc)
+exits 0 ablate import runs.csv --as runs --row model "${acc[@]}" --setting lr
+has err "1 run is without val_acc or did not end as planned; no verdict (--failed-as scores them): wide."
+equal "$(sql "SELECT group_concat(status) FROM runs WHERE experiment='runs' AND \"row\"='wide'" | tr -d '"')" \
+    "done,done,done,failed" "status of a row with a crashed run"
 exits 0 ablate table runs
-has out "Rows have 1 to 2 configurations each"
-has out "val_acc was not fixed"
-{ # at its best evaluation b is better than a, at its last it is worse
-    echo "row,seed,step,acc,top5"
-    for s in 1 2 3; do printf "a,$s,1,0.5,0.8\na,$s,2,0.70$s,0.8\nb,$s,1,0.8,0.8\nb,$s,2,0.60$s,0.8\n"; done
-} >turns.csv
-exits 0 ablate import turns.csv --as turns
-has err "With the best one instead, base has 0.702, not 0.702; the sign of Δ turns for: b."
-exits 0 ablate import turns.csv --as turns --result best --headline acc
-has err "acc is each run's best evaluation, selected by the reported score."
-exits 0 ablate table turns
-hasnt out "was not fixed"
+equal "$(grep -c 'better' <<<"$(grep wide out)")" 0 "verdicts of a row with a crashed run: $(grep wide out)"
+equal "$(grep -c 'better' <<<"$(grep deep out)")" 1 "verdicts of a row without: $(grep deep out)"
+exits 0 ablate import runs.csv --as runs --row model "${acc[@]}" --failed-as 0 --margin 0.5
+has err "scored by --failed-as: wide"
 
-echo "what is wrong is said"
-printf 'row,acc,f1\na,0.1,10\na,0.2,\na,0.3,30\nb,0.4,40\nb,0.5,50\n' >empty.csv # no seeds, and an empty cell
-exits 0 ablate import empty.csv --as empty
-equal "$(sql "SELECT group_concat(seed||' '||acc||' '||coalesce(f1,'none'),', ') FROM (SELECT seed,acc,f1 FROM settings WHERE experiment='empty' AND row='a' ORDER BY seed)" | tr -d '"')" \
-    "1 0.1 10.0, 2 0.2 none, 3 0.3 30.0" "a line's values stay in one run"
-printf 'row,lr,seed,acc\na,0.1,1,0.5\na,0.2,1,0.9\nb,0.1,1,0.4\nb,0.2,1,0.3\n' >tried.csv # two settings per row
-exits 0 ablate import tried.csv --as tried
-exits 0 ablate plot tried --over trials -o tried.csv
-equal "$(tr -d '\r' <tried.csv | grep '^[ab],2,' | cut -d, -f1-3 | tr '\n' ' ')" "a,2,0.9 b,2,0.4 " "the best of two is the higher one"
-exits 1 ablate import results.csv --as mine --seed sed
-has err 'did you mean "seed"'
+echo "whatever people write for missing is missing"
+for word in '' - -- – — n/a N/A NA null None '?' . '#DIV/0!' '#N/A' '#NUM!' '#REF!' '#VALUE!' NaN nan inf; do
+    printf 'row,seed,acc\na,1,0.5\na,2,0.6\na,3,0.7\nb,1,0.8\nb,2,%s\nb,3,0.9\n' "$word" >missing.csv
+    exits 0 ablate import missing.csv --as missing --metric acc --higher-is-better acc
+    has err "1 run is without acc or did not end as planned; no verdict (--failed-as scores them): b."
+done
+exits 0 ablate table missing
+hasnt out "better"
+
+echo "other numbers are refused with file, line, column and text"
+for word in 81.2% 1,234 '0,5' '1 234' 0.5s '$5' 1_000 good; do
+    printf 'row;seed;acc\na;1;0.5\na;2;%s\n' "$word" >bad.csv
+    exits 1 ablate import bad.csv --as bad --metric acc
+    has err "bad.csv:3: acc: found \"$word\", expected a plain number such as 1234 or 0.5, without units, % or commas"
+done
+printf 'row,seed,acc\na,1.5,0.5\n' >bad.csv
+exits 1 ablate import bad.csv --as bad --metric acc
+has err 'bad.csv:2: seed: found "1.5", expected a whole number that is not negative'
+printf 'row,seed,acc\n,1,0.5\n' >bad.csv
+exits 1 ablate import bad.csv --as bad --metric acc
+has err "bad.csv:2: row: found nothing, expected the name of a row"
+
+echo "no row is the best of several settings"
+printf 'row,lr,seed,acc\na,0.1,1,0.5\na,0.2,2,0.9\nb,0.1,1,0.4\n' >tried.csv
+exits 1 ablate import tried.csv --as tried --metric acc --setting lr
+has err 'tried.csv:3: lr: found "0.2", expected "0.1" as in tried.csv:2: a row has one setting; `--row lr` makes a row of each'
+exits 0 ablate import tried.csv --as tried --metric acc --row row --row lr
+has err "3 rows, base is row=a lr=0.1"
 printf 'lr,seed,acc\n1e-4,1,0.5\n0.0001,2,0.6\n.0001,3,0.7\n0.001,1,0.4\n1E-3,2,0.3\n' >rates.csv
 exits 0 ablate import rates.csv --as rates --row lr --metric acc
 equal "$(sql "SELECT row||' '||count(*) FROM runs WHERE experiment='rates' GROUP BY row ORDER BY row" | xargs)" \
     "0.001 2 1e-4 3" "one row for each rate, however it is written"
-printf 'row,seed,acc\na,1,good\n' >bad.csv
-exits 1 ablate import bad.csv --as bad --metric acc
-cat results.csv results.csv | awk 'NR == 1 || $0 !~ /^variant/' >twice.csv
-exits 1 ablate import twice.csv --as twice
+
+echo "nothing is guessed"
+printf 'model,seed,acc\na,1,0.5\n' >bare.csv
+exits 1 ablate import bare.csv --as bare --metric acc
+has err '--row: found no column "row"; there are: model, seed, acc'
+exits 1 ablate import bare.csv --as bare --row model
+has err "expected --metric COLUMN"
+exits 1 ablate import results.csv --as mine --metric val_acc --seed sed
+has err 'did you mean "seed"'
+printf 'row,metric,value\na,acc,1\na,f1,2\n' >two.csv
+exits 1 ablate import two.csv --as two
+has err "found 2 metrics, expected --metric NAME for those to import, first the judged one: acc, f1"
+cat results.csv results.csv | awk 'NR == 1 || $0 !~ /^row/' >twice.csv
+exits 1 ablate import twice.csv --as twice --metric val_acc
 has err "twice"
+exits 1 ablate import results.csv --as mine --metric val_acc --failed-as bad
+has err "--failed-as bad: expected a number"
+
+echo "what a referee asks"
+{ # at its best evaluation b is better than a, at its last it is worse
+    echo "row,seed,step,acc,top5"
+    for s in 1 2 3; do printf "a,$s,1,0.5,0.8\na,$s,2,0.70$s,0.8\nb,$s,1,0.8,0.8\nb,$s,2,0.60$s,0.8\n"; done
+} >turns.csv
+exits 0 ablate import turns.csv --as turns --metric acc --metric top5 --higher-is-better acc
+has err "With the best one instead, base has 0.702, not 0.702; the sign of Δ turns for: b."
+exits 0 ablate import turns.csv --as turns --result best --metric acc --higher-is-better acc
+has err "acc is each run's best evaluation, selected by the reported score."
 finish

@@ -112,7 +112,7 @@ aer|empty|score aer --gold links.txt <links.txt|
 f1|empty|score f1 --gold tree.txt <tree.txt|
 data|empty|list corpora|
 record|start|record faults again.json|
-csv|empty|import runs.csv --as mine|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
+csv|empty|import runs.csv --as mine --row model --metric acc|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
 data-check|empty|data check ./many.tsv|
 model|start|export faults/base --format ctranslate2 -o model|
 tensorboard|start|export faults --format tensorboard -o events|

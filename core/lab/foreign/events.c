@@ -146,7 +146,7 @@ int events_parse(sheet *s, const char *text, size_t n, const char *name, const c
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + n;
     int bad = 0;
-    s->format = "TensorBoard event files";
+    s->format = SHEET_EVENTS;
     for (size_t record = 1; end - p >= 12 && !bad; record++) {
         uint64_t size = fixed(p, 8);
         if (fixed(p + 8, 4) != tfrecord_crc(p, 8))

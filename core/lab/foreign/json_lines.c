@@ -50,6 +50,23 @@ static int put_object(sheet *s, const cJSON *o, const char *prefix, err *e)
     return bad;
 }
 
+/* Reads entries such as {"loss": 0.5, "learning_rate": 1e-4, "epoch": 1.0, "step": 500}. */
+int trainer_state_parse(sheet *s, const char *text, const char *name, const char *row, err *e)
+{
+    str json = {0};
+    json_python(&json, text, strlen(text));
+    cJSON *root = cJSON_Parse(str_text(&json));
+    const cJSON *log = cJSON_GetObjectItemCaseSensitive(root, "log_history"), *entry;
+    int bad = cJSON_IsArray(log) ? 0 : fail(e, "found no list \"log_history\", expected a Trainer's state");
+    size_t number = 0;
+    s->format = "transformers' trainer_state.json";
+    cJSON_ArrayForEach(entry, log) if (!bad) bad =
+        sheet_start(s, name, ++number, e) || sheet_put_named(s, SHEET_ROW, row, e) || put_object(s, entry, "", e);
+    cJSON_Delete(root);
+    str_free(&json);
+    return bad ? fail_in(e, "%s: ", name) : 0;
+}
+
 int json_lines_each(const char *text, size_t n, int (*f)(void *self, const cJSON *o, size_t line, err *e), void *self,
                     err *e)
 {

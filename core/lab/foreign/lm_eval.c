@@ -1,5 +1,6 @@
 /* lm_eval.c - reads files of lm-evaluation-harness: results_TIME.json with one value per task and metric, and with
- * --log_samples a samples_TASK_TIME.jsonl per task, whose metrics are per example. Metrics are named TASK/METRIC. */
+ * --log_samples a samples_TASK_TIME.jsonl per task, whose metrics are per example. Metrics are named TASK/METRIC.
+ * Their seeds draw few-shot examples: they are no seeds of training, and are left out. */
 #include "lab/foreign/json.h"
 #include <string.h>
 
@@ -28,7 +29,7 @@ static char *metric_name(const char *task, const char *key, const char *filter)
                                 : xprintf("%s/%.*s (%s)", task, (int)n, key, filter);
 }
 
-int lm_eval_results(sheet *s, const char *text, const char *name, str *model, str *seed, err *e)
+int lm_eval_results(sheet *s, const char *text, const char *name, str *model, err *e)
 {
     str json = {0};
     char real[32];
@@ -39,10 +40,8 @@ int lm_eval_results(sheet *s, const char *text, const char *name, str *model, st
     const char *by = cJSON_GetStringValue(item(root, "model_name"));
     const char *args = cJSON_GetStringValue(item(item(root, "config"), "model_args"));
     if (!by && args) by = has_prefix(args, "pretrained=") ? args + strlen("pretrained=") : args;
-    str_clear(model), str_clear(seed);
+    str_clear(model);
     str_addn(model, by ? by : "model", by ? strcspn(by, ",") : 5);
-    const char *number = json_cell(item(item(root, "config"), "random_seed"), real);
-    str_add(seed, number ? number : "0");
     int bad = cJSON_IsObject(results) ? 0 : fail(e, "%s: found no object \"results\"", name);
     s->format = "lm-eval's results";
     cJSON_ArrayForEach(task, results) cJSON_ArrayForEach(v, task)
@@ -50,7 +49,7 @@ int lm_eval_results(sheet *s, const char *text, const char *name, str *model, st
         if (bad || !cJSON_IsNumber(v) || strstr(v->string, "_stderr") || !strchr(v->string, ',')) continue;
         char *metric = metric_name(task->string, v->string, NULL);
         const char *const pairs[][2] = {
-            {SHEET_ROW, model->s}, {SHEET_SEED, seed->s}, {SHEET_METRIC, metric}, {SHEET_VALUE, json_cell(v, real)}};
+            {SHEET_ROW, model->s}, {SHEET_METRIC, metric}, {SHEET_VALUE, json_cell(v, real)}};
         bad = put_score(s, name, 1, pairs, LENGTH(pairs), e);
         free(metric);
     }
@@ -60,7 +59,7 @@ int lm_eval_results(sheet *s, const char *text, const char *name, str *model, st
 
 typedef struct {
     sheet *s;
-    const char *name, *task, *model, *seed;
+    const char *name, *task, *model;
 } samples;
 
 /* {"doc_id":0,"filter":"none","metrics":["acc"],"acc":1.0,...}; versions without "metrics" have numbers beside the
@@ -82,7 +81,6 @@ static int put_sample(void *self, const cJSON *o, size_t line, err *e)
         char *metric = metric_name(x->task, v->string, filter ? filter : "none");
         const char *const pairs[][2] = {
             {SHEET_ROW, x->model},
-            {SHEET_SEED, x->seed},
             {SHEET_METRIC, metric},
             {SHEET_EXAMPLE, example},
             {SHEET_VALUE, cJSON_IsBool(v) ? (cJSON_IsTrue(v) ? "1" : "0") : json_cell(v, real)}};
@@ -92,9 +90,8 @@ static int put_sample(void *self, const cJSON *o, size_t line, err *e)
     return bad;
 }
 
-int lm_eval_samples(sheet *s, const char *text, size_t n, const char *name, const char *task, const char *model,
-                    const char *seed, err *e)
+int lm_eval_samples(sheet *s, const char *text, size_t n, const char *name, const char *task, const char *model, err *e)
 {
-    samples x = {s, name, task, model, seed};
+    samples x = {s, name, task, model};
     return json_lines_each(text, n, put_sample, &x, e) ? fail_in(e, "%s: ", name) : 0;
 }

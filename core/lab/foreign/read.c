@@ -102,23 +102,22 @@ static bool belongs(const char *samples, const char *results)
 
 static int read_lm_eval(sheet *s, const paths *all, size_t i, err *e)
 {
-    str text = {0}, model = {0}, seed = {0};
+    str text = {0}, model = {0};
     int bad = file_read_regular(all->at[i], MOST_FILE, &text, e);
     if (!bad && is_lm_eval(str_text(&text))) {
-        bad = lm_eval_results(s, text.s, all->at[i], &model, &seed, e);
+        bad = lm_eval_results(s, text.s, all->at[i], &model, e);
         for (size_t k = 0; k < all->n && !bad; k++) {
             const char *path = all->at[k];
             if (!has_prefix(base_of(path), "samples_") || !has_suffix(path, ".jsonl") || !belongs(path, all->at[i]))
                 continue;
             char *task = task_of(path);
             bad = file_read_regular(path, MOST_FILE, &text, e) ||
-                  lm_eval_samples(s, str_text(&text), text.n, path, task, str_text(&model), str_text(&seed), e);
+                  lm_eval_samples(s, str_text(&text), text.n, path, task, str_text(&model), e);
             free(task);
         }
     }
     str_free(&text);
     str_free(&model);
-    str_free(&seed);
     return bad ? -1 : 0;
 }
 
@@ -128,6 +127,43 @@ static int read_events(sheet *s, const char *path, const char *run, err *e)
     int bad = file_read_regular(path, MOST_FILE, &text, e) || events_parse(s, str_text(&text), text.n, path, run, e);
     str_free(&text);
     return bad ? -1 : 0;
+}
+
+static bool is_state(const char *path) { return same(base_of(path), "trainer_state.json"); }
+
+static int read_state(sheet *s, const char *path, const char *run, err *e)
+{
+    str text = {0};
+    int bad = file_read_regular(path, MOST_FILE, &text, e) || trainer_state_parse(s, str_text(&text), path, run, e);
+    str_free(&text);
+    return bad ? -1 : 0;
+}
+
+/* Returns the run of RUN or RUN/checkpoint-500, and the checkpoint's step; RUN's own state was written last. */
+static char *run_of_state(const char *folder, const char *path, int64_t *step)
+{
+    char *run = run_of(folder, path), *slash = strrchr(run, '/'), *last = slash ? slash + 1 : run;
+    bool checkpoint = has_prefix(last, "checkpoint-") && parse_int(last + strlen("checkpoint-"), step);
+    if (!checkpoint) return *step = INT64_MAX, run;
+    char *parent = slash ? xstrndup(run, (size_t)(slash - run)) : xstrdup(base_of(folder));
+    free(run);
+    return parent;
+}
+
+/* Reads a state unless the run has a later one, which repeats its history. */
+static int read_last_state(sheet *s, const char *folder, const paths *all, size_t i, err *e)
+{
+    int64_t step, other;
+    char *run = run_of_state(folder, all->at[i], &step);
+    bool last = true;
+    for (size_t k = 0; k < all->n && last; k++) {
+        char *of = is_state(all->at[k]) ? run_of_state(folder, all->at[k], &other) : NULL;
+        last = !same(of, run) || other <= step;
+        free(of);
+    }
+    int bad = last ? read_state(s, all->at[i], run, e) : 0;
+    free(run);
+    return bad;
 }
 
 static int read_folder(sheet *s, const char *folder, err *e)
@@ -140,13 +176,15 @@ static int read_folder(sheet *s, const char *folder, err *e)
         char *run = run_of(folder, all.at[i]);
         if (is_events(all.at[i])) bad = read_events(s, all.at[i], run, e);
         if (!bad && is_results(all.at[i])) bad = read_lm_eval(s, &all, i, e);
+        if (!bad && is_state(all.at[i])) bad = read_last_state(s, folder, &all, i, e);
         free(run);
     }
     if (!bad && s->n == before)
-        bad = fail(e,
-                   "%s: found neither TensorBoard's scalars (files named *tfevents*) nor lm-eval's results "
-                   "(results*.json) in it",
-                   folder);
+        bad =
+            fail(e,
+                 "%s: found no scalars of TensorBoard (files named *tfevents*), results of lm-eval (results*.json) or "
+                 "trainer_state.json in it",
+                 folder);
     for (size_t i = 0; i < all.n; i++) free(all.at[i]);
     free(all.at);
     return bad;
@@ -156,6 +194,7 @@ int sheet_read(sheet *s, const char *path, err *e)
 {
     if (is_folder(path)) return read_folder(s, path, e);
     if (is_events(path)) return read_events(s, path, base_of(path), e);
+    if (is_state(path)) return read_state(s, path, "run", e);
     str text = {0};
     int bad = file_read_regular(path, MOST_FILE, &text, e);
     if (!bad && is_results(path) && is_lm_eval(str_text(&text))) {

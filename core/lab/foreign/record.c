@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t foreign_trials(const foreign *f, size_t config)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < f->n_outcomes; i++)
-        n += f->outcomes[i].config == config && f->outcomes[i].metric == f->headline;
-    return n;
-}
-
 /* Makes a key of a column's name, with _ for blanks, which separate keys in lists. */
 static const char *key_of(foreign *f, size_t column)
 {
@@ -34,12 +26,11 @@ static void add_cell(cJSON *o, const char *key, const char *cell)
         cJSON_AddStringToObject(o, key, cell);
 }
 
-static cJSON *settings_of(foreign *f, size_t config)
+static cJSON *settings_of(foreign *f, size_t row)
 {
     cJSON *o = cJSON_CreateObject();
-    for (size_t c = 0; c < f->s.columns.n; c++)
-        if (foreign_is_setting(f, c) && foreign_setting(f, config, c))
-            add_cell(o, key_of(f, c), foreign_setting(f, config, c));
+    for (size_t i = 0; i < f->columns.n_settings; i++)
+        add_cell(o, key_of(f, f->columns.setting[i]), foreign_setting(f, row, f->columns.setting[i]));
     return o;
 }
 
@@ -55,11 +46,12 @@ static char *hash_of(const foreign_options *o, const char *row, const cJSON *set
 
 static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_t ord, char **hash)
 {
-    cJSON *v = cJSON_CreateObject(), *settings = settings_of(f, f->chosen[row]);
+    cJSON *v = cJSON_CreateObject(), *settings = settings_of(f, row);
     str change = {0}, swept = {0};
-    for (size_t c = 0; c < f->s.columns.n && row != f->base; c++) {
-        const char *own = foreign_setting(f, f->chosen[row], c), *of_base = foreign_setting(f, f->chosen[f->base], c);
-        if (!foreign_is_setting(f, c) || same(own, of_base)) continue;
+    for (size_t i = 0; i < f->columns.n_settings && row != f->base; i++) {
+        size_t c = f->columns.setting[i];
+        const char *own = foreign_setting(f, row, c);
+        if (same(own, foreign_setting(f, f->base, c))) continue;
         str_addf(&change, "%s%s=%s", change.n ? " " : "", key_of(f, c), own ? own : "");
         str_addf(&swept, "%s%s", swept.n ? " " : "", key_of(f, c));
     }
@@ -125,25 +117,26 @@ static const char *source_of(foreign *f)
                 : arena_printf(&f->mem, "%s (%s)", first, f->s.format);
 }
 
-/* Adds one run, and returns the number of its outcomes, which are sorted by row, configuration, seed, metric. */
+/* Adds one run, and returns the number of its outcomes, which are sorted by row, seed, metric. */
 static size_t add_run(cJSON *runs, foreign *f, const foreign_options *o, size_t i, const char *hash)
 {
     const outcome *x = &f->outcomes[i];
     size_t n = 1;
-    while (i + n < f->n_outcomes && x[n].row == x->row && x[n].config == x->config && x[n].seed == x->seed) n++;
-    if (!hash || f->chosen[x->row] != x->config) return n;
+    while (i + n < f->n_outcomes && x[n].row == x->row && x[n].seed == x->seed) n++;
     int64_t last = -1;
+    bool failed = false;
+    for (size_t k = 0; k < n; k++) failed = failed || x[k].failed;
     cJSON *r = cJSON_CreateObject(), *tag = cJSON_CreateObject(), *list, *curves;
     cJSON_AddStringToObject(r, "hash", hash);
     cJSON_AddNumberToObject(r, "seed", (double)x->seed);
-    cJSON_AddStringToObject(r, "status", "done");
+    cJSON_AddStringToObject(r, "status", failed ? "failed" : "done");
     cJSON_AddStringToObject(tag, "tag", DB_IMPORTED);
     cJSON_AddStringToObject(tag, "value", source_of(f));
     cJSON_AddItemToArray(cJSON_AddArrayToObject(r, "tags"), tag);
     list = cJSON_AddArrayToObject(r, "results");
     curves = cJSON_AddArrayToObject(r, "curves");
     for (size_t k = 0; k < n; k++) {
-        cJSON_AddItemToArray(list, result_of(f, &x[k], o));
+        if (!failed) cJSON_AddItemToArray(list, result_of(f, &x[k], o));
         if (x[k].n_points) cJSON_AddItemToArray(curves, curve_of(f, &x[k]));
         if (x[k].n_points && x[k].points[x[k].n_points - 1].step > last) last = x[k].points[x[k].n_points - 1].step;
     }
@@ -151,32 +144,6 @@ static size_t add_run(cJSON *runs, foreign *f, const foreign_options *o, size_t 
         cJSON_AddNumberToObject(r, "step", (double)last), cJSON_AddNumberToObject(r, "total_steps", (double)last);
     cJSON_AddItemToArray(runs, r);
     return n;
-}
-
-static void add_trials(cJSON *list, foreign *f)
-{
-    size_t *number = arena_alloc(&f->mem, (f->rows.n + 1) * sizeof *number);
-    size_t *of = arena_alloc(&f->mem, (f->rows.n + 1) * sizeof *of), most = 0;
-    for (size_t c = 0; c < f->configs.n; c++) {
-        of[f->config_row[c]] += foreign_trials(f, c) > 0;
-        if (of[f->config_row[c]] > most) most = of[f->config_row[c]];
-    }
-    for (size_t c = 0; c < f->configs.n && most > 1; c++) {
-        size_t row = f->config_row[c];
-        if (!foreign_trials(f, c)) continue;
-        cJSON *t = cJSON_CreateObject(), *settings = settings_of(f, c);
-        char *json = cJSON_PrintUnformatted(settings);
-        double mean = foreign_mean(f, row, c, f->headline, RESULT);
-        cJSON_AddStringToObject(t, "row", f->rows.at[row]);
-        cJSON_AddNumberToObject(t, "n", (double)++number[row]);
-        cJSON_AddStringToObject(t, "settings", json);
-        cJSON_AddStringToObject(t, "metric", f->metrics.at[f->headline]);
-        if (isfinite(mean)) cJSON_AddNumberToObject(t, "value", mean);
-        cJSON_AddStringToObject(t, "outcome", f->chosen[row] == c ? "chosen" : "pruned");
-        cJSON_AddItemToArray(list, t);
-        cJSON_free(json);
-        cJSON_Delete(settings);
-    }
 }
 
 static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
@@ -196,13 +163,12 @@ static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
     }
     cJSON_AddStringToObject(x, "spec_ini", spec.s);
     str_free(&spec);
-    /* one criterion for all imports; authors who fixed another one before the runs can report it in the paper */
     cJSON_AddStringToObject(criterion, "metric", f->metrics.at[f->headline]);
-    cJSON_AddNumberToObject(criterion, "margin", 0);
+    cJSON_AddNumberToObject(criterion, "margin", o->margin);
+    if (o->failed_as) add_cell(criterion, "failed_as", o->failed_as);
     cJSON_AddNumberToObject(criterion, "level", 0.05);
     cJSON_AddNumberToObject(criterion, "seeds", 3);
     cJSON_AddStringToObject(imported, "from", source_of(f));
-    cJSON_AddBoolToObject(imported, "headline_given", f->headline_given);
     warnings = cJSON_AddArrayToObject(imported, "warnings");
     for (size_t i = 0; i < f->n_warnings; i++) cJSON_AddItemToArray(warnings, cJSON_CreateString(f->warnings[i]));
     char *text = cJSON_PrintUnformatted(analysis);
@@ -220,9 +186,7 @@ int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err
     cJSON *list = cJSON_AddArrayToObject(root, "variants");
     size_t ord = 1;
     for (size_t r = 0; r < f->rows.n; r++)
-        if (f->chosen[r] != SIZE_MAX)
-            cJSON_AddItemToArray(list, variant_of(f, o, r, r == f->base ? 0 : ord++, &hash[r]));
-    add_trials(cJSON_AddArrayToObject(root, "trials"), f);
+        cJSON_AddItemToArray(list, variant_of(f, o, r, r == f->base ? 0 : ord++, &hash[r]));
     list = cJSON_AddArrayToObject(root, "runs");
     for (size_t i = 0; i < f->n_outcomes;) i += add_run(list, f, o, i, hash[f->outcomes[i].row]);
     int rc = db_import_foreign(d, root, o->name, runs, e);
@@ -234,47 +198,33 @@ int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err
 
 /* ---- description ---- */
 
-static void say_columns(const foreign *f, enum role role, const char *what, str *out)
+static void print_columns(const foreign *f, const char *role, const size_t *column, size_t n, str *out)
 {
-    size_t n = 0;
-    for (size_t c = 0; c < f->s.columns.n; c++) {
-        if (f->r.of[c] != role || same(f->s.columns.at[c], SHEET_FILE)) continue;
-        if (!n) str_addf(out, "  %-10s ", what);
-        str_addf(out, "%s%s", n++ ? ", " : "", f->s.columns.at[c]);
-        if (f->r.given[c]) str_add(out, " (given)");
-    }
-    if (n) str_addc(out, '\n');
+    for (size_t i = 0; i < n; i++)
+        if (column[i] != SIZE_MAX) str_addf(out, "%s%s%s", i ? ", " : "  ", i ? "" : role, f->s.columns.at[column[i]]);
+    if (n && column[0] != SIZE_MAX) str_addc(out, '\n');
 }
 
 void foreign_describe(const foreign *f, const foreign_options *o, str *out)
 {
-    str_addf(out, "%zu record%s of %s; columns are read as (options change this):\n", f->s.n, f->s.n == 1 ? "" : "s",
-             f->s.format);
-    str_add(out, "  row        ");
-    for (size_t i = 0; i < f->r.n_row; i++) str_addf(out, "%s%s", i ? ", " : "", f->s.columns.at[f->r.row[i]]);
-    str_addf(out, ": %zu row%s, base is %s%s\n", f->rows.n, f->rows.n == 1 ? "" : "s", f->rows.at[f->base],
-             f->base_given ? " (given)" : "");
-    str_addf(out, "  seed       %s\n",
-             f->r.seed != SIZE_MAX ? f->s.columns.at[f->r.seed]
-             : f->seeds_from_names ? "the number at the end of each row's name"
-             : f->seeds_numbered   ? "none; a row's results are numbered"
-                                   : "none; one run per row");
-    say_columns(f, ROLE_STEP, "step", out);
-    say_columns(f, ROLE_EXAMPLE, "example", out);
-    say_columns(f, ROLE_NAME, "metric", out);
-    say_columns(f, ROLE_VALUE, "value", out);
-    say_columns(f, ROLE_SETTING, "settings", out);
-    say_columns(f, ROLE_IGNORED, "left out", out);
-    str_add(out, "  metrics    ");
+    const shape *c = &f->columns;
+    str_addf(out, "%zu record%s of %s; columns:\n", f->s.n, f->s.n == 1 ? "" : "s", f->s.format);
+    print_columns(f, "row        ", c->row, c->n_row, out);
+    print_columns(f, "seed       ", &c->seed, 1, out);
+    print_columns(f, "step       ", &c->step, 1, out);
+    print_columns(f, "example    ", &c->example, 1, out);
+    print_columns(f, "status     ", &c->status, 1, out);
+    print_columns(f, "settings   ", c->setting, c->n_settings, out);
+    str_addf(out, "  %zu row%s, base is %s\n  metrics    ", f->rows.n, f->rows.n == 1 ? "" : "s", f->rows.at[f->base]);
     for (size_t m = 0; m < f->metrics.n; m++)
         str_addf(out, "%s%s (%s%s)", m ? ", " : "", f->metrics.at[m],
                  same(f->direction[m], "max")   ? "higher is better"
                  : same(f->direction[m], "min") ? "lower is better"
-                                                : "neither higher nor lower is better",
-                 m == f->headline ? (f->headline_given ? "; headline" : "; headline, guessed") : "");
+                                                : "no direction: --higher-is-better or --lower-is-better sets one",
+                 m == f->headline ? "; judged" : "");
     str_addf(out, "\n  result     %s\n",
-             f->r.step == SIZE_MAX ? "the value in the file"
-             : o->best             ? "each run's best evaluation"
-                                   : "each run's last evaluation");
+             c->step == SIZE_MAX ? "the value in the file"
+             : o->best           ? "each run's best evaluation"
+                                 : "each run's last evaluation");
     for (size_t i = 0; i < f->n_warnings; i++) str_addf(out, "warning: %s\n", f->warnings[i]);
 }

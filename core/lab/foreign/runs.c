@@ -1,11 +1,12 @@
 /* runs.c - makes runs of records: a result per metric, curves, and scores per example. */
 #include "lab/foreign/foreign.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { LEAST_EXAMPLES = 2, MOST_RESULTS = 800000, MOST_CONFIGS = 10000 };
+enum { LEAST_EXAMPLES = 2, MOST_RESULTS = 800000, MOST_ROWS = 10000 };
 
 void foreign_warn(foreign *f, const char *fmt, ...)
 {
@@ -18,14 +19,9 @@ void foreign_warn(foreign *f, const char *fmt, ...)
     f->warnings[f->n_warnings++] = arena_strdup(&f->mem, text);
 }
 
-bool foreign_is_setting(const foreign *f, size_t c)
+const char *foreign_setting(const foreign *f, size_t row, size_t column)
 {
-    return f->r.of[c] == ROLE_SETTING || (f->r.of[c] == ROLE_ROW && f->r.n_row > 1);
-}
-
-const char *foreign_setting(const foreign *f, size_t config, size_t column)
-{
-    return sheet_cell(&f->s, f->config_record[config], column);
+    return sheet_cell(&f->s, f->first[row], column);
 }
 
 /* ---- cells ---- */
@@ -37,23 +33,25 @@ static int bad_cell(const foreign *f, size_t record, const char *what, const cha
                 found ? found : "nothing", found ? "\"" : "", expected);
 }
 
-/* Reads a value, "81.2%" as 81.2. 1: a value, NaN if it is not finite; 0: none ("", "null", "-"); -1. */
-static int read_value(const foreign *f, size_t record, const char *metric, const char *cell, double *out, err *e)
+static bool is_one_of(const char *cell, const char *const *words, size_t n)
 {
-    static const char *const none[] = {"null", "none", "n/a", "na", "-"};
+    for (size_t i = 0; i < n; i++)
+        if (!strcasecmp(cell, words[i])) return true;
+    return false;
+}
+
+/* Reads a value; NaN if it is not finite or missing. Percent signs, commas and units are refused: they change what a
+ * number means. */
+static int read_value(const foreign *f, size_t record, const char *metric, const char *cell, observation *x, err *e)
+{
+    static const char *const missing[] = {"null",   "none",   "n/a",     "na",      "-",       "--",
+                                          "\u2013", "\u2014", "?",       ".",       "#div/0!", "#n/a",
+                                          "#num!",  "#ref!",  "#value!", "missing", "<na>",    "nil"};
     static const char *const not_finite[] = {"nan", "inf", "-inf", "+inf", "infinity", "-infinity"};
-    if (!cell) return 0;
-    if (parse_real(cell, out)) return 1;
-    for (size_t i = 0; i < LENGTH(none); i++)
-        if (!strcasecmp(cell, none[i])) return 0;
-    *out = NAN;
-    for (size_t i = 0; i < LENGTH(not_finite); i++)
-        if (!strcasecmp(cell, not_finite[i])) return 1;
-    char text[64];
-    snprintf(text, sizeof text, "%s", cell);
-    size_t n = strlen(text);
-    if (n && text[n - 1] == '%') text[n - 1] = 0;
-    return parse_real(trim(text), out) ? 1 : bad_cell(f, record, metric, cell, "a number", e);
+    x->value = NAN;
+    x->missing = !cell || is_one_of(cell, missing, LENGTH(missing));
+    if (x->missing || parse_real(cell, &x->value) || is_one_of(cell, not_finite, LENGTH(not_finite))) return 0;
+    return bad_cell(f, record, metric, cell, "a plain number such as 1234 or 0.5, without units, % or commas", e);
 }
 
 static int read_whole(const foreign *f, size_t record, size_t column, double most, int64_t *out, err *e)
@@ -67,126 +65,97 @@ static int read_whole(const foreign *f, size_t record, size_t column, double mos
     return 0;
 }
 
-static int row_name(const foreign *f, size_t record, str *out, err *e)
+/* Cuts "wide-seed3" to "wide" and sets the seed to 3; leaves another name. */
+static void split_seed(str *name, int64_t *seed)
 {
-    const roles *r = &f->r;
-    bool keys = r->n_row > 1 || r->of[r->row[0]] == ROLE_SETTING;
+    size_t digits = name->n, n = strlen("-seed");
+    while (digits && isdigit((unsigned char)name->s[digits - 1])) digits--;
+    if (digits == name->n || name->n - digits > 9 || digits <= n || strncmp(name->s + digits - n, "-seed", n)) return;
+    parse_int(name->s + digits, seed);
+    name->s[name->n = digits - n] = 0;
+}
+
+static int read_row(const foreign *f, size_t record, str *out, int64_t *seed, err *e)
+{
+    const shape *c = &f->columns;
     str_clear(out);
-    for (size_t i = 0; i < r->n_row; i++) {
-        const char *cell = sheet_cell(&f->s, record, r->row[i]), *column = f->s.columns.at[r->row[i]];
-        if (!cell && !keys) return bad_cell(f, record, column, NULL, "the name of a row", e);
-        if (out->n) str_addc(out, ' ');
-        if (keys) str_addf(out, "%s=", column);
-        str_add(out, cell ? cell : "");
+    for (size_t i = 0; i < c->n_row; i++) {
+        const char *cell = sheet_cell(&f->s, record, c->row[i]), *column = f->s.columns.at[c->row[i]];
+        if (!cell) return bad_cell(f, record, column, NULL, "the name of a row", e);
+        if (c->n_row > 1) str_addf(out, "%s%s=", i ? " " : "", column);
+        str_add(out, cell);
     }
-    for (char *p = out->s; p && *p; p++)
+    if (c->seed == SIZE_MAX) split_seed(out, seed);
+    for (char *p = out->s; *p; p++)
         if (*p == '@') *p = '~'; /* in EXPERIMENT/ROW@SEED, @ begins the seed */
     return 0;
 }
 
-static size_t config_of(foreign *f, size_t record, const char *row)
+/* Refuses a row with two values of a setting: the better of several was chosen by the score, so no test of it holds. */
+static int check_settings(const foreign *f, size_t row, size_t record, err *e)
 {
-    str key = {0};
-    bool any = false;
-    str_addf(&key, "%s\x1f", row);
-    for (size_t c = 0; c < f->s.columns.n; c++) {
-        if (!foreign_is_setting(f, c)) continue;
-        const char *cell = sheet_cell(&f->s, record, c);
-        any = any || cell;
-        str_addf(&key, "%s\x1f", cell ? cell : "");
-    }
-    if (!any) str_clear(&key), str_addf(&key, "%s\x1f", row); /* a record without settings */
-    size_t before = f->configs.n, at = names_put(&f->configs, &f->mem, key.s);
-    if (at == before) {
-        static const size_t step = 64;
-        if (before % step == 0) {
-            f->config_record = xrealloc(f->config_record, (before + step) * sizeof *f->config_record);
-            f->config_row = xrealloc(f->config_row, (before + step) * sizeof *f->config_row);
-        }
-        f->config_record[at] = record;
-    }
-    str_free(&key);
-    return at;
-}
-
-/* ---- observations ---- */
-
-static void add(foreign *f, observation x, size_t *cap)
-{
-    f->seen = grow(f->seen, cap, f->n_seen + 1, sizeof *f->seen);
-    f->seen[f->n_seen++] = x;
-}
-
-static int read_record(foreign *f, size_t i, str *row, size_t *cap, err *e)
-{
-    const roles *r = &f->r;
-    observation x = {.record = i, .step = -1, .example = SIZE_MAX};
-    if (row_name(f, i, row, e) || read_whole(f, i, r->seed, UINT32_MAX, &x.seed, e) ||
-        read_whole(f, i, r->step, 9e15, &x.step, e))
+    for (size_t i = 0; i < f->columns.n_settings; i++) {
+        size_t c = f->columns.setting[i];
+        const char *own = sheet_cell(&f->s, record, c), *first = sheet_cell(&f->s, f->first[row], c);
+        const sheet_record *r = &f->s.records[f->first[row]];
+        if (!own || same(own, first)) continue;
+        char *expected =
+            xprintf("%s%s%s as in %s:%zu: a row has one setting; `--row %s` makes a row of each", first ? "\"" : "",
+                    first ? first : "nothing", first ? "\"" : "", r->file, r->line, f->s.columns.at[c]);
+        bad_cell(f, record, f->s.columns.at[c], own, expected, e);
+        free(expected);
         return -1;
-    x.row = names_put(&f->rows, &f->mem, row->s);
-    x.config = config_of(f, i, row->s);
-    f->config_row[x.config] = x.row;
-    const char *example = sheet_cell(&f->s, i, r->example);
-    if (example) x.example = names_put(&f->examples, &f->mem, example);
-    for (size_t c = 0; c < f->s.columns.n; c++) {
-        if (r->value == SIZE_MAX ? r->of[c] != ROLE_METRIC : c != r->value) continue;
-        const char *metric = r->value == SIZE_MAX ? f->s.columns.at[c] : sheet_cell(&f->s, i, r->metric);
-        if (!metric) return bad_cell(f, i, f->s.columns.at[r->metric], NULL, "the name of a metric", e);
-        int found = read_value(f, i, metric, sheet_cell(&f->s, i, c), &x.value, e);
-        if (found < 0) return -1;
-        if (!found) continue;
-        x.metric = names_put(&f->metrics, &f->mem, metric);
-        add(f, x, cap);
     }
     return 0;
 }
 
-/* Records without settings belong to their row's only configuration, if it has one. */
-static void settle_configs(foreign *f)
+/* ---- observations ---- */
+
+static bool has_failed(const foreign *f, size_t record)
 {
-    size_t *only = xcalloc(f->rows.n + 1, sizeof *only), *of = xcalloc(f->rows.n + 1, sizeof *of);
-    for (size_t c = 0; c < f->configs.n; c++) {
-        bool empty = same(strchr(f->configs.at[c], '\x1f'), "\x1f");
-        if (!empty) only[f->config_row[c]] = c, of[f->config_row[c]]++;
-    }
-    for (size_t i = 0; i < f->n_seen; i++) {
-        observation *x = &f->seen[i];
-        if (of[x->row] == 1) x->config = only[x->row];
-    }
-    free(only);
-    free(of);
+    static const char *const ends[] = {"finished", "done", "completed", "complete", "success", "succeeded", "ok"};
+    const char *word = sheet_cell(&f->s, record, f->columns.status);
+    return word && !is_one_of(word, ends, LENGTH(ends));
 }
 
-/* Without a column of seeds, splits names as "heads8-seed3" into row "heads8" and seed 3 if all rows' names have a
- * seed. */
-static void take_seeds_from_names(foreign *f)
+static bool is_wanted(const foreign_options *o, const char *metric)
 {
-    size_t n;
-    int64_t seed;
-    if (f->r.seed != SIZE_MAX || !f->rows.n) return;
-    for (size_t i = 0; i < f->rows.n; i++)
-        if (!seed_in_name(f->rows.at[i], &n, &seed) || !n) return;
-    names rows = {0};
-    for (size_t i = 0; i < f->n_seen; i++) {
-        observation *x = &f->seen[i];
-        seed_in_name(f->rows.at[x->row], &n, &x->seed);
-        x->row = names_put(&rows, &f->mem, arena_strndup(&f->mem, f->rows.at[x->row], n));
-    }
-    /* a row's runs with equal settings share one configuration */
-    names configs = {0};
-    size_t *record = xcalloc(f->configs.n + 1, sizeof *record), *row = xcalloc(f->configs.n + 1, sizeof *row);
-    for (size_t i = 0; i < f->n_seen; i++) {
-        observation *x = &f->seen[i];
-        const char *settings = strchr(f->configs.at[x->config], '\x1f');
-        size_t old = x->config,
-               at = names_put(&configs, &f->mem, arena_printf(&f->mem, "%s%s", rows.at[x->row], settings));
-        record[at] = f->config_record[old], row[at] = x->row, x->config = at;
-    }
-    free(f->config_record), free(f->config_row);
-    f->config_record = record, f->config_row = row;
-    names_free(&f->configs), names_free(&f->rows);
-    f->configs = configs, f->rows = rows, f->seeds_from_names = true;
+    for (size_t i = 0; i < o->metrics.n; i++)
+        if (same(o->metrics.at[i], metric)) return true;
+    return !o->metrics.n;
+}
+
+/* Adds the value. A missing one counts where a record is a whole run; a curve only lacks a point there. */
+static int add_value(foreign *f, observation x, const char *metric, const char *cell, size_t *cap, err *e)
+{
+    if (read_value(f, x.record, metric, cell, &x, e)) return -1;
+    if (x.failed) x.step = -1, x.example = SIZE_MAX, x.value = NAN, x.missing = true;
+    if (x.missing && !x.failed && f->columns.step != SIZE_MAX) return 0;
+    x.metric = names_put(&f->metrics, &f->mem, metric);
+    f->seen = grow(f->seen, cap, f->n_seen + 1, sizeof *f->seen);
+    f->seen[f->n_seen++] = x;
+    return 0;
+}
+
+static int read_record(foreign *f, const foreign_options *o, size_t i, str *row, size_t *cap, err *e)
+{
+    const shape *c = &f->columns;
+    observation x = {.record = i, .step = -1, .example = SIZE_MAX, .failed = has_failed(f, i)};
+    if (read_row(f, i, row, &x.seed, e) || read_whole(f, i, c->seed, UINT32_MAX, &x.seed, e) ||
+        read_whole(f, i, c->step, 9e15, &x.step, e))
+        return -1;
+    size_t before = f->rows.n;
+    x.row = names_put(&f->rows, &f->mem, row->s);
+    if (x.row == before) f->first = grow(f->first, &f->cap_first, before + 1, sizeof *f->first), f->first[before] = i;
+    if (check_settings(f, x.row, i, e)) return -1;
+    const char *example = sheet_cell(&f->s, i, c->example);
+    if (example) x.example = names_put(&f->examples, &f->mem, example);
+    for (size_t k = 0; k < c->n_wide; k++)
+        if (add_value(f, x, f->s.columns.at[c->wide[k]], sheet_cell(&f->s, i, c->wide[k]), cap, e)) return -1;
+    if (c->value == SIZE_MAX) return 0;
+    const char *metric = sheet_cell(&f->s, i, c->metric);
+    if (!metric) return bad_cell(f, i, SHEET_METRIC, NULL, "the name of a metric", e);
+    return is_wanted(o, metric) ? add_value(f, x, metric, sheet_cell(&f->s, i, c->value), cap, e) : 0;
 }
 
 static int order(size_t a, size_t b) { return a < b ? -1 : a > b; }
@@ -194,91 +163,45 @@ static int compare(const void *pa, const void *pb)
 {
     const observation *a = pa, *b = pb;
     int c = order(a->row, b->row);
-    if (!c) c = order(a->config, b->config);
     if (!c) c = a->seed < b->seed ? -1 : a->seed > b->seed;
     if (!c) c = order(a->metric, b->metric);
     if (!c) c = order(a->example != SIZE_MAX, b->example != SIZE_MAX);
     if (!c && a->example != SIZE_MAX) c = order(a->example, b->example);
     if (!c) c = a->step < b->step ? -1 : a->step > b->step;
+    if (!c) c = order(!a->missing, !b->missing); /* a value found elsewhere in the file comes last and counts */
     return c ? c : order(a->record, b->record);
 }
 
 static bool one_run(const observation *a, const observation *b)
 {
-    return a->row == b->row && a->config == b->config && a->seed == b->seed && a->metric == b->metric;
+    return a->row == b->row && a->seed == b->seed && a->metric == b->metric;
 }
 
-static void sort(foreign *f)
+/* Drops points of a resumed run's earlier event files at or behind the first step of a later file, as TensorBoard
+ * does. */
+static void drop_resumed(foreign *f)
 {
-    if (f->n_seen) qsort(f->seen, f->n_seen, sizeof *f->seen, compare);
-}
-
-static bool is_plain(const observation *x) { return x->step < 0 && x->example == SIZE_MAX; }
-
-/* Numbers the records with plain results from 1 within their row, settings and file: [records]; the caller frees. */
-static int64_t *ranks_of_records(const foreign *f)
-{
-    int64_t *rank = xcalloc(f->s.n + 1, sizeof *rank), *count = NULL;
-    size_t *of = xcalloc(f->s.n + 1, sizeof *of), cap = 0; /* 1 + an observation of the record */
-    arena a = {0};
-    names places = {0};
-    for (size_t i = 0; i < f->n_seen; i++)
-        if (is_plain(&f->seen[i])) of[f->seen[i].record] = i + 1;
-    for (size_t i = 0; i < f->s.n; i++) {
-        if (!of[i]) continue;
-        const observation *x = &f->seen[of[i] - 1];
-        size_t before = places.n,
-               at = names_put(&places, &a,
-                              arena_printf(&a, "%zu\x1f%zu\x1f%s", x->row, x->config, f->s.records[i].file));
-        count = grow(count, &cap, places.n, sizeof *count);
-        if (at == before) count[at] = 0;
-        rank[i] = ++count[at];
-    }
-    names_free(&places);
-    arena_free(&a);
-    free(count);
-    free(of);
-    return rank;
-}
-
-/* Is it another result of the previous one's row, configuration and metric? */
-static bool is_again(const foreign *f, size_t i)
-{
-    const observation *x = &f->seen[i], *before = i ? x - 1 : NULL;
-    return before && is_plain(x) && is_plain(before) && before->row == x->row && before->config == x->config &&
-           before->metric == x->metric;
-}
-
-/* Numbers seeds if there are none. If each record holds all metrics of a run, the k-th record of a row is its seed k,
- * so that an empty cell moves no value into another run; else the k-th result of each metric is. Points of curves and
- * examples cannot be separated by this. */
-static void number_seeds(foreign *f)
-{
-    if (f->r.seed != SIZE_MAX || f->seeds_from_names) return;
-    int64_t k = 0, *rank = ranks_of_records(f);
-    bool by_record = f->r.value == SIZE_MAX, single = true;
+    size_t n = 0, latest = 0;
     for (size_t i = 0; i < f->n_seen; i++) {
-        single = single && !is_again(f, i);
-        if (is_again(f, i) && rank[f->seen[i].record] <= rank[f->seen[i - 1].record]) by_record = false;
+        const observation *x = &f->seen[i];
+        size_t file = names_find(&f->s.files, f->s.records[x->record].file);
+        if (!n || !one_run(&f->seen[n - 1], x)) latest = 0;
+        while (x->step >= 0 && n && one_run(&f->seen[n - 1], x) && f->seen[n - 1].step == x->step && file > latest) n--;
+        if (x->step >= 0 && file < latest) continue;
+        latest = file, f->seen[n++] = *x;
     }
-    for (size_t i = 0; i < f->n_seen && !single; i++) {
-        k = is_again(f, i) ? k + 1 : 1;
-        f->seen[i].seed = by_record && is_plain(&f->seen[i]) ? rank[f->seen[i].record] : k;
-    }
-    f->seeds_numbered = !single;
-    free(rank);
-    sort(f);
+    f->n_seen = n;
 }
 
 static int check_twice(const foreign *f, err *e)
 {
     for (size_t i = 1; i < f->n_seen; i++) {
         const observation *a = &f->seen[i - 1], *b = &f->seen[i];
-        if (!one_run(a, b) || a->step != b->step || a->example != b->example) continue;
+        if (!one_run(a, b) || a->step != b->step || a->example != b->example || a->missing) continue;
         const sheet_record *x = &f->s.records[a->record], *y = &f->s.records[b->record];
         return fail(e,
                     "%s:%zu and %s:%zu: found %s of row %s, seed %lld twice; name the column that distinguishes them "
-                    "with --seed, --step, --row, --example or --setting",
+                    "with --seed, --step, --row or --example",
                     x->file, x->line, y->file, y->line, f->metrics.at[a->metric], f->rows.at[a->row],
                     (long long)a->seed);
     }
@@ -290,7 +213,6 @@ static int check_twice(const foreign *f, err *e)
 static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool best)
 {
     outcome o = {.row = x->row,
-                 .config = x->config,
                  .metric = x->metric,
                  .seed = x->seed,
                  .step = -1,
@@ -301,6 +223,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     const char *direction = f->direction[x->metric];
     double sum = 0;
     size_t plain = 0;
+    for (size_t i = 0; i < n; i++) o.failed = o.failed || x[i].failed;
     while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* they precede points */
     while (plain + o.n_points < n && x[plain + o.n_points].example == SIZE_MAX) o.n_points++;
     o.points = x + plain, o.examples = o.points + o.n_points, o.n_examples = n - plain - o.n_points;
@@ -323,6 +246,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     for (double scale = 1; scale <= 100 && o.n_examples >= LEAST_EXAMPLES && isfinite(mean); scale *= 100)
         if (fabs(o.value - scale * mean) <= 0.005 * fabs(o.value) + 1e-9 && !o.has_stats)
             o.has_stats = true, o.scale = scale;
+    if (o.failed) o.value = o.last = o.best = NAN;
     return o;
 }
 
@@ -334,16 +258,16 @@ static int make_outcomes(foreign *f, const foreign_options *o, err *e)
         f->outcomes[f->n_outcomes++] = outcome_of(f, &f->seen[i], n, o->best);
         if (f->n_outcomes > MOST_RESULTS) return fail(e, "found more than %d results of runs", MOST_RESULTS);
     }
-    return f->n_outcomes ? 0 : fail(e, "found no values of a metric; name its column with --metric");
+    return 0;
 }
 
-double foreign_mean(const foreign *f, size_t row, size_t config, size_t metric, enum evaluation which)
+double foreign_mean(const foreign *f, size_t row, enum evaluation which)
 {
     double sum = 0, n = 0;
     for (size_t i = 0; i < f->n_outcomes; i++) {
         const outcome *o = &f->outcomes[i];
-        double v = which == RESULT ? o->value : which == LAST ? o->last : o->best;
-        if (o->row == row && o->config == config && o->metric == metric && isfinite(v)) sum += v, n++;
+        double v = which == LAST ? o->last : o->best;
+        if (o->row == row && o->metric == f->headline && isfinite(v)) sum += v, n++;
     }
     return n ? sum / n : NAN;
 }
@@ -354,13 +278,9 @@ static void check_examples(foreign *f)
     for (size_t m = 0; m < f->metrics.n; m++) {
         const outcome *first = NULL;
         const char *why = NULL;
-        bool any = false;
         for (size_t i = 0; i < f->n_outcomes && !why; i++) {
             const outcome *o = &f->outcomes[i];
-            if (o->metric != m || f->chosen[o->row] != o->config) continue;
-            any = any || o->n_examples;
-            if (!any) continue;
-            if (!o->n_examples) continue; /* a run without examples is compared by seeds only */
+            if (o->metric != m || !o->n_examples) continue; /* a run without examples is compared by seeds only */
             if (!o->has_stats) why = "the result of a run is not the mean of its examples";
             if (!first) first = o;
             if (o->n_examples != first->n_examples) why = "runs have different examples";
@@ -369,7 +289,7 @@ static void check_examples(foreign *f)
                     o->examples[k].step != first->examples[k].step)
                     why = "runs have different examples";
         }
-        if (any && !why && !strcasecmp(f->metrics.at[m], "PPL")) why = "perplexity is no mean over examples";
+        if (first && !why && !strcasecmp(f->metrics.at[m], "PPL")) why = "perplexity is no mean over examples";
         if (!why) continue;
         foreign_warn(f, "%s: scores per example are not used: %s.", f->metrics.at[m], why);
         for (size_t i = 0; i < f->n_outcomes; i++)
@@ -377,14 +297,7 @@ static void check_examples(foreign *f)
     }
 }
 
-/* ---- base, headline, goals ---- */
-
-static bool is_listed(const text_list *l, const char *name)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (same(l->at[i], name)) return true;
-    return false;
-}
+/* ---- base, judged metric, directions ---- */
 
 static int known(const names *in, const char *option, const char *name, size_t *out, err *e)
 {
@@ -395,67 +308,31 @@ static int known(const names *in, const char *option, const char *name, size_t *
                 near ? "\"?" : "");
 }
 
-static int set_goals(foreign *f, const foreign_options *o, err *e)
+static int set_directions(foreign *f, const char *option, const text_list *given, const char *direction, err *e)
 {
-    size_t at;
+    for (size_t i = 0, m; i < given->n; i++) {
+        if (known(&f->metrics, option, given->at[i], &m, e)) return -1;
+        f->direction[m] = direction;
+    }
+    return 0;
+}
+
+static int set_judged(foreign *f, const foreign_options *o, err *e)
+{
+    str list = {0};
+    for (size_t i = 0; i < f->metrics.n && i < 40; i++) str_addf(&list, "%s%s", i ? ", " : "", f->metrics.at[i]);
+    int bad = 0;
+    if (!f->n_seen) bad = fail(e, "found no values of a metric");
+    if (!bad && f->metrics.n > 1 && !o->metrics.n)
+        bad = fail(e, "found %zu metrics, expected --metric NAME for those to import, first the judged one: %s",
+                   f->metrics.n, str_text(&list));
+    str_free(&list);
     f->direction = arena_alloc(&f->mem, (f->metrics.n + 1) * sizeof *f->direction);
-    for (size_t i = 0; i < o->lower.n; i++)
-        if (known(&f->metrics, "--lower-is-better", o->lower.at[i], &at, e)) return -1;
-    for (size_t i = 0; i < o->higher.n; i++)
-        if (known(&f->metrics, "--higher-is-better", o->higher.at[i], &at, e)) return -1;
-    for (size_t m = 0; m < f->metrics.n; m++) {
-        const char *name = f->metrics.at[m];
-        f->direction[m] = is_listed(&o->lower, name)    ? "min"
-                          : is_listed(&o->higher, name) ? "max"
-                                                        : direction_of_name(name);
-    }
-    return 0;
-}
-
-static int set_base(foreign *f, const foreign_options *o, err *e)
-{
-    static const char *const wanted[] = {"base", "baseline", "control", "default", "reference", "vanilla"};
-    if (o->base) return f->base_given = true, known(&f->rows, "--base", o->base, &f->base, e);
-    for (size_t i = 0; i < LENGTH(wanted); i++)
-        for (size_t r = 0; r < f->rows.n; r++)
-            if (!strcasecmp(f->rows.at[r], wanted[i])) return f->base = r, 0;
-    f->base = 0;
-    return 0;
-}
-
-/* Chooses the headline: a test metric first, a training metric last; then one where higher is better, then one with a
- * known direction, then one that is not each run's best evaluation. */
-static int set_headline(foreign *f, const foreign_options *o, err *e)
-{
-    if (o->headline) return f->headline_given = true, known(&f->metrics, "--headline", o->headline, &f->headline, e);
-    int most = -2;
-    f->headline_given = f->metrics.n == 1;
-    for (size_t m = 0; m < f->metrics.n; m++) {
-        const char *name = f->metrics.at[m];
-        int points = (strstr(name, "test")    ? 16
-                      : strstr(name, "train") ? 0
-                                              : 8) +
-                     (same(f->direction[m], "max") ? 4 : 0) + (f->direction[m] ? 2 : 0) - names_best(name);
-        if (points > most) most = points, f->headline = m;
-    }
-    return 0;
-}
-
-/* Chooses each row's best configuration by the headline metric; the others are trials. */
-static void choose_configs(foreign *f)
-{
-    f->chosen = arena_alloc(&f->mem, (f->rows.n + 1) * sizeof *f->chosen);
-    double *best = xcalloc(f->rows.n + 1, sizeof *best);
-    for (size_t r = 0; r < f->rows.n; r++) f->chosen[r] = SIZE_MAX;
-    for (size_t c = 0; c < f->configs.n; c++) {
-        size_t r = f->config_row[c];
-        double mean = foreign_mean(f, r, c, f->headline, RESULT);
-        bool better = same(f->direction[f->headline], "min") ? mean < best[r] : mean > best[r];
-        bool used = false;
-        for (size_t i = 0; i < f->n_outcomes && !used; i++) used = f->outcomes[i].config == c;
-        if (used && (f->chosen[r] == SIZE_MAX || isnan(best[r]) || better)) f->chosen[r] = c, best[r] = mean;
-    }
-    free(best);
+    for (size_t i = o->metrics.n; i-- > 0 && !bad;)
+        bad = known(&f->metrics, "--metric", o->metrics.at[i], &f->headline, e);
+    if (!bad && o->base) bad = known(&f->rows, "--base", o->base, &f->base, e);
+    return bad || set_directions(f, "--lower-is-better", &o->lower, "min", e) ||
+           set_directions(f, "--higher-is-better", &o->higher, "max", e);
 }
 
 int foreign_read(const char *const *paths, size_t n, const foreign_options *o, foreign *f, err *e)
@@ -464,26 +341,20 @@ int foreign_read(const char *const *paths, size_t n, const foreign_options *o, f
     for (size_t i = 0; i < n; i++)
         if (sheet_read(&f->s, paths[i], e)) return -1;
     sheet_unify_numbers(&f->s);
-    if (roles_guess(&f->s, o, &f->r, &f->mem, e)) return -1;
+    if (shape_find(&f->s, o, &f->columns, &f->mem, e)) return -1;
     size_t cap = 0;
     str row = {0};
     int bad = 0;
     for (size_t i = 0; i < f->s.n && !bad; i++) {
-        bad = read_record(f, i, &row, &cap, e);
-        if (!bad && f->configs.n > MOST_CONFIGS)
-            bad = fail(e,
-                       "found more than %d rows and settings; name the rows' column with --row, and columns that are "
-                       "no settings with --ignore",
-                       MOST_CONFIGS);
+        bad = read_record(f, o, i, &row, &cap, e);
+        if (!bad && f->rows.n > MOST_ROWS)
+            bad = fail(e, "found more than %d rows; name the rows' column with --row", MOST_ROWS);
     }
     str_free(&row);
-    if (bad || set_goals(f, o, e)) return -1;
-    take_seeds_from_names(f);
-    settle_configs(f);
-    sort(f);
-    number_seeds(f);
-    if (check_twice(f, e) || make_outcomes(f, o, e) || set_base(f, o, e) || set_headline(f, o, e)) return -1;
-    choose_configs(f);
+    if (bad || set_judged(f, o, e)) return -1;
+    qsort(f->seen, f->n_seen, sizeof *f->seen, compare);
+    if (same(f->s.format, SHEET_EVENTS)) drop_resumed(f);
+    if (check_twice(f, e) || make_outcomes(f, o, e)) return -1;
     check_examples(f);
     foreign_referee(f, o);
     return 0;
@@ -491,8 +362,8 @@ int foreign_read(const char *const *paths, size_t n, const foreign_options *o, f
 
 void foreign_free(foreign *f)
 {
-    names_free(&f->rows), names_free(&f->metrics), names_free(&f->configs), names_free(&f->examples);
-    free(f->seen), free(f->outcomes), free(f->config_row), free(f->config_record), free(f->warnings);
+    names_free(&f->rows), names_free(&f->metrics), names_free(&f->examples);
+    free(f->seen), free(f->outcomes), free(f->first), free(f->warnings);
     arena_free(&f->mem);
     sheet_free(&f->s);
     *f = (foreign){0};

@@ -36,14 +36,15 @@ typedef struct {
     const char *format;
 } sheet;
 
-/* Column names that readers use for known roles; roles.c finds them first. */
+/* The documented names of columns, which readers use and shape.c finds. */
 #define SHEET_ROW     "row"
 #define SHEET_SEED    "seed"
 #define SHEET_METRIC  "metric"
 #define SHEET_VALUE   "value"
 #define SHEET_STEP    "step"
 #define SHEET_EXAMPLE "example"
-#define SHEET_FILE    "(file)" /* the file's name without its ending */
+#define SHEET_EVENTS  "TensorBoard event files" /* a format */
+#define SHEET_FILE    "(file)"                  /* the file's name without its ending */
 
 int sheet_column(sheet *s, const char *name, size_t *column, err *e); /* finds or adds a column */
 int sheet_start(sheet *s, const char *file, size_t line, err *e);     /* adds a record */
@@ -66,9 +67,11 @@ int json_lines_parse(sheet *s, const char *text, size_t n, const char *name, err
 int events_parse(sheet *s, const char *bytes, size_t n, const char *name, const char *run, err *e);
 /* Read a results_*.json of lm-eval, and the samples_*.jsonl next to it with one record per example. */
 bool is_lm_eval(const char *text);
-int lm_eval_results(sheet *s, const char *text, const char *name, str *model, str *seed, err *e);
+int lm_eval_results(sheet *s, const char *text, const char *name, str *model, err *e);
 int lm_eval_samples(sheet *s, const char *text, size_t n, const char *name, const char *task, const char *model,
-                    const char *seed, err *e);
+                    err *e);
+/* Reads the log_history of a trainer_state.json, as transformers' Trainer writes it; row: the run. */
+int trainer_state_parse(sheet *s, const char *text, const char *name, const char *row, err *e);
 
 /* Reads a file of any of these kinds, or a folder of event files or lm-eval's results. */
 int sheet_read(sheet *s, const char *path, err *e);

@@ -49,25 +49,6 @@ static void note_verdicts(const gathered *g, grid *t)
 
 /* ---- runs of other programs ---- */
 
-/* Reports the number of metrics in which some row differs from base: only one metric's verdict is printed. */
-static void note_choice(const gathered *g, const cJSON *imported, grid *t)
-{
-    size_t judged = 0, found = 0;
-    for (size_t m = 0; m < g->n_metrics; m++) {
-        bool any = false, tested = false;
-        for (size_t i = 0; i < g->x.n_rows; i++) {
-            double p = g->rows[i].against[m].p_adjusted;
-            tested = tested || !isnan(p), any = any || p <= g->judged.rule.level;
-        }
-        judged += tested, found += any;
-    }
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(imported, "headline_given")) || judged < 2) return;
-    grid_note(t,
-              "%s was not fixed before the runs, as far as the files show: some row differs from base in %zu of %zu "
-              "metrics, and p does not account for the choice among them.",
-              g->headings[g->headline], found, judged);
-}
-
 void note_foreign(const gathered *g, grid *t)
 {
     const cJSON *imported = cJSON_GetObjectItemCaseSensitive(g->judged.json, "imported"), *w;
@@ -76,7 +57,6 @@ void note_foreign(const gathered *g, grid *t)
               text_in(imported, "from"));
     cJSON_ArrayForEach(w, cJSON_GetObjectItemCaseSensitive(imported, "warnings")) if (cJSON_IsString(w))
         grid_note(t, "%s", w->valuestring);
-    if (g->headline >= 0) note_choice(g, imported, t);
 }
 
 /* ---- matched budgets ---- */
