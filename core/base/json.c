@@ -1,5 +1,6 @@
 /* json.c - appends JSON values to a string. */
 #include "base/base.h"
+#include "base/json.h"
 #include <math.h>
 #include <string.h>
 
@@ -47,11 +48,25 @@ void json_number(str *b, double x)
     str_add(b, isfinite(x) ? format_real(x, text) : "null");
 }
 
-void json_key(str *out, const char *key)
+static void separate(str *out)
 {
     if (out->n && !strchr("{[:", out->s[out->n - 1])) str_addc(out, ',');
+}
+
+void json_key(str *out, const char *key)
+{
+    separate(out);
     json_string(out, key);
     str_addc(out, ':');
+}
+
+void json_open(str *out, const char *key, char bracket)
+{
+    if (key)
+        json_key(out, key);
+    else
+        separate(out);
+    str_addc(out, bracket);
 }
 
 void json_key_text(str *out, const char *key, const char *value)

@@ -22,6 +22,14 @@ static int read_all(int fd, str *out)
     return n < 0 ? -1 : 0;
 }
 
+int process_wait(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return -1;
+    return status;
+}
+
 int shell_run(const char *command, const char *in, size_t n, str *out, bool wait)
 {
     int from = file_with(in, n), to = out ? file_with("", 0) : -1, status = 0;
@@ -38,7 +46,7 @@ int shell_run(const char *command, const char *in, size_t n, str *out, bool wait
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
-    while (pid > 0 && (wait || out) && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    if (pid > 0 && (wait || out)) status = process_wait(pid);
     if (pid < 0 || (out && read_all(to, out))) status = -1;
     if (from >= 0) close(from);
     if (to >= 0) close(to);

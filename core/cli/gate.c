@@ -1,6 +1,7 @@
 /* gate.c - ablate gate: is a row better than base? The exit code answers, for a stream of rows without a fixed end
  * (statistics/stream.h). */
 #include "cli/options.h"
+#include "base/json.h"
 #include "lab/report/gather.h"
 #include <math.h>
 
@@ -75,13 +76,14 @@ static void print_json(const gathered *g, const gathered_row *row, size_t m, con
                    {"high", c->high},          {"p", c->p},
                    {"level", c->stream_level}, {"place", (double)row->row->place}};
     str out = {0};
-    str_add(&out, "{\"answer\":"), json_string(&out, a->word);
-    json_key(&out, "experiment"), json_string(&out, g->x.name);
-    json_key(&out, "row"), json_string(&out, row->row->name);
-    json_key(&out, "metric"), json_string(&out, g->metrics[m]);
-    json_key(&out, "unit"), json_string(&out, c->percent ? "percent change" : "difference");
-    for (size_t k = 0; k < LENGTH(numbers); k++) json_key(&out, numbers[k].key), json_number(&out, numbers[k].value);
-    json_key(&out, "why"), json_string(&out, str_text(&a->why));
+    json_open(&out, NULL, '{');
+    json_key_text(&out, "answer", a->word);
+    json_key_text(&out, "experiment", g->x.name);
+    json_key_text(&out, "row", row->row->name);
+    json_key_text(&out, "metric", g->metrics[m]);
+    json_key_text(&out, "unit", c->percent ? "percent change" : "difference");
+    for (size_t k = 0; k < LENGTH(numbers); k++) json_key_real(&out, numbers[k].key, numbers[k].value);
+    json_key_text(&out, "why", str_text(&a->why));
     str_add(&out, "}\n");
     fputs(str_text(&out), stdout);
     str_free(&out);

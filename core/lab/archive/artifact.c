@@ -1,5 +1,6 @@
 /* artifact.c - the workbench of publish and verify: a database of one experiment in a folder of its own. */
 #include "lab/archive/artifact.h"
+#include "base/shell.h"
 #include "lab/report/table.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ void workbench_close(workbench *w)
     if (!w->folder) return;
     close(w->life);
     if (w->keeper < 0) remove_tree(w->folder);
-    while (w->keeper > 0 && waitpid(w->keeper, NULL, 0) < 0 && errno == EINTR) continue;
+    if (w->keeper > 0) process_wait(w->keeper);
     free(w->folder);
     free(w->path);
     *w = (workbench){0};

@@ -1,5 +1,6 @@
 /* retrain.c - trains a recorded run again, as equally as this machine can, and compares its results. */
 #include "base/below.h"
+#include "base/shell.h"
 #include "lab/archive/artifact.h"
 #include "lab/config/spec.h"
 #include "network/settings/config.h"
@@ -126,9 +127,8 @@ static void last_line(const char *log, str *out)
 
 static int wait_for(pid_t pid, const char *log, err *e)
 {
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR) return fail(e, "the training process is lost: %s", strerror(errno));
+    int status = process_wait(pid);
+    if (status < 0) return fail(e, "the training process is lost: %s", strerror(errno));
     if (!status) return 0;
     str why = {0};
     last_line(log, &why);

@@ -129,21 +129,17 @@ static void vega_values(const chart *c, const series *s, size_t n, str *out)
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < s[i].n; k++) {
             if (!isfinite(s[i].y[k]) || !isfinite(s[i].x[k])) continue;
-            str_add(out, first ? "\n{\"series\":" : ",\n{\"series\":");
+            str_add(out, first ? "\n{" : ",\n{");
             first = false;
-            json_string(out, s[i].name ? s[i].name : "");
-            str_add(out, ",\"x\":");
+            json_key_text(out, "series", s[i].name ? s[i].name : "");
             if (c->categories)
-                json_string(out, category(c, s[i].x[k]));
+                json_key_text(out, "x", category(c, s[i].x[k]));
             else
-                json_number(out, s[i].x[k]);
-            str_add(out, ",\"y\":");
-            json_number(out, s[i].y[k]);
+                json_key_real(out, "x", s[i].x[k]);
+            json_key_real(out, "y", s[i].y[k]);
             if (s[i].low && s[i].high && isfinite(s[i].low[k]) && isfinite(s[i].high[k])) {
-                str_add(out, ",\"low\":");
-                json_number(out, s[i].low[k]);
-                str_add(out, ",\"high\":");
-                json_number(out, s[i].high[k]);
+                json_key_real(out, "low", s[i].low[k]);
+                json_key_real(out, "high", s[i].high[k]);
             }
             str_addc(out, '}');
         }
@@ -152,10 +148,7 @@ static void vega_values(const chart *c, const series *s, size_t n, str *out)
 static void vega_axis(const char *field, const char *type, const char *title, bool logarithmic, str *out)
 {
     str_addf(out, "{\"field\":\"%s\",\"type\":\"%s\",\"sort\":null,\"title\":", field, type);
-    if (title)
-        json_string(out, title);
-    else
-        str_add(out, "null");
+    json_string(out, title);
     if (same(type, "quantitative"))
         str_addf(out, ",\"scale\":{\"type\":\"%s\",\"zero\":false}", logarithmic ? "log" : "linear");
     str_addc(out, '}');

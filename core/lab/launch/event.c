@@ -5,22 +5,26 @@
 #include <string.h>
 #include <unistd.h>
 
-static int out = -1;
-static bool broken_pipe;
+static struct {
+    int fd;
+    bool broken;     /* a write failed */
+    double reported; /* ticks() of the last progress */
+} pipe_to_host = {.fd = -1};
 
 void events_open(int fd)
 {
-    out = fd;
+    pipe_to_host.fd = fd;
     if (fd >= 0) signal(SIGPIPE, SIG_IGN);
 }
-bool events_broken(void) { return broken_pipe; }
+bool events_broken(void) { return pipe_to_host.broken; }
 
 /* Sends nothing after a failed write: a line would follow half of another, and the host would consider a run complete
  * whose result it never received. */
 static void send_line(str *line)
 {
     str_addc(line, '\n');
-    if (out >= 0 && !broken_pipe) broken_pipe = file_write_all(out, line->s, line->n) != 0;
+    if (pipe_to_host.fd >= 0 && !pipe_to_host.broken)
+        pipe_to_host.broken = file_write_all(pipe_to_host.fd, line->s, line->n) != 0;
     str_free(line);
 }
 
@@ -56,9 +60,8 @@ void event_phase(const char *name)
 
 void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second)
 {
-    static double last;
-    if (ticks() - last < 0.3 && step != total) return;
-    last = ticks();
+    if (ticks() - pipe_to_host.reported < 0.3 && step != total) return;
+    pipe_to_host.reported = ticks();
     str line = begin("progress");
     str_addf(&line, "\t%lld\t%lld", (long long)step, (long long)total);
     add_number(&line, ppl);

@@ -1,5 +1,6 @@
 /* host.c - the host's loop: claim, start, listen, record, finish. */
 #include "lab/launch/away.h"
+#include "base/shell.h"
 #include "lab/launch/mps.h"
 #include <errno.h>
 #include <poll.h>
@@ -151,7 +152,7 @@ static int finish(launcher *l, worker *w, err *e)
 {
     int status = 0;
     const char *what;
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
+    status = process_wait(w->pid);
     w->gone = true;
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
     if (w->ranks > 1) ranks_status(&code, &sig);
@@ -182,7 +183,7 @@ static int drop_lost(launcher *l, worker *w, err *e)
     *e = (err){0};
     if (!w->gone) {
         worker_kill(w);
-        while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
+        process_wait(w->pid);
     }
     l->p.running--;
     snprintf(w->error, sizeof w->error, "another process has taken over this run");

@@ -217,7 +217,7 @@ void mps_end(mps *m, bool keep, progress *p)
         if (keep && send(m->life, "k", 1, MSG_NOSIGNAL) == 1)
             progress_line(p, "mps     logs of the daemon: %s/log", m->folder);
         close(m->life);
-        while (waitpid(m->keeper, NULL, 0) < 0 && errno == EINTR) continue;
+        process_wait(m->keeper);
     }
     *m = (mps){0};
 }

@@ -5,6 +5,7 @@
  * Respects NO_COLOR.
  */
 #include "lab/launch/internal.h"
+#include "base/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,18 +143,18 @@ void progress_line(progress *p, const char *fmt, ...)
 static void json_event(const worker *w, const char *what, double value)
 {
     str line = {0};
-    str_addf(&line, "{\"event\":\"%s\",\"run\":%lld,\"row\":", what, (long long)w->claim.run);
-    json_string(&line, w->claim.name);
-    str_addf(&line, ",\"seed\":%lld,\"step\":%lld,\"total\":%lld,\"value\":", (long long)w->claim.seed,
-             (long long)w->step, (long long)w->total);
-    json_number(&line, value);
-    str_addf(&line, ",\"tokens_second\":");
-    json_number(&line, w->tokens_per_second);
+    json_open(&line, NULL, '{');
+    json_key_text(&line, "event", what);
+    json_key_whole(&line, "run", w->claim.run);
+    json_key_text(&line, "row", w->claim.name);
+    json_key_whole(&line, "seed", w->claim.seed);
+    json_key_whole(&line, "step", w->step);
+    json_key_whole(&line, "total", w->total);
+    json_key_real(&line, "value", value);
+    json_key_real(&line, "tokens_second", w->tokens_per_second);
     if (*w->error) {
-        str_add(&line, ",\"error\":");
-        json_string(&line, w->error);
-        str_add(&line, ",\"log\":");
-        json_string(&line, w->log ? w->log : "");
+        json_key_text(&line, "error", w->error);
+        json_key_text(&line, "log", w->log ? w->log : "");
     }
     fprintf(stderr, "%s}\n", str_text(&line));
     str_free(&line);
@@ -204,8 +205,8 @@ void progress_end(progress *p, const char *resume)
     if (p->mode == PROGRESS_JSON) {
         str_addf(&json, "{\"event\":\"end\",\"total\":%zu,\"done\":%zu,\"failed\":%zu,\"killed\":%zu,\"skipped\":%zu",
                  p->total, p->done, p->failed, p->killed, p->skipped);
-        str_add(&json, ",\"tokens_second\":"), json_number(&json, rate);
-        if (resume) str_add(&json, ",\"resume\":"), json_string(&json, resume);
+        json_key_real(&json, "tokens_second", rate);
+        if (resume) json_key_text(&json, "resume", resume);
         fprintf(stderr, "%s}\n", str_text(&json));
     }
     if (p->killed) str_addf(&killed, "%zu killed, ", p->killed);

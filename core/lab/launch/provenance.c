@@ -1,5 +1,6 @@
 /* provenance.c - finds the code of a run: the checkout's commit and uncommitted changes. */
 #include "lab/launch/internal.h"
+#include "base/shell.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ char *output_of(const char *const *args)
         if (n > 0) str_addn(&text, part, (size_t)n);
     close(ends[0]);
     int status = 1;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid > 0) status = process_wait(pid);
     if (status == 0) return text.s ? text.s : xstrdup("");
     str_free(&text);
     return NULL;

@@ -21,14 +21,17 @@ static size_t limit_of(const char *config, const char *key, size_t otherwise)
 static size_t room_for(const launcher *l, away_job *j)
 {
     enum { ARRAY = 1001, JOBS = 10000 }; /* Slurm's own defaults */
-    static size_t array, most;           /* asked once */
-    char *config = most ? NULL : output_of((const char *const[]){"scontrol", "show", "config", NULL}),
+    static struct {
+        size_t array, most;
+    } limit; /* asked once */
+    char *config = limit.most ? NULL : output_of((const char *const[]){"scontrol", "show", "config", NULL}),
          *queue = output_of((const char *const[]){"squeue", "-h", "-r", "-o", "%i", NULL});
-    if (!most) array = limit_of(config, "\nMaxArraySize", ARRAY), most = limit_of(config, "\nMaxJobCount", JOBS);
-    size_t jobs = most - 1;
+    if (!limit.most)
+        limit.array = limit_of(config, "\nMaxArraySize", ARRAY), limit.most = limit_of(config, "\nMaxJobCount", JOBS);
+    size_t jobs = limit.most - 1;
     for (const char *at = queue; at && (at = strchr(at, '\n')) && jobs > 1; at++) jobs--;
     if (!jobs) jobs = 1; /* sbatch then reports why it accepts none */
-    j->part = array < 2 ? 1 : array - 1 < jobs ? array - 1 : jobs;
+    j->part = limit.array < 2 ? 1 : limit.array - 1 < jobs ? limit.array - 1 : jobs;
     free(config);
     free(queue);
     return jobs * (size_t)(l->o->per_task > 0 ? l->o->per_task : 1);

@@ -1,5 +1,6 @@
 /* attention_view.c - draws figures of attention weights, and writes the page around them. */
 #include "lab/report/attention_view.h"
+#include "base/json.h"
 #include <math.h>
 
 static const double pitch = 17, font = 11.5, least_weight = 0.01, lines_height = 150;
@@ -127,7 +128,7 @@ static void put_json(const str *json, str *out)
 
 static void put_tokens(const char *key, const char *const *tokens, size_t n, str *out)
 {
-    str_addf(out, ",\"%s\":[", key);
+    json_open(out, key, '[');
     for (size_t i = 0; i < n; i++) {
         if (i) str_addc(out, ',');
         json_string(out, tokens[i]);
@@ -141,10 +142,11 @@ static void put_maps(const attention_map *maps, size_t n, str *out)
     str_addc(&json, '[');
     for (size_t i = 0; i < n; i++) {
         const attention_map *m = &maps[i];
-        str_add(&json, i ? ",\n{\"part\":" : "{\"part\":");
-        json_string(&json, m->part);
-        str_addf(&json, ",\"layer\":%lld,\"heads\":%zu", (long long)m->layer, m->heads);
-        if (m->influence) str_add(&json, ",\"influence\":"), json_string(&json, m->influence);
+        str_add(&json, i ? ",\n{" : "{");
+        json_key_text(&json, "part", m->part);
+        json_key_whole(&json, "layer", m->layer);
+        json_key_whole(&json, "heads", (int64_t)m->heads);
+        if (m->influence) json_key_text(&json, "influence", m->influence);
         put_tokens("q", m->queries, m->n_queries, &json);
         put_tokens("k", m->keys, m->n_keys, &json);
         str_add(&json, ",\"w\":\"");

@@ -1,5 +1,6 @@
 /* estimate_read.c - the parent side: starts the child, reads its lines and prints them. */
 #include "lab/sweep/estimate.h"
+#include "base/shell.h"
 #include "lab/report/grid.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +115,7 @@ void estimate_sweep(const sweep_call *c, sweep_costs *out)
     bool ends = fd < 0 || read_lines(fd, out, &now);
     if (!ends) kill(pid, SIGKILL);
     if (fd >= 0) close(fd);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid > 0) status = process_wait(pid);
     if (!ends)
         out->unknown =
             arena_printf(&out->memory, "row %s: a pass over the model did not end in %g s; does a plugin loop?",

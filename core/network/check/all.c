@@ -1,5 +1,6 @@
 /* all.c - the list of checks, in order, and the command. */
 #include "network/check/internal.h"
+#include "base/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,15 +197,17 @@ static void print_json(run *t, const char *subject, const char *path, const chec
 {
     static const char *const outcomes[] = {"ok", "failed", "not applicable"};
     str out = {0};
-    str_add(&out, t->more ? ",\n{\"plugin\":" : "{\"plugin\":"), json_string(&out, subject);
-    str_add(&out, ",\"file\":"), json_string(&out, path);
-    str_add(&out, ",\"checks\":[");
+    str_add(&out, t->more ? ",\n{" : "{");
+    json_key_text(&out, "plugin", subject);
+    json_key_text(&out, "file", path);
+    json_open(&out, "checks", '[');
     for (size_t i = 0; i < n; i++) {
-        str_add(&out, i ? ",{\"name\":" : "{\"name\":"), json_string(&out, r[i].name);
-        str_addf(&out, ",\"outcome\":\"%s\",\"measured\":", outcomes[r[i].outcome]);
-        json_number(&out, r[i].measured < 0 ? NAN : r[i].measured);
-        str_add(&out, ",\"bound\":"), json_number(&out, r[i].measured < 0 ? NAN : r[i].bound);
-        str_add(&out, ",\"words\":"), json_string(&out, r[i].message);
+        json_open(&out, NULL, '{');
+        json_key_text(&out, "name", r[i].name);
+        json_key_text(&out, "outcome", outcomes[r[i].outcome]);
+        json_key_real(&out, "measured", r[i].measured < 0 ? NAN : r[i].measured);
+        json_key_real(&out, "bound", r[i].measured < 0 ? NAN : r[i].bound);
+        json_key_text(&out, "words", r[i].message);
         str_addc(&out, '}');
     }
     str_add(&out, "]}");

@@ -1,6 +1,7 @@
 /* calls.c - calls a plugin thousands of times, on other days, in another environment, in a second process: it must
  * build equal graphs, compute equal bits and leak no memory. */
 #include "network/check/internal.h"
+#include "base/shell.h"
 #include <errno.h>
 #include <math.h>
 #include <malloc.h>
@@ -235,7 +236,7 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
                read(second.from, &other, sizeof other) == sizeof other;
     if (pid > 0) close(second.to), close(second.from);
     second.pid = 0;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid > 0) status = process_wait(pid);
     if (pid < 0)
         check_fail(r, "no second process: %s", strerror(errno));
     else if (!got)

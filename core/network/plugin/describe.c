@@ -1,5 +1,6 @@
 /* describe.c - opens a plugin in a child process first, and describes it to a host that opens no plugin of others. */
 #include "network/plugin/open.h"
+#include "base/shell.h"
 #include "base/below.h"
 #include <errno.h>
 #include <math.h>
@@ -154,7 +155,7 @@ plugin *plugin_open_tried(const char *path, const char *full, err *e)
     for (ssize_t n; said.n < MOST_BYTES && ((n = read(ends[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR));)
         if (n > 0) str_addn(&said, part, (size_t)n);
     close(ends[0]);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    status = process_wait(pid);
     plugin *p = NULL;
     if (!expect_tried(path, status, e))
         p = enter ? read_plugin(&(input){said.s, said.n, false}, full, e) : plugin_open_file(full, e);
@@ -182,7 +183,7 @@ double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *
     close(ends[1]);
     bool got = pid > 0 && read(ends[0], &said, sizeof said) == sizeof said;
     close(ends[0]);
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+    if (pid > 0) process_wait(pid);
     said.why.text[sizeof said.why.text - 1] = 0;
     if (!got) return fail(e, "the process in the sandbox that counts a model's costs ended without a result"), NAN;
     if (said.why.text[0]) fail(e, "%s", said.why.text);

@@ -6,27 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char opened_name[160]; /* name of the GPU that this process uses */
+static struct {
+    const cuda_module *module; /* NULL: it cannot be opened; `why` says why */
+    bool asked;
+    err why;
+    char name[160]; /* the GPU that this process uses */
+} gpu;
 
 /* The CUDA module; NULL and why it cannot be opened. Tried once. */
 static const cuda_module *cuda(const char **why)
 {
-    static const cuda_module *module;
-    static err e;
-    static bool asked;
-    if (!asked) {
-        asked = true;
-        void *h = open_module(&cuda_module_file, &e);
+    if (!gpu.asked) {
+        gpu.asked = true;
+        void *h = open_module(&cuda_module_file, &gpu.why);
         ablate_cuda_fn *entry = NULL;
         if (h) *(void **)&entry = dlsym(h, "ablate_cuda");
         const cuda_module *m = entry ? entry() : NULL;
         if (m && m->version == CUDA_MODULE && m->layout == CUDA_MODULE_LAYOUT)
-            module = m;
+            gpu.module = m;
         else if (h)
-            fail(&e, "the CUDA module was built from another version of ablate; rebuild it");
+            fail(&gpu.why, "the CUDA module was built from another version of ablate; rebuild it");
     }
-    *why = e.text;
-    return module;
+    *why = gpu.why.text;
+    return gpu.module;
 }
 
 static int gpus(const char **why)
@@ -96,7 +98,7 @@ const backend *device_open(const char *name, err *e)
     const cuda_module *m = cuda(&why);
     const backend *b = m->open(device, e);
     gpu_device d;
-    if (b && !m->describe(device, &d)) snprintf(opened_name, sizeof opened_name, "cuda:%d %s", device, d.name);
+    if (b && !m->describe(device, &d)) snprintf(gpu.name, sizeof gpu.name, "cuda:%d %s", device, d.name);
     return b;
 }
 
@@ -117,7 +119,7 @@ const backend *device_open_rank(const char *name, int here, err *e)
     return device_open(own, e);
 }
 
-const char *device_description(const backend *b) { return on_device(b) ? opened_name : cpu_description(); }
+const char *device_description(const backend *b) { return on_device(b) ? gpu.name : cpu_description(); }
 bool device_has_bf16(const backend *b) { return on_device(b) || cpu_has_bf16(); }
 
 int devices_print(FILE *f)
@@ -149,10 +151,12 @@ int devices_json(FILE *f)
 {
     const char *why = NULL;
     str out = {0};
-    str_add(&out, "{\"cpu\":{\"about\":"), json_string(&out, cpu_description());
-    str_add(&out, ",\"instruction_set\":"), json_string(&out, cpu_isa_name(cpu_isa()));
-    str_addf(&out, ",\"bf16\":%s,\"vnni\":%s},\"cuda\":[", cpu_has_bf16() ? "true" : "false",
-             cpu_has_vnni() ? "true" : "false");
+    str_add(&out, "{\"cpu\":{");
+    json_key_text(&out, "about", cpu_description());
+    json_key_text(&out, "instruction_set", cpu_isa_name(cpu_isa()));
+    json_key_bool(&out, "bf16", cpu_has_bf16());
+    json_key_bool(&out, "vnni", cpu_has_vnni());
+    str_add(&out, "},\"cuda\":[");
     int n = gpus(&why);
     for (int i = 0; i < n; i++) {
         gpu_device d;
@@ -162,10 +166,7 @@ int devices_json(FILE *f)
                  (long long)d.memory, (long long)d.free_memory);
     }
     str_add(&out, "],\"cuda_absent\":");
-    if (n > 0)
-        str_add(&out, "null");
-    else
-        json_string(&out, why ? why : "");
+    json_string(&out, n > 0 ? NULL : why ? why : "");
     fprintf(f, "%s}\n", str_text(&out));
     str_free(&out);
     return 0;
