@@ -14,20 +14,22 @@ double now(void) { return seconds(CLOCK_REALTIME); }
 double ticks(void) { return seconds(CLOCK_MONOTONIC); }
 double processor_ticks(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
 
-static FILE *log_file; /* NULL: stderr, which is no constant */
-static enum log_level log_least = LOG_INFO;
+static struct {
+    FILE *file; /* NULL: stderr, which is no constant */
+    enum log_level least;
+} log_place = {.least = LOG_INFO};
 
 void log_to(FILE *f, enum log_level least)
 {
-    log_file = f;
-    log_least = least;
+    log_place.file = f;
+    log_place.least = least;
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
     static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
-    if (level < log_least) return;
-    FILE *f = log_file ? log_file : stderr;
+    if (level < log_place.least) return;
+    FILE *f = log_place.file ? log_place.file : stderr;
     str line = {0};
     str_add(&line, prefix[level]);
     char *text;

@@ -41,15 +41,17 @@ typedef struct { /* seen by both processes; pointers are to constants, which lie
     char stack[65536]; /* on_crash runs here when a plugin has used up its own */
 } shared;
 
-static shared *page;
-static const check_room *room;
-static bool on_gpu(void) { return room->device && !same(room->device, "cpu"); }
+static struct {
+    shared *page;
+    const check_room *room;
+} own;
+static bool on_gpu(void) { return own.room->device && !same(own.room->device, "cpu"); }
 
 void check_begins(const char *name, size_t n_done)
 {
-    if (!page) return;
-    page->check = name;
-    page->report.n = n_done;
+    if (!own.page) return;
+    own.page->check = name;
+    own.page->report.n = n_done;
     setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = patience()}, NULL);
 }
 
@@ -58,7 +60,7 @@ static void note_hook(void)
 {
 #define HOOK_DOC(NAME, owner, doc) doc,
     static const char *const names[AB_HOOK_COUNT] = {NULL, AB_HOOKS(HOOK_DOC)};
-    page->hook = tape_latest ? names[tape_latest->hook] : NULL;
+    own.page->hook = tape_latest ? names[tape_latest->hook] : NULL;
 }
 static void on_crash(int signal_number)
 {
@@ -75,11 +77,11 @@ static void prepare(void)
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGPROF};
     struct sigaction a = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigaltstack(&(stack_t){.ss_sp = page->stack, .ss_size = sizeof page->stack}, NULL);
+    sigaltstack(&(stack_t){.ss_sp = own.page->stack, .ss_size = sizeof own.page->stack}, NULL);
     for (size_t i = 0; i < LENGTH(deaths); i++) sigaction(deaths[i], &a, NULL);
     atexit(note_hook);
     limit(RLIMIT_CORE, 0);
-    if (room->no_sandbox) return;
+    if (own.room->no_sandbox) return;
     limit(RLIMIT_CPU, PROCESSOR);
     limit(RLIMIT_FSIZE, FILE_SIZE); /* files in memory, too */
     limit(RLIMIT_NOFILE, FILES);
@@ -91,25 +93,25 @@ static void prepare(void)
 static int shut(err *e)
 {
     int flags = SANDBOX_ALONE | (on_gpu() ? SANDBOX_GPU : 0);
-    if (!room->no_sandbox && !sandbox_missing() && sandbox_enter(NULL, 0, flags, e)) return -1;
+    if (!own.room->no_sandbox && !sandbox_missing() && sandbox_enter(NULL, 0, flags, e)) return -1;
     return plugin_open_described(e);
 }
 
 /* LLVM's OpenMP (seen with version 14) ends a process in which it cannot make its shared memory, as in the sandbox. */
 static bool openmp_shut_out(void)
 {
-    return !room->no_sandbox && !page->check && dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
+    return !own.room->no_sandbox && !own.page->check && dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
 }
 
 /* Describes how the child ended, unless it ended by itself. */
 static void describe(int status, bool waited, check_result *r)
 {
-    const char *hook = page->hook ? page->hook : "", *in = *hook ? ", in " : "";
+    const char *hook = own.page->hook ? own.page->hook : "", *in = *hook ? ", in " : "";
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    *r = (check_result){.name = page->check ? page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
-    r->late = page->code < 0 || waited || by == SIGPROF || by == SIGXCPU;
-    if (page->code < 0)
-        snprintf(r->message, sizeof r->message, "no process for it: %s", strerror(-page->code));
+    *r = (check_result){.name = own.page->check ? own.page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
+    r->late = own.page->code < 0 || waited || by == SIGPROF || by == SIGXCPU;
+    if (own.page->code < 0)
+        snprintf(r->message, sizeof r->message, "no process for it: %s", strerror(-own.page->code));
     else if (waited)
         snprintf(r->message, sizeof r->message, "took longer than %d s on the clock in '%s'%s%s", CLOCK, r->name, in,
                  hook);
@@ -147,48 +149,48 @@ static bool run_apart(void (*work)(void *self), void *self, int *status, bool *w
     if (pid == 0) {
         prepare();
         work(self);
-        page->done = number;
+        own.page->done = number;
         _exit(0);
     }
-    if (pid < 0) page->code = -errno;
+    if (pid < 0) own.page->code = -errno;
     const char *check = NULL;
     double since = ticks();
     for (pid_t ended = 0; pid > 0 && ended != pid; usleep(POLL)) {
         ended = waitpid(pid, status, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR)) break;
-        if (page->check != check) check = page->check, since = ticks();
+        if (own.page->check != check) check = own.page->check, since = ticks();
         if (ticks() - since < CLOCK || *waited) continue;
         *waited = true;
         kill(pid, SIGKILL);
     }
-    return page->done == number && WIFEXITED(*status) && !WEXITSTATUS(*status);
+    return own.page->done == number && WIFEXITED(*status) && !WEXITSTATUS(*status);
 }
 
 static bool open_page(const check_room *where, err *e)
 {
-    room = where;
-    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return page = NULL, fail(e, "no memory for a check"), false;
+    own.room = where;
+    own.page = mmap(NULL, sizeof *own.page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (own.page == MAP_FAILED) return own.page = NULL, fail(e, "no memory for a check"), false;
     return true;
 }
 static void close_page(void)
 {
-    munmap(page, sizeof *page);
-    page = NULL;
+    munmap(own.page, sizeof *own.page);
+    own.page = NULL;
 }
 
 static void check_named(void *self)
 {
     const char *name = self;
-    check_report *out = &page->report;
+    check_report *out = &own.page->report;
     err e = {0};
     const backend *on = NULL;
-    if (!room->no_sandbox) check_second_start(shut);
-    if (shut(&e) || (room->device && !(on = device_open(room->device, &e)))) {
+    if (!own.room->no_sandbox) check_second_start(shut);
+    if (shut(&e) || (own.room->device && !(on = device_open(own.room->device, &e)))) {
         out->state = CHECK_USAGE;
     } else {
         check_use_device(on);
-        page->check = "load";
+        own.page->check = "load";
         const plugin *p = check_find(name, &e);
         out->state = p ? CHECK_DONE : file_exists(name) ? CHECK_REFUSED : CHECK_USAGE;
         if (p && check_settings_fit(p, &e)) out->state = CHECK_USAGE, p = NULL;
@@ -215,7 +217,7 @@ void check_in_sandbox(const char *name, const check_room *where, check_report *o
     }
     bool ended = run_apart(check_named, file ? file : (char *)name, &status, &waited);
     free(file);
-    *out = page->report;
+    *out = own.page->report;
     out->name[sizeof out->name - 1] = out->path[sizeof out->path - 1] = out->message[sizeof out->message - 1] = 0;
     if (out->n > CHECK_MOST - 1) out->n = 0;
     for (size_t i = 0; i < out->n; i++) out->r[i].message[sizeof out->r[i].message - 1] = 0;
@@ -237,7 +239,7 @@ static void work_shut_in(void *self)
 {
     err e = {0};
     const task *t = self;
-    page->code = shut(&e) ? fprintf(stderr, "%s\n", e.text), 1 : t->work(t->self);
+    own.page->code = shut(&e) ? fprintf(stderr, "%s\n", e.text), 1 : t->work(t->self);
     fflush(NULL);
 }
 
@@ -248,7 +250,7 @@ int check_shut_in(int (*work)(void *self), void *self, const check_room *where, 
     check_result r;
     if (!open_page(where, e)) return -1;
     int code = run_apart(work_shut_in, &(task){work, self}, &status, &waited)
-                   ? page->code
+                   ? own.page->code
                    : (describe(status, waited, &r), fail(e, "%s", r.message));
     close_page();
     return code;

@@ -6,24 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const backend *device;
-static backend composing; /* the device without fused embedding: its tapes are the CPU's */
+static struct {
+    const backend *device;
+    backend composing; /* the device without fused embedding: its tapes are the CPU's */
+    backend cpu;       /* the CPU without what the device lacks */
+} checked;
 void check_use_device(const backend *b)
 {
-    device = on_device(b) ? b : NULL;
-    if (device) composing = *device, composing.embeds_tokens = false;
+    checked.device = on_device(b) ? b : NULL;
+    if (checked.device) checked.composing = *checked.device, checked.composing.embeds_tokens = false;
 }
-const backend *check_the_device(void) { return device; }
-const backend *check_the_composing_device(void) { return device ? &composing : NULL; }
+const backend *check_the_device(void) { return checked.device; }
+const backend *check_the_composing_device(void) { return checked.device ? &checked.composing : NULL; }
 const backend *check_the_devices_cpu(void)
 {
-    static backend cpu;
-    cpu = cpu_backend;
-    cpu.takes_tables = device->takes_tables, cpu.takes_weights = device->takes_weights;
-    cpu.takes_maps = device->takes_maps;
+    checked.cpu = cpu_backend;
+    checked.cpu.takes_tables = checked.device->takes_tables, checked.cpu.takes_weights = checked.device->takes_weights;
+    checked.cpu.takes_maps = checked.device->takes_maps;
     for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN ... are composed on both; LONG_CONV cannot be composed */
-        if (!device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER) cpu.kernels[o] = NULL;
-    return &cpu;
+        if (!checked.device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER) checked.cpu.kernels[o] = NULL;
+    return &checked.cpu;
 }
 
 /* Compares loss and gradient on the device with the CPU's in fp32. */
@@ -33,7 +35,7 @@ static void compare(const pairing *w, bool generic, check_result *r)
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
     pass_outcome a = {0}, b = {0};
     here.on = check_the_devices_cpu();
-    there.on = device;
+    there.on = checked.device;
     const double allowed = 1e-4;
     bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
     double d = done ? check_distance(w, &a, &b) : 0;
@@ -41,7 +43,7 @@ static void compare(const pairing *w, bool generic, check_result *r)
         check_fail(r,
                    "%s%s: in fp32 on %s loss or gradient differs from the CPU's by %.2g (relative): losses %.9g and "
                    "%.9g, allowed %.0e",
-                   w->name, generic ? ", never fused" : "", device->name, d, b.loss, a.loss, allowed);
+                   w->name, generic ? ", never fused" : "", checked.device->name, d, b.loss, a.loss, allowed);
     free(a.grad);
     free(b.grad);
 }
@@ -55,7 +57,7 @@ static void compare_all(const pairing *w, check_result *r)
 
 void check_device(const plugin *p, check_result *r)
 {
-    if (device)
+    if (checked.device)
         check_each_pairing(p, r, compare_all);
     else
         check_none(r, "no device was requested (--device cuda)");
@@ -103,15 +105,15 @@ static float *update(const plugin *p, const backend *on, size_t *n, check_result
 void check_device_update(const plugin *p, check_result *r)
 {
     size_t n = 0, m = 0;
-    if (!device) {
+    if (!checked.device) {
         check_none(r, "no device was requested (--device cuda)");
         return;
     }
-    float *a = update(p, &cpu_backend, &n, r), *b = update(p, device, &m, r);
+    float *a = update(p, &cpu_backend, &n, r), *b = update(p, checked.device, &m, r);
     double worst = 0;
     for (size_t i = 0; a && b && i < n; i++) worst = check_larger(worst, fabs((double)a[i] - (double)b[i]));
     if (a && b && check_beyond(r, worst))
-        check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", device->name, worst);
+        check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", checked.device->name, worst);
     free(a);
     free(b);
 }

@@ -11,45 +11,47 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t shift;   /* shift of the date [s] */
-static int environment; /* 0: the true one; 1: empty; 2: every variable is "1"; 3: every variable is "no" */
+static struct {
+    int64_t shift;   /* shift of the date [s] */
+    int environment; /* 0: the true one; 1: empty; 2: every variable is "1"; 3: every variable is "no" */
+} shown;
 
-void check_disguise_as(int64_t seconds, int variables) { shift = seconds, environment = variables; }
+void check_disguise_as(int64_t seconds, int variables) { shown.shift = seconds, shown.environment = variables; }
 
 static time_t other_time(time_t *to)
 {
-    time_t now = time(NULL) + shift;
+    time_t now = time(NULL) + shown.shift;
     if (to) *to = now;
     return now;
 }
 static int other_gettimeofday(struct timeval *to, void *zone)
 {
     int rc = gettimeofday(to, zone);
-    to->tv_sec += shift, to->tv_usec = (to->tv_usec + shift % 999983) % 1000000;
+    to->tv_sec += shown.shift, to->tv_usec = (to->tv_usec + shown.shift % 999983) % 1000000;
     return rc;
 }
 static int other_clock_gettime(clockid_t which, struct timespec *to)
 {
     int rc = clock_gettime(which, to);
-    to->tv_sec += shift, to->tv_nsec = (to->tv_nsec + shift % 999999937) % 1000000000;
+    to->tv_sec += shown.shift, to->tv_nsec = (to->tv_nsec + shown.shift % 999999937) % 1000000000;
     return rc;
 }
 static int other_timespec_get(struct timespec *to, int base)
 {
     int rc = timespec_get(to, base);
-    to->tv_sec += shift;
+    to->tv_sec += shown.shift;
     return rc;
 }
-static clock_t other_clock(void) { return clock() + (clock_t)shift; }
-static pid_t other_getpid(void) { return getpid() + (pid_t)(shift % 30000); }
+static clock_t other_clock(void) { return clock() + (clock_t)shown.shift; }
+static pid_t other_getpid(void) { return getpid() + (pid_t)(shown.shift % 30000); }
 static char *other_getenv(const char *name)
 {
-    return environment == 0 ? getenv(name) : environment == 1 ? NULL : environment == 2 ? "1" : "no";
+    return shown.environment == 0 ? getenv(name) : shown.environment == 1 ? NULL : shown.environment == 2 ? "1" : "no";
 }
 static int other_gethostname(char *to, size_t n)
 {
-    if (!shift) return gethostname(to, n);
-    snprintf(to, n, "host%lld", (long long)(shift % 1000));
+    if (!shown.shift) return gethostname(to, n);
+    snprintf(to, n, "host%lld", (long long)(shown.shift % 1000));
     return 0;
 }
 

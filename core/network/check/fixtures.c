@@ -58,8 +58,10 @@ static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, con
 
 size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
 {
-    static pairing *all;
-    static size_t cap;
+    static struct {
+        pairing *at;
+        size_t cap;
+    } kept;
     size_t n_list, n = 0;
     err e = {0};
     const plugin *usual = plugin_find(AB_ATTENTION, "scaled_dot", &e);
@@ -68,13 +70,13 @@ size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
         return 0;
     }
     if (p->desc.kind == AB_POSITION) {
-        all = grow(all, &cap, 1, sizeof *all);
-        fill_places(&all[n++], usual, usual, p);
+        kept.at = grow(kept.at, &kept.cap, 1, sizeof *kept.at);
+        fill_places(&kept.at[n++], usual, usual, p);
     } else if (p->desc.kind != AB_ATTENTION) {
         const plugin *position = plugin_find(AB_POSITION, "sinusoid", &e);
-        all = grow(all, &cap, 2, sizeof *all);
+        kept.at = grow(kept.at, &kept.cap, 2, sizeof *kept.at);
         if (position)
-            n = fill_parts(all, p, usual, position);
+            n = fill_parts(kept.at, p, usual, position);
         else
             check_fail(r, "%s", e.text);
     } else {
@@ -82,13 +84,13 @@ size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
         for (size_t i = 0; i < n_list; i++) {
             if (list[i]->desc.kind != AB_POSITION) continue;
             if (hooks_of(&list[i]->iface.position) & ~p->iface.attention.accepts) continue;
-            all = grow(all, &cap, n + 1, sizeof *all);
-            fill_places(&all[n++], p, usual, list[i]);
+            kept.at = grow(kept.at, &kept.cap, n + 1, sizeof *kept.at);
+            fill_places(&kept.at[n++], p, usual, list[i]);
         }
         if (!n) check_fail(r, "no available position plugin fits it");
     }
-    for (size_t i = 0; i < n; i++) all[i].claims = p->desc.claims;
-    *out = all;
+    for (size_t i = 0; i < n; i++) kept.at[i].claims = p->desc.claims;
+    *out = kept.at;
     return n;
 }
 

@@ -3,22 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static settings given; /* the settings of -s; live as long as the program */
-static arena memory;
-static setting tried; /* the value that is tried; key NULL: none */
+static struct {
+    settings given; /* the settings of -s; live as long as the program */
+    arena memory;
+    setting tried; /* the value that is tried; key NULL: none */
+} own_settings;
 
 int check_set(const char *text, err *e)
 {
     const char *equals = strchr(text, '='), *dot = strchr(text, '.');
     if (!equals || !dot || dot > equals) return fail(e, "-s %s: expected PLUGIN.KEY=VALUE", text);
-    settings_put(&given, arena_strndup(&memory, text, (size_t)(equals - text)), equals + 1, &memory);
+    settings_put(&own_settings.given, arena_strndup(&own_settings.memory, text, (size_t)(equals - text)), equals + 1,
+                 &own_settings.memory);
     return 0;
 }
 
 void check_add_settings(settings *s, arena *a)
 {
-    for (size_t i = 0; i < given.n; i++) settings_put(s, given.at[i].key, given.at[i].value, a);
-    if (tried.key) settings_put(s, tried.key, tried.value, a);
+    for (size_t i = 0; i < own_settings.given.n; i++)
+        settings_put(s, own_settings.given.at[i].key, own_settings.given.at[i].value, a);
+    if (own_settings.tried.key) settings_put(s, own_settings.tried.key, own_settings.tried.value, a);
 }
 
 int check_settings_fit(const plugin *p, err *e)
@@ -27,10 +31,11 @@ int check_settings_fit(const plugin *p, err *e)
     arena a = {0};
     settings own = {0};
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
-    for (size_t i = 0; i < given.n; i++)
-        if (has_prefix(given.at[i].key, p->desc.name) && given.at[i].key[n] == '.')
-            settings_put(&own, given.at[i].key, given.at[i].value, &a);
-    int bad = own.n < given.n ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name)
+    for (size_t i = 0; i < own_settings.given.n; i++)
+        if (has_prefix(own_settings.given.at[i].key, p->desc.name) && own_settings.given.at[i].key[n] == '.')
+            settings_put(&own, own_settings.given.at[i].key, own_settings.given.at[i].value, &a);
+    int bad = own.n < own_settings.given.n
+                  ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name)
               : own.n && p->desc.params ? config_bind(&own, p->desc.name, p->desc.params, cfg, &a, e)
               : own.n                   ? fail(e, "-s: %s has no parameters", p->desc.name)
                                         : 0;
@@ -46,7 +51,8 @@ static const struct {
 
 void check_try(const plugin *p, const char *name, const char *value)
 {
-    tried = name ? (setting){arena_printf(&memory, "%s.%s", p->desc.name, name), value} : (setting){0};
+    own_settings.tried =
+        name ? (setting){arena_printf(&own_settings.memory, "%s.%s", p->desc.name, name), value} : (setting){0};
 }
 
 static void try_value(const plugin *p, const ab_option *q, const char *value, check_result *r)

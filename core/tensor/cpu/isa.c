@@ -87,22 +87,24 @@ static const struct {
             CPU_SETS(ROW)
 #endif
 };
-static const char *lacks[LENGTH(sets)]; /* asked once */
-static int in_use = -1;
-static bool asked;
+static struct {
+    const char *lacks[LENGTH(sets)]; /* why a set cannot run; NULL: it can */
+    int in_use;
+    bool asked, vnni_forbidden;
+} here = {.in_use = -1};
 
 static void ask(void)
 {
-    if (asked) return;
-    for (size_t i = 0; i < LENGTH(sets); i++) lacks[i] = sets[i].lacks();
-    asked = true;
+    if (here.asked) return;
+    for (size_t i = 0; i < LENGTH(sets); i++) here.lacks[i] = sets[i].lacks();
+    here.asked = true;
 }
 
 const char *cpu_isa_name(int isa) { return isa >= 0 && (size_t)isa < LENGTH(sets) ? sets[isa].name : NULL; }
 const char *cpu_isa_lacks(int isa)
 {
     ask();
-    return (size_t)isa < LENGTH(sets) ? lacks[isa] : "not for this family of processors";
+    return (size_t)isa < LENGTH(sets) ? here.lacks[isa] : "not for this family of processors";
 }
 
 /* Intel's cores since Sapphire Rapids need two cycles for a vdpbf16ps, half the speed of fp32 (bench_cpu_floor):
@@ -123,9 +125,9 @@ static int find(const char *name, int *isa, err *e)
     for (size_t i = 0; i < LENGTH(sets); i++) {
         if (same(sets[i].name, name)) {
             *isa = (int)i;
-            return lacks[i]
-                       ? fail(e, "instruction set %s: %s; `ablate list devices` lists what is here", name, lacks[i])
-                       : 0;
+            return here.lacks[i] ? fail(e, "instruction set %s: %s; `ablate list devices` lists what is here", name,
+                                        here.lacks[i])
+                                 : 0;
         }
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", sets[i].name);
@@ -144,28 +146,27 @@ int cpu_use(const char *name, err *e)
         if (find(forced, &isa, e)) return fail_in(e, "ABLATE_ISA: ");
     } else
         for (size_t i = 0; i < LENGTH(sets); i++)
-            if (!lacks[i] && !cpu_isa_slower((int)i)) isa = (int)i;
-    in_use = isa;
+            if (!here.lacks[i] && !cpu_isa_slower((int)i)) isa = (int)i;
+    here.in_use = isa;
     return 0;
 }
 
 int cpu_isa(void)
 {
-    if (in_use >= 0) return in_use;
+    if (here.in_use >= 0) return here.in_use;
     err e = {0};
     if (cpu_use(NULL, &e)) broken("%s", e.text);
-    return in_use;
+    return here.in_use;
 }
 
 /* ---- VNNI: beside the sets, for products of int8 alone ---- */
 
-static bool vnni_forbidden;
-void cpu_forbid_vnni(bool forbid) { vnni_forbidden = forbid; }
+void cpu_forbid_vnni(bool forbid) { here.vnni_forbidden = forbid; }
 bool cpu_has_vnni(void)
 {
 #ifdef __x86_64__
     int isa = cpu_isa();
-    if (vnni_forbidden || isa < ISA_AVX2) return false;
+    if (here.vnni_forbidden || isa < ISA_AVX2) return false;
     return isa == ISA_AVX2 ? has_avx_vnni() : __builtin_cpu_supports("avx512vnni");
 #else
     return false;

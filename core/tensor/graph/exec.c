@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool profiling;
-static op_profile profile[OP_COUNT];
+static struct {
+    bool on;
+    op_profile of[OP_COUNT];
+} profile;
 
 static view view_of(const ab_ctx *c, int32_t id)
 {
@@ -41,7 +43,7 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k)
     memcpy(k->stride, t->stride, sizeof k->stride);
 }
 
-bool profile_is_on(void) { return profiling; }
+bool profile_is_on(void) { return profile.on; }
 
 bool tape_is_call(const node *v) { return v->live && v->op > OP_PART && v->op != OP_RESHAPE && !v->waits; }
 
@@ -57,17 +59,17 @@ int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void)
     call k, product;
     tape_call(c, i, o, &k);
     if (c->v[i].product) tape_call(c, c->v[i].product, o, &product), k.product = &product;
-    if (profiling && wait) wait();
-    double start = profiling ? ticks() : 0;
+    if (profile.on && wait) wait();
+    double start = profile.on ? ticks() : 0;
     if (c->backend->kernels[k.op](&k, &c->error)) return fail_in(&c->error, "%s: ", op_names[k.op]);
-    if (profiling) {
+    if (profile.on) {
         if (wait) wait();
-        profile[k.op].seconds += ticks() - start;
-        profile[k.op].flops += (double)k.batch * call_flops(&k, c->backend);
-        profile[k.op].bytes += (double)k.batch * call_bytes(&k);
-        if (k.product) profile[k.op].flops += call_flops(k.product, c->backend);
-        if (k.product) profile[k.op].bytes += call_bytes(k.product);
-        profile[k.op].calls++;
+        profile.of[k.op].seconds += ticks() - start;
+        profile.of[k.op].flops += (double)k.batch * call_flops(&k, c->backend);
+        profile.of[k.op].bytes += (double)k.batch * call_bytes(&k);
+        if (k.product) profile.of[k.op].flops += call_flops(k.product, c->backend);
+        if (k.product) profile.of[k.op].bytes += call_bytes(k.product);
+        profile.of[k.op].calls++;
     }
     return 0;
 }
@@ -176,13 +178,13 @@ int call_reference(const call *k, const backend *b, err *e)
 
 void profile_enable(bool on)
 {
-    profiling = on;
-    if (on) memset(profile, 0, sizeof profile);
+    profile.on = on;
+    if (on) memset(profile.of, 0, sizeof profile.of);
 }
 
 static int slower_first(const void *a, const void *b)
 {
-    double x = profile[*(const int *)a].seconds, y = profile[*(const int *)b].seconds;
+    double x = profile.of[*(const int *)a].seconds, y = profile.of[*(const int *)b].seconds;
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
@@ -190,12 +192,12 @@ void profile_print(FILE *f, double flops, double bytes)
 {
     int order[OP_COUNT];
     double total = 0;
-    for (int i = 0; i < OP_COUNT; i++) order[i] = i, total += profile[i].seconds;
+    for (int i = 0; i < OP_COUNT; i++) order[i] = i, total += profile.of[i].seconds;
     qsort(order, OP_COUNT, sizeof *order, slower_first);
     fprintf(f, "%-20s %9s %8s %6s %9s %9s %9s\n", "operation", "calls", "seconds", "share", "GFLOP/s", "GB/s",
             flops > 0 ? "of floor" : "");
     for (int i = 0; i < OP_COUNT; i++) {
-        const op_profile *p = &profile[order[i]];
+        const op_profile *p = &profile.of[order[i]];
         if (!p->calls) continue;
         fprintf(f, "%-20s %9lld %8.3f %5.1f%% %9.1f %9.1f", op_names[order[i]], (long long)p->calls, p->seconds,
                 100 * p->seconds / total, p->flops / p->seconds * 1e-9, p->bytes / p->seconds * 1e-9);
