@@ -5,6 +5,10 @@
 
 soap     Vyas et al. 2024, algorithms 3 and 4, bases from the identity, with Adam's corrections of the means and eps outside of the root; vectors
          by AdamW. QR is numpy's, with the diagonal of R made positive
+adam     Kingma and Ba 2015, algorithm 1
+adamw    Loshchilov and Hutter 2019, algorithm 2, the schedule in the rate
+lion     Chen et al. 2023, algorithm 2
+sgd      Sutskever et al. 2013, eq. 1 to 4 as in PyTorch: the rate outside of the momentum
 prodigy  Mishchenko and Defazio 2023, algorithm 4, with the learning rate in r and s
 
 Cases, values and gradients as in optimizers.py.
@@ -90,6 +94,38 @@ def prodigy(lr, beta1=0.9, beta2=0.999, eps=1e-8, decay=0, d0=1e-6, d_coef=1):
             say(t, name, x)
 
 
+def plain(rule):
+    """A rule of one tensor: rule(w, g, state, t) returns the parameters after update t."""
+    for k, (name, shape) in enumerate(SHAPES):
+        w, state = first(k, shape), {}
+        for t in range(1, STEPS + 1):
+            w = rule(w, gradient(k, t, shape), state, t)
+            say(t, name, w)
+
+
+def adam(lr, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0):
+    def rule(w, g, state, t):
+        m = state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * g
+        v = state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * g**2
+        return w - lr * (m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + eps) + decay * w)
+    plain(rule)
+
+
+def lion(lr, beta1=0.9, beta2=0.99, decay=0.0):
+    def rule(w, g, state, t):
+        m = state.get("m", 0)
+        state["m"] = beta2 * m + (1 - beta2) * g
+        return w - lr * (np.sign(beta1 * m + (1 - beta1) * g) + decay * w)
+    plain(rule)
+
+
+def sgd(lr, momentum=0.9, nesterov=False):
+    def rule(w, g, state, t):
+        v = state["v"] = momentum * state.get("v", 0) + g
+        return w - lr * (g + momentum * v if nesterov else v)
+    plain(rule)
+
+
 print("# numpy", np.__version__)
 print("case soap 0.02 frequency 3")
 soap(0.02, frequency=3)
@@ -99,3 +135,15 @@ print("case prodigy 1 d0 0.01 decay 0.02")
 prodigy(1, d0=0.01, decay=0.02)
 print("case prodigy 0.5 d0 0.1 beta1 0.8 beta2 0.95 d_coef 2")
 prodigy(0.5, d0=0.1, beta1=0.8, beta2=0.95, d_coef=2)
+print("case adam 0.02")
+adam(0.02)
+print("case adam 0.02 beta1 0.8 beta2 0.9 eps 0.01")
+adam(0.02, beta1=0.8, beta2=0.9, eps=0.01)
+print("case adamw 0.02 beta1 0.8 beta2 0.95 eps 0.001 decay 0.1")
+adam(0.02, beta1=0.8, beta2=0.95, eps=0.001, decay=0.1)
+print("case lion 0.02 beta1 0.6 beta2 0.95 decay 0.1")
+lion(0.02, beta1=0.6, beta2=0.95, decay=0.1)
+print("case sgd 0.02 momentum 0.9")
+sgd(0.02)
+print("case sgd 0.02 momentum 0.8 nesterov true")
+sgd(0.02, momentum=0.8, nesterov=True)

@@ -79,6 +79,51 @@ static void check_case(const golden *g, size_t at)
     free(s);
 }
 
+/* `schedule NAME WARMUP update rate ...` of 1,000 updates to 0.01, width 64, lr 0.3 (tests/oracle/schedules.py). */
+static void check_schedule(const golden_line *l)
+{
+    err e = {0};
+    arena a = {0};
+    settings none = {0};
+    const plugin *p = plugin_find(AB_SCHEDULE, l->word[1], &e);
+    CHECK_TEXT(e.text, "");
+    void *cfg = p ? arena_alloc(&a, p->desc.cfg_size + 16) : NULL;
+    if (p) CHECK_INT(config_bind(&none, p->desc.name, p->desc.params, cfg, &a, &e), 0);
+    const ab_run_plan plan = {
+        .lr = 0.3, .lr_min = 0.01, .warmup = strtoll(l->word[2], NULL, 10), .steps = 1000, .d_model = 64};
+    for (int i = 3; p && i + 1 < l->n; i += 2)
+        CHECK_NEAR(p->iface.schedule.lr(cfg, &plan, strtoll(l->word[i], NULL, 10)), strtod(l->word[i + 1], NULL),
+                   1e-14);
+    arena_free(&a);
+}
+
+static void check_schedules(void)
+{
+    golden g;
+    int cases = 0;
+    golden_read(&g, SOURCE_DIR "/tests/oracle/golden/schedules.txt");
+    for (size_t i = 0; i < g.n; i++)
+        if (g.line[i].n && same(g.line[i].word[0], "schedule")) check_schedule(&g.line[i]), cases++;
+    CHECK_INT(cases, 10);
+    golden_free(&g);
+}
+
+/* Every shipped plugin of a kind that models are made of, and every schedule, has a case. */
+static void check_all_covered(const golden *g)
+{
+    size_t n;
+    const plugin *const *list = plugin_list(&n);
+    for (size_t i = 0; i < n; i++) {
+        char name[128];
+        bool found = false;
+        if (!(CHECK_TRACED & 1u << list[i]->desc.kind)) continue;
+        snprintf(name, sizeof name, "%s/%s", plugin_kind_name(list[i]->desc.kind), list[i]->desc.name);
+        for (size_t k = 0; k < g->n; k++)
+            found |= g->line[k].n > 1 && same(g->line[k].word[0], "case") && same(g->line[k].word[1], name);
+        CHECK_THAT(found, "%s: found no case in golden/plugins.txt, expected one", name);
+    }
+}
+
 int main(int argc, char **argv)
 {
     golden g;
@@ -91,6 +136,7 @@ int main(int argc, char **argv)
         printf("%s: ", g.line[i].word[1]);
         check_case(&g, i);
     }
+    if (argc < 2) check_all_covered(&g), check_schedules();
     golden_free(&g);
     return test_end();
 }

@@ -233,7 +233,7 @@ int main(void)
     open_file(BUILD_DIR "/sabotage/norm_tiles.so");
     open_file(BUILD_DIR "/sabotage/norm_shapes.so");
     check_cases(SOURCE_DIR "/tests/oracle/golden/optimizers.txt", 5);
-    check_cases(SOURCE_DIR "/tests/oracle/golden/optimizers_plain.txt", 4);
+    check_cases(SOURCE_DIR "/tests/oracle/golden/optimizers_plain.txt", 10);
     check_slots("adafactor",
                 (const int64_t[][LENGTH(shapes)]){{6, 4, 0, 7}, {4, 10, 0, 3}, {0, 0, 5, 0}, {0, 0, 0, 0}});
     check_slots("muon", (const int64_t[][LENGTH(shapes)]){{24, 40, 5, 21}, {0, 0, 5, 21}});
