@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# mutants.sh ROOT [WORD...] - applies each wrong line of tests/oracle/mutants.txt to a copy of the tree, one at a time,
+# and fails if the named test of the short suite passes with it. WORD: only rows that contain it. First each named test
+# must pass in the unchanged copy.
+set -euo pipefail
+root=$(readlink -f "${1:?the folder to look at}")
+shift
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/tree"
+tar -C "$root" --exclude=./.git --exclude='./build*' --exclude=./data --exclude=./runs --exclude='./results.db*' -cf - . |
+    tar -C "$work/tree" -xf -
+cd "$work/tree"
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 ABLATE_CMAKE="${ABLATE_CMAKE-} -DABLATE_WERROR=OFF"
+
+# rows [WORD...]: FILE | TEXT | WRONG TEXT | TEST
+rows() {
+    local row word
+    while IFS= read -r row; do
+        [[ $row != "" && $row != "#"* ]] || continue
+        [ $# -gt 0 ] || { echo "$row"; continue; }
+        for word in "$@"; do [[ $row != *"$word"* ]] || { echo "$row"; break; }; done
+    done <tests/oracle/mutants.txt
+}
+# put FILE TEXT WRONG: replaces the text, which must stand there once.
+put() {
+    TEXT=$2 WRONG=$3 perl -0777 -pi -e '
+        my $n = () = /\Q$ENV{TEXT}\E/g;
+        die "$ARGV: \"$ENV{TEXT}\" stands there $n times, expected once\n" if $n != 1;
+        s/\Q$ENV{TEXT}\E/$ENV{WRONG}/' "$1"
+}
+check() { ./ablate test -R "^($1)\$" >"$work/said" 2>&1 </dev/null; }
+
+rows "$@" >"$work/rows"
+[ -s "$work/rows" ] || { echo "no row of tests/oracle/mutants.txt contains this"; exit 1; }
+tests=$(sed 's/.* | //' "$work/rows" | sort -u | paste -sd'|')
+check "$tests" || { tail -20 "$work/said"; echo "the tests fail in the unchanged tree"; exit 1; }
+[[ $(cat "$work/said") == *"100% tests passed"* ]] || { tail -20 "$work/said"; echo "these tests do not exist: $tests"; exit 1; }
+bad=0 n=0
+while IFS= read -r row; do
+    row=${row// | /$'\x1f'}
+    IFS=$'\x1f' read -r file text wrong test <<<"$row"
+    cp -p "$file" "$work/kept"
+    put "$file" "$text" "$wrong" || { bad=1; continue; }
+    n=$((n + 1))
+    if check "$test"; then
+        echo "$file: $test does not notice \"$wrong\""
+        bad=1
+    elif ! grep -q 'tests failed' "$work/said"; then
+        tail -5 "$work/said"
+        echo "$file: the wrong line does not build"
+        bad=1
+    fi
+    cp "$work/kept" "$file"
+done <"$work/rows"
+echo "$n wrong lines"
+exit $bad
