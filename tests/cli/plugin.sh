@@ -86,7 +86,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     if (ab_info(c)->d_ff != 32) s = ab_mask(c, s);
     return ab_output(c, ab_weighted_sum(c, ab_softmax(c, s), ab_value(c, mem)));
 }
-static const ab_option params[] = {{0}};
+static const ab_option params[] = {{"unused", AB_INT, 0, 1, 1, 9, 0, "changes nothing [none]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "leaks", .doc = "sees the future where d_ff is 32");
 C
@@ -99,6 +99,16 @@ equal "$(sql "SELECT v.name||' '||(value>1e-4) FROM tag t JOIN run r ON r.id=t.r
     experiment e ON e.id=v.experiment_id WHERE tag='future_seen' AND e.name='leaks' ORDER BY v.name" |
         tr '\n' ' ')" "base 0 leaky 1 " \
     "what the trained models see"
+# one that leaks only in large batches of training
+sed -e 's/"leaks"/"slips"/' -e 's/if (ab_info(c)->d_ff != 32) .*/ab_t all = ab_mul_scalar(c, ab_sum_axis(c, s, -1), 0.1);/' \
+    -e 's/^    return ab_output/    if (ab_info(c)->training \&\& ab_dim(c, s, 0) > 4) s = ab_add(c, s, ab_mul(c, s, all));\n    s = ab_mask(c, s);\n&/' \
+    leaks.c >slips.c
+cc -shared -fPIC -I"$source/core/api" slips.c -o slips.so || wrong "it does not build"
+tiny slips 20 >slips.ini
+printf '[variant %s]\nattention_decoder = ./slips.so\nslips.unused = %s\n' one 1 two 2 >>slips.ini
+exits 0 ablate run slips.ini --threads 1 --no-check
+has out "later tokens of a train sentence"
+has out "Equal numbers on every seed, though the settings differ: one, two."
 exits 0 ablate table leaks --format csv
 equal "$(column future_seen <out | awk '{ print ($1 > 1e-4) }' | paste -sd' ')" "0 1" "the column future_seen of base and leaky"
 equal "$(column core_minutes <out | awk '{ print ($1 > 0 && $1 < 5) }' | paste -sd' ')" "1 1" "the column core_minutes"

@@ -19,6 +19,7 @@ void layout_json(const gathered *g, str *out);
 
 /* Notes on the meaning of the table's differences, intervals and p, and on their power (notes.c). */
 void note_statistics(const gathered *g, grid *t);
+void note_identical(const gathered *g, grid *t); /* rows that differ in settings alone (identical.c) */
 /* origin of its runs, and a referee's questions about them */
 void note_foreign(const gathered *g, grid *t);
 void note_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */

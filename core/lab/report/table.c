@@ -269,6 +269,7 @@ void table_grid(const gathered *g, grid *t)
     if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
     note_foreign(g, t);
     note_statistics(g, t);
+    note_identical(g, t);
     note_judging(g, t);
     note_effects(g, t);
     note_scale(g, t);

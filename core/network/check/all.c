@@ -57,6 +57,7 @@ static const check checks[] = {
     {"sizes", LAYER, 0, " batch ", check_sizes},
     {"decode", LAYER, 1e-9, " batch ", check_decode},
     {"dropout", LAYER, 1e-6, " gradient ", check_dropout},
+    {"positions", ATT, 0, " same_seed ", check_positions},
     {"relative", POS, 1e-9, " same_seed ", check_relative},
     {"fp32", LAYER, 1e-4, " gradient ", check_fp32},
     {"fused", ATT | POS | NORM, 1, " fp32 ", check_fused},

@@ -1,5 +1,5 @@
-/* claims.c - claims of a plugin's description: positions are relative; parameters support every value in their
- * range. */
+/* claims.c - claims of a plugin's description: positions are relative; an attention's positions reach its outputs;
+ * parameters support every value in their range. */
 #include "network/check/block.h"
 #include "network/check/internal.h"
 #include <math.h>
@@ -67,6 +67,104 @@ void check_relative(const plugin *p, check_result *r)
     }
     shifted(p, AB_SELF, "self attention", r);
     shifted(p, AB_CAUSAL, "causal self attention", r);
+}
+
+/* ---- positions reach an attention's outputs ---- */
+
+/* x plus numbers that depend on its last two axes. */
+static ab_t moved(ab_ctx *c, ab_t x)
+{
+    if (!x.id) return x;
+    const int64_t dim[4] = {1, 1, tape_at(c, x)->dim[2], tape_at(c, x)->dim[3]};
+    double *v = xmalloc((size_t)(dim[2] * dim[3]) * sizeof *v);
+    for (int64_t i = 0; i < dim[2] * dim[3]; i++) v[i] = check_hashed(11, (uint64_t)i);
+    ab_t y = t_binary(c, OP_ADD, x, t_const(c, dim, v));
+    free(v);
+    return y;
+}
+static ab_t move_rows(ab_ctx *c, const void *cfg, ab_t x, ab_t pos) { return (void)cfg, (void)pos, moved(c, x); }
+static ab_t move_bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
+{
+    int64_t dim[4] = {1, c->attn->info.heads, tape_at(c, qpos)->dim[3], tape_at(c, kpos)->dim[3]};
+    return (void)cfg, moved(c, t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0}), dim));
+}
+static ab_t move_scores(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos)
+{
+    return (void)cfg, (void)q, (void)k, (void)qpos, (void)kpos, moved(c, s);
+}
+static ab_t move_values(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos)
+{
+    return (void)cfg, (void)p, (void)qpos, (void)kpos, moved(c, y);
+}
+
+static const struct {
+    uint32_t claim;
+    const char *name, *advice;
+    plugin position;
+} probes[] = {
+    {AB_POS_EMBED, "AB_POS_EMBED", "use x", {.iface.position.embed = move_rows}},
+    {AB_POS_ROTATE,
+     "AB_POS_ROTATE",
+     "ab_query and ab_key rotate, ab_rotate does for your own projections",
+     {.iface.position.rotate = move_rows}},
+    {AB_POS_BIAS,
+     "AB_POS_BIAS",
+     "ab_scores adds the bias, ab_position does to scores of your own",
+     {.iface.position.bias = move_bias}},
+    {AB_POS_SCORES,
+     "AB_POS_SCORES",
+     "ab_scores has them, ab_position adds them to scores of your own",
+     {.iface.position.scores = move_scores}},
+    {AB_POS_VALUES, "AB_POS_VALUES", "ab_weighted_sum has them", {.iface.position.values = move_values}},
+};
+
+/* The attention's rows with this position (NULL: none), its learned values moved from the first ones; the caller
+ * frees. NULL and e. */
+static double *rows_with(const plugin *p, const plugin *position, uint32_t role, size_t *n, err *e)
+{
+    static const int32_t length[] = {6, 4};
+    arena a = {0};
+    block b = {0};
+    double *out = NULL;
+    void *cfg = settings_of(p, NULL, NULL, &a, e);
+    block_spec s = {p, position, cfg, NULL, role, 3, 4, 6, 12, 2, 6, length, false, 0};
+    if (cfg && !block_trace(&b, &s, e) && !block_plan(&b, 3, e)) {
+        double *v = b.values.value;
+        for (size_t i = 0; i < b.values.learned; i++) v[i] += 0.3 * check_hashed(8, i);
+        *n = (size_t)(b.rows * s.d_model);
+        for (size_t i = 0; i < *n && b.x; i++) b.x[i] = check_hashed(9, i);
+        if (!block_run(&b, e)) out = memcpy(xmalloc(*n * sizeof *out), b.y, *n * sizeof *out);
+    }
+    block_close(&b);
+    arena_free(&a);
+    return out;
+}
+
+void check_positions(const plugin *p, check_result *r)
+{
+    err e = {0};
+    size_t n = 0, claimed = 0;
+    uint32_t role = p->iface.attention.roles & AB_CAUSAL ? AB_CAUSAL : AB_SELF;
+    if (!(p->iface.attention.roles & role)) {
+        check_none(r, "positions act in self-attention only");
+        return;
+    }
+    double *none = rows_with(p, NULL, role, &n, &e);
+    for (size_t k = 0; k < LENGTH(probes) && none; k++) {
+        if (!(p->iface.attention.accepts & probes[k].claim)) continue;
+        double *with = rows_with(p, &probes[k].position, role, &n, &e), most = 0;
+        for (size_t i = 0; i < n && with; i++) most = check_larger(most, fabs(with[i] - none[i]));
+        if (with && !(most > 1e-9))
+            check_fail(r,
+                       "%s: .accepts claims %s, but such a position changes no output: the rows of a table would be "
+                       "equal. %s; or leave the claim out",
+                       p->desc.name, probes[k].name, probes[k].advice);
+        free(with);
+        claimed++;
+    }
+    if (e.text[0]) check_none(r, "%s", e.text); /* 'build' reports faults; others are called inside of layers only */
+    check_note(r, "%zu kinds of positions change its outputs", claimed);
+    free(none);
 }
 
 /* ---- parameters at their limits ---- */

@@ -157,6 +157,7 @@ void check_process(const plugin *p, check_result *r);
 void check_sizes(const plugin *p, check_result *r);
 void check_same_seed(const plugin *p, check_result *r);
 void check_dropout(const plugin *p, check_result *r);
+void check_positions(const plugin *p, check_result *r);
 void check_relative(const plugin *p, check_result *r);
 void check_fused(const plugin *p, check_result *r);
 void check_sublayers(const plugin *p, check_result *r);

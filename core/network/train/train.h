@@ -73,9 +73,10 @@ double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e);
  * target tokens: token accuracy, EOS counted. Reads back every logit, so use it only at the end of a run. */
 double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
-/* Changes the tokens behind the middle of the longest sentence and measures the change of the losses before it
- * (relative to the larger of 1 and the loss): unless it is 0, the model sees the future. NAN and e. */
-double train_sees_future(model *m, const pairs *p, err *e);
+/* Changes the tokens behind the middle of each sentence of the first batch, cut as for evaluation or (training) drawn
+ * as for training with seed 1, and measures the change of the losses before it (relative to the larger of 1 and the
+ * loss): unless it is 0, the model sees the future. NAN and e. */
+double train_sees_future(model *m, const pairs *p, bool training, err *e);
 
 /* model_open for texts in these vocabularies (src NULL: decoder-only), with the tokens' n-grams if it composes tokens
  * of them. */

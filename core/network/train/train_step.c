@@ -293,13 +293,19 @@ static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64
     return bad;
 }
 
+/* How evaluation cuts pairs into batches. */
+static batch_options evaluation_options(const model *m, const pairs *p)
+{
+    int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
+    int64_t budget = m->cfg.batch_tokens < 4096 ? m->cfg.batch_tokens : 4096,
+            most = budget > longest ? budget : longest;
+    return (batch_options){.batch_tokens = most, .round = train_step_round(m, most, 1)};
+}
+
 /* Ranks take batches in turn. kept: tapes that outlive the call, or NULL. */
 static double score(model *m, const pairs *p, double *nll, double *hits, const comm *ranks, tapes *kept, err *e)
 {
-    int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
-    int64_t budget = m->cfg.batch_tokens < 4096 ? m->cfg.batch_tokens : 4096;
-    batch_options o = {.batch_tokens = budget > longest ? budget : longest};
-    o.round = train_step_round(m, o.batch_tokens, 1);
+    batch_options o = evaluation_options(m, p);
     batcher *all = batcher_new(p, &o, e);
     if (!all) return NAN;
     tapes own = {.m = m}, *t = kept ? kept : &own;
@@ -352,7 +358,7 @@ static double *losses_with(ab_ctx *c, const batch *b, const int32_t *tgt_in, err
     model_batch view = train_view(b);
     view.tgt_in = tgt_in;
     model_loss_inputs(c, &view, 1);
-    if (!tape_run(c, &(run_options){.from = PHASE_CONST})) return losses_of(c, b->tgt_rows, e);
+    if (!tape_run(c, &(run_options){.seed = 1, .step = 1, .from = PHASE_CONST})) return losses_of(c, b->tgt_rows, e);
     fail(e, "%s", c->error.text);
     return NULL;
 }
@@ -368,15 +374,16 @@ static int32_t *changed_inputs(const batch *b, int64_t vocab)
     return in;
 }
 
-double train_sees_future(model *m, const pairs *p, err *e)
+double train_sees_future(model *m, const pairs *p, bool training, err *e)
 {
-    int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
-    batch_options o = {.batch_tokens = longest, .round = train_step_round(m, longest, 1)};
+    int64_t most_tokens = m->cfg.batch_tokens;
+    batch_options o = {most_tokens, train_step_round(m, most_tokens, 1), .seed = 1, .train = true};
+    if (!training) o = evaluation_options(m, p);
     batcher *all = batcher_new(p, &o, e);
-    tapes t = {.m = m};
+    tapes t = {.m = m, .training = training};
     batch b;
     double most = all ? 0 : NAN;
-    if (all && m->tgt_vocab - VOCAB_SPECIALS > 1 && batcher_next(all, &b)) { /* the longest sentence */
+    if (all && m->tgt_vocab - VOCAB_SPECIALS > 1 && batcher_next(all, &b)) {
         ab_ctx *c = tapes_get(&t, &b, e);
         int32_t *in = changed_inputs(&b, m->tgt_vocab);
         double *before = c ? losses_with(c, &b, b.tgt_in, e) : NULL, *after = before ? losses_with(c, &b, in, e) : NULL;

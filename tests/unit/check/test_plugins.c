@@ -37,6 +37,11 @@ int main(int argc, char **argv)
             printf("%s\n", title);
         free(title);
     }
+    for (size_t i = 0; i < n_list && argc < 2; i++) { /* each claim, of all */
+        check_result r[CHECK_MOST];
+        if (all[i]->desc.kind != AB_ATTENTION || !check_plugin(all[i], "positions", r)) continue;
+        CHECK_THAT(r[0].outcome != CHECK_FAIL, "%s", r[0].message);
+    }
     free(all);
     return test_end();
 }

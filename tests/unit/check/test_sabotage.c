@@ -112,6 +112,7 @@ static const struct {
     {"returns_strange", "build", {"does not belong to this context", "never set?"}},
     {"unpack_both", "build", {"unpack_both.c:11: ab_pad: ", "from both x and mem"}},
     {"query_scan", "build", {"query_scan.c:17: ab_scan: cross attention", "from mem"}},
+    {"ignores_positions", "positions", {"ignores_positions: .accepts claims AB_POS_BIAS", "ab_position"}},
     {"choice_leak", "choices", {"mask = none: future: choice_leak with ", "sees the future"}},
     {"long_overflow", "long", {"loss or gradient in fp32 differs from fp64 by nan"}},
     {"nameless_slots", "load", {"slot 0 of optimizer 'nameless_slots' has no name"}},

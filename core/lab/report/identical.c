@@ -1,0 +1,58 @@
+/* identical.c - names rows whose runs have equal numbers on every seed, though their settings differ: a plugin that
+ * ignores its setting looks like a result. */
+#include "lab/report/layout.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Does a run have a number that is no share of none or all? */
+static bool tells_apart(const read_run *run)
+{
+    bool any = false;
+    for (size_t m = 0; m < run->n_results; m++) {
+        double v = run->results[m].value;
+        any |= isfinite(v) && v != 0 && v != 1 && v != 100;
+    }
+    return any;
+}
+
+static bool equal_runs(const read_run *a, const read_run *b)
+{
+    if (a->n_results != b->n_results || !tells_apart(a)) return false;
+    for (size_t m = 0; m < a->n_results; m++)
+        if (!same(a->results[m].metric, b->results[m].metric) || a->results[m].value != b->results[m].value)
+            return false;
+    return true;
+}
+
+/* Are all numbers equal on each seed that both rows have, and is there one? */
+static bool equal_rows(const read_row *a, const read_row *b)
+{
+    size_t equal = 0, shared = 0;
+    if (a->same_as || b->same_as || same(a->config_hash, b->config_hash)) return false;
+    for (size_t i = 0; i < a->n_runs; i++)
+        for (size_t k = 0; k < b->n_runs; k++) {
+            const read_run *x = &a->runs[i], *y = &b->runs[k];
+            if (x->seed != y->seed || x->status != DB_DONE || y->status != DB_DONE || x->foreign || y->foreign)
+                continue;
+            shared++, equal += equal_runs(x, y);
+        }
+    return shared && equal == shared;
+}
+
+void note_identical(const gathered *g, grid *t)
+{
+    size_t n = g->x.n_rows;
+    bool *named = xcalloc(n + 1, sizeof *named);
+    for (size_t i = 0; i < n; i++) {
+        str list = {0};
+        for (size_t k = i + 1; k < n && !named[i]; k++) {
+            if (named[k] || !equal_rows(&g->x.rows[i], &g->x.rows[k])) continue;
+            if (!list.n) str_add(&list, g->x.rows[i].is_base ? "base" : g->x.rows[i].name);
+            str_addf(&list, ", %s", g->x.rows[k].name);
+            named[k] = true;
+        }
+        if (list.n) grid_note(t, "Equal numbers on every seed, though the settings differ: %s.", list.s);
+        str_free(&list);
+    }
+    free(named);
+}
