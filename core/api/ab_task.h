@@ -62,6 +62,11 @@ typedef struct {    /* the vocabularies and batches that an opened task requests
     /* 2.6 For a decoder-only task with src NULL and no window. given: tokens at the start of each line that are not
      * predicted: no loss, no score. endless 1: no end is predicted, for all lines have the same number of tokens */
     int64_t given, endless;
+    /* 2.6 With window: the lines of each document of a split, in order; together all its lines. Windows of dev and test
+     * end where their document ends, and intervals are over documents. n_documents 0: the split is one text. Borrowed
+     * until close */
+    const int64_t *documents[AB_SPLITS];
+    int64_t n_documents[AB_SPLITS];
 } ab_vocabs;
 typedef struct {           /* a model's prediction of one example, given the true previous tokens */
     double log_likelihood; /* natural logarithm, summed over its target tokens (labels) */

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# documents.tsv beside a corpus: intervals are over its documents, and a wrong one is not used.
+# documents.tsv beside a corpus: intervals are over its documents, and a wrong one is not used. A folder of documents
+# for a language model.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir corpus
@@ -59,4 +60,35 @@ printf 'document\tsplit\ttrees\none\ttrain\t340\ntwo\tdev\t30\nthree\ttest\t10\n
 exits 0 env ABLATE_DATA="$work/data" "$program" run trees.ini -s parsing.data=banks/mini -s vocab=words --threads 1 \
     --progress none --db trees.db
 equal "$(sql "SELECT value FROM tag WHERE tag='documents F1'" trees.db)" "10 20" "documents of banks/mini"
+
+echo "a folder of documents for a language model: whole documents are dev's, test's and train's, drawn by split_seed"
+mkdir docs
+for n in 1 2 3 4 5 6 7 8 9; do head -$((10 + 3 * n)) all | tail -$((8 + 3 * n)) >docs/text$n; done
+{ tiny language 4 | grep -Ev '^(sequence|beam)'; } | sed 's/^task .*/task = lm/; s/^name .*/&\nseeds = 1..3/' >language.ini
+printf 'lm.file = ./docs\nlm.context = 16\nlm.dev_part = 0.2\nlm.test_part = 0.4\ndropout = 0\n[variant one]\nheads = 1\n' \
+    >>language.ini
+language() { exits 0 ablate run language.ini --threads 1 --progress plain --db "$1.db" "${@:2}"; }
+windows() { sql "SELECT DISTINCT value FROM tag WHERE tag = 'documents $1'" "$2.db" | tr -d '\r"'; }
+language lm
+has out "over seeds and 3 documents"
+has err "./docs: documents drawn by split_seed: train 4, dev 2, test 3"
+for n in 1 2 3 4 5 6 7 8 9; do echo $((($(wc -c <docs/text$n) + 15) / 16)); done | sort >sizes
+for part in PPL PPL_test bits_per_byte; do
+    windows $part lm | tr ' ' '\n' | sort >counts
+    equal "$(comm -23 counts sizes | tr '\n' ' ')" "" "windows of $part end with their documents"
+done
+equal "$(windows PPL_test lm)" "$(windows bits_per_byte lm)" "documents of test"
+equal "$(comm -12 <(windows PPL lm | tr ' ' '\n' | sort) <(windows PPL_test lm | tr ' ' '\n' | sort))" "" "documents in two parts"
+language other -s lm.split_seed=2
+[ "$(windows PPL_test other)" != "$(windows PPL_test lm)" ] || wrong "split_seed changes nothing: $(windows PPL_test lm)"
+cat docs/* >book
+language book -s lm.file=./book
+has out "over seeds and windows of this passage only"
+equal "$(windows PPL_test book)" "" "parts of one text are no documents"
+: >docs/empty
+exits 1 ablate run language.ini --threads 1 --progress none --db empty.db
+has err "./docs/empty is empty (lm.file = ./docs)"
+rm docs/*
+exits 1 ablate run language.ini --threads 1 --progress none --db empty.db
+has err "./docs has no file (lm.file = ./docs)"
 finish

@@ -336,6 +336,7 @@ static arm dealt(const row_runs *r, const double *z, const size_t *order, size_t
         if (m) memcpy(own + i * m, z + order[i] * m, m * sizeof *own);
     }
     arm a = arm_measure(scores, m ? own : NULL, n, m);
+    a.widening = r->arm.widening;
     free(scores);
     free(own);
     return a;

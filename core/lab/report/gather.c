@@ -113,24 +113,26 @@ static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
     return 0;
 }
 
-/* Returns the part that the row's runs decode, "dev" or "test"; else NULL. */
-static const char *decoded_part(const read_row *row, arena *a)
+/* Returns a setting's text, or NULL. */
+static const char *text_set(const read_row *row, const char *key, arena *a)
 {
     cJSON *config = cJSON_Parse(row->config_json);
-    const char *part = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "decode_split"));
-    part = part && (same(part, "dev") || same(part, "test")) ? arena_strdup(a, part) : NULL;
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, key));
+    text = text ? arena_strdup(a, text) : NULL;
     cJSON_Delete(config);
-    return part;
+    return text;
 }
 
 /* Adds the part that was scored to each metric's name. Where neither name nor signature has it, a task's score is of
  * the part that all rows decode. */
 static void make_headings(gathered *g, arena *a)
 {
-    const char *decoded = g->x.n_rows ? decoded_part(&g->x.rows[0], a) : NULL;
-    for (size_t i = 1; i < g->x.n_rows && decoded; i++) {
-        const char *other = decoded_part(&g->x.rows[i], a);
-        if (!other || !same(other, decoded)) decoded = NULL;
+    const char *task = g->x.n_rows ? text_set(&g->x.rows[0], "task", a) : NULL, *decoded = NULL;
+    g->passage = task && same(task, "lm");
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const char *part = text_set(&g->x.rows[i], "decode_split", a);
+        bool one = part && (same(part, "dev") || same(part, "test")) && (!i || (decoded && same(part, decoded)));
+        decoded = one ? part : NULL;
     }
     for (size_t m = 0; m < g->n_metrics; m++) {
         size_t plain;

@@ -73,6 +73,7 @@ typedef struct {
     judging judged;
     bool conditions; /* some rows have another base ([condition NAME]) */
     bool foreign;    /* its runs were trained by another program (db.h) */
+    bool passage;    /* its rows are language models of one text: their windows are no documents */
     size_t n_trials;
     db_trial *trials_made; /* searches of its rows */
     size_t n_old;

@@ -63,6 +63,15 @@ static size_t documents_of(const gathered *g)
     return 0;
 }
 
+/* Prints what is drawn beside seeds: "9 documents", "sentences". */
+static const char *drawn(const gathered *g, char out[64])
+{
+    size_t documents = documents_of(g);
+    snprintf(out, 64, "%s", g->passage ? "windows of this passage only" : "sentences");
+    if (documents) snprintf(out, 64, "%zu documents", documents);
+    return out;
+}
+
 static void note_models(const gathered *g, grid *t)
 {
     size_t h = (size_t)g->headline, single = 0, tested = 0, outside = 0;
@@ -83,14 +92,12 @@ static void note_models(const gathered *g, grid *t)
               tested ? ""
                      : " No test over sentences either: it needs per-sentence statistics of the same "
                        "sentences, with the same seed.");
-    size_t documents = documents_of(g);
-    char over[40] = "sentences";
-    if (documents) snprintf(over, sizeof over, "%zu documents", documents);
+    char over[64];
     if (tested)
         grid_note(t,
                   "p models concerns these models only: paired approximate randomisation of %s over %s, %d trials, "
                   "Holm over %zu row%s.%s",
-                  g->headings[h], over, g->trials, tested, tested == 1 ? "" : "s",
+                  g->headings[h], drawn(g, over), g->trials, tested, tested == 1 ? "" : "s",
                   !g->full && g->tests ? " `--stats full` shows it." : "");
     if (outside)
         grid_note(t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.",
@@ -171,15 +178,15 @@ static void note_design(const gathered *g, grid *t)
         c = x, tests++, shared += x->shared, crossed += x->crossed;
     }
     if (!c) return;
-    size_t documents = documents_of(g);
     str over = {0};
-    if (crossed && documents)
-        str_addf(&over,
-                 "seeds and %zu documents (crossed components, Howe's interval; a document's sentences count as "
-                 "one)",
-                 documents);
+    char units[64];
+    if (crossed)
+        str_addf(&over, "seeds and %s (crossed components, Howe's interval%s)", drawn(g, units),
+                 documents_of(g) ? "; a document's sentences count as one"
+                 : g->passage    ? "; windows of one text count as independent, which they are not"
+                                 : "");
     else
-        str_add(&over, crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)");
+        str_add(&over, "seeds (Welch)");
     grid_note(t,
               "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
               "Holm over %zu planned row%s.%s%s%s",

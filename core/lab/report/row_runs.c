@@ -1,5 +1,6 @@
 /* row_runs.c - see row_runs.h. */
 #include "lab/report/row_runs.h"
+#include "text/metric/documents.h"
 #include "text/metric/stats.h"
 #include "lab/statistics/choice.h"
 #include <math.h>
@@ -84,6 +85,7 @@ row_runs row_runs_collect(const comparison_task *t, const read_row *row, bool is
         scores[r.n] = metric_in_percent(m) ? log(*t->failed_as) : *t->failed_as;
     double *z = row_runs_influences(&r);
     r.arm = arm_measure(scores, z, r.n, z ? r.results[0]->stats.n : 0);
+    if (z && r.results[0]->documents) r.arm.widening = documents_widening(r.arm.m);
     free(z);
     free(scores);
     return r;

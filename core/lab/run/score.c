@@ -30,8 +30,8 @@ static char *folder_of(const worker_run *r, const char *data)
     return path_join(r->job.data_dir, data);
 }
 
-/* Reads the sentences per document of a split ("10 12 8"), if documents.tsv stands beside the task's data; else
- * empty. */
+/* Returns the sentences or windows per document of a split ("10 12 8"), which the task knows, or documents.tsv beside
+ * its data; empty: unknown. */
 static str documents_of(const worker_run *r, ab_split split, int64_t n)
 {
     char *key = xprintf("%s.data", r->task_plugin->desc.name);
@@ -39,7 +39,10 @@ static str documents_of(const worker_run *r, ab_split split, int64_t n)
     char *folder = folder_of(r, data ? data : ""), *path = path_join(folder, "documents.tsv");
     str counts = {0};
     err e = {0};
-    if (data && is_folder(folder) && file_exists(path)) documents_read(path, split_names[split], n, &counts, &e);
+    const pairs *p = &r->data.split[split];
+    for (int64_t d = 0; d < p->n_documents; d++) str_addf(&counts, "%s%lld", d ? " " : "", (long long)p->documents[d]);
+    if (!p->n_documents && data && is_folder(folder) && file_exists(path))
+        documents_read(path, split_names[split], n, &counts, &e);
     if (e.text[0]) {
         log_line(LOG_WARN, "%s; sentences count as independent", e.text);
         str_clear(&counts);

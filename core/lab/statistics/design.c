@@ -18,7 +18,7 @@ static double interaction(const double *z, const double *mean, size_t n, size_t 
 
 arm arm_measure(const double *scores, const double *z, size_t n, size_t m)
 {
-    arm a = {.n = n, .m = m, .mean = NAN, .s2 = NAN, .df = n ? (double)(n - 1) : 0, .msi = NAN};
+    arm a = {.n = n, .m = m, .mean = NAN, .s2 = NAN, .df = n ? (double)(n - 1) : 0, .msi = NAN, .widening = 1};
     double sum = 0, squares = 0;
     for (size_t s = 0; s < n; s++) sum += scores[s];
     if (n) a.mean = sum / (double)n;
@@ -50,7 +50,7 @@ static double sentence_part(const arm *a, const arm *b)
     if (m < 2 || m != b->m || a->n < 2 || b->n < 2) return 0;
     for (size_t j = 0; j < m; j++) squares += (a->z[j] - b->z[j]) * (a->z[j] - b->z[j]);
     double variance = squares / (double)(m - 1);
-    return fmax(0, variance - a->msi / (double)a->n - b->msi / (double)b->n) / (double)m;
+    return fmax(0, variance - a->msi / (double)a->n - b->msi / (double)b->n) / (double)m * a->widening;
 }
 
 /* Welch's degrees of freedom, at most twice those of the smaller side. */
@@ -118,7 +118,7 @@ static double contrast_sentences(const arm *rows, const double *w, size_t n)
         for (size_t i = 0; i < n; i++) d += w[i] * rows[i].z[j];
         squares += d * d;
     }
-    return fmax(0, squares / (double)(m - 1) - noise) / (double)m;
+    return fmax(0, squares / (double)(m - 1) - noise) / (double)m * rows[0].widening;
 }
 
 difference design_contrast(const arm *rows, const double *w, size_t n)

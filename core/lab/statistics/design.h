@@ -20,9 +20,10 @@ typedef struct {
     /* For planning: the expected variance over seeds. The test replaces a variance estimated from n seeds by the larger
      * of it and its mean with prior_s2, weighted by degrees of freedom. prior_df 0: it does not. */
     double expected_s2, prior_df, prior_s2;
-    double choice; /* variance of the mean from the choice of searched settings (choice.h); 0: none */
-    double msi;    /* mean square of seeds x sentences: the residual after seed and sentence means */
-    double *z;     /* [m] influence values averaged over seeds; NULL if m is 0 */
+    double choice;   /* variance of the mean from the choice of searched settings (choice.h); 0: none */
+    double msi;      /* mean square of seeds x sentences: the residual after seed and sentence means */
+    double widening; /* factor of U if the m are documents (documents_widening); else 1 */
+    double *z;       /* [m] influence values averaged over seeds; NULL if m is 0 */
 } arm;
 
 /* scores: [n]; z: [n][m], NULL if m is 0. Free with arm_free. */

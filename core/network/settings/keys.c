@@ -242,6 +242,7 @@ bool config_came_later(const char *key, const char *value)
                  {"translation.first_pairs", "0"},
                  {"learned.std", "0"},
                  {"lm.test_part", "0"},
+                 {"lm.split_seed", "1"},
                  {"char_ngrams", "0"},
                  {"contrast", ""},
                  {"max_time", "0"},

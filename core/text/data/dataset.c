@@ -183,22 +183,38 @@ static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v
     return 0;
 }
 
-/* Cuts the gathered lines into windows of one text. In training a window only stands for a drawn one, so the tail gets
- * none. */
-static int cut_windows(gathering *g, int64_t window, bool train, err *e)
+/* Cuts the gathered lines into windows: of one text, or of documents that end behind these tokens, ends [n_ends]. In
+ * training a window only stands for a drawn one, so the text is one and its tail gets none. */
+static int cut_windows(gathering *g, const int64_t *ends, int64_t n_ends, int64_t window, bool train, err *e)
 {
     pairs *p = &g->p;
-    int64_t text = g->tgt.n, n = train ? text / window : (text + window - 1) / window;
+    int64_t text = g->tgt.n, n = train ? text / window : 0, at = 0;
     if (train && !n)
         return fail(e, "the text has %lld tokens (including line ends); expected at least one window of %lld",
                     (long long)text, (long long)window);
+    bool one = train || !n_ends;
+    int64_t *documents = one ? NULL : xcalloc((size_t)n_ends, sizeof *documents);
+    if (one) ends = &text, n_ends = 1;
+    for (int64_t d = 0, from = 0; d < n_ends && !train; from = ends[d++]) {
+        int64_t windows = (ends[d] - from + window - 1) / window;
+        if (documents) documents[d] = windows;
+        n += windows;
+    }
     free(g->src_at), free(g->tgt_at), free(g->example);
     gather_start(g, n);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0, d = 0; i < n; i++) {
         g->example[i] = i;
-        g->tgt_at[i + 1] = (i + 1) * window < text ? (i + 1) * window : text;
+        at = at + window < ends[d] ? at + window : ends[d];
+        g->tgt_at[i + 1] = at;
+        if (at == ends[d]) d++;
     }
-    *p = (pairs){.n = n, .n_given = n, .tgt_longest = text < window ? text : window, .text = text, .window = window};
+    *p = (pairs){.n = n,
+                 .n_given = n,
+                 .tgt_longest = text < window ? text : window,
+                 .text = text,
+                 .window = window,
+                 .n_documents = documents ? n_ends : 0,
+                 .documents = documents};
     return 0;
 }
 
@@ -221,6 +237,19 @@ static void gather_end(gathering *g, pairs *out)
     out->src = src, out->tgt = tgt, out->in = g->labels ? src : NULL;
 }
 
+/* Finds the token behind each document's end, [n_documents], from the documents' lines; the caller frees it. */
+static int document_ends(const ab_vocabs *asked, ab_split split, const int64_t *line_ends, int64_t n, int64_t **out,
+                         err *e)
+{
+    int64_t lines = 0, many = asked->n_documents[split];
+    for (int64_t d = 0; d < many; d++) lines += asked->documents[split][d];
+    if (many && lines != n)
+        return fail(e, "its documents have %lld lines, expected %lld", (long long)lines, (long long)n);
+    *out = xcalloc((size_t)many + 1, sizeof **out);
+    for (int64_t d = 0, line = 0; d < many; d++) (*out)[d] = line_ends[line += asked->documents[split][d]];
+    return 0;
+}
+
 static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_split split, const vocab *src,
                        const vocab *tgt, int64_t max_length, err *e)
 {
@@ -239,7 +268,10 @@ static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_spli
         else
             rc = gather(&g, i, x.src, x.tgt, src, tgt, split == AB_TRAIN && !window, max_length, e);
     }
-    if (!rc && window) rc = cut_windows(&g, window, split == AB_TRAIN, e);
+    int64_t *ends = NULL;
+    if (!rc && window && !(rc = document_ends(&asked, split, g.tgt_at, n, &ends, e)))
+        rc = cut_windows(&g, ends, asked.n_documents[split], window, split == AB_TRAIN, e);
+    free(ends);
     if (rc)
         fail_in(e, "%s split, ", split_names[split]);
     else
@@ -288,5 +320,6 @@ int pairs_encode(pairs *p, const char *const *src_lines, const char *const *tgt_
 void pairs_free(pairs *p)
 {
     free(p->block);
+    free(p->documents);
     *p = (pairs){0};
 }

@@ -23,6 +23,7 @@ typedef struct {                      /* pairs of sequences; read-only for users
     const int32_t
         *in; /* with labels: the input at each position of tgt, which has the label or -1; NULL: the previous token */
     int64_t text, window; /* windows of `window` tokens of a text of `text` tokens, tgt[0 .. text); 0: none */
+    int64_t n_documents, *documents;  /* windows of each document of dev or test; 0, NULL: the text is one */
     int64_t n_given, n_empty, n_long; /* lines given; dropped as empty, as too long */
     void *block;                      /* the memory of all arrays above */
 } pairs;

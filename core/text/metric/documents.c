@@ -1,4 +1,5 @@
 #include "text/metric/documents.h"
+#include "base/distribution.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,4 +66,10 @@ size_t documents_sum(const char *counts, const double *rows, size_t m, size_t wi
         while (*end == ' ') end++;
     }
     return at == m ? documents : 0;
+}
+
+double documents_widening(size_t m)
+{
+    double by = m > 1 ? t_upper(0.025, (double)(m - 1)) / normal_upper(0.025) : 1;
+    return by * by;
 }

@@ -15,4 +15,8 @@ int64_t documents_read(const char *path, const char *split, int64_t n, str *coun
 /* Sums rows [m][width] by such counts into out [documents][width]. Returns the number of documents; 0, and nothing is
  * done, if the counts do not make up m. out NULL: only counts. */
 size_t documents_sum(const char *counts, const double *rows, size_t m, size_t width, double *out);
+
+/* Returns the square of Student's quantile with m - 1 degrees of freedom over that of the normal one, which tests apply
+ * to sentences: the variance over few documents is itself an estimate. */
+double documents_widening(size_t m);
 #endif

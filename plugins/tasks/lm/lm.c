@@ -1,20 +1,21 @@
-/* lm.c - a language model of one text: characters, words or subwords, each predicted from those before it.
+/* lm.c - a language model of a text, or of a folder of documents: characters, words or subwords, each predicted from
+ * those before it.
  *
  * A line end is a token (AB_ID_END), so the lines of a file, read as windows of one text, give the whole file. Text
  * outside the training vocabulary costs 8 bits per byte in addition to its unknown token, so that bits per byte cover
  * the whole text. */
 #include "ab_plugin.h"
 #include "known.h"
-#include "tasks/memory.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include "tasks/lines.h"
+#include "tasks/split.h"
+#include <dirent.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { UNIT_CHAR, UNIT_WORD, UNIT_BPE };
 
 typedef struct {
-    int64_t unit, context;
+    int64_t unit, context, split_seed;
     const char *file, *dev, *test;
     double dev_part, test_part;
 } config;
@@ -27,7 +28,8 @@ static const ab_option params[] = {
     {"context", AB_INT, AT(context), 64, 2, 65536, NULL,
      "length of a window, the text that the model sees at once [tokens]"},
     {"file", AB_TEXT, AT(file), 0, 0, 0, "shakespeare/input.txt",
-     "text to train on, in the data folder unless the path begins with / or . [file]"},
+     "text to train on, in the data folder unless the path begins with / or . [file]; or a folder of documents, a file "
+     "each: then dev_part and test_part are whole documents, drawn by split_seed, and intervals are over documents"},
     {"dev", AB_TEXT, AT(dev), 0, 0, 0, "", "text to validate on [file]; empty: the end of `file`"},
     {"test", AB_TEXT, AT(test), 0, 0, 0, "",
      "text to test on [file]; empty: `test_part` of `file`, or dev is scored instead"},
@@ -35,11 +37,15 @@ static const ab_option params[] = {
      "share of `file`, at its end, used for validation, in whole lines [part]"},
     {"test_part", AB_REAL, AT(test_part), 0, 0, 0.9, NULL,
      "share of `file`, at its very end, behind that of dev, kept for the test, in whole lines; 0: none [part]"},
+    {"split_seed", AB_INT, AT(split_seed), 1, 0, 4294967295.0, NULL,
+     "which documents of a folder are dev's, test's and train's"},
     {0}};
 
 typedef struct {
     char **line; /* [n] of the file's lines */
     int64_t n;
+    const int64_t *document; /* [n_documents]: lines of each; 0, NULL: one text */
+    int64_t n_documents;
     double bytes, characters; /* line ends counted */
     double unknown_bits;      /* text that the training vocabulary lacks, at 8 bits per byte */
 } text;
@@ -48,14 +54,73 @@ typedef struct {
     const ab_host *host;
     config c;
     text split[AB_SPLITS];
-    char **file[AB_SPLITS]; /* from read_lines */
-    double *stats;          /* statistics of the last scores */
+    char ***file; /* [n_files] from read_lines */
+    int64_t n_files;
+    char **line[AB_SPLITS];       /* a folder's lines, and */
+    int64_t *document[AB_SPLITS]; /* lines of its documents */
+    double *stats;                /* statistics of the last scores */
 } task;
 
 /* ---- reading ---- */
 
-static int read_file(task *t, const ab_env *env, const char *key, const char *name, char ***lines, int64_t *n,
-                     char *err, size_t n_err)
+/* Appends a file's lines to those of split s, as a document. */
+static int read_file(task *t, int s, const char *path, const char *key, const char *name, char *err, size_t n_err)
+{
+    char **lines;
+    int64_t n;
+    text *x = &t->split[s];
+    if (t->host->read_lines(path, &lines, &n, err, n_err)) return -1;
+    t->file = need(realloc(t->file, (size_t)(t->n_files + 1) * sizeof *t->file));
+    t->file[t->n_files++] = lines;
+    if (!n) {
+        snprintf(err, n_err, "%s is empty (lm.%s = %s)", path, key, name);
+        return -1;
+    }
+    t->line[s] = need(realloc(t->line[s], (size_t)(x->n + n) * sizeof *lines));
+    memcpy(t->line[s] + x->n, lines, (size_t)n * sizeof *lines);
+    t->document[s] = need(realloc(t->document[s], (size_t)(x->n_documents + 1) * sizeof(int64_t)));
+    t->document[s][x->n_documents++] = n;
+    x->n += n;
+    x->line = t->line[s];
+    x->document = t->document[s];
+    return 0;
+}
+
+typedef struct {
+    double place;
+    const char *name;
+} document;
+
+static int by_place(const void *a, const void *b)
+{
+    const document *x = a, *y = b;
+    return x->place < y->place ? -1 : x->place > y->place ? 1 : strcmp(x->name, y->name);
+}
+static int visible(const struct dirent *x) { return *x->d_name != '.'; }
+
+/* Reads a folder's files in an order drawn by split_seed. n < 0: it is no folder. */
+static int read_folder(task *t, int s, const char *path, struct dirent **entry, int n, const char *key,
+                       const char *name, char *err, size_t n_err)
+{
+    document *all = need(calloc((size_t)n + 1, sizeof *all));
+    char place[4400];
+    int bad = 0;
+    for (int i = 0; i < n; i++) {
+        snprintf(place, sizeof place, "%lld %s", (long long)t->c.split_seed, entry[i]->d_name);
+        all[i] = (document){split_place(place), entry[i]->d_name};
+    }
+    qsort(all, (size_t)n, sizeof *all, by_place);
+    for (int i = 0; i < n && !bad; i++) {
+        snprintf(place, sizeof place, "%s/%s", path, all[i].name);
+        bad = read_file(t, s, place, key, name, err, n_err);
+    }
+    if (!n) snprintf(err, n_err, "%s has no file (lm.%s = %s)", path, key, name);
+    free(all);
+    return bad || !n ? -1 : 0;
+}
+
+/* Reads split s from a file, or from the documents of a folder. */
+static int read_text(task *t, int s, const ab_env *env, const char *key, const char *name, char *err, size_t n_err)
 {
     char path[4096];
     int own = *name == '/' || *name == '.';
@@ -65,12 +130,16 @@ static int read_file(task *t, const ab_env *env, const char *key, const char *na
                  strcmp(name, "shakespeare/input.txt") ? "" : "; `ablate data get shakespeare` fetches it");
         return -1;
     }
-    if (t->host->read_lines(path, lines, n, err, n_err)) return -1;
-    if (*n) return 0;
-    t->host->free_lines(*lines);
-    *lines = NULL;
-    snprintf(err, n_err, "%s is empty (lm.%s = %s)", path, key, name);
-    return -1;
+    struct dirent **entry;
+    int n = scandir(path, &entry, visible, NULL);
+    int bad =
+        n < 0 ? read_file(t, s, path, key, name, err, n_err) : read_folder(t, s, path, entry, n, key, name, err, n_err);
+    for (int i = 0; i < n; i++) free(entry[i]);
+    if (n < 0)
+        t->split[s].n_documents = 0; /* one text */
+    else
+        free(entry);
+    return bad;
 }
 
 static double bytes_of(char **line, int64_t n)
@@ -80,13 +149,19 @@ static double bytes_of(char **line, int64_t n)
     return sum;
 }
 
-/* Number of lines before the last `part` of the text. */
-static int64_t cut(char **line, int64_t n, double part)
+/* Cuts the last `part` of a text off, in whole lines or documents. */
+static text cut(text *x, double part)
 {
-    double before = (1 - part) * bytes_of(line, n), sum = 0;
-    int64_t i = 0;
-    while (i < n && sum < before) sum += (double)strlen(line[i++]) + 1;
-    return i;
+    double before = (1 - part) * bytes_of(x->line, x->n), sum = 0;
+    int64_t i = 0, d = 0, all = x->n;
+    while (i < all && sum < before) {
+        int64_t n = x->n_documents ? x->document[d++] : 1;
+        sum += bytes_of(x->line + i, n);
+        i += n;
+    }
+    text rest = {.line = x->line + i, .n = all - i, .document = x->document + d, .n_documents = x->n_documents - d};
+    x->n = i, x->n_documents = d;
+    return rest;
 }
 
 static int word_unit(const task *t) { return t->c.unit == UNIT_WORD; }
@@ -115,19 +190,19 @@ static void measure(const task *t, const known *k, text *x)
 static void close_task(void *self)
 {
     task *t = self;
-    for (int s = 0; s < AB_SPLITS; s++)
-        if (t->file[s]) t->host->free_lines(t->file[s]);
+    for (int64_t i = 0; i < t->n_files; i++) t->host->free_lines(t->file[i]);
+    for (int s = 0; s < AB_SPLITS; s++) free(t->line[s]), free(t->document[s]);
+    free(t->file);
     free(t->stats);
     free(t);
 }
 
-/* Takes the last `part` of train's lines for another split. */
+/* Moves the last `part` of train's lines to another split. */
 static int split_off(task *t, ab_split to, double part, char *err, size_t n_err)
 {
     text *train = &t->split[AB_TRAIN];
     int64_t all = train->n;
-    train->n = cut(train->line, all, part);
-    t->split[to] = (text){.line = train->line + train->n, .n = all - train->n};
+    t->split[to] = cut(train, part);
     if (train->n && train->n < all) return 0;
     snprintf(err, n_err,
              "lm.file = %s: %lld lines leave %lld for the rest and %lld for %s (lm.dev_part = %g, test_part = %g); "
@@ -140,19 +215,16 @@ static int split_off(task *t, ab_split to, double part, char *err, size_t n_err)
 static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
 {
     text *train = &t->split[AB_TRAIN], *dev = &t->split[AB_DEV], *test = &t->split[AB_TEST];
-    if (read_file(t, env, "file", t->c.file, &t->file[AB_TRAIN], &train->n, err, n_err)) return -1;
-    train->line = t->file[AB_TRAIN];
+    if (read_text(t, AB_TRAIN, env, "file", t->c.file, err, n_err)) return -1;
     double rest = 1; /* share of the file that is left */
     if (*t->c.test) {
-        if (read_file(t, env, "test", t->c.test, &t->file[AB_TEST], &test->n, err, n_err)) return -1;
-        test->line = t->file[AB_TEST];
+        if (read_text(t, AB_TEST, env, "test", t->c.test, err, n_err)) return -1;
     } else if (t->c.test_part > 0) {
         if (split_off(t, AB_TEST, t->c.test_part, err, n_err)) return -1;
         rest -= t->c.test_part;
     }
     if (*t->c.dev) {
-        if (read_file(t, env, "dev", t->c.dev, &t->file[AB_DEV], &dev->n, err, n_err)) return -1;
-        dev->line = t->file[AB_DEV];
+        if (read_text(t, AB_DEV, env, "dev", t->c.dev, err, n_err)) return -1;
     } else if (t->c.dev_part >= rest) {
         snprintf(err, n_err, "lm.dev_part = %g and test_part = %g leave nothing to train on", t->c.dev_part,
                  t->c.test_part);
@@ -171,7 +243,11 @@ static void say_split(const task *t, char *line, size_t n_line)
 {
     long long dev = *t->c.dev ? 0 : t->split[AB_DEV].n, test = *t->c.test ? 0 : t->split[AB_TEST].n,
               all = dev + test + t->split[AB_TRAIN].n;
-    if (dev && test)
+    if (t->split[AB_TRAIN].n_documents)
+        snprintf(line, n_line, "%s: documents drawn by split_seed: train %lld, dev %lld, test %lld", t->c.file,
+                 (long long)t->split[AB_TRAIN].n_documents, (long long)t->split[AB_DEV].n_documents,
+                 (long long)t->split[AB_TEST].n_documents);
+    else if (dev && test)
         snprintf(line, n_line, "%s: dev (%lld lines) and test (%lld lines) are the end of its %lld lines", t->c.file,
                  dev, test, all);
     else if (dev || test)
@@ -204,9 +280,11 @@ static void vocabs(void *self, ab_vocabs *v)
 {
     static const ab_vocab kinds[] = {
         [UNIT_CHAR] = AB_VOCAB_CHARS, [UNIT_WORD] = AB_VOCAB_WORDS, [UNIT_BPE] = AB_VOCAB_SUBWORD};
-    const config *c = &((task *)self)->c;
-    v->tgt = kinds[c->unit];
-    v->window = c->context;
+    const task *t = self;
+    v->tgt = kinds[t->c.unit];
+    v->window = t->c.context;
+    for (int s = 0; s < AB_SPLITS; s++)
+        v->documents[s] = t->split[s].document, v->n_documents[s] = t->split[s].n_documents;
 }
 
 /* ---- scores ---- */
@@ -215,7 +293,6 @@ static void vocabs(void *self, ab_vocabs *v)
 static ab_metric ratio(const char *name, const char *unit, const char *signature, const ab_likelihood *x, int64_t n,
                        double scale, double more, double tokens, double whole, double *stats)
 {
-    ab_metric m = {.better = AB_LOWER, .sum = AB_SUM_RATIO, .n_stats = 2, .stats = stats};
     double part = 0;
     for (int64_t i = 0; i < n; i++) {
         double share = (double)x[i].tokens / tokens;
@@ -223,10 +300,9 @@ static ab_metric ratio(const char *name, const char *unit, const char *signature
         stats[2 * i + 1] = whole * share;
         part += stats[2 * i];
     }
+    ab_metric m = ratio_metric(name, unit, signature, stats, n);
+    m.better = AB_LOWER;
     m.value = 100 * part / whole;
-    snprintf(m.name, sizeof m.name, "%s", name);
-    snprintf(m.unit, sizeof m.unit, "%s", unit);
-    snprintf(m.signature, sizeof m.signature, "%s", signature);
     return m;
 }
 

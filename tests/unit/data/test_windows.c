@@ -7,6 +7,8 @@ typedef struct {
     const char *const *src, *const *tgt;
     int64_t n, window, given, endless;
     ab_vocab kind;
+    const int64_t *documents; /* [n_documents], of each split but test */
+    int64_t n_documents;
 } world;
 
 static const char *const symbols[] = {"a", "b", "c", "d"};
@@ -23,6 +25,7 @@ static void vocabs(void *self, ab_vocabs *v)
     world *w = self;
     v->tgt = w->kind, v->window = w->window;
     v->given = w->given, v->endless = w->endless;
+    for (ab_split s = AB_TRAIN; s < AB_TEST; s++) v->documents[s] = w->documents, v->n_documents[s] = w->n_documents;
     if (w->kind == AB_VOCAB_SYMBOLS) v->symbols = symbols, v->n_symbols = LENGTH(symbols);
 }
 static const ab_task_plugin iface = {.flags = AB_DECODER_ONLY, .count = count, .get = get, .vocabs = vocabs};
@@ -102,6 +105,32 @@ static void test_windows(void)
     w.window = 16;
     CHECK_INT(build(&w, &d, &v, &e), -1);
     CHECK_TEXT(e.text, "train split, the text has 15 tokens (including line ends); expected at least one window of 16");
+    vocab_free(v);
+}
+
+/* Windows of dev end where their document ends; train stays one text. */
+static void test_documents(void)
+{
+    static const char *const lines[] = {"one two", "", "three"}; /* 8, 1 and 6 tokens */
+    static const int64_t documents[] = {2, 1}, too_many[] = {2, 2}, ends[] = {0, 4, 8, 9, 13, 15};
+    world w = {.tgt = lines, .n = 3, .window = 4, .kind = AB_VOCAB_CHARS, .documents = documents, .n_documents = 2};
+    dataset d;
+    vocab *v;
+    err e = {0};
+    CHECK_INT(build(&w, &d, &v, &e), 0);
+    const pairs *dev = &d.split[AB_DEV];
+    CHECK_INT(dev->n, 5);
+    for (size_t i = 0; i < LENGTH(ends); i++) CHECK_INT(dev->tgt_at[i], ends[i]);
+    CHECK_INT(dev->n_documents, 2);
+    CHECK_INT(dev->documents[0], 3);
+    CHECK_INT(dev->documents[1], 2);
+    CHECK_INT(d.split[AB_TRAIN].n, 3);
+    CHECK_INT(d.split[AB_TRAIN].n_documents, 0);
+    dataset_free(&d);
+    vocab_free(v);
+    w.documents = too_many;
+    CHECK_INT(build(&w, &d, &v, &e), -1);
+    CHECK_TEXT(e.text, "train split, its documents have 4 lines, expected 3");
     vocab_free(v);
 }
 
@@ -195,6 +224,7 @@ static void test_lines(void)
 int main(void)
 {
     test_windows();
+    test_documents();
     test_labels();
     test_lines();
     return test_end();

@@ -6,6 +6,7 @@
 #include "lab/report/gather.h"
 #include "lab/results/db.h"
 #include "test.h"
+#include "text/metric/documents.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,9 +22,11 @@ typedef struct {
 static const by_hand over_sentences[] = {
     {"F1", 0.0938495164, -3.26261008, 3.45030912, 0.93441887, 1.1009387, 0.000221360958, 2.97313997, 0.813497943},
     {"PPL", 0.00544968308, -0.017195611, 0.0280949771, 0.513334023, 5.54710453e-05, 0, 3.26647411, 0.00655397652}};
+/* U times (2.045230 / 1.959964)^2, with Student's quantile over 30 documents of test, and (2.446912 / 1.959964)^2 over
+ * 7 of dev */
 static const by_hand over_documents[] = {
-    {"F1", 0.0938495164, -3.2698453, 3.45754433, 0.93473451, 1.1009387, 0.0128784652, 2.97313997, 0.801176658},
-    {"PPL", 0.00544968308, -0.0173056667, 0.0282050329, 0.516962376, 5.54710453e-05, 1.30070463e-06, 3.26647411,
+    {"F1", 0.0938495164, -3.27049899, 3.45819802, 0.934762837, 1.1009387, 0.01402336, 2.97313997, 0.801176658},
+    {"PPL", 0.00544968308, -0.0173669151, 0.0282662813, 0.51895835, 5.54710453e-05, 2.02730529e-06, 3.26647411,
      0.00644875831}};
 
 /* One row's runs as an arm, whatever tokens they are over. */
@@ -31,16 +34,18 @@ static arm arm_of(const read_row *row, const char *metric)
 {
     double scores[8] = {0}, *z = NULL;
     size_t n = 0, m = 0;
+    bool documents = false;
     for (size_t i = 0; i < row->n_runs; i++)
         for (size_t k = 0; k < row->runs[i].n_results; k++) {
             const read_result *x = &row->runs[i].results[k];
             if (!same(x->metric, metric)) continue;
-            m = x->stats.n;
+            m = x->stats.n, documents = x->documents;
             z = xrealloc(z, (n + 1) * m * sizeof *z);
             CHECK(influence_of(x, z + n * m));
             scores[n++] = same(metric, "PPL") ? log(x->value) : x->value;
         }
     arm a = arm_measure(scores, z, n, m);
+    if (documents) a.widening = documents_widening(m);
     free(z);
     return a;
 }
