@@ -1,11 +1,10 @@
 /* inspect.c - one pass over all pairs, with sorted hashes of the training pairs. */
 #include "text/data/inspect.h"
-#include "text/tokens/vocab.h"
+#include "text/data/dataset.h"
 #include <stdlib.h>
 #include <string.h>
 
 const int64_t length_bins[LENGTH_BINS - 1] = {5, 10, 20, 40, 80, 160};
-static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
 
 typedef struct { /* a text's hash, and its example */
     uint64_t hash;
@@ -145,12 +144,12 @@ void data_dangers(const data_report *r, str *out)
         const split_report *x = &r->split[s];
         if (x->in_train)
             str_addf(out, "%s%lld of %lld %s %s are training %s too", out->n ? "; " : "", (long long)x->in_train,
-                     (long long)x->pairs, names[s], what, what);
+                     (long long)x->pairs, split_names[s], what, what);
         if (x->long_word)
             str_addf(out, "%s%lld of %lld %s %s have a word of more than %d characters", out->n ? "; " : "",
-                     (long long)x->long_word, (long long)x->pairs, names[s], what, LONGEST_WORD);
+                     (long long)x->long_word, (long long)x->pairs, split_names[s], what, LONGEST_WORD);
         if (x->empty)
             str_addf(out, "%s%lld of %lld %s %s %s", out->n ? "; " : "", (long long)x->empty, (long long)x->pairs,
-                     names[s], what, r->alone ? "are empty" : "have an empty side");
+                     split_names[s], what, r->alone ? "are empty" : "have an empty side");
     }
 }
