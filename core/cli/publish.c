@@ -2,15 +2,21 @@
 #include "cli/options.h"
 #include "lab/archive/artifact.h"
 
+typedef struct {
+    const char *to;
+} publish_options;
+
 static int publish_experiment(const invocation *c, void *options)
 {
-    (void)options;
+    const publish_options *o = options;
     err e = {0};
-    int rc = publish(&c->p, c->word[0], c->word[1], c->verbosity < 0, &e);
-    return rc ? call_failed(c, &e) : 0;
+    if ((c->n_words == 2) == (o->to != NULL))
+        return fail(&e, "expected one new folder, as FOLDER or with -o"), call_usage(c, &e);
+    return publish(&c->p, c->word[0], o->to ? o->to : c->word[1], c->verbosity < 0, &e) ? call_failed(c, &e) : 0;
 }
 
-static const option options[] = {OPTION_DATABASE, {0}};
+static const option options[] = {
+    {"--output -o", "FOLDER", "the new folder", OPTION_TEXT, offsetof(publish_options, to)}, OPTION_DATABASE, {0}};
 const command publish_command = {
     .name = "publish",
     .part = FOR_RESULTS,
@@ -18,11 +24,12 @@ const command publish_command = {
     .about =
         "This machine's folders are removed from it, its host's name is not. `ablate verify FOLDER` checks it on any "
         "machine.",
-    .arguments = "EXPERIMENT FOLDER",
-    .least = 2,
+    .arguments = "EXPERIMENT [FOLDER]",
+    .least = 1,
     .most = 2,
     .missing = "expected an experiment and a new folder",
     .choices = CHOICES_EXPERIMENTS,
     .options = options,
+    .size = sizeof(publish_options),
     .run = publish_experiment,
     .example = "ablate publish smoothing smoothing-artifact"};

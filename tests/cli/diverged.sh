@@ -26,6 +26,12 @@ for text in "diverged at step 1: loss not a number per token" "; in the forward 
     [[ $said == *"$text"* ]] || wrong "no '$text' in '$said'"
 done
 
+# so does a check of the plugin, which says once how much it skips
+exits 1 ablate check ./forward.c
+has out "forward: the loss of random values is not finite: in the forward pass, MAP of "
+has out "forward.c:6 makes the first number that is not finite"
+equal "$(grep -c "checks that depend on it were skipped" out) $(grep -c "it depends on" out)" "1 0" "lines of skipped checks"
+
 # a derivative of 1/0 times 0: the loss is right once more, and the weights are not
 part gradient 'ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, y, 0), AB_SQRT), 1)'
 { tiny gradient 20; echo 'feed_forward = ./gradient.c'; } >gradient.ini

@@ -30,6 +30,18 @@ echo "headings name metric and split"
 equal "$(sed -n 2p out | grep -o 'Δ PPL ([a-z]*)')" "Δ PPL (test)" "the heading of differences"
 has out "Not trained to the end: the dev perplexity of "
 
+echo "levels without an order get points, no line; notes fit a phone; equal costs get no chart"
+{ tiny kinds 10; printf '[sweep P]\nposition = none, alibi\n[sweep H]\nheads = 1, 4\n'; } >kinds.ini
+exits 0 ablate run kinds.ini --threads 1 --progress none
+for over in position heads; do
+    exits 0 ablate plot kinds --over $over -o $over.svg
+    equal "$(grep -c 'stroke-width="1.8"' $over.svg | sed 's/[1-9].*/some/')" "$([ $over = heads ] && echo some || echo 0)" \
+        "lines between levels of $over"
+done
+exits 0 ablate report kinds -o kinds.html
+has kinds.html "overflow-wrap:anywhere"
+hasnt kinds.html '<section id="cost">'
+
 echo "the time of a sweep whose first look is done"
 { printf '[experiment]\nname = looks\nseeds = until 0.001 PPL, at most 5\n'; tiny looks 6 | sed 1,2d; printf '[criterion]\nmetric = PPL\n[variant w]\nd_k = 6\n'; } >looks.ini
 exits 0 ablate run looks.ini --threads 1 --progress none --dry-run

@@ -34,6 +34,11 @@ if command -v script >/dev/null && on_tty probe 80 true; then
     has narrow.log "${esc}[A${esc}[2K"
     equal "$(tr '\r' '\n' <narrow.log | sed "s/${esc}\[[0-9]*[A-Za-z]//g" | grep '^1 run: 0 done\|^  A/heads=4' |
         awk 'length > 39' | head -3)" "" "lines too long for 40 columns"
+    TERM=xterm on_tty sixty.log 60 "'$program' run watch.ini --threads 1 --rerun all --only A/heads=4"
+    tr '\r' '\n' <sixty.log | sed "s/${esc}\[[0-9]*[A-Za-z]//g" >sixty
+    checks=$((checks + 2))
+    grep -q '^0 of 1 runs done, 0 failed  ETA [0-9?]' sixty || wrong "no time left at 60 columns: $(grep done sixty | head -2)"
+    grep -Eq '^  A/heads=4 s1  [0-9.]+k?/1\.2k  ETA [0-9]+s' sixty || wrong "no time left of the run at 60 columns: $(grep ' s1 ' sixty | head -2)"
     echo "a dumb one"
     TERM=dumb on_tty dumb.log 80 "'$program' run watch.ini --threads 1 --rerun all --only base"
     hasnt dumb.log "$esc"

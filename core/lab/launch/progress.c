@@ -82,9 +82,11 @@ static void erase(progress *p)
     p->lines_drawn = 0;
 }
 
-static void describe(const worker *w, char *out, size_t n)
+/* At less than `columns` characters a run's line has no device, perplexity and speed. */
+static void describe(const worker *w, int columns, char *out, size_t n)
 {
     char step[24], total[24], speed[24], eta[24];
+    int most = columns - 32 > 8 ? columns - 32 : 8; /* characters of the row's name */
     if (!same(w->phase, "train") || !w->total)
         snprintf(out, n, "%s s%lld  %s  %s", w->claim.name, (long long)w->claim.seed, w->device, w->phase);
     else
@@ -92,6 +94,9 @@ static void describe(const worker *w, char *out, size_t n)
                  w->device, many((double)w->step, step), many((double)w->total, total),
                  w->dev_ppl > 0 ? "dev" : "train", w->dev_ppl > 0 ? w->dev_ppl : w->ppl,
                  many(w->tokens_per_second, speed), span(progress_left(w), eta));
+    if (strlen(out) > (size_t)columns && same(w->phase, "train") && w->total)
+        snprintf(out, n, "%.*s s%lld  %s/%s  ETA %s", most, w->claim.name, (long long)w->claim.seed,
+                 many((double)w->step, step), many((double)w->total, total), span(progress_left(w), eta));
 }
 
 /* Returns the bytes of the first `columns` UTF-8 characters at most, because a wrapped line could not be erased. */
@@ -118,11 +123,13 @@ void progress_draw(progress *p, const worker *w, size_t n, bool now)
     snprintf(line, sizeof line, "%zu run%s: %zu done, %zu running, %zu queued, %zu failed, %zu skipped  ETA %s",
              p->total, p->total == 1 ? "" : "s", p->done, p->running, queued, p->failed, p->skipped,
              span(left_of_all(p, w, n), eta));
+    if (strlen(line) >= size.ws_col)
+        snprintf(line, sizeof line, "%zu of %zu runs done, %zu failed  ETA %s", p->done, p->total, p->failed, eta);
     fprintf(stderr, "%s%.*s%s\n", color ? "\033[1m" : "", fitting(line, size.ws_col - 1), line, color ? "\033[0m" : "");
     p->lines_drawn = 1;
     for (size_t i = 0; i < n && p->lines_drawn < size.ws_row - 1; i++) {
         if (!w[i].pid) continue;
-        describe(&w[i], line, sizeof line);
+        describe(&w[i], size.ws_col - 3, line, sizeof line);
         fprintf(stderr, "  %.*s\n", fitting(line, size.ws_col - 3), line);
         p->lines_drawn++;
     }

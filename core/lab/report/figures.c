@@ -268,7 +268,7 @@ static drawing *against(const gathered *g, const double *x, const char *title, c
                           .high = m->n > 1 ? xy + 3 : NULL};
         lo = fmin(lo, x[i]), hi = fmax(hi, x[i]);
     }
-    if (n < 2 || !(hi > lo)) return NULL;
+    if (n < 2 || !(hi > 1.01 * lo)) return NULL; /* equal costs: a chart would magnify roundings */
     return chart_draw(&(chart){.title = g->headings[g->headline],
                                .y_label = title,
                                .x_label = x_label,

@@ -69,7 +69,7 @@ static void draw_row(drawing *d, const forest_row *r, const scale *x, double y, 
 }
 
 /* Grid, numbers and label of the scale. */
-static void draw_axis(drawing *d, const scale *x, double top, double bottom, const char *label)
+static void draw_axis(drawing *d, const scale *x, double top, double bottom, bool zero, const char *label)
 {
     lettering below = {.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED};
     tick ticks[16];
@@ -79,7 +79,7 @@ static void draw_axis(drawing *d, const scale *x, double top, double bottom, con
         draw_line(d, at, top, at, bottom, (pen){.stroke = COLOR_GRID});
         draw_text(d, at, bottom + 14, ticks[i].text, below);
     }
-    draw_line(d, scale_at(x, 0), top, scale_at(x, 0), bottom, (pen){.stroke = COLOR_INK, .width = 1.2});
+    if (zero) draw_line(d, scale_at(x, 0), top, scale_at(x, 0), bottom, (pen){.stroke = COLOR_INK, .width = 1.2});
     double most = x->to - x->from + 12, wide = text_width(label, 11, false) * 1.1;
     if (wide > most) below.size = fmax(7, 11 * most / wide);
     draw_text(d, (x->from + x->to) / 2, bottom + 31, label, below);
@@ -102,7 +102,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
     scale x = find_scale(rows, n, narrow ? 8 : names + 16, narrow ? width - 8 : width - texts - 16);
     double bottom = top + pitch * (double)n + 4;
     drawing *d = drawing_new(width, bottom + 38, description);
-    draw_axis(d, &x, top, bottom, axis);
+    draw_axis(d, &x, top, bottom, !narrow, axis);
     for (size_t i = 0; i < n; i++) {
         double y = top + pitch * ((double)i + 0.5),
                text_y = apart    ? y - 12
@@ -115,6 +115,9 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
         if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
         draw_text(d, narrow ? 4 : names + 6, text_y, rows[i].name,
                   (lettering){.anchor = narrow ? ANCHOR_START : ANCHOR_END, .size = name_size});
+        if (narrow) /* not through the words above */
+            draw_line(d, scale_at(&x, 0), mark_y - 7, scale_at(&x, 0), mark_y + 7,
+                      (pen){.stroke = COLOR_INK, .width = 1.2});
         draw_row(d, &rows[i], &x, mark_y, 4);
         draw_text(d, width - 4, apart ? y + 2 : text_y, rows[i].text, (lettering){.anchor = ANCHOR_END, .size = 12});
         draw_close(d);
@@ -176,7 +179,7 @@ drawing *forest_draw_pair(const forest_side side[2], const char *description, do
         double wide = (width - names - 8 - 2 * gap) / 2, from = names + gap + (wide + gap) * k;
         x[k] = find_scale(side[k].rows, side[k].n, from, from + wide);
         draw_text(d, from + wide / 2, 14, side[k].title, (lettering){.anchor = ANCHOR_MIDDLE, .bold = true});
-        draw_axis(d, &x[k], top, bottom, side[k].axis);
+        draw_axis(d, &x[k], top, bottom, true, side[k].axis);
     }
     for (size_t i = 0; i < n; i++) {
         double y = top + pitch * ((double)i + 0.5);

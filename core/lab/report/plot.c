@@ -165,7 +165,7 @@ static int over_key(plot *p, err *e)
             interval(p, m, &at.low, &at.high);
             if (!twice) points[n++] = at;
         }
-        add_series(p, by == NO_ROW ? NULL : p->factors.factors[by].levels[l], points, n, true);
+        add_series(p, by == NO_ROW ? NULL : p->factors.factors[by].levels[l], points, n, numbers);
     }
     free(points);
     if (left_out)

@@ -127,6 +127,7 @@ double check_larger(double a, double b) { return isnan(a) || isnan(b) ? NAN : a 
 
 /* ---- one plugin ---- */
 
+#define SKIPPED "skipped: it depends on "
 static const char *failed_need(const char *needs, const check_result *done, const bool *missing, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -150,7 +151,7 @@ size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MO
         check_begins(c->name, n);
         const char *failed = failed_need(c->needs, out, missing, n);
         if (failed)
-            check_none(r, "skipped: it depends on '%s'", failed);
+            check_none(r, SKIPPED "'%s'", failed);
         else
             c->run(p, r);
         missing[n++] = failed || r->outcome == CHECK_FAIL;
@@ -174,15 +175,23 @@ bool check_is_whole(ab_kind kind, const check_result *r, size_t n, bool all)
 void check_print(const char *title, const check_result *r, size_t n, FILE *f)
 {
     static const char *const outcomes[] = {"ok", "FAIL", "n.a."};
+    size_t skipped = 0;
     fprintf(f, "%s\n", title);
     for (size_t i = 0; i < n; i++, r++) {
         char figure[64] = "";
+        if (has_prefix(r->message, SKIPPED)) {
+            skipped++;
+            continue;
+        }
         if (isnan(r->measured))
             snprintf(figure, sizeof figure, "not a number");
         else if (r->measured >= 0 && r->outcome != CHECK_NONE)
             snprintf(figure, sizeof figure, "%.2g (at most %.2g)", r->measured, r->bound);
         fprintf(f, "  %-12s %-4s  %-24s %s\n", r->name, outcomes[r->outcome], figure, r->message);
     }
+    if (skipped)
+        fprintf(f, "  %zu check%s that depend%s on it %s skipped\n", skipped, skipped == 1 ? "" : "s",
+                skipped == 1 ? "s" : "", skipped == 1 ? "was" : "were");
 }
 
 /* ---- the command ---- */

@@ -32,7 +32,11 @@ static void build(const pairing *w, check_result *r)
     sentences s;
     check_sentences(&s);
     if (!open_pass(&m, &p, w, &exact, &s, true, r)) return;
-    if (!isfinite(pass_loss(&p))) check_fail(r, "%s: the loss of random values is not finite", w->name);
+    char place[320] = "";
+    if (!isfinite(pass_loss(&p))) {
+        tape_find_not_finite(p.c, &(run_options){.seed = 1, .step = 1, .from = PHASE_CONST}, place, sizeof place);
+        check_fail(r, "%s: the loss of random values is not finite%s%s", w->name, *place ? ": " : "", place);
+    }
     pass_close(&p);
     model_free(&m);
 }

@@ -86,6 +86,23 @@ static double height_of(const char *svg, const char *name)
     return at;
 }
 
+/* On a narrow page the line at zero stands between the words of two rows, not in them. */
+static void test_zero_line(void)
+{
+    const forest_row rows[2] = {{"a row of words", -1, -2, 1, "-1.0 [-2.0, +1.0]", FOREST_BETTER},
+                                {"another row", 1, -1, 2, "+1.0 [-1.0, +2.0]", FOREST_WORSE}};
+    static const double widths[] = {360, 900};
+    for (size_t i = 0; i < LENGTH(widths); i++) {
+        str out = {0};
+        drawing *d = forest_draw(rows, 2, "axis", "description", widths[i]);
+        drawing_svg(d, SVG_ALONE, &out);
+        drawing_free(d);
+        CHECK_INT(paths_of(out.s, "another row"),
+                  widths[i] < 500 ? 4 : 3); /* its ends, its line and the piece at zero */
+        str_free(&out);
+    }
+}
+
 /* Two experiments: a row of either once, in the order of the first's differences, best first, then the second's own. */
 static void test_pair(void)
 {
@@ -118,6 +135,7 @@ static void test_pair(void)
 int main(void)
 {
     test_long_names();
+    test_zero_line();
     test_pair();
     char *near = svg_of(4, 5, 6), *far = svg_of(900, 1000, 1100), *partly = svg_of(-5, 20, 1100),
          *left = svg_of(-1100, -1000, -900);
