@@ -14,4 +14,4 @@ foreach(name ${names})
 endforeach()
 list(LENGTH names n)
 file(WRITE ${TO} "#include \"cli/options.h\"\n${declared}const command *const all_commands[] = {\n${listed}};\n"
-  "const size_t n_commands = ${n};\nconst char program_name[] = \"ablate\";\n")
+  "const size_t n_commands = ${n};\n")

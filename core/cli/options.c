@@ -259,6 +259,8 @@ int command_run(const command *what, int argc, char **argv, const places *p)
 
 /* ---- messages ---- */
 
+__attribute__((weak)) const char program_name[] = "ablate"; /* bench/program/main.c has another */
+
 int call_failed(const invocation *c, const err *e)
 {
     fprintf(stderr, "%s %s: %s\n", program_name, c->what->name, e->text);
