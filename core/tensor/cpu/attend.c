@@ -4,12 +4,8 @@
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 
-#define S f32
-#include "tensor/cpu/attend.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/attend.inc"
-#undef S
+#define OF_EACH_REAL "tensor/cpu/attend.inc"
+#include "tensor/cpu/each_real.h"
 
 /* The instance of a template that computes rows of this type. */
 #define BY_REAL(type, name, ...)                                                                                       \

@@ -2,14 +2,7 @@
 #include "tensor/cpu/attend.h"
 #include "tensor/cpu/vectors.h"
 
-#define S f32
-#include "tensor/cpu/attend_rows.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/attend_rows.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/attend_rows.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/attend_rows.inc"
+#include "tensor/cpu/each_type.h"
 
 const row_kind *rows_as(dtype type) { return type == F64 ? &rows_as_f64 : type == F32 ? &rows_as_f32 : &rows_as_bf16; }

@@ -23,15 +23,8 @@ static inline int64_t program_lines(const step_args *a)
     return a->score ? SCORE_LEAVES + a->score->program->n_steps : 0;
 }
 
-#define S f32
-#include "tensor/cpu/attend_step.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/attend_step.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/attend_step.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/attend_step.inc"
+#include "tensor/cpu/each_type.h"
 
 static int run_step(const call *k, const score_args *score, err *e)
 {

@@ -10,15 +10,8 @@ typedef struct {
     double on, others;         /* probability added at the target; probability of every word */
 } ce_args;
 
-#define S f32
-#include "tensor/cpu/ce.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/ce.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/ce.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/ce.inc"
+#include "tensor/cpu/each_type.h"
 
 int cpu_CE(const call *k, err *e)
 {

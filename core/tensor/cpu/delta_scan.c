@@ -14,12 +14,8 @@ typedef struct {
     bool backwards;
 } delta_job;
 
-#define S f32
-#include "tensor/cpu/delta_scan.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/delta_scan.inc"
-#undef S
+#define OF_EACH_REAL "tensor/cpu/delta_scan.inc"
+#include "tensor/cpu/each_real.h"
 
 static int64_t whole(int64_t n, dtype type)
 {

@@ -11,15 +11,8 @@ typedef struct {
     bool turned; /* convolves with the taps in reverse order, `before` counted from the other end: the gradient of x */
 } depthwise;
 
-#define S f32
-#include "tensor/cpu/depthwise.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/depthwise.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/depthwise.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/depthwise.inc"
+#include "tensor/cpu/each_type.h"
 
 static const range_fn
     over_rows[] = {[F32] = depthwise_rows_f32, [F64] = depthwise_rows_f64, [BF16] = depthwise_rows_bf16},

@@ -164,15 +164,8 @@ void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep)
     }
 }
 
-#define S f32
-#include "tensor/cpu/dropout.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/dropout.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/dropout.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/dropout.inc"
+#include "tensor/cpu/each_type.h"
 
 int cpu_DROPOUT(const call *k, err *e)
 {

@@ -15,12 +15,8 @@ typedef struct {
     int64_t top;
 } long_conv;
 
-#define S f32
-#include "tensor/cpu/long_conv.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/long_conv.inc"
-#undef S
+#define OF_EACH_REAL "tensor/cpu/long_conv.inc"
+#include "tensor/cpu/each_real.h"
 
 static int64_t pairs_of_vectors(const long_conv *d, dtype type)
 {

@@ -31,12 +31,8 @@ typedef struct {
     int64_t block_i, block_j, blocks_i, blocks_j;
 } product;
 
-#define S f32
-#include "tensor/cpu/matmul_tiles.h"
-#undef S
-#define S f64
-#include "tensor/cpu/matmul_tiles.h"
-#undef S
+#define OF_EACH_REAL "tensor/cpu/matmul_tiles.h"
+#include "tensor/cpu/each_real.h"
 
 /* ---- the call ---- */
 

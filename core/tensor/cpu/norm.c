@@ -17,15 +17,8 @@ typedef struct {
     dropout drop;
 } norm_args;
 
-#define S f32
-#include "tensor/cpu/norm.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/norm.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/norm.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/norm.inc"
+#include "tensor/cpu/each_type.h"
 
 int cpu_NORM(const call *k, err *e)
 {

@@ -42,12 +42,8 @@ static inline float tanh_one_f32(float x) { return vtanhf(x); }
 static inline double sigmoid_one_f64(double x) { return 1 / (1 + exp(-x)); }
 static inline double tanh_one_f64(double x) { return tanh(x); }
 
-#define S f32
-#include "tensor/cpu/recurrent.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/recurrent.inc"
-#undef S
+#define OF_EACH_REAL "tensor/cpu/recurrent.inc"
+#include "tensor/cpu/each_real.h"
 
 /* Runs f over the sentences. Rows behind the last sentence become 0 in each of the outputs. */
 static int over_sentences(const call *k, recurrence *r, const view *u, const view *offsets, range_fn f32, range_fn f64,

@@ -8,15 +8,8 @@ typedef struct {
     bool adjoint;
 } rotation;
 
-#define S f32
-#include "tensor/cpu/rotate.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/rotate.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/rotate.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/rotate.inc"
+#include "tensor/cpu/each_type.h"
 
 int cpu_ROTATE(const call *k, err *e)
 {

@@ -2,15 +2,8 @@
 #include "tensor/cpu/fused.h"
 #include "tensor/cpu/vectors.h"
 
-#define S f32
-#include "tensor/cpu/rows.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/rows.inc"
-#undef S
-#define S bf16
-#include "tensor/cpu/rows.inc"
-#undef S
+#define OF_EACH_TYPE "tensor/cpu/rows.inc"
+#include "tensor/cpu/each_type.h"
 
 int cpu_COLUMN_SUM(const call *k, err *e)
 {

@@ -9,12 +9,8 @@ typedef struct {
     double eps;
 } unit;
 
-#define S f32
-#include "tensor/cpu/unit.inc"
-#undef S
-#define S f64
-#include "tensor/cpu/unit.inc"
-#undef S
+#define OF_EACH_REAL "tensor/cpu/unit.inc"
+#include "tensor/cpu/each_real.h"
 
 int cpu_UNIT(const call *k, err *e)
 {
