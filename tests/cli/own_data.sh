@@ -91,6 +91,10 @@ echo text >broken.tsv.gz
 exits 1 ablate run own.ini -s translation.data=./broken.tsv.gz --db bad.db
 has err './broken.tsv.gz: found something else, expected gzip'
 
+printf '{"translation": {"en": "a b", "de": "c d"}}\n' >pairs.jsonl
+exits 1 ablate data check ./pairs.jsonl
+has err "./pairs.jsonl:1: found 1 column, expected 2 with a tab between: source and target; \`jq -r"
+
 echo "a text, a file of trees"
 gzip -k all.en
 { tiny text 4 | grep -v '^sequence'; } | sed 's/^task .*/task = lm/' >text.ini

@@ -156,18 +156,10 @@ static void metrics_json(const place *p, str *out)
 
 static int decimals_against(const place *p) { return p->c->percent ? 1 : decimals_for(p->g, (size_t)p->g->headline); }
 
-/* Prints a number with its sign, + or − (U+2212). */
-static const char *signed_text(double x, int decimals, arena *a)
-{
-    const char *text = arena_printf(a, "%.*f", decimals, fabs(x));
-    bool zero = !text[strspn(text, "0.")];
-    return arena_printf(a, "%s%s", zero ? "" : x < 0 ? "−" : "+", text);
-}
-
 /* Prints "−20.1", or in percent "+8.2 %". */
 static const char *print_delta(const place *p, double v, int digits, arena *a)
 {
-    return arena_printf(a, "%s%s", signed_text(v, decimals_against(p) + digits, a), p->c->percent ? " %" : "");
+    return arena_printf(a, "%s%s", gathered_signed(v, decimals_against(p) + digits, a), p->c->percent ? " %" : "");
 }
 
 static const char *interval_text(const place *p, arena *a)
@@ -175,7 +167,8 @@ static const char *interval_text(const place *p, arena *a)
     const char *none = gathered_no_interval(p->c);
     if (none || isnan(p->c->low) || isnan(p->c->high)) return none;
     int decimals = decimals_against(p);
-    return arena_printf(a, "%s .. %s", signed_text(p->c->low, decimals, a), signed_text(p->c->high, decimals, a));
+    return arena_printf(a, "%s .. %s", gathered_signed(p->c->low, decimals, a),
+                        gathered_signed(p->c->high, decimals, a));
 }
 
 static const char *print_p(const place *p, double v, int digits, arena *a)

@@ -84,19 +84,12 @@ static void provenance(report *p, const read_detail *a, const read_detail *b)
     end(p);
 }
 
-static const read_result *result_of(const read_detail *d, const char *metric)
-{
-    for (size_t i = 0; i < d->run.n_results; i++)
-        if (same(d->run.results[i].metric, metric)) return &d->run.results[i];
-    return NULL;
-}
-
 static void results(report *p, const read_detail *a, const read_detail *b)
 {
     char first[32], second[32];
     begin(p, "results");
     for (size_t i = 0; i < a->run.n_results; i++) {
-        const read_result *x = &a->run.results[i], *y = result_of(b, x->metric);
+        const read_result *x = &a->run.results[i], *y = read_result_of(&b->run, x->metric);
         if (!y) continue;
         if (p->json) {
             json_key(&p->out, x->metric), str_addc(&p->out, '[');

@@ -15,13 +15,6 @@ void figure_put(drawing *d, str *out)
 
 /* ---- forest ---- */
 
-static const char *signed_number(arena *a, double v, int decimals)
-{
-    const char *text = arena_printf(a, "%.*f", decimals, fabs(v));
-    bool zero = !text[strspn(text, "0.")];
-    return arena_printf(a, "%s%s", zero ? "" : v < 0 ? "−" : "+", text);
-}
-
 static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row)
 {
     const char *verdict = gathered_verdict(g, row);
@@ -45,10 +38,10 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
     const char *unit = c->percent ? " %" : "", *none = gathered_no_interval(c);
     if (none) f.low = f.high = NAN;
     if (isfinite(f.low) && isfinite(f.high))
-        f.text = arena_printf(a, "%s%s [%s, %s]", signed_number(a, f.d, decimals), unit,
-                              signed_number(a, f.low, decimals), signed_number(a, f.high, decimals));
+        f.text = arena_printf(a, "%s%s [%s, %s]", gathered_signed(f.d, decimals, a), unit,
+                              gathered_signed(f.low, decimals, a), gathered_signed(f.high, decimals, a));
     else if (isfinite(f.d))
-        f.text = arena_printf(a, "%s%s (%s)", signed_number(a, f.d, decimals), unit,
+        f.text = arena_printf(a, "%s%s (%s)", gathered_signed(f.d, decimals, a), unit,
                               m->n == 1 ? "one seed"
                               : none    ? none
                                         : "no interval");

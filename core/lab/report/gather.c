@@ -427,6 +427,13 @@ const char *gathered_label(const gathered_row *row, arena *a)
                         row->row->exploratory && row->edge ? ", " : "", row->edge ? "at an edge" : "");
 }
 
+const char *gathered_signed(double x, int decimals, arena *a)
+{
+    const char *text = arena_printf(a, "%.*f", decimals, fabs(x));
+    bool zero = !text[strspn(text, "0.")];
+    return arena_printf(a, "%s%s", zero ? "" : x < 0 ? "−" : "+", text);
+}
+
 const char *gathered_verdict(const gathered *g, const gathered_row *row)
 {
     static const comparison_criterion usual = {.level = 0.05, .seeds = 3, .failed_as = NAN};

@@ -110,6 +110,8 @@ const char *gathered_label(const gathered_row *row, arena *a);
 /* Returns the row's verdict in the headline metric, for tables and pages: by [criterion], else at 5 % after Holm with
  * three seeds or more per row. NULL: none. */
 const char *gathered_verdict(const gathered *g, const gathered_row *row);
+/* Prints a number with its sign, + or − (U+2212); 0 has none. */
+const char *gathered_signed(double x, int decimals, arena *a);
 /* Returns words in place of an interval of two seeds that is wider than base's own value; NULL: print the interval. */
 const char *gathered_no_interval(const comparison *c);
 #endif

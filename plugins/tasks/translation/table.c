@@ -66,7 +66,9 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
         if (found != columns) {
             snprintf(err, n_err, "%s:%lld: found %d column%s, expected %d with a tab between: source and target%s",
                      path, (long long)i + 1, found, found == 1 ? "" : "s", columns,
-                     columns == 2 ? "" : ", as the first line names them");
+                     columns != 2       ? ", as the first line names them"
+                     : *lines[i] == '{' ? "; `jq -r '.translation | [.en, .de] | @tsv'` makes them of JSON lines"
+                                        : "");
             return -1;
         }
         s->src[s->n] = column[src];
