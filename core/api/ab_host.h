@@ -17,8 +17,10 @@ typedef enum { /* ab_map: one input, elementwise */
                AB_SIN,
                AB_ELU1,
                AB_RECIP,
-               AB_SILU
-} ab_fn; /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x; AB_SILU: x sigmoid(x) */
+               AB_SILU,
+               AB_ERF, /* 2.7, as AB_FLOOR */
+               AB_FLOOR
+} ab_fn; /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, AB_FLOOR: no gradient; AB_RECIP: 1/x; AB_SILU: x sigmoid(x) */
 
 /* *_STEP: in decoding, this step only */
 typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;
@@ -247,7 +249,8 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
      * 0: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v], beta,       \
      * log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees the     \
      * positions up to t, and decoding carries S. In the encoder a second recurrence runs from the end of each         \
-     * sentence and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice */                       \
+     * sentence and both are summed: y_t = q_t (S_t + R_t), so position t itself counts twice. From 2.7 on all but q   \
+     * may have n T positions, n for each token in order: q_t reads S after the n-th */                                \
     X(ab_t, delta_scan, (ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t log_decay),                                \
       (c, q, k, v, beta, log_decay), ATTENTION, 6)                                                                     \
     /* state without gradient, named below the calling layer as ab_weight's values are; initially `value`. Returns     \
@@ -291,7 +294,18 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     /* as gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o tanh(m'),   \
      * where a and u have columns i, f, o, g; U [d,4d] */                                                              \
     X(ab_t, lstm, (ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards),                        \
-      (c, x, in, u, d, backwards), SENTENCE, 6)
+      (c, x, in, u, d, backwards), SENTENCE, 6)                                                                        \
+    /* as delta_scan, with S_t = diag(exp(log_decay_t)) S + a_t' (b_t S) + k_t' v_t: a decay for each column of k and  \
+     * a change of rank 1 (RWKV-7, Peng et al. 2025, section 4; Kimi Delta Attention). q, k, a, b, log_decay           \
+     * [B,H,T,d_k], v [B,H,T,d_v]. Any decay is exact, also one to 0 */                                                \
+    X(ab_t, dplr_scan, (ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t log_decay),                            \
+      (c, q, k, v, a, b, log_decay), ATTENTION, 7)                                                                     \
+    /* (1 + L)^-1 b, where L is the part of l [..,n,n] below the diagonal and b [..,n,m]; an axis before these of      \
+     * length 1 is repeated */                                                                                         \
+    X(ab_t, solve_lower, (ab_ctx *c, ab_t l, ab_t b), (c, l, b), ANY, 7)                                               \
+    /* a layer of the decoder's kind (its first layer's plugins and settings) over rows [rows,d_model], in training;   \
+     * its learned values are below `name` */                                                                          \
+    X(ab_t, layer, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LOSSES, 7)
 /* clang-format on */
 #define AB_MEMBER_(result, name, parameters, ...) result(*name) parameters;
 #define AB_TASK_MEMBER_(result, name, parameters) result(*name) parameters;
@@ -432,5 +446,10 @@ extern const ab_host *ab_host_;
 #define ab_teacher(c)                              ab_host_->teacher(AB_AT_(c))
 #define ab_key_blocks(c, s, allowed, size)         ab_host_->key_blocks(AB_AT_(c), s, allowed, size)
 #define ab_lstm(c, x, in, u, d, back)              ab_host_->lstm(AB_AT_(c), x, in, u, d, back)
+#endif
+#if AB_TARGET_MINOR >= 7
+#define ab_dplr_scan(c, q, k, v, a, b, log_decay) ab_host_->dplr_scan(AB_AT_(c), q, k, v, a, b, log_decay)
+#define ab_solve_lower(c, l, b)                   ab_host_->solve_lower(AB_AT_(c), l, b)
+#define ab_layer(c, x, name)                      ab_host_->layer(AB_AT_(c), x, name)
 #endif
 #endif

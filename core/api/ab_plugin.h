@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 2u
-#define AB_ABI_MINOR 6u
+#define AB_ABI_MINOR 7u
 #ifndef AB_TARGET_MINOR /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -146,6 +146,9 @@ typedef struct {
     ab_t (*scores)(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos); /* s [B,H,Tq,Tk] */
     /* y [B,H,Tq,d_v], p [B,H,Tq,Tk] */
     ab_t (*values)(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos);
+    /* 2.7: instead of rotate; x: the rows that queries and keys are made of [rows,d_model], one of each hypothesis in
+     * decoding. What it computes of x (ab_heads, ab_running_sum) has the shape of qk or broadcasts to it. */
+    ab_t (*rotate_by)(ab_ctx *c, const void *cfg, ab_t qk, ab_t pos, ab_t x);
 } ab_position_plugin;
 
 /* ---- feed-forward, norm, block: the rest of a layer. x are rows [rows,d_model]; each returns rows of the same
@@ -198,6 +201,7 @@ typedef struct {      /* one parameter, as an update sees it */
     int64_t dim[4];
     /* number and outputs of the matrices side by side in it (queries, keys, values); 1: only itself */
     int64_t n_parts, part[3];
+    int64_t heads; /* 2.7: heads side by side in the outputs of each of these (queries, keys, values); 1: none */
 } ab_parameter;
 
 /* Set: update is called once, on the flat vector of all parameters, and run in tiles; it sees no shapes. Not set:

@@ -1,4 +1,4 @@
-/* vmath.h - exp, log, tanh, sigmoid, sin and cos of floats, log of doubles, and bf16, for inner loops.
+/* vmath.h - exp, log, tanh, sigmoid, erf, sin and cos of floats, log of doubles, and bf16, for inner loops.
  *
  * They have no branches and no calls, so loops over them are vectorised (-O3 -fno-math-errno -fno-trapping-math).
  * Errors are given in units in the last place (ulp) of the float result, as the largest over all finite arguments,
@@ -110,6 +110,27 @@ static inline float vsigmoidf(float x)
 {
     float e = vexp_belowf(float_of_bits(float_bits(x) | 0x80000000u)); /* exp(-|x|) never overflows */
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+/* Error function within 3 ulp; exactly -1 and 1 at the ends. */
+static inline float verff(float x)
+{
+    float a = float_of_bits(float_bits(x) & 0x7fffffffu), t = a > 4.0f ? 4.0f : a, z = t * t;
+    /* below 0.93 an odd polynomial, above it 1 - exp of one; both fitted for the least largest error */
+    float p = -5.96761703e-4f;
+    p = p * z + 4.99119423e-3f;
+    p = p * z - 2.67681349e-2f;
+    p = p * z + 1.12819925e-1f;
+    p = p * z - 3.76125336e-1f;
+    p = p * z + 1.28379166e-1f;
+    float q = (-1.72853470e-5f * t + 3.83197126e-4f) * z + (-3.88396438e-3f * t + 2.42546219e-2f);
+    q = q * t - 1.06777877e-1f;
+    q = q * t - 6.34846687e-1f;
+    q = q * t - 1.28717512e-1f;
+    q = q * t - t;
+    float y = a < 0.927734375f ? p * a + a : 1.0f - vexp_belowf(q);
+    y = a == a ? y : a;
+    return float_of_bits(float_bits(y) | (float_bits(x) & 0x80000000u));
 }
 
 static inline uint64_t double_bits(double x)

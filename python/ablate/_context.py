@@ -20,7 +20,7 @@ Shape = Tuple[int, int, int, int]
 Operand = Union["Tensor", float]
 
 _OWN = dirname(__file__)
-_MAPS = "exp log tanh sigmoid relu sqrt square abs sign cos sin elu1 recip silu".split()
+_MAPS = "exp log tanh sigmoid relu sqrt square abs sign cos sin elu1 recip silu erf floor".split()
 _QUERY, _KEY, _VALUE, _KEY_STEP, _VALUE_STEP = range(5)
 _file_names: dict[str, bytes] = {}
 
@@ -111,12 +111,14 @@ class Parameter:
     kind: int
     shape: Shape
     parts: tuple[int, ...]
+    heads: int
 
     def __init__(self, of: Any) -> None:
         self.name, self.kind = of.name.decode(), of.kind
         a, b, c, d = of.dim
         self.shape = (a, b, c, d)
         self.parts = tuple(of.part[: of.n_parts])
+        self.heads = of.heads
 
 
 class Tensor:
@@ -366,6 +368,14 @@ class Tensor:
     def silu(self) -> Tensor:
         """x sigmoid(x) of each element."""
         return self._map("silu")
+
+    def erf(self) -> Tensor:
+        """Error function of each element."""
+        return self._map("erf")
+
+    def floor(self) -> Tensor:
+        """The largest whole number not above each element; no gradient."""
+        return self._map("floor")
 
     def gelu(self) -> Tensor:
         """x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) of each element."""

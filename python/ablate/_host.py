@@ -1411,7 +1411,8 @@ class HostFunctions:
         axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees
         the positions up to t, and decoding carries S. In the encoder a second
         recurrence runs from the end of each sentence and both are summed: y_t = q_t
-        (S_t + R_t), so position t itself counts twice.
+        (S_t + R_t), so position t itself counts twice. From 2.7 on all but q may have n
+        T positions, n for each token in order: q_t reads S after the n-th.
 
         Parameters
         ----------
@@ -1639,3 +1640,76 @@ class HostFunctions:
             The result; `ablate.Error` if the program refuses it.
         """
         return self._call("lstm", x, in_, u, d, backwards)
+
+    def dplr_scan(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        a: Tensor,
+        b: Tensor,
+        log_decay: Tensor,
+    ) -> Tensor:
+        """As delta_scan, with S_t = diag(exp(log_decay_t)) S + a_t' (b_t S) + k_t' v_t: a
+        decay for each column of k and a change of rank 1 (RWKV-7, Peng et al.
+
+        2025, section 4; Kimi Delta Attention). q, k, a, b, log_decay [B,H,T,d_k], v
+        [B,H,T,d_v]. Any decay is exact, also one to 0.
+
+        Parameters
+        ----------
+        q : Tensor
+            Queries [B,H,Tq,d].
+        k : Tensor
+            Keys [B,H,Tk,d].
+        v : Tensor
+            Values [B,H,Tk,d].
+        a : Tensor
+            A tensor, as above.
+        b : Tensor
+            A tensor, as above.
+        log_decay : Tensor
+            A tensor, as above.
+
+        Returns
+        -------
+        Tensor
+            The result; `ablate.Error` if the program refuses it.
+        """
+        return self._call("dplr_scan", q, k, v, a, b, log_decay)
+
+    def solve_lower(self, l: Tensor, b: Tensor) -> Tensor:
+        """(1 + L)^-1 b, where L is the part of l [..,n,n] below the diagonal and b
+        [..,n,m]; an axis before these of length 1 is repeated.
+
+        Parameters
+        ----------
+        l : Tensor
+            A tensor, as above.
+        b : Tensor
+            A tensor, as above.
+
+        Returns
+        -------
+        Tensor
+            The result; `ablate.Error` if the program refuses it.
+        """
+        return self._call("solve_lower", l, b)
+
+    def layer(self, x: Tensor, name: str) -> Tensor:
+        """a layer of the decoder's kind (its first layer's plugins and settings) over rows
+        [rows,d_model], in training; its learned values are below `name`.
+
+        Parameters
+        ----------
+        x : Tensor
+            Rows or a tensor, as above.
+        name : str
+            Name of the learned or recorded value, below the layer.
+
+        Returns
+        -------
+        Tensor
+            The result; `ablate.Error` if the program refuses it.
+        """
+        return self._call("layer", x, name)

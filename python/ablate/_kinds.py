@@ -154,6 +154,7 @@ KINDS = {
         bias="ab_t f(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)",
         scores="ab_t f(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos)",
         values="ab_t f(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos)",
+        rotate_by="ab_t f(ab_ctx *c, const void *cfg, ab_t qk, ab_t pos, ab_t x)",
     ),
     "feed_forward": Kind(3, "", "forward", forward=_FORWARD),
     "norm": Kind(4, "", "forward", forward=_FORWARD, add="ab_t f(ab_ctx *c, const void *cfg, ab_t x, ab_t s)"),

@@ -32,6 +32,7 @@ AbParameter = _structure(
     ("dim", I64 * 4),
     ("n_parts", I64),
     ("part", I64 * 3),
+    ("heads", I64),
 )
 AbRunPlan = _structure("AbRunPlan", *_ints(F64, "lr lr_min"), *_ints(I64, "warmup steps d_model"))
 AbPlugin = _structure(

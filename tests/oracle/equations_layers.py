@@ -448,6 +448,122 @@ def mamba2(at, x, mem):  # Dao & Gu 2024, section 7
     return linear(at, head_norm(at, y), "out", at.d, False)
 
 
+def matrix_states(at, q, decay, step, *rows):
+    """q_t S_t, [H,T,d_v]; S_t = diag(decay_t) S changed by step(S, h, *rows of t); both directions in the encoder."""
+    def scan(q, decay, *rows):
+        y = np.zeros((at.H, q.shape[1], at.dv))
+        for h in range(at.H):
+            S = np.zeros((q.shape[2], at.dv))
+            for t in range(q.shape[1]):
+                S = step(S, decay[h, t][:, None], *(r[h, t] for r in rows))
+                y[h, t] = q[h, t] @ S
+        return y
+    y = scan(q, decay, *rows)
+    return y if at.causal else y + scan(*(a[:, ::-1] for a in (q, decay, *rows)))[:, ::-1]
+
+
+def unit(x):
+    return x / np.sqrt((x**2).sum(-1, keepdims=True) + 1e-6)
+
+
+def low_rank(at, x, name, rank, n, bias=True):
+    return linear(at, linear(at, x, name + "_down", rank, False), name + "_up", n, bias)
+
+
+def first_values(at, v):
+    """Keeps a sentence's values of layer 0 and returns None; in later layers returns them, sentence by sentence."""
+    kept = at.net.__dict__.setdefault("first_values", {})
+    if at.layer == 0:
+        if kept.get(at.role, (None,))[0] is not at:
+            kept[at.role] = (at, [])
+        kept[at.role][1].append(v)
+        return None
+    at.sentence = getattr(at, "sentence", -1) + 1
+    return kept[at.role][1][at.sentence]
+
+
+def rwkv7(at, x, mem):  # Peng et al. 2025, section 4
+    H, K, V, rank = at.H, at.H * at.dk, at.H * at.dv, at.option("rwkv7.rank", 16)
+    before = np.concatenate([np.zeros((1, at.d)), x[:-1]])
+    mix = lambda name: x + at.w("mu_" + name, at.d, first=0.5) * (before - x)
+    r, k, xv = linear(at, mix("r"), "r", K, False), linear(at, mix("k"), "k", K, False), mix("v")
+    v = linear(at, xv, "v", V, False)
+    first = first_values(at, v)
+    if first is not None:
+        v = v + sigmoid(low_rank(at, xv, "v", rank, V)) * (first - v)
+    w = np.tanh(linear(at, mix("w"), "w_down", rank, False))
+    w = np.exp(-math.exp(-0.5) * sigmoid(linear(at, w, "w_up", K)))
+    a = sigmoid(low_rank(at, mix("a"), "a", rank, K))
+    gate = linear(at, sigmoid(linear(at, mix("g"), "g_down", 2 * rank, False)), "g_up", V, False)
+    kappa = unit(heads(k * at.w("kappa", K, first=0.85), H))
+    k = k * (1 + (a - 1) * at.w("k_a", K, first=1.0))
+
+    def step(S, w, k, v, kappa, a):
+        return w * S - np.outer(a * kappa, kappa @ S) + np.outer(k, v)
+    y = matrix_states(at, heads(r, H), heads(w, H), step, heads(k, H), heads(v, H), kappa, heads(a, H))
+    y = merge((y - y.mean(-1, keepdims=True)) / np.sqrt(y.var(-1, keepdims=True) + 64e-5))
+    y = y * at.w("norm.g", V, first=1.0) + at.w("norm.b", V)
+    own = merge(heads(r * k * at.w("rho", K), H).sum(-1, keepdims=True) * heads(v, H))
+    return linear(at, (y + own) * gate, "out", at.d, False)
+
+
+def kda(at, x, mem):  # Kimi Team 2025, eq. 1
+    H, rank = at.H, at.option("kda.rank", 16)
+    q, k, v = (mixed(at, x, n, H, d, u) for n, d, u in (("q", at.dk, True), ("k", at.dk, True), ("v", at.dv, False)))
+    beta = heads(sigmoid(linear(at, x, "beta", H, False)), H)
+    spread = lambda n, first, last: np.linspace(first, last, n)
+    bias = at.w("dt_bias", H, 1, at.dk) + np.log(np.expm1(np.exp(spread(at.dk, math.log(1e-3), math.log(0.1)))))
+    rate = np.exp(at.w("A", H, 1, 1) + spread(H, 0, math.log(16))[:, None, None])
+    alpha = np.exp(-rate * softplus(heads(low_rank(at, x, "dt", rank, H * at.dk, False), H) + bias))
+
+    def step(S, alpha, k, v, beta):
+        S = alpha * S
+        return S + np.outer(beta * k, v - k @ S)
+    y = merge(head_norm(at, matrix_states(at, q, alpha, step, k, v, beta)))
+    return linear(at, y * sigmoid(low_rank(at, x, "gate", rank, H * at.dv)), "out", at.d, False)
+
+
+def delta_product(at, x, mem):  # Siems et al. 2025, section 3
+    H, n = at.H, at.option("delta_product.n", 2)
+    q = mixed(at, x, "q", H, at.dk, True)
+    k, v = (mixed(at, x, name, H, n * d).reshape(H, len(x), n, d) for name, d in (("k", at.dk), ("v", at.dv)))
+    beta = 2 * sigmoid(heads(linear(at, x, "beta", n * H, False), H))
+
+    def scan(q, k, v, beta):
+        y = np.zeros((H, len(x), at.dv))
+        for h in range(H):
+            S = np.zeros((at.dk, at.dv))
+            for t in range(len(x)):
+                for i in range(n):
+                    S = S + beta[h, t, i] * np.outer(k[h, t, i], v[h, t, i] - k[h, t, i] @ S)
+                y[h, t] = q[h, t] @ S
+        return y
+    y = scan(q, unit(k), v, beta)
+    if not at.causal:
+        y = y + scan(q[:, ::-1], unit(k)[:, ::-1, ::-1], v[:, ::-1, ::-1], beta[:, ::-1, ::-1])[:, ::-1]
+    return linear(at, merge(head_norm(at, y)), "out", at.d, False)
+
+
+def path(at, x, mem):  # Yang et al. 2025, eq. 3
+    q, k, v = projections(at, x, mem)
+    rank, width = at.option("path.rank", 32), at.option("path.width", 3)
+    w = unit(heads(short_conv_of(at, low_rank(at, mem, "w", rank, at.H * at.dk, False), "w_conv", width), at.H))
+    beta = 2 * sigmoid(heads(linear(at, mem, "beta", at.H), at.H))
+    s = np.full((at.H, len(x), len(x)), -np.inf)
+    for h, i in np.ndindex(at.H, len(x)):
+        row = q[h, i]
+        for j in range(i, -1, -1):
+            s[h, i, j] = row @ k[h, j] / math.sqrt(at.dk)
+            row = row - beta[h, j] * (row @ w[h, j]) * w[h, j]
+    return output(at, read(at, softmax(s), v))
+
+
+def short_conv_of(at, y, name, width):
+    """Each column over the last `width` tokens, oldest first."""
+    w, before = at.w(name, width, y.shape[1]), np.concatenate([np.zeros((width - 1, y.shape[1])), y])
+    return sum(w[i] * before[i : i + len(y)] for i in range(width))
+
+
 def hyena(at, x, mem):  # Poli et al. 2023, section 3
     n, order, length, bands, width = at.H * at.dv, 2, at.option("hyena.length", 256), at.option("hyena.bands", 16), \
         at.option("hyena.width", 32)
@@ -522,11 +638,11 @@ def convolutional(at, x, mem):  # Gehring et al. 2017, section 3; Kalchbrenner e
 
 ATTENTIONS = dict(
     additive=additive, aligned=aligned, convolutional=convolutional, cosine_similarity=cosine_similarity,
-    delta_net=delta_net, differential=differential, dot=dot, entmax=entmax, gated=gated,
+    delta_net=delta_net, delta_product=delta_product, differential=differential, dot=dot, entmax=entmax, gated=gated,
     gated_delta_net=gated_delta_net, gated_linear=gated_linear, gaussian_window=gaussian_window,
-    grouped_query=grouped_query, hyena=hyena, linear=linear_attention, low_rank_value=low_rank_value,
-    lstm=recurrent_of(lstm), mamba2=mamba2, moba=moba, recurrent=recurrent_of(gru), restricted=restricted,
-    retention=retention, scaled_dot=scaled_dot, sigmoid=sigmoid_attention, sink=sink, softcap=softcap,
+    grouped_query=grouped_query, hyena=hyena, kda=kda, linear=linear_attention, low_rank_value=low_rank_value,
+    lstm=recurrent_of(lstm), mamba2=mamba2, moba=moba, path=path, recurrent=recurrent_of(gru), restricted=restricted,
+    retention=retention, rwkv7=rwkv7, scaled_dot=scaled_dot, sigmoid=sigmoid_attention, sink=sink, softcap=softcap,
     synthesizer=synthesizer, talking_heads=talking_heads)
 
 # ---- feed-forwards: they get the rows of all sentences ----
@@ -691,5 +807,23 @@ def rezero(at, x, self_attention, cross, feed, norm):  # Bachlechner et al. 2020
     return x
 
 
-BLOCKS = dict(macaron=macaron, parallel=parallel, post_norm=post_norm, pre_norm=pre_norm, rezero=rezero,
+def hyper_connections(at, x, self_attention, cross, feed, norm):  # Zhu et al. 2024, eq. 2 to 13
+    n, kept = at.option("hyper_connections.n", 4), at.net.__dict__.setdefault("streams", {})
+    h = [[a.copy() for a in x] for _ in range(n)] if at.layer == 0 else kept[at.role]
+    for name, f in sublayers(self_attention, cross, feed):
+        w = []
+        for i in range(n):
+            start = np.zeros(n + 2)
+            start[0], start[1], start[2 + i] = i == at.layer % n, 1, 1
+            fixed = at.w(f"hc.{name}.{i}", 1, n + 2) + start
+            by, scale = at.w(f"hc.{name}.dynamic.{i}", at.d, n + 2), at.w(f"hc.{name}.scale.{i}", 1, first=0.01)
+            w.append([fixed + scale * np.tanh(unit(a) @ by) for a in h[i]])
+        y = f(norm([sum(h[i][s] * w[i][s][:, :1] for i in range(n)) for s in range(len(x))], name + ".ln"))
+        h = [[sum(h[i][s] * w[i][s][:, 2 + j : 3 + j] for i in range(n)) + y[s] * w[j][s][:, 1:2]
+              for s in range(len(x))] for j in range(n)]
+    kept[at.role] = h
+    return [sum(h[i][s] for i in range(n)) for s in range(len(x))]
+
+
+BLOCKS = dict(hyper_connections=hyper_connections, macaron=macaron, parallel=parallel, post_norm=post_norm, pre_norm=pre_norm, rezero=rezero,
               sandwich=sandwich)

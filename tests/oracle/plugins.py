@@ -139,7 +139,7 @@ class Net:
         xs = [embed(place, table[i] * np.sqrt(d)) for i in ids]
         for layer in range(self.set["layers_encoder" if stack == "enc" else "layers_decoder"]):
             xs = self.layer(stack, layer, xs, mems)
-        if self.plugin["block"] in ("pre_norm", "sandwich", "macaron", "parallel"):
+        if self.plugin["block"] in ("pre_norm", "sandwich", "macaron", "parallel", "hyper_connections"):
             xs = [NORMS[self.plugin["norm"]](place.at("ln."), x) for x in xs]
         return xs, table
 
@@ -180,8 +180,8 @@ def lines(name, settings):
 
 def cases():
     both = lambda name, **more: dict(attention_encoder=name, attention_decoder=name, **more)
-    self_only = {"convolutional", "delta_net", "gated_delta_net", "gated_linear", "hyena", "lstm", "mamba2", "moba",
-                 "recurrent", "retention", "synthesizer"}
+    self_only = {"convolutional", "delta_net", "delta_product", "gated_delta_net", "gated_linear", "hyena", "kda", "lstm", "mamba2", "moba",
+                 "recurrent", "retention", "rwkv7", "synthesizer"}
     more = {  # settings that make a small model use what is special
         "moba": {"moba.block": 2, "moba.top_k": 2}, "restricted": {"restricted.r": 1}, "hyena": {
             "hyena.length": 8, "hyena.bands": 2, "hyena.width": 3}, "synthesizer": {"synthesizer.max_len": 9},
@@ -192,11 +192,15 @@ def cases():
         "moe": {"moe.capacity": 64}, "soft_moe": {"soft_moe.experts": 2, "soft_moe.slots": 2},
         "z_loss": {"z_loss.weight": 0.25}, "multi_token": {"multi_token.ahead": 2},
         "logit_softcap": {"logit_softcap.cap": 2}, "distillation": {"teacher": "made_up"}, "canon": {"canon.width": 3},
+        "rwkv7": {"rwkv7.rank": 3, "layers_decoder": 2}, "kda": {"kda.rank": 3}, "path": {"path.rank": 3, "path.block": 3},
+        "hyper_connections": {"hyper_connections.n": 2, "layers_decoder": 2},
     }
     for kind, plugins in KINDS.items():
         for name in plugins:
             if kind != "attention":
                 yield f"{kind}/{name}", {kind: name, **more.get(name, {})}
+            elif name == "path":
+                yield f"attention/{name}", {"attention_decoder": name, **more[name]}
             elif name in ("aligned", "gaussian_window"):
                 yield f"attention/{name}", {"attention_cross": name}
             elif name in self_only:

@@ -23,9 +23,10 @@ static const char *unfit(const plugin *att, const plugin *pos, int role, arena *
     static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
     static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     const ab_position_plugin *h = &pos->iface.position;
-    uint32_t hooks = role == PLACE_CROSS ? 0
-                                         : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
-                                               (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
+    uint32_t hooks = role == PLACE_CROSS
+                         ? 0
+                         : (h->rotate || h->rotate_by ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
+                               (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
     if (!(att->iface.attention.roles & roles[role]))
         return arena_printf(a, "attention %s does not support the place %s", att->desc.name, keys[role]);
     if (hooks & ~att->iface.attention.accepts)

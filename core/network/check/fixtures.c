@@ -25,8 +25,8 @@ size_t check_memory_in_use(void)
 
 static uint32_t hooks_of(const ab_position_plugin *p)
 {
-    return (p->rotate ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) | (p->scores ? AB_POS_SCORES : 0) |
-           (p->values ? AB_POS_VALUES : 0);
+    return (p->rotate || p->rotate_by ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) |
+           (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
 }
 
 static void fill_places(pairing *w, const plugin *attention, const plugin *usual, const plugin *position)

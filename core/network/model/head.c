@@ -30,10 +30,18 @@ static ab_t teacher(ab_ctx *c)
     return y.id ? y : t_input(c, name, c->compute == F64 ? F64 : F32, PHASE_STEP, 1, 1, t->s.tgt_rows, t->m->tgt_vocab);
 }
 
+static ab_t own_layer(ab_ctx *c, ab_t x, const char *name)
+{
+    trace_caller before = {c->attn, c->hook, c->scope};
+    ab_t y = trace_own_layer(((head_place *)c->attn->layer)->t, arena_printf(&c->memory, "head.%s", name), x);
+    trace_end(c, before);
+    return y;
+}
+
 static attn_context context(tracer *t, head_place *at, ab_t x)
 {
     const model *m = t->m;
-    *at = (head_place){.calls = {.token_vectors = token_vectors, .teacher = teacher}, .t = t};
+    *at = (head_place){.calls = {.token_vectors = token_vectors, .teacher = teacher, .own_layer = own_layer}, .t = t};
     attn_context k = trace_context(t, &m->cfg, m->head, ROLE_DECODER, m->cfg.layers_decoder);
     k.layer = &at->calls;
     k.info.tied = m->cfg.share_embeddings != SHARE_NONE;

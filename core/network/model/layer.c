@@ -19,7 +19,6 @@ typedef struct {
 
 attn_context trace_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index)
 {
-    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     return (attn_context){.info = {.heads = f->heads,
                                    .d_k = f->d_k,
                                    .d_v = f->d_v,
@@ -27,7 +26,7 @@ attn_context trace_context(const tracer *t, const config *f, const plugin *p, in
                                    .d_ff = f->d_ff,
                                    .layer = index,
                                    .n_layers = role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder,
-                                   .role = bits[role],
+                                   .role = model_role(t->m, role),
                                    .training = t->c->training},
                           .plugin = p->desc.name,
                           .tokens = role == ROLE_ENCODER ? t->src_ids : t->tgt_ids,
@@ -226,7 +225,7 @@ static ab_t call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem)
     const plugin *p = plugin_find(AB_ATTENTION, name, &e);
     model_part part = l->t->m->parts[role][l->index];
     part.attention = p;
-    if (!p || model_check_part(&part, role, &e)) return tape_fail(c, "ab_call_attention: %s", e.text);
+    if (!p || model_check_part(l->t->m, &part, role, &e)) return tape_fail(c, "ab_call_attention: %s", e.text);
     void *cfg = model_bind_plugin(&c->memory, part.set, p, &e);
     if (!cfg) return tape_fail(c, "ab_call_attention: %s", e.text);
     const char *scope = called_scope(c, k, name);
@@ -294,16 +293,26 @@ static ab_t call_block(tracer *t, layer *l, ab_hook hook, ab_t x)
     return y;
 }
 
+static ab_t run_layer(tracer *t, layer l, ab_t x)
+{
+    ab_ctx *c = t->c;
+    l.part = &t->m->parts[l.role][l.index];
+    owned_name *outside = c->names;
+    c->names = NULL;
+    x = call_block(t, &l, AB_IN_BLOCK, x);
+    c->names = outside;
+    return x;
+}
+ab_t trace_own_layer(tracer *t, const char *where, ab_t x)
+{
+    return run_layer(t, (layer){.t = t, .role = ROLE_DECODER, .memory = t->memory, .where = where}, x);
+}
 ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory)
 {
     ab_ctx *c = t->c;
     layer l = {.t = t, .role = role, .index = index, .memory = memory};
     l.where = arena_printf(&c->memory, "%s.%lld", stack_name(role), (long long)index);
-    l.part = &t->m->parts[role][index];
-    owned_name *outside = c->names;
-    c->names = NULL;
-    x = call_block(t, &l, AB_IN_BLOCK, x);
-    c->names = outside;
+    x = run_layer(t, l, x);
     if (t->m->cfg.watch_layers && c->training) t_keep(c, x, arena_printf(&c->memory, "%s" WATCHED, l.where));
     return x;
 }

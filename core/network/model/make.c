@@ -33,8 +33,8 @@ int model_open_task(const plugin *p, const settings *set, const ab_env *env, are
 
 static uint32_t hooks_of(const ab_position_plugin *p)
 {
-    return (p->embed ? AB_POS_EMBED : 0) | (p->rotate ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) |
-           (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
+    return (p->embed ? AB_POS_EMBED : 0) | (p->rotate || p->rotate_by ? AB_POS_ROTATE : 0) |
+           (p->bias ? AB_POS_BIAS : 0) | (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
 }
 
 static const char *hook_names(uint32_t hooks, char out[96])
@@ -46,12 +46,17 @@ static const char *hook_names(uint32_t hooks, char out[96])
     return out;
 }
 
-int model_check_part(const model_part *part, int role, err *e)
+uint32_t model_role(const model *m, int role)
 {
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    return role == ROLE_DECODER && m->bidirectional ? AB_SELF : bits[role];
+}
+
+int model_check_part(const model *m, const model_part *part, int role, err *e)
+{
     static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
     const plugin *p = part->attention;
-    if (!(p->iface.attention.roles & bits[role]))
+    if (!(p->iface.attention.roles & model_role(m, role)))
         return fail(e, "attention '%s' does not support the role %s; set %s to another attention, such as scaled_dot",
                     p->desc.name, keys[role], keys[role]);
     uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&part->position->iface.position);
@@ -178,7 +183,7 @@ static int make_parts(model *m, int role, err *e)
                            role == ROLE_ENCODER   ? "encoder"
                            : role == ROLE_DECODER ? "decoder"
                                                   : "decoder's cross-attention");
-        if (i < n && model_check_part(part, role, e)) return -1;
+        if (i < n && model_check_part(m, part, role, e)) return -1;
         widen(&m->widest.heads, part->cfg.heads), widen(&m->widest.d_ff, part->cfg.d_ff);
         widen(&m->widest.d_k, part->cfg.d_k), widen(&m->widest.d_v, part->cfg.d_v);
     }
@@ -232,7 +237,11 @@ static int learn_parameters(model *m, err *e)
 
 ab_parameter model_parameter(const param *p)
 {
-    ab_parameter out = {.name = p->name, .kind = p->kind, .n_parts = p->n_parts ? p->n_parts : 1, .part = {p->dim[3]}};
+    ab_parameter out = {.name = p->name,
+                        .kind = p->kind,
+                        .n_parts = p->n_parts ? p->n_parts : 1,
+                        .part = {p->dim[3]},
+                        .heads = p->heads ? p->heads : 1};
     memcpy(out.dim, p->dim, sizeof out.dim);
     if (p->n_parts) memcpy(out.part, p->part, sizeof out.part);
     return out;
@@ -244,6 +253,7 @@ int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_
     *m = (model){.src_vocab = src_vocab, .tgt_vocab = tgt_vocab, .compute = compute, .backend = b};
     for (size_t i = 0; i < set->n; i++) settings_put(&m->set, set->at[i].key, set->at[i].value, &m->memory);
     if (config_from_settings(&m->set, &m->cfg, &m->memory, e)) goto out;
+    m->bidirectional = settings_get(&m->set, MODEL_BIDIRECTIONAL) != NULL;
     const char *seed = settings_get(&m->set, "seed");
     if (seed && !parse_int(seed, &m->cfg.seed)) {
         fail(e, "seed = %s: expected an integer", seed);

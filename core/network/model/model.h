@@ -50,10 +50,11 @@ typedef struct model {
     /* loss tapes have inputs "dec.0.ffn" PATCH [rows,d_model] and PATCHED_ROWS [rows,1]: the sublayer's output has the
      * first's rows where the second is 1; F32 or F64 only */
     bool patches;
-    bool wide_logits; /* logits of evaluation are fp32, not bf16: a teacher's */
-    bool prints;      /* loss tapes keep what ab_print prints */
-    FILE *print_to;   /* and these runs write the values here; NULL: nowhere. Owned by the caller */
-    bool generic;     /* never fuse attention, or a norm with its addition: for `ablate check` */
+    bool bidirectional; /* a decoder that sees whole lines (MODEL_BIDIRECTIONAL) */
+    bool wide_logits;   /* logits of evaluation are fp32, not bf16: a teacher's */
+    bool prints;        /* loss tapes keep what ab_print prints */
+    FILE *print_to;     /* and these runs write the values here; NULL: nowhere. Owned by the caller */
+    bool generic;       /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
         /* source token ngram.token[i] has n-gram ngram.id[i]: [n]; initially ten made up for every token, for models
          * that see no text */
@@ -72,8 +73,11 @@ static inline const char *model_precision(const model *m) { return m->params.int
  * ignored. */
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b,
                err *e);
+/* A setting beside the keys, of a task with AB_BIDIRECTIONAL: the decoder's self-attention sees all. */
+#define MODEL_BIDIRECTIONAL "task.bidirectional"
+uint32_t model_role(const model *m, int role); /* AB_SELF, AB_CAUSAL or AB_CROSS of a place (ROLE_...) */
 /* Checks that the part's attention fits its place (ROLE_...) and position; -1 and e. */
-int model_check_part(const model_part *part, int role, err *e);
+int model_check_part(const model *m, const model_part *part, int role, err *e);
 /* A plugin's parameters from the settings, in `a`. NULL and e. */
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e);
 enum { TASK_SAYS = 1024 }; /* bytes */

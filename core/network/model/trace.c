@@ -214,7 +214,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     t.tgt_len = t_input(c, "tgt.len", I32, ph, 1, 1, 1, s->batch);
     t.tgt_kpos = counting(c, s->tgt_time, 1);
     t.src_ids = src, t.tgt_ids = tgt_in;
-    if (model_has_encoder(m)) memory = encoder(&t, src);
+    if (model_has_encoder(m)) memory = t.memory = encoder(&t, src);
     ab_t last = decoder(&t, tgt_in, tgt_pos, memory), logits = trace_logits(&t, last, padding(&t));
     logits = trace_losses(&t, last, logits, tgt_out);
     ab_t losses = t_ce(c, logits, tgt_out, norm, m->cfg.label_smoothing, m->cfg.label_smoothing_over == SMOOTH_OTHERS);

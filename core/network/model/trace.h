@@ -11,6 +11,7 @@ typedef struct {
     ab_t src_off, src_len, src_pos_rows, tgt_off, tgt_len; /* ids [B+1], [B], [rows] */
     ab_t src_ids, tgt_ids;                                 /* the rows' tokens; in decoding the hypotheses' */
     ab_t src_kpos, tgt_kpos;                               /* ids 0 .. time - 1 */
+    ab_t memory;                                           /* the encoder's rows, or id 0 */
     /* decoding */
     bool decode;
     model_step step;
@@ -24,6 +25,8 @@ ab_t trace_scaled(ab_ctx *c, ab_t x, double factor);
 ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos);
 /* Layer `index` of the encoder or decoder (role): the run's block. memory: the encoder's rows, or id 0. */
 ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory);
+/* A layer with the plugins of the decoder's first one, its learned values below `where` ("head.mtp"). */
+ab_t trace_own_layer(tracer *t, const char *where, ab_t x);
 /* The block's `finish` after the last layer. */
 ab_t trace_finish(tracer *t, int role, ab_t x);
 

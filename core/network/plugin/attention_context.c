@@ -93,7 +93,7 @@ static ab_t joined_product(ab_ctx *c, bool self)
     int64_t width = self ? 2 * K + U : K + U;
     k->joined = linear_of_host(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width);
     param *w = params_find(c->params, attn_full_name(c, self ? "qkv.w" : "kv.w"));
-    if (w) w->n_parts = 2 + self, w->part[0] = w->part[1] = K, w->part[1 + self] = U;
+    if (w) w->heads = k->info.heads, w->n_parts = 2 + self, w->part[0] = w->part[1] = K, w->part[1 + self] = U;
     return k->joined;
 }
 
@@ -116,6 +116,8 @@ ab_t host_heads(ab_ctx *c, ab_t rows, int64_t heads)
     if (d[0] != 1 || d[1] != 1 || d[2] != s.rows || heads < 1 || d[3] % heads)
         return tape_fail(c, "ab_heads: %s with %lld heads, expected rows [%lld, heads d]", shape_text(d, shape),
                          (long long)heads, (long long)s.rows);
+    const node *v = tape_at(c, rows);
+    if (v->op == OP_LINEAR && c->v[v->i.LINEAR.w].op == OP_PARAM) c->params->p[c->v[v->i.LINEAR.w].param].heads = heads;
     return t_heads(c, rows, s.offset, 0, heads, d[3] / heads, s.time);
 }
 
@@ -123,9 +125,11 @@ ab_t host_heads(ab_ctx *c, ab_t rows, int64_t heads)
 ab_t host_rotate(ab_ctx *c, ab_t x)
 {
     const attn_context *k = c->attn;
-    if (!x.id || !k->pos || !k->pos->rotate) return x;
+    if (!x.id || !k->pos || !(k->pos->rotate || k->pos->rotate_by)) return x;
     ab_hook before = enter_hook(c, AB_IN_ROTATE);
-    x = tape_given(c, k->pos->rotate(c, k->pos_cfg, x, k->qpos), "position", "rotate");
+    x = k->pos->rotate_by ? k->pos->rotate_by(c, k->pos_cfg, x, k->qpos, k->x)
+                          : k->pos->rotate(c, k->pos_cfg, x, k->qpos);
+    x = tape_given(c, x, "position", "rotate");
     c->hook = before;
     return x;
 }

@@ -48,6 +48,7 @@ typedef struct layer_calls {
     ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* attention: calls another attention in its place */
     ab_t (*token_vectors)(ab_ctx *c);                            /* head: the softmax's table */
     ab_t (*teacher)(ab_ctx *c);                                  /* head: the teacher's logits */
+    ab_t (*own_layer)(ab_ctx *c, ab_t x, const char *name);      /* head: a layer below this name */
 } layer_calls;
 
 struct attn_context {

@@ -180,6 +180,8 @@ static wanted zero_wants(score_walk *w, const node *v, int k)
     case AB_ABS:
     case AB_SQRT:
     case AB_SILU:
+    case AB_ERF:
+    case AB_FLOOR:
     case AB_TANH: return WANTS_ZERO;
     default: return WANTS_NONE;
     }
@@ -240,7 +242,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     ab_t y = tape_push(w->draft.tape, v.op, tape_at(w->draft.tape, w->draft.score)->type, (int64_t[4]){1, 1, 1, 1},
                        v.n_in, in, &v.a);
     tape_at(w->draft.tape, y)->needs &= v.needs || some;
-    if (v.op == OP_LESS_THAN || (v.op == OP_MAP && v.a.MAP.function == AB_SIGN))
+    if (v.op == OP_LESS_THAN || (v.op == OP_MAP && (v.a.MAP.function == AB_SIGN || v.a.MAP.function == AB_FLOOR)))
         tape_at(w->draft.tape, y)->needs = false;
     w->twin[x] = y.id;
     return y;

@@ -10,6 +10,17 @@ ab_t host_logits(ab_ctx *c, ab_t x)
 
 ab_t host_teacher(ab_ctx *c) { return c->attn->layer->teacher(c); }
 
+ab_t host_layer(ab_ctx *c, ab_t x, const char *name)
+{
+    char shape[64];
+    if (!x.id) return x;
+    const int64_t *d = tape_at(c, x)->dim, rows = c->attn->q_rows, width = c->attn->info.d_model;
+    if (d[0] != 1 || d[1] != 1 || d[2] != rows || d[3] != width)
+        return tape_fail(c, "ab_layer: %s, expected rows [%lld,%lld]", shape_text(d, shape), (long long)rows,
+                         (long long)width);
+    return attn_claim(c, name) ? c->attn->layer->own_layer(c, t_cast(c, x, c->compute), name) : (ab_t){0};
+}
+
 /* ids [rows] as a column of numbers [rows,1] */
 static ab_t column(ab_ctx *c, ab_t ids)
 {

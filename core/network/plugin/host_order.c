@@ -23,8 +23,12 @@ ab_t host_max(ab_ctx *c, ab_t a, int axis)
 {
     axis = from_end(axis);
     if (axis < -4 || axis >= 0) return tape_fail(c, "ab_max_axis: axis %d, expected -4 to -1", axis);
-    if (!a.id || axis == -1) return a.id ? ordered(c, a, 1, false, NULL) : a;
-    return t_transpose(c, ordered(c, t_transpose(c, a, axis, -1), 1, false, NULL), axis, -1);
+    if (!a.id) return a;
+    const backend *b = c->backend;
+    bool one = b && b->kernels[OP_MAX] && !(c->attn && c->attn->generic);
+    if (axis != -1) a = t_transpose(c, a, axis, -1);
+    a = one ? t_max(c, a) : ordered(c, a, 1, false, NULL);
+    return axis == -1 ? a : t_transpose(c, a, axis, -1);
 }
 
 /* ---- ids ---- */

@@ -131,8 +131,9 @@ static bool fails_at_first(ab_ctx *c, ab_t *x)
 #define OWN_3(c, x, ...)            (OWN(c, x) & OWN_2(c, __VA_ARGS__))
 #define OWN_4(c, x, ...)            (OWN(c, x) & OWN_3(c, __VA_ARGS__))
 #define OWN_5(c, x, ...)            (OWN(c, x) & OWN_4(c, __VA_ARGS__))
-#define OWN_OF(a, b, c, d, e, f, own, ...) own
-#define OWN_ALL(...)                OWN_OF(__VA_ARGS__, OWN_5, OWN_4, OWN_3, OWN_2, OWN_1, OWN_0, )(__VA_ARGS__)
+#define OWN_6(c, x, ...)            (OWN(c, x) & OWN_5(c, __VA_ARGS__))
+#define OWN_OF(a, b, c, d, e, f, g, own, ...) own
+#define OWN_ALL(...)                OWN_OF(__VA_ARGS__, OWN_6, OWN_5, OWN_4, OWN_3, OWN_2, OWN_1, OWN_0, )(__VA_ARGS__)
 #define FAILED_ab_t                 return (ab_t){0}
 #define FAILED_void                 return
 #define RETURN_ab_t                 return

@@ -36,6 +36,9 @@ static inline double vroot(double x) { return sqrt(x); }
 static inline double vexp(double x) { return exp(x); }
 static inline double vlog(double x) { return log(x); }
 static inline double vtanh(double x) { return tanh(x); }
+static inline double verf(double x) { return erf(x); }
+static inline double vfloor(double x) { return floor(x); }
+static inline float vfloorf(float x) { return floorf(x); }
 static inline double vcos(double x) { return cos(x); }
 static inline double vsin(double x) { return sin(x); }
 

@@ -48,13 +48,30 @@ BINARY(DIV)
 BINARY(MINIMUM)
 BINARY(LESS_THAN)
 
-static void TYPED(line_WHERE)(const elementwise *w, void *y_, const void *const x_[3], int64_t n)
+/* y = a where c is not 0, else b; each may be a single repeated number. */
+INLINE void TYPED(where_line)(REAL *y, const REAL *const x[3], int64_t n, bool c_repeats, bool a_repeats,
+                              bool b_repeats)
 {
-    REAL *y = y_;
-    const REAL *x[3] = {x_[0], x_[1], x_[2]};
-    int64_t s[3];
-    for (int k = 0; k < 3; k++) s[k] = !w->repeat[k];
-    for (int64_t i = 0; i < n; i++) y[i] = x[0][i * s[0]] != 0 ? x[1][i * s[1]] : x[2][i * s[2]];
+    REALS c = TYPED(all)(*x[0]), a = TYPED(all)(*x[1]), b = TYPED(all)(*x[2]);
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        if (!c_repeats) c = TYPED(load)(x[0] + i);
+        if (!a_repeats) a = TYPED(load)(x[1] + i);
+        if (!b_repeats) b = TYPED(load)(x[2] + i);
+        TYPED(store)(y + i, TYPED(select)(c != 0, a, b));
+    }
+    for (; i < n; i++) y[i] = x[0][c_repeats ? 0 : i] != 0 ? x[1][a_repeats ? 0 : i] : x[2][b_repeats ? 0 : i];
+}
+static void TYPED(line_WHERE)(const elementwise *w, void *y, const void *const x[3], int64_t n)
+{
+    const REAL *const in[3] = {x[0], x[1], x[2]};
+    switch (w->repeat[0] * 4 + w->repeat[1] * 2 + w->repeat[2]) {
+    case 0: TYPED(where_line)(y, in, n, false, false, false); break;
+    case 1: TYPED(where_line)(y, in, n, false, false, true); break;
+    case 2: TYPED(where_line)(y, in, n, false, true, false); break;
+    case 3: TYPED(where_line)(y, in, n, false, true, true); break;
+    default: TYPED(where_line)(y, in, n, true, w->repeat[1], w->repeat[2]);
+    }
 }
 
 /* ---- one input ---- */
@@ -109,6 +126,8 @@ MAP_LINE(near_SIN, 1, FN(sin)(u))
 MAP_LINE(map_ELU1, 1, (u > 0 ? u + 1 : FN(exp)(u > 0 ? 0 : u)))
 MAP_LINE(map_RECIP, 1, (1 / u))
 MAP_LINE(map_SILU, 1, (u * FN(sigmoid)(u)))
+MAP_LINE(map_ERF, 1, FN(erf)(u))
+MAP_LINE(map_FLOOR, 1, FN(floor)(u))
 
 /* u: x, v: y = f(x), d: the gradient of y. */
 MAP_LINE(back_EXP, 3, (d * v))
@@ -124,6 +143,7 @@ MAP_LINE(near_back_COS, 3, (-d * FN(sin)(u)))
 MAP_LINE(near_back_SIN, 3, (d * FN(cos)(u)))
 MAP_LINE(back_ELU1, 3, (u > 0 ? d : d * v))
 MAP_LINE(back_RECIP, 3, (-d * v * v))
+MAP_LINE(back_ERF, 3, (d * (REAL)1.1283791670955126 * FN(exp)(-u * u))) /* 2 / sqrt(pi) */
 /* s (1 + u (1 - s)), s = sigmoid(u) = v / u; near 0, where that quotient has no digits, s = 0.5 */
 MAP_LINE(back_SILU, 3, (d * (u < (REAL)-1e-30 || u > (REAL)1e-30 ? v / u : (REAL)0.5) * (1 + (u - v))))
 
@@ -160,14 +180,16 @@ static const line TYPED(map_lines)[] = {
     [AB_SIGMOID] = TYPED(map_SIGMOID), [AB_RELU] = TYPED(map_RELU), [AB_SQRT] = TYPED(map_SQRT),
     [AB_SQUARE] = TYPED(map_SQUARE),   [AB_ABS] = TYPED(map_ABS),   [AB_SIGN] = TYPED(map_SIGN),
     [AB_COS] = TYPED(map_COS),         [AB_SIN] = TYPED(map_SIN),   [AB_ELU1] = TYPED(map_ELU1),
-    [AB_RECIP] = TYPED(map_RECIP),     [AB_SILU] = TYPED(map_SILU),
+    [AB_RECIP] = TYPED(map_RECIP),     [AB_SILU] = TYPED(map_SILU), [AB_ERF] = TYPED(map_ERF),
+    [AB_FLOOR] = TYPED(map_FLOOR),
 };
 static const line TYPED(back_lines)[] = {
     [AB_EXP] = TYPED(back_EXP),         [AB_LOG] = TYPED(back_LOG),   [AB_TANH] = TYPED(back_TANH),
     [AB_SIGMOID] = TYPED(back_SIGMOID), [AB_RELU] = TYPED(back_RELU), [AB_SQRT] = TYPED(back_SQRT),
     [AB_SQUARE] = TYPED(back_SQUARE),   [AB_ABS] = TYPED(back_ABS),   [AB_SIGN] = TYPED(back_SIGN),
     [AB_COS] = TYPED(back_COS),         [AB_SIN] = TYPED(back_SIN),   [AB_ELU1] = TYPED(back_ELU1),
-    [AB_RECIP] = TYPED(back_RECIP),     [AB_SILU] = TYPED(back_SILU),
+    [AB_RECIP] = TYPED(back_RECIP),     [AB_SILU] = TYPED(back_SILU), [AB_ERF] = TYPED(back_ERF),
+    [AB_FLOOR] = TYPED(back_SIGN),
 };
 
 #undef BINARY

@@ -1,4 +1,4 @@
-/* order.c - TOP_K, TO_IDS, RANDOM: ids computed from numbers, and noise (Philox, Salmon et al. 2011). */
+/* order.c - TOP_K, MAX, TO_IDS, RANDOM: ids computed from numbers, and noise (Philox, Salmon et al. 2011). */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 #include <stdlib.h>
@@ -9,6 +9,11 @@ typedef struct {
     int64_t n, k;
     bool smallest;
 } ordering;
+typedef struct {
+    const void *x, *y, *dy; /* y, dy: of the gradient */
+    void *out;
+    int64_t n;
+} largest;
 typedef struct {
     void *y;
     int64_t n;
@@ -28,6 +33,22 @@ int cpu_TOP_K(const call *k, err *e)
     if (!is_real(x) || y->type != I32) return wrong_type(k, e);
     ordering o = {y->data, x->data, width_of(x), k->a.TOP_K.k, k->a.TOP_K.smallest != 0};
     over_range(rows_of(x), 1, 16 * count_of(x), OF_TYPE(x, first_places), &o);
+    return 0;
+}
+
+int cpu_MAX(const call *k, err *e)
+{
+    const view *x = &k->i.MAX.x, *y = &k->o.MAX.y;
+    if (!is_real(x) || y->type != x->type) return wrong_type(k, e);
+    over_range(rows_of(x), 1, count_of(x), OF_TYPE(x, largest), &(largest){x->data, NULL, NULL, y->data, width_of(x)});
+    return 0;
+}
+int cpu_MAX_BACK(const call *k, err *e)
+{
+    const view *x = &k->i.MAX_BACK.x, *y = &k->i.MAX_BACK.y, *dy = &k->i.MAX_BACK.dy, *dx = &k->o.MAX_BACK.dx;
+    if (!is_real(x) || y->type != x->type || dy->type != x->type || dx->type != x->type) return wrong_type(k, e);
+    over_range(rows_of(x), 1, count_of(x), OF_TYPE(x, largest_back),
+               &(largest){x->data, y->data, dy->data, dx->data, width_of(x)});
     return 0;
 }
 

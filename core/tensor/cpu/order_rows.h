@@ -1,4 +1,4 @@
-/* order_rows.h - template (vectors.h; S: f32 or f64): TOP_K, TO_IDS and RANDOM. */
+/* order_rows.h - template (vectors.h; S: f32 or f64): TOP_K, MAX, TO_IDS and RANDOM. */
 
 /* ---- TOP_K ---- */
 
@@ -55,6 +55,39 @@ static void TYPED(first_places)(const void *job, int64_t from, int64_t to)
         for (int64_t i = 0; i < o->k; i++) o->ids[r * o->k + i] = y[i].at;
     }
     free(room);
+}
+
+/* ---- MAX ---- */
+
+static void TYPED(largest)(const void *job, int64_t from, int64_t to)
+{
+    const largest *l = job;
+    for (int64_t r = from; r < to; r++) {
+        const REAL *x = (const REAL *)l->x + r * l->n;
+        int64_t i = 0;
+        REALS most = TYPED(all)(-(REAL)INFINITY);
+        MASKS nan = {0};
+        for (; i + LANES <= l->n; i += LANES) {
+            REALS v = TYPED(load)(x + i);
+            nan |= v != v, most = TYPED(larger)(v, most);
+        }
+        REAL y = -(REAL)INFINITY;
+        EACH(k, LANES) y = nan[k] ? (REAL)NAN : most[k] > y ? most[k] : y;
+        for (; i < l->n; i++) y = isnan(x[i]) || isnan(y) ? (REAL)NAN : x[i] > y ? x[i] : y;
+        ((REAL *)l->out)[r] = y;
+    }
+}
+static void TYPED(largest_back)(const void *job, int64_t from, int64_t to)
+{
+    const largest *l = job;
+    for (int64_t r = from; r < to; r++) {
+        const REAL *x = (const REAL *)l->x + r * l->n;
+        REAL y = ((const REAL *)l->y)[r], *dx = (REAL *)l->out + r * l->n;
+        int64_t i = 0;
+        while (i + 1 < l->n && x[i] != y && !(isnan(y) && isnan(x[i]))) i++;
+        memset(dx, 0, (size_t)l->n * sizeof *dx);
+        dx[i] = ((const REAL *)l->dy)[r];
+    }
 }
 
 /* ---- TO_IDS ---- */

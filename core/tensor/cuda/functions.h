@@ -40,6 +40,8 @@ __device__ __forceinline__ float function_of(int function, float x)
     case AB_SIN: return sinf(x);
     case AB_ELU1: return x > 0 ? x + 1 : expf(x);
     case AB_SILU: return __fmul_rn(x, 1 / (1 + expf(-x)));
+    case AB_ERF: return erff(x);
+    case AB_FLOOR: return floorf(x);
     default: return 1 / x;
     }
 }
@@ -56,7 +58,9 @@ __device__ __forceinline__ float gradient_of(int function, float x, float y, flo
     case AB_SQRT: return d / __fmul_rn(2, y);
     case AB_SQUARE: return __fmul_rn(__fmul_rn(d, 2), x);
     case AB_ABS: return x > 0 ? d : x < 0 ? -d : 0;
-    case AB_SIGN: return __fmul_rn(0, d);
+    case AB_SIGN:
+    case AB_FLOOR: return __fmul_rn(0, d);
+    case AB_ERF: return __fmul_rn(__fmul_rn(d, 1.12837917f), expf(-__fmul_rn(x, x)));
     case AB_COS: return __fmul_rn(-d, sinf(x));
     case AB_SIN: return __fmul_rn(d, cosf(x));
     case AB_ELU1: return x > 0 ? d : __fmul_rn(d, y);

@@ -16,6 +16,14 @@ static double delta_flops(const attr *a, const op_inputs *i)
     return 2 * (elements(q) / d_k) * ((products + 1) * d_k * d_v + products * chunk / 2 * (d_k + d_v));
 }
 
+/* DPLR_SCAN: products of q, b, a', k' with the state, and of two pairs of rows with those of their chunk. */
+static double dplr_flops(const attr *a, const op_inputs *i)
+{
+    const view *q = &i->DPLR_SCAN.q, *v = &i->DPLR_SCAN.v;
+    double d_k = (double)q->dim[3], d_v = (double)v->dim[3], chunk = (double)a->DELTA_SCAN.chunk;
+    return 2 * (elements(q) / d_k) * (4 * d_k * d_v + 2 * chunk * (d_k + d_v));
+}
+
 /* LONG_CONV per number: 64 neighbours, half of them in the past. Then, for each power of two of positions up to the
  * filter's length, two transforms (5/2 log2 of their length per column) and the product of their spectra. */
 static double long_conv_flops(const op_inputs *i, double numbers)
@@ -45,6 +53,8 @@ static double op_flops(op o, const attr *a, const op_inputs *i, const view *out,
     case OP_RECURRENT_BACK: return 2 * elements(&i->RECURRENT_BACK.dy) * (double)i->RECURRENT_BACK.u.dim[3];
     case OP_DELTA_SCAN: return delta_flops(a, i);
     case OP_DELTA_SCAN_BACK: return 2 * delta_flops(a, i);
+    case OP_DPLR_SCAN: return dplr_flops(a, i);
+    case OP_DPLR_SCAN_BACK: return 2 * dplr_flops(a, i);
     case OP_NEIGHBOURS: return 0;
     case OP_NEIGHBOURS_BACK: return elements(&i->NEIGHBOURS_BACK.dy);
     case OP_DEPTHWISE_CONV: return 2 * y * (double)i->DEPTHWISE_CONV.w.dim[2];

@@ -88,6 +88,10 @@ enum { WORKS_IN_PLACE = 1 };
       "numbers by index; NaN comes before all numbers")                                                                \
     X(TO_IDS, IN(x), OUT(y), ON_BOTH, 0,                                                                               \
       NO_ATTR, "the nearest whole number, ties to even; -1 if it does not fit an int32")                               \
+    X(MAX, IN(x), OUT(y), ON_CPU, 0, NO_ATTR, "the largest of the last axis [..,1]; NaN if there is one")              \
+    X(MAX_BACK, IN(x, y, dy), OUT(dx), ON_CPU, 0, NO_ATTR, "dy at the first place of y in its line of x, else 0")      \
+    X(SOLVE_LOWER, IN(l, b), OUT(y), ON_CPU, 0, ATTR(int64_t transposed;),                                             \
+      "l [a,b,n,n], b [a,b,n,m] -> (1 + L)^-1 b, L the part of l below the diagonal; transposed: (1 + L')^-1 b")       \
     X(QR, IN(a), OUT(y), ON_CPU, 0, NO_ATTR,                                                                           \
       "Q of a = Q R: [..,m,n], m >= n, by Householder's reflections in double precision; R's diagonal >= 0; a column " \
       "that depends on those before it has no reflection, so that zeros give the identity")                           \
@@ -194,6 +198,12 @@ enum { WORKS_IN_PLACE = 1 };
       "NULL without beta), states [B,H,chunks d_k,d_v] = S before each `chunk` positions (counted from 0)")            \
     X(DELTA_SCAN_BACK, IN(q, k, v, beta, decay, w, states, dy), OUT(dq, dk, dv, dbeta, ddecay), ON_CPU, 0,             \
       ATTR_OF(DELTA_SCAN), "the gradient of y, as the inputs (dbeta, ddecay: data NULL where there is none)")          \
+    X(DPLR_SCAN, IN(q, k, v, a, b, decay), OUT(y, u, states), ON_CPU, 0, ATTR_OF(DELTA_SCAN),                          \
+      "q, k, a, b, decay [B,H,T,d_k], v [B,H,T,d_v]: y_t = q_t S_t, S_t = diag(exp(decay_t)) S + a_t' u_t + k_t' v_t, "\
+      "u_t = b_t S, S = S_{t-1} [d_k,d_v], at first 0; backwards: from T - 1 down. -> y [B,H,T,d_v], u likewise, "     \
+      "states [B,H,chunks d_k,d_v] = S before each `chunk` positions in the recurrence's order")                       \
+    X(DPLR_SCAN_BACK, IN(q, k, v, a, b, decay, u, states, dy), OUT(dq, dk, dv, da, db, ddecay), ON_CPU, 0,             \
+      ATTR_OF(DELTA_SCAN), "the gradient of y, as the inputs")                                                         \
     X(CE, IN(logits, targets, norm), OUT(losses, d_logits), ON_BOTH, 0,                                                \
       ATTR(double smoothing; int64_t others, gradient, padding;),                                                      \
       "label-smoothed cross-entropy: logits [R,V], targets [1,1,1,R], norm [1] -> losses [R,2] (smoothed, "            \

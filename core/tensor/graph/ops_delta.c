@@ -1,20 +1,22 @@
 /* ops_delta.c - DELTA_SCAN, a recurrence along each sentence whose state is a matrix: linear attention with decay, and
- * with the correction of the delta rule. Also its composition from other operations.
+ * with the correction of the delta rule; DPLR_SCAN, whose state decays by column of the keys and changes by a matrix of
+ * rank 1; SOLVE_LOWER. Also their compositions from other operations.
  *
  * Schlag et al. 2021 (the delta rule); Yang et al. 2024, "Parallelizing linear transformers with the delta rule", arXiv
- * 2406.06484; with decay "Gated delta networks", arXiv 2412.06464, eq. 10, here with S transposed. */
+ * 2406.06484; with decay "Gated delta networks", arXiv 2412.06464, eq. 10, here with S transposed; Peng
+ * et al. 2025, "RWKV-7", arXiv 2503.14456, section 4. */
 #include "tensor/graph/grad.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the operation ---- */
 
-static bool fits(ab_ctx *c, ab_t q, ab_t x, int64_t width, const char *name)
+static bool fits(ab_ctx *c, const char *scan, ab_t q, ab_t x, int64_t width, const char *name)
 {
     const int64_t *d = tape_at(c, q)->dim, *e = tape_at(c, x)->dim;
     char sq[64], sx[64];
     if (d[0] == e[0] && d[1] == e[1] && d[2] == e[2] && (!width || e[3] == width)) return true;
-    tape_fail(c, "delta_scan: %s %s do not fit queries %s", name, shape_text(e, sx), shape_text(d, sq));
+    tape_fail(c, "%s: %s %s do not fit queries %s", scan, name, shape_text(e, sx), shape_text(d, sq));
     return false;
 }
 
@@ -25,8 +27,9 @@ static bool accepted(ab_ctx *c, ab_t *q, ab_t *k, ab_t *v, ab_t *beta, ab_t *dec
     *q = number(c, *q), *k = number(c, *k), *v = number(c, *v), *beta = number(c, *beta), *decay = number(c, *decay);
     if (c->error.text[0]) return false;
     if (chunk < 1) tape_fail(c, "delta_scan: found chunks of %lld positions, expected at least 1", (long long)chunk);
-    return chunk >= 1 && fits(c, *q, *k, tape_at(c, *q)->dim[3], "keys") && fits(c, *q, *v, 0, "values") &&
-           (!beta->id || fits(c, *q, *beta, 1, "beta")) && (!decay->id || fits(c, *q, *decay, 1, "decay"));
+    const char *scan = "delta_scan";
+    return chunk >= 1 && fits(c, scan, *q, *k, tape_at(c, *q)->dim[3], "keys") && fits(c, scan, *q, *v, 0, "values") &&
+           (!beta->id || fits(c, scan, *q, *beta, 1, "beta")) && (!decay->id || fits(c, scan, *q, *decay, 1, "decay"));
 }
 
 ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk)
@@ -44,14 +47,16 @@ ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int 
     shape_part(c, y, OUTPUT(DELTA_SCAN, states), generic_type(c), d);
     return y;
 }
-static void delta_scan_rule(ab_ctx *c, ab_t y, ab_t dy)
+/* The gradient of a scan y with n inputs: operation `back` of them, the two other outputs, and dy. */
+static void scan_rule(ab_ctx *c, ab_t y, ab_t dy, op back, int n)
 {
     node v = *tape_at(c, y);
-    ab_t w = v.i.DELTA_SCAN.beta ? tape_part(c, y, OUTPUT(DELTA_SCAN, w)) : (ab_t){0};
-    ab_t in[8] = {{v.in[0]}, {v.in[1]}, {v.in[2]}, {v.in[3]}, {v.in[4]}, w, tape_part(c, y, OUTPUT(DELTA_SCAN, states)),
-                  dy};
-    ab_t g = tape_push(c, OP_DELTA_SCAN_BACK, v.type, c->v[v.in[0]].dim, 8, in, &v.a);
-    for (int k = 1; k < 5; k++) {
+    ab_t in[MAX_IN] = {{0}};
+    for (int k = 0; k < n; k++) in[k].id = v.in[k];
+    for (int k = 1; k < 3; k++) in[n + k - 1] = node_count(&c->v[y.id + k]) ? tape_part(c, y, k) : (ab_t){0};
+    in[n + 2] = dy;
+    ab_t g = tape_push(c, back, v.type, c->v[v.in[0]].dim, n + 3, in, &v.a);
+    for (int k = 1; k < n; k++) {
         int64_t d[4];
         memcpy(d, c->v[v.in[k]].dim, sizeof d);
         if (v.in[k])
@@ -59,10 +64,73 @@ static void delta_scan_rule(ab_ctx *c, ab_t y, ab_t dy)
         else
             drop_part(c, g, k);
     }
-    for (int k = 0; k < 5; k++) grad_give(c, v.in[k], tape_part(c, g, k));
+    for (int k = 0; k < n; k++) grad_give(c, v.in[k], tape_part(c, g, k));
+}
+static void delta_scan_rule(ab_ctx *c, ab_t y, ab_t dy) { scan_rule(c, y, dy, OP_DELTA_SCAN_BACK, 5); }
+
+/* in: q, k, v, a, b, decay */
+static bool dplr_accepted(ab_ctx *c, ab_t in[6], int64_t chunk)
+{
+    static const char *const names[] = {"queries", "keys", "values", "a", "b", "decay"};
+    if (chunk < 1) tape_fail(c, "dplr_scan: found chunks of %lld positions, expected at least 1", (long long)chunk);
+    for (int k = 0; k < 6; k++) {
+        in[k] = number(c, in[k]);
+        if (c->error.text[0] || !in[k].id) return false;
+        if (!fits(c, "dplr_scan", in[0], in[k], k == 2 ? 0 : tape_at(c, in[0])->dim[3], names[k])) return false;
+    }
+    return true;
+}
+ab_t t_dplr_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, int backwards, int64_t chunk)
+{
+    ab_t in[6] = {q, k, v, a, b, decay};
+    if (!dplr_accepted(c, in, chunk)) return (ab_t){0};
+    int64_t d[4], d_k = tape_at(c, in[0])->dim[3];
+    memcpy(d, tape_at(c, in[2])->dim, sizeof d);
+    ab_t y = tape_push(c, OP_DPLR_SCAN, generic_type(c), d, 6, in,
+                       &(attr){.DELTA_SCAN = {.chunk = chunk, .backwards = backwards}});
+    shape_part(c, y, OUTPUT(DPLR_SCAN, u), generic_type(c), d);
+    d[2] = (d[2] + chunk - 1) / chunk * d_k;
+    shape_part(c, y, OUTPUT(DPLR_SCAN, states), generic_type(c), d);
+    return y;
+}
+static void dplr_scan_rule(ab_ctx *c, ab_t y, ab_t dy) { scan_rule(c, y, dy, OP_DPLR_SCAN_BACK, 6); }
+
+/* Checks shapes and repeats axes of length 1; false after an error. */
+static bool system_given(ab_ctx *c, ab_t *l, ab_t *b)
+{
+    *l = number(c, *l), *b = number(c, *b);
+    if (!l->id || !b->id) return false;
+    int64_t x[4], y[4];
+    memcpy(x, tape_at(c, *l)->dim, sizeof x), memcpy(y, tape_at(c, *b)->dim, sizeof y);
+    bool fit = x[2] == x[3] && x[2] == y[2];
+    for (int i = 0; i < 2; i++) fit &= x[i] == y[i] || x[i] == 1 || y[i] == 1;
+    char sl[64], sb[64];
+    if (!fit)
+        tape_fail(c, "solve_lower: l %s does not fit b %s, expected [n,n] and [n,m]", shape_text(x, sl),
+                  shape_text(y, sb));
+    for (int i = 0; i < 2; i++) x[i] = y[i] = x[i] > y[i] ? x[i] : y[i];
+    if (fit) *l = t_broadcast_to(c, *l, x), *b = t_broadcast_to(c, *b, y);
+    return fit;
+}
+ab_t t_solve_lower(ab_ctx *c, ab_t l, ab_t b, int transposed)
+{
+    if (!system_given(c, &l, &b)) return (ab_t){0};
+    int64_t d[4];
+    memcpy(d, tape_at(c, b)->dim, sizeof d);
+    return push2(c, OP_SOLVE_LOWER, l, b, d, &(attr){.SOLVE_LOWER = {.transposed = transposed != 0}});
+}
+static void solve_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t l = {v.i.SOLVE_LOWER.l}, db = t_solve_lower(c, l, dy, !v.a.SOLVE_LOWER.transposed);
+    grad_give(c, v.i.SOLVE_LOWER.b, db);
+    if (!grad_wanted(c, l.id)) return;
+    ab_t dl = v.a.SOLVE_LOWER.transposed ? t_matmul(c, y, db, 0, 1) : t_matmul(c, db, y, 0, 1);
+    grad_give(c, l.id, t_binary(c, OP_MUL, dl, t_mul_scalar(c, t_before(c, v.dim[2], false), -1)));
 }
 
-const grad_rule delta_rules[OP_COUNT] = {[OP_DELTA_SCAN] = delta_scan_rule};
+const grad_rule delta_rules[OP_COUNT] = {
+    [OP_DELTA_SCAN] = delta_scan_rule, [OP_DPLR_SCAN] = dplr_scan_rule, [OP_SOLVE_LOWER] = solve_rule};
 
 /* ---- composed, by chunks of C positions: the formulas of cpu/delta_scan.inc, with each state from all chunks before
  * it, which takes log2(chunks) rounds ---- */
@@ -143,6 +211,13 @@ static ab_t inverse(const chunked *s, ab_t a)
     return x;
 }
 
+ab_t t_solve_lower_composed(ab_ctx *c, ab_t l, ab_t b)
+{
+    if (!system_given(c, &l, &b)) return (ab_t){0};
+    const chunked s = {c, tape_at(c, b)->dim[2], false};
+    return t_matmul(c, inverse(&s, l), b, 0, 0); /* inverse reads l below the diagonal only */
+}
+
 /* The state before each chunk. A chunk multiplies the state by a factor [..,1,1] or a matrix [..,d_k,d_k] (id 0:
  * neither) and adds `own` [N,n,d_k,d_v]. */
 static ab_t states_before(const chunked *s, ab_t own, ab_t factor, ab_t matrix)
@@ -158,6 +233,15 @@ static ab_t states_before(const chunked *s, ab_t own, ab_t factor, ab_t matrix)
         if (matrix.id) matrix = t_matmul(c, matrix, shift_chunks(s, matrix, by), 0, 0);
     }
     return shift_chunks(s, own, 1);
+}
+
+/* The rows of all chunks as [B,H,time,d_v], d: the shape of v */
+static ab_t from_chunks(const chunked *s, ab_t y, const int64_t shape[4])
+{
+    if (!y.id) return y;
+    int64_t d[4] = {shape[0], shape[1], tape_at(s->c, y)->dim[1] * s->C, shape[3]};
+    y = t_reshape(s->c, y, d);
+    return d[2] == shape[2] ? y : t_slice(s->c, y, -2, 0, shape[2]);
 }
 
 static ab_t times(ab_ctx *c, ab_t by, ab_t x) { return by.id ? t_binary(c, OP_MUL, by, x) : x; }
@@ -196,11 +280,72 @@ ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t de
         if (beta.id) u = t_binary(c, OP_SUB, u, t_matmul(c, k_start, state, 0, 0));
         y = t_binary(c, OP_ADD, t_matmul(c, times(c, start, q), state, 0, 0), t_matmul(c, scores, u, 0, 0));
     }
-    if (!y.id) return y;
-    int64_t time = d[2];
-    d[2] = tape_at(c, y)->dim[1] * s.C;
-    y = t_reshape(c, y, d);
-    return d[2] == time ? y : t_slice(c, y, -2, 0, time);
+    return from_chunks(&s, y, d);
+}
+
+/* ---- DPLR_SCAN composed. The decay between two positions of a chunk is the product of the later one's since the
+ * middle of the smallest block of 2, 4, 8 .. that has both, and of the earlier one's to the middle: neither exceeds 1,
+ * however strong the decays. ---- */
+
+/* In one block of `by`: up to, before, and behind. */
+static bool here_to(int64_t i, int64_t j, int64_t by) { return j / by == i / by && j <= i; }
+static bool here_before(int64_t i, int64_t j, int64_t by) { return j / by == i / by && j < i; }
+static bool here_behind(int64_t i, int64_t j, int64_t by) { return j / by == i / by && j > i; }
+
+/* exp of the sums of decay [N,n,C,d_k] over the positions that `which` chooses for each */
+static ab_t decay_over(const chunked *s, bool (*which)(int64_t, int64_t, int64_t), int64_t by, ab_t decay)
+{
+    return t_map(s->c, t_matmul(s->c, where_in_chunk(s, which, by), decay, 0, 0), AB_EXP);
+}
+/* out[x][y] [N,n,C,C]: row[x] (queries, b) times column[y] (a, keys) with the decays between: of queries up to and with
+ * the position itself, of b before it. */
+static void dplr_products(const chunked *s, const ab_t row[2], const ab_t column[2], ab_t decay, ab_t out[2][2])
+{
+    ab_ctx *c = s->c;
+    for (int y = 0; y < 2; y++) {
+        out[0][y] = t_binary(c, OP_MUL, t_matmul(c, row[0], column[y], 0, 1), unit(c, s->C));
+        out[1][y] = (ab_t){0};
+    }
+    for (int64_t by = 1; by < s->C; by *= 2) {
+        ab_t pairs = where_in_chunk(s, pair_of, by), behind = decay_over(s, here_behind, by, decay);
+        for (int x = 0; x < 2; x++) {
+            ab_t later = t_binary(c, OP_MUL, row[x], decay_over(s, x ? here_before : here_to, by, decay));
+            for (int y = 0; y < 2; y++) {
+                ab_t part = t_matmul(c, later, t_binary(c, OP_MUL, column[y], behind), 0, 1);
+                part = t_binary(c, OP_MUL, part, pairs);
+                out[x][y] = out[x][y].id ? t_binary(c, OP_ADD, out[x][y], part) : part;
+            }
+        }
+    }
+    for (int y = 0; y < 2 && !out[1][y].id; y++) out[1][y] = t_mul_scalar(c, out[0][y], 0); /* chunks of 1 */
+}
+
+ab_t t_dplr_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, int backwards, int64_t chunk)
+{
+    ab_t in[6] = {q, k, v, a, b, decay}, p[2][2];
+    if (!dplr_accepted(c, in, chunk)) return (ab_t){0};
+    int64_t d[4];
+    memcpy(d, tape_at(c, in[2])->dim, sizeof d);
+    const chunked s = {c, chunk < d[2] ? chunk : d[2], backwards != 0};
+    for (int x = 0; x < 6; x++) in[x] = in_chunks(&s, in[x]);
+    q = in[0], k = in[1], v = in[2], a = in[3], b = in[4], decay = in[5];
+    dplr_products(&s, (ab_t[]){q, b}, (ab_t[]){a, k}, decay, p);
+    ab_t solved = inverse(&s, t_mul_scalar(c, p[1][0], -1)),
+         u = t_matmul(c, solved, t_matmul(c, p[1][1], v, 0, 0), 0, 0);
+    ab_t near = t_matmul(c, p[0][1], v, 0, 0);
+    if (!u.id || !near.id) return (ab_t){0};
+    if (tape_at(c, u)->dim[1] > 1) { /* u += b_start S */
+        ab_t end = decay_over(&s, here_behind, s.C, decay), a_end = t_binary(c, OP_MUL, a, end);
+        ab_t b_start = t_matmul(c, solved, t_binary(c, OP_MUL, b, decay_over(&s, here_before, s.C, decay)), 0, 0);
+        ab_t own = t_binary(c, OP_ADD, t_matmul(c, a_end, u, 1, 0), t_matmul(c, t_binary(c, OP_MUL, k, end), v, 1, 0));
+        ab_t all = t_map(c, t_matmul(c, where_in_chunk(&s, here_to, s.C), decay, 0, 0), AB_EXP);
+        ab_t kept =
+            t_binary(c, OP_MUL, unit(c, tape_at(c, q)->dim[3]), t_slice(c, all, -2, backwards ? 0 : s.C - 1, 1));
+        ab_t state = states_before(&s, own, (ab_t){0}, t_binary(c, OP_ADD, kept, t_matmul(c, a_end, b_start, 1, 0)));
+        u = t_binary(c, OP_ADD, u, t_matmul(c, b_start, state, 0, 0));
+        near = t_binary(c, OP_ADD, near, t_matmul(c, t_binary(c, OP_MUL, q, all), state, 0, 0));
+    }
+    return from_chunks(&s, t_binary(c, OP_ADD, near, t_matmul(c, p[0][0], u, 0, 0)), d);
 }
 
 /* ---- samples: in[3] makes beta, and with it a decay that is not below -1 ---- */
@@ -221,6 +366,24 @@ SAMPLE(composed_back, sampled(c, in, t_delta_scan_composed, true, true, 1))
 SAMPLE(composed_delta, sampled(c, in, t_delta_scan_composed, true, false, 0))
 SAMPLE(composed_decay, sampled(c, in, t_delta_scan_composed, false, true, 0))
 
+typedef ab_t (*dplr_builder)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, int back, int64_t chunk);
+static ab_t dplr_sampled(ab_ctx *c, const ab_t *in, dplr_builder f, int backwards)
+{
+    ab_t a = t_mul_scalar(c, t_map(c, in[3], AB_TANH), -0.5), b = t_map(c, t_binary(c, OP_MUL, in[1], in[3]), AB_TANH);
+    return f(c, in[0], in[1], in[2], a, b, t_mul_scalar(c, t_map(c, in[3], AB_SQUARE), -1), backwards, 3);
+}
+SAMPLE(solve, t_solve_lower(c, in[0], in[1], 0))
+SAMPLE(solve_transposed, t_solve_lower(c, in[0], in[1], 1))
+SAMPLE(solve_composed, t_solve_lower_composed(c, in[0], in[1]))
+SAMPLE(dplr, dplr_sampled(c, in, t_dplr_scan, 0))
+SAMPLE(dplr_back, dplr_sampled(c, in, t_dplr_scan, 1))
+SAMPLE(dplr_composed, dplr_sampled(c, in, t_dplr_scan_composed, 0))
+SAMPLE(dplr_composed_back, dplr_sampled(c, in, t_dplr_scan_composed, 1))
+
+#define DPLR_DIM                                                                                                       \
+    {                                                                                                                  \
+        {2, 2, 5, 3}, {2, 2, 5, 3}, {2, 2, 5, 2}, { 2, 2, 5, 3 }                                                       \
+    }
 #define SAMPLE_DIM                                                                                                     \
     {                                                                                                                  \
         {2, 2, 5, 3}, {2, 2, 5, 3}, {2, 2, 5, 2}, { 2, 2, 5, 1 }                                                       \
@@ -234,5 +397,12 @@ const op_sample delta_samples[] = {
     {"DELTA_SCAN composed, backwards", sample_composed_back, .dim = SAMPLE_DIM},
     {"DELTA_SCAN composed, without decay", sample_composed_delta, .dim = SAMPLE_DIM},
     {"DELTA_SCAN composed, without beta", sample_composed_decay, .dim = SAMPLE_DIM},
+    {"SOLVE_LOWER", sample_solve, .dim = {{2, 1, 9, 9}, {2, 2, 9, 3}}},
+    {"SOLVE_LOWER, transposed", sample_solve_transposed, .dim = {{2, 2, 5, 5}, {1, 2, 5, 3}}},
+    {"SOLVE_LOWER composed", sample_solve_composed, .dim = {{2, 2, 5, 5}, {2, 1, 5, 3}}},
+    {"DPLR_SCAN", sample_dplr, .dim = DPLR_DIM},
+    {"DPLR_SCAN, backwards", sample_dplr_back, .dim = DPLR_DIM},
+    {"DPLR_SCAN composed", sample_dplr_composed, .dim = DPLR_DIM},
+    {"DPLR_SCAN composed, backwards", sample_dplr_composed_back, .dim = DPLR_DIM},
     {0},
 };

@@ -132,9 +132,9 @@ static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->
 
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
 {
-    if (f < AB_EXP || f > AB_SILU) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
+    if (f < AB_EXP || f > AB_FLOOR) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
     ab_t y = like(c, OP_MAP, number(c, a), &(attr){.MAP = {.function = f}});
-    if (y.id && f == AB_SIGN) tape_at(c, y)->needs = false;
+    if (y.id && (f == AB_SIGN || f == AB_FLOOR)) tape_at(c, y)->needs = false;
     return y;
 }
 /* If x or y alone determines the gradient, MAP_BACK gets it twice, so that the other need not be kept. */

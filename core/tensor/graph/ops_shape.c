@@ -250,6 +250,23 @@ ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest)
     return y;
 }
 
+ab_t t_max(ab_ctx *c, ab_t x)
+{
+    x = number(c, x);
+    GIVEN1(x);
+    int64_t d[4];
+    dims_of(c, x, d);
+    d[3] = 1;
+    return push1(c, OP_MAX, x, d, NULL);
+}
+static void max_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    int64_t d[4];
+    dims_of(c, (ab_t){v.i.MAX.x}, d);
+    grad_give(c, v.i.MAX.x, tape_push(c, OP_MAX_BACK, v.type, d, 3, (ab_t[]){{v.i.MAX.x}, y, dy}, NULL));
+}
+
 ab_t t_to_ids(ab_ctx *c, ab_t x)
 {
     x = number(c, x);
@@ -338,12 +355,19 @@ static void merge_rule(ab_ctx *c, ab_t y, ab_t dy)
 }
 
 const grad_rule shape_rules[OP_COUNT] = {
-    [OP_RESHAPE] = reshape_rule, [OP_TRANSPOSE] = swap_rule,
-    [OP_SLICE] = slice_rule,     [OP_PAD] = place_rule,
-    [OP_CONCAT] = join_rule,     [OP_ROTATE_HALF] = turn_rule,
-    [OP_EMBEDDING] = rows_rule,  [OP_EMBEDDING_BACK] = sum_rows_rule,
-    [OP_GATHER] = pick_rule,     [OP_SCATTER_ADD] = bucket_rule,
-    [OP_MASK] = mask_rule,       [OP_HEADS] = heads_rule,
+    [OP_RESHAPE] = reshape_rule,
+    [OP_TRANSPOSE] = swap_rule,
+    [OP_SLICE] = slice_rule,
+    [OP_PAD] = place_rule,
+    [OP_CONCAT] = join_rule,
+    [OP_ROTATE_HALF] = turn_rule,
+    [OP_EMBEDDING] = rows_rule,
+    [OP_EMBEDDING_BACK] = sum_rows_rule,
+    [OP_MAX] = max_rule,
+    [OP_GATHER] = pick_rule,
+    [OP_SCATTER_ADD] = bucket_rule,
+    [OP_MASK] = mask_rule,
+    [OP_HEADS] = heads_rule,
     [OP_MERGE] = merge_rule,
 };
 
@@ -359,6 +383,7 @@ SAMPLE(embedding_back, t_map(c, t_sum_rows_by_id(c, in[0], SAMPLE_IDS(2, 0, 2, 4
 #define DISTANCES t_clipped_relative_position(c, SAMPLE_IDS(0, 1, 2), SAMPLE_IDS(0, 1, 2, 3), 2)
 SAMPLE(gather, t_gather(c, in[0], DISTANCES))
 SAMPLE(scatter_add, t_scatter_add(c, in[0], DISTANCES, 5))
+SAMPLE(max, t_map(c, t_max(c, in[0]), AB_SIN))
 SAMPLE(top_k, t_map(c, t_gather(c, in[0], t_top_k(c, in[0], 3, false)), AB_SIN))
 SAMPLE(relative_position, t_binary(c, OP_MUL, in[0], t_relative_position(c, SAMPLE_IDS(4, 1, 2), SAMPLE_IDS(0, 5, 2))))
 SAMPLE(to_ids, t_binary(c, OP_MUL, in[0], t_to_float(c, t_to_ids(c, t_to_float(c, SAMPLE_IDS(4, -1, 0, 7, 2))))))
@@ -379,6 +404,7 @@ const op_sample shape_samples[] = {
     {"EMBEDDING_BACK", sample_embedding_back, .dim = {{1, 1, 4, 3}}},
     {"GATHER", sample_gather, .dim = {{2, 2, 3, 5}}},
     {"SCATTER_ADD", sample_scatter_add, .dim = {{2, 2, 3, 4}}},
+    {"MAX", sample_max, .dim = {{2, 2, 3, 5}}},
     {"TOP_K", sample_top_k, .dim = {{2, 2, 3, 5}}},
     {"TO_IDS, TO_FLOAT", sample_to_ids, .dim = {{2, 2, 3, 5}}},
     {"QR", sample_qr, .dim = {{2, 1, 3, 2}}},

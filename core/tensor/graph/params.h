@@ -25,6 +25,7 @@ typedef struct {
     ab_parameter_kind kind;
     int n_parts;
     int64_t part[3];         /* matrices side by side: queries, keys, values; n_parts 0 or 1: one */
+    int64_t heads;           /* side by side in the outputs of each; 0 or 1: none */
     int64_t fan_in;          /* inputs of a matrix made by attn_linear_weights; 0 for other parameters */
     int group;               /* group of optimizer settings: model/groups.h */
     extent slot[MOST_SLOTS]; /* count 0: no such slot */

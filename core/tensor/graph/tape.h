@@ -225,6 +225,7 @@ ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip);
 ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids);
 ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest); /* ids [..,k] */
+ab_t t_max(ab_ctx *c, ab_t x); /* over the last axis [..,1]; the first of equal ones has the gradient */
 ab_t t_to_ids(ab_ctx *c, ab_t x);
 ab_t t_qr(ab_ctx *c, ab_t a); /* no gradient */
 ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal);
@@ -268,6 +269,12 @@ ab_t t_long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, int backwards);
 enum { DELTA_CHUNK = 32 };
 ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
 ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
+/* y_t = q_t S_t with a diagonal decay and a rank-1 change of the state (op.h, DPLR_SCAN): k, a, b and decay as q. */
+ab_t t_dplr_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, int backwards, int64_t chunk);
+ab_t t_dplr_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, int backwards, int64_t chunk);
+/* (1 + L)^-1 b, L the part of l [a,b,n,n] below the diagonal, b [a,b,n,m]; transposed: with L'. */
+ab_t t_solve_lower(ab_ctx *c, ab_t l, ab_t b, int transposed);
+ab_t t_solve_lower_composed(ab_ctx *c, ab_t l, ab_t b);
 ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s);
 ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen);
 ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents);

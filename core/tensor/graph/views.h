@@ -97,7 +97,7 @@ static inline int no_kernel_on(const char *where, const call *k, err *e)
 
 static inline int want_function(const call *k, err *e)
 {
-    if (k->a.MAP.function >= AB_EXP && k->a.MAP.function <= AB_SILU) return 0;
+    if (k->a.MAP.function >= AB_EXP && k->a.MAP.function <= AB_FLOOR) return 0;
     return fail(e, "%s: unknown function number %lld", op_names[k->op], (long long)k->a.MAP.function);
 }
 static inline int want_factors(const call *k, err *e)

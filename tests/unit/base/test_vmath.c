@@ -130,6 +130,7 @@ int main(void)
     whole_range("vexpf", vexpf, exp, 1.01);
     whole_range("vlogf", vlogf, log, 0.8);
     whole_range("vtanhf", vtanhf, tanh, 1.31);
+    whole_range("verff", verff, erf, 1.5);
     whole_range("vsigmoidf", vsigmoidf, sigmoid, 2.32);
     near_range("vsinf", vsinf, sin, 0.6);
     near_range("vcosf", vcosf, cos, 0.6);

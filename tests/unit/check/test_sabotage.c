@@ -100,6 +100,8 @@ static const struct {
     {"cross_layers", NULL, {0}},
     {"own_scan", NULL, {0}},
     {"own_delta_scan", NULL, {0}},
+    {"own_layer", NULL, {0}},
+    {"rotates_by_token", NULL, {0}},
     {"own_long_conv", NULL, {0}},
     {"short_filter",
      "decode",

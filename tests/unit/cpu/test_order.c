@@ -34,14 +34,26 @@ static void check_top_k(dtype t, int64_t lines, int64_t n, int64_t k, bool small
     attr a = {.TOP_K = {.k = k, .smallest = smallest}};
     CHECK_INT(RUN(TOP_K, &a, &y, x), 0);
     compare(OP_TOP_K, &y, expected, 0, smallest ? "smallest" : "largest");
+    if (k == 1 && !smallest) { /* MAX: the first place's number, and all of the gradient goes there */
+        view most = tensor(t, 1, 1, lines, 1), dy = randoms(like(t, &most)), dx = like(t, &x);
+        CHECK_INT(RUN(MAX, NULL, &most, x), 0);
+        CHECK_INT(RUN(MAX_BACK, NULL, &dx, x, most, dy), 0);
+        for (int64_t i = 0; i < lines * n; i++) {
+            int64_t r = i / n, place = r * n + (int64_t)expected[r];
+            bool equal = get(&most, r) == get(&x, place) || (isnan(get(&most, r)) && isnan(get(&x, place)));
+            CHECK_THAT(equal, "MAX: found %g, expected %g", get(&most, r), get(&x, place));
+            CHECK_NEAR(get(&dx, i), i == place ? get(&dy, r) : 0, 0);
+        }
+        RELEASE(most, dy, dx);
+    }
     free(expected);
     RELEASE(x, y);
 }
 
 static void test_top_k(void)
 {
-    static const int64_t lines[][3] = {{1, 1, 1},   {3, 5, 1},     {3, 5, 5},  {2, 40, 16},
-                                       {2, 40, 17}, {4, 100, 100}, {5, 33, 2}, {1, 700, 300}};
+    static const int64_t lines[][3] = {{1, 1, 1},     {3, 5, 1},  {3, 5, 5},  {2, 40, 16},  {2, 40, 17},
+                                       {4, 100, 100}, {5, 33, 2}, {7, 37, 1}, {1, 700, 300}};
     for (size_t i = 0; i < LENGTH(lines); i++)
         for (int c = 0; c < 8; c++) check_top_k(c & 1 ? F64 : F32, lines[i][0], lines[i][1], lines[i][2], c & 2, c & 4);
 }
