@@ -47,7 +47,10 @@ enum {
     AB_SHARED_VOCAB = 1, /* one vocabulary for both sides (required for tied embeddings) */
     /* examples have no source: the model has no encoder and no cross-attention, tgt_vocab is its only vocabulary, and
      * `score_likelihoods` scores the trained model without decoding */
-    AB_DECODER_ONLY = 2
+    AB_DECODER_ONLY = 2,
+    /* 2.7, with AB_DECODER_ONLY: every position sees its whole line, as in an encoder (role AB_SELF). Examples have src
+     * and tgt */
+    AB_BIDIRECTIONAL = 4
 };
 typedef struct {    /* the vocabularies and batches that an opened task requests */
     uint32_t flags; /* AB_SHARED_VOCAB, or 0 */
@@ -120,6 +123,9 @@ typedef struct {
      * `score` may be NULL. Called for test, for dev if test is empty, or for both (decode_split = dev+test). */
     int (*score_likelihoods)(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max,
                              char *err, size_t n_err);
+    /* 2.7: training example i as epoch 0, 1, ... shows it, with as many words as get's, for a task whose examples have
+     * labels (src): fresh masks. Depends on its arguments only. The lines are borrowed until the next call */
+    void (*get_epoch)(void *self, int64_t i, int64_t epoch, ab_example *out);
 } ab_task_plugin;
 
 /* ---- corpus scores that the host computes for tasks ---- */

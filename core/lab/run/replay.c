@@ -19,6 +19,8 @@ train_outcome replay_train(const replay_job *j, err *e)
                        .src = r.src,
                        .tgt = r.tgt,
                        .events = {.self = j->self, .point = j->point},
+                       .renew = worker_renew(&r),
+                       .renewed = &r,
                        .resume = j->resume,
                        .until = j->until,
                        .show = j->show,

@@ -61,10 +61,16 @@ void worker_obey(bool rank)
 bool worker_asked_to_stop(void) { return stop_asked; }
 static bool should_stop(void *self)
 {
-    (void)self;
     if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take any time */
-    return stop_asked || events_broken();
+    const run *r = self;
+    return stop_asked || events_broken() || r->renew_error.text[0];
 }
+static void renew(void *self, int64_t epoch)
+{
+    run *r = self;
+    dataset_renew(&r->data.split[AB_TRAIN], r->task, r->task_self, r->tgt, epoch, &r->renew_error);
+}
+void (*worker_renew(const run *r))(void *, int64_t) { return r->task->get_epoch ? renew : NULL; }
 /* Uses threads lent by the host; returns whether any are lent. They change a run's time, not its numbers. */
 static bool take_threads(void *self, int64_t step)
 {
@@ -182,6 +188,7 @@ static int open_task(run *r, err *e)
     ab_env env = {.data_dir = r->job.data_dir, .seed = (uint64_t)r->job.seed};
     char said[TASK_SAYS];
     r->task = &r->task_plugin->iface.task;
+    if (r->task->flags & AB_BIDIRECTIONAL) settings_put(&r->set, MODEL_BIDIRECTIONAL, "1", &r->memory);
     if (model_open_task(r->task_plugin, &r->set, &env, &r->memory, &r->task_self, said, e)) return -1;
     if (*said) event_fact("data", said), log_line(LOG_INFO, "%s", said);
     char *key = xprintf("%s.data", r->task_plugin->desc.name);
@@ -444,11 +451,14 @@ train_outcome worker_do(run *r, err *e)
         .comm = r->comm,
         .began = r->began,
         .processor = r->core_seconds,
+        .renew = worker_renew(r),
+        .renewed = r,
         .events = {
             .self = r, .point = send_point, .progress = send_progress, .stop = should_stop, .lent = take_threads}};
     training = 1;
     train_outcome outcome = train_run(&t, &r->trained, e);
     training = 0;
+    if (r->renew_error.text[0]) return fail(e, "%s", r->renew_error.text), TRAIN_FAILED;
     if (outcome != TRAIN_FAILED) leave_ranks(r);
     if (!r->leads) return outcome;
     if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* asked after the last step */
@@ -458,7 +468,7 @@ train_outcome worker_do(run *r, err *e)
     take_threads(r, r->trained.step);
     event_phase("score");
     if (score_perplexity(r, e)) return TRAIN_FAILED;
-    watch_future(r);
+    if (!r->model.bidirectional) watch_future(r);
     if (!worker_decoder_only(r)) event_phase("decode");
     if (worker_decoder_only(r) ? score_likelihoods(r, e) : score_decoded(r, e)) return TRAIN_FAILED;
     score_token_accuracy(r);

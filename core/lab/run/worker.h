@@ -31,6 +31,7 @@ typedef struct {
     vocab *src, *tgt;
     task_rules rules;
     dataset data;
+    err renew_error;     /* get_epoch's lines were wrong; "": they were not */
     contrasts contrasts; /* pairs of the key `contrast`; n 0: none */
     pairs contrast_right, contrast_wrong;
     const backend *on;
@@ -62,6 +63,8 @@ bool worker_asked_to_stop(void);
 double worker_core_seconds(void); /* this process's processor seconds so far */
 
 bool worker_decoder_only(const worker_run *r);
+/* The task's get_epoch as batch_options.renew of this run; NULL: it has none. */
+void (*worker_renew(const worker_run *r))(void *run, int64_t epoch);
 bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */
 bool worker_scores(const worker_run *r, ab_split split);  /* dev; test if decode_split includes it */
 

@@ -292,6 +292,7 @@ int model_export(model *m, const vocab *src, const vocab *tgt, const char *forma
                  err *e)
 {
     exporting x = {.m = m, .src = src, .tgt = tgt, .folder = folder};
+    if (m->bidirectional) return fail(e, "no format for a decoder without causal mask, of a task such as masked");
     x.format = find_format(format, model_has_encoder(m), e);
     float *values = x.format ? params_host(&m->params, 0, e) : NULL;
     if (!values) return -1;

@@ -138,6 +138,8 @@ static int check_iface(const plugin *p, const char *path, err *e)
         if (!p->iface.task.open || !p->iface.task.count || !p->iface.task.get || !scores || !p->iface.task.close)
             return fail(e, "%s: task '%s' lacks one of open, count, get, %s, close", path, name,
                         alone ? "score_likelihoods" : "score");
+        if (p->iface.task.flags & AB_BIDIRECTIONAL && !alone)
+            return fail(e, "%s: task '%s' has AB_BIDIRECTIONAL without AB_DECODER_ONLY", path, name);
         if ((p->iface.task.vocabulary || p->iface.task.start) &&
             (!p->iface.task.vocabulary || !p->iface.task.start || !p->iface.task.advance || !p->iface.task.allowed ||
              !p->iface.task.release))

@@ -232,6 +232,8 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
                        .word_dropout = j->m->cfg.word_dropout,
                        .rank = j->comm ? j->comm->rank : 0,
                        .ranks = j->comm ? j->comm->size : 1,
+                       .renew = j->renew,
+                       .self = j->renewed,
                        .train = true};
     train_outcome outcome = TRAIN_FAILED;
     *out = (train_result){.how = "last"};

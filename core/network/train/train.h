@@ -35,6 +35,8 @@ typedef struct {
     /* NULL, or where to print the updates from `show_from` on: their losses and ab_print's values (model.prints) */
     FILE *show;
     int64_t show_from;
+    void (*renew)(void *renewed, int64_t epoch); /* batch_options.renew; NULL: none */
+    void *renewed;
 } train_job;
 
 typedef enum { TRAIN_DONE, TRAIN_STOPPED, TRAIN_DIVERGED, TRAIN_FAILED } train_outcome;

@@ -119,6 +119,7 @@ static void plan(batcher *b)
 {
     if (b->planned == b->next.epoch) return;
     int64_t n = b->p->n;
+    if (b->o.renew) b->o.renew(b->o.self, b->next.epoch);
     if (b->windows) {
         b->n_batches = (n + b->windows - 1) / b->windows;
         b->fill = (double)(b->windows * b->p->window) / (double)b->o.batch_tokens;

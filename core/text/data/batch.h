@@ -48,6 +48,9 @@ typedef struct {
     /* ranks <= 1: whole batches; else slice `rank` of each: whole pairs or windows, about equal tokens, possibly
      * none */
     int64_t rank, ranks;
+    /* Called before an epoch's first batch: sets the pairs' ids anew, in place. NULL: they stay */
+    void (*renew)(void *self, int64_t epoch);
+    void *self;
     bool train; /* true: shuffled, endless epochs. false: one pass, longest first */
 } batch_options;
 

@@ -298,6 +298,27 @@ failed:
     return -1;
 }
 
+int dataset_renew(pairs *p, const ab_task_plugin *task, void *self, const vocab *v, int64_t epoch, err *e)
+{
+    gathering g = {0};
+    int bad = e->text[0] != 0;
+    gather_start(&g, p->n);
+    for (int64_t k = 0; k < p->n && !bad; k++) {
+        ab_example x;
+        task->get_epoch(self, p->example[k], epoch, &x);
+        if (!x.src || !p->in) return gather_free(&g), fail(e, "get_epoch: expected a task whose examples have src");
+        bad = gather_labels(&g, p->example[k], &x, v, e);
+        if (!bad && g.tgt.n != p->tgt_at[k + 1])
+            bad = fail(e, "example %lld has %lld words, expected %lld as get's", (long long)p->example[k] + 1,
+                       (long long)(g.tgt.n - p->tgt_at[k]), (long long)(p->tgt_at[k + 1] - p->tgt_at[k]));
+    }
+    size_t bytes = (size_t)g.tgt.n * sizeof(int32_t);
+    if (!bad) memcpy((int32_t *)p->in, g.src.id, bytes), memcpy((int32_t *)p->tgt, g.tgt.id, bytes);
+    if (bad) fail_in(e, "epoch %lld, ", (long long)epoch + 1);
+    gather_free(&g);
+    return bad ? -1 : 0;
+}
+
 void dataset_free(dataset *d)
 {
     for (int s = 0; s < AB_SPLITS; s++) pairs_free(&d->split[s]);

@@ -45,6 +45,9 @@ int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_ki
  * not in the vocabulary, or no training pair left. On failure *d is empty. */
 int dataset_build(dataset *d, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,
                   int64_t max_length, err *e);
+/* Encodes the lines of a task's epoch in place of the split's inputs and labels. -1 and e, which may have an error
+ * already, for other numbers of words; the ids are then undefined. */
+int dataset_renew(pairs *p, const ab_task_plugin *task, void *self, const vocab *v, int64_t epoch, err *e);
 void dataset_free(dataset *d);
 
 /* Encodes n lines, for `translate`: tgt_lines NULL gives targets of EOS only. Nothing is dropped. */

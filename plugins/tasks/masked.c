@@ -1,0 +1,304 @@
+/* masked.c - a masked language model of one text: some tokens of each window are hidden, and the model, which sees the
+ * whole window, is to say which they were (Devlin et al. 2019, section 3.1).
+ *
+ * Of the chosen tokens 80 % are shown as [MASK], 10 % as a random token, 10 % as they are. Training draws them anew in
+ * each epoch; dev and test have the same ones in every run. Tokens that training lacks are shown as [UNK] and never
+ * asked for. A line's end is a token. */
+#include "ab_plugin.h"
+#include "tasks/memory.h"
+#include "tasks/random.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { UNIT_CHAR, UNIT_WORD };
+enum { MASK, UNKNOWN, LINE_END, FIRST }; /* symbols before those of the text */
+
+typedef struct {
+    int64_t unit, context;
+    double mask, dev_part;
+    const char *file;
+} config;
+
+typedef struct {
+    const ab_host *host;
+    config c;
+    int64_t seed;
+    char **symbol; /* [n_symbols], sorted from FIRST on */
+    int64_t n_symbols, windows, train;
+    int32_t *id;   /* the text [windows context] */
+    char **line;   /* [windows][2]: inputs and labels that get has returned */
+    char *last[2]; /* inputs and labels that get_epoch has returned */
+    double *stats;
+} task;
+
+/* ---- symbols ---- */
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The length in bytes of the symbol at s; 0: a blank between words */
+static size_t length_at(const char *s, int64_t unit)
+{
+    size_t n = 1;
+    if (unit == UNIT_WORD) return strcspn(s, " \t");
+    while ((s[n] & 0xc0) == 0x80) n++;
+    return n;
+}
+/* The symbol's text: a blank is U+2581; what would be AB_NO_LABEL or one of this task's symbols has an underscore
+ * more. */
+static char *text_of(const char *s, size_t n)
+{
+    if (n == 1 && (*s == ' ' || *s == '\t')) return need(strdup("\u2581"));
+    char *text = need(malloc(n + 2));
+    memcpy(text, s, n);
+    strcpy(text + n, (n == 1 && *s == '_') || (n > 1 && *s == '[') ? "_" : "");
+    return text;
+}
+static int32_t find(const task *t, char *text)
+{
+    char **at = t->n_symbols > FIRST
+                    ? bsearch(&text, t->symbol + FIRST, (size_t)(t->n_symbols - FIRST), sizeof *t->symbol, by_text)
+                    : NULL;
+    return at ? (int32_t)(at - t->symbol) : UNKNOWN;
+}
+
+/* Calls f with the text of each symbol of a line, which f frees. */
+static void each_symbol(const task *t, const char *line, void (*f)(void *self, char *text), void *self)
+{
+    for (size_t n; *line; line += n) {
+        n = length_at(line, t->c.unit);
+        if (n)
+            f(self, text_of(line, n));
+        else
+            n = 1;
+    }
+}
+
+/* ---- reading ---- */
+
+typedef struct {
+    task *t;
+    char **text; /* the training text's symbols */
+    size_t n, cap;
+} gathered;
+static void gather(void *self, char *text)
+{
+    gathered *g = self;
+    if (g->n == g->cap) g->text = need(realloc(g->text, (g->cap = 2 * g->cap + 64) * sizeof *g->text));
+    g->text[g->n++] = text;
+}
+static void make_symbols(task *t, char **line, int64_t n)
+{
+    static const char *const own[FIRST] = {"[MASK]", "[UNK]", "[END]"};
+    gathered g = {.t = t};
+    for (int64_t i = 0; i < n; i++) each_symbol(t, line[i], gather, &g);
+    if (g.n) qsort(g.text, g.n, sizeof *g.text, by_text);
+    t->symbol = need(malloc((g.n + FIRST) * sizeof *t->symbol));
+    for (int i = 0; i < FIRST; i++) t->symbol[t->n_symbols++] = need(strdup(own[i]));
+    for (size_t i = 0; i < g.n; i++) {
+        if (i && !strcmp(g.text[i], t->symbol[t->n_symbols - 1]))
+            free(g.text[i]);
+        else
+            t->symbol[t->n_symbols++] = g.text[i];
+    }
+    free(g.text);
+}
+
+typedef struct {
+    task *t;
+    int64_t n, cap;
+} encoded;
+static void append(encoded *e, int32_t id)
+{
+    if (e->n == e->cap) e->t->id = need(realloc(e->t->id, (size_t)(e->cap = 2 * e->cap + 1024) * sizeof *e->t->id));
+    e->t->id[e->n++] = id;
+}
+static void encode(void *self, char *text)
+{
+    encoded *e = self;
+    append(e, find(e->t, text));
+    free(text);
+}
+
+/* Lines before the last part of the text in bytes. */
+static int64_t lines_before(char **line, int64_t n, double part)
+{
+    double all = 0, sum = 0;
+    int64_t i = 0;
+    for (int64_t k = 0; k < n; k++) all += (double)strlen(line[k]) + 1;
+    while (i < n && sum < (1 - part) * all) sum += (double)strlen(line[i++]) + 1;
+    return i;
+}
+
+static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
+{
+    char path[4096], **line;
+    const char *name = t->c.file;
+    int64_t n;
+    int own = *name == '/' || *name == '.';
+    snprintf(path, sizeof path, "%s%s%s", own ? "" : env->data_dir, own ? "" : "/", name);
+    if (access(path, F_OK)) {
+        snprintf(err, n_err, "no file %s (masked.file = %s; data folder %s)", path, name, env->data_dir);
+        return -1;
+    }
+    if (t->host->read_lines(path, &line, &n, err, n_err)) return -1;
+    int64_t train = lines_before(line, n, t->c.dev_part);
+    encoded e = {.t = t};
+    make_symbols(t, line, train);
+    for (int64_t i = 0; i < n; i++) {
+        if (i == train) t->train = e.n / t->c.context;
+        if (i == train) e.n = t->train * t->c.context; /* no window has lines of both */
+        each_symbol(t, line[i], encode, &e);
+        append(&e, LINE_END);
+    }
+    t->host->free_lines(line);
+    t->windows = e.n / t->c.context;
+    if (t->train > 0 && t->windows > t->train) return 0;
+    snprintf(err, n_err,
+             "%s has %lld windows of %lld tokens to train on and %lld for dev (masked.dev_part = %g); "
+             "expected some of each",
+             path, (long long)t->train, (long long)t->c.context, (long long)(t->windows - t->train), t->c.dev_part);
+    return -1;
+}
+
+static void close_task(void *self)
+{
+    task *t = self;
+    for (int64_t i = 0; i < t->n_symbols; i++) free(t->symbol[i]);
+    for (int64_t i = 0; i < 2 * t->windows && t->line; i++) free(t->line[i]);
+    for (int i = 0; i < 2; i++) free(t->last[i]);
+    free(t->symbol), free(t->id), free(t->line), free(t->stats);
+    free(t);
+}
+
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
+{
+    task *t = need(calloc(1, sizeof *t));
+    t->host = host, t->c = *(const config *)cfg, t->seed = env->seed;
+    if (!env->no_data && read_text(t, env, err, n_err)) {
+        t->windows = 0;
+        close_task(t);
+        return -1;
+    }
+    if (env->no_data) make_symbols(t, NULL, 0);
+    t->line = need(calloc((size_t)(2 * t->windows + 1), sizeof *t->line));
+    *self = t;
+    return 0;
+}
+
+/* ---- examples ---- */
+
+static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
+
+/* Writes the window's inputs and labels, with tokens hidden as `state` says; at least one. */
+static void hide(const task *t, int64_t window, uint64_t state, char *line[2])
+{
+    const int32_t *id = t->id + window * t->c.context;
+    size_t n[2] = {0}, longest = strlen(t->symbol[MASK]);
+    int64_t sure = -1;
+    for (int64_t i = 0, known = 0; i < t->c.context; i++) /* one of the known tokens, each as likely */
+        if (id[i] != UNKNOWN && uniform(&state) * (double)++known < 1) sure = i;
+    for (int64_t i = 0; i < t->n_symbols; i++)
+        longest = strlen(t->symbol[i]) > longest ? strlen(t->symbol[i]) : longest;
+    for (int k = 0; k < 2; k++) line[k] = need(malloc((longest + 1) * (size_t)t->c.context + 1));
+    for (int64_t i = 0; i < t->c.context; i++) {
+        int asked = id[i] != UNKNOWN && (uniform(&state) < t->c.mask || i == sure);
+        double how = uniform(&state);
+        int32_t shown = id[i];
+        if (asked && how < 0.8) shown = MASK;
+        if (asked && how >= 0.9) shown = (int32_t)(LINE_END + splitmix(&state) % (uint64_t)(t->n_symbols - LINE_END));
+        const char *word[2] = {t->symbol[shown], asked ? t->symbol[id[i]] : AB_NO_LABEL};
+        for (int k = 0; k < 2; k++) {
+            size_t wide = strlen(word[k]);
+            if (i) line[k][n[k]++] = ' ';
+            memcpy(line[k] + n[k], word[k], wide), n[k] += wide;
+        }
+    }
+    for (int k = 0; k < 2; k++) line[k][n[k]] = 0;
+}
+
+static int64_t count(void *self, ab_split s)
+{
+    const task *t = self;
+    return s == AB_TRAIN ? t->train : s == AB_DEV ? t->windows - t->train : 0;
+}
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    task *t = self;
+    int64_t window = s == AB_TRAIN ? i : t->train + i;
+    if (!t->line[2 * window]) hide(t, window, (uint64_t)window, t->line + 2 * window);
+    *out = (ab_example){t->line[2 * window], t->line[2 * window + 1]};
+}
+static void get_epoch(void *self, int64_t i, int64_t epoch, ab_example *out)
+{
+    task *t = self;
+    uint64_t state = (uint64_t)t->seed;
+    state = splitmix(&state) ^ (uint64_t)epoch;
+    state = splitmix(&state) ^ (uint64_t)i;
+    for (int k = 0; k < 2; k++) free(t->last[k]);
+    hide(t, i, state, t->last);
+    *out = (ab_example){t->last[0], t->last[1]};
+}
+
+static void vocabs(void *self, ab_vocabs *v)
+{
+    task *t = self;
+    v->symbols = (const char *const *)t->symbol, v->n_symbols = t->n_symbols;
+}
+
+/* ---- scores ---- */
+
+static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
+{
+    task *t = self;
+    double sum[3] = {0};
+    (void)split, (void)err, (void)n_err;
+    t->stats = need(realloc(t->stats, (size_t)(4 * n + 1) * sizeof *t->stats));
+    double *loss = t->stats, *right = loss + 2 * n;
+    for (int64_t i = 0; i < n; i++) {
+        loss[2 * i] = -x[i].log_likelihood / 100, right[2 * i] = (double)x[i].right; /* ratios are in hundredths */
+        loss[2 * i + 1] = right[2 * i + 1] = (double)x[i].tokens;
+        sum[0] -= x[i].log_likelihood, sum[1] += (double)x[i].right, sum[2] += (double)x[i].tokens;
+    }
+    ab_metric made[2] = {{.name = "loss",
+                          .unit = "nats/token",
+                          .better = AB_LOWER,
+                          .value = sum[0] / sum[2],
+                          .signature = "-ln p of each hidden token",
+                          .stats = loss},
+                         {.name = "acc",
+                          .unit = "%",
+                          .better = AB_HIGHER,
+                          .value = 100 * sum[1] / sum[2],
+                          .signature = "hidden tokens that are the likeliest",
+                          .stats = right}};
+    for (int k = 0; k < 2 && k < max; k++) {
+        out[k] = made[k];
+        out[k].sum = AB_SUM_RATIO, out[k].n_stats = 2;
+    }
+    return max < 2 ? max : 2;
+}
+
+#define AT(field) offsetof(config, field)
+static const ab_option params[] = {
+    {"unit", AB_CHOICE, AT(unit), UNIT_CHAR, 0, 0, "char|word", "a token: a character, or a word between blanks"},
+    {"context", AB_INT, AT(context), 64, 2, 65536, NULL, "length of a window [tokens]"},
+    {"mask", AB_REAL, AT(mask), 0.15, 0.001, 1, NULL, "share of a window's tokens that are asked for [part]"},
+    {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL,
+     "share of the file, at its end, that is scored, in whole lines [part]"},
+    {"file", AB_TEXT, AT(file), 0, 0, 0, "shakespeare/input.txt",
+     "text, in the data folder unless the path begins with / or . [file]"},
+    {0}};
+static const ab_task_plugin self = {.flags = AB_DECODER_ONLY | AB_BIDIRECTIONAL,
+                                    .tgt_vocab = AB_VOCAB_SYMBOLS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .close = close_task,
+                                    .vocabs = vocabs,
+                                    .score_likelihoods = score,
+                                    .get_epoch = get_epoch};
+AB_PLUGIN(config, params, &self, .name = "masked", .doc = "masked language model of a text, which sees whole windows",
+          .paper = "Devlin et al. 2019, section 3.1", .version = "1.0");
