@@ -250,6 +250,7 @@ rm -rf "$at/wheel"
 mkdir -p "$wheel.data/data" "$wheel.data/scripts" "$wheel.dist-info"
 cp -a "$at/$name"/{include,lib,share} "$wheel.data/data"
 cp "$at/$name/bin/ablate" "$wheel.data/scripts"
+cp -a "$at/$name/lib/ablate/python/ablate" "$at/wheel" # for `import ablate`; plugins use the one in lib
 cat >"$wheel.dist-info/METADATA" <<TEXT
 Metadata-Version: 2.1
 Name: ablate

@@ -12,8 +12,8 @@ typedef struct {
     int format; /* enum export_format, then models' formats */
 } export_options;
 
-enum { MODEL_FORMATS = EXPORT_WANDB + 1 };
-#define FORMATS "parquet|csv|tensorboard|wandb|ctranslate2|huggingface|gguf"
+enum { MODEL_FORMATS = EXPORT_TENSORBOARD + 1 };
+#define FORMATS "csv|tensorboard|ctranslate2|huggingface|gguf"
 
 static int experiment(const invocation *c, const export_options *o, size_t *files, err *e)
 {
@@ -63,9 +63,8 @@ static const option options[] = {
     {"--output -o", "FOLDER", "output folder; created if missing", OPTION_TEXT, offsetof(export_options, out),
      .required = true},
     {"--format", FORMATS,
-     "for an experiment: parquet and csv: tables of runs, results and curves; tensorboard: event files; wandb: runs "
-     "for `wandb sync`. For a model: ctranslate2; huggingface: MarianMT or Llama of transformers; gguf: llama.cpp "
-     "[parquet]",
+     "for an experiment: csv: tables of runs, results and curves; tensorboard: event files; Parquet and W&B: "
+     "docs/python.md. For a model: ctranslate2; huggingface: MarianMT or Llama of transformers; gguf: llama.cpp [csv]",
      OPTION_WORD, offsetof(export_options, format)},
     OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
@@ -73,7 +72,7 @@ static const option options[] = {
 const command export_command = {
     .name = "export",
     .part = FOR_RESULTS,
-    .does = "export an experiment (Parquet, CSV, TensorBoard, W&B) or a model (CTranslate2, Hugging Face, GGUF)",
+    .does = "export an experiment (CSV, TensorBoard) or a model (CTranslate2, Hugging Face, GGUF)",
     .about =
         "EXPERIMENT: its name; default: the latest. MODEL: a model file, or a run (number, or experiment/row@seed). "
         "Parts that a model's format lacks are refused by name; docs/export.md has the mappings.",
@@ -83,4 +82,4 @@ const command export_command = {
     .options = options,
     .size = sizeof(export_options),
     .run = export,
-    .example = "ablate export quick -o quick-parquet"};
+    .example = "ablate export quick -o quick-csv"};

@@ -46,6 +46,7 @@ class _Opened:
         self.settings = settings
         self.lines: list[list[tuple[bytes | None, bytes]]] = [[], [], []]
         self.kept: list[Any] = []  # statistics, until the next score
+        self.symbols: Any = None
 
 
 def _line(side: Any, where: str) -> bytes:
@@ -84,22 +85,21 @@ class Task:
                 f"vocab={vocabulary!r}: expected one of {', '.join(VOCABULARIES)}{nearest(str(vocabulary), VOCABULARIES)}"
             )
         self.alone = bool(s.get("decoder_only", False))
-        number = VOCABULARIES["symbols" if self.symbols else vocabulary]
-        flags = (_SHARED if s.get("shared", True) else 0) | (_DECODER_ONLY if self.alone else 0)
+        # A decoder-only model has one vocabulary: all words of both sides, collected when the task is opened.
+        self.collects = self.alone and vocabulary == "words" and not self.symbols
+        number = VOCABULARIES["symbols" if self.symbols or self.collects else vocabulary]
+        flags = (_SHARED if s.get("shared", True) and not self.alone else 0) | (_DECODER_ONLY if self.alone else 0)
         self.opened: dict[int, _Opened] = {}
         self.interface = AbTask(flags=flags, src_vocab=number, tgt_vocab=number)
         for name, text in _HOOKS.items():
-            if name == "vocabs" and not self.symbols:
+            if name == "vocabs" and not (self.symbols or self.collects):
                 continue
             callback = native.prototype(text)[0](getattr(self, "_" + name))
             description_kept.append(callback)
             setattr(self.interface, name, ctypes.cast(callback, native.ADDRESS))
-        words = [str(w).encode() for w in self.symbols or ()]
-        self.words = (native.TEXT * max(1, len(words)))(*words)
-        self.n_words = len(words)
 
-    def _guarded(self, to: int, n: int, call: Callable[[], int]) -> int:
-        """Call; an exception becomes the message in err."""
+    def _guarded(self, hook: str, to: int, n: int, call: Callable[[], int]) -> int:
+        """Call; an exception becomes the message in err, at the hook's line if it is not in the plugin's code."""
         from ablate._bridge import _log, _place, _words
 
         try:
@@ -107,6 +107,8 @@ class Task:
         except BaseException as error:
             _log(error)
             file, line = _place(error, self.path)
+            if not line and hook in self.hooks:
+                line = self.hooks[hook].__code__.co_firstlineno
             text = f"{file}:{line}: {_words(error)}".encode()[: n - 1] + b"\0"
             ctypes.memmove(to, text, len(text))
             return -1
@@ -144,7 +146,7 @@ class Task:
             native.ADDRESS.from_address(to).value = number
             return 0
 
-        return self._guarded(err, n, call)
+        return self._guarded("examples", err, n, call)
 
     def _count(self, number: int, split: int) -> int:
         return len(self.opened[number].lines[split])
@@ -157,8 +159,13 @@ class Task:
         self.opened.pop(number, None)
 
     def _vocabs(self, number: int, to: int) -> None:
-        v = native.AbVocabs.from_address(to)
-        v.symbols, v.n_symbols = ctypes.addressof(self.words), self.n_words
+        v, made = native.AbVocabs.from_address(to), self.opened[number]
+        words = [str(w).encode() for w in self.symbols or ()]
+        if self.collects:
+            every = {w for lines in made.lines for pair in lines for side in pair if side for w in side.split()}
+            words = sorted(every - {b"_"})
+        made.symbols = (native.TEXT * max(1, len(words)))(*words)
+        v.symbols, v.n_symbols = ctypes.addressof(made.symbols), len(words)
 
     def _score(
         self, number: int, split: int, outputs: int, n: int, to: int, most: int, err: int, n_err: int
@@ -181,7 +188,7 @@ class Task:
             rows = [self._ratio(made, name, values, n) for name, values in scores.items()]
             return _write(rows, to, most)
 
-        return self._guarded(err, n_err, call)
+        return self._guarded("score", err, n_err, call)
 
     def _score_likelihoods(
         self, number: int, split: int, x: int, n: int, to: int, most: int, err: int, n_err: int
@@ -198,7 +205,7 @@ class Task:
             ]
             return _write(rows if made.lines[split][0][0] is not None else rows[::-1][::2], to, most)
 
-        return self._guarded(err, n_err, call)
+        return self._guarded("score", err, n_err, call)
 
     def _ratio(self, made: _Opened, name: str, values: Sequence[Any], n: int) -> Any:
         if len(values) != n:

@@ -100,16 +100,10 @@ exits 0 ablate export look --format csv -o csv
 equal "$(wc -l <csv/runs.csv)" 4 "lines of runs.csv"
 equal "$(wc -l <csv/curves.csv)" "$(($(sql 'SELECT count(*) FROM point') + 1))" "lines of curves.csv"
 has csv/runs.csv ',heads,'
-exits 0 ablate export look -o parquet
-for name in runs results curves; do
-    equal "$(head -c 4 parquet/$name.parquet)$(tail -c 4 parquet/$name.parquet)" PAR1PAR1 "both ends of $name.parquet"
-done
 exits 0 ablate export look --format tensorboard -o events
 equal "$(cd events && echo */events.out.tfevents.*.ablate | wc -w)" 3 "event files"
 equal "$(ls events | tr '\n' ' ')" "A_heads=1@1 A_heads=4@1 base@1 " "folders of event files"
-exits 0 ablate export look --format wandb -o wandb
-equal "$(echo wandb/offline-run-*/run-*.wandb | wc -w)" 3 "runs for W&B"
-exits 2 ablate export look --format parkett -o x
-has err 'did you mean parquet?'
+exits 2 ablate export look --format tensorbord -o x
+has err 'did you mean tensorboard?'
 exits 1 ablate export nothing -o x
 finish

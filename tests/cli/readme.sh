@@ -8,7 +8,7 @@ short=(-s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 -s translation.tra
     translation.dev_pairs=20 -s translation.test_pairs=20 --threads 1)
 
 # A page whose blocks another test runs.
-declare -A by=([import]=import [plugins]=guide [plugins/feed_forward]=guide [tutorial]=tutorial)
+declare -A by=([import]=import [python]=python_page [plugins]=guide [plugins/feed_forward]=guide [tutorial]=tutorial)
 
 # commands FILE: its commands, one a line, of indented and of sh blocks, with `marked` before one that is not run: the
 # comment behind it or the paragraph before its block says what it needs or how long it takes.

@@ -94,7 +94,7 @@ echo "experiments and rows with such names"
 for name in ../outside/mine ../../outside/mine "$work/outside/mine" .. .; do
     cp honest.db bad.db
     sqlite3 bad.db "UPDATE experiment SET name='$name'; UPDATE variant SET name='$name/../../outside/x'"
-    for format in tensorboard wandb csv parquet; do
+    for format in tensorboard csv; do
         "$program" export "$name" --db bad.db --format $format -o work/exported >/dev/null 2>&1
     done
     "$program" record "$name" --db bad.db >/dev/null 2>&1

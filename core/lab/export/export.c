@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
-
-static const char *const endings[] = {[EXPORT_PARQUET] = "parquet", [EXPORT_CSV] = "csv"};
 
 /* ---- settings ---- */
 
@@ -277,14 +274,11 @@ static int curves_frame(reader *r, const read_experiment *x, frame *f, err *e)
     return 0;
 }
 
-static int write_frame(frame *f, const char *folder, const char *name, enum export_format format, size_t *files, err *e)
+static int write_frame(frame *f, const char *folder, const char *name, size_t *files, err *e)
 {
     str out = {0};
-    char *path = xprintf("%s/%s.%s", folder, name, endings[format]);
-    if (format == EXPORT_PARQUET)
-        frame_parquet(f, &out);
-    else
-        frame_csv(f, &out);
+    char *path = xprintf("%s/%s.csv", folder, name);
+    frame_csv(f, &out);
     int rc = file_write(path, out.s, out.n, e);
     *files += !rc;
     str_free(&out);
@@ -293,16 +287,15 @@ static int write_frame(frame *f, const char *folder, const char *name, enum expo
     return rc;
 }
 
-static int write_tables(reader *r, const read_experiment *x, enum export_format format, const char *folder, arena *a,
-                        size_t *files, err *e)
+static int write_tables(reader *r, const read_experiment *x, const char *folder, arena *a, size_t *files, err *e)
 {
     frame runs = {0}, results = {0}, curves = {0};
     runs_frame(x, &runs, a);
     results_frame(x, &results);
     int rc = curves_frame(r, x, &curves, e);
-    if (!rc) rc = write_frame(&runs, folder, "runs", format, files, e);
-    if (!rc) rc = write_frame(&results, folder, "results", format, files, e);
-    if (!rc) rc = write_frame(&curves, folder, "curves", format, files, e);
+    if (!rc) rc = write_frame(&runs, folder, "runs", files, e);
+    if (!rc) rc = write_frame(&results, folder, "results", files, e);
+    if (!rc) rc = write_frame(&curves, folder, "curves", files, e);
     frame_free(&runs), frame_free(&results), frame_free(&curves);
     return rc;
 }
@@ -319,30 +312,20 @@ static char *path_name(const char *name)
 }
 
 /* Returns FOLDER/SUB/FILE for a run and makes SUB; the caller frees. */
-static char *run_path(const char *folder, const run_record *r, enum export_format format, const char *id, err *e)
+static char *run_path(const char *folder, const run_record *r, err *e)
 {
-    char date[32] = "19700101_000000", *row = path_name(r->row), *name, *sub, *path = NULL;
+    char *row = path_name(r->row), *name = xprintf("%s@%lld", row, (long long)r->run->seed), *path = NULL,
+         *sub = path_below(folder, name, e);
     double at = isfinite(r->run->started_at) ? r->run->started_at : 0;
-    time_t when = (time_t)at;
-    struct tm utc;
-    gmtime_r(&when, &utc);
-    strftime(date, sizeof date, "%Y%m%d_%H%M%S", &utc);
-    if (format == EXPORT_WANDB)
-        name = xprintf("offline-run-%s-%s", date, id);
-    else
-        name = xprintf("%s@%lld", row, (long long)r->run->seed);
-    sub = path_below(folder, name, e);
-    if (sub && !make_folders(sub, e))
-        path = format == EXPORT_WANDB ? xprintf("%s/run-%s.wandb", sub, id)
-                                      : xprintf("%s/events.out.tfevents.%lld.ablate", sub, (long long)when);
+    if (sub && !make_folders(sub, e)) path = xprintf("%s/events.out.tfevents.%lld.ablate", sub, (long long)at);
     free(sub);
     free(name);
     free(row);
     return path;
 }
 
-static int write_run(reader *r, const read_experiment *x, const read_row *row, const read_run *run,
-                     enum export_format format, const char *folder, size_t *files, err *e)
+static int write_run(reader *r, const read_experiment *x, const read_row *row, const read_run *run, const char *folder,
+                     size_t *files, err *e)
 {
     arena a = {0};
     str out = {0};
@@ -351,16 +334,11 @@ static int write_run(reader *r, const read_experiment *x, const read_row *row, c
     int rc = reader_curves(r, run->id, NULL, &a, &curves, &record.n_curves, e);
     record.curves = curves;
     record.n_settings = row_settings(row, &a, &record.settings);
-    char *name = xprintf("%s/%s@%lld", x->name, row->name, (long long)run->seed), id[65];
-    sha256_of(name, strlen(name), id);
-    id[12] = 0;
-    char *path = rc ? NULL : run_path(folder, &record, format, id, e);
-    if (path && format == EXPORT_WANDB) wandb_log(&record, id, &out);
-    if (path && format == EXPORT_TENSORBOARD) tensorboard_events(&record, &out);
+    char *path = rc ? NULL : run_path(folder, &record, e);
+    if (path) tensorboard_events(&record, &out);
     rc = path ? file_write(path, out.s, out.n, e) : -1;
     *files += !rc;
     free(path);
-    free(name);
     str_free(&out);
     arena_free(&a);
     return rc;
@@ -374,13 +352,13 @@ int export_write(reader *r, const char *name, enum export_format format, const c
     int rc = reader_experiment(r, name, READ_VALUES, &a, &x, e);
     if (rc == 1) rc = reader_no_experiment(r, name, e);
     if (!rc) rc = make_folders(folder, e);
-    if (!rc && (format == EXPORT_PARQUET || format == EXPORT_CSV)) {
-        rc = write_tables(r, &x, format, folder, &a, files, e);
+    if (!rc && format == EXPORT_CSV) {
+        rc = write_tables(r, &x, folder, &a, files, e);
     } else {
         for (size_t i = 0; i < x.n_rows && !rc; i++)
             for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as && !rc; k++)
                 if (isfinite(x.rows[i].runs[k].started_at) || x.rows[i].runs[k].n_results)
-                    rc = write_run(r, &x, &x.rows[i], &x.rows[i].runs[k], format, folder, files, e);
+                    rc = write_run(r, &x, &x.rows[i], &x.rows[i].runs[k], folder, files, e);
     }
     arena_free(&a);
     return rc;

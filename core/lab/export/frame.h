@@ -1,4 +1,4 @@
-/* frame.h - a table of typed columns, written as CSV and Parquet. */
+/* frame.h - a table of typed columns, written as CSV. */
 #ifndef ABLATE_EXPORT_FRAME_H
 #define ABLATE_EXPORT_FRAME_H
 #include "base/base.h"
@@ -29,6 +29,4 @@ void frame_free(frame *f);
 
 /* RFC 4180; a missing value is an empty field, an empty text is "" in quotes */
 void frame_csv(const frame *f, str *out);
-/* Appends Apache Parquet, format version 1: pages without compression, text by dictionary, every column optional. */
-void frame_parquet(const frame *f, str *out);
 #endif

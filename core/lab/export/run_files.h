@@ -1,4 +1,4 @@
-/* run_files.h - one run's settings and curves in the file formats of other trackers. */
+/* run_files.h - one run's settings and curves as a TensorBoard event file. */
 #ifndef ABLATE_EXPORT_RUN_FILES_H
 #define ABLATE_EXPORT_RUN_FILES_H
 #include "lab/results/read.h"
@@ -16,7 +16,4 @@ typedef struct {
 uint32_t tfrecord_crc(const void *data, size_t n);
 /* Appends a TensorBoard event file: curves and results as scalars, settings for its HParams view. */
 void tensorboard_events(const run_record *r, str *out);
-
-/* Appends a W&B transaction log, `run-ID.wandb`, for `wandb sync`. */
-void wandb_log(const run_record *r, const char *id, str *out);
 #endif

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Tasks in Python: those of experiments/python pass the checks and train; what a mistake in one says.
+source "$(dirname "$0")/common.bash" "$@"
+cp "$source"/experiments/python/* .
+ablate list plugins ./parity.py >out 2>err || {
+    grep -q "needs Python" err && sed 's/^/skipped: /' err && exit 77
+}
+export ABLATE_DATA=$work
+mkdir pairs
+for split in train dev test; do
+    for i in $(seq 1 40); do
+        echo "{\"source\": \"a$((i % 3)) b$((i % 5))\", \"target\": \"b$((i % 5)) a$((i % 3))\"}"
+    done >pairs/$split.jsonl
+done
+for name in parity words mano dataset; do
+    equal "$(($(wc -l <$name.py) <= 40))" 1 "$name.py has at most 40 lines"
+    exits 0 ablate check ./$name.py $([ $name = dataset ] && echo -s dataset.folder=pairs)
+    exits 0 ablate run $name.ini -s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 \
+        --threads 1 --progress none --no-check
+    equal "$(sql "SELECT count(*) > 1 FROM results WHERE experiment = 'python-$name' AND metric = 'acc'")" 1 "$name: rows with acc"
+done
+exits 0 ablate new task my_task.py
+exits 0 ablate check ./my_task.py
+
+echo "mistakes"
+# refuses LINE MESSAGE: LINE is the sixth of bad.py
+refuses() {
+    printf 'import ablate as ab\n@ab.task(doc="wrong")\nclass bad:\n    def examples(split, seed):\n        for i in range(9):\n%s\n%s\n' \
+        "            $1" "    def score(outputs, references): ${3-return dict(acc=[1] * len(outputs))}" >bad.py
+    ablate check ./bad.py >out 2>err || true
+    has out "$2"
+}
+refuses 'yield 3' "bad.py:"
+has out "bad: example 1 of train: found 3, expected a pair (source, target)"
+refuses 'yield "a", 7' "bad: example 1 of train: found 7, expected a text or a list of tokens"
+refuses 'yield "a\nb", "c"' "found a line end or a NUL in 'a\\nb', expected one line"
+refuses 'yield "a", [][1]' "bad.py:6: IndexError: list index out of range"
+refuses 'yield "a", "b"' "acc has 1 numbers, expected one for each of" 'return dict(acc=[1])'
+refuses 'yield "a", "b"' "score returned 3, expected {name: a number for each example}" 'return 3'
+refuses 'yield "a", "b"' "bad.py:7: ZeroDivisionError: division by zero" 'return 1 / 0'
+printf 'import ablate as ab\n@ab.task(doc="wrong", vocab="wrds")\nclass bad:\n    def examples(split, seed): yield "a", "b"\n' >bad.py
+exits 2 ablate list plugins ./bad.py
+has err "vocab='wrds': expected one of subword, words, chars, symbols; did you mean 'words'?"
+finish
