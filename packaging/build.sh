@@ -204,7 +204,7 @@ nvcc=
 cuda=(-DABLATE_CUDA=OFF)
 if [ -n "$nvcc" ]; then
     toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
-    cuda=(-DABLATE_CUDA=ON -DNVCC="$nvcc" -DCUDA_HEADER="$toolkit/include")
+    cuda=(-DABLATE_CUDA=ON "-DABLATE_CUDA_GPUS=80;86;89;90" -DNVCC="$nvcc" -DCUDA_HEADER="$toolkit/include")
     [ ! -e "$toolkit/include/cublasLt.h" ] || cuda+=(-DCUBLASLT_HEADER="$toolkit/include")
     for folder in "${CUDNN_HOME:-$toolkit}/include" "${CUDNN_HOME:-$toolkit}"; do
         [ ! -e "$folder/cudnn.h" ] || cuda+=(-DCUDNN_HEADER="$folder")

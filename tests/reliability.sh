@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# reliability.sh [whole|races|faults|kills|hosts|damage|fuzz|threads]... - the third tier of tests, before a release:
-# the long runs that docs/reliability.md reports; without arguments all. CI runs a part of each.
+# reliability.sh [whole|races|ptx|faults|kills|hosts|damage|fuzz|threads]... - the third tier of tests, before a
+# release: the long runs that docs/reliability.md reports; without arguments all. CI runs a part of each.
 #   whole    the tests of which `ablate test --all` runs a part, with all cases (label `whole`)
 #   races    the emulated CUDA kernels under the race detector: all cases, and twenty orders of blocks and threads
+#   ptx      the GPU's tests on nvcc's PTX, all with its race detector in both orders, and planted mistakes
 #   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per
 #   command and kind)
 #   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N), and one at each place where a command
@@ -13,7 +14,7 @@
 #   threads  a sweep and a watched page under ThreadSanitizer (tests/threads.sh)
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
-[ $# -gt 0 ] || set -- whole races faults kills hosts damage fuzz threads
+[ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads
 ./ablate list plugins >/dev/null && ninja --quiet -C build tests/fault.so || exit 1
 rc=0
 for part in "$@"; do
@@ -24,6 +25,13 @@ for part in "$@"; do
             ABLATE_TEST_LONG=1 ABLATE_TEST_WHOLE=1 ABLATE_SCHEDULE=1 OMP_NUM_THREADS=2 "build/$test" || rc=1
         done
         bash tests/shim/race_seeds.sh 20 build/races_test_{select,step,shape,rows,generic} || rc=1 ;;
+    ptx) ninja --quiet -C build ptx_tests || exit 1
+        for test in build/ptx/ptx_test_*; do
+            for how in PTX_ORDER=first PTX_RACES=1 PTX_ORDER=reversed; do
+                (cd build && env ABLATE_PRODUCT=own ABLATE_CUDNN=none ABLATE_KERNELS= $how "${test#build/}") || rc=1
+            done
+        done
+        bash tests/ptx/mutants.sh build whole || rc=1 ;;
     faults) bash tests/fault/loop.sh "$PWD/build/ablate" "$PWD" "$PWD/build/tests/fault.so" "${FAULTS:-whole}" ||
         rc=1 ;;
     kills) ABLATE_TEST_KILLS=${KILLS:-1000} bash tests/cli/kill.sh "$PWD/build/ablate" "$PWD" || rc=1
@@ -34,7 +42,7 @@ for part in "$@"; do
     damage) ABLATE_TEST_DAMAGE=${DAMAGE:-2000} bash tests/cli/damage.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     fuzz) bash tests/fuzz/run.sh "${MILLIONS:-10}" || rc=1 ;;
     threads) bash tests/threads.sh || rc=1 ;;
-    *) echo "reliability.sh: found '$part', expected whole, races, faults, kills, hosts, damage, fuzz or threads" && exit 2 ;;
+    *) echo "reliability.sh: found '$part', expected whole, races, ptx, faults, kills, hosts, damage, fuzz or threads" && exit 2 ;;
     esac
 done
 exit $rc

@@ -7,7 +7,7 @@ cp "$source/ablate" clone/ablate
 tool() { cat >"tools/$1" && chmod +x "tools/$1"; }
 tool cmake <<'SH2'
 #!/usr/bin/env bash
-for word; do case $word in -DABLATE_CUDA=*) setting=${word#*=} ;; esac done
+for word; do case $word in -DABLATE_CUDA=*) setting=${word#*=} ;; -DABLATE_CUDA_GPUS=*) echo "${word#*=}" >gpus ;; esac done
 mkdir -p clone/build
 printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nABLATE_CUDA:STRING=%s\n' "$(realpath clone)" "${setting-AUTO}" >clone/build/CMakeCache.txt
 [ -n "${NO_NVCC-}" ] || [ "${setting-}" = OFF ] || echo 'build ablate_cuda: phony' >clone/build/build.ninja
@@ -21,7 +21,10 @@ echo "built ${*##*/}" | sed 's/--quiet -C build //' >>log
 SH2
 tool nvidia-smi <<'SH2'
 #!/usr/bin/env bash
-[ -z "${GPU-}" ] || echo "GPU 0: a stand-in (UUID: GPU-0)"
+case $1 in
+-L) [ -z "${GPU-}" ] || echo "GPU 0: a stand-in (UUID: GPU-0)" ;;
+*) [ -z "${GPU-}" ] || printf '%s\n' 8.9 9.0 8.9 ;;
+esac
 SH2
 tool dpkg-query <<'SH2'
 #!/usr/bin/env bash
@@ -47,6 +50,13 @@ GPU=1 launched "built product,ran table a," table a
 GPU=1 launched "built product,ran ," # prints product's overview
 ABLATE_CMAKE=-DABLATE_CUDA=ON launched "${both}ran run a.ini," run a.ini
 GPU=1 ABLATE_CMAKE=-DABLATE_CUDA=OFF launched "built product,ran run a.ini," run a.ini
+rm -rf clone/build
+GPU=1 launched "${both}ran run a.ini," run a.ini
+equal "$(cat gpus)" "89;90" "the module is built for the GPUs that are here"
+rm -rf clone/build gpus
+launched "built product,ran table a," table a
+equal "$([ -e gpus ] && cat gpus)" "" "without a GPU the default is built"
+[ ! -e gpus ] || wrong "without a GPU ABLATE_CUDA_GPUS was set"
 rm -rf clone/build
 GPU=1 NO_NVCC=1 launched "built product,ran run a.ini," run a.ini
 rm -rf clone/build

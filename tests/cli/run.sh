@@ -208,6 +208,16 @@ if [ -e "$emulated" ]; then
     has err "1 run at a time: 1 GPU, 1.2 GB of GPU memory free, up to 1.0 per run; "
     has err "of memory each and of its GPU 1.0 GB"
 fi
+if [ -e "$emulated" ]; then
+    echo '3:4 5:6' >lengths.txt
+    ABLATE_CUDA_MODULE=$emulated ABLATE_EMULATED_CAPABILITY=120 exits 0 "${ABLATE_BENCH:-$program-bench}" train --config mini --device gpu \
+        --lengths lengths.txt --steps 1 --warmup 0
+    has err "compiling kernels for kernels on the CPU, for tests: this build has no machine code for compute capability 12.0"
+fi
+ABLATE_CUDA_MODULE=$work/none.so exits 0 ablate run packed.ini -s device=cuda --dry-run
+has err "no estimate: device cuda is not available: "
+exits 2 ablate run packed.ini --device gpux
+has err "device 'gpux': expected auto, cpu, cuda (or gpu) or cuda:N"
 exits 2 ablate run packed.ini --workers many
 has err "--workers many: expected a number from 1 to 64, or auto"
 

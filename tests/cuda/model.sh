@@ -44,7 +44,7 @@ nvcc_folder() { # FOLDER: NAME.log, NAME/NAME.ptx, NAME.cubin of each kernel fil
     nvcc=$(nvcc_here) || exit 77
     for file in "$root"/core/tensor/cuda/*.cu; do
         name=$(basename "$file" .cu) more=
-        [ "$name" != attend_score ] || more=--fmad=false # as in cuda.cmake
+        [[ $name != attend_score?(_delta) ]] || more=--fmad=false # as in cuda.cmake
         [ "$name" != runtime ] || continue
         mkdir -p "$1/$name"
         "$nvcc" -std=c++17 -O3 -gencode arch=compute_80,code=sm_90 $more "-I$root/core" -Xptxas -v --keep --keep-dir \

@@ -109,7 +109,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) { return unmade((void *)e); }
 cudaError_t cudaFree(void *p) { return unmade(p); }
 cudaError_t cudaFreeHost(void *p) { return unmade(p); }
 cudaError_t cudaMalloc(void **p, size_t) { return made(p); }
-cudaError_t cudaMallocHost(void **p, size_t) { return made(p); }
+static bool no_pinned_memory;
+cudaError_t cudaMallocHost(void **p, size_t) { return no_pinned_memory ? cudaErrorMemoryAllocation : made(p); }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { return made((void **)s); }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned, int) { return made((void **)s); }
 cudaError_t cudaStreamDestroy(cudaStream_t s) { return unmade((void *)s); }
@@ -242,6 +243,12 @@ static void check_reopening(void)
 {
     const char *why = NULL;
     fake = {};
+    no_pinned_memory = true;
+    CHECK(gpu_open(0, &why) == -1 && why && strstr(why, "pinned memory"), "no pinned memory: found \"%s\"",
+          why ? why : "");
+    CHECK(living == 0 && !gpu_error(), "an open that failed left %d things and \"%s\"", living,
+          gpu_error() ? gpu_error() : "");
+    no_pinned_memory = false;
     for (int run = 0; run < 3; run++) {
         int device = run % 2;
         CHECK(!gpu_open(device, &why), "open %d: %s", run, why ? why : "");

@@ -22,7 +22,11 @@ cudnnStatus_t fake_refuse(const char *fmt, ...)
     return CUDNN_STATUS_BAD_PARAM;
 }
 
-size_t cudnnGetVersion(void) { return 91900; }
+size_t cudnnGetVersion(void)
+{
+    const char *version = getenv("FAKE_CUDNN_VERSION");
+    return version ? (size_t)atol(version) : 92500;
+}
 const char *cudnnGetErrorString(cudnnStatus_t s)
 {
     return s == CUDNN_STATUS_SUCCESS ? "success" : "refused by the stand-in";

@@ -97,10 +97,10 @@ static void do_or_write(const char *name, std::function<void()> what, int64_t wa
 static bool too_much(const std::string &name, size_t fixed, size_t dynamic)
 {
     char words[256];
-    if (fixed <= GPU_SHARED && fixed + dynamic <= GPU_SHARED_MOST) return false;
+    if (fixed <= GPU_SHARED && fixed + dynamic <= (size_t)gpu_shared_most(gpu_capability())) return false;
     snprintf(words, sizeof words,
              "%.80s: %zu bytes of static and %zu of dynamic shared memory, at most %d and %d in all", name.c_str(),
-             fixed, dynamic, GPU_SHARED, GPU_SHARED_MOST);
+             fixed, dynamic, GPU_SHARED, gpu_shared_most(gpu_capability()));
     gpu_refuse(words);
     return true;
 }
@@ -163,9 +163,9 @@ void gpu_launch(const char *name, const void *kernel, dim3 grid, dim3 block, siz
     else if (!grid.x || !grid.y || !grid.z || grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535)
         snprintf(words, sizeof words, "%.80s: a grid of %u x %u x %u blocks, expected 1 to 2147483647 x 65535 x 65535",
                  name, grid.x, grid.y, grid.z);
-    else if (smem > GPU_SHARED_MOST)
+    else if (smem > (size_t)gpu_shared_most(gpu_capability()))
         snprintf(words, sizeof words, "%.80s: %zu bytes of dynamic shared memory, at most %d", name, smem,
-                 GPU_SHARED_MOST);
+                 gpu_shared_most(gpu_capability()));
     if (words[0]) {
         gpu_refuse(words);
         return;

@@ -5,7 +5,7 @@ add_library(ab_gpu STATIC EXCLUDE_FROM_ALL ${cuda_host} ${module_objects})
 set_target_properties(ab_gpu PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(ab_gpu PUBLIC ${CMAKE_SOURCE_DIR}/core)
 target_include_directories(ab_gpu SYSTEM PUBLIC ${cuda_home}/include)
-target_compile_definitions(ab_gpu PUBLIC ${have_cudnn})
+target_compile_definitions(ab_gpu PUBLIC ${have_cudnn} "CUDA_GPUS=$<JOIN:${ABLATE_CUDA_GPUS},$<COMMA>>")
 target_include_directories(ab_gpu SYSTEM PUBLIC ${CUDNN_HEADER})
 target_link_libraries(ab_gpu PUBLIC ab_graph ab_comm ${cuda_home}/lib64/libcudart_static.a dl rt pthread)
 # custom commands' outputs, which two targets share: one of them makes the files
@@ -47,3 +47,4 @@ add_test(NAME cuda/test_dnn COMMAND cuda_test_dnn)
 set_tests_properties(cuda/test_dnn PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
   "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/cuda:${cuda_home}/lib64:$ENV{LD_LIBRARY_PATH}")
 set_tests_properties(cuda/spills cuda/module cuda/test_dnn PROPERTIES LABELS long) # they need nvcc's objects
+include(${CMAKE_SOURCE_DIR}/tests/ptx/ptx.cmake)

@@ -24,7 +24,7 @@ of_file() {
     case $1 in
     */attend.cu | */attend_back.cu | */attend_tiles.cu) tests=attend ;;
     */attend_tile.h) units="attend.cu attend_back.cu" tests=attend ;;
-    */attend_score.h) units="attend_score.cu" tests=score ;;
+    */attend_score.h) units="attend_score.cu attend_score_delta.cu" tests=score ;;
     */attend_score_step.cu) tests="score" ;;
     */attend_step.cu) tests="step" ;;
     */attend_wgmma.h) units= tests="wgmma" ;; # compiled when the test runs

@@ -11,7 +11,7 @@ if(EXISTS /proc/cpuinfo)
 endif()
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
   "-xc++;-Wno-unused-function;-ffp-contract=off;$<$<BOOL:${machine}>:-mfma>")
-target_compile_definitions(ab_shim_objects PRIVATE GPU_ON_CPU)
+target_compile_definitions(ab_shim_objects PRIVATE GPU_ON_CPU CUDA_GPUS=80,90)
 target_include_directories(ab_shim_objects PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 set_target_properties(ab_shim_objects PROPERTIES EXCLUDE_FROM_ALL ON)
 if(ABLATE_SANITIZE)

@@ -109,21 +109,26 @@ static void check_setting(dtype type, const setting *s)
     if (!s->self) free(kv.data), free(dkv.data);
 }
 
-/* Without a word from the user: where sentences may have 512 tokens. */
+/* Without a word from the user: where there are 128 rows per sentence, whatever the longest. */
 static void check_choice(void)
 {
     static const struct {
         const char *wish;
-        int64_t longest;
+        int64_t longest, rows;
         bool expected;
-    } cases[] = {{NULL, 511, false}, {NULL, 512, true}, {"own", 512, false}, {"cudnn", 40, true}};
+    } cases[] = {{NULL, 512, 4, false},
+                 {NULL, 512, 127, false},
+                 {NULL, 128, 128, true},
+                 {"own", 512, 128, false},
+                 {"cudnn", 40, 4, true}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         if (cases[i].wish)
             setenv("ABLATE_ATTENTION", cases[i].wish, 1);
         else
             unsetenv("ABLATE_ATTENTION");
-        view q = randoms(tensor(BF16, 1, 1, 4, 48)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(BF16, 1, 1, 4, 16);
-        view lse = tensor(F32, 1, 1, 4, 1);
+        int64_t rows = cases[i].rows;
+        view q = randoms(tensor(BF16, 1, 1, rows, 48)), off = ids_of(2, (int32_t[]){0, (int32_t)rows}),
+             y = tensor(BF16, 1, 1, rows, 16), lse = tensor(F32, 1, 1, rows, 1);
         call k = {.op = OP_ATTEND,
                   .n_in = 5,
                   .n_out = 2,
@@ -136,15 +141,53 @@ static void check_choice(void)
                                    .d_k = 16,
                                    .d_v = 16,
                                    .most_keys = cases[i].longest,
-                                   .most_queries = 4}}};
+                                   .most_queries = rows}}};
         int64_t before = dnn_attend_counts().library;
         check_call("choice", cpu_ATTEND, cuda_ATTEND, &k, 1e-2);
         CHECK_THAT((dnn_attend_counts().library > before) == cases[i].expected,
-                   "ABLATE_ATTENTION=%s and %lld tokens: cuDNN was %scalled",
-                   cases[i].wish ? cases[i].wish : "(not set)", (long long)cases[i].longest,
+                   "ABLATE_ATTENTION=%s, %lld rows of a sentence, which may have %lld: cuDNN was %scalled",
+                   cases[i].wish ? cases[i].wish : "(not set)", (long long)rows, (long long)cases[i].longest,
                    cases[i].expected ? "not " : "");
         free(q.data), free(off.data), free(y.data), free(lse.data);
     }
+}
+
+/* cuDNN before 9.25 is used only if the user asks for it. */
+static void check_version(void)
+{
+#ifdef GPU_ON_CPU
+    static const struct {
+        const char *version, *wish;
+        bool expected;
+    } cases[] = {{"92500", "auto", true}, {"92400", "auto", false}, {"92400", "cudnn", true}};
+    enum { ROWS = 130 };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        setenv("FAKE_CUDNN_VERSION", cases[i].version, 1);
+        setenv("ABLATE_ATTENTION", cases[i].wish, 1);
+        view q = randoms(tensor(BF16, 1, 1, ROWS, 48)), off = ids_of(2, (int32_t[]){0, ROWS}),
+             y = tensor(BF16, 1, 1, ROWS, 16), lse = tensor(F32, 1, 1, ROWS, 1);
+        call k = {.op = OP_ATTEND,
+                  .n_in = 5,
+                  .n_out = 2,
+                  .in = {q, q, q, off, off},
+                  .out = {y, lse},
+                  .a = {.ATTEND = {.scale = 1,
+                                   .k_column = 16,
+                                   .v_column = 32,
+                                   .heads = 1,
+                                   .d_k = 16,
+                                   .d_v = 16,
+                                   .most_keys = ROWS,
+                                   .most_queries = ROWS}}};
+        int64_t before = dnn_attend_counts().library;
+        check_call("version", cpu_ATTEND, cuda_ATTEND, &k, 1e-2);
+        CHECK_THAT((dnn_attend_counts().library > before) == cases[i].expected,
+                   "cuDNN %s with ABLATE_ATTENTION=%s was %scalled", cases[i].version, cases[i].wish,
+                   cases[i].expected ? "not " : "");
+        free(q.data), free(off.data), free(y.data), free(lse.data);
+    }
+    unsetenv("FAKE_CUDNN_VERSION");
+#endif
 }
 
 static void check_wish(void)
@@ -184,6 +227,7 @@ int main(void)
     setenv("ABLATE_ATTENTION", "cudnn", 1);
     for (size_t i = 0; i < LENGTH(settings); i++) check_setting(BF16, &settings[i]), check_setting(F32, &settings[i]);
     check_choice();
+    check_version();
     check_wish();
     dnn_close();
     return finish();

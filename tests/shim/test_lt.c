@@ -78,16 +78,20 @@ static void test_python(void)
         char *search = xprintf("/nowhere:%s:%s", bin, before), *clear = xprintf("rm -rf %s", folder);
         err e = {{0}};
         str path = {0};
+        char *away = xprintf("%s/away", folder), *link = xprintf("%s/python3", away);
         CHECK_INT(make_folders(bin, &e) || make_folders(lib, &e) || file_write(python, "", 0, &e), 0);
+        CHECK_INT(make_folders(away, &e) || symlink(python, link), 0);
         CHECK_INT(symlink(BUILD_DIR "/stand_in.so", file), 0);
         void *without = library_load(&kind, &path, &e);
         setenv("PATH", search, 1);
         void *with = library_load(&kind, &path, &e);
+        setenv("PATH", away, 1);
+        void *linked = library_load(&kind, &path, &e);
         setenv("PATH", before, 1);
-        CHECK_THAT(!without && with, "%s: found %p, without its python3 on PATH %p: %s", places[i], with, without,
-                   e.text);
+        CHECK_THAT(!without && with && linked, "%s: found %p, by a link to python3 %p, without python3 on PATH %p: %s",
+                   places[i], with, linked, without, e.text);
         CHECK_INT(system(clear), 0);
-        free(bin), free(lib), free(python), free(file), free(search), free(clear);
+        free(bin), free(lib), free(python), free(file), free(search), free(clear), free(away), free(link);
         str_free(&path);
     }
     free(before);

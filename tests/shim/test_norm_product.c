@@ -77,6 +77,8 @@ static void test_product_and_norm(const product_and_norm *c)
 #ifdef GPU_ON_CPU
     CHECK_THAT(launches[0] - launches[1] == c->joined, "%s: %lld launches, %lld as two calls", what,
                (long long)launches[1], (long long)launches[0]);
+#else
+    (void)launches;
 #endif
     for (int joined = 0; joined < 2; joined++)
         for (int i = 0; i < 3; i++) free(out[joined][i].data);

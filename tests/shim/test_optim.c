@@ -356,6 +356,11 @@ int main(void)
     start();
     test_updates();
     check_words("keeps 32", keeps_32, "the update: it keeps more than 32 numbers of an element at once");
+#ifdef GPU_ON_CPU
+    setenv("ABLATE_EMULATED_CAPABILITY", "89", 1); /* its blocks have 99 KiB of shared memory */
+    check_words("keeps 31 on 8.9", keeps_31, "the update: it keeps more than 24 numbers of an element at once");
+    unsetenv("ABLATE_EMULATED_CAPABILITY");
+#endif
     check_words("long", takes_129, "the update: it needs more than 128 operations");
     check_words("a sum", sums_up, "a GPU runs only elementwise updates, but this one has SUM_TO");
     check_words("scalars", reads_33, "it reads more than 32 scalars");

@@ -173,10 +173,7 @@ static int start(mps *m, err *e)
 
 /* ---- for the host ---- */
 
-int launch_gpus(const launch_options *o)
-{
-    return o->gpus > 0 ? o->gpus : o->device && has_prefix(o->device, "cuda:") ? 1 : 0;
-}
+int launch_gpus(const launch_options *o) { return o->gpus > 0 ? o->gpus : o->device && strchr(o->device, ':') ? 1 : 0; }
 
 int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
 {

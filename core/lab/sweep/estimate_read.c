@@ -49,6 +49,7 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
     row_estimate r;
     char word[8];
     if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
+    if (has_prefix(line, "unknown\t")) x->unknown = arena_strdup(&x->memory, line + strlen("unknown\t"));
     size_t row;
     int used = 0;
     if (has_prefix(line, "note\t")) str_addf(&x->notes, "%s\n", line + strlen("note\t"));
@@ -127,7 +128,7 @@ void estimate_sweep(const sweep_call *c, sweep_costs *out)
     else if (WEXITSTATUS(status) && !out->missing)
         out->unknown = arena_printf(&out->memory, "the estimating process ended with exit status %d%s%s",
                                     WEXITSTATUS(status), *now.what ? ", at row " : "", now.what);
-    else if (!out->n && !out->missing)
+    else if (!out->n && !out->missing && !out->unknown)
         out->unknown = "no row could be estimated";
 }
 

@@ -279,6 +279,7 @@ void estimate_print(const estimate_data *d, const spec *s, const char *device, i
     int gpus = open ? device_gpus(device, &gpu_free) : 0;
     if (gpus) printf("gpus\t%d\t%.17g\n", gpus, gpu_free);
     const backend *on = open ? device_open(device, &e) : NULL;
+    if (e.text[0]) print_error("unknown", &e);
     for (size_t i = 0; i < s->n_rows && on; i++) {
         err why = {0};
         const spec_row *row = &s->rows[i];

@@ -163,7 +163,7 @@ const ab_option config_params[] = {
          "wanted, a group's name, between tabs. Metrics contrast and contrast_GROUP: the share of pairs whose right "
          "target the model finds likelier [%] (Sennrich 2017)"),
     /* machine */
-    TEXT(device, "auto", "device to compute on: auto, cpu, cuda or cuda:N"),
+    TEXT(device, "auto", "device to compute on: auto, cpu, cuda (or gpu) or cuda:N"),
     INT(threads, 0, 0, 4096, NULL, "CPU threads of a run, or of each of its ranks [threads]; 0 = all available"),
     INT(ranks, 1, 1, 4096, NULL,
         "processes that train a run together, each on a slice of every batch [ranks] (docs/cluster.md); dropout masks "

@@ -73,8 +73,5 @@ extern "C" int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *
 {
     if ((!a->rows && !a->keys) || !a->heads) return 0;
     if (!rows_fit(a)) return gpu_attend_packed(a, 1, f);
-    int64_t blocks = (side_at_once(a, a->rows, GPU_SCORE_TILE) + SCORE_WARPS - 1) / SCORE_WARPS * a->heads;
-    int bad = a->type == F32 ? LAUNCH(score_delta<float>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f)
-                             : LAUNCH(score_delta<bf16>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f);
-    return bad || score_run<SCORE_BACK_QUERIES>(a, f) || score_run<SCORE_BACK_KEYS>(a, f) ? -1 : 0;
+    return gpu_score_delta(a, f) || score_run<SCORE_BACK_QUERIES>(a, f) || score_run<SCORE_BACK_KEYS>(a, f) ? -1 : 0;
 }

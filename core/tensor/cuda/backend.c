@@ -284,6 +284,19 @@ static const backend cuda_backend = {.name = "cuda",
 
 /* ---- the module ---- */
 
+/* Tells of a wait: the driver compiles for a GPU without machine code here. Code also runs on later GPUs of its
+ * generation. */
+static void tell_of_compiling(void)
+{
+    static const int built[] = {CUDA_GPUS}; /* cuda.cmake */
+    int capability = gpu_capability();
+    for (size_t i = 0; i < LENGTH(built); i++)
+        if (built[i] / 10 == capability / 10 && built[i] <= capability) return;
+    log_line(LOG_WARN,
+             "compiling kernels for %s: this build has no machine code for compute capability %d.%d; the "
+             "driver needs about half a minute, once",
+             gpu_name(), capability / 10, capability % 10);
+}
 static const backend *open_device(int device, err *e)
 {
     const char *why = NULL;
@@ -291,6 +304,7 @@ static const backend *open_device(int device, err *e)
         fail(e, "GPU %d cannot be used: %s", device, why ? why : "no reason given");
         return NULL;
     }
+    tell_of_compiling();
     if (product_open(e)) {
         gpu_close();
         return NULL;

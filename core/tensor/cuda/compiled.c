@@ -181,7 +181,8 @@ static void *load(const char *source, const char *expression, err *e)
     bool there = compiler != kernel_compile || kernel_compiler_found(e); /* its version is part of the file's name */
     if (there && in) path = file_of(in, source, expression, capability);
     if (there && !(path && read_kept(path, &image, &name))) {
-        compilations++;
+        if (!compilations++)
+            log_line(LOG_INFO, "compiling kernels for score programs, seconds each; %s", in ? in : "none is kept");
         there = !compiler(source, expression, capability, &image, &name, e);
         if (there && path) keep(in, path, &image, &name);
     }

@@ -65,14 +65,16 @@ static void try_environment(hunt *h, const char *root)
 {
     try_below(h, root, PACKAGES "/nvidia/*/lib");
     try_below(h, root, PACKAGES "/torch/lib");
-} /* Tries the python3 on PATH, also without an activated environment. */
+} /* Tries the python3 on PATH and the one that its link names, also without an activated environment. */
 static void try_python(hunt *h)
 {
     char *path = xstrdup(getenv("PATH") ? getenv("PATH") : ""), *rest = NULL;
     for (char *folder = strtok_r(path, ":", &rest); folder && !h->library; folder = strtok_r(NULL, ":", &rest)) {
-        char *python = path_join(folder, "python3"), *root = xprintf("%s/..", folder);
-        if (file_exists(python)) try_environment(h, root);
-        free(python), free(root);
+        char *python = path_join(folder, "python3"), *real = realpath(python, NULL);
+        if (real) *strrchr(real, '/') = 0;
+        char *root = xprintf("%s/..", folder), *own = xprintf("%s/..", real ? real : folder);
+        if (real) try_environment(h, root), try_environment(h, own);
+        free(python), free(real), free(root), free(own);
     }
     free(path);
 }

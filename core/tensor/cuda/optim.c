@@ -191,7 +191,9 @@ static uint8_t operand(const program *p, int step, int32_t id)
 static int give_registers(program *p, err *e)
 {
     update_program *u = p->u;
-    int32_t holder[UPDATE_REGISTERS] = {0}; /* the node in a register */
+    int32_t holder[UPDATE_REGISTERS] = {0};                               /* the node in a register */
+    int most = gpu_shared_most(gpu_capability()) / UPDATE_REGISTER_BYTES; /* a block's registers are in shared memory */
+    if (most > UPDATE_REGISTERS) most = UPDATE_REGISTERS;
     u->n_registers = u->n_vectors;
     for (int k = 0; k < p->t->n_vectors; k++) {
         int32_t id = p->t->vector[k].id;
@@ -208,9 +210,8 @@ static int give_registers(program *p, err *e)
         int32_t id = p->result[i];
         if (!id || p->v[id].last_use <= i + 1) continue;
         int r = 0;
-        while (r < UPDATE_REGISTERS && holder[r]) r++;
-        if (r == UPDATE_REGISTERS)
-            return fail(e, "it keeps more than %d numbers of an element at once", UPDATE_REGISTERS);
+        while (r < most && holder[r]) r++;
+        if (r == most) return fail(e, "it keeps more than %d numbers of an element at once", most);
         holder[r] = id;
         p->v[id].home = s->out = (uint8_t)r;
         if (r >= u->n_registers) u->n_registers = r + 1;

@@ -15,7 +15,7 @@ namespace
 
 /* A block has a tile of consecutive elements, a thread GROUPS times four of them, so that a warp reads and writes whole
  * lines. */
-enum { UPDATE_THREADS = 128, GROUPS = 2, N = 4 * GROUPS, TILE = UPDATE_THREADS * N, AT_ONCE = 4 };
+enum { GROUPS = UPDATE_GROUPS, N = 4 * GROUPS, TILE = UPDATE_THREADS * N, AT_ONCE = 4 };
 
 /* Reads four numbers at p, of which `left` exist; wide: p is aligned to 16 bytes (8 for bf16). */
 __device__ __forceinline__ float4 read4(const float *p, int64_t left, bool wide)
@@ -169,7 +169,7 @@ extern "C" int gpu_run_update(const update_program *u)
     for (int k = 0; k < u->n_vectors; k++) wide = wide && aligned16(u->vector[k]);
     int64_t tiles = (u->count + TILE - 1) / TILE, most = 64 * (int64_t)gpu_multiprocessors();
     unsigned blocks = (unsigned)(tiles < most ? tiles : most);
-    size_t shared = (size_t)u->n_registers * GROUPS * UPDATE_THREADS * sizeof(float4);
+    size_t shared = (size_t)u->n_registers * UPDATE_REGISTER_BYTES;
     return LAUNCH(update, dim3(blocks), UPDATE_THREADS, shared, *u, wide);
 }
 

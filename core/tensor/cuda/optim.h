@@ -10,6 +10,7 @@ extern "C" {
 /* ---- an update: a program run for every element ---- */
 
 enum { UPDATE_STEPS = 128, UPDATE_SETUP = 24, UPDATE_REGISTERS = 32, UPDATE_SCALARS = 32, UPDATE_VECTORS = 12 };
+enum { UPDATE_THREADS = 128, UPDATE_GROUPS = 2, UPDATE_REGISTER_BYTES = 16 * UPDATE_GROUPS * UPDATE_THREADS };
 /* Source of an operand: register 0 .. 31; scalar 32 + i; the previous step; the step's constant. */
 enum { UPDATE_SCALAR = 32, UPDATE_LAST = 64, UPDATE_BY, UPDATE_NOWHERE = 255 };
 typedef struct {

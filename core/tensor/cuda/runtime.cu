@@ -76,10 +76,11 @@ int gpu_count(const char **why)
     cudaError_t rc = cudaGetDeviceCount(&n);
     *why = NULL;
     if (rc == cudaSuccess && n > 0) return n;
-    snprintf(words, sizeof words, "%s",
-             rc == cudaErrorInsufficientDriver   ? "no NVIDIA driver, or one too old for CUDA 13"
-             : rc == cudaErrorNoDevice || n == 0 ? "the driver sees no GPU"
-                                                 : cudaGetErrorString(rc));
+    if (rc == cudaErrorInsufficientDriver)
+        snprintf(words, sizeof words, "no NVIDIA driver, or one too old for CUDA %d", CUDART_VERSION / 1000);
+    else
+        snprintf(words, sizeof words, "%s",
+                 rc == cudaErrorNoDevice || n == 0 ? "the driver sees no GPU" : cudaGetErrorString(rc));
     cudaGetLastError();
     *why = words;
     return -1;
@@ -138,9 +139,12 @@ int gpu_open(int device, const char **why)
     for (int i = 0; i < STAGES; i++) note(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming), "an event");
     note(cudaEventCreate(&began), "an event");
     note(cudaEventCreate(&ended), "an event");
-    *why = gpu_error();
-    open_ = !error[0];
-    return open_ ? 0 : -1;
+    open_ = true;
+    if (!error[0]) return 0;
+    snprintf(words, sizeof words, "%.250s", error);
+    *why = words;
+    gpu_close(); /* the next attempt starts anew */
+    return -1;
 }
 
 void gpu_close(void)
@@ -168,7 +172,8 @@ void gpu_close(void)
         cudaStreamDestroy(side[s]), cudaEventDestroy(side_sees[s]), cudaEventDestroy(main_sees[s]);
         side[s] = NULL;
     }
-    open_ = false, stream = main_stream = NULL;
+    open_ = false, stream = main_stream = NULL, began = ended = NULL, staged = NULL, counter = NULL, tickets = NULL;
+    memset(sent, 0, sizeof sent);
     cudaGetLastError();
     error[0] = 0, refused = false;
 }

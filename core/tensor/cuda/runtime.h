@@ -89,8 +89,13 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg);
 void *gpu_stream(void);                /* a cudaStream_t */
 const gpu_counter *gpu_counters(void); /* in device memory */
 void gpu_set_counter(uint64_t seed, uint64_t step);
-/* Most shared memory of a block [bytes], static and dynamic together: without and with gpu_shared_memory. */
-enum { GPU_SHARED = 48 << 10, GPU_SHARED_MOST = 227 << 10 };
+/* Most shared memory of a block [bytes], static and dynamic together: without gpu_shared_memory, and with it on a GPU
+ * of this compute capability (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). */
+enum { GPU_SHARED = 48 << 10 };
+static inline int gpu_shared_most(int capability)
+{
+    return (capability == 80 || capability == 87 ? 163 : capability < 90 || capability >= 120 ? 99 : 227) << 10;
+}
 static inline int gpu_fits_shared(size_t fixed, size_t dynamic) { return fixed + dynamic <= GPU_SHARED; }
 /* Before a launch with this dynamic part: allows the kernel more than GPU_SHARED, if it needs that. */
 void gpu_shared_memory(const void *kernel, size_t bytes);

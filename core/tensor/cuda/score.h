@@ -73,6 +73,7 @@ typedef struct gpu_score {
 
 int gpu_ATTEND_PROGRAM(const gpu_attention *a, const gpu_score *f);
 int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *f);
+int gpu_score_delta(const gpu_attention *a, const gpu_score *f); /* a part of it */
 
 /* The kernel `expression` (attend_score.h) for this program, generated and compiled (score_source.c), for
  * gpu_run_kernel; NULL: use the interpreter. Returns 0, or -1: it was requested but is not available. */

@@ -37,17 +37,17 @@ static int gpus(const char **why)
     return m ? m->count(why) : -1;
 }
 
-/* "cuda" is GPU 0. device -1: not a GPU. */
+/* "cuda" and "gpu" are GPU 0. device -1: not a GPU. */
 static int parse(const char *name, int *device, err *e)
 {
     int64_t n = 0;
     *device = -1;
     if (same(name, "cpu") || same(name, "auto")) return 0;
-    if (same(name, "cuda") || (!strncmp(name, "cuda:", 5) && parse_int(name + 5, &n) && n >= 0 && n < 1024)) {
-        *device = (int)n;
-        return 0;
-    }
-    return fail(e, "device '%s': expected auto, cpu, cuda or cuda:N", name);
+    const char *rest = has_prefix(name, "cuda") ? name + 4 : has_prefix(name, "gpu") ? name + 3 : "?";
+    if (*rest && (*rest != ':' || !parse_int(rest + 1, &n) || n < 0 || n >= 1024))
+        return fail(e, "device '%s': expected auto, cpu, cuda (or gpu) or cuda:N", name);
+    *device = (int)n;
+    return 0;
 }
 
 int device_check(const char *name, err *e)

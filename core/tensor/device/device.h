@@ -1,4 +1,5 @@
-/* device.h - where runs compute: "cpu", "cuda", "cuda:N" or "auto" (the first GPU if there is one, else the CPU). */
+/* device.h - where runs compute: "cpu", "cuda" (or "gpu"), "cuda:N", or "auto": the first GPU if there is one, else the
+ * CPU. */
 #ifndef ABLATE_DEVICE_H
 #define ABLATE_DEVICE_H
 #include "tensor/cpu/cpu.h"

@@ -26,7 +26,8 @@ typedef struct {
 #undef DNN_MEMBER
 } dnn_functions;
 
-enum { DNN_OLDEST = 91000 }; /* 9.10: masks of minus infinity, devices without a handle */
+/* 9.10: masks of minus infinity, devices without a handle. 9.25: sentences without tokens (cudnn-frontend #943) */
+enum { DNN_OLDEST = 91000, DNN_BY_ITSELF = 92500 };
 
 /* The functions, loaded at the first call; NULL and e if there is no cuDNN, or an older one. Needs no GPU. */
 const dnn_functions *dnn_load(err *e);

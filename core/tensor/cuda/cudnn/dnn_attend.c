@@ -40,14 +40,21 @@ int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, er
 #include <math.h>
 #include <string.h>
 
-enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30, BESIDE = 3 /* lists beside those of rows */ };
+enum {
+    LONG = 128 /* rows of a tile */,
+    WIDEST = 256,
+    WORKSPACE_MOST = 1 << 30,
+    BESIDE = 3 /* lists beside those of rows */
+};
 
 /* ---- the choice ---- */
 
-/* "cudnn": wherever cuDNN can; "auto", the default: if sentences may be LONG. */
-static bool wanted(attend_wish wish, int64_t longest)
+/* "cudnn": wherever cuDNN can; "auto", the default: if the tape has room for LONG rows per sentence. The longest
+ * sentence does not decide: beside many short ones cuDNN's tiles would be empty. */
+static bool wanted(const gpu_attention *a, attend_wish wish)
 {
-    return wish == ATTEND_AUTO ? longest >= LONG : wish == ATTEND_CUDNN;
+    int64_t rows = a->rows > a->keys ? a->rows : a->keys;
+    return wish == ATTEND_AUTO ? rows >= (int64_t)LONG * a->sentences : wish == ATTEND_CUDNN;
 }
 
 /* The tensors of rows: those of the forward pass come first. */
@@ -292,11 +299,13 @@ static int run(const gpu_attention *a, plan *p, bool backward, err *e)
 }
 
 /* Is cuDNN available? If not, logs once that long sentences use our own kernels. */
-static bool is_there(void)
+static bool is_there(attend_wish wish)
 {
     static bool said;
     err why = {{0}};
-    if (dnn_load(&why)) return true;
+    const dnn_functions *f = dnn_load(&why);
+    if (f && (wish == ATTEND_CUDNN || f->cudnnGetVersion() >= DNN_BY_ITSELF)) return true;
+    if (f) fail(&why, "%s, expected 9.25 or newer; ABLATE_ATTENTION=cudnn uses it", dnn_library());
     if (!said && !same(getenv("ABLATE_CUDNN"), "none"))
         log_line(LOG_WARN, "attention over long sentences runs on our own kernels: %s", why.text);
     said = true;
@@ -305,7 +314,7 @@ static bool is_there(void)
 
 static int by_cudnn(const gpu_attention *a, const attend_extent *x, attend_wish wish, bool backward, err *e)
 {
-    bool may = wanted(wish, x->queries > x->keys ? x->queries : x->keys) && can_take(a, x) && is_there();
+    bool may = wanted(a, wish) && can_take(a, x) && is_there(wish);
     plan *p = may ? find_plan(a, x, backward, e) : NULL;
     if (!p) return e->text[0] ? -1 : 1;
     for (size_t i = 0; i < LENGTH(x->clear); i++)

@@ -287,7 +287,7 @@ static bool plan_with(dnn_graph *g, descriptor config, descriptor device, bool t
     s = g->f->cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n,
                                        &g->workspace);
     if (!took(g, s, "tell a plan's memory")) return false;
-    g->plan = plan;
+    if (there) g->plan = plan;
     return true;
 }
 
@@ -355,6 +355,7 @@ int dnn_run(dnn_graph *g, void *workspace, err *e)
     cudnnHandle_t handle = dnn_handle(e);
     descriptor pack = NULL;
     if (!handle) return -1;
+    if (!g->plan) return fail(e, "a graph cannot run: it was planned for a device that is only described");
     cudnnStatus_t s = g->f->cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
     if (s == CUDNN_STATUS_SUCCESS) s = run(g, pack, workspace, handle);
     if (pack) g->f->cudnnBackendDestroyDescriptor(pack);

@@ -1,0 +1,196 @@
+/* ptx.h - an interpreter of the PTX that nvcc and NVRTC emit (PTX ISA 8.0 to 9.0), so that the GPU's tests run without
+ * a GPU on the compiler's own output. It shares no code with the emulation of tests/shim.
+ *
+ *   words.c, instructions.c, read.c   a kernel and the functions that it calls, as a program
+ *   break.c       mistakes, planted in what is read
+ *   numbers.c     instructions that compute on registers
+ *   warp.c        a warp: memory, exchanges between lanes, branches, calls
+ *   launch.c      the blocks of a launch, barriers
+ *   order.c       device memory, and which accesses to it are ordered
+ *   cudart.c      the CUDA runtime's functions that the backend calls
+ *   nvrtc.c       NVRTC, asked for PTX instead of machine code
+ *
+ * A register is a row of 32 words of 64 bits, one for each lane; bits above the register's type have no meaning.
+ */
+#ifndef PTX_H
+#define PTX_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { LANES = 32 };
+typedef uint64_t word;
+typedef word row[LANES];
+static inline float f32_of(word w)
+{
+    float f;
+    memcpy(&f, &w, sizeof f);
+    return f;
+}
+static inline word of_f32(float f)
+{
+    word w = 0;
+    memcpy(&w, &f, sizeof f);
+    return w;
+}
+static inline double f64_of(word w)
+{
+    double f;
+    memcpy(&f, &w, sizeof f);
+    return f;
+}
+static inline word of_f64(double f)
+{
+    word w;
+    memcpy(&w, &f, sizeof f);
+    return w;
+}
+
+/* ---- programs ---- */
+
+typedef enum { GENERIC, GLOBAL, SHARED, LOCAL, PARAM } space;
+typedef enum {
+    COMPUTE, /* numbers.c */
+    MOVE,    /* mov, with vectors of registers as parts of a larger one */
+    LOAD,
+    STORE,
+    ATOMIC_INC,
+    TO_SPACE,   /* cvta: `to` from a generic address, else to one */
+    FENCE,      /* membar.gl */
+    COPY_FRAME, /* arguments of a call: offset = from, in[0] = to, in[1] = bytes */
+    NOTHING,
+    BRANCH, /* from here on, lanes may part */
+    CALL,
+    RETURN,
+    EXIT,
+    BARRIER,
+    WARP_BARRIER, /* from here on, lanes wait for each other */
+    SHUFFLE,
+    VOTE,
+    PRODUCT /* mma.m16n8k16 */
+} kind;
+
+typedef struct instruction instruction;
+/* Computes `to` from x, y, z and v in the lanes of the mask. */
+typedef void function(const instruction *i, row *to, row *x, row *y, row *z, row *v, uint32_t lanes);
+enum { MOST_TO = 8, MOST_IN = 12 };
+struct instruction {
+    kind kind;
+    function *compute;
+    space space;
+    uint8_t bytes; /* size of the type of an access, or of what is moved */
+    bool is_signed, from_generic;
+    uint8_t mode;                 /* row of a table in instructions.c, for shuffles and votes */
+    uint8_t n_to, n_in;           /* operands */
+    bool unless;                  /* runs where the predicate is false */
+    int predicate;                /* slot, -1: none */
+    int to[MOST_TO], in[MOST_IN]; /* slots, -1: none */
+    int64_t offset;               /* added to an address */
+    int target;                   /* place of a branch or call */
+    int line, column;
+    const char *file, *text; /* text: of the PTX, to its semicolon */
+};
+
+typedef enum { IS_CONSTANT, IS_SPECIAL, IS_LOCAL, IS_PARAMETER } initial;
+typedef struct { /* a slot whose value is there at the start */
+    int slot;
+    initial what;
+    word value; /* IS_SPECIAL: one of these */
+} start_value;
+enum { TID_X, TID_Y, TID_Z, NTID_X, NTID_Y, NTID_Z, CTAID_X, CTAID_Y, CTAID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID };
+
+typedef struct {
+    const char *name;
+    size_t at, bytes;
+} parameter;
+typedef struct {
+    char *name;
+    instruction *code;
+    bool *label; /* [n_code + 1] a branch leads here */
+    int n_code;
+    start_value *start;
+    int n_start, n_slots;
+    parameter *parameter;
+    int n_parameters;
+    size_t parameter_bytes, shared_bytes /* static */, frame_bytes; /* frame: a lane's local memory */
+    int most_threads;                                               /* .maxntid, 0: not given */
+    uint64_t launches, lane_instructions, products, bytes_moved;    /* counted */
+} program;
+
+/* A module's text, which must outlive it. */
+typedef struct module module;
+module *ptx_module(const char *text);
+program *ptx_program(module *m, const char *name); /* NULL: the module has no such kernel */
+/* Finds the function of an operation such as "add.f32" or "setp.lt.s32", or NULL. */
+function *numbers_function(const char *name);
+/* Ends the program with a message about text that cannot be read. */
+_Noreturn void ptx_unknown(const char *what, const char *text);
+
+/* ---- launches ---- */
+
+typedef struct {
+    unsigned grid[3], block[3];
+    size_t shared;          /* dynamic */
+    const void *parameters; /* [parameter_bytes] */
+} launch;
+/* Runs a kernel: 0, or -1 and why, with kernel, block, thread and source line. */
+int ptx_launch(program *p, const launch *l, char why[512]);
+
+/* ---- the order of accesses ---- */
+
+enum { STREAMS = 8 };
+typedef struct { /* which operations of each stream have ended */
+    uint32_t ended[STREAMS];
+} clock_of;
+void clock_join(clock_of *to, const clock_of *from);
+/* Starts the next operation of a stream, after what `known` says has ended. */
+void order_begin(int stream, clock_of *known);
+
+typedef struct { /* who touches memory */
+    const instruction *by;
+    uint32_t block;
+    int thread; /* number in the block; -1: a copy */
+    int byte;   /* 1 or 2 of a shadow's two, 0: both; set in order.c */
+} toucher;
+
+/* A block's logical time, which barriers and fences advance. */
+typedef struct {
+    uint32_t now, barrier, *warp_sync; /* the last barrier; each warp's last __syncwarp */
+    uint32_t *fence, *fence_barrier;   /* each thread's last fence, and the barrier before that */
+    uint32_t *fenced;                  /* each thread's last fence before the last barrier */
+    int threads;
+} block_time;
+void order_block(block_time *t, int threads); /* at a block's start; the first time, all are zero */
+void order_free(block_time *t);
+void order_barrier(block_time *t);
+void order_fence(block_time *t, int thread);
+/* A thread's atomic at `at` publishes what it and, by barriers and fences, its block wrote before, and sees what others
+ * published there. */
+void order_atomic(block_time *t, toucher who, uint64_t at);
+
+typedef struct { /* an access that is remembered */
+    const instruction *by;
+    uint32_t operation, block, time;
+    int thread, byte;
+} stamp;
+typedef struct { /* accesses to two bytes */
+    stamp writer, reader[2];
+} shadow;
+/* Touches bytes of shared memory with shadows s [..]. Returns NULL, or a description of a race. */
+const char *order_shared(shadow *s, uint64_t at, size_t bytes, bool writes, toucher who, const block_time *t);
+extern bool order_watched; /* PTX_RACES is set */
+
+/* ---- device memory ---- */
+
+void *memory_alloc(size_t bytes); /* filled with NaNs */
+void memory_free(void *p);
+bool memory_has(const void *p, size_t bytes);
+/* Touches device memory: NULL, or what is wrong. t: NULL for copies. */
+const char *memory_touch(const void *p, size_t bytes, bool writes, toucher who, const block_time *t);
+
+/* ---- planted mistakes: PTX_BREAK=KIND:FILE:LINE:COLUMN (break.c) ---- */
+
+/* Removes a barrier or fence from the program, or shifts a comparison by one, if it is at the place. */
+void break_instruction(instruction *i);
+#endif
