@@ -13,6 +13,10 @@
 #define TEXT(t, i) (t)->text[i]
 #endif
 
+#ifndef RIGHT
+#define RIGHT(t, line, i) !strcmp(line, (t)->text[i])
+#endif
+
 typedef struct {
     int64_t unused;
 } config;
@@ -49,7 +53,7 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
     task *t = self;
     double right = 0;
     for (int64_t i = 0; i < n; i++) {
-        int is = !strcmp(hyp[i], t->text[i]);
+        int is = RIGHT(t, hyp[i], i);
         t->stats[i][0] = COUNTED(is), t->stats[i][1] = 1;
         right += is;
     }

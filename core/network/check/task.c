@@ -247,6 +247,19 @@ static void score_split(const opened *o, ab_split split, check_result *r)
         check_fail(r, "%s: nonsense scores %s %.6g, the references %.6g", split_names[split], good[0].name,
                    bad[0].value, good[0].value);
     for (int k = 0; k < n_bad; k++) check_stats(&bad[k], n, r);
+    int64_t moved = 0, empty = 0;
+    for (int64_t i = 0; i < n; i++) { /* each sentence gets the reference of the next one */
+        nonsense[i] = right[(i + 1) % n];
+        moved += !same(right[i], nonsense[i]), empty += !*right[i];
+    }
+    if (moved && score_lines(o, split, nonsense, n, bad, r) > 0 && !better_than(&good[0], &bad[0]))
+        check_fail(r,
+                   "%s: outputs that are the references of other sentences score %s %.6g, the references themselves "
+                   "%.6g: against which lines does it score?",
+                   split_names[split], good[0].name, bad[0].value, good[0].value);
+    for (int64_t i = 0; i < n; i++) nonsense[i] = "";
+    if (!empty && score_lines(o, split, nonsense, n, bad, r) > 0 && bad[0].better == AB_HIGHER && bad[0].value != 0)
+        check_fail(r, "%s: empty outputs score %s %.6g, expected 0", split_names[split], bad[0].name, bad[0].value);
     for (int64_t i = 0; i < n; i++) free((char *)right[i]);
     free(right);
     free(nonsense);

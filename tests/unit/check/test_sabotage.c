@@ -93,6 +93,8 @@ static const struct {
     {"late_update", "updates", {"the first 3 give other bits than before", "a kernel keeps state"}},
     {"task_line_end", "examples", {"train example 0: its target contains a line end"}},
     {"task_not_repeatable", "repeatable", {"differs when the task is opened again"}},
+    {"task_any_reference", "score", {"references of other sentences score acc 100", "against which lines"}},
+    {"task_empty", "score", {"empty outputs score acc 100, expected 0"}},
     {"task_score", "score", {"acc is ", "the sum of its statistics"}},
     {"two_attends", NULL, {0}},
     {"identity_op", NULL, {0}},
