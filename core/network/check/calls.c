@@ -62,7 +62,7 @@ static void tell_difference(const ab_ctx *c, int32_t i, int trace, const pairing
     check_fail(
         r,
         "%s: call %d builds another graph than the first: %s %s%s differs. The graph may depend on arguments and "
-        "settings only: is there an uninitialised array, a counter, the time, the environment?",
+        "settings only: is there an uninitialised array, a counter, the time, the environment, a file?",
         w->name, trace + 1, op_names[v->op], shape_text(v->dim, shape), where);
 }
 

@@ -1,12 +1,14 @@
-/* disguise.c - shows a plugin other dates, another environment and another process number: replaces the C library's
+/* disguise.c - shows a plugin other dates, files, environments and process numbers: replaces the C library's
  * functions in the plugin's relocations by stand-ins, which only the plugin calls. */
 #include "network/check/internal.h"
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,6 +57,16 @@ static int other_gethostname(char *to, size_t n)
     return 0;
 }
 
+/* No file is there, or in the environment of every variable "1" every file, with nothing in it. */
+static const char *other_path(const char *path)
+{
+    return shown.environment == 0 ? path : shown.environment == 2 ? "/dev/null" : "/dev/null/none";
+}
+static FILE *other_fopen(const char *path, const char *mode) { return fopen(other_path(path), mode); }
+static int other_access(const char *path, int mode) { return access(other_path(path), mode); }
+static int other_open(const char *path, int flags, ...) { return open(other_path(path), flags & ~O_CREAT); }
+static int other_stat(const char *path, struct stat *to) { return stat(other_path(path), to); }
+
 static const struct {
     const char *name;
     void (*stand_in)(void);
@@ -66,6 +78,8 @@ static const struct {
     FUNCTION(time),         FUNCTION(gettimeofday), FUNCTION(clock_gettime),
     FUNCTION(timespec_get), FUNCTION(clock),        FUNCTION(getpid),
     FUNCTION(getenv),       FUNCTION(gethostname),  {"secure_getenv", (void (*)(void))other_getenv},
+    FUNCTION(fopen),        FUNCTION(access),       {"fopen64", (void (*)(void))other_fopen},
+    FUNCTION(open),         FUNCTION(stat),         {"open64", (void (*)(void))other_open},
 };
 
 /* Does a relocation of this type hold the address of a symbol? */

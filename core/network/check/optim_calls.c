@@ -47,7 +47,8 @@ static void trace_often(optim_bench *b, bool *kernels, check_result *r)
             check_fail(
                 r,
                 "after %d calls update (or refresh, measure) builds another graph than at first: it may depend on "
-                "arguments and settings only: is there an uninitialised array, a counter, the time, the environment?",
+                "arguments and settings only: is there an uninitialised array, a counter, the time, the environment, a "
+                "file?",
                 calls);
         if (!opened) first = now;
         for (size_t i = 0; optim_tape(b->o, i); i++) calls++;

@@ -37,6 +37,7 @@ static const struct {
     {"batch_large", "sizes", {"batch_large with ", "8 sentences"}},
     {"seed_time", "calls", {"seed_time: call ", "seed_time.c:15", "the time"}},
     {"seed_environment", "calls", {"seed_environment: call ", "seed_environment.c:15", "the environment"}},
+    {"seed_file", "calls", {"seed_file with ", "the environment, a file?"}},
     {"seed_process", "process", {"seed_process: a second process", "addresses"}},
     {"late_change", "calls", {"late_change: call ", "late_change.c:14", "a counter"}},
     {"keeps_memory", "calls", {"keeps_memory: ", "keep ", "frees what it allocates"}},
