@@ -35,7 +35,7 @@ static answer decide(const gathered *g, const gathered_row *row, size_t m)
 {
     const comparison *c = &row->against[m];
     answer a = {.word = "undecided", .code = UNDECIDED};
-    size_t need = g->judged.rule.seeds;
+    size_t need = g->judged.criterion.seeds;
     if (c->refused)
         str_addf(&a.why, "not compared: %s", c->refused);
     else if (c->failed || c->failed_base)
@@ -57,7 +57,7 @@ static answer decide(const gathered *g, const gathered_row *row, size_t m)
     str_addf(&a.why, ", %s its level %.2g as row %zu of the stream", differs ? "within" : "above", c->stream_level,
              row->row->place);
     if (c->p_equivalent_alone <= c->stream_level) {
-        str_addf(&a.why, "; equivalent within %g by p %.3g", g->judged.rule.margin, c->p_equivalent_alone);
+        str_addf(&a.why, "; equivalent within %g by p %.3g", g->judged.criterion.margin, c->p_equivalent_alone);
         a.word = "not", a.code = NOT_BETTER;
     } else if (differs) {
         a.word = better ? "better" : "not", a.code = better ? BETTER : NOT_BETTER;
@@ -130,7 +130,7 @@ static int gate(const invocation *c, void *options)
     }
     if (row) {
         size_t m = (size_t)g.headline;
-        gathered_stream(&g, m, o->level > 0 ? o->level : g.judged.rule.level);
+        gathered_stream(&g, m, o->level > 0 ? o->level : g.judged.criterion.level);
         answer is = decide(&g, row, m);
         if (o->json)
             print_json(&g, row, m, &is);
@@ -139,7 +139,6 @@ static int gate(const invocation *c, void *options)
         code = is.code;
         str_free(&is.why);
     }
-    if (!rc) gathered_free(&g);
     arena_free(&a);
     reader_close(r);
     return row ? code : call_failed(c, &e);

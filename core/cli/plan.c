@@ -51,7 +51,6 @@ static int print_plan(const invocation *c, const plan_options *o, const plan_sub
     if (!found) t.runs = &g;
     if (!bad) bad = plan_print(&t, &out, e);
     if (!bad) fputs(str_text(&out), stdout);
-    gathered_free(&g);
     str_free(&out);
     arena_free(&a);
     reader_close(r);
@@ -76,7 +75,6 @@ static void say_what_to_add(const invocation *c, const plan_subject *s)
         seeds ? "" : ", and the standard deviation over seeds, which no runs of this experiment give yet", c->word[0],
         metric, seeds ? "" : " --sd 0.5");
     if (!seeds) fputs("or --like EXPERIMENT instead of --sd, to take it from another experiment's runs\n", stderr);
-    gathered_free(&g);
     arena_free(&a);
     reader_close(r);
 }
@@ -98,7 +96,6 @@ static int look_up(const invocation *c, plan_subject *s, err *e)
         if (g.x.rows[i].same_as) continue;
         s->rows += g.rows[i].base != i, s->bases += g.rows[i].base == i;
     }
-    gathered_free(&g);
     arena_free(&a);
     reader_close(r);
     return found > 0 ? fail(e, "%s: found no such INI file, and no such experiment; `ablate ls` lists the experiments",

@@ -91,7 +91,7 @@ typedef struct { /* one experiment being built */
     const char *only_where; /* place of the selection */
     size_t cap_rows;
     const spec_options *options;
-    str factorials, scale, bases; /* their parts of the analysis, as JSON */
+    size_t cap_designs, cap_conditions; /* room in the lists of s->analysis */
 } build;
 
 /* Returns array `old` of n elements with room for one more, in the arena. */
@@ -143,7 +143,7 @@ const char *assignment_text(const build *b, const assignment *set);
 spec_row *add_row(build *b, const char *where, const char *group, const char *name, const assignment *set,
                   const char *paper_row);
 
-/* ---- analysis.c: design and analysis of the experiment ---- */
+/* ---- read_analysis.c: design and analysis of the experiment ---- */
 
 /* "tune(LOW .. HIGH, N)" as canonical text. NULL after a complaint, or if it is no search (*is_tune false). */
 const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune);
@@ -167,7 +167,6 @@ void condition_rows(build *b, const char *where, const char *name, const assignm
 spec_row *row_called(build *b, const char *name); /* NULL: none */
 /* Checks rows with another base than base and computes their changes from it. Call it when all rows are added. */
 void find_bases(build *b);
-void write_analysis(build *b); /* writes b->s->analysis at the end of reading */
 
 /* ---- slurm.c: [slurm] ---- */
 

@@ -78,7 +78,7 @@ static void read_all_seeds(build *b, const char *where)
     spec *s = b->s;
     const char *list = read_base_seeds(b, where, s->seeds_text);
     if ((!read_until(b, where, list, &bad) && (bad || !read_seeds(b, where, list))) || !s->base_seeds) return;
-    if (s->n_seeds == 1 && !s->until.most && s->seeds[0] > 1)
+    if (s->n_seeds == 1 && !s->analysis.until.most && s->seeds[0] > 1)
         complain(b, where, "seeds", "found the one seed %lld beside base, expected a list such as 1..%lld",
                  (long long)s->seeds[0], (long long)s->seeds[0]);
     else if (s->base_seeds != BASE_AUTO && (size_t)s->base_seeds < s->n_seeds)
@@ -98,7 +98,7 @@ void read_experiment(build *b, const ini_section *s, const spec_options *o)
     const char *seeds_where = o->seeds ? COMMAND_LINE : seeds ? seeds->where : "";
     read_all_seeds(b, seeds_where);
     const ini_entry *match = find_entry(s, "match");
-    b->s->match = b->s->match_key = b->s->slurm_options = "";
+    b->s->analysis.match = b->s->analysis.match_key = b->s->slurm_options = "";
     if (match) read_match(b, match->where, unquote(match->value, b->a));
     b->only_where = o->n_only ? COMMAND_LINE : only ? only->where : "";
     if (o->n_only) {

@@ -144,10 +144,11 @@ static bool resolve_row(build *b, spec_row *row)
         complain(b, b->row_where[row->order], row->name, "%s", e.text);
         return false;
     }
-    if (places.n && *b->s->match && (same(b->s->match_key, "layers") || same(b->s->match_key, "d_model"))) {
+    if (places.n && *b->s->analysis.match &&
+        (same(b->s->analysis.match_key, "layers") || same(b->s->analysis.match_key, "d_model"))) {
         complain(b, b->row_where[row->order], row->name,
                  "found %s in a row matched by %s, expected match by another key: settings of layers depend on it",
-                 places.at[0].key, b->s->match_key);
+                 places.at[0].key, b->s->analysis.match_key);
         return false;
     }
     config_unbind(&row->config, NULL, config_params, &all, b->a);
@@ -243,7 +244,7 @@ void spec_seeds_text(const spec *s, size_t rows, str *out)
 static void continue_seeds(build *b, size_t n)
 {
     spec *s = b->s;
-    size_t listed = s->until.most > (int64_t)s->n_seeds ? (size_t)s->until.most : s->n_seeds;
+    size_t listed = s->analysis.until.most > (int64_t)s->n_seeds ? (size_t)s->analysis.until.most : s->n_seeds;
     int64_t *seeds = arena_alloc(b->a, (listed + n) * sizeof *seeds), last = 0;
     for (size_t i = 0; i < listed; i++) seeds[i] = s->seeds[i], last = seeds[i] > last ? seeds[i] : last;
     for (size_t i = listed; i < n; i++) seeds[i] = ++last;

@@ -400,7 +400,7 @@ static void build_spec(input *in, const spec_options *o)
         if (in->at[i].kind == CONDITION) add_condition(b, &in->at[i], rows);
     find_bases(b);
     if (!in->base_bad) finish_rows(b);
-    write_analysis(b);
+    if (b->s->analysis.until.most && b->s->base_seeds) b->s->analysis.until.base = (int64_t)b->s->rows[0].n_seeds;
     warn_overrides(b, &options[0]);
 }
 
@@ -456,9 +456,6 @@ static int parse(spec *s, const char *text, size_t n, const char *path, const sp
     build_spec(&in, in.b.options);
     int rc = found.n ? -1 : 0;
     name_set_free(&in.b.row_names);
-    str_free(&in.b.factorials);
-    str_free(&in.b.scale);
-    str_free(&in.b.bases);
     sort_errors(str_text(&found), s->path, errors, &s->mem);
     if (rc) spec_free(s);
     str_free(&found);

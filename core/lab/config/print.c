@@ -1,5 +1,6 @@
 /* print.c - the expansion of an experiment as an INI that reads back to the same rows. */
 #include "lab/config/build.h"
+#include <math.h>
 #include <string.h>
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -100,11 +101,12 @@ static void print_row(FILE *f, const spec *s, const spec_row *row)
 static void print_criterion(FILE *f, const spec *s)
 {
     char margin[32], level[32];
-    if (!s->criterion.given) return;
-    fprintf(f, "\n[criterion]\nmargin = %s\nlevel = %s\nseeds = %lld\n", format_real(s->criterion.margin, margin),
-            format_real(s->criterion.level, level), (long long)s->criterion.seeds);
-    if (*s->criterion.metric) print_text(f, "metric", s->criterion.metric, false);
-    if (s->criterion.scores_failed) fprintf(f, "failed_as = %s\n", format_real(s->criterion.failed_as, margin));
+    const comparison_criterion *k = &s->analysis.criterion;
+    if (!k->given) return;
+    fprintf(f, "\n[criterion]\nmargin = %s\nlevel = %s\nseeds = %zu\n", format_real(k->margin, margin),
+            format_real(k->level, level), k->seeds);
+    if (*k->metric) print_text(f, "metric", k->metric, false);
+    if (!isnan(k->failed_as)) fprintf(f, "failed_as = %s\n", format_real(k->failed_as, margin));
 }
 
 static void print_slurm(FILE *f, const spec *s)
@@ -127,7 +129,7 @@ void spec_print(const spec *s, FILE *f)
     if (*s->paper) print_text(f, "paper", s->paper, false);
     fprintf(f, "seeds = %s\n", s->seeds_text);
     if (s->n_only) print_list(f, "only", s->only, s->n_only);
-    if (*s->match) fprintf(f, "match = %s by %s\n", s->match, s->match_key);
+    if (*s->analysis.match) fprintf(f, "match = %s by %s\n", s->analysis.match, s->analysis.match_key);
     print_criterion(f, s);
     print_slurm(f, s);
     for (size_t i = 0; i < s->n_rows; i++) print_row(f, s, &s->rows[i]);

@@ -8,6 +8,7 @@
  */
 #ifndef ABLATE_SPEC_H
 #define ABLATE_SPEC_H
+#include "lab/config/analysis.h"
 #include "network/settings/config.h"
 
 typedef struct {              /* a plugin, as the INI reader sees it */
@@ -77,27 +78,12 @@ typedef struct {
     size_t n_only;
     spec_row *rows; /* rows[0] is base */
     size_t n_rows;
-    size_t n_runs; /* rows with run set, each times its seeds */
-    str warnings;  /* one per line; may be empty */
-    /* How the experiment is set up and judged (analysis.c; docs/ini.md). */
-    struct {
-        const char *metric;
-        double effect;
-        int64_t most; /* 0: seeds are a list */
-    } until;          /* seeds = until EFFECT METRIC, at most N */
-    struct {
-        bool given;
-        const char *metric;   /* "": the table's */
-        double margin, level; /* margin 0: none */
-        int64_t seeds;
-        bool scores_failed; /* with failed_as, the metric's value of a failed run */
-        double failed_as;
-    } criterion;
-    settings slurm;                /* [slurm] as written; changes no result */
-    const char *slurm_options;     /* the [slurm] keys as sbatch options: "--partition=cpu --time=4:00:00", or "" */
-    int64_t slurm_per_task;        /* its runs_per_task; 0: not given */
-    const char *match, *match_key; /* "params", "flops" or "time", and the key to solve for; "": none */
-    const char *analysis;          /* all of this as JSON for the database; NULL: none */
+    size_t n_runs;             /* rows with run set, each times its seeds */
+    str warnings;              /* one per line; may be empty */
+    analysis analysis;         /* how the experiment is set up and judged */
+    settings slurm;            /* [slurm] as written; changes no result */
+    const char *slurm_options; /* the [slurm] keys as sbatch options: "--partition=cpu --time=4:00:00", or "" */
+    int64_t slurm_per_task;    /* its runs_per_task; 0: not given */
 } spec;
 
 typedef struct {            /* from the command line; {0} is none. Borrowed */

@@ -1,6 +1,7 @@
 /* record.c - writes imported runs as a record (docs/json.md), which results/import.c imports like ablate's own, and
  * describes the columns that were read. */
 #include "lab/foreign/foreign.h"
+#include "lab/config/analysis.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -148,9 +149,11 @@ static size_t add_run(cJSON *runs, foreign *f, const foreign_options *o, size_t 
 
 static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
 {
-    cJSON *x = cJSON_AddObjectToObject(root, "experiment"), *analysis = cJSON_CreateObject(),
-          *criterion = cJSON_AddObjectToObject(analysis, "criterion"),
-          *imported = cJSON_AddObjectToObject(analysis, "imported"), *warnings;
+    cJSON *x = cJSON_AddObjectToObject(root, "experiment");
+    analysis rules = {.criterion = {f->metrics.at[f->headline], o->margin, 0.05, 3, NAN, true},
+                      .match = "",
+                      .imported = source_of(f),
+                      .warnings = {f->warnings, f->n_warnings}};
     cJSON_AddStringToObject(x, "name", o->name);
     if (o->note) cJSON_AddStringToObject(x, "note", o->note);
     cJSON_AddStringToObject(x, "headline", f->metrics.at[f->headline]);
@@ -163,18 +166,8 @@ static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
     }
     cJSON_AddStringToObject(x, "spec_ini", spec.s);
     str_free(&spec);
-    cJSON_AddStringToObject(criterion, "metric", f->metrics.at[f->headline]);
-    cJSON_AddNumberToObject(criterion, "margin", o->margin);
-    if (o->failed_as) add_cell(criterion, "failed_as", o->failed_as);
-    cJSON_AddNumberToObject(criterion, "level", 0.05);
-    cJSON_AddNumberToObject(criterion, "seeds", 3);
-    cJSON_AddStringToObject(imported, "from", source_of(f));
-    warnings = cJSON_AddArrayToObject(imported, "warnings");
-    for (size_t i = 0; i < f->n_warnings; i++) cJSON_AddItemToArray(warnings, cJSON_CreateString(f->warnings[i]));
-    char *text = cJSON_PrintUnformatted(analysis);
-    cJSON_AddStringToObject(x, "analysis", text);
-    cJSON_free(text);
-    cJSON_Delete(analysis);
+    if (o->failed_as) parse_real(o->failed_as, &rules.criterion.failed_as);
+    cJSON_AddStringToObject(x, "analysis", analysis_write(&rules, &f->mem));
 }
 
 int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err *e)

@@ -168,7 +168,6 @@ int across_print(const db_options *where, const char *const *names, size_t n, co
     int rc = r ? 0 : -1;
     for (size_t i = 0; i < n && !rc; i++) rc = read_task(r, names[i], o, &all, e);
     if (!rc) rc = report(&all, o, e);
-    for (size_t i = 0; i < all.n; i++) gathered_free(&all.g[i]);
     arena_free(&all.mem);
     reader_close(r);
     return rc ? -1 : 0;

@@ -3,6 +3,7 @@
  * docs/statistics.md has the rules by number of seeds. */
 #ifndef ABLATE_REPORT_COMPARE_H
 #define ABLATE_REPORT_COMPARE_H
+#include "lab/config/analysis.h"
 #include "lab/report/row_runs.h"
 
 /* One row against base. NaN: unknown. Differences and intervals are in the metric's unit or, if `percent` is set,
@@ -38,12 +39,6 @@ typedef struct {
 
 extern const comparison comparison_none;
 
-/* [criterion] of the INI. margin: in the unit of differences, 0: no equivalence. */
-typedef struct {
-    double margin, level;
-    size_t seeds;     /* minimum on each side */
-    double failed_as; /* value that failed and diverged runs get; NaN: none */
-} comparison_criterion;
 /* Returns the verdict or NULL. Equivalence takes precedence: a difference within the margin does not matter, even if
  * significant. */
 const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const metric *m);

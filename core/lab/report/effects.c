@@ -12,12 +12,6 @@
 #include <strings.h>
 
 static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
-static const char *text_of(const cJSON *o, const char *name)
-{
-    const cJSON *v = item(o, name);
-    return cJSON_IsString(v) ? v->valuestring : "";
-}
-
 /* ---- two-level designs ---- */
 
 enum { MOST_FACTORS = 8, MOST_EFFECTS = MOST_FACTORS * (MOST_FACTORS + 1) / 2 };
@@ -38,31 +32,26 @@ static bool has_value(const cJSON *config, const char *key, const char *value)
     return cJSON_IsNumber(v) && parse_real(value, &number) && number == v->valuedouble;
 }
 
-static bool at_level(const cJSON *config, const cJSON *factor, const char *level)
+static bool at_level(const cJSON *config, const design_factor *f, const text_list *level)
 {
-    const cJSON *keys = item(factor, "keys"), *values = item(factor, level);
-    for (int j = 0; j < cJSON_GetArraySize(keys); j++) { /* a stranger's file may hold anything */
-        const char *key = cJSON_GetStringValue(cJSON_GetArrayItem(keys, j)),
-                   *value = cJSON_GetStringValue(cJSON_GetArrayItem(values, j));
-        if (!key || !value || !has_value(config, key, value)) return false;
-    }
+    for (size_t j = 0; j < f->keys.n; j++) /* a stranger's file may hold fewer values */
+        if (j >= level->n || !has_value(config, f->keys.at[j], level->at[j])) return false;
     return true;
 }
 
 /* signs[row][factor]: -1 low, +1 high, 0: not in the design or not finished. Returns the number of finished rows of the
  * design. */
-static size_t find_signs(const gathered *g, const cJSON *design, int (*signs)[MOST_FACTORS])
+static size_t find_signs(const gathered *g, const two_level_design *design, int (*signs)[MOST_FACTORS])
 {
-    const cJSON *factors = item(design, "factors");
     size_t found = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const gathered_row *row = &g->rows[i];
-        if (!same(row->row->group, text_of(design, "group")) || row->of[g->headline].n < 2) continue;
+        if (!same(row->row->group, design->group) || row->of[g->headline].n < 2) continue;
         cJSON *config = cJSON_Parse(row->row->config_json);
         bool all = true;
-        for (int k = 0; k < cJSON_GetArraySize(factors) && k < MOST_FACTORS; k++) {
-            const cJSON *f = cJSON_GetArrayItem(factors, k);
-            signs[i][k] = at_level(config, f, "high") ? 1 : at_level(config, f, "low") ? -1 : 0;
+        for (size_t k = 0; k < design->n && k < MOST_FACTORS; k++) {
+            const design_factor *f = &design->factors[k];
+            signs[i][k] = at_level(config, f, &f->high) ? 1 : at_level(config, f, &f->low) ? -1 : 0;
             all = all && signs[i][k];
         }
         for (int k = 0; !all && k < MOST_FACTORS; k++) signs[i][k] = 0;
@@ -74,17 +63,16 @@ static size_t find_signs(const gathered *g, const cJSON *design, int (*signs)[MO
 
 /* Adds the effect of factor a (with b: their interaction). An earlier effect with the same signs gets its name as an
  * alias. */
-static size_t add_effect(const gathered *g, const cJSON *design, int (*signs)[MOST_FACTORS], size_t rows, int a, int b,
-                         effect *list, size_t n, arena *mem)
+static size_t add_effect(const gathered *g, const two_level_design *design, int (*signs)[MOST_FACTORS], size_t rows,
+                         int a, int b, effect *list, size_t n, arena *mem)
 {
-    const cJSON *factors = item(design, "factors");
     effect *e = &list[n];
     e->weights = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *e->weights);
     for (size_t i = 0; i < g->x.n_rows; i++)
         e->weights[i] = 2. / (double)rows * signs[i][a] * (b >= 0 ? signs[i][b] : 1) * (signs[i][a] != 0);
-    const char *name = text_of(cJSON_GetArrayItem(factors, a), "name");
+    const char *name = design->factors[a].name;
     if (b >= 0)
-        snprintf(e->label, sizeof e->label, "%s x %s", name, text_of(cJSON_GetArrayItem(factors, b), "name"));
+        snprintf(e->label, sizeof e->label, "%s x %s", name, design->factors[b].name);
     else
         snprintf(e->label, sizeof e->label, "%s", name);
     for (size_t k = 0; k < n; k++) {
@@ -108,16 +96,15 @@ typedef struct {
     size_t n;  /* 0: some rows are missing */
 } design_effects;
 
-static design_effects find_effects(const gathered *g, const cJSON *design, arena *mem)
+static design_effects find_effects(const gathered *g, const two_level_design *design, arena *mem)
 {
-    const cJSON *factors = item(design, "factors");
-    int(*signs)[MOST_FACTORS] = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *signs), k = cJSON_GetArraySize(factors);
+    int(*signs)[MOST_FACTORS] = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *signs),
+    k = design->n <= MOST_FACTORS ? (int)design->n : 0;
     const read_row **rows = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *rows);
     design_effects e = {.found = find_signs(g, design, signs),
                         .list = arena_alloc(mem, (MOST_EFFECTS + 1) * sizeof *e.list)};
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        rows[i] = g->rows[i].row, e.wanted += same(rows[i]->group, text_of(design, "group"));
-    if (e.found < e.wanted || k < 2 || k > MOST_FACTORS) return e;
+    for (size_t i = 0; i < g->x.n_rows; i++) rows[i] = g->rows[i].row, e.wanted += same(rows[i]->group, design->group);
+    if (e.found < e.wanted || k < 2) return e;
     for (int a = 0; a < k; a++) e.n = add_effect(g, design, signs, e.found, a, -1, e.list, e.n, mem);
     for (int a = 0; a < k; a++)
         for (int b = a + 1; b < k; b++) e.n = add_effect(g, design, signs, e.found, a, b, e.list, e.n, mem);
@@ -139,29 +126,27 @@ static comparison scale_of(const gathered *g)
     return (comparison){.percent = metric_in_percent(&g->facts[g->headline])};
 }
 
-static void note_design_of(const gathered *g, const cJSON *design, grid *t)
+static void note_design_of(const gathered *g, const two_level_design *design, grid *t)
 {
     arena mem = {0};
     design_effects e = find_effects(g, design, &mem);
     comparison scale = scale_of(g);
     if (!e.n)
         grid_note(t, "Factorial %s: effects are shown once all %zu rows have two seeds or more; so far %zu have.",
-                  text_of(design, "group"), e.wanted, e.found);
+                  design->group, e.wanted, e.found);
     else
         grid_note(t,
                   "Factorial %s, %zu rows: effects on %s, high minus low%s, with 95 %% intervals and p after Holm over "
                   "%zu effects%s.",
-                  text_of(design, "group"), e.found, g->headings[g->headline], scale.percent ? ", in percent" : "", e.n,
-                  cJSON_GetNumberValue(item(design, "resolution")) > 0
-                      ? "; = joins effects that this fraction cannot separate"
-                      : "");
+                  design->group, e.found, g->headings[g->headline], scale.percent ? ", in percent" : "", e.n,
+                  design->resolution ? "; = joins effects that this fraction cannot separate" : "");
     for (size_t i = 0; i < e.n; i++)
         grid_note(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label, comparison_shown(&scale, e.list[i].x.d),
                   comparison_shown(&scale, e.list[i].x.low), comparison_shown(&scale, e.list[i].x.high), e.p[i]);
     arena_free(&mem);
 }
 
-static void figure_design_of(const gathered *g, const cJSON *design, str *out)
+static void figure_design_of(const gathered *g, const two_level_design *design, str *out)
 {
     arena mem = {0};
     design_effects e = find_effects(g, design, &mem);
@@ -182,18 +167,16 @@ static void figure_design_of(const gathered *g, const cJSON *design, str *out)
     }
     const char *axis =
         arena_printf(&mem, "%s: high level minus low%s", g->headings[g->headline], scale.percent ? ", in percent" : "");
-    const char *about =
-        arena_printf(&mem, "main effects and interactions of the factorial %s", text_of(design, "group"));
+    const char *about = arena_printf(&mem, "main effects and interactions of the factorial %s", design->group);
     if (e.n) forest_figure(rows, e.n, axis, about, out);
     arena_free(&mem);
 }
 
 void figure_effects(const gathered *g, str *out)
 {
-    const cJSON *design, *designs = item(g->judged.json, "factorial");
-    if (g->headline < 0 || !cJSON_GetArraySize(designs)) return;
+    if (g->headline < 0) return;
     str figures = {0};
-    cJSON_ArrayForEach(design, designs) figure_design_of(g, design, &figures);
+    for (size_t i = 0; i < g->judged.n_designs; i++) figure_design_of(g, &g->judged.designs[i], &figures);
     if (figures.n)
         str_addf(out,
                  "<section id=\"effects\"><h2>Effects of factors</h2>\n<p class=\"note\">Main effects: each factor's "
@@ -206,9 +189,7 @@ void figure_effects(const gathered *g, str *out)
 
 void note_effects(const gathered *g, grid *t)
 {
-    const cJSON *design;
-    if (g->headline < 0) return;
-    cJSON_ArrayForEach(design, item(g->judged.json, "factorial")) note_design_of(g, design, t);
+    for (size_t i = 0; g->headline >= 0 && i < g->judged.n_designs; i++) note_design_of(g, &g->judged.designs[i], t);
 }
 
 /* ---- sizes ---- */
@@ -222,12 +203,12 @@ static const gathered_row *row_named(const gathered *g, const char *name)
 
 /* Returns the row at size k. k = number of sizes: the row's own size, unless the list has it. NULL: no such row, or not
  * trained. */
-static const gathered_row *row_at(const gathered *g, const cJSON *row, size_t k, size_t ppl)
+static const gathered_row *row_at(const gathered *g, const text_list *row, size_t k, size_t ppl)
 {
-    const cJSON *name = cJSON_GetArrayItem(item(row, "sizes"), (int)k);
-    const gathered_row *at = row_named(g, cJSON_IsString(name) ? name->valuestring : text_of(row, "row"));
+    const bool listed = k + 1 < row->n;
+    const gathered_row *at = row_named(g, row->at[listed ? k + 1 : 0]);
     if (!at || !at->of[ppl].n || isnan(at->parameters)) return NULL;
-    for (size_t i = 0; !name && i < k; i++) {
+    for (size_t i = 0; !listed && i < k; i++) {
         const gathered_row *other = row_at(g, row, i, ppl);
         if (other && other->parameters == at->parameters) return NULL;
     }
@@ -242,7 +223,7 @@ static double mean_loss(const scale_points *p, size_t size)
 }
 
 /* Computes the standard deviation of log perplexity over seeds, pooled over sizes. */
-static double sd_over_seeds(const gathered *g, const cJSON *row, size_t ppl, size_t sizes)
+static double sd_over_seeds(const gathered *g, const text_list *row, size_t ppl, size_t sizes)
 {
     double squares = 0, df = 0;
     for (size_t k = 0; k < sizes; k++) {
@@ -257,9 +238,9 @@ static double sd_over_seeds(const gathered *g, const cJSON *row, size_t ppl, siz
 }
 
 /* Collects the runs of one row over its sizes: parameters, and loss in nats per token. */
-static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, arena *a)
+static scale_points points_of(const gathered *g, size_t ppl, const text_list *row, arena *a)
 {
-    size_t most = (size_t)cJSON_GetArraySize(item(row, "sizes")) + 1, n = 0;
+    size_t most = row->n, n = 0;
     double *sizes = arena_alloc(a, (most + 1) * sizeof *sizes), **losses = arena_alloc(a, (most + 1) * sizeof *losses),
            *choice = arena_alloc(a, (most + 1) * sizeof *choice);
     size_t *runs = arena_alloc(a, (most + 1) * sizeof *runs), *step = arena_alloc(a, (most + 1) * sizeof *step);
@@ -332,29 +313,28 @@ static void note_difference(const char *row, const scale_points *p, const scale_
 
 void note_scale(const gathered *g, grid *t)
 {
-    const cJSON *rows = item(item(g->judged.json, "scale"), "rows"), *row;
+    const text_list *rows = g->judged.sizes;
     size_t ppl = metric_named(g->metrics, g->n_metrics, metric_perplexity.name);
-    if (!rows || ppl == g->n_metrics) return;
+    if (!g->judged.n_sizes || ppl == g->n_metrics) return;
     arena a = {0};
-    scale_points base = points_of(g, ppl, cJSON_GetArrayItem(rows, 0), &a);
+    scale_points base = points_of(g, ppl, rows, &a);
     grid_note(t,
               "Scale: loss (log %s) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
               "draws; speed-up: parameters of base over parameters "
               "of the row, at the loss of base's largest size.",
               g->headings[ppl], base.n_sizes, SCALE_DRAWS);
-    cJSON_ArrayForEach(row, rows)
-    {
+    for (const text_list *row = rows; row < rows + g->judged.n_sizes; row++) {
         scale_points p = points_of(g, ppl, row, &a);
-        bool is_base = row == cJSON_GetArrayItem(rows, 0);
+        bool is_base = row == rows;
         scale_fit f = scale_fitted(&p, is_base ? NULL : &base, STATS_SEED);
         if (isnan(f.exponent))
-            grid_note(t, "  %s: found runs of %zu sizes, expected three or more", text_of(row, "row"), p.n_sizes);
+            grid_note(t, "  %s: found runs of %zu sizes, expected three or more", row->at[0], p.n_sizes);
         else if (is_base)
-            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f)", text_of(row, "row"), f.exponent, f.low, f.high);
+            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f)", row->at[0], f.exponent, f.low, f.high);
         else
-            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)%s", text_of(row, "row"),
-                      f.exponent, f.low, f.high, f.speedup, f.speedup_low, f.speedup_high, beyond(&p, &base, &a));
-        if (!is_base) note_difference(text_of(row, "row"), &p, &base, t);
+            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)%s", row->at[0], f.exponent,
+                      f.low, f.high, f.speedup, f.speedup_low, f.speedup_high, beyond(&p, &base, &a));
+        if (!is_base) note_difference(row->at[0], &p, &base, t);
     }
     arena_free(&a);
 }

@@ -91,7 +91,7 @@ static void say_verdict(const gathered *g, int decimals, arena *a, str *out)
     const char *metric = g->headings[g->headline],
                *words[] = {arena_printf(a, "Better than base in %s: ", metric),
                            "Worse: ", "Equivalent: ", "Undecided: ", "Exploratory: "};
-    const comparison_criterion *k = g->judged.criterion ? &g->judged.rule : NULL;
+    const comparison_criterion *k = g->judged.criterion.given ? &g->judged.criterion : NULL;
     bool percent = false;
     size_t judged = 0, undecided = 0;
     str text = {0};

@@ -189,20 +189,11 @@ static const char *edges_of(const gathered *g, const char *row, arena *a)
     return text;
 }
 
-static void read_judging(gathered *g)
+static void read_rules(gathered *g, arena *a)
 {
-    judging *j = &g->judged;
-    j->json = g->x.analysis ? cJSON_Parse(g->x.analysis) : NULL;
-    const cJSON *criterion = item(j->json, "criterion"), *until = item(j->json, "until"),
-                *metric = item(criterion ? criterion : until, "metric");
-    if (cJSON_IsString(metric) && *metric->valuestring) j->metric = metric->valuestring;
-    if (metric_of(g, j->metric)) j->metric = metric_of(g, j->metric);
-    j->criterion = criterion || until;
-    j->effect = number_of(until, "effect", 0);
-    j->until = (size_t)number_of(until, "most", 0), j->until_base = (size_t)number_of(until, "base", 0);
-    j->rule = (comparison_criterion){number_of(criterion, "margin", j->effect), number_of(criterion, "level", 0.05),
-                                     (size_t)number_of(criterion, "seeds", until ? 3 : 5),
-                                     number_of(criterion, "failed_as", NAN)};
+    g->judged = analysis_read(g->x.analysis, a);
+    const char *metric = metric_of(g, g->judged.criterion.metric);
+    if (metric) g->judged.criterion.metric = metric;
 }
 
 double gathered_minutes(const gathered_row *row)
@@ -234,12 +225,6 @@ double gathered_budget(const gathered_row *row, const char *by)
     return n ? sum / n : NAN;
 }
 
-void gathered_free(gathered *g)
-{
-    cJSON_Delete(g->judged.json);
-    g->judged.json = NULL;
-}
-
 /* Chooses the metric of delta and p: the first requested one; else the experiment's; else the task's own, which says
  * more than the metrics of every run: the first where higher is better (BLEU, F1, accuracy), or its first
  * (bits_per_byte); else the first of all. */
@@ -247,7 +232,7 @@ static int choose_headline(const gathered *g, const table_options *o)
 {
     if (!g->n_metrics) return NO_HEADLINE;
     if (o->n_metrics) return 0;
-    if (index_of(g, g->judged.metric) >= 0) return index_of(g, g->judged.metric);
+    if (index_of(g, g->judged.criterion.metric) >= 0) return index_of(g, g->judged.criterion.metric);
     if (index_of(g, metric_of(g, g->x.headline)) >= 0) return index_of(g, metric_of(g, g->x.headline));
     int first = index_of(g, metric_of(g, g->metrics[0]));
     for (size_t m = g->n_metrics; m--;)
@@ -280,19 +265,15 @@ static size_t row_called(const gathered *g, const char *name)
 static void find_bases(gathered *g)
 {
     const gathered_row *base = gathered_base(g);
-    const cJSON *condition, *name;
     for (size_t i = 0; i < g->x.n_rows; i++) g->rows[i].base = base ? (size_t)(base - g->rows) : NO_ROW;
-    cJSON_ArrayForEach(condition, item(g->judged.json, "conditions"))
-    {
-        const cJSON *rows = item(condition, "rows");
-        size_t own = row_called(g, cJSON_GetStringValue(cJSON_GetArrayItem(rows, 0)));
-        cJSON_ArrayForEach(name, rows)
-        {
-            size_t row = row_called(g, cJSON_GetStringValue(name));
-            if (row != NO_ROW) g->rows[row].base = own;
+    for (size_t k = 0; k < g->judged.n_conditions; k++) {
+        const text_list *names = &g->judged.conditions[k];
+        for (size_t i = 0; i < names->n; i++) {
+            size_t row = row_called(g, names->at[i]);
+            if (row != NO_ROW) g->rows[row].base = row_called(g, names->at[0]);
         }
-        g->conditions = true;
     }
+    g->conditions = g->judged.n_conditions;
 }
 
 void gathered_stream(gathered *g, size_t metric, double level)
@@ -317,6 +298,7 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
     size_t *bases = arena_alloc(a, (g->x.n_rows + 1) * sizeof *bases);
     comparison *all = arena_alloc(a, (g->x.n_rows * g->n_metrics + 1) * sizeof *all),
                *of = arena_alloc(a, (g->x.n_rows + 1) * sizeof *of);
+    const comparison_criterion *k = &g->judged.criterion;
     comparison_task t = {.rows = rows, .n = g->x.n_rows, .base = g->x.n_rows, .all_model_tests = o->full};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         rows[i] = g->rows[i].row;
@@ -330,19 +312,19 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
         size_t best = t.n;
         t.metric = &g->facts[m];
         t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
-        bool judged = g->judged.criterion && (g->judged.metric ? same(g->judged.metric, t.metric->name) : headline);
-        t.sequential = judged && g->judged.until, t.base_seeds = g->judged.until_base;
-        t.margin = judged ? g->judged.rule.margin : 0;
-        t.failed_as = judged && !isnan(g->judged.rule.failed_as) ? &g->judged.rule.failed_as : NULL;
+        bool judged = k->given && (*k->metric ? same(k->metric, t.metric->name) : headline);
+        t.sequential = judged && g->judged.until.most, t.base_seeds = (size_t)g->judged.until.base;
+        t.margin = judged ? k->margin : 0;
+        t.failed_as = judged && !isnan(k->failed_as) ? &k->failed_as : NULL;
         size_t tests = compare_rows(&t, of, find_best ? &best : NULL);
         for (size_t i = 0; i < t.n; i++) {
-            if (judged) of[i].verdict = comparison_verdict(&of[i], &g->judged.rule, t.metric);
+            if (judged) of[i].verdict = comparison_verdict(&of[i], k, t.metric);
             of[i].detectable = comparison_detectable(&of[i]);
             g->rows[i].against[m] = of[i];
             if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p, g->tests = tests;
         }
         if (best < t.n) g->rows[best].of[m].best = true;
-        gathered_stream(g, m, judged ? g->judged.rule.level : 0.05);
+        gathered_stream(g, m, judged ? k->level : 0.05);
     }
 }
 
@@ -383,12 +365,10 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
                     .sustained = o->sustained};
     int rc = reader_experiment(r, name, READ_STATS, a, &g->x, e);
     if (rc) return rc;
-    read_judging(g);
+    read_rules(g, a);
     if (reader_trials(r, g->x.name, a, &g->trials_made, &g->n_trials, e) ||
-        reader_old_verdicts(r, g->x.name, a, &g->old_verdicts, &g->n_old, e) || choose_metrics(g, o, a, e)) {
-        gathered_free(g);
+        reader_old_verdicts(r, g->x.name, a, &g->old_verdicts, &g->n_old, e) || choose_metrics(g, o, a, e))
         return -1;
-    }
     g->rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *g->rows);
     changed *plugins = changed_new();
     for (size_t i = 0; i < g->x.n_rows; i++) {
@@ -438,7 +418,7 @@ const char *gathered_verdict(const gathered *g, const gathered_row *row)
 {
     static const comparison_criterion usual = {.level = 0.05, .seeds = 3, .failed_as = NAN};
     const comparison *c = &row->against[g->headline];
-    return g->judged.criterion ? c->verdict : comparison_verdict(c, &usual, &g->facts[g->headline]);
+    return g->judged.criterion.given ? c->verdict : comparison_verdict(c, &usual, &g->facts[g->headline]);
 }
 
 const char *gathered_no_interval(const comparison *c)

@@ -42,17 +42,6 @@ typedef struct {
     const char *edge;         /* "lr = 0.01, the highest of 5": searched values at an end of those tried; NULL: none */
 } gathered_row;
 
-/* Rules by which the experiment is judged, from its analysis (results/read.h). */
-typedef struct {
-    bool criterion; /* rows get a verdict */
-    comparison_criterion rule;
-    const char *metric; /* the criterion's; NULL: the headline metric */
-    struct cJSON *json; /* the whole analysis: factorial, scale, match, until; NULL: none. Freed by gathered_free */
-    size_t until;       /* maximum seeds of a sequential experiment; 0: not sequential */
-    size_t until_base;  /* base's seeds at each look, if more than a row's; 0: as many as the rows */
-    double effect;
-} judging;
-
 enum { NO_HEADLINE = -1 };
 #define NO_ROW SIZE_MAX
 
@@ -70,7 +59,7 @@ typedef struct {
     bool has_paper;
     read_published paper;
     int trials;
-    judging judged;
+    analysis judged; /* its rules; the metric as runs name it */
     bool conditions; /* some rows have another base ([condition NAME]) */
     bool foreign;    /* its runs were trained by another program (db.h) */
     bool passage;    /* its rows are language models of one text: their windows are no documents */
@@ -98,7 +87,6 @@ void gathered_stream(gathered *g, size_t metric, double level);
  * processors ("core"), from start to end ("wall"); NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);
 double gathered_minutes(const gathered_row *row); /* duration of its shortest run; NaN: unknown */
-void gathered_free(gathered *g);                  /* frees everything outside the arena */
 gathered_row *gathered_base(const gathered *g);   /* NULL: none */
 /* Is the row its own base, or base's runs under another name? */
 bool gathered_is_base(const gathered *g, const gathered_row *row);

@@ -6,19 +6,13 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *text_in(const cJSON *o, const char *name)
-{
-    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
-    return cJSON_IsString(v) ? v->valuestring : "";
-}
-
 /* ---- criterion ---- */
 
 static void note_verdicts(const gathered *g, grid *t)
 {
-    if (!g->judged.criterion || g->headline < 0) return;
-    const comparison_criterion *k = &g->judged.rule;
-    const char *name = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
+    const comparison_criterion *k = &g->judged.criterion;
+    if (!k->given || g->headline < 0) return;
+    const char *name = *k->metric ? k->metric : g->metrics[g->headline];
     size_t shown = 0, full = 0, equivalent = 0;
     while (shown < g->n_metrics && !same(g->metrics[shown], name)) shown++;
     if (shown == g->n_metrics) return; /* the table has other metrics only */
@@ -29,11 +23,11 @@ static void note_verdicts(const gathered *g, grid *t)
     grid_note(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
               metric, k->level, k->seeds, str_text(&margin));
     str_free(&margin);
-    if (g->judged.until)
+    if (g->judged.until.most)
         grid_note(t,
                   "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights "
                   "0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
-                  g->judged.until, g->judged.effect, unit);
+                  (size_t)g->judged.until.most, g->judged.until.effect, unit);
     for (size_t i = 0; i < g->x.n_rows; i++) {
         bool is = same(g->rows[i].against[shown].verdict, "equivalent");
         equivalent += is, full += is && same(g->facts[shown].unit, "%") && g->rows[i].of[shown].mean >= 99.95;
@@ -51,12 +45,10 @@ static void note_verdicts(const gathered *g, grid *t)
 
 void note_foreign(const gathered *g, grid *t)
 {
-    const cJSON *imported = cJSON_GetObjectItemCaseSensitive(g->judged.json, "imported"), *w;
     if (!g->foreign) return;
     grid_note(t, "Imported from %s: another program trained these runs; ablate knows only the files.",
-              text_in(imported, "from"));
-    cJSON_ArrayForEach(w, cJSON_GetObjectItemCaseSensitive(imported, "warnings")) if (cJSON_IsString(w))
-        grid_note(t, "%s", w->valuestring);
+              g->judged.imported ? g->judged.imported : "");
+    for (size_t i = 0; i < g->judged.warnings.n; i++) grid_note(t, "%s", g->judged.warnings.at[i]);
 }
 
 /* ---- matched budgets ---- */
@@ -64,10 +56,9 @@ void note_foreign(const gathered *g, grid *t)
 /* Prints each row's remaining difference from base in the matched budget, from recorded values. */
 static void note_match(const gathered *g, grid *t)
 {
-    const cJSON *match = cJSON_GetObjectItemCaseSensitive(g->judged.json, "match");
     const gathered_row *base = gathered_base(g);
-    const char *by = text_in(match, "by");
-    if (!match || !base) return;
+    const char *by = g->judged.match;
+    if (!*by || !base) return;
     str s = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const gathered_row *row = &g->rows[i];
@@ -75,7 +66,7 @@ static void note_match(const gathered *g, grid *t)
         if (row == base || row->row->same_as || isnan(own) || isnan(of_base)) continue;
         str_addf(&s, "%s%s %+.1f %%", s.n ? ", " : "", row->row->name, 100 * (own / of_base - 1));
     }
-    grid_note(t, "Matched to base by %s, solving for %s%s%s.", by, text_in(match, "key"),
+    grid_note(t, "Matched to base by %s, solving for %s%s%s.", by, g->judged.match_key,
               s.n ? "; remaining difference: " : "", str_text(&s));
     str_free(&s);
 }

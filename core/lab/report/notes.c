@@ -231,8 +231,9 @@ static void note_left_out(const gathered *g, grid *t)
             "Base got %zu further seed%s when there were results: in its mean, but in no difference, interval, p or "
             "verdict, which stay as they were.",
             added, added == 1 ? "" : "s");
-    if (g->judged.criterion && !isnan(g->judged.rule.failed_as))
-        grid_note(t, "Failed and diverged runs count as %g in differences, intervals and p.", g->judged.rule.failed_as);
+    if (!isnan(g->judged.criterion.failed_as))
+        grid_note(t, "Failed and diverged runs count as %g in differences, intervals and p.",
+                  g->judged.criterion.failed_as);
     if (late.n)
         grid_note(t, "Exploratory, added after the experiment's first result, so in no Holm and without verdict: %s.",
                   late.s);

@@ -238,7 +238,6 @@ int page_print(reader *r, const char *name, bool live, str *out, err *e)
         str_addf(out, "</main>\n<script>\n%s</script></body></html>\n", page_js);
     }
     free(curves);
-    gathered_free(&g);
     arena_free(&a);
     return rc;
 }

@@ -353,7 +353,6 @@ static int draw_forest(plot *p, reader *r, const table_options *t, err *e)
                       o->beside ? " or " : "", o->beside ? o->beside : "");
         drawing_free(d);
     }
-    gathered_free(&other);
     return rc;
 }
 
@@ -388,7 +387,6 @@ int plot_write(reader *r, const plot_options *o, err *e)
 {
     plot p = {.o = o};
     int rc = check(o, e) || make(&p, r, e) ? -1 : 0;
-    gathered_free(&p.g);
     arena_free(&p.mem);
     return rc;
 }

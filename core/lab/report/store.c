@@ -59,7 +59,6 @@ static int store_one(db *d, reader *r, const read_stale *x, err *e)
     if (!rc) {
         db_comparison *list = arena_alloc(&a, (g.x.n_rows * g.n_metrics + 1) * sizeof *list);
         rc = db_put_comparisons(d, x->experiment, x->results, list, list_comparisons(&g, list), e);
-        gathered_free(&g);
     }
     arena_free(&a);
     return rc < 0 ? -1 : 0;

@@ -370,7 +370,6 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
         if (rest && *rest == '#') str_addc(out, '\n'), add_comment(rest, true, out);
         grid_free(&t);
     }
-    gathered_free(&g);
     arena_free(&a);
     return rc;
 }

@@ -4,9 +4,9 @@
 #include "lab/study/predict.h"
 #include "lab/statistics/design.h"
 #include "base/distribution.h"
+#include "lab/config/analysis.h"
 #include "lab/report/grid.h"
 #include "lab/results/read.h"
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,15 +31,11 @@ static void add_run(measured *all, const char *row, const char *base, const read
 }
 
 /* Returns the base of a row: base, or under a condition its base, the condition's first row; NULL: none. */
-static const char *base_of(const read_experiment *x, const cJSON *conditions, const char *row)
+static const char *base_of(const read_experiment *x, const analysis *rules, const char *row)
 {
-    const cJSON *condition, *name;
-    cJSON_ArrayForEach(condition, conditions)
-    {
-        const cJSON *rows = cJSON_GetObjectItemCaseSensitive(condition, "rows");
-        const char *own = cJSON_GetStringValue(cJSON_GetArrayItem(rows, 0));
-        cJSON_ArrayForEach(name, rows) if (same(cJSON_GetStringValue(name), row)) return own;
-    }
+    for (size_t k = 0; k < rules->n_conditions; k++)
+        for (size_t i = 0; i < rules->conditions[k].n; i++)
+            if (same(rules->conditions[k].at[i], row)) return rules->conditions[k].at[0];
     for (size_t i = 0; i < x->n_rows; i++)
         if (x->rows[i].is_base) return x->rows[i].name;
     return NULL;
@@ -48,15 +44,15 @@ static const char *base_of(const read_experiment *x, const cJSON *conditions, co
 /* Adds all runs of an experiment, base's first. */
 static void add_rows(measured *all, const read_experiment *x)
 {
-    cJSON *analysis = x->analysis ? cJSON_Parse(x->analysis) : NULL;
-    const cJSON *conditions = cJSON_GetObjectItemCaseSensitive(analysis, "conditions");
+    arena a = {0};
+    analysis rules = analysis_read(x->analysis, &a);
     for (int base = 1; base >= 0; base--)
         for (size_t i = 0; i < x->n_rows; i++) {
             const read_row *row = &x->rows[i];
             for (size_t k = 0; k < row->n_runs && row->is_base == base && !row->same_as; k++)
-                add_run(all, row->name, base_of(x, conditions, row->name), &row->runs[k]);
+                add_run(all, row->name, base_of(x, &rules, row->name), &row->runs[k]);
         }
-    cJSON_Delete(analysis);
+    arena_free(&a);
 }
 
 static int find_runs(const char *text, const places *p, measured *all, err *e)

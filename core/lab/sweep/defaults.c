@@ -41,7 +41,7 @@ static bool is_named(const char *names, const char *key)
 
 bool values_wait(const spec *s)
 {
-    bool wait = *s->match;
+    bool wait = *s->analysis.match;
     for (size_t i = 0; i < s->n_rows; i++) wait = wait || s->rows[i].n_tunes;
     return wait;
 }
@@ -52,7 +52,7 @@ static bool found_later(const spec *s, const spec_row *row, const char *key)
     const char *given = settings_get(&row->given, key);
     for (size_t i = 0; i < row->n_tunes; i++)
         if (same(row->tunes[i].key, key)) return true;
-    return same(key, s->match_key) || same(key, "start_from") || same(key, "teacher") ||
+    return same(key, s->analysis.match_key) || same(key, "start_from") || same(key, "teacher") ||
            (given && (same(given, "auto") || same(given, "same")));
 }
 

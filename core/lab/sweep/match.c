@@ -116,7 +116,7 @@ typedef struct {
 static void write_short(const spec *s, bool all, const char *steps, str *ini)
 {
     str_addf(ini, "[experiment]\nname = %s.time\nseeds = %lld\nnote = a few steps, for match = %s of %s\n%s", s->name,
-             (long long)s->seeds[0], s->match, s->name, all ? "" : "only = base\n");
+             (long long)s->seeds[0], s->analysis.match, s->name, all ? "" : "only = base\n");
     for (size_t i = 0; i < s->n_rows; i++) {
         const spec_row *row = &s->rows[i];
         const settings *of = row->is_base ? &row->given : &row->swept;
@@ -136,17 +136,17 @@ static void write_short(const spec *s, bool all, const char *steps, str *ini)
 static int64_t vocabulary_of(const spec *s, double parameters, err *e)
 {
     enum { ONE = 64, OTHER = 128 };
-    budget b = {&s->rows[0], "params", s->match_key, 0, ONE};
-    double few = spends(&b, current(&s->rows[0], s->match_key), e);
+    budget b = {&s->rows[0], "params", s->analysis.match_key, 0, ONE};
+    double few = spends(&b, current(&s->rows[0], s->analysis.match_key), e);
     b.vocab = OTHER;
-    double more = spends(&b, current(&s->rows[0], s->match_key), e);
+    double more = spends(&b, current(&s->rows[0], s->analysis.match_key), e);
     return more > few ? (int64_t)llround(ONE + (parameters - few) / ((more - few) / (OTHER - ONE))) : ONE;
 }
 
 /* Returns 0, or an exit code. */
 static int measure(const spec *s, const trainer *t, measured *out, err *e)
 {
-    bool all = same(s->match, "time");
+    bool all = same(s->analysis.match, "time");
     str ini = {0}, errors = {0};
     spec few;
     arena a = {0};
@@ -163,7 +163,7 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
         fprintf(stderr,
                 all ? "match = time: timing 20 steps of each row\n"
                     : "match = %s: running one step of base to get its vocabulary\n",
-                s->match);
+                s->analysis.match);
     code = t->train(t->self, &few, e);
     reader *r = code ? NULL : reader_open(t->db, e);
     if (!code && (!r || reader_experiment(r, few.name, READ_VALUES, &a, &x, e))) code = 1;
@@ -189,7 +189,7 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
 /* Solves for the row's free key and prints the remaining difference; fails above 5 %. */
 static int match_row(const spec *s, const budget *b, double wanted, const trainer *t, prepared *out, err *e)
 {
-    int64_t found = 0, unit = same(s->match_key, "d_model") ? 2 * b->row->config.heads : 1;
+    int64_t found = 0, unit = same(s->analysis.match_key, "d_model") ? 2 * b->row->config.heads : 1;
     char text[32];
     if (solve(b, wanted, unit, &found, e)) return fail_in(e, "match: row %s: ", b->row->name);
     double left = 100 * (spends(b, found, e) / wanted - 1);
@@ -197,27 +197,27 @@ static int match_row(const spec *s, const budget *b, double wanted, const traine
         return fail(e,
                     "match = %s: row %s: no %s gives it base's budget; the nearest, %lld, is %+.1f %% off. Match by "
                     "another key, or leave the row out",
-                    s->match, b->row->name, s->match_key, (long long)found, left);
+                    s->analysis.match, b->row->name, s->analysis.match_key, (long long)found, left);
     snprintf(text, sizeof text, "%lld", (long long)found);
-    prepared_choose(out, b->row->name, s->match_key, text);
+    prepared_choose(out, b->row->name, s->analysis.match_key, text);
     if (t->talk)
-        fprintf(stderr, "match = %s: %s gets %s = %s, %+.1f %% of base's budget\n", s->match, b->row->name,
-                s->match_key, text, left);
+        fprintf(stderr, "match = %s: %s gets %s = %s, %+.1f %% of base's budget\n", s->analysis.match, b->row->name,
+                s->analysis.match_key, text, left);
     return 0;
 }
 
 /* Returns 0, or an exit code. */
 static int match_all(const spec *s, const measured *m, const trainer *t, prepared *out, err *e)
 {
-    budget base = {&s->rows[0], s->match, s->match_key, m->rate[0], m->vocab};
-    double wanted = spends(&base, current(&s->rows[0], s->match_key), e);
+    budget base = {&s->rows[0], s->analysis.match, s->analysis.match_key, m->rate[0], m->vocab};
+    double wanted = spends(&base, current(&s->rows[0], s->analysis.match_key), e);
     int code = isfinite(wanted) ? 0 : 2;
     for (size_t i = 1; i < s->n_rows && !code; i++) {
         const spec_row *row = &s->rows[i];
-        budget b = {row, s->match, s->match_key, m->rate[i], m->vocab};
+        budget b = {row, s->analysis.match, s->analysis.match_key, m->rate[i], m->vocab};
         /* A row that sets the key itself keeps its value. Repetitions of another row get equal values; base's need
          * none. */
-        if (row->same_as == 0 || settings_get(&row->swept, s->match_key)) continue;
+        if (row->same_as == 0 || settings_get(&row->swept, s->analysis.match_key)) continue;
         code = match_row(s, &b, wanted, t, out, e) ? 2 : 0;
     }
     return code;
@@ -234,7 +234,7 @@ int match_rows(const spec *s, const trainer *t, prepared *out, err *e)
 
 int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e)
 {
-    if (same(s->match, "time")) return 1; /* rates need runs */
+    if (same(s->analysis.match, "time")) return 1; /* rates need runs */
     measured m = {xcalloc(s->n_rows + 1, sizeof *m.rate), vocab};
     int code = match_all(s, &m, t, out, e);
     free(m.rate);

@@ -107,8 +107,8 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
     else if (!bad) {
         str_addf(&text, "%s: %zu row%s", s->name, s->n_rows, s->n_rows == 1 ? "" : "s");
         if (rows < s->n_rows) str_addf(&text, ", %zu to train", rows);
-        str_add(&text, s->until.most ? ", at most " : ", ");
-        spec_seeds_text(s, s->until.most ? (size_t)s->until.most : s->n_row_seeds, &text);
+        str_add(&text, s->analysis.until.most ? ", at most " : ", ");
+        spec_seeds_text(s, s->analysis.until.most ? (size_t)s->analysis.until.most : s->n_row_seeds, &text);
         str_add(&text, ", ");
         if (left < asked) str_addf(&text, "%zu of %zu run%s done, ", asked - left, asked, asked == 1 ? " is" : "s are");
         estimate_line(&x, n_runs, true, o->workers, threads_timed(o->threads), &text);

@@ -63,7 +63,8 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
     if (!code) code = count_costs(&s, e); /* is the data present, and what does training cost? */
     if (!code) code = prepare(&s, &t, e); /* matched budgets (match.c), searched values (search.c) */
     bool ready = !code;
-    if (ready) code = s.spec.until.most ? train_until(&s.spec, &t, e) : train_rows(&s, &s.spec, e); /* sequential.c */
+    if (ready)
+        code = s.spec.analysis.until.most ? train_until(&s.spec, &t, e) : train_rows(&s, &s.spec, e); /* sequential.c */
     if (ready && !e->text[0] && !s.interrupted && !s.away) code = show_table(&s, e) ? 1 : code;
     if (o->notify) notify(&s, code, e);
     close_sweep(&s);
@@ -155,9 +156,9 @@ static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *
     done_runs *trials = done_open(t.db, tune, s->o->rerun), *runs = done_open(t.db, s->experiment, s->o->rerun);
     int bad = 0;
     err why = {0};
-    if (*s->spec.match && d->n && match_counted(&s->spec, &t, d->groups[d->of[0]].tgt, found, &why))
-        printf("note\tmatch = %s is not counted%s%s\n", s->spec.match, *why.text ? ": " : ": it is timed when it runs",
-               why.text);
+    if (*s->spec.analysis.match && d->n && match_counted(&s->spec, &t, d->groups[d->of[0]].tgt, found, &why))
+        printf("note\tmatch = %s is not counted%s%s\n", s->spec.analysis.match,
+               *why.text ? ": " : ": it is timed when it runs", why.text);
     for (int round = 0; round < 2 && !bad; round++) {
         if (round) bad = search_count_left(&s->spec, &t, trials, found, searches, e);
         if (bad || !found->n) continue;
@@ -215,7 +216,7 @@ static int count_costs(sweep *s, err *e)
 }
 
 /* Does the experiment need results of its runs before it starts others? */
-static bool waits_between(const spec *s) { return values_wait(s) || s->until.most; }
+static bool waits_between(const spec *s) { return values_wait(s) || s->analysis.until.most; }
 
 static void say_searches(const sweep_costs *x)
 {
@@ -238,7 +239,7 @@ static int prepare(sweep *s, const trainer *t, err *e)
         return 2;
     }
     if (check_origins(x, t->db, found, e)) return 1;
-    if (*x->match) code = match_rows(x, t, found, e);
+    if (*x->analysis.match) code = match_rows(x, t, found, e);
     for (int round = 0; round < 2 && !code; round++) { /* first matching, then searches with the matched values */
         if (round) {
             for (size_t i = 0; i < x->n_rows; i++) tunes += x->rows[i].n_tunes;

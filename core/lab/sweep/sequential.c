@@ -39,7 +39,7 @@ int train_until(spec *s, const trainer *t, err *e)
             failed = 1; /* some runs failed; the other rows continue */
         else if (code)
             return code;
-        if (k + 1 == N_LOOKS || (int64_t)look_seeds[k + 1] > s->until.most) return failed;
+        if (k + 1 == N_LOOKS || (int64_t)look_seeds[k + 1] > s->analysis.until.most) return failed;
         arena a = {0};
         gathered g = {0};
         reader *r = reader_open(t->db, e);
@@ -49,7 +49,6 @@ int train_until(spec *s, const trainer *t, err *e)
         if (!bad && t->talk && undecided)
             fprintf(stderr, "%zu row%s undecided with %zu seeds; trying %zu\n", undecided,
                     undecided == 1 ? " is" : "s are", look_seeds[k], look_seeds[k + 1]);
-        gathered_free(&g);
         arena_free(&a);
         reader_close(r);
         if (bad) return 1;

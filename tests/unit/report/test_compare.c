@@ -106,7 +106,6 @@ static void check_recorded(const char *folder, bool documents)
         CHECK_PRINTED(c->seed_sd, worked[0].seed_sd);
         CHECK(c->crossed && !c->shared && isnan(c->p_models));
     }
-    gathered_free(&g);
     arena_free(&a);
     reader_close(r);
     free(path);
