@@ -24,26 +24,44 @@ static char *group_key(const spec_row *row)
     return key.s;
 }
 
-/* Reads vocabularies of words and characters from the data; uses the requested size for subwords, which take minutes to
- * train. */
-static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
+enum { COUNTED = 50000 }; /* most training lines whose distinct words are counted: tenths of a second */
+
+static int read_vocabs(const ab_task_plugin *t, void *self, const config *c, vocab_kind kind, int64_t size, group *g,
+                       err *e)
 {
     vocab *src = NULL, *tgt = NULL;
-    ab_vocabs asked = {.src = t->src_vocab, .tgt = t->tgt_vocab};
-    bool alone = t->flags & AB_DECODER_ONLY;
-    if (t->vocabs && alone) t->vocabs(self, &asked);
-    g->length = asked.window ? asked.window : COSTS_SENTENCE, g->windows = asked.window > 0;
-    bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR &&
-                    ((!alone && asked.src == AB_VOCAB_SUBWORD) || asked.tgt == AB_VOCAB_SUBWORD);
-    g->src = alone ? 0 : c->vocab_size, g->tgt = c->vocab_size;
-    g->subwords = subwords;
-    if (subwords) return 0;
-    if (dataset_vocabs(t, self, t->flags & AB_SHARED_VOCAB, (vocab_kind)c->vocab, c->vocab_size, c->lowercase != 0,
-                       NULL, &src, &tgt, e))
+    if (dataset_vocabs(t, self, t->flags & AB_SHARED_VOCAB, kind, size, c->lowercase != 0, NULL, &src, &tgt, e))
         return -1;
     g->src = src ? vocab_size(src) : 0, g->tgt = vocab_size(tgt);
     if (tgt != src) vocab_free(tgt);
     vocab_free(src);
+    return 0;
+}
+
+/* Reads the vocabularies' sizes. Subwords take minutes to train: a corpus with more distinct words than vocab_size has
+ * enough of them, since each word can be one, and is not trained on; nor is one of more than COUNTED lines. */
+static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
+{
+    ab_vocabs asked = {.src = t->src_vocab, .tgt = t->tgt_vocab};
+    vocab_kind kind = (vocab_kind)c->vocab;
+    bool alone = t->flags & AB_DECODER_ONLY;
+    if (t->vocabs) t->vocabs(self, &asked);
+    g->length = alone && asked.window ? asked.window : COSTS_SENTENCE, g->windows = alone && asked.window > 0;
+    bool of_src = !alone && asked.src == AB_VOCAB_SUBWORD, of_tgt = asked.tgt == AB_VOCAB_SUBWORD;
+    g->subwords = kind != TOKENS_WORDS && kind != TOKENS_CHAR && (of_src || of_tgt);
+    g->src = alone ? 0 : c->vocab_size, g->tgt = c->vocab_size;
+    if (!g->subwords) return read_vocabs(t, self, c, kind, c->vocab_size, g, e);
+    if (t->count(self, AB_TRAIN) > COUNTED) return 0;
+    if (read_vocabs(t, self, c, TOKENS_WORDS, 0, g, e)) return -1;
+    bool plenty = (!of_src || g->src > c->vocab_size) && (!of_tgt || g->tgt > c->vocab_size);
+    if (!plenty) return read_vocabs(t, self, c, kind, c->vocab_size, g, e);
+    group chars = {0};
+    if (read_vocabs(t, self, c, TOKENS_CHAR, 0, &chars, e)) return -1;
+    int64_t least = of_src && chars.src > chars.tgt ? chars.src : chars.tgt;
+    if (c->vocab_size < least)
+        return fail(e, VOCAB_TOO_SMALL, (long long)c->vocab_size, (long long)least, (long long)least);
+    if (of_src) g->src = c->vocab_size;
+    if (of_tgt) g->tgt = c->vocab_size;
     return 0;
 }
 

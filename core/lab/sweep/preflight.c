@@ -43,6 +43,7 @@ int take_machine(const spec *s, sweep_options *o, err *e)
 
 int check_data(const sweep_costs *x, const sweep_call *c, err *e)
 {
+    if (!x->n && x->n_refused) return fail(e, "no row can be trained; the first: %s", x->refused[0].why);
     if (!x->missing) return 0;
     return fail(e, "%s%s", x->missing, c->p->data_default ? " (the default folder: $ABLATE_DATA is not set)" : "");
 }

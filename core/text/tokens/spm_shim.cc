@@ -62,19 +62,17 @@ long number_after(const std::string &message, const char *words)
 int refuse(const char *kind, int64_t size, int64_t n, const std::string &message, err *e)
 {
     long most = number_after(message, "value <= ");
-    if (most > 0)
-        return fail(e,
-                    "vocab_size %lld is too large: %lld lines give a %s vocabulary of at most %ld; set vocab_size = "
-                    "%ld or less",
-                    (long long)size, (long long)n, kind, most, most);
+    if (most > 0) {
+        const long usual = most / 4 / 100 * 100; /* tokens that recur: Gowda and May 2020, section 4 */
+        return fail(
+            e, "vocab_size %lld is too large: %lld lines give a %s vocabulary of at most %ld; set vocab_size = %ld%s",
+            (long long)size, (long long)n, kind, most, usual ? usual : most,
+            usual ? " or so, so that tokens recur" : " or less");
+    }
     long least = number_after(message, "required_chars. ");
     size_t versus = message.find(" vs ");
     if (least >= 0 && versus != std::string::npos) least = atol(message.c_str() + versus + 4);
-    if (least > 0)
-        return fail(e,
-                    "vocab_size %lld is too small: the corpus has %ld different characters and special "
-                    "tokens; set vocab_size = %ld or more",
-                    (long long)size, least, least);
+    if (least > 0) return fail(e, VOCAB_TOO_SMALL, (long long)size, (long long)least, (long long)least);
     if (message.find("!sentences_.empty()") != std::string::npos)
         return fail(
             e,

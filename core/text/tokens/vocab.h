@@ -32,6 +32,10 @@ extern const char *const vocab_kind_names[TOKENS_KINDS]; /* "bpe", "unigram", "w
 
 typedef struct vocab vocab;
 
+#define VOCAB_TOO_SMALL                                                                                                \
+    "vocab_size %lld is too small: the corpus has %lld different characters and special tokens; set vocab_size = "     \
+    "%lld or more"
+
 typedef struct { /* {0} is empty; grows as needed */
     int32_t *id; /* [n]; owned, freed by id_list_free */
     int64_t n;
