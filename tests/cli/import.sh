@@ -123,6 +123,12 @@ done
 exits 0 ablate table missing
 hasnt out "better"
 
+echo "decimal commas, where semicolons separate cells and no number has a point"
+printf 'row;seed;lr;acc\na;1;1e-3;0,5\na;2;1e-3;-0,75e1\nb;1;2,5;1,234\n' >commas.csv
+exits 0 ablate import commas.csv --as commas --metric acc
+equal "$(sql "SELECT variant||' '||seed||' '||value FROM results WHERE experiment='commas' ORDER BY variant, seed" | tr -d '"' | xargs)" \
+    "a 1 0.5 a 2 -7.5 b 1 1.234" "values with decimal commas"
+
 echo "other numbers are refused with file, line, column and text"
 for word in 81.2% 1,234 '0,5' '1 234' 0.5s '$5' 1_000 good; do
     printf 'row;seed;acc\na;1;0.5\na;2;%s\n' "$word" >bad.csv

@@ -20,9 +20,26 @@ static char separator_of(const char *p, const char *end)
     return count[2] >= count[0] && count[2] >= count[1] && count[2] ? '\t' : count[1] > count[0] ? ';' : ',';
 }
 
+/* Does the text have decimal commas, as "3,14"? It does with semicolons between cells, unless a number has a point. */
+static bool has_decimal_commas(char separator, const char *p, const char *end)
+{
+    for (; separator == ';' && p + 2 < end; p++)
+        if (p[1] == '.' && *p >= '0' && *p <= '9' && p[2] >= '0' && p[2] <= '9') return false;
+    return separator == ';';
+}
+
+/* Writes a point for the cell's decimal comma, if it is a number then. */
+static void write_point(char *cell)
+{
+    char *comma = strchr(cell, ',');
+    double x;
+    if (comma && (*comma = '.', !parse_real(cell, &x))) *comma = ',';
+}
+
 typedef struct {
     const char *p, *end;
     char separator;
+    bool decimal_commas;
     size_t line;
     str cell;
 } reader;
@@ -105,6 +122,7 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
     size_t mark = byte_order_mark(text, n);
     text += mark, n -= mark;
     reader r = {.p = text, .end = text + n, .separator = separator_of(text, text + n), .line = 1};
+    r.decimal_commas = has_decimal_commas(r.separator, r.p, r.end);
     arena a = {0};
     names headings = {0};
     const char **cells = NULL;
@@ -117,6 +135,7 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
         bool last = false, blank = true;
         arena row = {0};
         while (!last && !(bad = next_cell(&r, &last, e))) {
+            if (width && r.decimal_commas && r.cell.n) write_point(r.cell.s);
             cells = grow(cells, &cap, i + 1, sizeof *cells);
             cells[i++] = arena_strdup(width ? &row : &a, str_text(&r.cell));
             blank = blank && !r.cell.n;

@@ -71,7 +71,10 @@ enum tree_status tree_read(tree *t, const char *line, size_t *column, err *e)
             t->leaves = grow(t->leaves, &t->cap_leaves, t->n_leaves + 1, sizeof *t->leaves);
             t->leaves[t->n_leaves++] = t->n - 1;
             p = skip_blanks(word.s + word.n);
-            if (*p && *p != ')') return wrong(TREE_BAD, line, p, column, e, "a bracket with more than its word");
+            if (*p && *p != ')')
+                return wrong(
+                    TREE_BAD, line, p, column, e,
+                    "a bracket with more than its word; each word has one, with its tag: (NP (DT the) (NN dog))");
         }
     }
     if (t->n_open > 0 && status == TREE_GOOD)

@@ -51,13 +51,43 @@ static void add_tree(task *t, split *s, const tree *x)
     }
 }
 
+/* Reads on behind a bad tree, and appends to the message where others are. */
+static void find_more_bad(treebank *b, char *err, size_t n_err)
+{
+    enum { SHOWN = 5 };
+    char message[512], lines[SHOWN * 24] = "";
+    tree x = {0};
+    long long found = 0;
+    size_t used = 0, told = strlen(err);
+    for (int got = -1; got < 0; found++) {
+        treebank before;
+        size_t line = treebank_skip(b);
+        if (found && found <= SHOWN)
+            used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%zu", used ? ", " : "", line);
+        do before = *b, got = treebank_next(b, &x, message, sizeof message);
+        while (got == 1);
+        *b = before;
+    }
+    tree_free(&x);
+    if (--found)
+        snprintf(err + told, n_err - told, "; lines of further bad trees (%lld): %s%s; mend or delete them", found,
+                 lines, found > SHOWN ? " ..." : "");
+}
+
 static int read_file(task *t, split *s, const char *path, int64_t most, char *err, size_t n_err)
 {
-    treebank b = {.join = t->c.spaces == JOIN};
+    treebank b = {.join = t->c.spaces == JOIN}, before;
     tree x = {0};
-    int got = treebank_read(&b, path, err, n_err) ? -1 : 1;
-    while (got == 1 && (!most || !s || s->n < most) && (got = treebank_next(&b, &x, err, n_err)) == 1)
-        if (x.n) add_tree(t, s, &x);
+    int got = treebank_read(&b, path, err, n_err) ? -1 : 1, read = got;
+    while (got == 1 && (!most || !s || s->n < most)) {
+        before = b;
+        if ((got = treebank_next(&b, &x, err, n_err)) != 1) break;
+        if (x.n)
+            add_tree(t, s, &x);
+        else
+            t->n_vanished++;
+    }
+    if (got < 0 && read == 1) b = before, find_more_bad(&b, err, n_err);
     free(b.text);
     tree_free(&x);
     return got < 0 ? -1 : 0;
@@ -221,5 +251,9 @@ int task_read(task *t, const ab_env *env, char *err, size_t n_err)
     if (*c->silver && read_files(t, train, &in, "parsing.silver", paths_find, c->silver, 0, err, n_err)) return -1;
     write_sequences(t);
     snprintf(err, n_err, "%s", note);
+    size_t used = strlen(err);
+    if (t->n_vanished)
+        snprintf(err + used, n_err - used, "%strees of empty elements (-NONE-) alone, left out: %lld", used ? "; " : "",
+                 (long long)t->n_vanished);
     return 0;
 }

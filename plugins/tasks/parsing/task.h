@@ -22,6 +22,7 @@ typedef struct {
     config c;
     split split[AB_SPLITS];
     int64_t n_gold;       /* training trees from `train`; silver ones follow */
+    int64_t n_vanished;   /* trees without a word, left out */
     int64_t n_left;       /* training trees of a treebank in one file that train_trees leaves out */
     labels seen, trained; /* constituents' labels: of all splits, of train */
     labels symbols;       /* form words: the brackets of train */

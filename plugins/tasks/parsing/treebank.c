@@ -124,8 +124,10 @@ static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
     for (int words = 0;; words++) {
         if (token(b).n == 0) break;
         if (words && !b->join)
-            return refuse(b, p.line, p.column, err, n_err,
-                          "a leaf with a blank in its word (parsing.spaces = join accepts it)");
+            return refuse(
+                b, p.line, p.column, err, n_err,
+                "a leaf with a blank in its word: (NP the dog) is (NP (DT the) (NN dog)), or, with parsing.spaces "
+                "= join, one word");
         end = b->at;
         skip_blanks(b);
     }
@@ -133,7 +135,8 @@ static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
         return refuse(b, p.line, p.column, err, n_err, "the file ends after this word; expected a closing bracket");
     if (b->text[b->at] == '(') {
         p = here(b);
-        return refuse(b, p.line, p.column, err, n_err, "a bracket with more than its word");
+        return refuse(b, p.line, p.column, err, n_err,
+                      "a bracket with more than its word; each word has one, with its tag: (NP (DT the) (NN dog))");
     }
     b->at++;
     if (tag.n == 0) return refuse(b, p.line, p.column, err, n_err, "a word without a tag");
@@ -258,4 +261,14 @@ int treebank_next(treebank *b, tree *t, char *err, size_t n_err)
     if (next_tree(b, t, open, err, n_err)) return -1;
     clean(t);
     return 1;
+}
+
+size_t treebank_skip(treebank *b)
+{
+    skip_blanks(b);
+    size_t line = b->line;
+    const char *next = strstr(b->text + b->at, "\n(");
+    for (size_t to = next ? (size_t)(next - b->text) + 1 : b->n; b->at < to; b->at++) b->line += b->text[b->at] == '\n';
+    b->line_at = b->at;
+    return line;
 }

@@ -24,6 +24,9 @@ typedef struct {
 /* Replaces t by the next tree, cleaned; t has no brackets if nothing is left. Returns 1; 0 at the end; -1 with
  * "path:line:column: ..." in err. */
 int treebank_next(treebank *b, tree *t, char *err, size_t n_err);
+/* Moves from a bad tree, or blanks before it, to the next line that begins with a bracket, or to the end. Returns the
+ * bad tree's line. */
+size_t treebank_skip(treebank *b);
 /* Opens a file, which must be UTF-8 without NUL. Returns 0, or -1 and err. b->text is malloc'd. */
 int treebank_read(treebank *b, const char *path, char *err, size_t n_err);
 /* Opens text in memory, which is copied; path is for messages. */

@@ -175,6 +175,9 @@ static void hostile_files(void)
 {
     hostile_text("(S (NN a))\n(S (NN b)", "2:1", "never closed");
     hostile_text("(S (NP (NN a))", "1:1", "never closed");
+    hostile_text("(S (NN a))\n(NP the dog)\n(S (NN b))\n\n(S (NN c)\n(S\n (NN d))\n(S x)\n(S b (NN b))\n", "2:5",
+                 "(NP (DT the) (NN dog)), or, with parsing.spaces = join, one word; lines of further bad trees (2): 5, "
+                 "9; mend or delete them");
     hostile_text("(S (NN a)))\n", "1:11", "no bracket opens");
     hostile_text("\n\n  word", "3:3", "outside brackets");
     hostile_text("(S (NN a) b)", "1:11", "its own bracket and tag");
