@@ -145,7 +145,7 @@ static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t-
 static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;
-    size_t rows = 0;
+    size_t rows = 0, seeds = base < t->n ? runs[base].n : 0;
     for (size_t i = 0; i < t->n; i++) {
         bool of_base = base < t->n && t->rows[i]->runs == t->rows[base]->runs;
         bool takes_part =
@@ -154,13 +154,14 @@ static double share(const comparison_task *t, size_t base, row_runs *runs, bool 
         rows += takes_part;
     }
     if (rows >= SHARE_ROWS) {
-        shared_prior prior = share_variances(s2, df, t->n, shrunk, NULL);
+        shared_prior prior = share_variances(s2, df, t->n, seeds, shrunk, NULL);
         most = prior.pool_df;
         for (size_t i = 0; i < t->n; i++) {
             arm *a = &runs[i].arm;
             shared[i] = df[i] > 0 && !isnan(s2[i]);
             if (!shared[i]) continue;
-            if (df[i] > a->df) a->expected_s2 = shrunk[i], a->prior_df = prior.prior_df, a->prior_s2 = prior.prior_s2;
+            shared_prior own = calibrated_prior(prior, a->df, seeds);
+            if (df[i] > a->df) a->expected_s2 = shrunk[i], a->prior_df = own.prior_df, a->prior_s2 = own.prior_s2;
             a->s2 = s2[i], a->df = df[i];
         }
     }

@@ -118,82 +118,109 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
 
 typedef struct {
     size_t n;
-    double x[SCALE_MOST], d[SCALE_MOST];                         /* log sizes; differences */
-    double seeds[SCALE_MOST], choice[SCALE_MOST], v[SCALE_MOST]; /* its variance: two parts, and both */
-    double df;                                                   /* degrees of freedom of the seeds' variance */
+    double x[SCALE_MOST], d[SCALE_MOST];      /* log sizes; differences */
+    double seeds[SCALE_MOST], df[SCALE_MOST]; /* variance of d over seeds, as Welch's test has it */
+    double choice[SCALE_MOST];
 } differences;
 
-static double mean_log(const scale_points *p, size_t i, double *squares)
+static arm arm_of(const scale_points *p, size_t i)
 {
-    double mean = 0;
-    for (size_t k = 0; k < p->runs[i]; k++) mean += log(p->losses[i][k]) / (double)p->runs[i];
-    for (size_t k = 0; k < p->runs[i]; k++) *squares += (log(p->losses[i][k]) - mean) * (log(p->losses[i][k]) - mean);
-    return mean;
+    double *scores = xcalloc(p->runs[i], sizeof *scores);
+    for (size_t k = 0; k < p->runs[i]; k++) scores[k] = log(p->losses[i][k]);
+    arm a = arm_measure(scores, NULL, p->runs[i], 0);
+    a.choice = p->choice ? p->choice[i] : 0;
+    free(scores);
+    return a;
 }
 
 static size_t step_of(const scale_points *p, size_t i) { return p->step ? p->step[i] : i; }
 
-static double choice_of(const scale_points *p, size_t i) { return p->choice ? p->choice[i] : 0; }
+/* Sorts by size. */
+static void add_difference(differences *p, double x, difference d)
+{
+    size_t n = p->n++;
+    for (; n && p->x[n - 1] > x; n--)
+        p->x[n] = p->x[n - 1], p->d[n] = p->d[n - 1], p->seeds[n] = p->seeds[n - 1], p->df[n] = p->df[n - 1],
+        p->choice[n] = p->choice[n - 1];
+    p->x[n] = x, p->d[n] = d.d, p->seeds[n] = d.v, p->df[n] = d.df, p->choice[n] = d.choice;
+}
 
 static differences differences_of(const scale_points *row, const scale_points *base)
 {
     differences out = {0};
-    double squares = 0, weight[SCALE_MOST];
     for (size_t i = 0; i < base->n_sizes; i++)
         for (size_t k = 0; k < row->n_sizes && out.n < SCALE_MOST; k++) {
-            if (step_of(row, k) != step_of(base, i) || !row->runs[k] || !base->runs[i]) continue;
-            size_t n = out.n++;
-            for (; n && out.x[n - 1] > log(base->sizes[i]); n--) /* by size */
-                out.x[n] = out.x[n - 1], out.d[n] = out.d[n - 1], weight[n] = weight[n - 1],
-                out.choice[n] = out.choice[n - 1];
-            out.x[n] = log(base->sizes[i]);
-            out.d[n] = mean_log(row, k, &squares) - mean_log(base, i, &squares);
-            weight[n] = 1 / (double)row->runs[k] + 1 / (double)base->runs[i];
-            out.choice[n] = choice_of(row, k) + choice_of(base, i);
-            out.df += (double)(row->runs[k] + base->runs[i]) - 2;
+            if (step_of(row, k) != step_of(base, i) || row->runs[k] < 2 || base->runs[i] < 2) continue;
+            arm a = arm_of(row, k), b = arm_of(base, i);
+            add_difference(&out, log(base->sizes[i]), design_compare(&a, &b, INFINITY));
         }
-    for (size_t i = 0; i < out.n; i++)
-        out.seeds[i] = weight[i] * squares / out.df, out.v[i] = out.seeds[i] + CHOICE_SHARE * out.choice[i];
-    if (!(out.df > 0)) out.n = 0;
     return out;
 }
 
 typedef struct {
-    double mean_x, mean_d, slope, weights, spread; /* spread: weighted squares of x about its mean */
-    double inflated, scatter, t;                   /* factor on standard errors; variance of a size about the line */
+    size_t n;
+    double mean_x, mean_d, slope, spread; /* spread: squares of x about its mean */
+    double inflated, scatter;             /* factor on standard errors; variance of a size about the line */
 } trend;
 
-/* The line through the first n differences. */
+/* The variance of a weighted sum of differences. */
+typedef struct {
+    double v, squares, choice; /* squares: of the parts of v over their degrees of freedom (Satterthwaite 1946) */
+} sum_variance;
+
+static void add_part(sum_variance *s, const differences *p, size_t i, double weight)
+{
+    double v = weight * weight * p->seeds[i];
+    s->v += v, s->squares += v * v / p->df[i], s->choice += weight * weight * p->choice[i];
+}
+
+static double satterthwaite(const sum_variance *s) { return s->squares > 0 ? s->v * s->v / s->squares : 1; }
+
+/* The line through the first n differences, which weigh the same: weights from variances of few seeds would make a
+ * size that is stable by chance decide. */
 static trend trend_of(const differences *p, size_t n)
 {
-    trend f = {0};
+    trend f = {.n = n};
     double misfit = 0, mean_v = 0;
-    for (size_t i = 0; i < n; i++) {
-        double w = 1 / p->v[i];
-        f.weights += w, f.mean_x += w * p->x[i], f.mean_d += w * p->d[i], mean_v += p->v[i] / (double)n;
-    }
-    f.mean_x /= f.weights, f.mean_d /= f.weights;
+    sum_variance chance = {0};
+    for (size_t i = 0; i < n; i++) f.mean_x += p->x[i] / (double)n, f.mean_d += p->d[i] / (double)n;
     for (size_t i = 0; i < n; i++) {
         double x = p->x[i] - f.mean_x;
-        f.spread += x * x / p->v[i], f.slope += x * (p->d[i] - f.mean_d) / p->v[i];
+        f.spread += x * x, f.slope += x * (p->d[i] - f.mean_d);
     }
     f.slope /= f.spread;
     for (size_t i = 0; i < n; i++) {
-        double rest = p->d[i] - f.mean_d - f.slope * (p->x[i] - f.mean_x);
-        misfit += rest * rest / p->v[i] / (double)(n - 2);
+        double x = p->x[i] - f.mean_x, rest = p->d[i] - f.mean_d - f.slope * x;
+        double v = p->seeds[i] + CHOICE_SHARE * p->choice[i];
+        misfit += rest * rest, mean_v += v / (double)n;
+        add_part(&chance, p, i, sqrt(1 - 1 / (double)n - x * x / f.spread));
     }
-    f.inflated = misfit > 1 ? sqrt(misfit) : 1;
+    misfit /= chance.v + CHOICE_SHARE * chance.choice;
+    f.inflated = f_tail(misfit, (double)(n - 2), satterthwaite(&chance)) < 0.2 ? sqrt(misfit) : 1;
     f.scatter = (f.inflated * f.inflated - 1) * mean_v;
-    f.t = t_upper(0.025, f.inflated > 1 ? (double)(n - 2) : p->df);
     return f;
 }
 
-/* The expected difference at a size, for a mean of runs with variance `own`. */
-static scale_point expected(const trend *f, double x, double own)
+/* Degrees of freedom of the sum's seeds: those of the scatter about the line, where it is larger. */
+static double df_of(const trend *f, const sum_variance *s)
 {
-    double d = f->mean_d + f->slope * (x - f->mean_x), away = x - f->mean_x;
-    double half =
-        f->t * sqrt(f->inflated * f->inflated * (1 / f->weights + away * away / f->spread) + f->scatter + own);
+    return f->inflated > 1 ? fmin(satterthwaite(s), (double)(f->n - 2)) : satterthwaite(s);
+}
+
+static double half_width(const trend *f, const sum_variance *s, double more)
+{
+    double grown = f->inflated * f->inflated;
+    return howe_half_width(grown * s->v + more, df_of(f, s), 0, grown * s->choice, 0.05);
+}
+
+/* The expected difference at a size; of_runs: for the mean of the runs of the difference after the line's. */
+static scale_point expected(const differences *p, const trend *f, double x, bool of_runs)
+{
+    double away = x - f->mean_x, d = f->mean_d + f->slope * away;
+    sum_variance s = {0};
+    for (size_t i = 0; i < f->n; i++) add_part(&s, p, i, 1 / (double)f->n + away * (p->x[i] - f->mean_x) / f->spread);
+    if (of_runs) add_part(&s, p, f->n, 1 / f->inflated);
+    double half = half_width(f, &s, f->scatter);
     return (scale_point){exp(x), d, d - half, d + half};
 }
 
@@ -210,19 +237,22 @@ scale_difference scale_compare(const scale_points *row, const scale_points *base
                             .check = none,
                             .turns = NAN};
     for (size_t i = 0; i < p.n; i++) {
-        double half = howe_half_width(p.seeds[i], p.df, 0, p.choice[i], 0.05);
+        double half = howe_half_width(p.seeds[i], p.df[i], 0, p.choice[i], 0.05);
         out.at[i] = (scale_point){exp(p.x[i]), p.d[i], p.d[i] - half, p.d[i] + half};
     }
-    if (p.n < 3 || !(p.v[0] > 0) || !(p.x[p.n - 1] > p.x[0])) return out;
+    if (p.n < 3 || !(p.x[p.n - 1] > p.x[0])) return out;
     trend f = trend_of(&p, p.n);
-    double error = f.inflated / sqrt(f.spread);
-    out.slope = f.slope, out.slope_low = f.slope - f.t * error, out.slope_high = f.slope + f.t * error;
-    out.slope_p = 2 * t_tail(fabs(f.slope) / error, f.inflated > 1 ? (double)(p.n - 2) : p.df);
-    out.next = expected(&f, p.x[p.n - 1] + log(4), 0);
+    sum_variance s = {0};
+    for (size_t i = 0; i < p.n; i++) add_part(&s, &p, i, (p.x[i] - f.mean_x) / f.spread);
+    if (!(s.v > 0)) return out;
+    double half = half_width(&f, &s, 0), grown = f.inflated * f.inflated;
+    out.slope = f.slope, out.slope_low = f.slope - half, out.slope_high = f.slope + half;
+    out.slope_p = howe_p(f.slope, grown * s.v, df_of(&f, &s), 0, grown * s.choice);
+    out.next = expected(&p, &f, p.x[p.n - 1] + log(4), false);
     double turns = exp(f.mean_x - f.mean_d / f.slope);
     if (turns > out.at[0].size && turns < out.next.size) out.turns = turns;
     if (p.n < 4) return out;
     trend before = trend_of(&p, p.n - 1);
-    out.check = expected(&before, p.x[p.n - 1], p.v[p.n - 1]);
+    out.check = expected(&p, &before, p.x[p.n - 1], true);
     return out;
 }

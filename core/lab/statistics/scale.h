@@ -36,17 +36,16 @@ typedef struct {
 } scale_point;
 enum { SCALE_MOST = 16 };
 typedef struct {
-    size_t n;                   /* sizes of which both have runs; at most SCALE_MOST are used */
-    scale_point at[SCALE_MOST]; /* by size, in base's parameters; intervals from the variance of seeds, pooled over
-                                        all of them, and that of the choices at this size */
+    size_t n;                   /* sizes of which both have two runs or more; at most SCALE_MOST are used */
+    scale_point at[SCALE_MOST]; /* by size, in base's parameters; intervals from this size's own variances */
     double slope, slope_low, slope_high,
         slope_p;       /* slope of d over the natural logarithm of the size; NaN: under 3 sizes */
     scale_point next;  /* expected difference at four times the largest size */
     scale_point check; /* expected difference at the largest size from the others; NaN: under 4 sizes */
     double turns;      /* the size at which the line's d is 0, up to next.size; NaN: none */
 } scale_difference;
-/* By least squares with weights, a line d = a + b log(size). If sizes scatter more about the line than seeds explain,
- * its uncertainty grows by that factor (Birge 1932), and an expectation includes that scatter. Needs two runs of some
- * size of each design; otherwise n is 0. */
+/* By least squares, a line d = a + b log(size), whose error comes from each size's own variances: spreads over seeds
+ * may differ 20-fold between sizes. If sizes scatter about the line more than seeds explain (F test, 0.2), its
+ * uncertainty grows by that factor (Birge 1932), and an expectation includes that scatter. */
 scale_difference scale_compare(const scale_points *row, const scale_points *base);
 #endif

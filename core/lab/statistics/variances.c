@@ -50,7 +50,15 @@ static shared_prior estimate(const double *s2, const double *df, size_t n, const
     return prior;
 }
 
-shared_prior share_variances(double *s2, double *df, size_t n, double *moderated, bool *outlier)
+shared_prior calibrated_prior(shared_prior p, double df, size_t n_base)
+{
+    double few = (double)n_base > df + 1 ? 1 - sqrt((df + 1) / (double)n_base) : 0;
+    double unsure = p.spread > 0 ? few * trigamma(df / 2) * sqrt(p.spread) : 0;
+    p.prior_s2 *= exp(1.75 * unsure), p.prior_df *= exp(-0.5 * unsure);
+    return p;
+}
+
+shared_prior share_variances(double *s2, double *df, size_t n, size_t n_base, double *moderated, bool *outlier)
 {
     bool *shares = xcalloc(n + 1, sizeof *shares);
     size_t left = 0;
@@ -60,10 +68,12 @@ shared_prior share_variances(double *s2, double *df, size_t n, double *moderated
     shared_prior prior = {.spread = NAN, .prior_df = 0, .prior_s2 = NAN, .pool_df = INFINITY};
     if (left >= 2) prior = estimate(s2, df, n, shares);
     for (size_t i = 0; i < n; i++) {
-        double squeezed = s2[i], d0 = prior.prior_df;
+        double squeezed = s2[i];
         if (outlier) outlier[i] = s2[i] > 0 && df[i] > 0 && !shares[i];
         if (shares[i] && left >= 2) {
-            squeezed = isinf(d0) ? prior.prior_s2 : (d0 * prior.prior_s2 + df[i] * s2[i]) / (d0 + df[i]);
+            shared_prior own = calibrated_prior(prior, df[i], n_base);
+            double d0 = own.prior_df;
+            squeezed = isinf(d0) ? own.prior_s2 : (d0 * own.prior_s2 + df[i] * s2[i]) / (d0 + df[i]);
             df[i] = fmin(df[i] + d0, prior.pool_df);
         }
         if (moderated) moderated[i] = squeezed;

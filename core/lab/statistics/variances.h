@@ -17,7 +17,15 @@ typedef struct {
 /* Shared variances are used from this many seeds per row and rows per table. */
 enum { SHARE_SEEDS = 3, SHARE_ROWS = 5 };
 
+/* Returns the prior for a row with df degrees of freedom beside n_base seeds of base. With more seeds of base, a row's
+ * own variance is most of the error, and a row that is wilder than the prior expects is rejected too often. So the
+ * prior grows and weighs less: by base's advantage 1 - sqrt(n / n_base), times the sampling variance trigamma(df / 2)
+ * of a log variance, times the standard deviation of the rows' true ones. Two factors are found by simulation
+ * (test_frontier). The prior is unchanged where base has no more seeds. */
+shared_prior calibrated_prior(shared_prior p, double df, size_t n_base);
+
 /* s2, df: [n] variances and their degrees of freedom, replaced by the shared ones (at least a row's own). moderated:
- * [n] shrunk values before that lower bound; outlier: [n]; both may be NULL. Rows with s2 of 0 or NaN are unchanged. */
-shared_prior share_variances(double *s2, double *df, size_t n, double *moderated, bool *outlier);
+ * [n] shrunk values before that lower bound; outlier: [n]; both may be NULL. Rows with s2 of 0 or NaN are unchanged.
+ * n_base: seeds of the row that they are compared with, 0: none. */
+shared_prior share_variances(double *s2, double *df, size_t n, size_t n_base, double *moderated, bool *outlier);
 #endif

@@ -109,7 +109,7 @@ static void simulate_table(rng *r, size_t n, size_t rows, double base_sd, double
         out[i] = arm_measure(scores, NULL, n, 0);
         if (i < rows) s2[i] = out[i].s2, df[i] = out[i].df;
     }
-    *prior = share_variances(s2, df, rows, NULL, NULL);
+    *prior = share_variances(s2, df, rows, n, NULL, NULL);
     for (size_t i = 0; i < rows; i++) out[i].s2 = s2[i], out[i].df = df[i];
 }
 

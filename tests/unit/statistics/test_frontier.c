@@ -1,7 +1,9 @@
 /* Do seeds of base bring power? A table has base and twenty rows; half of them lie three root mean squares of both
  * standard deviations away; Holm is over all, as in compare_rows. Spreads over seeds are equal, log-normal, 20-fold, or
  * one seed in five collapses by five. With five seeds a row and twenty of base at least 97, 86, 76 and 90 % are found.
- * ABLATE_TEST_LONG simulates more tables, and how often one without any difference shows one. */
+ * At most 5.5 % of tables without any difference show one, with 3 to 20 seeds a row and up to 50 of base; where base
+ * has as many seeds as a row, nothing is calibrated. ABLATE_TEST_LONG simulates more tables, ABLATE_TEST_WHOLE 20,000.
+ */
 #include "test.h"
 #include "lab/statistics/design.h"
 #include "lab/statistics/variances.h"
@@ -38,7 +40,7 @@ static void simulate_table(rng *r, int kind, size_t n, size_t n_base, double eff
         row[i] = simulate(r, kind, n, away, sd);
         s2[i] = row[i].s2, df[i] = row[i].df;
     }
-    double most_df = share_variances(s2, df, ROWS, NULL, NULL).pool_df;
+    double most_df = share_variances(s2, df, ROWS, n_base, NULL, NULL).pool_df;
     for (size_t i = 0; i < ROWS; i++) {
         row[i].s2 = s2[i], row[i].df = df[i];
         p[i] = design_compare(&row[i], &base, most_df).p;
@@ -68,21 +70,50 @@ static double family(int kind, size_t n, size_t n_base, size_t tables, rng *r)
     return 100 * any / (double)tables;
 }
 
+/* Checks each cell's share of tables that show a difference where there is none. */
+static void check_families(size_t tables, rng *r)
+{
+    static const size_t cells[][2] = {{3, 5},  {5, 50},  {5, 10}, {5, 20}, {3, 20},
+                                      {3, 50}, {10, 50}, {4, 8},  {7, 20}, {20, 50}};
+    for (size_t i = 0; i < LENGTH(cells); i++)
+        for (int kind = 0; kind < SPREADS; kind++) {
+            double any = family(kind, cells[i][0], cells[i][1], tables, r);
+            printf("%zu a row, %zu of base, %s: %.1f %% of tables without a difference show one\n", cells[i][0],
+                   cells[i][1], spreads[kind], any);
+            fflush(stdout);
+            CHECK_NEAR(any, 0, 5.5 + (tables < 20000 ? 300 * sqrt(0.055 * 0.945 / (double)tables) : 0));
+        }
+}
+
+/* With as many seeds of base as of a row, and for equal spreads, the prior is the estimated one to the last bit. */
+static void check_unchanged(void)
+{
+    shared_prior p = {.spread = 0.7, .prior_df = 3.5, .prior_s2 = 0.9}, one = {-0.1, INFINITY, 0.9, 80};
+    shared_prior same_n = calibrated_prior(p, 4, 5), fewer = calibrated_prior(p, 4, 3),
+                 common = calibrated_prior(one, 4, 20), more = calibrated_prior(p, 4, 20);
+    CHECK_NEAR(same_n.prior_s2, p.prior_s2, 0);
+    CHECK_NEAR(same_n.prior_df, p.prior_df, 0);
+    CHECK_NEAR(fewer.prior_s2, p.prior_s2, 0);
+    CHECK_NEAR(common.prior_s2, one.prior_s2, 0);
+    CHECK(isinf(common.prior_df));
+    CHECK_NEAR(more.prior_s2, 0.9 * exp(1.75 * 0.5 * (M_PI * M_PI / 6 - 1) * sqrt(0.7)), 1e-12);
+    CHECK_NEAR(more.prior_df, 3.5 * exp(-0.5 * 0.5 * (M_PI * M_PI / 6 - 1) * sqrt(0.7)), 1e-12);
+}
+
 int main(void)
 {
     static const double promised[SPREADS] = {97, 86, 76, 90};
     size_t tables = test_exhaustive() ? 20000 : test_long() ? 1000 : 60;
+    double noise = tables < 20000 ? 30 / sqrt((double)tables) : 0;
     rng r = rng_seed(20261129, 0);
+    check_unchanged();
     for (int kind = 0; kind < SPREADS; kind++) {
         double alike = power(kind, 5, 5, tables, &r), more = power(kind, 5, 20, tables, &r);
         printf("%s: five seeds a row find %.1f %% with five of base, %.1f %% with twenty\n", spreads[kind], alike,
                more);
-        CHECK(more >= promised[kind]);
+        CHECK(more >= promised[kind] - noise);
         CHECK(more >= alike + 15);
-        if (!test_long()) continue;
-        double any = family(kind, 5, 20, tables, &r);
-        printf("%s: %.1f %% of tables without a difference show one with twenty of base\n", spreads[kind], any);
-        CHECK(any <= (kind == 2 ? 8 : 5.5) + 300 * sqrt(0.055 * 0.945 / (double)tables));
     }
+    if (test_long()) check_families(tables, &r);
     return test_end();
 }
