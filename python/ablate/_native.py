@@ -49,7 +49,7 @@ AbMetric = _structure(
 AbEnv = _structure("AbEnv", ("data_dir", TEXT), ("seed", I64), ("no_data", I64))
 AbVocabs = _structure(
     "AbVocabs", ("flags", U32), *_ints(ctypes.c_int, "src tgt"), ("symbols", ADDRESS),
-    *_ints(I64, "n_symbols window given endless"))  # fmt: skip
+    *_ints(I64, "n_symbols window given endless"), ("documents", ADDRESS * 3), ("n_documents", I64 * 3))  # fmt: skip
 AbLikelihood = _structure("AbLikelihood", ("log_likelihood", F64), *_ints(I64, "tokens right"))
 
 # A C type as ctypes passes it. ab_t, a structure of one int32, is passed as that int32.

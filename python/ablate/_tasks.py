@@ -34,7 +34,7 @@ AbTask = type(
     (ctypes.Structure,),
     {
         "_fields_": [("flags", native.U32), ("src_vocab", ctypes.c_int), ("tgt_vocab", ctypes.c_int)]
-        + [(n, native.ADDRESS) for n in [*list(_HOOKS)[:6], *_UNUSED, "score_likelihoods"]]
+        + [(n, native.ADDRESS) for n in [*list(_HOOKS)[:6], *_UNUSED, "score_likelihoods", "get_epoch"]]
     },
 )
 
