@@ -9,10 +9,11 @@
 /* Verdicts differ in both colour and marker. */
 static const struct {
     int color, marker;
-} looks[] = {[FOREST_UNDECIDED] = {COLOR_MUTED, 0},
-             [FOREST_BETTER] = {COLOR_SERIES + 2, 2},
-             [FOREST_WORSE] = {COLOR_SERIES + 1, 1},
-             [FOREST_EQUIVALENT] = {COLOR_SERIES, 3}};
+    const char *word;
+} looks[] = {[FOREST_UNDECIDED] = {COLOR_MUTED, 0, "undecided"},
+             [FOREST_BETTER] = {COLOR_SERIES + 2, 2, "better"},
+             [FOREST_WORSE] = {COLOR_SERIES + 1, 1, "worse"},
+             [FOREST_EQUIVALENT] = {COLOR_SERIES, 3, "equivalent"}};
 
 /* Returns the scale's end, at most ten times the median difference, so that one outlier does not compress the other
  * rows. draw_row draws an arrow beyond it. */
@@ -85,6 +86,19 @@ static void draw_axis(drawing *d, const scale *x, double top, double bottom, boo
     draw_text(d, (x->from + x->to) / 2, bottom + 31, label, below);
 }
 
+/* Draws the marks that rows have, with their words, in the last line. */
+static void draw_legend(drawing *d, const forest_row *rows, size_t n, double x, double y)
+{
+    for (size_t v = 0; v < LENGTH(looks); v++) {
+        bool shown = false;
+        for (size_t i = 0; i < n; i++) shown = shown || (rows[i].verdict == v && isfinite(rows[i].d));
+        if (!shown) continue;
+        draw_marker(d, x, y - 4, 4, looks[v].marker, (pen){.fill = looks[v].color});
+        draw_text(d, x + 9, y, looks[v].word, (lettering){.anchor = ANCHOR_START, .color = COLOR_MUTED});
+        x += 27 + text_width(looks[v].word, 11, false);
+    }
+}
+
 drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width)
 {
     double names = 0, texts = 0, top = 6;
@@ -101,8 +115,9 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
            name_size = names > width - 8 ? fmax(7, 12 * (width - 8) / names) : 12;
     scale x = find_scale(rows, n, narrow ? 8 : names + 16, narrow ? width - 8 : width - texts - 16);
     double bottom = top + pitch * (double)n + 4;
-    drawing *d = drawing_new(width, bottom + 38, description);
+    drawing *d = drawing_new(width, bottom + 54, description);
     draw_axis(d, &x, top, bottom, !narrow, axis);
+    draw_legend(d, rows, n, 8, bottom + 48);
     for (size_t i = 0; i < n; i++) {
         double y = top + pitch * ((double)i + 0.5),
                text_y = apart    ? y - 12
@@ -173,13 +188,14 @@ drawing *forest_draw_pair(const forest_side side[2], const char *description, do
     double names = 0, bottom = top + pitch * (double)n + 2;
     for (size_t i = 0; i < n; i++) names = fmax(names, text_width(rows[i].name, 10.5, false));
     names = fmin(names * 1.16, width / 2);
-    drawing *d = drawing_new(width, bottom + 38, description);
+    drawing *d = drawing_new(width, bottom + 54, description);
     scale x[2];
     for (int k = 0; k < 2; k++) {
         double wide = (width - names - 8 - 2 * gap) / 2, from = names + gap + (wide + gap) * k;
         x[k] = find_scale(side[k].rows, side[k].n, from, from + wide);
         draw_text(d, from + wide / 2, 14, side[k].title, (lettering){.anchor = ANCHOR_MIDDLE, .bold = true});
         draw_axis(d, &x[k], top, bottom, true, side[k].axis);
+        draw_legend(d, side[k].rows, side[k].n, from, bottom + 48);
     }
     for (size_t i = 0; i < n; i++) {
         double y = top + pitch * ((double)i + 0.5);

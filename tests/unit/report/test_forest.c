@@ -41,12 +41,18 @@ static double square_of(const char *svg, const char *name)
     free(row);
     return x;
 }
+static int64_t times_in(const char *text, const char *what)
+{
+    int64_t n = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++) n++;
+    return n;
+}
+
 /* Paths of a row: two ends and what joins them; an arrow has one more. */
 static int64_t paths_of(const char *svg, const char *name)
 {
     char *row = row_in(svg, name);
-    int64_t n = 0;
-    for (const char *at = row; (at = strstr(at, "<path")); at++) n++;
+    int64_t n = times_in(row, "<path");
     free(row);
     return n;
 }
@@ -128,6 +134,10 @@ static void test_pair(void)
         CHECK_INT(paths_of(out.s, "norm=none"), 4); /* and a triangle */
         CHECK_INT(paths_of(out.s, "late"), 0);
         CHECK(strstr(out.s, "heads/heads=1") == NULL);
+        CHECK_INT(times_in(out.s, ">worse<"), 2); /* a legend below each side, of the marks that it has */
+        CHECK_INT(times_in(out.s, ">better<"), 1);
+        CHECK_INT(times_in(out.s, ">undecided<"), 1);
+        CHECK_INT(times_in(out.s, ">equivalent<"), 0);
         str_free(&out);
     }
 }
