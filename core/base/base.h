@@ -63,7 +63,11 @@ void str_add(str *b, const char *s);
 void str_addn(str *b, const char *s, size_t n);
 void str_addc(str *b, char c);
 void str_addf(str *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void str_clear(str *b); /* keeps the memory */
+/* Appends words, breaking lines at `wide` characters; further lines begin with `indent` blanks. *column: characters of
+ * the current line. */
+void str_wrap(str *b, const char *text, size_t wide, size_t indent, size_t *column);
+size_t terminal_columns(int fd); /* 0: fd is no terminal, or has no size */
+void str_clear(str *b);          /* keeps the memory */
 void str_free(str *b);
 const char *str_text(const str *b); /* never NULL */
 

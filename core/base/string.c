@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 /* ---- str ---- */
 
@@ -211,4 +212,34 @@ const char *format_real(double x, char out[32])
     else
         snprintf(out, 32, "%.*g", digits, x);
     return out;
+}
+
+size_t terminal_columns(int fd)
+{
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
+static size_t characters(const char *s, size_t n)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) k += (s[i] & 0xC0) != 0x80;
+    return k;
+}
+
+void str_wrap(str *out, const char *text, size_t wide, size_t indent, size_t *column)
+{
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        str_addn(out, text, n);
+        *column += characters(text, n);
+        text += n;
+        if (*text != ' ') break;
+        text++;
+        size_t next = strcspn(text, " ");
+        if (!next || *column + 1 + characters(text, next) <= wide)
+            str_addc(out, ' '), ++*column;
+        else
+            str_addf(out, "\n%*s", (int)indent, ""), *column = indent;
+    }
 }

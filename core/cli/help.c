@@ -2,25 +2,18 @@
 #include "cli/options.h"
 #include <string.h>
 
-enum { WIDE = 110, INDENT = 24 };
+enum { WIDE = 110, NARROW = 60, INDENT = 24 };
 
-/* Adds words, breaking lines at `wide` characters; further lines begin with `indent` blanks. *column: the
- * current one. */
+/* Columns of --help: the terminal's, at most WIDE, which is also used without a terminal. */
+static size_t wide(void)
+{
+    size_t columns = terminal_columns(1);
+    return !columns || columns > WIDE ? WIDE : columns < NARROW ? NARROW : columns;
+}
+
 static void wrap(str *out, const char *text, size_t indent, size_t *column)
 {
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        str_addn(out, text, n);
-        *column += n;
-        text += n;
-        if (*text != ' ') break;
-        text++;
-        size_t next = strcspn(text, " ");
-        if (next && *column + 1 + next <= WIDE)
-            str_addc(out, ' '), ++*column;
-        else if (next)
-            str_addf(out, "\n%*s", (int)indent, ""), *column = indent;
-    }
+    str_wrap(out, text, wide(), indent, column);
 }
 
 static void one_usage(const option *o, str *out)
@@ -37,7 +30,7 @@ static void one_usage(const option *o, str *out)
 static void add_piece(str *out, const char *piece, size_t indent, size_t *column)
 {
     size_t n = strlen(piece);
-    if (*column + n + 1 > WIDE) {
+    if (*column + n + 1 > wide()) {
         str_addf(out, "\n%*s", (int)indent, "");
         *column = indent;
     } else {

@@ -61,6 +61,7 @@ static int table(const invocation *c, void *options)
         for (size_t k = 0; k < i; k++)
             if (same(c->word[i], c->word[k]))
                 return fail(&e, "found %s twice, expected different experiments", c->word[i]), call_usage(c, &e);
+    if (f == TABLE_TEXT) f = TABLE_TERMINAL;
     if (c->n_words > 1) {
         across_options how = {o->metrics.n ? o->metrics.at[0] : NULL, o->to, (int)f};
         return across_print(&c->p.db, c->word, c->n_words, &how, &e) ? call_failed(c, &e) : 0;

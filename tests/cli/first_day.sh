@@ -30,6 +30,18 @@ echo "headings name metric and split"
 equal "$(sed -n 2p out | grep -o 'Δ PPL ([a-z]*)')" "Δ PPL (test)" "the heading of differences"
 has out "Not trained to the end: the dev perplexity of "
 
+if command -v script >/dev/null; then
+    echo "notes and --help fit the terminal"
+    for command in "table few" "run --help" "score f1 --help"; do
+        script -qec "stty cols 70; $program $command" /dev/null </dev/null | tr -d '\r' >wrapped
+        # characters, not bytes; rows of the table, with gaps, are as wide as they are
+        equal "$(LC_ALL=C tr -d '\200-\277' <wrapped | awk 'length > 70 && !/[^ ]   +[^ ]/ && !/^  ablate/' | head -1)" "" \
+            "lines over 70 characters of $command"
+        "$program" $command >flat
+        equal "$(tr -s ' \n' ' ' <wrapped)" "$(tr -s ' \n' ' ' <flat)" "words of $command"
+    done
+fi
+
 echo "levels without an order get points, no line; notes fit a phone; equal costs get no chart"
 { tiny kinds 10; printf '[sweep P]\nposition = none, alibi\n[sweep H]\nheads = 1, 4\n'; } >kinds.ini
 exits 0 ablate run kinds.ini --threads 1 --progress none

@@ -99,7 +99,15 @@ static void text_line(const grid *g, const size_t *widths, size_t row, bool head
     str_addc(out, '\n');
 }
 
-static void print_text(const grid *g, str *out)
+/* Writes a title or note, which may have 200 characters. columns: its lines' width; 0: one line. */
+static void sentence(const char *text, size_t columns, str *out)
+{
+    size_t column = 0;
+    str_wrap(out, text, columns ? columns : SIZE_MAX, 0, &column);
+    str_addc(out, '\n');
+}
+
+static void print_text(const grid *g, size_t columns, str *out)
 {
     size_t *widths = xcalloc(g->n_columns, sizeof *widths);
     for (size_t j = 0; j < g->n_columns; j++) {
@@ -107,10 +115,10 @@ static void print_text(const grid *g, str *out)
         for (size_t i = 0; i < g->n_rows; i++)
             if (width(cell(g, i, j)) > widths[j]) widths[j] = width(cell(g, i, j));
     }
-    if (g->title) str_addf(out, "%s\n", g->title);
+    if (g->title) sentence(g->title, columns, out);
     text_line(g, widths, 0, true, out);
     for (size_t i = 0; i < g->n_rows; i++) text_line(g, widths, i, false, out);
-    for (size_t i = 0; i < g->n_notes; i++) str_addf(out, "%s\n", g->notes[i]);
+    for (size_t i = 0; i < g->n_notes; i++) sentence(g->notes[i], columns, out);
     free(widths);
 }
 
@@ -185,7 +193,8 @@ static void print_csv(const grid *g, str *out)
 void grid_print(const grid *g, enum table_format format, str *out)
 {
     switch (format) {
-    case TABLE_TEXT: print_text(g, out); break;
+    case TABLE_TEXT: print_text(g, 0, out); break;
+    case TABLE_TERMINAL: print_text(g, terminal_columns(1), out); break;
     case TABLE_MD: print_md(g, out); break;
     case TABLE_LATEX: grid_latex(g, out); break;
     case TABLE_CSV: print_csv(g, out); break;
@@ -196,7 +205,7 @@ void grid_print(const grid *g, enum table_format format, str *out)
 void print_grid(const grid *t)
 {
     str out = {0};
-    grid_print(t, TABLE_TEXT, &out);
+    grid_print(t, TABLE_TERMINAL, &out);
     fputs(str_text(&out), stdout);
     str_free(&out);
 }

@@ -3,7 +3,7 @@
 #define ABLATE_REPORT_GRID_H
 #include "base/base.h"
 
-enum table_format { TABLE_TEXT, TABLE_MD, TABLE_LATEX, TABLE_CSV, TABLE_JSON };
+enum table_format { TABLE_TEXT, TABLE_MD, TABLE_LATEX, TABLE_CSV, TABLE_JSON, TABLE_TERMINAL };
 
 typedef struct {
     const char *text;
@@ -30,7 +30,8 @@ void grid_row(grid *g, bool rule); /* adds a row of empty cells */
 void grid_put(grid *g, size_t column, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void grid_strong(grid *g, size_t column);
 void grid_note(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Prints as TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). */
+/* Prints as TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). TABLE_TERMINAL is text whose
+ * title and notes are broken at the columns of the terminal that is standard output, if it is one. */
 void grid_print(const grid *g, enum table_format format, str *out);
 void print_grid(const grid *g);           /* prints text on standard output */
 void grid_latex(const grid *g, str *out); /* prints a table environment (latex.c) */

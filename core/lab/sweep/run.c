@@ -366,7 +366,7 @@ static int show_table(const sweep *s, err *e)
     reader *r = reader_open(where, e);
     arena a = {0};
     read_experiment x = {0};
-    int bad = !r || table_print(r, name, &(table_options){0}, TABLE_TEXT, &out, e) ||
+    int bad = !r || table_print(r, name, &(table_options){0}, TABLE_TERMINAL, &out, e) ||
               reader_experiment(r, name, READ_VALUES, &a, &x, e);
     reader_close(r);
     if (!bad) fputs(str_text(&out), stdout);
