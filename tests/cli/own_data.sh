@@ -91,9 +91,23 @@ echo text >broken.tsv.gz
 exits 1 ablate run own.ini -s translation.data=./broken.tsv.gz --db bad.db
 has err './broken.tsv.gz: found something else, expected gzip'
 
-printf '{"translation": {"en": "a b", "de": "c d"}}\n' >pairs.jsonl
-exits 1 ablate data check ./pairs.jsonl
-has err "./pairs.jsonl:1: found 1 column, expected 2 with a tab between: source and target; \`jq -r"
+for i in $(seq 60); do
+    printf '{"id": "%d", "translation": {"en": "a%d \\"b\\"", "de": "c \\u00fc\\ud83d\\ude00\\n%d", "n": 1}}\n' "$i" "$i" "$i"
+done >pairs.jsonl
+for i in $(seq 60); do printf 'a%d "b"\tc ü😀 %d\n' "$i" "$i"; done >pairs.tsv
+for form in jsonl tsv; do
+    exits 0 ablate data check ./pairs.$form
+    sed "s/pairs.$form//g" out >checked.$form
+    exits 0 ablate run own.ini -s translation.data=./pairs.$form --threads 1 --progress none --db $form.db
+    sql "SELECT value FROM result ORDER BY metric_id" $form.db >values.$form
+done
+equal "$(cat checked.jsonl values.jsonl)" "$(cat checked.tsv values.tsv)" "a corpus of JSON lines and its table"
+equal "$(($(wc -l <values.tsv) > 2))" 1 "values of that corpus"
+for bad in '{"translation": {"en": "a b"}}' '{"en": "a", "de": "b' '{"en": "a", "de": "\ud83d"}' '{"en": "a", "de": "\x"}'; do
+    printf '%s\n' "$bad" >bad.jsonl
+    exits 1 ablate data check ./bad.jsonl
+    has err './bad.jsonl:1: found JSON without two texts, expected {"translation": {"en": "...", "de": "..."}}'
+done
 
 echo "a text, a file of trees"
 gzip -k all.en

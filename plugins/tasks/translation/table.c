@@ -1,4 +1,4 @@
-/* table.c - a corpus in one file with a tab between source and target, and parts split off if a corpus has none. */
+/* table.c - a corpus in one file: a tab between source and target, or JSON lines; splits parts off it. */
 #include "corpus.h"
 #include "tasks/split.h"
 #include <stdio.h>
@@ -19,27 +19,101 @@ static int cut(char *line, char *column[MOST_COLUMNS])
     return n;
 }
 
-static int is_among(const char *name, const char *const *names, size_t n, const char *language)
+enum { NEITHER, SOURCE, TARGET };
+/* The side that a column or a key of this name holds. */
+static int side_of(const char *name, const corpus_place *at)
 {
-    if (!strcasecmp(name, language)) return 1;
-    for (size_t i = 0; i < n; i++)
-        if (!strcasecmp(name, names[i])) return 1;
-    return 0;
+    static const char *const names[] = {"src", "source", "source_text", "input",  "sentence",    "text",
+                                        "tgt", "target", "target_text", "output", "translation", "reference"};
+    const int n = sizeof names / sizeof *names;
+    if (!strcasecmp(name, at->src)) return SOURCE;
+    if (!strcasecmp(name, at->tgt)) return TARGET;
+    for (int i = 0; i < n; i++)
+        if (!strcasecmp(name, names[i])) return i < n / 2 ? SOURCE : TARGET;
+    return NEITHER;
 }
 
 /* Does the first line name the columns? Then *src and *tgt are their places. */
 static int is_header(char *const *column, int n, const corpus_place *at, int *src, int *tgt)
 {
-    static const char *const sources[] = {"src", "source", "source_text", "input", "sentence", "text"};
-    static const char *const targets[] = {"tgt", "target", "target_text", "output", "translation", "reference"};
     int from = -1, to = -1;
-    for (int i = 0; i < n; i++) {
-        if (from < 0 && is_among(column[i], sources, sizeof sources / sizeof *sources, at->src)) from = i;
-        if (to < 0 && is_among(column[i], targets, sizeof targets / sizeof *targets, at->tgt)) to = i;
+    for (int i = n - 1; i >= 0; i--) {
+        int side = side_of(column[i], at);
+        if (side == SOURCE) from = i;
+        if (side == TARGET) to = i;
     }
-    if (from < 0 || to < 0 || from == to) return 0;
+    if (from < 0 || to < 0) return 0;
     *src = from, *tgt = to;
     return 1;
+}
+
+/* ---- JSON lines: {"translation": {"en": "a b", "de": "c d"}}, or without the outer object ---- */
+
+static unsigned json_code(const char *hex)
+{
+    unsigned code = 0;
+    return strspn(hex, "0123456789abcdefABCDEF") >= 4 && sscanf(hex, "%4x", &code) == 1 ? code : 0;
+}
+
+/* Writes the code point of \uXXXX, *at behind its u, as UTF-8. Returns the end of what it wrote; NULL: it is none. */
+static char *json_unicode(char **at, char *to)
+{
+    unsigned c = json_code(*at), low;
+    if (!c) return NULL;
+    *at += 4;
+    if (c >= 0xd800 && c < 0xe000) {
+        low = c < 0xdc00 && (*at)[0] == '\\' && (*at)[1] == 'u' ? json_code(*at + 2) : 0;
+        if (low < 0xdc00 || low > 0xdfff) return NULL;
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        *at += 6;
+    }
+    if (c < 0x80) return *to = (char)c, to + 1;
+    int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    *to++ = (char)((0xf00 >> (more + 1)) | (c >> 6 * more));
+    while (more--) *to++ = (char)(0x80 | (c >> 6 * more & 0x3f));
+    return to;
+}
+
+/* Unescapes the string at *at, a quote, in place; line ends and tabs become blanks. NULL: it is no string. */
+static char *json_text(char **at)
+{
+    char *text = *at, *to = text, *from = text + 1;
+    while (*from && *from != '"') {
+        char c = *from++;
+        if (c == '\\') {
+            static const char escaped[] = "\"\\/bfnrt", plain[] = "\"\\/     ";
+            const char *is = *from ? strchr(escaped, *from) : NULL;
+            char u = *from++;
+            if (!is && (u != 'u' || !(to = json_unicode(&from, to)))) return NULL;
+            if (!is) continue;
+            c = plain[is - escaped];
+        }
+        *to++ = c;
+    }
+    if (!*from) return NULL;
+    *at = from + 1;
+    *to = 0;
+    return text;
+}
+
+/* Finds both sides' texts in a line of JSON, which this overwrites. 0, or -1. */
+static int json_pair(char *p, const corpus_place *at, char **src, char **tgt)
+{
+    const char *key = NULL;
+    *src = *tgt = NULL;
+    while (*p) {
+        char *text = NULL;
+        if (*p != '"') {
+            p++;
+            continue;
+        }
+        if (!(text = json_text(&p))) return -1;
+        p += strspn(p, " ");
+        int side = *p == ':' || !key ? NEITHER : side_of(key, at);
+        if (side) *(side == SOURCE ? src : tgt) = text;
+        key = *p == ':' ? text : NULL;
+    }
+    return *src && *tgt ? 0 : -1;
 }
 
 int corpus_read_table(split *s, const corpus_place *at, const char *path, char *err, size_t n_err)
@@ -57,7 +131,19 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
         snprintf(err, n_err, "%s: out of memory for %lld lines", path, (long long)n);
         return -1;
     }
+    int json = n && *lines[0] == '{' && !strchr(lines[0], '\t');
     for (int64_t i = 0; i < n; i++) {
+        if (json) {
+            if (json_pair(lines[i], at, &s->src[s->n], &s->tgt[s->n])) {
+                snprintf(err, n_err,
+                         "%s:%lld: found JSON without two texts, expected {\"translation\": {\"%s\": \"...\", \"%s\": "
+                         "\"...\"}}",
+                         path, (long long)i + 1, at->src, at->tgt);
+                return -1;
+            }
+            s->n++;
+            continue;
+        }
         int found = cut(lines[i], column);
         if (!i && is_header(column, found, at, &src, &tgt)) {
             columns = found;
@@ -66,9 +152,7 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
         if (found != columns) {
             snprintf(err, n_err, "%s:%lld: found %d column%s, expected %d with a tab between: source and target%s",
                      path, (long long)i + 1, found, found == 1 ? "" : "s", columns,
-                     columns != 2       ? ", as the first line names them"
-                     : *lines[i] == '{' ? "; `jq -r '.translation | [.en, .de] | @tsv'` makes them of JSON lines"
-                                        : "");
+                     columns != 2 ? ", as the first line names them" : "");
             return -1;
         }
         s->src[s->n] = column[src];
