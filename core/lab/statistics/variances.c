@@ -52,9 +52,9 @@ static shared_prior estimate(const double *s2, const double *df, size_t n, const
 
 shared_prior calibrated_prior(shared_prior p, double df, size_t n_base)
 {
-    double few = (double)n_base > df + 1 ? 1 - sqrt((df + 1) / (double)n_base) : 0;
+    double few = (double)n_base > df + 1 ? sqrt(log((double)n_base / (df + 1))) : 0;
     double unsure = p.spread > 0 ? few * trigamma(df / 2) * sqrt(p.spread) : 0;
-    p.prior_s2 *= exp(1.75 * unsure), p.prior_df *= exp(-0.5 * unsure);
+    p.prior_s2 *= exp(0.75 * unsure), p.prior_df *= exp(-0.2 * unsure);
     return p;
 }
 
