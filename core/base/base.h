@@ -51,6 +51,8 @@ void *arena_alloc(arena *a, size_t n); /* zeroed, 16-byte aligned */
 char *arena_strdup(arena *a, const char *s);
 char *arena_strndup(arena *a, const char *s, size_t n);
 char *arena_printf(arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Moves a list of n elements that `grow` made into the arena, with room for one more; returns it. */
+void *arena_keep(arena *a, void *list, size_t n, size_t size);
 void arena_free(arena *a); /* the arena is empty and usable afterwards */
 
 /* ---- strings ---- */
@@ -62,6 +64,7 @@ typedef struct {
 void str_add(str *b, const char *s);
 void str_addn(str *b, const char *s, size_t n);
 void str_addc(str *b, char c);
+void str_add_csv(str *b, const char *cell); /* in quotes if it has a comma, a quote or a line break */
 void str_addf(str *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Appends words, breaking lines at `wide` characters; further lines begin with `indent` blanks. *column: characters of
  * the current line. */
@@ -89,6 +92,14 @@ const char *format_real(double x, char out[32]);
 /* Finds the candidate that `given` means: the same in other letters, its name in the field (field_words.c), else the
  * nearest by edit distance; NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
+void remove_tree(const char *folder);    /* with all in it; follows no link */
+void free_texts(char **texts, size_t n); /* each, and the list */
+/* Returns the end of the path after its last /. */
+const char *path_end(const char *path);
+/* Returns the folder of the path, "." if it names none; the caller frees. */
+char *path_folder(const char *path);
+/* Returns "; did you mean NAME?" of the nearest, in these quotes, until the next call in this thread, or "". */
+const char *suggestion(const char *given, const char *const *candidates, size_t n, const char *quote);
 
 /* Returns how many bytes at s (0 to 3) form a character that a terminal or browser obeys instead of showing: a control
  * character, U+0080 to U+009F included, or a mark that reverses the direction of text. */

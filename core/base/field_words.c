@@ -115,3 +115,11 @@ const char *nearest(const char *given, const char *const *candidates, size_t n)
     free(rows);
     return best;
 }
+
+const char *suggestion(const char *given, const char *const *candidates, size_t n, const char *quote)
+{
+    const char *name = nearest(given, candidates, n);
+    static _Thread_local char text[256];
+    snprintf(text, sizeof text, name ? "; did you mean %s%.200s%s?" : "", quote, name, quote);
+    return text;
+}

@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,11 +89,31 @@ int file_write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+    (void)s, (void)type, (void)at;
+    remove(path);
+    return 0;
+}
+
+void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+
+const char *path_end(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *path_folder(const char *path)
+{
+    size_t n = (size_t)(path_end(path) - path);
+    return n ? xstrndup(path, n > 1 ? n - 1 : 1) : xstrdup(".");
+}
+
 /* Syncs the file's name as well, or a crash could bring the old file back. */
 static int sync_folder_of(const char *path, err *e)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = !slash ? xstrdup(".") : xstrndup(path, slash == path ? 1 : (size_t)(slash - path));
+    char *folder = path_folder(path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
     /* EINVAL, ENOTSUP: the file system cannot sync a folder */
     if (fd < 0 || (fsync(fd) && errno != EINVAL && errno != ENOTSUP))

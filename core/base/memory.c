@@ -130,6 +130,20 @@ char *arena_printf(arena *a, const char *fmt, ...)
     return s;
 }
 
+void free_texts(char **texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) free(texts[i]);
+    free(texts);
+}
+
+void *arena_keep(arena *a, void *list, size_t n, size_t size)
+{
+    void *kept = arena_alloc(a, (n + 1) * size);
+    if (n) memcpy(kept, list, n * size);
+    free(list);
+    return kept;
+}
+
 void arena_free(arena *a)
 {
     for (arena_block *b = a->head, *next; b; b = next) {

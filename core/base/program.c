@@ -13,8 +13,7 @@ const char *program_file(void)
 
 char *file_of_program(const char *const *paths, size_t n)
 {
-    char *folder = xstrdup(program_file()), *slash = strrchr(folder, '/'), *found = NULL;
-    if (slash) *slash = 0;
+    char *folder = path_folder(program_file()), *found = NULL;
     for (size_t i = 0; i < n && !found; i++) {
         char *path = path_join(folder, paths[i]);
         if (file_exists(path))

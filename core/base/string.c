@@ -75,6 +75,17 @@ char *trim(char *s)
     return s;
 }
 
+void str_add_csv(str *out, const char *text)
+{
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        str_add(out, text);
+        return;
+    }
+    str_addc(out, '"');
+    for (; *text; text++) str_addf(out, *text == '"' ? "\"\"" : "%c", *text);
+    str_addc(out, '"');
+}
+
 bool same(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
 bool has_prefix(const char *s, const char *prefix) { return !strncmp(s, prefix, strlen(prefix)); }
 

@@ -155,8 +155,7 @@ static void offer_experiments(const place *at, bool runs)
 static const plugin_schema *not_opened(void *memory, const char *kind, const char *path, err *e)
 {
     (void)e;
-    const char *slash = strrchr(path, '/');
-    char *name = arena_strdup(memory, slash ? slash + 1 : path), *dot = strrchr(name, '.');
+    char *name = arena_strdup(memory, path_end(path)), *dot = strrchr(name, '.');
     if (dot) *dot = 0;
     plugin_schema *s = arena_alloc(memory, sizeof *s);
     *s = (plugin_schema){.kind = kind, .name = name};

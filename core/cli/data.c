@@ -47,9 +47,7 @@ static const corpus *find(const char *name, err *e)
     for (int i = 0; i < n_known_corpora; i++)
         if (same(known_corpora[i].name, name)) return &known_corpora[i];
     for (int i = 0; i < n_known_corpora && n < LENGTH(names); i++) names[n++] = known_corpora[i].name;
-    const char *near = nearest(name, names, n);
-    fail(e, "unknown corpus '%s'%s%s%s; `ablate list corpora` lists the names", name, near ? "; did you mean '" : "",
-         near ? near : "", near ? "'?" : "");
+    fail(e, "unknown corpus '%s'%s; `ablate list corpora` lists the names", name, suggestion(name, names, n, "'"));
     return NULL;
 }
 

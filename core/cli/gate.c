@@ -106,9 +106,8 @@ static gathered_row *find_row(gathered *g, const char *name, err *e)
         }
         if (n < LENGTH(names)) names[n++] = g->x.rows[i].name;
     }
-    const char *near = nearest(name, names, n);
-    fail(e, "%s: found no row \"%s\"%s%s%s; `ablate table %s` lists the rows", g->x.name, name,
-         near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "", g->x.name);
+    fail(e, "%s: found no row \"%s\"%s; `ablate table %s` lists the rows", g->x.name, name,
+         suggestion(name, names, n, "\""), g->x.name);
     return NULL;
 }
 

@@ -77,14 +77,14 @@ static int unknown(const command *what, const char *word, err *e)
     for (const option *o = what->options; o && o->name && n < LENGTH(names); o++)
         option_name(o, text[n]), names[n] = text[n], n++;
     char *bare = xstrndup(word, strcspn(word, "="));
-    const char *now = new_name(bare, renamed), *near = nearest(bare, names, n);
+    const char *now = new_name(bare, renamed);
     size_t length;
     if (now && find_option(what, now, &length))
         fail(e, "%s was renamed to %s", bare, now);
     else if (old_word(what->name, bare))
         fail(e, "%s is gone: %s", bare, old_word(what->name, bare));
     else
-        fail(e, "unknown option %s%s%s%s", bare, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        fail(e, "unknown option %s%s", bare, suggestion(bare, names, n, ""));
     free(bare);
     return -1;
 }
@@ -108,9 +108,7 @@ static int take_word(const option *o, const char *name, const char *value, int *
     while (n < LENGTH(choices) && value_word(o->value, (int)n, text[n])) choices[n] = text[n], n++;
     str list = {0};
     list_words(o->value, &list);
-    const char *near = nearest(value, choices, n);
-    fail(e, "%s %s: expected %s%s%s%s", name, value, str_text(&list), near ? "; did you mean " : "", near ? near : "",
-         near ? "?" : "");
+    fail(e, "%s %s: expected %s%s", name, value, str_text(&list), suggestion(value, choices, n, ""));
     str_free(&list);
     return -1;
 }

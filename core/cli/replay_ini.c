@@ -1,6 +1,6 @@
 /* replay_ini.c - ablate replay SPEC.ini: trains a row of an INI in this process, from its first update. */
 #include "cli/replay.h"
-#include "lab/results/read.h"
+#include "lab/sweep/sweep.h"
 #include "network/plugin/plugin.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,28 +21,13 @@ static const spec_row *find_row(const spec *s, const char *name, err *e)
         names[i] = s->rows[i].name;
         if (same(names[i], name)) found = &s->rows[i];
     }
-    const char *near = found ? NULL : nearest(name, names, s->n_rows);
     if (!found)
-        fail(e, "%s: found no row \"%s\"%s%s%s", s->path, name, near ? "; did you mean \"" : "", near ? near : "",
-             near ? "\"?" : "");
+        fail(e, "%s: found no row \"%s\"%s", s->path, name, suggestion(name, names, s->n_rows, "\""));
     else if (found->n_tunes)
         fail(e, "row %s: %s is found by a search: train it with `ablate run`, then `ablate replay` its run", name,
              found->tunes[0].key);
     free(names);
     return e->text[0] ? NULL : found;
-}
-
-/* start_from or teacher = RUN: finds the file of its model or state, as `ablate run` does. */
-static int find_origin(const invocation *c, settings *set, const char *key, int64_t start_step, arena *a, err *e)
-{
-    const char *from = settings_get(set, key);
-    if (!from || !*from || file_exists(from)) return 0;
-    reader *r = reader_open_any(&c->p.db, e);
-    char *path = r ? origin_file(r, from, start_step, e) : NULL;
-    if (path) settings_put(set, key, path, a);
-    reader_close(r);
-    free(path);
-    return path ? 0 : -1;
 }
 
 static int train(const invocation *c, const replay_call *o, const spec *s, const spec_row *row, err *e)
@@ -52,8 +37,11 @@ static int train(const invocation *c, const replay_call *o, const spec *s, const
     str json = {0};
     for (size_t i = 0; i < row->placed.n; i++) settings_put(&set, row->placed.at[i].key, row->placed.at[i].value, &a);
     replay_job j = {0};
-    int bad =
-        find_origin(c, &set, "start_from", row->config.start_step, &a, e) || find_origin(c, &set, "teacher", 0, &a, e);
+    prepared found = {0};
+    spec alone = *s;
+    alone.rows = (spec_row *)row, alone.n_rows = 1;
+    int bad = check_origins(&alone, &c->p.db, &found, e);
+    for (size_t i = 0; i < found.n; i++) settings_put(&set, found.chosen[i].key, found.chosen[i].value, &a);
     if (!bad) config_to_json(&set, NULL, NULL, &json);
     if (!bad) bad = replay_job_of(&c->p, &o->what, str_text(&json), &j, e);
     if (!bad) {
@@ -63,7 +51,8 @@ static int train(const invocation *c, const replay_call *o, const spec *s, const
         call_say(c, "%s, seed %lld, from its start\n", row->name, (long long)j.job.seed);
         bad = replay_train(&j, e) != TRAIN_DONE;
     }
-    free((char *)j.job.cache_dir);
+    replay_job_free(&j);
+    prepared_free(&found);
     str_free(&json);
     arena_free(&a);
     return bad;

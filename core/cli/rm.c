@@ -64,10 +64,9 @@ static void add_folder(removal *m, const char *path)
  * folders. */
 static void add_files(removal *m, const read_detail *d)
 {
-    char part[64], *folder = xstrdup(d->run.log_path ? d->run.log_path : ""), *slash = strrchr(folder, '/');
+    char part[64], *folder = path_folder(d->run.log_path ? d->run.log_path : "");
     snprintf(part, sizeof part, "-s%lld-g", (long long)d->run.seed);
-    if (slash) *slash = 0;
-    char *name = slash ? strrchr(folder, '/') : NULL, *at = name ? strstr(name, part) : NULL;
+    char *name = strrchr(folder, '/'), *at = name ? strstr(name, part) : NULL;
     m->missing += at && !is_folder(folder);
     if (at && is_folder(folder)) {
         char *prefix = xstrndup(name + 1, (size_t)(at - name - 1) + strlen(part)),

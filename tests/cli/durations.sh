@@ -57,6 +57,8 @@ C
         "runs with a time that can be"
     equal "$(sql "SELECT count(*) FROM runs WHERE experiment = 'jumped' AND seconds BETWEEN 0 AND 300")" 2 \
         "times that can be in the view runs"
+    equal "$(sql "SELECT count(*) > 20, min(p.seconds) >= 0, max(p.seconds) < 300 FROM point p JOIN runs r ON r.run = p.run_id
+        WHERE experiment = 'jumped'")" 1,1,1 "curves: their points, and times that can be"
     exits 0 ablate ls jumped
     equal "$(grep -cE ' -[0-9]+ s|[0-9]{6,} s' out)" 0 "impossible times in the list"
     exits 0 ablate table jumped --stats full

@@ -35,7 +35,7 @@ has err "cannot write standard output"
 
 echo "errors"
 exits 1 ablate gate stream god
-has err 'stream: found no row "god", did you mean "good"?'
+has err 'stream: found no row "god"; did you mean "good"?'
 exits 1 ablate gate stream base
 has err 'row "base" is base'
 exits 1 ablate gate nothing base

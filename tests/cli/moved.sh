@@ -59,6 +59,53 @@ exits 143 timeout --preserve-status -s TERM 3 "$program" run long.ini --only bas
 checks=$((checks + 1))
 grep -q "resumed at step" b/x.db.runs/trip/*-s1-g0/log.txt || wrong "it began anew: $(cat b/x.db.runs/trip/*/log.txt)"
 
+echo "rows that start from a run, or have one as teacher, stay done and go on where they were moved to"
+tiny first 40 >first.ini
+exits 0 ablate run first.ini "${fast[@]}" --db c/x.db
+file=$(cd c/x.db.runs && echo first/*-s1-g0/model.safetensors)
+# started NAME STEPS FIRST: rows that name the run `first` in this way
+started() {
+    tiny "$1" "$2" && printf 'keep_states = 2\nstart_from = %s\n' "$3"
+    printf '[variant taught]\nstart_from =\nhead = distillation\nteacher = %s\n' "$3"
+}
+started named 20 first/base@1 >named.ini
+started path 20 "$PWD/c/x.db.runs/$file" >path.ini # as earlier versions stored it
+for ini in named path; do exits 0 ablate run $ini.ini "${fast[@]}" --db c/x.db; done
+started stopped 200000 "$PWD/c/x.db.runs/$file" >stopped.ini
+"$program" run stopped.ini --only base "${fast[@]}" --db c/x.db >out 2>err &
+host=$!
+saved() { ls c/x.db.runs/stopped/*-s1-g0/state.safetensors; }
+wait_for 60 saved || wrong "no checkpoint: $(cat err)"
+kill -TERM $host
+wait $host
+mv c d
+stored="SELECT DISTINCT json_extract(config_json,'$.start_from')||json_extract(config_json,'$.teacher') FROM variant v
+    JOIN experiment x ON x.id=experiment_id WHERE x.name="
+equal "$(sql "$stored'named'" d/x.db)" "$file" "what rows store of the run that they name"
+equal "$(sql "$stored'path'" d/x.db)" "$work/c/x.db.runs/$file" "what earlier versions stored"
+for ini in named path; do
+    for row in base taught; do
+        exits 0 ablate replay $ini/$row --step 18 --until 20 --db d/x.db
+        has out "points are as recorded, bit for bit"
+    done
+    started $ini 20 first/base@1 >$ini.ini
+    attempts=$(sql "SELECT count(*) FROM attempt" d/x.db)
+    exits 0 ablate run $ini.ini --dry-run --db d/x.db
+    has err "2 of 2 runs are done"
+    exits 0 ablate run $ini.ini "${fast[@]}" --db d/x.db
+    equal "$(sql "SELECT count(*) FROM attempt" d/x.db)" "$attempts" "attempts of $ini.ini after mv"
+done
+started stopped 200000 first/base@1 >stopped.ini
+exits 143 timeout --preserve-status -s TERM 3 "$program" run stopped.ini --only base "${fast[@]}" --db d/x.db
+checks=$((checks + 1))
+grep -q "resumed at step" d/x.db.runs/stopped/*-s1-g0/log.txt || wrong "it began anew: $(cat d/x.db.runs/stopped/*/log.txt)"
+started file 5 "$file" >file.ini
+exits 0 ablate run file.ini "${fast[@]}" --db d/x.db
+started none 5 "${file/first/none}" >none.ini
+exits 2 ablate run none.ini "${fast[@]}" --db d/x.db
+has err "row base: start_from = ${file/first/none}: found no such file, nor such a run"
+has err "$work/d/x.db.runs/${file/first/none}"
+
 echo "rm tells what it does not find, and asks nobody where nobody answers"
 rm -rf b/x.db.runs
 exits 2 ablate rm --experiment trip --db b/x.db </dev/null

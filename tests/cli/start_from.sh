@@ -36,6 +36,9 @@ has <(said named) "/$model"
 attempts=$(sql 'SELECT count(*) FROM attempt')
 exits 0 ablate run named.ini "${fast[@]}"
 equal "$(sql 'SELECT count(*) FROM attempt')" "$attempts" "attempts of the same command again"
+exits 0 ablate record named record.json
+exits 0 ablate verify record.json --runs 2
+equal "$(grep -c 'the same, in all 30 sentences' out)" 4 "metrics of dev with the same digits in both rows"
 { tiny unnamed 1; echo 'start_from = first/bas@1'; } >unnamed.ini
 exits 2 ablate run unnamed.ini "${fast[@]}"
 has err "row base: start_from = first/bas@1: found no such file, nor such a run: "

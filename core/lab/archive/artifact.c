@@ -4,22 +4,12 @@
 #include "lab/report/table.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
-{
-    (void)s, (void)type, (void)at;
-    remove(path);
-    return 0;
-}
-
-static void remove_tree(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
 /* The keeper: waits until every process that holds the other end of the pipe has ended, and removes the folders. */
 static void keep(int life, const char *folder, const char *part)

@@ -45,8 +45,8 @@ int digits_shared(double a, double b);
 
 typedef struct {
     const workbench *w;
-    const char *program, *data_dir;
-    const char *plugins; /* another folder of plugins beside the program's, or NULL */
+    const char *program, *data_dir, *runs; /* runs: the user's, which start_from and teacher may name */
+    const char *plugins;                   /* another folder of plugins beside the program's, or NULL */
 } retraining;
 /* Trains a run of the workbench's database again, with its device's threads and instruction set, and prints both values
  * of each metric. Adds the number of metrics that differ in any digit to *differ. 0, or -1 and a message. */

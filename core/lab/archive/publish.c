@@ -146,7 +146,7 @@ static int put_plugin(publishing *p, const cJSON *one, err *e)
     if (!is_plain_word(name) || !is_plain_word(hash) || !file)
         return print_notice(p, "left out a run's plugin, whose name is not valid\n"), 0;
     if (strstr(str_text(&p->sources), hash)) return 0;
-    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    const char *base = path_end(file);
     bool python = has_suffix(file, ".py");
     char *source = python ? xstrdup(base) : xprintf("%s.c", name), now[65] = "",
          *path = xprintf("%.*s%s", (int)(base - file), file, source);
@@ -220,8 +220,7 @@ static int put_readme(publishing *p, const str *table, const char *folder, err *
              "    ablate verify %s\n\n"
              "compares all files with their hashes, computes the table from the runs again, and trains a run chosen at "
              "random again,\nwith the threads and the instruction set that it had. `--runs N` trains more of them%s.\n",
-             strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder,
-             p->sources.n ? ", `--build-plugins` also those\nwith the plugins above" : "");
+             path_end(folder), p->sources.n ? ", `--build-plugins` also those\nwith the plugins above" : "");
     return put_text(p, "README.md", &out, e);
 }
 

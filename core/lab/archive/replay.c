@@ -24,6 +24,7 @@ int replay_job_of(const places *p, const replay_options *o, const char *config, 
     *j = (replay_job){.job = {.config = config,
                               .data_dir = p->data_dir,
                               .cache_dir = path_join(p->root, "runs/cache"),
+                              .runs = db_runs_folder(&p->db),
                               .device = "auto",
                               .fd = -1,
                               .profile = o->profile},
@@ -32,6 +33,12 @@ int replay_job_of(const places *p, const replay_options *o, const char *config, 
                       .show = stdout};
     arena_free(&a);
     return bad;
+}
+
+void replay_job_free(replay_job *j)
+{
+    free((char *)j->job.cache_dir);
+    free((char *)j->job.runs);
 }
 
 /* ---- a recorded run ---- */
@@ -91,11 +98,10 @@ static int replay_run(const replay_options *o, const places *p, reader *r, const
     comparison x = {0};
     read_curve *curves = NULL;
     if (replay_job_of(p, o, d->config_json, &j, e) || reader_curves(r, d->run.id, NULL, a, &curves, &x.n, e))
-        return free((char *)j.job.cache_dir), -1;
+        return replay_job_free(&j), -1;
     x.curves = curves;
-    char *folder = xstrdup(d->run.log_path ? d->run.log_path : ""), *slash = strrchr(folder, '/');
-    if (slash) *slash = 0;
-    char *state = slash ? states_before(folder, o->step, &x.from) : NULL;
+    char *folder = d->run.log_path ? path_folder(d->run.log_path) : NULL,
+         *state = folder ? states_before(folder, o->step, &x.from) : NULL;
     j.resume = state;
     j.point = compare_point, j.self = &x;
     compute_as(&d->run, &j);
@@ -106,7 +112,7 @@ static int replay_run(const replay_options *o, const places *p, reader *r, const
     int code = print_outcome(&d->run, &x, now, e);
     free(state);
     free(folder);
-    free((char *)j.job.cache_dir);
+    replay_job_free(&j);
     return code;
 }
 

@@ -40,7 +40,7 @@ static bool is_key(const char *key) /* Is it words joined by dots? A range of la
 /* Returns a plugin's name, without folder and ending. NULL and e: it has none. */
 static const char *plugin_word(const char *value, arena *a, err *e)
 {
-    const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
+    const char *name = path_end(value);
     size_t n = strlen(name) - plugin_suffix(name);
     char *word = arena_strndup(a, name, n);
     if (is_plain_word(word)) return word;
@@ -97,7 +97,7 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
         if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* only --build-plugins names a folder */
         const char *value = own_value(s, data_dir ? data_dir : t->data_dir, &a, e);
         if (value)
-            spec_put_setting(&ini, s->key, value);
+            spec_put_setting(&ini, s->key, config_names_run(s->key) ? run_file_below(t->runs, value, &a) : value);
         else
             rc = fail_in(e, "the run's settings, %.40s: ", is_key(s->key) ? s->key : "a key");
     }

@@ -195,15 +195,17 @@ static int check_runs(const verify_options *o, const char *what, const places *p
 {
     arena a = {0};
     read_experiment x;
-    char *plugins = o->build_plugins ? build_plugins(w, what, e) : NULL, *sources = path_join(what, "plugins");
+    char *runs = db_runs_folder(&p->db), *plugins = o->build_plugins ? build_plugins(w, what, e) : NULL,
+         *sources = path_join(what, "plugins");
     reader *r = e->text[0] ? NULL : reader_open(&w->db, e);
     int rc = r ? reader_experiment(r, experiment, READ_STATS, &a, &x, e) : -1;
-    retraining t = {.w = w, .program = p->program, .data_dir = p->data_dir, .plugins = plugins};
+    retraining t = {.w = w, .program = p->program, .data_dir = p->data_dir, .runs = runs, .plugins = plugins};
     if (!rc) rc = retrain_some(&t, &x, o, e);
     if (rc < 0 && !plugins && is_folder(sources)) fail_in(e, "without --build-plugins: ");
     reader_close(r);
     arena_free(&a);
     free(plugins);
+    free(runs);
     free(sources);
     return rc;
 }

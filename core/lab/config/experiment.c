@@ -18,12 +18,11 @@ static void check_experiment_keys(build *b, const ini_section *s)
         const ini_entry *e = &s->at[i];
         bool known = false;
         for (size_t k = 0; k < LENGTH(keys); k++) known |= same(keys[k], e->key);
-        const char *near = known ? NULL : nearest(e->key, keys, LENGTH(keys));
         if (!known)
             complain(b, e->where, e->key,
                      "found an unknown key in [experiment], expected name, note, seeds, paper, only or "
-                     "match%s%s%s",
-                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                     "match%s",
+                     suggestion(e->key, keys, LENGTH(keys), ""));
         if (!name_set_add(&seen, e->key, i, &first))
             complain(b, e->where, e->key, "found a second time, expected once; the first is at %s", s->at[first].where);
     }
@@ -39,7 +38,7 @@ static const char *text_entry(build *b, const ini_section *s, const char *key, c
 /* "experiments/quick.ini" -> "quick" */
 static const char *stem(const char *path, arena *a)
 {
-    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    const char *file = path_end(path);
     size_t n = strlen(file);
     return arena_strndup(a, file, has_suffix(file, ".ini") ? n - 4 : n);
 }

@@ -95,9 +95,8 @@ bool combine_lists(build *b, const char *where, const ini_entry *combine, const 
     if (!how) return complain_combine(b, where, lists, n_lists), false;
     bool each = same(how, choices[0]), grid = same(how, choices[1]), zip = same(how, choices[2]);
     if (!each && !grid && !zip) {
-        const char *near = nearest(how, choices, LENGTH(choices));
-        return complain(b, combine->where, "combine", "found \"%s\", expected each, grid or zip%s%s%s", how,
-                        near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
+        return complain(b, combine->where, "combine", "found \"%s\", expected each, grid or zip%s", how,
+                        suggestion(how, choices, LENGTH(choices), "")),
                false;
     }
     if (zip && !can_zip(lists, n_lists)) return complain_combine(b, combine->where, lists, n_lists), false;

@@ -125,9 +125,8 @@ static void unknown(build *b, const ini_entry *at)
         names[i] = keys[i].key;
         str_addf(&all, "%s%s", i == 0 ? "" : i + 1 < LENGTH(keys) ? ", " : " or ", keys[i].key);
     }
-    const char *near = nearest(at->key, names, LENGTH(keys));
-    complain(b, at->where, at->key, "found an unknown key in [slurm], expected %s%s%s%s", str_text(&all),
-             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    complain(b, at->where, at->key, "found an unknown key in [slurm], expected %s%s", str_text(&all),
+             suggestion(at->key, names, LENGTH(keys), ""));
     str_free(&all);
 }
 

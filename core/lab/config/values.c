@@ -139,12 +139,11 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
             names[n++] = arena_printf(b->a, "%s.%s", s->name, p->name);
         }
     }
-    const char *near = nearest(key, names, n);
     const char *expected = plugin             ? "a parameter of that plugin"
                            : strchr(key, '.') ? "PLUGIN.parameter of an existing plugin"
                                               : "a key listed by ablate list keys, or PLUGIN.parameter";
-    complain(b, where, label, "found an unknown key%s%s, expected %s%s%s%s", same(label, key) ? "" : " ",
-             same(label, key) ? "" : key, expected, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    complain(b, where, label, "found an unknown key%s%s, expected %s%s", same(label, key) ? "" : " ",
+             same(label, key) ? "" : key, expected, suggestion(key, names, n, ""));
     free(names);
 }
 
@@ -209,9 +208,8 @@ static bool check_plugin(build *b, const char *where, const char *label, const c
             names[n++] = b->known[i].schema->name;
             str_addf(&list, "%s%s", n > 1 ? ", " : "", names[n - 1]);
         }
-    const char *near = nearest(value, names, n);
-    complain(b, where, label, "found \"%s\", expected a plugin of kind %s (%s) or the path of one%s%s%s", value, kind,
-             n ? str_text(&list) : "none is loaded", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    complain(b, where, label, "found \"%s\", expected a plugin of kind %s (%s) or the path of one%s", value, kind,
+             n ? str_text(&list) : "none is loaded", suggestion(value, names, n, ""));
     str_free(&list);
     return false;
 }

@@ -9,17 +9,6 @@ static void real(str *out, double v, const char *missing)
     str_add(out, isfinite(v) ? format_real(v, text) : missing);
 }
 
-static void csv_text(str *out, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        str_add(out, text);
-        return;
-    }
-    str_addc(out, '"');
-    for (; *text; text++) str_addf(out, *text == '"' ? "\"\"" : "%c", *text);
-    str_addc(out, '"');
-}
-
 static const char *category(const chart *c, double x)
 {
     size_t i = (size_t)lround(x);
@@ -31,10 +20,10 @@ void chart_csv(const chart *c, const series *s, size_t n, str *out)
     str_add(out, "series,x,y,low,high\r\n");
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < s[i].n; k++) {
-            csv_text(out, s[i].name ? s[i].name : "");
+            str_add_csv(out, s[i].name ? s[i].name : "");
             str_addc(out, ',');
             if (c->categories)
-                csv_text(out, category(c, s[i].x[k]));
+                str_add_csv(out, category(c, s[i].x[k]));
             else
                 real(out, s[i].x[k], "");
             str_addc(out, ',');

@@ -6,16 +6,10 @@
 
 enum { MOST_FILES = 20000, MOST_DEPTH = 16 };
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Adds the file's name to its records, so that a file per run needs no columns for row and seed. */
 static int put_file_name(sheet *s, size_t from, const char *path, err *e)
 {
-    const char *base = base_of(path), *dot = strrchr(base, '.');
+    const char *base = path_end(path), *dot = strrchr(base, '.');
     char *stem = xstrndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
     size_t column, end = s->n;
     int bad = sheet_column(s, SHEET_FILE, &column, e);
@@ -28,7 +22,7 @@ static int put_file_name(sheet *s, size_t from, const char *path, err *e)
     return bad;
 }
 
-static bool is_events(const char *path) { return strstr(base_of(path), "tfevents") != NULL; }
+static bool is_events(const char *path) { return strstr(path_end(path), "tfevents") != NULL; }
 
 static int read_text(sheet *s, const char *path, str *text, err *e)
 {
@@ -71,7 +65,7 @@ static int walk(const char *folder, paths *out, int depth, err *e)
     return bad;
 }
 
-static bool is_results(const char *path) { return has_prefix(base_of(path), "results") && has_suffix(path, ".json"); }
+static bool is_results(const char *path) { return has_prefix(path_end(path), "results") && has_suffix(path, ".json"); }
 
 /* Returns the row's name, the path of its folder. */
 static char *run_of(const char *folder, const char *path)
@@ -79,22 +73,22 @@ static char *run_of(const char *folder, const char *path)
     const char *rest = path + strlen(folder);
     while (*rest == '/') rest++;
     const char *slash = strrchr(rest, '/');
-    return slash ? xstrndup(rest, (size_t)(slash - rest)) : xstrdup(base_of(folder));
+    return slash ? xstrndup(rest, (size_t)(slash - rest)) : xstrdup(path_end(folder));
 }
 
 /* Returns the task in "samples_TASK_2024-05-01T10-00-00.123456.jsonl". */
 static char *task_of(const char *path)
 {
-    const char *task = base_of(path) + strlen("samples_"), *end = strrchr(task, '_');
+    const char *task = path_end(path) + strlen("samples_"), *end = strrchr(task, '_');
     return xstrndup(task, end ? (size_t)(end - task) : strcspn(task, "."));
 }
 
 /* Do the samples belong to the results? They do in one folder and with one time. */
 static bool belongs(const char *samples, const char *results)
 {
-    size_t folder = (size_t)(base_of(results) - results);
-    const char *time = strrchr(base_of(results), '_'), *own = strrchr(base_of(samples), '_');
-    if ((size_t)(base_of(samples) - samples) != folder || strncmp(samples, results, folder)) return false;
+    size_t folder = (size_t)(path_end(results) - results);
+    const char *time = strrchr(path_end(results), '_'), *own = strrchr(path_end(samples), '_');
+    if ((size_t)(path_end(samples) - samples) != folder || strncmp(samples, results, folder)) return false;
     if (!time || !own) return true;
     size_t n = strlen(time) - strlen(".json");
     return !strncmp(time, own, n);
@@ -108,7 +102,7 @@ static int read_lm_eval(sheet *s, const paths *all, size_t i, err *e)
         bad = lm_eval_results(s, text.s, all->at[i], &model, e);
         for (size_t k = 0; k < all->n && !bad; k++) {
             const char *path = all->at[k];
-            if (!has_prefix(base_of(path), "samples_") || !has_suffix(path, ".jsonl") || !belongs(path, all->at[i]))
+            if (!has_prefix(path_end(path), "samples_") || !has_suffix(path, ".jsonl") || !belongs(path, all->at[i]))
                 continue;
             char *task = task_of(path);
             bad = file_read_regular(path, MOST_FILE, &text, e) ||
@@ -129,7 +123,7 @@ static int read_events(sheet *s, const char *path, const char *run, err *e)
     return bad ? -1 : 0;
 }
 
-static bool is_state(const char *path) { return same(base_of(path), "trainer_state.json"); }
+static bool is_state(const char *path) { return same(path_end(path), "trainer_state.json"); }
 
 static int read_state(sheet *s, const char *path, const char *run, err *e)
 {
@@ -145,7 +139,7 @@ static char *run_of_state(const char *folder, const char *path, int64_t *step)
     char *run = run_of(folder, path), *slash = strrchr(run, '/'), *last = slash ? slash + 1 : run;
     bool checkpoint = has_prefix(last, "checkpoint-") && parse_int(last + strlen("checkpoint-"), step);
     if (!checkpoint) return *step = INT64_MAX, run;
-    char *parent = slash ? xstrndup(run, (size_t)(slash - run)) : xstrdup(base_of(folder));
+    char *parent = slash ? xstrndup(run, (size_t)(slash - run)) : xstrdup(path_end(folder));
     free(run);
     return parent;
 }
@@ -185,15 +179,14 @@ static int read_folder(sheet *s, const char *folder, err *e)
                  "%s: found no scalars of TensorBoard (files named *tfevents*), results of lm-eval (results*.json) or "
                  "trainer_state.json in it",
                  folder);
-    for (size_t i = 0; i < all.n; i++) free(all.at[i]);
-    free(all.at);
+    free_texts(all.at, all.n);
     return bad;
 }
 
 int sheet_read(sheet *s, const char *path, err *e)
 {
     if (is_folder(path)) return read_folder(s, path, e);
-    if (is_events(path)) return read_events(s, path, base_of(path), e);
+    if (is_events(path)) return read_events(s, path, path_end(path), e);
     if (is_state(path)) return read_state(s, path, "run", e);
     str text = {0};
     int bad = file_read_regular(path, MOST_FILE, &text, e);

@@ -111,8 +111,7 @@ static cJSON *curve_of(const foreign *f, const outcome *x)
 
 static const char *source_of(foreign *f)
 {
-    const char *first = strrchr(f->s.files.at[0], '/');
-    first = first ? first + 1 : f->s.files.at[0];
+    const char *first = path_end(f->s.files.at[0]);
     size_t more = f->s.files.n - 1;
     return more ? arena_printf(&f->mem, "%s and %zu other files (%s)", first, more, f->s.format)
                 : arena_printf(&f->mem, "%s (%s)", first, f->s.format);

@@ -303,9 +303,7 @@ static int known(const names *in, const char *option, const char *name, size_t *
 {
     *out = names_find(in, name);
     if (*out != SIZE_MAX) return 0;
-    const char *near = nearest(name, in->at, in->n);
-    return fail(e, "%s: found no \"%s\"%s%s%s", option, name, near ? "; did you mean \"" : "", near ? near : "",
-                near ? "\"?" : "");
+    return fail(e, "%s: found no \"%s\"%s", option, name, suggestion(name, in->at, in->n, "\""));
 }
 
 static int set_directions(foreign *f, const char *option, const text_list *given, const char *direction, err *e)

@@ -5,10 +5,9 @@
 static int no_column(const sheet *s, const char *option, const char *name, err *e)
 {
     str list = {0};
-    const char *near = nearest(name, s->columns.at, s->columns.n);
     for (size_t i = 0; i < s->columns.n && i < 40; i++) str_addf(&list, "%s%s", i ? ", " : "", s->columns.at[i]);
-    fail(e, "%s: found no column \"%s\"%s%s%s; there are: %s", option, name, near ? "; did you mean \"" : "",
-         near ? near : "", near ? "\"?" : "", str_text(&list));
+    fail(e, "%s: found no column \"%s\"%s; there are: %s", option, name,
+         suggestion(name, s->columns.at, s->columns.n, "\""), str_text(&list));
     str_free(&list);
     return -1;
 }

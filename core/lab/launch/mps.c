@@ -3,7 +3,6 @@
 #include "lab/launch/mps.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -59,14 +58,6 @@ static bool has_socket(const char *folder)
 
 static void wake(int signal_number) { (void)signal_number; }
 
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
-{
-    (void)s, (void)type, (void)at;
-    remove(path);
-    return 0;
-}
-static void remove_all(const char *folder) { nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
-
 /* Waits until the other end of `life` is closed, by the host or by its death. Workers of a killed host write a
  * checkpoint and exit; the daemon waits for them for two minutes at most. A byte before the end: logs stay. */
 static void keep(const char *folder, int life)
@@ -84,7 +75,7 @@ static void keep(const char *folder, int life)
     while ((n = read(3, &byte, 1)) > 0 || (n < 0 && errno == EINTR)) stay = stay || n > 0;
     shell_run("exec " CONTROL, quit, sizeof quit - 1, NULL, true);
     char *sockets = path_join(folder, "pipe");
-    remove_all(stay ? sockets : folder);
+    remove_tree(stay ? sockets : folder);
     _exit(0);
 }
 
@@ -167,7 +158,7 @@ static int start_daemon(err *e)
 static int start(mps *m, err *e)
 {
     int bad = make_place(m, e) || start_keeper(m, e) || start_daemon(e) ? -1 : 0;
-    if (bad && !m->keeper && *m->folder) remove_all(m->folder);
+    if (bad && !m->keeper && *m->folder) remove_tree(m->folder);
     return bad;
 }
 

@@ -39,8 +39,7 @@ void provenance_find(provenance *p, const launch_options *o)
 {
     static const char *const places[][3] = {{".", "../.git", "../core/main.c"},
                                             {"source", "source/.git", "source/core/main.c"}};
-    char *built = xstrdup(o->program), *slash = strrchr(built, '/');
-    if (slash) *slash = 0;
+    char *built = path_folder(o->program);
     for (size_t i = 0; i < LENGTH(places) && !p->commit; i++) {
         char *folder = path_join(built, places[i][0]), *git = path_join(built, places[i][1]),
              *code = path_join(built, places[i][2]);

@@ -84,9 +84,7 @@ void factors_find(const gathered *g, arena *a, factor_table *t)
             list = grow(list, &cap, t->n_factors + 1, sizeof *list);
             list[t->n_factors++] = (factor){.name = arena_strndup(a, key, key_n)};
         }
-    t->factors = arena_alloc(a, (t->n_factors + 1) * sizeof *list);
-    if (list) memcpy(t->factors, list, t->n_factors * sizeof *list);
-    free(list);
+    t->factors = arena_keep(a, list, t->n_factors, sizeof *list);
     t->level = arena_alloc(a, (g->x.n_rows * t->n_factors + 1) * sizeof *t->level);
     const char **values = arena_alloc(a, (g->x.n_rows * t->n_factors + 1) * sizeof *values);
     for (size_t i = 0; i < g->x.n_rows; i++) {

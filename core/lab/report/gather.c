@@ -103,9 +103,8 @@ static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
     for (size_t i = 0; i < n; i++) {
         const char *found = o->n_metrics ? metric_of(g, from[i]) : from[i];
         if (!found) {
-            const char *near = nearest(from[i], g->x.metrics, g->x.n_metrics);
-            return fail(e, "experiment \"%s\": found no metric \"%s\"%s%s%s", g->x.name, from[i],
-                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+            return fail(e, "experiment \"%s\": found no metric \"%s\"%s", g->x.name, from[i],
+                        suggestion(from[i], g->x.metrics, g->x.n_metrics, "\""));
         }
         g->facts[g->n_metrics] = (metric){.name = found};
         g->metrics[g->n_metrics++] = found;

@@ -165,26 +165,12 @@ static void print_md(const grid *g, str *out)
 
 /* ---- CSV ---- */
 
-static void csv_text(str *out, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        str_add(out, text);
-        return;
-    }
-    str_addc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"') str_addc(out, '"');
-        str_addc(out, *text);
-    }
-    str_addc(out, '"');
-}
-
 static void print_csv(const grid *g, str *out)
 {
     for (size_t i = 0; i <= g->n_rows; i++) {
         for (size_t j = 0; j < g->n_columns; j++) {
             if (j) str_addc(out, ',');
-            csv_text(out, i ? cell(g, i - 1, j) : g->headings[j]);
+            str_add_csv(out, i ? cell(g, i - 1, j) : g->headings[j]);
         }
         str_add(out, "\r\n");
     }

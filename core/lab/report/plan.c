@@ -101,9 +101,8 @@ int plan_print(const plan_task *t, str *out, err *e)
     if (g && !t->metric && g->headline >= 0) metric = (size_t)g->headline;
     bool has = g && metric < g->n_metrics;
     if (g && g->n_metrics && !has) {
-        const char *near = nearest(t->metric, g->metrics, g->n_metrics);
-        return fail(e, "%s has no metric \"%s\"%s%s%s", g->x.name, t->metric, near ? "; did you mean " : "",
-                    near ? near : "", near ? "?" : "");
+        return fail(e, "%s has no metric \"%s\"%s", g->x.name, t->metric,
+                    suggestion(t->metric, g->metrics, g->n_metrics, ""));
     }
     const char *name = t->metric ? t->metric : has ? g->metrics[metric] : "the metric";
     /* without runs, the name decides: perplexity is compared in percent */

@@ -88,9 +88,7 @@ int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, 
         rc = 0;
     }
     sqlite3_finalize(s);
-    *out = arena_alloc(a, (*n + 1) * sizeof **out);
-    for (size_t i = 0; i < *n; i++) (*out)[i] = list[i];
-    free(list);
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
@@ -114,9 +112,7 @@ int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair *
         rc = 0;
     }
     sqlite3_finalize(s);
-    *out = arena_alloc(a, (*n + 1) * sizeof **out);
-    for (size_t i = 0; i < *n; i++) (*out)[i] = list[i];
-    free(list);
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
@@ -151,8 +147,6 @@ int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, s
         rc = 0;
     }
     sqlite3_finalize(s);
-    *out = arena_alloc(a, (*n + 1) * sizeof **out);
-    for (size_t i = 0; i < *n; i++) (*out)[i] = list[i];
-    free(list);
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }

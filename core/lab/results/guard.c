@@ -1,6 +1,7 @@
 /* guard.c - limits what a database's schema may do and which files its paths may name: it may come from a stranger. */
 #include "base/below.h"
 #include "lab/results/internal.h"
+#include "network/settings/config.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -143,37 +144,20 @@ int guard_pages(sqlite3 *q, const char *path, err *e)
     return bad;
 }
 
-/* Is it the folder of a run with this seed, "0123456789ab-s1-g0"? */
-static bool is_run_folder(const char *name, size_t n, int64_t seed)
-{
-    static const char hex[] = "0123456789abcdef";
-    char part[64];
-    int used = snprintf(part, sizeof part, "-s%lld-g", (long long)seed);
-    if (n <= 12 + (size_t)used || strspn(name, hex) != 12 || strncmp(name + 12, part, (size_t)used)) return false;
-    return strspn(name + 12 + used, "0123456789") == n - 12 - (size_t)used;
-}
-
 const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a)
 {
     if (!runs || !stored || (has_prefix(stored, runs) && stored[strlen(runs)] == '/')) return stored;
-    const char *part[3], *at = stored + strlen(stored); /* EXPERIMENT/CONFIGURATION-sSEED-gN/FILE */
-    for (int i = 2; i >= 0; i--) {
-        while (at > stored && at[-1] != '/') at--;
-        part[i] = at;
-        if (at > stored) at--;
-    }
-    if (at == stored || *part[0] == '.' || !is_run_folder(part[1], (size_t)(part[2] - part[1] - 1), seed))
-        return stored;
-    const char *own = arena_printf(a, "%s/%.*s", runs, (int)(part[2] - part[0] - 1), part[0]);
-    return is_folder(own) ? arena_printf(a, "%s/%s", own, part[2]) : stored;
+    const char *name = run_file_name(stored, seed);
+    if (!name) return stored;
+    const char *own = arena_printf(a, "%s/%.*s", runs, (int)(strrchr(name, '/') - name), name);
+    return is_folder(own) ? arena_printf(a, "%s/%s", runs, name) : stored;
 }
 
 int read_run_file(const read_detail *d, const char *path, err *e)
 {
-    char *full = realpath(path, NULL), *last = full ? strrchr(full, '/') : NULL, *folder = last;
-    while (folder && folder > full && folder[-1] != '/') folder--;
+    char *full = realpath(path, NULL);
     struct stat info;
-    bool inside = folder && is_run_folder(folder, (size_t)(last - folder), d->run.seed);
+    bool inside = full && run_file_name(full, d->run.seed);
     int rc = 0;
     if (full && !inside)
         rc = fail(

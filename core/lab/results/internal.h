@@ -38,7 +38,8 @@ sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, .
  * caller ends with sql_rest, not with sqlite3_finalize, and meanwhile uses no statement of the same text. */
 sqlite3_stmt *sql_keep(sqlite3 *q, err *e, const char *sql, const char *types, ...);
 void sql_rest(sqlite3_stmt *s);
-void sql_close(sqlite3 *q);            /* closes the connection with its kept statements */
+void sql_close(sqlite3 *q);                                     /* closes the connection with its kept statements */
+int sql_ids(sqlite3_stmt *s, int64_t **ids, size_t *n, err *e); /* reads all rows' first column; the caller frees */
 int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller always finalizes */
 /* sql_next that also checks values: `names` lists the columns in order, separated by blanks; NULL in a named one is
  * damage: -1 and a message ("metric.name - result.checkpoint"; "-": may be NULL). */

@@ -54,9 +54,7 @@ int reader_older(reader *r, const char *experiment, arena *a, read_older **out, 
         rc = sql_status(s, 3, &one->status, e);
     }
     sqlite3_finalize(s);
-    *out = arena_alloc(a, (*n + 1) * sizeof **out);
-    if (*n) memcpy(*out, list, *n * sizeof *list);
-    free(list);
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
@@ -88,16 +86,13 @@ int reader_stored(reader *r, const char *experiment, arena *a, read_stored **out
         rc = 0;
     }
     sqlite3_finalize(s);
-    *out = arena_alloc(a, (*n + 1) * sizeof **out);
-    if (*n) memcpy(*out, list, *n * sizeof *list);
-    free(list);
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
 int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int64_t **ids, size_t *n, err *e)
 {
     int64_t *found = NULL, id = 0;
-    size_t cap = 0;
     *ids = NULL, *n = 0;
     int known = sql_int(r->q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", experiment);
     if (known != 1) return known < 0 ? -1 : reader_no_experiment(r, experiment, e);
@@ -105,16 +100,8 @@ int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int
                                "SELECT r.id FROM variant v JOIN run r ON r.variant_id=v.id WHERE v.experiment_id=?1"
                                " AND (v.archived=1 OR NOT ?2) ORDER BY v.archived,r.id",
                                "ii", id, (int64_t)older);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        found = grow(found, &cap, *n + 1, sizeof *found);
-        found[(*n)++] = sqlite3_column_int64(s, 0);
-        rc = 0;
-    }
-    sqlite3_finalize(s);
-    *ids = arena_alloc(a, (*n + 1) * sizeof **ids);
-    if (*n) memcpy(*ids, found, *n * sizeof *found);
-    free(found);
+    int rc = sql_ids(s, &found, n, e);
+    *ids = arena_keep(a, found, *n, sizeof *found);
     return rc;
 }
 

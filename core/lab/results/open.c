@@ -43,18 +43,10 @@ bool db_is_network(unsigned long f_type)
     return false;
 }
 
-/* Returns the folder of `path`; the caller frees. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash) return xstrdup(".");
-    return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
-}
-
 /* Chooses write-ahead logging if it is safe, else a rollback journal with a warning. */
 static int choose_journal(db *d, bool no_wal, err *e)
 {
-    char *folder = folder_of(d->path);
+    char *folder = path_folder(d->path);
     struct statfs fs;
     bool network = statfs(folder, &fs) == 0 && db_is_network((unsigned long)fs.f_type);
     free(folder);
@@ -300,7 +292,7 @@ db *db_open(const db_options *o, err *e)
         fail(e, "%s: found %s, expected a database file", o->path, S_ISDIR(st.st_mode) ? "a folder" : "a special file");
         return NULL;
     }
-    char *folder = folder_of(o->path);
+    char *folder = path_folder(o->path);
     int made = is_folder(folder) ? 0 : make_folders(folder, e);
     free(folder);
     if (made) return NULL;

@@ -193,8 +193,8 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
 /* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed); the row alone suffices if only
  * one experiment has it. Returns its id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);
-/* Returns the path of a run's model, found by the run's name; the caller frees. NULL and e: no such run, or it has no
- * model. */
+/* Returns the path of a run's model, found by the run's name or its file's (run_file_name); the caller frees. NULL and
+ * e: no such run, or it has no model. */
 char *reader_model(reader *r, const char *name, err *e);
 /* Finds all runs of that name: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or
  * -1 and a message. */

@@ -104,9 +104,7 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
     }
     sqlite3_finalize(s);
     if (!rc && !*n) rc = names_not_found(r, text, experiment, row, e);
-    *ids = arena_alloc(a, (*n + 1) * sizeof **ids);
-    if (found) memcpy(*ids, found, *n * sizeof *found);
-    free(found);
+    *ids = arena_keep(a, found, *n, sizeof *found);
     return rc;
 }
 

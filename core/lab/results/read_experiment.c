@@ -15,7 +15,6 @@ typedef struct {
 static int load_frozen(sqlite3 *q, int64_t experiment, arena *a, frozen_rows *out, err *e)
 {
     int64_t *ids = NULL;
-    size_t cap = 0;
     *out = (frozen_rows){0};
     sqlite3_stmt *s = sql_open(
         q, e,
@@ -24,17 +23,8 @@ static int load_frozen(sqlite3 *q, int64_t experiment, arena *a, frozen_rows *ou
         " NOT EXISTS(SELECT 1 FROM run r WHERE r.variant_id=v.id AND (r.attempt>0 OR r.recorded>0)) AND EXISTS(SELECT 1"
         " FROM variant o WHERE o.experiment_id=?1 AND o.name=v.name AND o.archived=0)) ORDER BY id",
         "i", experiment);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        ids = grow(ids, &cap, out->n + 1, sizeof *ids);
-        ids[out->n++] = sqlite3_column_int64(s, 0);
-        rc = 0;
-    }
-    sqlite3_finalize(s);
-    int64_t *kept = arena_alloc(a, (out->n + 1) * sizeof *kept);
-    if (out->n) memcpy(kept, ids, out->n * sizeof *kept);
-    free(ids);
-    out->id = kept;
+    int rc = sql_ids(s, &ids, &out->n, e);
+    out->id = arena_keep(a, ids, out->n, sizeof *ids);
     return rc;
 }
 
@@ -77,10 +67,7 @@ static int load_search(sqlite3 *q, int64_t experiment, arena *a, read_row *row, 
         rc = 0;
     }
     sqlite3_finalize(s);
-    double *kept = arena_alloc(a, (row->n_candidates + 1) * sizeof *kept);
-    if (row->n_candidates) memcpy(kept, list, row->n_candidates * sizeof *kept);
-    free(list);
-    row->behind = kept, row->trial_seeds = (size_t)seeds;
+    row->behind = arena_keep(a, list, row->n_candidates, sizeof *list), row->trial_seeds = (size_t)seeds;
     return rc;
 }
 
@@ -172,10 +159,7 @@ static int load_metrics(sqlite3 *q, arena *a, read_experiment *out, err *e)
         names[out->n_metrics++] = sql_text(s, 0, a);
     }
     sqlite3_finalize(s);
-    const char **kept = arena_alloc(a, (out->n_metrics + 1) * sizeof *kept);
-    if (out->n_metrics) memcpy(kept, names, out->n_metrics * sizeof *kept);
-    free(names);
-    out->metrics = kept;
+    out->metrics = arena_keep(a, names, out->n_metrics, sizeof *names);
     return rc;
 }
 
@@ -257,9 +241,7 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
         rc = 0;
     }
     sqlite3_finalize(s);
-    *out = arena_alloc(a, (*n + 1) * sizeof **out);
-    if (*n) memcpy(*out, list, *n * sizeof *list);
-    free(list);
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
@@ -281,9 +263,7 @@ int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e)
         rc = 0;
     }
     sqlite3_finalize(s);
-    *out = arena_alloc(a, (*n + 1) * sizeof **out);
-    if (*n) memcpy(*out, list, *n * sizeof *list);
-    free(list);
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
@@ -301,13 +281,12 @@ int reader_no_experiment(reader *r, const char *name, err *e)
     for (size_t i = 0; i < n; i++) { /* recorded experiments are found without their ending */
         names[i] = has_suffix(name, DB_RECORDED) ? list[i].name : read_plain_name(list[i].name, &a);
     }
-    const char *near = nearest(name, names, n);
-    if (r->absent && !near)
+    const char *near = suggestion(name, names, n, "\"");
+    if (r->absent && !*near)
         fail(e, "found no experiment \"%s\" among the recorded ones, and no database at %s; `ablate run` creates one",
              name, r->path);
     else
-        fail(e, "found no experiment \"%s\"%s%s%s", name,
-             near ? "; did you mean \"" : "; `ablate ls` lists the experiments", near ? near : "", near ? "\"?" : "");
+        fail(e, "found no experiment \"%s\"%s", name, *near ? near : "; `ablate ls` lists the experiments");
     arena_free(&a);
     return -1;
 }

@@ -23,9 +23,7 @@ static int load_names(sqlite3 *q, const char *sql, const char *column, const cha
         rc = 0;
     }
     sqlite3_finalize(s);
-    out->at = arena_alloc(a, (out->n + 1) * sizeof *list);
-    if (out->n) memcpy(out->at, list, out->n * sizeof *list);
-    free(list);
+    out->at = arena_keep(a, list, out->n, sizeof *list);
     return rc;
 }
 

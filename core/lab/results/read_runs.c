@@ -90,10 +90,7 @@ static int load_results(loading *l, read_run *run, err *e)
         list = grow(list, &cap, run->n_results + 1, sizeof *list);
         rc = load_result(l, run, &list[run->n_results++], e);
     }
-    read_result *kept = arena_alloc(l->a, (run->n_results + 1) * sizeof *kept);
-    if (run->n_results) memcpy(kept, list, run->n_results * sizeof *kept);
-    free(list);
-    run->results = kept;
+    run->results = arena_keep(l->a, list, run->n_results, sizeof *list);
     return rc;
 }
 
@@ -208,10 +205,7 @@ int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
         list = grow(list, &cap, row->n_runs + 1, sizeof *list);
         rc = load_run(l, l->runs, &list[row->n_runs++], e);
     }
-    read_run *kept = arena_alloc(l->a, (row->n_runs + 1) * sizeof *kept);
-    if (row->n_runs) memcpy(kept, list, row->n_runs * sizeof *kept);
-    free(list);
-    row->runs = kept;
+    row->runs = arena_keep(l->a, list, row->n_runs, sizeof *list);
     return rc;
 }
 
@@ -231,10 +225,7 @@ static int load_pairs(sqlite3 *q, const char *sql, const char *names, const char
         rc = 0;
     }
     sqlite3_finalize(s);
-    read_pair *kept = arena_alloc(a, (*n + 1) * sizeof *kept);
-    if (*n) memcpy(kept, list, *n * sizeof *kept);
-    free(list);
-    *out = kept;
+    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 

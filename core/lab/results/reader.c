@@ -1,5 +1,6 @@
 /* reader.c - opens a database for reading, or the recorded experiments alone. */
 #include "lab/results/internal.h"
+#include "network/settings/config.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -105,7 +106,9 @@ char *reader_model(reader *r, const char *name, err *e)
     arena a = {0};
     read_detail run;
     char *path = NULL;
-    int64_t id = reader_find_run(r, name, e);
+    bool named = run_file_name(name, -1) == name;
+    int64_t id = named ? -1 : reader_find_run(r, name, e);
+    if (named) path = path_join(r->runs, name);
     if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
         for (size_t i = 0; i < run.n_artifacts; i++)
             if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);

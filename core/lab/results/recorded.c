@@ -20,12 +20,6 @@ static char *name_of(const char *path)
     return xstrndup(file, strlen(file) - strlen(has_suffix(file, ".gz") ? ".json.gz" : ".json"));
 }
 
-static void free_all(char **paths, size_t n)
-{
-    for (size_t i = 0; i < n; i++) free(paths[i]);
-    free(paths);
-}
-
 sqlite3 *recorded_memory(err *e)
 {
     db d = {.path = (char[]){"memory"}, .pid = getpid()};
@@ -87,7 +81,7 @@ int recorded_open(reader *r, const char *experiment, reader **out, err *e)
         if (same(own, name) && !(*out = open_source(r, paths[i], i, e))) rc = -1;
         free(own);
     }
-    if (rc != 1) free_all(paths, n);
+    if (rc != 1) free_texts(paths, n);
     free(name);
     return rc < 0 ? -1 : 0;
 }
@@ -100,7 +94,7 @@ int recorded_of_run(reader *r, int64_t run, reader **out, err *e)
     if (run < FIRST || !r->recorded_folder) return 0;
     if (record_files(r->recorded_folder, &paths, &n, e)) return -1;
     if (i < n) *out = open_source(r, paths[i], i, e);
-    free_all(paths, n);
+    free_texts(paths, n);
     return *out ? 0 : -1;
 }
 
@@ -155,7 +149,7 @@ int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *
         names[i] = arena_strdup(a, name);
         free(name);
     }
-    free_all(paths, *n);
+    free_texts(paths, *n);
     *out = names;
     return 0;
 }
@@ -170,7 +164,7 @@ int recorded_attach(reader *r, err *e)
     int rc = q ? 0 : -1;
     for (size_t i = 0; i < n && !rc; i++) rc = read_file(q, paths[i], i, e);
     if (!rc) rc = view_refresh_all(q, e);
-    free_all(paths, n);
+    free_texts(paths, n);
     unsigned char *bytes = rc ? NULL : sqlite3_serialize(q, "main", &size, 0);
     sql_close(q);
     if (!rc) rc = bytes ? sql_script(r->q, "ATTACH ':memory:' AS recorded", e) : fail(e, "out of memory");

@@ -110,6 +110,18 @@ sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, .
     return s;
 }
 
+int sql_ids(sqlite3_stmt *s, int64_t **ids, size_t *n, err *e)
+{
+    size_t cap = 0;
+    int rc = s ? 1 : -1;
+    while (rc == 1 && (rc = sql_next(s, e)) == 1) {
+        *ids = grow(*ids, &cap, *n + 1, sizeof **ids);
+        (*ids)[(*n)++] = sqlite3_column_int64(s, 0);
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
 int sql_next(sqlite3_stmt *s, err *e)
 {
     int rc = sqlite3_step(s);

@@ -131,8 +131,7 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
              "r.variant_id=t.variant_id) "
              "\"params_M\",t.name \"name\" FROM table_row t%s WHERE t.experiment_id=%lld ORDER BY t.place",
              str_text(&joins), (long long)experiment);
-    for (size_t i = 0; i < n; i++) free(used[i]);
-    free(used);
+    free_texts(used, n);
     str_free(&joins);
     return rc;
 }
@@ -205,8 +204,7 @@ static int refresh_settings(sqlite3 *q, err *e)
                 ? -1
                 : 0;
     if (!rc && !there) rc = drop(q, "settings", e) || sql_script(q, sql.s, e) ? -1 : 0;
-    for (size_t i = 0; i < n; i++) free(used[i]);
-    free(used);
+    free_texts(used, n);
     str_free(&sql);
     return rc;
 }
@@ -264,15 +262,9 @@ int view_drop_all(sqlite3 *q, err *e)
 int view_refresh_all(sqlite3 *q, err *e)
 {
     int64_t *ids = NULL;
-    size_t n = 0, cap = 0;
+    size_t n = 0;
     sqlite3_stmt *s = sql_open(q, e, "SELECT id FROM experiment ORDER BY id", "");
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        ids = grow(ids, &cap, n + 1, sizeof *ids);
-        ids[n++] = sqlite3_column_int64(s, 0);
-        rc = 0;
-    }
-    sqlite3_finalize(s);
+    int rc = sql_ids(s, &ids, &n, e);
     for (size_t i = 0; i < n && !rc; i++) rc = refresh_one(q, ids[i], e);
     if (!rc) rc = refresh_settings(q, e);
     free(ids);

@@ -22,12 +22,20 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e)
     return id;
 }
 
+/* Returns the seconds since 1970 by a clock that never jumps while this process runs. */
+static double steady(void)
+{
+    static double before;
+    if (before == 0) before = now() - ticks();
+    return before + ticks();
+}
+
 static int put_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
 {
     int64_t created = 0;
     int rc = sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0 ? -1 : 0;
     /* SQLite stores a whole number of this size in 2 or 3 bytes */
-    double seconds = floor(now()) - (double)created;
+    double seconds = floor(steady()) - (double)created;
     sqlite3_stmt *s = sql_keep(
         d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)", "");
     if (!s) return -1;

@@ -269,8 +269,7 @@ int score_decoded(worker_run *r, err *e)
         char **lines = xcalloc((size_t)n, sizeof *lines);
         bad = decode_split(r, order[k], lines, &sums, e) || keep_outputs(r, order[k], lines, n, e) ||
               score_lines(r, order[k], lines, n, e);
-        for (int64_t i = 0; i < n; i++) free(lines[i]);
-        free(lines);
+        free_texts(lines, (size_t)n);
     }
     if (!bad && sums.stats.seconds > 0) report_decoding(r, &sums);
     return bad ? -1 : 0;

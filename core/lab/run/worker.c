@@ -260,6 +260,7 @@ static int open_model(run *r, err *e)
         train_open_model(&r->model, &r->set, r->src, r->tgt, compute, r->on, e))
         return -1;
     r->model_open = true;
+    config_find_runs(&r->model.cfg, r->job.runs, r->job.folder, &r->memory);
     str plugins = {0};
     int bad = model_plugins_json(&r->model.set, &plugins, e);
     if (!bad) event_fact("plugins_json", str_text(&plugins));

@@ -10,6 +10,7 @@
 
 typedef struct {
     const char *folder; /* contains config.json; receives checkpoints */
+    const char *runs;   /* folder of the runs that settings name; NULL: the one above `folder` */
     const char *config; /* config.json's text without a folder; NULL: read it in the folder, and open its plugins */
     const char *cache_dir, *data_dir;
     const char *device;

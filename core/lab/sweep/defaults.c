@@ -52,7 +52,7 @@ static bool found_later(const spec *s, const spec_row *row, const char *key)
     const char *given = settings_get(&row->given, key);
     for (size_t i = 0; i < row->n_tunes; i++)
         if (same(row->tunes[i].key, key)) return true;
-    return same(key, s->analysis.match_key) || same(key, "start_from") || same(key, "teacher") ||
+    return same(key, s->analysis.match_key) || config_names_run(key) ||
            (given && (same(given, "auto") || same(given, "same")));
 }
 
@@ -104,6 +104,11 @@ static bool unnamed(const history *h, const spec_row *row, size_t k, const char 
     return !h->stored[k].archived || !then || !usual || same(usual, then);
 }
 
+static bool same_value(const char *key, const char *now, const char *then)
+{
+    return same(now, then) || same(config_unmoved(key, now), config_unmoved(key, then));
+}
+
 /* Do row and stored row k differ in defaults at most? A key added since has, in the stored row, the value that changes
  * nothing. words: the differing defaults, "beam_size = 8, was 4". */
 static bool is_same(history *h, const spec_row *row, size_t k, str *words)
@@ -113,11 +118,12 @@ static bool is_same(history *h, const spec_row *row, size_t k, str *words)
     size_t from = 0, at = h->apart;
     str_clear(words);
     if (at && at < now->n && at < then->n && same(now->at[at].key, then->at[at].key) &&
-        !same(now->at[at].value, then->at[at].value))
+        !same_value(now->at[at].key, now->at[at].value, then->at[at].value))
         return false;
     for (size_t i = 0; i < now->n; i++) {
         const char *key = now->at[i].key, *value = now->at[i].value, *old = value_from(then, key, &from);
-        if (!config_is_hashed(key) || (old && same(old, value)) || (h->waiting && found_later(h->s, row, key)))
+        if (!config_is_hashed(key) || (old && same_value(key, value, old)) ||
+            (h->waiting && found_later(h->s, row, key)))
             continue;
         if ((!old && config_came_later(key, value)) || (trial && same(key, "decode_split"))) continue;
         if (!unnamed(h, row, k, key, old)) {

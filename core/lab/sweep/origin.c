@@ -1,5 +1,6 @@
 /* origin.c - start_from and teacher = EXPERIMENT/ROW@SEED: replaces a run by the file of its model, or for start_from
  * with start_step by its state at that step. */
+#include "base/below.h"
 #include "lab/sweep/run.h"
 #include "lab/sweep/sweep.h"
 #include "network/train/states.h"
@@ -23,16 +24,17 @@ static char *state_in(const char *folder, const char *run, int64_t step, err *e)
     return NULL;
 }
 
-char *origin_file(reader *r, const char *run, int64_t start_step, err *e)
+/* Returns the file of a run's model, or with start_step > 0 of its state at that step; the caller frees. NULL and e:
+ * there is none, and which states exist. */
+static char *origin_file(reader *r, const char *run, int64_t start_step, err *e)
 {
     arena a = {0};
     read_detail d;
     char *path = NULL;
-    if (start_step <= 0) return reader_model(r, run, e);
+    if (start_step <= 0 || run_file_name(run, -1) == run) return reader_model(r, run, e);
     int64_t id = reader_find_run(r, run, e);
     if (id >= 0 && !reader_run(r, id, &a, &d, e)) {
-        const char *log = d.run.log_path ? d.run.log_path : "", *slash = strrchr(log, '/');
-        char *folder = xstrndup(log, slash ? (size_t)(slash - log) : 0);
+        char *folder = path_folder(d.run.log_path ? d.run.log_path : "");
         path = state_in(folder, run, start_step, e);
         free(folder);
     }
@@ -50,6 +52,7 @@ static const char *origin_of(const spec_row *row, const char *key)
 int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
 {
     reader *r = NULL;
+    char *runs = db_runs_folder(where);
     int rc = 0;
     for (size_t k = 0; k < s->n_rows * LENGTH(keys) && !rc; k++) {
         size_t i = k / LENGTH(keys);
@@ -63,9 +66,10 @@ int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
             rc = fail(e, "row %s: %s = %s: found no such file, nor such a run: %s", s->rows[i].name, key, text,
                       why.text);
         else if (out)
-            prepared_choose(out, s->rows[i].name, key, path);
+            prepared_choose(out, s->rows[i].name, key, path_is_below(runs, path) ? config_unmoved(key, path) : path);
         free(path);
     }
     reader_close(r);
+    free(runs);
     return rc;
 }

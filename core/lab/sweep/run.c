@@ -154,7 +154,7 @@ static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *
     str errors = {0};
     char *tune = xprintf("%s.tune", s->experiment);
     done_runs *trials = done_open(t.db, tune, s->o->rerun), *runs = done_open(t.db, s->experiment, s->o->rerun);
-    int bad = 0;
+    int bad = check_origins(&s->spec, t.db, found, e);
     err why = {0};
     if (*s->spec.analysis.match && d->n && match_counted(&s->spec, &t, d->groups[d->of[0]].tgt, found, &why))
         printf("note\tmatch = %s is not counted%s%s\n", s->spec.analysis.match,

@@ -11,7 +11,4 @@ int sweep_check(sweep_options *o, err *e);
 int sweep_run(const sweep_call *c, sweep_options *o, err *e);
 /* Prints the rows' costs, in the process that sweep_run starts to count them (estimate.h). Returns the exit code. */
 int sweep_estimate_print(const sweep_call *c, sweep_options *o);
-/* start_from = RUN: returns the file of its model, or with start_step > 0 of its state at that step; the caller frees.
- * NULL and e: there is none, and which states exist. (origin.c) */
-char *origin_file(reader *r, const char *run, int64_t start_step, err *e);
 #endif

@@ -68,7 +68,8 @@ typedef struct {
 void prepared_free(prepared *p);
 void prepared_choose(prepared *p, const char *row, const char *key, const char *value);
 
-/* Checks that the files or runs exist from which rows start. out: gets the file of each run; NULL: only checks.
+/* Checks that the files or runs exist that rows name in start_from and teacher. out: gets the file of each run, without
+ * the folder of runs if it is below that; NULL: only checks.
  * (origin.c) */
 int check_origins(const spec *s, const db_options *where, prepared *out, err *e);
 /* Solves `match` of the spec: sets each row's free key so that its budget is closest to base's. For `match = time` rows

@@ -405,12 +405,11 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e)
         names[n++] = known.loaded[i]->desc.name;
     }
     if (!p) {
-        const char *near = nearest(name, names, n);
-        fail(e, "no %s%splugin '%s'%s%s%s", kind ? plugin_kind_name(kind) : "", kind ? " " : "", name,
-             near ? "; did you mean '" : "", near ? near : "",
-             near ? "'?"
-             : n  ? "; --plugin-path FOLDER adds a folder of plugins"
-                  : "; no plugin folder was found");
+        const char *near = suggestion(name, names, n, "'");
+        fail(e, "no %s%splugin '%s'%s", kind ? plugin_kind_name(kind) : "", kind ? " " : "", name,
+             *near ? near
+             : n   ? "; --plugin-path FOLDER adds a folder of plugins"
+                   : "; no plugin folder was found");
     }
     free(names);
     return p;

@@ -168,6 +168,20 @@ typedef const ab_option *(*param_lookup)(void *user, const char *key);
 void config_to_json(const settings *s, param_lookup table_of, void *user, str *out);
 /* Reads such an object, as stored with a run; old names of keys become the new ones. */
 int config_from_json(const char *json, settings *out, arena *a, err *e);
+
+/* ---- files of other runs (run_file.c) ---- */
+
+/* Returns the end of the path that names a file of a run with this seed (-1: any),
+ * EXPERIMENT/CONFIGURATION-sSEED-gN/FILE; NULL: it names none. */
+const char *run_file_name(const char *path, int64_t seed);
+bool config_names_run(const char *key); /* Can the key's value be a run: start_from, teacher? */
+/* Returns the key's value without the folder of runs, which may move. */
+const char *config_unmoved(const char *key, const char *value);
+/* Returns the path of a run's file below the folder `runs`, or `value` itself if it is any other file. */
+const char *run_file_below(const char *runs, const char *value, arena *a);
+/* Does so for start_from and teacher; runs NULL: the folder two above `folder`, a run's. */
+void config_find_runs(config *c, const char *runs, const char *folder, arena *a);
+
 /* sha256 over the hashed settings, as "key=value\n" sorted by key, under the names that the keys had first. */
 void config_hash(const settings *s, char out[65]);
 #endif

@@ -53,7 +53,7 @@ static const char *nearest_word(const char *choices, const char *text, arena *a)
     const char *list[64];
     size_t n = 0;
     while (n < LENGTH(list) && (list[n] = word_at(choices, (int64_t)n, a))) n++;
-    return nearest(text, list, n);
+    return suggestion(text, list, n, "");
 }
 
 /* ---- text and value ---- */
@@ -150,9 +150,8 @@ int param_canonical(const ab_option *p, const char *text, const char **out, aren
 {
     value v;
     if (read_value(p, text, &v)) return *out = arena_strdup(a, write_value(p, v, a)), 0;
-    const char *near = p->choices && p->type != AB_TEXT ? nearest_word(p->choices, text, a) : NULL;
-    return fail(e, "found \"%s\", expected %s%s%s%s", text, param_expects(p, a), near ? "; did you mean " : "",
-                near ? near : "", near ? "?" : "");
+    const char *near = p->choices && p->type != AB_TEXT ? nearest_word(p->choices, text, a) : "";
+    return fail(e, "found \"%s\", expected %s%s", text, param_expects(p, a), near);
 }
 
 /* ---- structs ---- */
@@ -190,8 +189,7 @@ static int fail_unknown(const ab_option *table, const char *name, const char *ke
     const char *names[256];
     size_t n = 0;
     for (const ab_option *p = table; p && p->name && n < LENGTH(names); p++) names[n++] = p->name;
-    const char *near = nearest(name, names, n);
-    return fail(e, "%s: unknown key%s%s%s", key, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return fail(e, "%s: unknown key%s", key, suggestion(name, names, n, ""));
 }
 
 int config_bind(const settings *s, const char *prefix, const ab_option *table, void *out, arena *a, err *e)

@@ -136,7 +136,7 @@ static void hash_settings(const settings *s, bool decoding, char out[65])
     settings rest = {0};
     for (size_t i = 0; i < s->n; i++)
         if (!config_plugin_kind(s->at[i].key) && (decoding || !config_only_decodes(s->at[i].key)))
-            settings_put(&rest, s->at[i].key, s->at[i].value, &a);
+            settings_put(&rest, s->at[i].key, config_unmoved(s->at[i].key, s->at[i].value), &a);
     config_hash(&rest, out);
     arena_free(&a);
 }
@@ -360,8 +360,7 @@ static int average(training *t, train_result *out, err *e)
     }
     int bad = n ? checkpoint_average((const char *const *)paths, n, &t->m->params, e)
                 : fail(e, "no checkpoint to average in %s", t->j->folder);
-    for (size_t i = 0; i < n; i++) free(paths[i]);
-    free(paths);
+    free_texts(paths, n);
     snprintf(out->how_text, sizeof out->how_text, "average of %zu%s", n, best ? ", best" : "");
     out->how = out->how_text;
     return bad;

@@ -84,14 +84,9 @@ int tape_print(const ab_ctx *c, const char *when, FILE *to, err *e)
     char shape[64];
     int bad = 0;
     for (const printed *p = c->to_print; p && !bad; p = p->next) {
-        const char *slash = p->file ? strrchr(p->file, '/') : NULL;
         const node *v = &c->v[p->copy.id];
         fprintf(to, "%s, %s%s%s %s %s (%s:%d): ", when, p->scope, *p->scope ? " " : "", p->name, dtype_name(v->type),
-                shape_text(v->dim, shape),
-                slash     ? slash + 1
-                : p->file ? p->file
-                          : "host",
-                p->line);
+                shape_text(v->dim, shape), p->file ? path_end(p->file) : "host", p->line);
         bad = print_value(c, p->copy, to, e);
         if (bad || !p->gradient.id) continue;
         fprintf(to, "%s, gradient of %s%s%s: ", when, p->scope, *p->scope ? " " : "", p->name);

@@ -15,10 +15,8 @@ static const double smooth_values[] = {BLEU_SMOOTHINGS(SMOOTH_VALUE)};
 static int unknown(err *e, const char *what, const char *given, const char *const *names, size_t n)
 {
     str list = {0};
-    const char *near = nearest(given, names, n);
     for (size_t i = 0; i < n; i++) str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-    fail(e, "%s: found \"%s\", expected one of %s%s%s%s", what, given, str_text(&list), near ? "; did you mean \"" : "",
-         near ? near : "", near ? "\"?" : "");
+    fail(e, "%s: found \"%s\", expected one of %s%s", what, given, str_text(&list), suggestion(given, names, n, "\""));
     str_free(&list);
     return -1;
 }

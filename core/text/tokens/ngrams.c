@@ -28,8 +28,6 @@ int64_t ngrams_of(const vocab *v, int64_t buckets, int32_t **bucket, int32_t **t
         }
         free(text);
     }
-    *bucket = arena_alloc(a, (n + 1) * sizeof *b), *token = arena_alloc(a, (n + 1) * sizeof *t);
-    if (n) memcpy(*bucket, b, n * sizeof *b), memcpy(*token, t, n * sizeof *t);
-    free(b), free(t);
+    *bucket = arena_keep(a, b, n, sizeof *b), *token = arena_keep(a, t, n, sizeof *t);
     return (int64_t)n;
 }

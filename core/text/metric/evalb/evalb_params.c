@@ -53,9 +53,7 @@ static int unknown_key(const char *key, err *e)
 {
     const char *names[LENGTH(keys)];
     for (size_t i = 0; i < LENGTH(keys); i++) names[i] = keys[i].name;
-    const char *near = nearest(key, names, LENGTH(keys));
-    return fail(e, "unknown parameter \"%s\"%s%s%s", key, near ? "; did you mean " : "", near ? near : "",
-                near ? "?" : "");
+    return fail(e, "unknown parameter \"%s\"%s", key, suggestion(key, names, LENGTH(keys), ""));
 }
 
 /* One line that is neither blank nor a comment; it is cut up. */
