@@ -49,8 +49,8 @@ equal "$(wc -l <out)" 100 "lines"
 echo "what is refused"
 exits 1 ablate run adaptive.ini --threads 1 --progress none --db few.db -s sequence.alphabet=2 -s adaptive.clusters=4 \
     -s adaptive.short=0.8 --only untied
-has out "adaptive.clusters = 4: adaptive.short = 0.8 leaves 1 of the vocabulary's 6 tokens for them, expected 4 or more"
+has err "adaptive.clusters = 4: adaptive.short = 0.8 leaves 1 of the vocabulary's 6 tokens for them, expected 4 or more"
 exits 1 ablate run adaptive.ini --threads 1 --progress none --db mup.db -s parametrization=mup -s base_d_model=16 \
     --only untied
-has out "there is no rule for the parameter 'head.short'"
+has err "there is no rule for the parameter 'head.short'"
 finish
