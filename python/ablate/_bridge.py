@@ -222,7 +222,8 @@ class Description:
         return read
 
     def _settings(self) -> None:
-        s, to = self.plugin.settings, self.interface
+        s: dict[str, Any] = self.plugin.settings
+        to: Any = self.interface
         if self.plugin.kind == "attention":
             to.roles, to.accepts = s["roles"], s["accepts"]
         elif self.plugin.kind == "position":
@@ -276,7 +277,7 @@ class Description:
                     shape = f(
                         Parameter(native.AbParameter.from_address(given[0])), given[1], **read(cfg)
                     ) or (0,)
-                    to = (native.I64 * 4).from_address(given[2])
+                    to: Any = (native.I64 * 4).from_address(given[2])
                     to[:] = [1] * (4 - len(shape)) + list(shape)
                     return None
                 return int(f(**read(cfg)))
@@ -290,8 +291,10 @@ class Description:
     def _describe(self, ops: list[kinds.Op]) -> Any:
         p = self.plugin
         options = (native.AbOption * (len(p.options) + 1))()
+        config: Any = self.config
+        interface: Any = self.interface
         for to, (name, o) in zip(options, p.options.items()):
-            to.name, to.type, to.offset = name.encode(), o.type, getattr(self.config, name).offset
+            to.name, to.type, to.offset = name.encode(), o.type, getattr(config, name).offset
             to.default, to.low, to.high = o.default, o.low, o.high
             to.choices, to.doc = o.choices.encode() if o.choices is not None else None, o.doc.encode()
         host = native.ADDRESS()
@@ -299,11 +302,11 @@ class Description:
         listed = (native.ADDRESS * (len(ops) + 1))(*(ctypes.addressof(op_structure(o)) for o in ops))
         made = native.AbPlugin(
             magic=MAGIC, major=MAJOR, minor=native.services.minor, size=ctypes.sizeof(native.AbPlugin),
-            iface_size=ctypes.sizeof(self.interface), kind=kinds.KINDS[p.kind].number, name=p.name.encode(),
+            iface_size=ctypes.sizeof(interface), kind=kinds.KINDS[p.kind].number, name=p.name.encode(),
             doc=(p.doc or "").encode(), paper=p.paper.encode() if p.paper else None,
-            version=p.version.encode() if p.version else None, cfg_size=ctypes.sizeof(self.config),
+            version=p.version.encode() if p.version else None, cfg_size=ctypes.sizeof(config),
             params=ctypes.addressof(options), ops=ctypes.addressof(listed) if ops else None,
-            iface=ctypes.addressof(self.interface), host=ctypes.addressof(host), claims=p.claims,
+            iface=ctypes.addressof(interface), host=ctypes.addressof(host), claims=p.claims,
             calls=ctypes.addressof(calls) if p.calls else None,
         )  # fmt: skip
         _kept.extend([self, options, host, calls, listed, made])

@@ -579,7 +579,7 @@ class Context(HostFunctions):
             The constant.
         """
         flat: list[float] = []
-        pending = [values.tolist() if hasattr(values, "tolist") else values]
+        pending: list[Any] = [values.tolist() if hasattr(values, "tolist") else values]
         while pending:
             one = pending.pop()
             if isinstance(one, (list, tuple)):

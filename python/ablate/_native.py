@@ -81,7 +81,7 @@ def prototype(text: str) -> tuple[Any, list[str]]:
     for one in inside.split(","):
         kind = re.match(r"\s*(.*?)\s*\w*\s*$", one).group(1)  # type: ignore[union-attr]
         kinds.append(" ".join(kind.split()))
-    types = [_TYPES.get(kind, ADDRESS) for kind in kinds]
+    types: list[Any] = [_TYPES.get(kind, ADDRESS) for kind in kinds]
     return ctypes.CFUNCTYPE(_TYPES.get(result.strip(), ADDRESS), *types), kinds
 
 

@@ -119,7 +119,8 @@ class Frame(Sequence[Record]):
         pandas.DataFrame
             A row for each record.
         """
-        return _pandas().DataFrame(self._records, columns=self.columns)
+        frame: pandas.DataFrame = _pandas().DataFrame(self._records, columns=self.columns)
+        return frame
 
     def to_parquet(self, path: str) -> None:
         """
@@ -131,8 +132,8 @@ class Frame(Sequence[Record]):
             The file.
         """
         try:
-            import pyarrow
-            import pyarrow.parquet
+            import pyarrow  # type: ignore[import-untyped,import-not-found,unused-ignore]
+            import pyarrow.parquet  # type: ignore[import-untyped,import-not-found,unused-ignore]
         except ImportError as missing:
             raise Error("to_parquet needs pyarrow: pip install pyarrow") from missing
         columns = {c: pyarrow.array(_one_type([r.get(c) for r in self._records])) for c in self.columns}
@@ -315,9 +316,11 @@ def _name_of(spec: str) -> str | None:
 
 def _show_progress(stream: Any, messages: list[str]) -> None:
     """Draw events of ``--progress json`` as a bar in a notebook; other lines are messages."""
-    from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
+    import IPython.display  # type: ignore[import-not-found,unused-ignore]
 
-    shown, done, failed = display(HTML(""), display_id=True), 0, 0
+    screen: Any = IPython.display
+
+    shown, done, failed = screen.display(screen.HTML(""), display_id=True), 0, 0
     for line in stream:
         if not line.startswith("{"):
             messages.append(line.rstrip())
@@ -326,7 +329,7 @@ def _show_progress(stream: Any, messages: list[str]) -> None:
         done += event["event"] == "done"
         failed += event["event"] in ("failed", "killed", "lost")
         step, total = event.get("step") or 0, event.get("total") or 1
-        shown.update(HTML(
+        shown.update(screen.HTML(
             f"<progress value={step} max={total}></progress> {html.escape(str(event.get('row') or ''))} "
             f"seed {event.get('seed') or ''}, {done} done{f', {failed} failed' if failed else ''}"
         ))  # fmt: skip

@@ -172,7 +172,7 @@ class Task:
     ) -> int:
         def call() -> int:
             made = self.opened[number]
-            lines = [line.decode() for line in (native.TEXT * n).from_address(outputs)]
+            lines = [(line or b"").decode() for line in (native.TEXT * n).from_address(outputs)]
             references = [target.decode() for _, target in made.lines[split][:n]]
             f = self.hooks.get("score")
             scores = (
