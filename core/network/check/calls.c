@@ -66,11 +66,15 @@ static void tell_difference(const ab_ctx *c, int32_t i, int trace, const pairing
         w->name, trace + 1, op_names[v->op], shape_text(v->dim, shape), where);
 }
 
-static int dirt;
+static struct {
+    int dirt;  /* fills the stack before a plugin runs */
+    pid_t pid; /* 0: not started */
+    int to, from;
+} state; /* callbacks without arguments read it */
 static __attribute__((noinline)) void dirty_stack(void)
 {
     char used[1 << 13];
-    memset(used, dirt, sizeof used);
+    memset(used, state.dirt, sizeof used);
     __asm__ volatile("" : : "r"(used) : "memory"); /* keeps the compiler from removing the writes */
 }
 
@@ -84,7 +88,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
     for (int i = 0; i < n && r->outcome != CHECK_FAIL; i++) {
         check_disguise_as((int64_t)i * (DAY + 3671), i % 4);
         mallopt(M_PERTURB, 1 + i % 255);
-        dirt = i * 37;
+        state.dirt = i * 37;
         ab_ctx *c = model_loss_tape(m, &shape, training, &e);
         mallopt(M_PERTURB, 0);
         if (!c) {
@@ -198,20 +202,15 @@ static void other_life(const char *path, int to)
     _exit(sent == sizeof b ? 0 : 1);
 }
 
-static struct {
-    pid_t pid; /* 0: not started */
-    int to, from;
-} second;
-
 void check_second_start(int (*shut)(err *e))
 {
     int there[2], back[2];
     err e = {0};
-    second.pid = -1;
+    state.pid = -1;
     if (pipe(there) || pipe(back)) return;
     fflush(NULL);
-    second.pid = fork();
-    if (second.pid == 0) {
+    state.pid = fork();
+    if (state.pid == 0) {
         char path[4096];
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(there[1]), close(back[0]);
@@ -221,7 +220,7 @@ void check_second_start(int (*shut)(err *e))
         _exit(1);
     }
     close(there[0]), close(back[1]);
-    second.to = there[1], second.from = back[0];
+    state.to = there[1], state.from = back[0];
 }
 
 static void live_again(const plugin *p, const pairing *w, bool reads_clock, check_result *r)
@@ -229,13 +228,13 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
     int status = 0;
     bits mine = bits_of(w), other = {0};
     if (reads_clock) nanosleep(&(struct timespec){1, 100000000}, NULL); /* the clock differs while it loads, too */
-    if (!second.pid) check_second_start(NULL);
-    pid_t pid = second.pid;
+    if (!state.pid) check_second_start(NULL);
+    pid_t pid = state.pid;
     size_t n = strlen(p->path) + 1;
-    bool got = pid > 0 && write(second.to, p->path, n) == (ssize_t)n &&
-               read(second.from, &other, sizeof other) == sizeof other;
-    if (pid > 0) close(second.to), close(second.from);
-    second.pid = 0;
+    bool got =
+        pid > 0 && write(state.to, p->path, n) == (ssize_t)n && read(state.from, &other, sizeof other) == sizeof other;
+    if (pid > 0) close(state.to), close(state.from);
+    state.pid = 0;
     if (pid > 0) status = process_wait(pid);
     if (pid < 0)
         check_fail(r, "no second process: %s", strerror(errno));

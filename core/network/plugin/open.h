@@ -11,7 +11,7 @@ plugin *plugin_open_tried(const char *path, const char *full, err *e);
 
 /* Is an address inside the data of a loaded program or library? For what a description points at. */
 size_t mapped_from(const void *p, bool writable); /* bytes from p to the end of its segment; 0: none */
-void mapped_anywhere(bool yes);   /* true: every address counts as mapped, for descriptions that Python made */
-bool mapped_text(const char *s);                  /* ends with 0 inside its segment */
-bool mapped_list(const void *list);               /* a list of pointers that ends with NULL inside its segment */
+void mapped_anywhere(bool yes);     /* true: every address counts as mapped, for descriptions that Python made */
+bool mapped_text(const char *s);    /* ends with 0 inside its segment */
+bool mapped_list(const void *list); /* a list of pointers that ends with NULL inside its segment */
 #endif
