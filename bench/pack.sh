@@ -84,10 +84,10 @@ export LD_LIBRARY_PATH
 exec "$@"
 SH
 for name in ablate ablate-bench; do
-    cat >"$pack/$name" <<'SH'
+    cat >"$pack/$name" <<SH
 #!/bin/sh
-here=$(cd "$(dirname "$0")" && pwd)
-exec "$here/with" "$here/bin/${0##*/}" "$@"
+here=\$(cd "\$(dirname "\$0")" && pwd)
+exec "\$here/with" "\$here/bin/$name" "\$@"
 SH
 done
 chmod +x "$pack/with" "$pack/ablate" "$pack/ablate-bench"
