@@ -48,7 +48,6 @@ typedef struct {
 
 /* ---- random numbers ---- */
 
-static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
 static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(splitmix(state) % (uint64_t)n); }
 
 /* ---- modular ---- */

@@ -5,7 +5,8 @@
  * each epoch; dev and test have the same ones in every run. Tokens that training lacks are shown as [UNK] and never
  * asked for. A line's end is a token. */
 #include "ab_plugin.h"
-#include "tasks/memory.h"
+#include "tasks/lines.h"
+#include "tasks/path.h"
 #include "tasks/random.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,11 +134,10 @@ static int64_t lines_before(char **line, int64_t n, double part)
 
 static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
 {
-    char path[4096], **line;
+    char path[PATH_BYTES], **line;
     const char *name = t->c.file;
     int64_t n;
-    int own = *name == '/' || *name == '.';
-    snprintf(path, sizeof path, "%s%s%s", own ? "" : env->data_dir, own ? "" : "/", name);
+    data_path(path, env->data_dir, name, (int)strlen(name));
     if (access(path, F_OK)) {
         snprintf(err, n_err, "no file %s (masked.file = %s; data folder %s)", path, name, env->data_dir);
         return -1;
@@ -188,8 +188,6 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 }
 
 /* ---- examples ---- */
-
-static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
 
 /* Writes the window's inputs and labels, with tokens hidden as `state` says; at least one. */
 static void hide(const task *t, int64_t window, uint64_t state, char *line[2])
@@ -253,32 +251,20 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
                  size_t n_err)
 {
     task *t = self;
-    double sum[3] = {0};
     (void)split, (void)err, (void)n_err;
     t->stats = need(realloc(t->stats, (size_t)(4 * n + 1) * sizeof *t->stats));
     double *loss = t->stats, *right = loss + 2 * n;
     for (int64_t i = 0; i < n; i++) {
         loss[2 * i] = -x[i].log_likelihood / 100, right[2 * i] = (double)x[i].right; /* ratios are in hundredths */
         loss[2 * i + 1] = right[2 * i + 1] = (double)x[i].tokens;
-        sum[0] -= x[i].log_likelihood, sum[1] += (double)x[i].right, sum[2] += (double)x[i].tokens;
     }
-    ab_metric made[2] = {{.name = "loss",
-                          .unit = "nats/token",
-                          .better = AB_LOWER,
-                          .value = sum[0] / sum[2],
-                          .signature = "-ln p of each hidden token",
-                          .stats = loss},
-                         {.name = "acc",
-                          .unit = "%",
-                          .better = AB_HIGHER,
-                          .value = 100 * sum[1] / sum[2],
-                          .signature = "hidden tokens that are the likeliest",
-                          .stats = right}};
-    for (int k = 0; k < 2 && k < max; k++) {
-        out[k] = made[k];
-        out[k].sum = AB_SUM_RATIO, out[k].n_stats = 2;
+    int made = 0;
+    if (made < max) {
+        out[made] = ratio_metric("loss", "nats/token", "-ln p of each hidden token", loss, n);
+        out[made++].better = AB_LOWER;
     }
-    return max < 2 ? max : 2;
+    if (made < max) out[made++] = ratio_metric("acc", "%", "hidden tokens that are the likeliest", right, n);
+    return made;
 }
 
 #define AT(field) offsetof(config, field)

@@ -11,6 +11,8 @@ static inline uint64_t splitmix(uint64_t *state)
     return z ^ z >> 31;
 }
 
+static inline double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; } /* in [0, 1) */
+
 /* Writes a random order of 0 .. n - 1 (Fisher and Yates 1938; Durstenfeld 1964). */
 static inline void random_order(uint64_t *state, int64_t n, int64_t *order)
 {

@@ -85,8 +85,7 @@ static char *to_line(const int64_t *symbols, int64_t n)
  * positions. */
 static int64_t draw_place(uint64_t *rng, int64_t nearest, int64_t farthest)
 {
-    double u = (double)(splitmix(rng) >> 11) / 9007199254740992.0; /* 2^53 */
-    int64_t n = (int64_t)((double)nearest * pow((double)(farthest + 1) / (double)nearest, u));
+    int64_t n = (int64_t)((double)nearest * pow((double)(farthest + 1) / (double)nearest, uniform(rng)));
     return n < farthest ? n : farthest;
 }
 

@@ -7,6 +7,7 @@
 #include "ab_plugin.h"
 #include "read.h"
 #include "tasks/lines.h"
+#include "tasks/path.h"
 #include "tasks/random.h"
 #include <math.h>
 #include <stdio.h>
@@ -67,9 +68,9 @@ static int read_files(const char *key, const char *names, const ab_env *env, ima
                       size_t n_err)
 {
     for (const char *name = names;; name++) {
-        int length = (int)strcspn(name, "+"), own = *name == '/' || *name == '.';
-        char path[4096];
-        snprintf(path, sizeof path, "%s%s%.*s", own ? "" : env->data_dir, own ? "" : "/", length, name);
+        int length = (int)strcspn(name, "+");
+        char path[PATH_BYTES];
+        data_path(path, env->data_dir, name, length);
         if (!length || access(path, F_OK)) {
             snprintf(err, n_err, "no file %s (image.%s = %s; data folder %s)%s", path, key, names, env->data_dir,
                      strcmp(names, "digits/images.idx") ? "" : "; experiments/tasks/digits.py writes it");

@@ -7,6 +7,7 @@
 #include "ab_plugin.h"
 #include "known.h"
 #include "tasks/lines.h"
+#include "tasks/path.h"
 #include "tasks/split.h"
 #include <dirent.h>
 #include <string.h>
@@ -122,9 +123,8 @@ static int read_folder(task *t, int s, const char *path, struct dirent **entry, 
 /* Reads split s from a file, or from the documents of a folder. */
 static int read_text(task *t, int s, const ab_env *env, const char *key, const char *name, char *err, size_t n_err)
 {
-    char path[4096];
-    int own = *name == '/' || *name == '.';
-    snprintf(path, sizeof path, "%s%s%s", own ? "" : env->data_dir, own ? "" : "/", name);
+    char path[PATH_BYTES];
+    data_path(path, env->data_dir, name, (int)strlen(name));
     if (access(path, F_OK)) {
         snprintf(err, n_err, "no file %s (lm.%s = %s; data folder %s)%s", path, key, name, env->data_dir,
                  strcmp(name, "shakespeare/input.txt") ? "" : "; `ablate data get shakespeare` fetches it");

@@ -1,4 +1,5 @@
 /* files.c - resolves a setting to files. */
+#include "tasks/path.h"
 #include "treebank.h"
 #include <dirent.h>
 #include <fnmatch.h>
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH = 4096, MOST_FOLDERS_DEEP = 8 };
+enum { MOST_FOLDERS_DEEP = 8 };
 
 void paths_free(paths *p)
 {
@@ -40,9 +41,9 @@ static void add_folder(paths *p, const char *folder, const char *pattern, int de
     struct dirent **entry = NULL;
     int n = scandir(folder, &entry, NULL, alphasort);
     for (int i = 0; i < n; i++) {
-        char path[PATH];
+        char path[PATH_BYTES];
         const char *name = entry[i]->d_name;
-        int fits = snprintf(path, sizeof path, "%s/%s", folder, name) < PATH && *name != '.';
+        int fits = snprintf(path, sizeof path, "%s/%s", folder, name) < PATH_BYTES && *name != '.';
         if (fits && is_folder(path) && depth)
             add_folder(p, path, pattern, depth - 1);
         else if (fits && !is_folder(path) && !fnmatch(pattern, name, 0))
@@ -64,7 +65,7 @@ static void add_pattern(paths *p, const char *pattern)
 static int add_sections(paths *p, const places *in, const char *key, int from, int to, char *err, size_t n_err)
 {
     for (int section = from; section <= to; section++) {
-        char folder[PATH];
+        char folder[PATH_BYTES];
         size_t before = p->n;
         snprintf(folder, sizeof folder, "%s/%02d", in->wsj, section);
         add_folder(p, folder, "*.mrg", 0);
@@ -81,16 +82,14 @@ static int add_sections(paths *p, const places *in, const char *key, int from, i
 
 int paths_add(paths *p, const places *in, const char *key, const char *entry, char *err, size_t n_err)
 {
-    char path[PATH], rest;
+    char path[PATH_BYTES], rest;
     size_t before = p->n;
     int from, to, fields = in->wsj ? sscanf(entry, "%d-%d%c", &from, &to, &rest) : 0;
     if (in->wsj && fields == 1 && strspn(entry, "0123456789") == strlen(entry)) to = from, fields = 2;
     if (fields == 2 && from >= 0 && from <= to && to <= 24) return add_sections(p, in, key, from, to, err, n_err);
-    int absolute = *entry == '/' || *entry == '.';
-    int used =
-        absolute ? snprintf(path, sizeof path, "%s", entry) : snprintf(path, sizeof path, "%s/%s", in->data_dir, entry);
-    if (used >= PATH) {
-        snprintf(err, n_err, "%s: a path of %d bytes; expected at most %d", key, used, PATH - 1);
+    int used = data_path(path, in->data_dir, entry, (int)strlen(entry));
+    if (used >= PATH_BYTES) {
+        snprintf(err, n_err, "%s: a path of %d bytes; expected at most %d", key, used, PATH_BYTES - 1);
         return -1;
     }
     if (is_folder(path))
@@ -111,7 +110,7 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
 int paths_find(paths *p, const places *in, const char *key, const char *list, char *err, size_t n_err)
 {
     for (const char *at = list;; at++) {
-        char entry[PATH];
+        char entry[PATH_BYTES];
         size_t n = strcspn(at, "+");
         if (!n || n >= sizeof entry) {
             snprintf(err, n_err, "%s = %s: a file's name is missing; expected files, patterns or folders joined by +",

@@ -1,6 +1,7 @@
 /* read.c - reads treebanks into sentences and sequences. */
 #include "synthetic.h"
 #include "task.h"
+#include "tasks/path.h"
 #include "tasks/split.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,11 +200,10 @@ static int read_synthetic(task *t, char *err, size_t n_err)
 /* parsing.data = a file: its trees, and what became dev and test as a note in err. 1: done; 0: it is no file; -1. */
 static int read_whole(task *t, const ab_env *env, char *note, size_t n_note, char *err, size_t n_err)
 {
-    char path[4096];
+    char path[PATH_BYTES];
     const char *data = t->c.data;
     struct stat s;
-    int own = *data == '/' || *data == '.';
-    snprintf(path, sizeof path, "%s%s%s", own ? "" : env->data_dir, own ? "" : "/", data);
+    data_path(path, env->data_dir, data, (int)strlen(data));
     if (stat(path, &s) || !S_ISREG(s.st_mode)) return 0;
     if (read_file(t, NULL, path, 0, err, n_err)) return -1;
     long long n[AB_SPLITS];

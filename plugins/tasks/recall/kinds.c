@@ -20,7 +20,6 @@ struct recall {
 /* ---- random numbers ---- */
 
 int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((splitmix(state) >> 11) % (uint64_t)n); }
-static double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; }
 
 /* Draws n different numbers from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are
  * drawn again. */
