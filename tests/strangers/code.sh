@@ -16,6 +16,7 @@ cc -shared -fPIC source/evil.c -o art/evil.so
 cp art/evil.so art/evil && cp art/evil.so "art/per%s%n.so" && cp art/evil.so "art/a blank.so" && cp art/evil.so evil.so
 ln -s evil.so art/link
 cp art/evil.so "art/$(printf 'l%.0s' {1..240}).so"
+printf 'open("%s", "w")\n' "$work/PWNED" >art/evil.py
 shut() { # NAME: no code ran since the last call
     checks=$((checks + 1))
     [ ! -e PWNED ] && [ ! -e source/evil.so ] || wrong "code ran: $1"
@@ -24,10 +25,16 @@ shut() { # NAME: no code ran since the last call
 "$program" list plugins art/evil.so >/dev/null 2>&1
 [ -e PWNED ] || wrong "the planted code does not show that it runs"
 rm -f PWNED
+"$program" list plugins art/evil.py >out 2>err
+[ -e PWNED ] || grep -q "needs Python" err || wrong "the planted Python does not show that it runs: $(cat err)"
+rm -f PWNED
 
 # One per line, as JSON writes them; A is the folder art.
 cat >names <<'NAMES'
 A/evil.so
+A/evil.py
+art/evil.py
+same\nattention = A/evil.py
 A/evil
 A/link
 A/per%s%n.so
@@ -173,7 +180,7 @@ while IFS=$'\t' read -r key value; do
     walk every "$key = $value"
 done <keys
 echo "each command"
-for what in "attention_encoder=$work/art/evil.so" "task=$work/art/evil" "plugin_path=$work/art"; do
+for what in "attention_encoder=$work/art/evil.so" "task=$work/art/evil" "task=$work/art/evil.py" "plugin_path=$work/art"; do
     python3 forge.py "${what%%=*}" "${what#*=}" "$model"
     walk once "$what"
 done
@@ -202,7 +209,7 @@ cp bad.json folder/runs.json && cp art/evil.so folder/plugins/ && seal
 walk <(echo "verify folder --seed 1") "plugin_path = the folder's own plugins"
 
 echo "completion opens no plugin, and offers a row of an INI that has one"
-for name in ./source/evil.c source/evil.c art/evil.so ./art/evil "$work/art/evil"; do
+for name in ./art/evil.py ./source/evil.c source/evil.c art/evil.so ./art/evil "$work/art/evil"; do
     sed "s|^heads.*|&\nattention = $name|" strange.ini >completed.ini
     printf '[variant mine]\ndropout = 0.2\n' >>completed.ini
     "$program" completion words 4 ablate run completed.ini --only "" >out 2>err
