@@ -120,6 +120,7 @@ const char *suggestion(const char *given, const char *const *candidates, size_t 
 {
     const char *name = nearest(given, candidates, n);
     static _Thread_local char text[256];
-    snprintf(text, sizeof text, name ? "; did you mean %s%.200s%s?" : "", quote, name, quote);
+    if (!name) return "";
+    snprintf(text, sizeof text, "; did you mean %s%.200s%s?", quote, name, quote);
     return text;
 }

@@ -35,7 +35,7 @@ int main(void)
                 }
             }
     printf("%zu compared, %zu refused by name\n", compared, refused);
-    CHECK(compared > 80 && refused < 45);
+    CHECK(compared > 80 && refused <= 42); /* those without a CUDA kernel, which plugins compose */
     module->close();
     return test_end();
 }
