@@ -61,7 +61,7 @@ static int measure_events(bench *b, double *per_second, err *e)
         for (size_t i = 0; i < n && !bad; i++) {
             for (int64_t k = step + 1; k <= step + TOGETHER; k++, told++)
                 str_addf(&w[i].buffer, "point\ttrain_PPL\t%lld\t%.17g\n", (long long)k, bench_value((int64_t)i, k));
-            bad = launch_take_events(b->l, &w[i], e);
+            bad = launch_collect_events(b->l, &w[i], e);
         }
     *per_second = (double)told / (ticks() - start);
     for (size_t i = 0; i < n; i++) worker_clear(&w[i]);

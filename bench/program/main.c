@@ -53,11 +53,11 @@ int bench_model(model *m, const bench_options *o, const char *plugin, const back
     arena a = {0};
     settings set = {0};
     int64_t vocab = o->vocab ? o->vocab : s->vocab;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    settings_put(&set, "d_model", s->d_model, &a);
-    settings_put(&set, "d_ff", s->d_ff, &a);
-    settings_put(&set, "heads", s->heads, &a);
-    settings_put(&set, "layers", s->layers, &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    settings_set(&set, "d_model", s->d_model, &a);
+    settings_set(&set, "d_ff", s->d_ff, &a);
+    settings_set(&set, "heads", s->heads, &a);
+    settings_set(&set, "layers", s->layers, &a);
     if (plugin && (!plugin_open(0, plugin, e) || model_choose_plugin(&set, plugin, &a, e))) {
         arena_free(&a);
         return -1;

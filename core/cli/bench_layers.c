@@ -212,7 +212,7 @@ static void print_table(const layer *l, size_t n, const layers_options *o)
 
 /* ---- the command ---- */
 
-static int take_lengths(const layers_options *o, int64_t *n, size_t *count_of, err *e)
+static int parse_lengths(const layers_options *o, int64_t *n, size_t *count_of, err *e)
 {
     static const int64_t usual[] = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
     *count_of = o->lengths.n ? o->lengths.n : LENGTH(usual);
@@ -244,13 +244,13 @@ static int bind(layer *l, const settings *row, const layers_options *o, void *cf
     for (const ab_option *p = l->p->desc.params; p && p->name; p++) {
         char *key = arena_printf(a, "%s.%s", l->p->desc.name, p->name);
         const char *given = row ? settings_get(row, key) : NULL;
-        settings_put(&set, key, given ? given : param_default(p, a), a);
+        settings_set(&set, key, given ? given : param_default(p, a), a);
     }
     for (size_t i = 0; i < o->set.n; i++) {
         const char *text = o->set.at[i], *equals = strchr(text, '=');
         if (!equals) return fail(e, "-s %s: expected PLUGIN.KEY=VALUE", text);
         if (has_prefix(text, l->p->desc.name) && text[n] == '.')
-            settings_put(&set, arena_strndup(a, text, (size_t)(equals - text)), equals + 1, a);
+            settings_set(&set, arena_strndup(a, text, (size_t)(equals - text)), equals + 1, a);
     }
     return l->p->desc.params ? config_bind(&set, l->p->desc.name, l->p->desc.params, cfg, a, e) : 0;
 }
@@ -297,7 +297,7 @@ static int layers(const invocation *c, void *options)
     err e = {0};
     layer *l = NULL;
     arena a = {0};
-    int bad = take_lengths(o, lengths, &n_lengths, &e);
+    int bad = parse_lengths(o, lengths, &n_lengths, &e);
     if (!bad && o->d_model % o->heads)
         bad = fail(&e, "--d-model %lld: expected a multiple of the %lld heads", (long long)o->d_model,
                    (long long)o->heads);

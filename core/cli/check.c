@@ -43,9 +43,9 @@ static int check_coordinates(void *self)
     arena a = {0};
     err e = {0};
     settings set = {0}, mup = {0};
-    settings_put(&mup, "parametrization", "mup", &a);
+    settings_set(&mup, "parametrization", "mup", &a);
     char *base = xprintf("%lld", (long long)coordinate_widths[0]);
-    settings_put(&mup, "base_d_model", base, &a);
+    settings_set(&mup, "base_d_model", base, &a);
     free(base);
     for (size_t i = 0; i < o->set.n && !e.text[0]; i++) {
         char *key = arena_strdup(&a, o->set.at[i]), *value = strchr(key, '=');
@@ -53,8 +53,8 @@ static int check_coordinates(void *self)
         if (!value) break;
         *value++ = 0;
         if (config_plugin_kind(key) && plugin_is_path(value)) plugin_load(value, &e);
-        settings_put(&set, key, value, &a);
-        settings_put(&mup, key, value, &a);
+        settings_set(&set, key, value, &a);
+        settings_set(&mup, key, value, &a);
     }
     int bad = e.text[0] ||
               print_coordinates("parametrization = standard: change of each number, by d_model", &set, &e) ||

@@ -37,9 +37,9 @@ static PRINTF_LIKE(3, 4) void add_place(finding *f, bool all, const char *fmt, .
 static void print_finding(grid *t, const char *what, finding *f, bool all)
 {
     if (f->n && (all || f->n <= SHOWN))
-        grid_note(t, "%s: %lld: %s", what, (long long)f->n, f->places.s);
+        grid_footnote(t, "%s: %lld: %s", what, (long long)f->n, f->places.s);
     else if (f->n)
-        grid_note(t, "%s: %lld: %s and others (-v: all)", what, (long long)f->n, f->places.s);
+        grid_footnote(t, "%s: %lld: %s and others (-v: all)", what, (long long)f->n, f->places.s);
     str_free(&f->places);
 }
 
@@ -116,32 +116,32 @@ static void scan_all(const char *place, const char *data_dir, text_report *r)
 
 /* ---- the report ---- */
 
-static void put_count(grid *t, size_t column, int64_t n) { grid_put(t, column, "%lld", (long long)n); }
+static void print_count(grid *t, size_t column, int64_t n) { grid_set(t, column, "%lld", (long long)n); }
 
 /* Adds a row of numbers per split; returns whether one of them is not zero. */
-static bool put_row(grid *t, const char *what, const data_report *r, size_t field)
+static bool print_row(grid *t, const char *what, const data_report *r, size_t field)
 {
     bool some = false;
     grid_row(t, false);
-    grid_put(t, 0, "%s", what);
+    grid_set(t, 0, "%s", what);
     for (int s = 0; s < AB_SPLITS; s++) {
         int64_t n = *(const int64_t *)((const char *)&r->split[s] + field);
-        put_count(t, 1 + (size_t)s, n);
+        print_count(t, 1 + (size_t)s, n);
         some = some || n;
     }
     return some;
 }
 
-static void put_bins(grid *t, const char *side, const data_report *r, bool source)
+static void print_bins(grid *t, const char *side, const data_report *r, bool source)
 {
     for (int k = 0; k < LENGTH_BINS; k++) {
         grid_row(t, !k);
         if (k == LENGTH_BINS - 1)
-            grid_put(t, 0, "%s: over %lld words", side, (long long)length_bins[k - 1]);
+            grid_set(t, 0, "%s: over %lld words", side, (long long)length_bins[k - 1]);
         else
-            grid_put(t, 0, "%s: to %lld words", side, (long long)length_bins[k]);
+            grid_set(t, 0, "%s: to %lld words", side, (long long)length_bins[k]);
         for (int s = 0; s < AB_SPLITS; s++)
-            put_count(t, 1 + (size_t)s, (source ? r->split[s].src_bins : r->split[s].tgt_bins)[k]);
+            print_count(t, 1 + (size_t)s, (source ? r->split[s].src_bins : r->split[s].tgt_bins)[k]);
     }
 }
 
@@ -192,12 +192,12 @@ static bool print_report(const data_report *r, pair_report *pairs, const char *p
     for (int s = 0; s < AB_SPLITS; s++) grid_column(t, names[s], true);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const char *what = r->alone ? rows[i].alone : rows[i].what;
-        bool some = what && put_row(t, what, r, rows[i].field);
+        bool some = what && print_row(t, what, r, rows[i].field);
         faults = faults || (some && rows[i].fault);
     }
-    if (!r->alone) put_bins(t, "source", r, true);
-    put_bins(t, r->alone ? "length" : "target", r, false);
-    if (*note) grid_note(t, "%s", note);
+    if (!r->alone) print_bins(t, "source", r, true);
+    print_bins(t, r->alone ? "length" : "target", r, false);
+    if (*note) grid_footnote(t, "%s", note);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const char *what = r->alone ? rows[i].alone : rows[i].what;
         print_finding(t, what ? what : "", what ? &pairs->row[i] : &(finding){0}, pairs->all);
@@ -229,11 +229,11 @@ static int check(const invocation *c, void *options)
     const plugin *x = plugin_open(AB_TASK, o->task, &e);
     if (!x) return call_failed(c, &e);
     char *key = xprintf("%s.data", o->task);
-    settings_put(&given, key, c->word[0], &a);
+    settings_set(&given, key, c->word[0], &a);
     free(key);
     if (same(o->task, "translation")) {
-        settings_put(&given, "translation.src", o->src, &a);
-        settings_put(&given, "translation.tgt", o->tgt, &a);
+        settings_set(&given, "translation.src", o->src, &a);
+        settings_set(&given, "translation.tgt", o->tgt, &a);
     }
     void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
     ab_env env = {.data_dir = c->p.data_dir, .seed = 1};

@@ -78,14 +78,14 @@ static void experiments_grid(const read_listed *list, size_t n, grid *t)
         const read_listed *x = &list[i];
         int64_t count[] = {x->rows, x->runs, x->done, x->running, x->queued, x->failed, x->killed, x->skipped};
         grid_row(t, false);
-        grid_put(t, 0, "%s", x->name);
-        for (size_t k = 0; k < LENGTH(count); k++) grid_put(t, k + 1, "%lld", (long long)count[k]);
-        put_local_time(t, 9, x->created_at);
-        grid_put(t, 10, "%s", x->note ? x->note : "");
+        grid_set(t, 0, "%s", x->name);
+        for (size_t k = 0; k < LENGTH(count); k++) grid_set(t, k + 1, "%lld", (long long)count[k]);
+        print_local_time(t, 9, x->created_at);
+        grid_set(t, 10, "%s", x->note ? x->note : "");
     }
 }
 
-static void say_older(const invocation *c, reader *r, const char *experiment)
+static void print_older(const invocation *c, reader *r, const char *experiment)
 {
     size_t n = 0;
     if (reader_older_count(r, experiment, &n, NULL) || !n) return;
@@ -121,7 +121,7 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
         size_t recorded = 0;
         if (!reader_recorded_names(r, &a, &names, &recorded, NULL) && recorded)
             call_say(c, "%zu recorded experiments can be read by name (`ablate ls --recorded`).\n", recorded);
-        for (size_t i = 0; i < n; i++) say_older(c, r, list[i].name);
+        for (size_t i = 0; i < n; i++) print_older(c, r, list[i].name);
         call_say(c, n ? "`ablate ls EXPERIMENT` lists its runs.\n"
                       : "No experiments yet: try `ablate run experiments/quick.ini`\n");
     }
@@ -155,32 +155,33 @@ static void run_json(const read_row *row, const read_run *run, const away_list *
     str_addc(out, '}');
 }
 
-static void put_run(grid *t, const read_experiment *x, const read_row *row, const read_run *run, const away_list *away)
+static void print_run(grid *t, const read_experiment *x, const read_row *row, const read_run *run,
+                      const away_list *away)
 {
     size_t c = 0;
     const char *state = state_of(away, run->id);
     grid_row(t, false);
-    grid_put(t, c++, "%lld", (long long)run->id);
-    grid_put(t, c++, "%s", row->name);
-    grid_put(t, c++, "%lld", (long long)run->seed);
-    grid_put(t, c++, "%s%s%s%s", waits(state) ? "queued" : run_status(run), waits(state) ? ", Slurm: " : "",
+    grid_set(t, c++, "%lld", (long long)run->id);
+    grid_set(t, c++, "%s", row->name);
+    grid_set(t, c++, "%lld", (long long)run->seed);
+    grid_set(t, c++, "%s%s%s%s", waits(state) ? "queued" : run_status(run), waits(state) ? ", Slurm: " : "",
              waits(state) ? state : "", read_origin(run));
     if (run->step >= 0 && run->total_steps >= 0)
-        grid_put(t, c, "%lld/%lld", (long long)run->step, (long long)run->total_steps);
+        grid_set(t, c, "%lld/%lld", (long long)run->step, (long long)run->total_steps);
     c++;
     for (size_t m = 0; m < x->n_metrics; m++, c++)
         for (size_t k = 0; k < run->n_results; k++) {
             if (!same(run->results[k].metric, x->metrics[m])) continue;
             if (isfinite(run->results[k].value))
-                grid_put(t, c, "%.5g", run->results[k].value);
+                grid_set(t, c, "%.5g", run->results[k].value);
             else
-                grid_put(t, c, "diverged");
+                grid_set(t, c, "diverged");
         }
-    if (isfinite(run->seconds)) grid_put(t, c, "%.0f s", run->seconds);
+    if (isfinite(run->seconds)) grid_set(t, c, "%.0f s", run->seconds);
     c++;
-    if (run->host) grid_put(t, c, "%s", run->host);
+    if (run->host) grid_set(t, c, "%s", run->host);
     c++;
-    if (run->error) grid_put(t, c, "%.*s", (int)strcspn(run->error, "\n"), run->error);
+    if (run->error) grid_set(t, c, "%.*s", (int)strcspn(run->error, "\n"), run->error);
 }
 
 static void runs_grid(const read_experiment *x, const away_list *away, grid *t)
@@ -193,7 +194,7 @@ static void runs_grid(const read_experiment *x, const away_list *away, grid *t)
     grid_column(t, "error", false);
     for (size_t i = 0; i < x->n_rows; i++)
         for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++)
-            put_run(t, x, &x->rows[i], &x->rows[i].runs[k], away);
+            print_run(t, x, &x->rows[i], &x->rows[i].runs[k], away);
 }
 
 static void older_json(const read_older *x, str *out)
@@ -224,12 +225,12 @@ static int list_older(reader *r, const char *name, bool json, err *e)
         if (json) printf("%s%s", i ? ",\n" : "[\n", str_text(&one));
         str_free(&one);
         grid_row(&t, false);
-        grid_put(&t, 0, "%lld", (long long)list[i].run);
-        grid_put(&t, 1, "%s", list[i].row);
-        grid_put(&t, 2, "%lld", (long long)list[i].seed);
-        grid_put(&t, 3, "%s", db_status_text(list[i].status));
-        put_local_time(&t, 4, list[i].ended_at);
-        grid_put(&t, 5, "%s", list[i].settings ? list[i].settings : "");
+        grid_set(&t, 0, "%lld", (long long)list[i].run);
+        grid_set(&t, 1, "%s", list[i].row);
+        grid_set(&t, 2, "%lld", (long long)list[i].seed);
+        grid_set(&t, 3, "%s", db_status_text(list[i].status));
+        print_local_time(&t, 4, list[i].ended_at);
+        grid_set(&t, 5, "%s", list[i].settings ? list[i].settings : "");
     }
     if (!rc && json) printf("%s\n]\n", n ? "" : "[");
     if (!rc && !json) print_grid(&t);
@@ -262,7 +263,7 @@ static int list_runs(const invocation *c, reader *r, const char *name, bool json
         runs_grid(&x, &away, &t);
         print_grid(&t);
         grid_free(&t);
-        say_older(c, r, x.name);
+        print_older(c, r, x.name);
     }
     arena_free(&a);
     return rc;

@@ -97,7 +97,7 @@ static void list_words(const char *value, str *out)
         str_addf(out, "%s%s", i == 0 ? "" : value_word(value, i + 1, next) ? ", " : " or ", word);
 }
 
-static int take_word(const option *o, const char *name, const char *value, int *at, err *e)
+static int parse_word(const option *o, const char *name, const char *value, int *at, err *e)
 {
     char word[64];
     for (int i = 0; value_word(o->value, i, word); i++)
@@ -122,21 +122,21 @@ static int take_real(const option *o, const char *name, const char *value, doubl
                 limit ? " to " : "", limit ? format_real(o->most, most) : "");
 }
 
-static int take_count(const char *name, const char *value, int64_t least, int64_t most, int64_t *out, err *e)
+static int parse_count(const char *name, const char *value, int64_t least, int64_t most, int64_t *out, err *e)
 {
     if (parse_int(value, out) && *out >= least && *out <= most) return 0;
     return fail(e, "%s %s: expected a number from %lld to %lld", name, value, (long long)least, (long long)most);
 }
 
-static int take_value(invocation *c, const option *o, const char *name, const char *value, char *into, err *e)
+static int parse_value(invocation *c, const option *o, const char *name, const char *value, char *into, err *e)
 {
     void *at = into + o->at;
     switch (o->type) {
     case OPTION_FLAG: break; /* handled before */
     case OPTION_TEXT: *(const char **)at = value; break;
-    case OPTION_WORD: return take_word(o, name, value, at, e);
+    case OPTION_WORD: return parse_word(o, name, value, at, e);
     case OPTION_COUNT:
-    case OPTION_COUNT_BARE: return take_count(name, value, (int64_t)o->least, (int64_t)o->most, at, e);
+    case OPTION_COUNT_BARE: return parse_count(name, value, (int64_t)o->least, (int64_t)o->most, at, e);
     case OPTION_REAL: return take_real(o, name, value, at, e);
     case OPTION_LIST: {
         text_list *list = at;
@@ -181,7 +181,7 @@ static int take(invocation *c, int i, char *into, bool *given, bool *help, err *
         return 1;
     }
     if (!value) return fail(e, "%s needs a value: %s", name, o->value);
-    return take_value(c, o, name, value, into, e) ? -1 : word[length] ? 1 : 2;
+    return parse_value(c, o, name, value, into, e) ? -1 : word[length] ? 1 : 2;
 }
 
 static int check_words(const invocation *c, err *e)

@@ -58,7 +58,7 @@ static int print_plan(const invocation *c, const plan_options *o, const plan_sub
 }
 
 /* Without --detect: prints the complete command, from the experiment's results in the database. */
-static void say_what_to_add(const invocation *c, const plan_subject *s)
+static void print_what_to_add(const invocation *c, const plan_subject *s)
 {
     arena a = {0};
     gathered g = {0};
@@ -109,7 +109,7 @@ static int plan_for(const invocation *c, const plan_options *o, const plan_subje
     char metric[64];
     if (o->detect && read_effect(o->detect, &effect, metric, e)) return call_usage(c, e);
     if (o->detect) return print_plan(c, o, s, effect, metric, e);
-    say_what_to_add(c, s);
+    print_what_to_add(c, s);
     return 2;
 }
 

@@ -35,13 +35,13 @@ static int train(const invocation *c, const replay_call *o, const spec *s, const
     arena a = {0};
     settings set = {0};
     str json = {0};
-    for (size_t i = 0; i < row->placed.n; i++) settings_put(&set, row->placed.at[i].key, row->placed.at[i].value, &a);
+    for (size_t i = 0; i < row->placed.n; i++) settings_set(&set, row->placed.at[i].key, row->placed.at[i].value, &a);
     replay_job j = {0};
     prepared found = {0};
     spec alone = *s;
     alone.rows = (spec_row *)row, alone.n_rows = 1;
     int bad = check_origins(&alone, &c->p.db, &found, e);
-    for (size_t i = 0; i < found.n; i++) settings_put(&set, found.chosen[i].key, found.chosen[i].value, &a);
+    for (size_t i = 0; i < found.n; i++) settings_set(&set, found.chosen[i].key, found.chosen[i].value, &a);
     if (!bad) config_to_json(&set, NULL, NULL, &json);
     if (!bad) bad = replay_job_of(&c->p, &o->what, str_text(&json), &j, e);
     if (!bad) {

@@ -21,10 +21,10 @@ const char *iso_time(double seconds, char out[32])
     return out;
 }
 
-void put_local_time(grid *t, size_t column, double seconds)
+void print_local_time(grid *t, size_t column, double seconds)
 {
     char text[32];
-    grid_put(t, column, "%s", local_time(seconds, text));
+    grid_set(t, column, "%s", local_time(seconds, text));
 }
 
 void json_key_time(str *out, const char *key, double seconds)

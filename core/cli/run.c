@@ -41,7 +41,7 @@ static const char *near_file(const char *path, arena *a)
 }
 
 /* Prints INI files that may have been meant, after one could not be opened. */
-static void say_what_there_is(const invocation *c)
+static void print_what_there_is(const invocation *c)
 {
     arena a = {0};
     const char *near = near_file(c->word[0], &a);
@@ -64,7 +64,7 @@ static int run(const invocation *c, void *typed)
     if (sweep_check(typed, &e)) return call_usage(c, &e);
     int code = sweep_run(&call, typed, &e);
     if (e.text[0]) call_failed(c, &e);
-    if (code == 2 && !file_exists(c->word[0])) say_what_there_is(c);
+    if (code == 2 && !file_exists(c->word[0])) print_what_there_is(c);
     return code;
 }
 

@@ -112,7 +112,7 @@ static int64_t ten_to(int64_t n)
 }
 
 /* n digits of x, each with a blank behind it. */
-static char *put_digits(char *at, int64_t x, int64_t n, int reversed)
+static char *write_digits(char *at, int64_t x, int64_t n, int reversed)
 {
     for (int64_t i = 0; i < n; i++, x /= 10) {
         char *place = at + 2 * (reversed ? i : n - 1 - i);
@@ -127,11 +127,11 @@ static void add_sum(lines *s, const config *c, int64_t a, int64_t b)
     enum { LONGEST = 2 * (3 * MOST_DIGITS + 4) };
     char src[LONGEST], tgt[LONGEST], sum[LONGEST], *x = src, *y = tgt;
     int64_t d = c->digits, asked = 2 * d + 1; /* the first answer stands at "=" */
-    x = put_digits(x, a, d, 0);
+    x = write_digits(x, a, d, 0);
     *x++ = '+', *x++ = ' ';
-    x = put_digits(x, b, d, 0);
+    x = write_digits(x, b, d, 0);
     *x++ = '=', *x++ = ' ';
-    char *end = put_digits(sum, a + b, d + 1, c->reversed != 0);
+    char *end = write_digits(sum, a + b, d + 1, c->reversed != 0);
     memcpy(x, sum, (size_t)(end - sum) - 2); /* the last digit is an answer, not an input */
     x += end - sum - 2;
     for (int64_t i = 0; i < asked; i++) memcpy(y, AB_NO_LABEL " ", 2), y += 2;

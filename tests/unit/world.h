@@ -15,7 +15,7 @@ typedef struct {
     char folder[64]; /* the test's own */
 } world;
 
-static inline void put(world *w, const char *key, const char *value) { settings_put(&w->set, key, value, &w->memory); }
+static inline void put(world *w, const char *key, const char *value) { settings_set(&w->set, key, value, &w->memory); }
 
 /* Every setting has its default, or its value in `small` [n]. train_examples: "sequence.train_examples", or NULL. */
 static inline void world_open(world *w, const char *const (*small)[2], size_t n, const char *train_examples)
@@ -28,7 +28,7 @@ static inline void world_open(world *w, const char *const (*small)[2], size_t n,
     if (!p) broken("%s", e.text);
     void *cfg = arena_alloc(&w->memory, p->desc.cfg_size);
     settings own = {0};
-    if (train_examples) settings_put(&own, "sequence.train_examples", train_examples, &w->memory);
+    if (train_examples) settings_set(&own, "sequence.train_examples", train_examples, &w->memory);
     if (config_bind(&own, "sequence", p->desc.params, cfg, &w->memory, &e)) broken("%s", e.text);
     char words[256] = "";
     ab_env env = {.data_dir = "", .seed = 1};

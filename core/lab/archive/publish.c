@@ -35,7 +35,7 @@ static void PRINTF_LIKE(2, 3) print_notice(const publishing *p, const char *fmt,
 
 /* ---- files ---- */
 
-static int put_file(publishing *p, const char *name, const char *text, size_t n, err *e)
+static int write_file(publishing *p, const char *name, const char *text, size_t n, err *e)
 {
     char hash[65], *path = path_below(p->folder, name, e);
     int rc = path ? file_write(path, text, n, e) : -1;
@@ -45,9 +45,9 @@ static int put_file(publishing *p, const char *name, const char *text, size_t n,
     return rc;
 }
 
-static int put_text(publishing *p, const char *name, str *text, err *e)
+static int write_text(publishing *p, const char *name, str *text, err *e)
 {
-    int rc = put_file(p, name, str_text(text), text->n, e);
+    int rc = write_file(p, name, str_text(text), text->n, e);
     str_free(text);
     return rc;
 }
@@ -63,7 +63,7 @@ static int check_empty(const char *folder, err *e)
 }
 
 /* Writes the runs of the database, else the recorded ones. */
-static int put_runs(publishing *p, err *e)
+static int write_runs(publishing *p, err *e)
 {
     const places *at = p->at;
     str text = {0};
@@ -82,7 +82,7 @@ static int put_runs(publishing *p, err *e)
              : recorded ? 0
                         : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
     if (!rc) rc = gzip_read(own ? path : recorded, SIZE_MAX, &text, e);
-    if (!rc) rc = put_file(p, ARTIFACT_RUNS, text.s, text.n, e);
+    if (!rc) rc = write_file(p, ARTIFACT_RUNS, text.s, text.n, e);
     str_free(&text);
     free(path);
     free(recorded);
@@ -90,7 +90,7 @@ static int put_runs(publishing *p, err *e)
 }
 
 /* Writes the INI as it was read. */
-static int put_ini(publishing *p, err *e)
+static int write_ini(publishing *p, err *e)
 {
     char *path = path_join(p->folder, ARTIFACT_RUNS), *name = xprintf("%s.ini", p->name);
     str text = {0};
@@ -98,7 +98,7 @@ static int put_ini(publishing *p, err *e)
     cJSON *all = rc ? NULL : cJSON_Parse(str_text(&text));
     const char *ini = cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "experiment"), "spec_ini"));
-    if (!rc) rc = ini ? put_file(p, name, ini, strlen(ini), e) : fail(e, "%s: has no INI", path);
+    if (!rc) rc = ini ? write_file(p, name, ini, strlen(ini), e) : fail(e, "%s: has no INI", path);
     cJSON_Delete(all);
     str_free(&text);
     free(name);
@@ -109,14 +109,14 @@ static int put_ini(publishing *p, err *e)
 /* ---- sources of plugins outside of the program ---- */
 
 /* Copies a source, unless another plugin has it, too. */
-static int put_source(const char *folder, const char *name, void *self, err *e)
+static int write_source(const char *folder, const char *name, void *self, err *e)
 {
     publishing *p = self;
     str text = {0};
     char *path = path_join(folder, name), *to = xprintf("plugins/%s", name), *done = xprintf("  %s\n", to);
     int rc = 0;
     if (!strstr(str_text(&p->sums), done))
-        rc = file_read_regular(path, 16 << 20, &text, e) || put_file(p, to, str_text(&text), text.n, e) ? -1 : 0;
+        rc = file_read_regular(path, 16 << 20, &text, e) || write_file(p, to, str_text(&text), text.n, e) ? -1 : 0;
     str_free(&text);
     free(path);
     free(done);
@@ -138,7 +138,7 @@ static bool is_shipped(const char *file)
 }
 
 /* Writes a run's plugin: {"name":..., "sha256":..., "file":...}. Reads no file for a name that no plugin can have. */
-static int put_plugin(publishing *p, const cJSON *one, err *e)
+static int write_plugin(publishing *p, const cJSON *one, err *e)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "name")),
                *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "sha256")),
@@ -153,7 +153,7 @@ static int put_plugin(publishing *p, const cJSON *one, err *e)
     err none = {0};
     int rc = 0;
     if (p->own.n_rows && file_exists(path)) {
-        rc = plugin_each_source(path, put_source, p, e);
+        rc = plugin_each_source(path, write_source, p, e);
         bool changed = plugin_hash(file, now, &none) || !same(now, hash);
         str_addf(&p->sources, "- %s: plugins/%s, %s %s%s\n", name, source,
                  python ? "with what it imports and ablate's version the hash" : "built to the object", hash,
@@ -168,7 +168,7 @@ static int put_plugin(publishing *p, const cJSON *one, err *e)
     return rc;
 }
 
-static int put_plugins(publishing *p, err *e)
+static int write_plugins(publishing *p, err *e)
 {
     char *folder = path_join(p->folder, "plugins");
     int rc = 0;
@@ -177,7 +177,7 @@ static int put_plugins(publishing *p, err *e)
             const char *json = p->own.rows[i].runs[k].plugins_json;
             cJSON *all = json ? cJSON_Parse(json) : NULL;
             const cJSON *one;
-            cJSON_ArrayForEach(one, all) if (!rc) rc = make_folders(folder, e) ? -1 : put_plugin(p, one, e);
+            cJSON_ArrayForEach(one, all) if (!rc) rc = make_folders(folder, e) ? -1 : write_plugin(p, one, e);
             cJSON_Delete(all);
         }
     remove(folder); /* if it is empty */
@@ -187,15 +187,15 @@ static int put_plugins(publishing *p, err *e)
 
 /* ---- files for readers ---- */
 
-static int put_results(publishing *p, str *shown, err *e)
+static int write_results(publishing *p, str *shown, err *e)
 {
     str csv = {0}, page = {0};
     char *runs = path_join(p->folder, ARTIFACT_RUNS);
     const char *name = workbench_import(&p->w, runs, &p->a, e);
     reader *r = name ? reader_open(&p->w.db, e) : NULL;
-    int rc = !r || workbench_table(&p->w, name, &csv, e) || put_text(p, ARTIFACT_TABLE, &csv, e) ||
+    int rc = !r || workbench_table(&p->w, name, &csv, e) || write_text(p, ARTIFACT_TABLE, &csv, e) ||
              table_print(r, name, &(table_options){0}, TABLE_TEXT, shown, e) || page_print(r, name, false, &page, e) ||
-             put_text(p, "page.html", &page, e);
+             write_text(p, "page.html", &page, e);
     reader_close(r);
     str_free(&csv);
     str_free(&page);
@@ -203,7 +203,7 @@ static int put_results(publishing *p, str *shown, err *e)
     return rc ? -1 : 0;
 }
 
-static int put_readme(publishing *p, const str *table, const char *folder, err *e)
+static int write_readme(publishing *p, const str *table, const char *folder, err *e)
 {
     str out = {0};
     str_addf(&out,
@@ -221,15 +221,16 @@ static int put_readme(publishing *p, const str *table, const char *folder, err *
              "compares all files with their hashes, computes the table from the runs again, and trains a run chosen at "
              "random again,\nwith the threads and the instruction set that it had. `--runs N` trains more of them%s.\n",
              path_end(folder), p->sources.n ? ", `--build-plugins` also those\nwith the plugins above" : "");
-    return put_text(p, "README.md", &out, e);
+    return write_text(p, "README.md", &out, e);
 }
 
-static int put_all(publishing *p, const char *folder, err *e)
+static int write_all(publishing *p, const char *folder, err *e)
 {
     str table = {0};
     char *sums = path_join(p->folder, ARTIFACT_SUMS);
-    int rc = make_folders(p->folder, e) || put_runs(p, e) || put_ini(p, e) || put_plugins(p, e) ||
-             put_results(p, &table, e) || put_readme(p, &table, folder, e) || file_write(sums, p->sums.s, p->sums.n, e);
+    int rc = make_folders(p->folder, e) || write_runs(p, e) || write_ini(p, e) || write_plugins(p, e) ||
+             write_results(p, &table, e) || write_readme(p, &table, folder, e) ||
+             file_write(sums, p->sums.s, p->sums.n, e);
     if (!rc && rename(p->folder, folder))
         rc = fail(e, "%s: cannot be renamed to %s: %s", p->folder, folder, strerror(errno));
     str_free(&table);
@@ -244,7 +245,7 @@ int publish(const places *at, const char *experiment, const char *to, bool quiet
     char *part = xprintf("%s.%ld.part", folder, (long)getpid());
     publishing p = {.at = at, .quiet = quiet, .name = experiment, .folder = part};
     int rc = check_empty(folder, e) || workbench_open(&p.w, part, e) ? -1 : 0;
-    if (!rc) rc = put_all(&p, folder, e);
+    if (!rc) rc = write_all(&p, folder, e);
     if (!rc) print_notice(&p, "%s: runs, table, page and README.md; `ablate verify %s` checks it\n", folder, folder);
     workbench_close(&p.w);
     arena_free(&p.a);

@@ -97,7 +97,7 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
         if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* only --build-plugins names a folder */
         const char *value = own_value(s, data_dir ? data_dir : t->data_dir, &a, e);
         if (value)
-            spec_put_setting(&ini, s->key, config_names_run(s->key) ? run_file_below(t->runs, value, &a) : value);
+            spec_write_setting(&ini, s->key, config_names_run(s->key) ? run_file_below(t->runs, value, &a) : value);
         else
             rc = fail_in(e, "the run's settings, %.40s: ", is_key(s->key) ? s->key : "a key");
     }

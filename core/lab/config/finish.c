@@ -22,13 +22,13 @@ static void each_plugin(build *b, const spec_row *row,
     }
 }
 
-static void put_params(build *b, const spec_row *row, const plugin_schema *s, void *user)
+static void add_params(build *b, const spec_row *row, const plugin_schema *s, void *user)
 {
     settings *out = user;
     for (const ab_option *p = s->params; p && p->name; p++) {
         const char *key = arena_printf(b->a, "%s.%s", s->name, p->name), *given = settings_get(&row->given, key),
                    *usual = param_default(p, b->a), *before = settings_get(&b->defaults, key);
-        settings_put(out, key, given ? given : usual, b->a);
+        settings_set(out, key, given ? given : usual, b->a);
         if (settings_get(&b->base, key)) continue;
         if (before && !same(before, usual))
             complain(
@@ -36,9 +36,9 @@ static void put_params(build *b, const spec_row *row, const plugin_schema *s, vo
                 "found two plugins named %s with the defaults %s = %s and %s, expected different names, or the key "
                 "in [base]",
                 s->name, key, before, usual);
-        settings_put(&b->defaults, key, usual, b->a);
+        settings_set(&b->defaults, key, usual, b->a);
         /* Printed in [base], so that the expansion does not depend on a plugin's defaults. */
-        settings_put(&b->s->rows[0].given, key, usual, b->a);
+        settings_set(&b->s->rows[0].given, key, usual, b->a);
     }
 }
 
@@ -47,7 +47,7 @@ typedef struct {
     bool clash;
 } clash_search;
 
-static void look_for_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
+static void find_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
 {
     (void)b, (void)row;
     clash_search *c = user;
@@ -59,7 +59,7 @@ static void look_for_clash(build *b, const spec_row *row, const plugin_schema *s
 static void check_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
 {
     clash_search c = {s, false};
-    each_plugin(b, row, look_for_clash, &c);
+    each_plugin(b, row, find_clash, &c);
     bool *found = user;
     if (c.clash && !*found)
         complain(b, b->row_where[row->order], row->name,
@@ -91,10 +91,10 @@ static void place_paths(build *b, spec_row *row)
         const setting *one = &row->settings.at[i];
         const char *kind = config_plugin_kind(one->key);
         const known_plugin *k = kind ? known_of(b, kind, one->value) : NULL;
-        settings_put(&row->placed, one->key, k && k->file ? k->file : one->value, b->a);
+        settings_set(&row->placed, one->key, k && k->file ? k->file : one->value, b->a);
     }
     absolute_folders(b->s, "", settings_get(&row->given, "plugin_path"), &folders);
-    settings_put(&row->placed, "plugin_path", str_text(&folders), b->a);
+    settings_set(&row->placed, "plugin_path", str_text(&folders), b->a);
     str_free(&folders);
 }
 
@@ -108,17 +108,17 @@ static const char *chosen_for(const build *b, const spec_row *row, const char *k
 }
 
 /* Chosen values override the file; a search without one keeps the middle of its range and is listed. */
-static void take_chosen(build *b, spec_row *row)
+static void read_chosen(build *b, spec_row *row)
 {
     spec_tune any;
     for (size_t i = 0; i < row->given.n; i++)
         if (tune_read(b, row->given.at[i].key, row->given.at[i].value, &any))
-            settings_put(&row->searched, row->given.at[i].key, row->given.at[i].value, b->a);
+            settings_set(&row->searched, row->given.at[i].key, row->given.at[i].value, b->a);
     for (size_t i = 0; i < b->options->n_chosen; i++) {
         const spec_chosen *c = &b->options->chosen[i];
         if (!same(c->row, row->name)) continue;
-        settings_put(&row->given, c->key, c->value, b->a);
-        if (!row->is_base) settings_put(&row->swept, c->key, c->value, b->a);
+        settings_set(&row->given, c->key, c->value, b->a);
+        if (!row->is_base) settings_set(&row->swept, c->key, c->value, b->a);
     }
     row->tunes = arena_alloc(b->a, (row->given.n + 1) * sizeof *row->tunes);
     for (size_t i = 0; i < row->given.n; i++) {
@@ -134,7 +134,7 @@ static bool resolve_row(build *b, spec_row *row)
 {
     err e = {{0}};
     settings all = {0};
-    take_chosen(b, row);
+    read_chosen(b, row);
     if (config_from_settings(&row->given, &row->config, b->a, &e)) {
         complain(b, b->row_where[row->order], row->name, "%s", e.text);
         return false;
@@ -153,20 +153,20 @@ static bool resolve_row(build *b, spec_row *row)
     }
     config_unbind(&row->config, NULL, config_params, &all, b->a);
     for (size_t i = 0; i < all.n; i++)
-        if (!same(all.at[i].key, "seed")) settings_put(&row->settings, all.at[i].key, all.at[i].value, b->a);
+        if (!same(all.at[i].key, "seed")) settings_set(&row->settings, all.at[i].key, all.at[i].value, b->a);
     for (size_t i = 0; i < places.n; i++)
         if (!strchr(place_inner(places.at[i].key), '.'))
-            settings_put(&row->settings, places.at[i].key, places.at[i].value, b->a);
+            settings_set(&row->settings, places.at[i].key, places.at[i].value, b->a);
     if (!all_loaded(b, row)) return false;
     settings params = {0};
     bool clash = false;
     each_plugin(b, row, check_clash, &clash);
-    each_plugin(b, row, put_params, &params);
-    for (size_t i = 0; i < params.n; i++) settings_put(&row->settings, params.at[i].key, params.at[i].value, b->a);
+    each_plugin(b, row, add_params, &params);
+    for (size_t i = 0; i < params.n; i++) settings_set(&row->settings, params.at[i].key, params.at[i].value, b->a);
     for (size_t i = 0; i < places.n; i++) { /* keys of plugins that the row uses, as above */
         const char *inner = place_inner(places.at[i].key);
         if (strchr(inner, '.') && settings_get(&params, inner))
-            settings_put(&row->settings, places.at[i].key, places.at[i].value, b->a);
+            settings_set(&row->settings, places.at[i].key, places.at[i].value, b->a);
     }
     return true;
 }
@@ -180,7 +180,7 @@ static void hash_row(build *b, spec_row *row)
         const char *key = row->settings.at[i].key, *search = settings_get(&row->searched, key),
                    *given = settings_get(&row->given, key);
         bool derived = given && (same(given, "auto") || same(given, "same"));
-        settings_put(&planned, key, search ? search : derived ? given : row->settings.at[i].value, b->a);
+        settings_set(&planned, key, search ? search : derived ? given : row->settings.at[i].value, b->a);
     }
     if (planned.n) config_hash(&planned, row->planned);
     if (row->n_tunes)

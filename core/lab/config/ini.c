@@ -216,12 +216,12 @@ static section *read_options(input *in, const spec_options *o)
 
 /* ---- base ---- */
 
-static void put_base(build *b, const section *s)
+static void add_base(build *b, const section *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         const value_list *l = &s->lists[i];
         for (size_t j = 0; !l->bad && l->n && j < l->m; j++) {
-            settings_put(&b->base, l->keys[j], l->items[0][j], b->a);
+            settings_set(&b->base, l->keys[j], l->items[0][j], b->a);
             if (!strchr(l->keys[j], '.')) continue;
             b->base_params =
                 build_room(b->base_params, &b->cap_base_params, b->n_base_params, sizeof *b->base_params, b->a);
@@ -355,11 +355,11 @@ static void read_sections(input *in, section *options)
     for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], NULL);
     in->base_bad |= options[0].bad;
     for (const ab_option *p = config_params; p->name; p++)
-        if (!same(p->name, "seed")) settings_put(&b->base, p->name, param_default(p, b->a), b->a);
-    if (base[0]) put_base(b, base[0]);
+        if (!same(p->name, "seed")) settings_set(&b->base, p->name, param_default(p, b->a), b->a);
+    if (base[0]) add_base(b, base[0]);
     for (size_t i = 0; i < in->n; i++)
-        if (has_prefixed_keys(&in->at[i])) put_base(b, &in->at[i]);
-    put_base(b, base[1]);
+        if (has_prefixed_keys(&in->at[i])) add_base(b, &in->at[i]);
+    add_base(b, base[1]);
     const char **paper = base[0] ? paper_rows(b, base[0], 1) : NULL;
     add_row(b, base[0] ? base[0]->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);
 }

@@ -23,7 +23,7 @@ static void print_text(FILE *f, const char *key, const char *text, bool in_list)
     fprintf(f, "%s = %s%s%s\n", key, quote, text, quote);
 }
 
-void spec_put_setting(str *out, const char *key, const char *value)
+void spec_write_setting(str *out, const char *key, const char *value)
 {
     const char *quote = needs_quotes(value, true) ? "\"" : "";
     str_addf(out, "%s = %s%s%s\n", key, quote, value, quote);

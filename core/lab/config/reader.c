@@ -158,7 +158,7 @@ static void one_blank(char *s)
 }
 
 /* "[sweep A]  # words" -> a new section. */
-static bool take_header(reader *r, char *s)
+static bool read_header(reader *r, char *s)
 {
     r->skip = true;
     char *close = strchr(s, ']');
@@ -197,7 +197,7 @@ static void recode(char *s, const char *from, const char *to)
 }
 
 /* "  key = value  # words" -> "key=value". */
-static bool take_pair(reader *r, char *s)
+static bool read_pair(reader *r, char *s)
 {
     if (!cut_comment(r, s) || r->skip) return false;
     char *equals = strchr(s, '=');
@@ -221,7 +221,7 @@ static void next_clean(reader *r, str *text)
     str_clear(&r->clean);
     r->sent = 0;
     char *s = text->n && is_plain(r, text) ? trim(text->s) : NULL;
-    bool kept = s && (*s == '[' ? take_header(r, s) : take_pair(r, s));
+    bool kept = s && (*s == '[' ? read_header(r, s) : read_pair(r, s));
     if (!kept) str_clear(&r->clean);
 }
 
@@ -244,7 +244,7 @@ static char *read_line(char *buffer, int size, void *user)
     return buffer;
 }
 
-static int take_entry(void *user, const char *section, const char *key, const char *value)
+static int read_entry(void *user, const char *section, const char *key, const char *value)
 {
     reader *r = user;
     ini_section *s = &r->out->at[r->out->n - 1];
@@ -265,7 +265,7 @@ void ini_split(const char *text, size_t n, const char *path, ini_file *out, aren
 {
     reader r = {
         .next = text + byte_order_mark(text, n), .end = text + n, .path = path, .out = out, .a = a, .errors = errors};
-    int rc = ini_parse_stream(read_line, &r, take_entry, &r);
+    int rc = ini_parse_stream(read_line, &r, read_entry, &r);
     str_free(&r.clean);
     str_free(&r.value);
     name_set_free(&r.titles);

@@ -66,25 +66,25 @@ static void complain_combine(build *b, const char *where, const value_list *l, s
     str_free(&out);
 }
 
-static void take_item(assignment *row, const value_list *l, size_t item)
+static void read_item(assignment *row, const value_list *l, size_t item)
 {
     for (size_t j = 0; j < l->m; j++) row->at[row->n++] = (setting){l->keys[j], l->items[item][j]};
 }
 
 /* Row `row` of a grid: the last list varies fastest. */
-static void take_grid(assignment *out, const value_list *l, size_t n, size_t row)
+static void read_grid(assignment *out, const value_list *l, size_t n, size_t row)
 {
     size_t stride = rows_grid(l, n);
     for (size_t i = 0; i < n; i++) {
         stride /= l[i].n;
-        take_item(out, &l[i], row / stride % l[i].n);
+        read_item(out, &l[i], row / stride % l[i].n);
     }
 }
 
-static void take_each(assignment *out, const value_list *l, size_t row)
+static void read_each(assignment *out, const value_list *l, size_t row)
 {
     while (row >= l->n) row -= l->n, l++;
-    take_item(out, l, row);
+    read_item(out, l, row);
 }
 
 bool combine_lists(build *b, const char *where, const ini_entry *combine, const value_list *lists, size_t n_lists,
@@ -111,11 +111,11 @@ bool combine_lists(build *b, const char *where, const ini_entry *combine, const 
         assignment *row = &(*out)[r];
         row->at = arena_alloc(b->a, most * sizeof *row->at);
         if (each)
-            take_each(row, lists, r);
+            read_each(row, lists, r);
         else if (grid)
-            take_grid(row, lists, n_lists, r);
+            read_grid(row, lists, n_lists, r);
         else
-            for (size_t i = 0; i < n_lists; i++) take_item(row, &lists[i], r);
+            for (size_t i = 0; i < n_lists; i++) read_item(row, &lists[i], r);
     }
     return true;
 }
@@ -208,10 +208,10 @@ spec_row *add_row(build *b, const char *where, const char *group, const char *na
     *row = (spec_row){.group = group, .name = name, .order = s->n_rows, .is_base = !s->n_rows, .same_as = -1};
     row->changed = set ? change_text(b, set) : "";
     row->paper_row = paper_row ? paper_row : name;
-    for (size_t i = 0; i < b->base.n; i++) settings_put(&row->given, b->base.at[i].key, b->base.at[i].value, b->a);
+    for (size_t i = 0; i < b->base.n; i++) settings_set(&row->given, b->base.at[i].key, b->base.at[i].value, b->a);
     for (size_t i = 0; set && i < set->n; i++) {
-        settings_put(&row->given, set->at[i].key, set->at[i].value, b->a);
-        settings_put(&row->swept, set->at[i].key, set->at[i].value, b->a);
+        settings_set(&row->given, set->at[i].key, set->at[i].value, b->a);
+        settings_set(&row->swept, set->at[i].key, set->at[i].value, b->a);
     }
     s->n_rows++;
     return row;

@@ -152,7 +152,7 @@ void read_slurm(build *b, const ini_entry *at, size_t n)
             complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text, expected(k->kind));
         if (parse_int(text, &number) && k->kind == RUNS) b->s->slurm_per_task = number;
         if (k->kind == COUNT) text = arena_printf(b->a, "%lld", (long long)number);
-        settings_put(&b->s->slurm, k->key, text, b->a);
+        settings_set(&b->s->slurm, k->key, text, b->a);
         if (k->option)
             str_addf(&options, "%s%s=%s", options.n ? " " : "", k->option, text);
         else if (k->kind == EXTRA)

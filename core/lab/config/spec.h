@@ -133,7 +133,7 @@ size_t search_promoted(size_t alive);
 void spec_print(const spec *s, FILE *f);
 
 /* Appends "key = value\n", quoted if the reader would split the value. */
-void spec_put_setting(str *out, const char *key, const char *value);
+void spec_write_setting(str *out, const char *key, const char *value);
 
 /* Prints the INI reference as Markdown: the grammar, the core keys, the parameters of the given plugins. */
 void config_reference(FILE *f, const plugin_schemas *plugins);

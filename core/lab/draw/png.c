@@ -14,61 +14,61 @@ typedef struct {
     int n;
 } bit_stream;
 
-static void put_bits(bit_stream *b, uint32_t value, int n)
+static void draw_bits(bit_stream *b, uint32_t value, int n)
 {
     b->bits |= value << b->n;
     b->n += n;
     for (; b->n >= 8; b->n -= 8, b->bits >>= 8) str_addc(b->out, (char)(b->bits & 255));
 }
 
-static void put_code(bit_stream *b, uint32_t code, int n)
+static void draw_code(bit_stream *b, uint32_t code, int n)
 {
     uint32_t turned = 0;
     for (int i = 0; i < n; i++) turned |= (code >> i & 1) << (n - 1 - i);
-    put_bits(b, turned, n);
+    draw_bits(b, turned, n);
 }
 
 /* A byte, END_OF_BLOCK, or the code of a length: section 3.2.6. */
-static void put_symbol(bit_stream *b, uint32_t s)
+static void draw_symbol(bit_stream *b, uint32_t s)
 {
     if (s < 144)
-        put_code(b, 0x30 + s, 8);
+        draw_code(b, 0x30 + s, 8);
     else if (s < 256)
-        put_code(b, 0x190 + s - 144, 9);
+        draw_code(b, 0x190 + s - 144, 9);
     else if (s < 280)
-        put_code(b, s - 256, 7);
+        draw_code(b, s - 256, 7);
     else
-        put_code(b, 0xC0 + s - 280, 8);
+        draw_code(b, 0xC0 + s - 280, 8);
 }
 
 /* Repeats the last byte n times: section 3.2.5. */
-static void put_run(bit_stream *b, int n)
+static void draw_run(bit_stream *b, int n)
 {
     static const int first[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
     int k = LENGTH(first) - 1;
     while (first[k] > n) k--;
     int more = k < 8 || k == 28 ? 0 : (k - 4) / 4;
-    put_symbol(b, (uint32_t)(257 + k));
-    put_bits(b, (uint32_t)(n - first[k]), more);
-    put_code(b, 0, 5); /* one byte back */
+    draw_symbol(b, (uint32_t)(257 + k));
+    draw_bits(b, (uint32_t)(n - first[k]), more);
+    draw_code(b, 0, 5); /* one byte back */
 }
 
 static void pack_runs(const unsigned char *s, size_t n, str *out)
 {
     bit_stream b = {.out = out};
-    put_bits(&b, 3, 3); /* the last block, fixed codes */
+    draw_bits(&b, 3, 3); /* the last block, fixed codes */
     for (size_t i = 0; i < n;) {
         size_t run = 1;
         while (run <= LONGEST_RUN && i + run < n && s[i + run] == s[i]) run++;
-        put_symbol(&b, s[i]);
+        draw_symbol(&b, s[i]);
         if (run > SHORTEST_RUN)
-            put_run(&b, (int)run - 1), i += run;
+            draw_run(&b, (int)run - 1), i += run;
         else
             i++;
     }
-    put_symbol(&b, END_OF_BLOCK);
-    put_bits(&b, 0, 7);
+    draw_symbol(&b, END_OF_BLOCK);
+    draw_bits(&b, 0, 7);
 }
 
 /* ---- chunks ---- */

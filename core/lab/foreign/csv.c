@@ -104,7 +104,7 @@ static bool is_chart(const char *const *heading, size_t n, arena *a, chart *out)
     return true;
 }
 
-static int put_chart(sheet *s, const chart *c, const char *const *cells, size_t n, const char *name, size_t line,
+static int add_chart(sheet *s, const chart *c, const char *const *cells, size_t n, const char *name, size_t line,
                      err *e)
 {
     for (size_t i = 1; i < n; i++) {
@@ -148,7 +148,7 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
             in_chart = is_chart(cells, width, &a, &of);
             for (size_t k = 0; k < width && !in_chart && !bad; k++) {
                 size_t before = headings.n;
-                if (names_put(&headings, &a, cells[k]) < before && *cells[k])
+                if (names_add(&headings, &a, cells[k]) < before && *cells[k])
                     bad = fail(e, "line %zu: found the column \"%s\" twice", line, cells[k]);
                 else if (*cells[k])
                     bad = sheet_column(s, cells[k], &columns[k], e);
@@ -159,11 +159,11 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
             if (i != width)
                 bad = fail(e, "line %zu: found %zu cells, expected %zu as in the first line", line, i, width);
             else if (in_chart)
-                bad = put_chart(s, &of, cells, width, name, line, e);
+                bad = add_chart(s, &of, cells, width, name, line, e);
             else
                 bad = sheet_start(s, name, line, e);
             for (size_t k = 0; k < width && !bad && !in_chart; k++)
-                if (columns[k] != SIZE_MAX) sheet_put(s, columns[k], cells[k]);
+                if (columns[k] != SIZE_MAX) sheet_add(s, columns[k], cells[k]);
             records++;
         }
         arena_free(&row);

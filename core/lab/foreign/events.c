@@ -100,7 +100,7 @@ static bool is_other_plugin(bytes b)
 }
 
 /* Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9. */
-static int put_value(sheet *s, bytes b, int64_t step, const char *name, const char *run, size_t record, err *e)
+static int add_value(sheet *s, bytes b, int64_t step, const char *name, const char *run, size_t record, err *e)
 {
     piece x;
     bytes tag = {0};
@@ -127,7 +127,7 @@ static int put_value(sheet *s, bytes b, int64_t step, const char *name, const ch
 }
 
 /* Event: step 2, summary 5 { value 1 }. */
-static int put_event(sheet *s, bytes b, const char *name, const char *run, size_t record, err *e)
+static int add_event(sheet *s, bytes b, const char *name, const char *run, size_t record, err *e)
 {
     piece x, y;
     int64_t step = 0;
@@ -138,7 +138,7 @@ static int put_event(sheet *s, bytes b, const char *name, const char *run, size_
     }
     int bad = 0;
     while (!bad && next(&summary, &y))
-        if (y.field == 1 && y.wire == 2) bad = put_value(s, y.data, step < 0 ? 0 : step, name, run, record, e);
+        if (y.field == 1 && y.wire == 2) bad = add_value(s, y.data, step < 0 ? 0 : step, name, run, record, e);
     return bad;
 }
 
@@ -158,7 +158,7 @@ int events_parse(sheet *s, const char *text, size_t n, const char *name, const c
         if (fixed(p + 12 + size, 4) != tfrecord_crc(p + 12, size))
             bad = fail(e, "record %zu: its checksum does not match", record);
         else
-            bad = put_event(s, (bytes){p + 12, p + 12 + size}, name, run, record, e);
+            bad = add_event(s, (bytes){p + 12, p + 12 + size}, name, run, record, e);
         p += size + 16;
     }
     return bad ? fail_in(e, "%s: ", name) : 0;

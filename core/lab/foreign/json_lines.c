@@ -34,7 +34,7 @@ const char *json_cell(const cJSON *v, char real[32])
 }
 
 /* Adds an object's values to the record, without lists: a value is one number or word. */
-static int put_object(sheet *s, const cJSON *o, const char *prefix, err *e)
+static int add_object(sheet *s, const cJSON *o, const char *prefix, err *e)
 {
     const cJSON *v;
     char real[32];
@@ -43,7 +43,7 @@ static int put_object(sheet *s, const cJSON *o, const char *prefix, err *e)
     {
         char *key = *prefix ? xprintf("%s.%s", prefix, v->string) : xstrdup(v->string);
         const char *cell = json_cell(v, real);
-        if (!bad && cJSON_IsObject(v)) bad = put_object(s, v, key, e);
+        if (!bad && cJSON_IsObject(v)) bad = add_object(s, v, key, e);
         if (!bad && cell) bad = sheet_put_named(s, key, cell, e);
         free(key);
     }
@@ -61,7 +61,7 @@ int trainer_state_parse(sheet *s, const char *text, const char *name, const char
     size_t number = 0;
     s->format = "transformers' trainer_state.json";
     cJSON_ArrayForEach(entry, log) if (!bad) bad =
-        sheet_start(s, name, ++number, e) || sheet_put_named(s, SHEET_ROW, row, e) || put_object(s, entry, "", e);
+        sheet_start(s, name, ++number, e) || sheet_put_named(s, SHEET_ROW, row, e) || add_object(s, entry, "", e);
     cJSON_Delete(root);
     str_free(&json);
     return bad ? fail_in(e, "%s: ", name) : 0;
@@ -97,10 +97,10 @@ typedef struct {
     const char *name;
 } into;
 
-static int put_line(void *self, const cJSON *o, size_t line, err *e)
+static int add_line(void *self, const cJSON *o, size_t line, err *e)
 {
     const into *x = self;
-    return sheet_start(x->s, x->name, line, e) || put_object(x->s, o, "", e) ? -1 : 0;
+    return sheet_start(x->s, x->name, line, e) || add_object(x->s, o, "", e) ? -1 : 0;
 }
 
 int json_lines_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
@@ -108,7 +108,7 @@ int json_lines_parse(sheet *s, const char *text, size_t n, const char *name, err
     into x = {s, name};
     size_t before = s->n;
     s->format = "JSON lines";
-    int bad = json_lines_each(text, n, put_line, &x, e);
+    int bad = json_lines_each(text, n, add_line, &x, e);
     if (!bad && s->n == before) bad = fail(e, "found no records");
     return bad ? fail_in(e, "%s: ", name) : 0;
 }

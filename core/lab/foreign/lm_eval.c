@@ -12,7 +12,7 @@ bool is_lm_eval(const char *text)
                                            strstr(text, "\"model_args\"") || strstr(text, "\"task_hashes\""));
 }
 
-static int put_score(sheet *s, const char *name, size_t line, const char *const pairs[][2], size_t n, err *e)
+static int add_score(sheet *s, const char *name, size_t line, const char *const pairs[][2], size_t n, err *e)
 {
     int bad = sheet_start(s, name, line, e);
     for (size_t i = 0; i < n && !bad; i++)
@@ -50,7 +50,7 @@ int lm_eval_results(sheet *s, const char *text, const char *name, str *model, er
         char *metric = metric_name(task->string, v->string, NULL);
         const char *const pairs[][2] = {
             {SHEET_ROW, model->s}, {SHEET_METRIC, metric}, {SHEET_VALUE, json_cell(v, real)}};
-        bad = put_score(s, name, 1, pairs, LENGTH(pairs), e);
+        bad = add_score(s, name, 1, pairs, LENGTH(pairs), e);
         free(metric);
     }
     cJSON_Delete(root);
@@ -64,7 +64,7 @@ typedef struct {
 
 /* {"doc_id":0,"filter":"none","metrics":["acc"],"acc":1.0,...}; versions without "metrics" have numbers beside the
  * rest. */
-static int put_sample(void *self, const cJSON *o, size_t line, err *e)
+static int add_sample(void *self, const cJSON *o, size_t line, err *e)
 {
     const samples *x = self;
     char id[32], real[32];
@@ -84,7 +84,7 @@ static int put_sample(void *self, const cJSON *o, size_t line, err *e)
             {SHEET_METRIC, metric},
             {SHEET_EXAMPLE, example},
             {SHEET_VALUE, cJSON_IsBool(v) ? (cJSON_IsTrue(v) ? "1" : "0") : json_cell(v, real)}};
-        bad = put_score(x->s, x->name, line, pairs, LENGTH(pairs), e);
+        bad = add_score(x->s, x->name, line, pairs, LENGTH(pairs), e);
         free(metric);
     }
     return bad;
@@ -93,5 +93,5 @@ static int put_sample(void *self, const cJSON *o, size_t line, err *e)
 int lm_eval_samples(sheet *s, const char *text, size_t n, const char *name, const char *task, const char *model, err *e)
 {
     samples x = {s, name, task, model};
-    return json_lines_each(text, n, put_sample, &x, e) ? fail_in(e, "%s: ", name) : 0;
+    return json_lines_each(text, n, add_sample, &x, e) ? fail_in(e, "%s: ", name) : 0;
 }

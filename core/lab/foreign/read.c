@@ -7,15 +7,15 @@
 enum { MOST_FILES = 20000, MOST_DEPTH = 16 };
 
 /* Adds the file's name to its records, so that a file per run needs no columns for row and seed. */
-static int put_file_name(sheet *s, size_t from, const char *path, err *e)
+static int add_file_name(sheet *s, size_t from, const char *path, err *e)
 {
     const char *base = path_end(path), *dot = strrchr(base, '.');
     char *stem = xstrndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
     size_t column, end = s->n;
     int bad = sheet_column(s, SHEET_FILE, &column, e);
     for (size_t i = from; i < end && !bad; i++) {
-        s->n = i + 1; /* sheet_put writes into the last record */
-        sheet_put(s, column, stem);
+        s->n = i + 1; /* sheet_add writes into the last record */
+        sheet_add(s, column, stem);
     }
     s->n = end;
     free(stem);
@@ -30,7 +30,7 @@ static int read_text(sheet *s, const char *path, str *text, err *e)
     const char *p = str_text(text) + mark;
     size_t blank = strspn(p, " \t\r\n");
     int bad = p[blank] == '{' ? json_lines_parse(s, p, n, path, e) : csv_parse(s, p, n, path, e);
-    return bad ? -1 : put_file_name(s, from, path, e);
+    return bad ? -1 : add_file_name(s, from, path, e);
 }
 
 /* ---- folders ---- */

@@ -131,7 +131,7 @@ static int add_value(foreign *f, observation x, const char *metric, const char *
     if (read_value(f, x.record, metric, cell, &x, e)) return -1;
     if (x.failed) x.step = -1, x.example = SIZE_MAX, x.value = NAN, x.missing = true;
     if (x.missing && !x.failed && f->columns.step != SIZE_MAX) return 0;
-    x.metric = names_put(&f->metrics, &f->mem, metric);
+    x.metric = names_add(&f->metrics, &f->mem, metric);
     f->seen = grow(f->seen, cap, f->n_seen + 1, sizeof *f->seen);
     f->seen[f->n_seen++] = x;
     return 0;
@@ -145,11 +145,11 @@ static int read_record(foreign *f, const foreign_options *o, size_t i, str *row,
         read_whole(f, i, c->step, 9e15, &x.step, e))
         return -1;
     size_t before = f->rows.n;
-    x.row = names_put(&f->rows, &f->mem, row->s);
+    x.row = names_add(&f->rows, &f->mem, row->s);
     if (x.row == before) f->first = grow(f->first, &f->cap_first, before + 1, sizeof *f->first), f->first[before] = i;
     if (check_settings(f, x.row, i, e)) return -1;
     const char *example = sheet_cell(&f->s, i, c->example);
-    if (example) x.example = names_put(&f->examples, &f->mem, example);
+    if (example) x.example = names_add(&f->examples, &f->mem, example);
     for (size_t k = 0; k < c->n_wide; k++)
         if (add_value(f, x, f->s.columns.at[c->wide[k]], sheet_cell(&f->s, i, c->wide[k]), cap, e)) return -1;
     if (c->value == SIZE_MAX) return 0;

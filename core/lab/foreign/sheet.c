@@ -16,7 +16,7 @@ size_t names_find(const names *x, const char *text)
     return i ? i - 1 : SIZE_MAX;
 }
 
-size_t names_put(names *x, arena *a, const char *text)
+size_t names_add(names *x, arena *a, const char *text)
 {
     if (2 * (x->n + 1) > x->n_slots) {
         free(x->slots);
@@ -41,7 +41,7 @@ void names_free(names *x)
 
 int sheet_column(sheet *s, const char *name, size_t *column, err *e)
 {
-    *column = names_put(&s->columns, &s->mem, name);
+    *column = names_add(&s->columns, &s->mem, name);
     return s->columns.n <= MOST_COLUMNS ? 0 : fail(e, "found more than %d columns", MOST_COLUMNS);
 }
 
@@ -49,12 +49,12 @@ int sheet_start(sheet *s, const char *file, size_t line, err *e)
 {
     if (s->n >= MOST_RECORDS) return fail(e, "found more than %d records", MOST_RECORDS);
     s->records = grow(s->records, &s->cap, s->n + 1, sizeof *s->records);
-    size_t of = names_put(&s->files, &s->mem, file);
+    size_t of = names_add(&s->files, &s->mem, file);
     s->records[s->n++] = (sheet_record){.file = s->files.at[of], .line = line};
     return 0;
 }
 
-void sheet_put(sheet *s, size_t column, const char *text)
+void sheet_add(sheet *s, size_t column, const char *text)
 {
     sheet_record *r = &s->records[s->n - 1];
     if (column >= r->n) {
@@ -70,7 +70,7 @@ int sheet_put_named(sheet *s, const char *column, const char *text, err *e)
 {
     size_t c;
     if (sheet_column(s, column, &c, e)) return -1;
-    sheet_put(s, c, text);
+    sheet_add(s, c, text);
     return 0;
 }
 
@@ -98,7 +98,7 @@ void sheet_unify_numbers(sheet *s)
         for (size_t i = 0; i < s->n && numbers && some && values.n < MOST_VALUES; i++) {
             if (!(cell = sheet_cell(s, i, c)) || !parse_real(cell, &x)) continue;
             snprintf(text, sizeof text, "%.17g", x + 0.0);
-            size_t before = values.n, at = names_put(&values, &s->mem, text);
+            size_t before = values.n, at = names_add(&values, &s->mem, text);
             if (at == before) first = grow(first, &cap, at + 1, sizeof *first), first[at] = cell;
             s->records[i].cell[c] = first[at];
         }

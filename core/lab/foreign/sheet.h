@@ -16,7 +16,7 @@ typedef struct {
     size_t n, cap, n_slots;
     size_t *slots;
 } names;
-size_t names_put(names *x, arena *a, const char *text); /* returns its number; adds a new text */
+size_t names_add(names *x, arena *a, const char *text); /* returns its number; adds a new text */
 size_t names_find(const names *x, const char *text);    /* SIZE_MAX: not there */
 void names_free(names *x);
 
@@ -48,7 +48,7 @@ typedef struct {
 
 int sheet_column(sheet *s, const char *name, size_t *column, err *e); /* finds or adds a column */
 int sheet_start(sheet *s, const char *file, size_t line, err *e);     /* adds a record */
-void sheet_put(sheet *s, size_t column, const char *text); /* writes into the last record; "" leaves the cell empty */
+void sheet_add(sheet *s, size_t column, const char *text); /* writes into the last record; "" leaves the cell empty */
 int sheet_put_named(sheet *s, const char *column, const char *text, err *e);
 const char *sheet_cell(const sheet *s, size_t record, size_t column); /* NULL: empty; column SIZE_MAX: NULL */
 /* Unifies spellings in columns that contain only numbers: 0.0001 after 1e-4 becomes 1e-4, so that rows and settings

@@ -167,7 +167,7 @@ static int submit(launcher *l, away_job *j, err *e)
     if (!bad) bad = db_begin(l->d, e);
     for (size_t i = 0; i < j->n && !bad; i++) {
         worker *w = &j->run[i].w;
-        provenance_put(&l->from, w);
+        provenance_write(&l->from, w);
         w->facts.pid = -1, w->facts.host = NULL; /* the worker reports its host */
         char *task = j->engine == &slurm_engine ? slurm_task(j, i) : NULL;
         if (task) w->facts.slurm_job = arena_strdup(&w->texts, task);
@@ -184,7 +184,7 @@ static int submit(launcher *l, away_job *j, err *e)
 
 /* ---- listening ---- */
 
-static int take_from(launcher *l, away_run *a, const char *path, err *e)
+static int collect_from(launcher *l, away_run *a, const char *path, err *e)
 {
     char text[65536];
     FILE *f = fopen(path, "r");
@@ -194,14 +194,14 @@ static int take_from(launcher *l, away_run *a, const char *path, err *e)
         for (size_t n; !bad && (n = fread(text, 1, sizeof text, f)) > 0;) {
             str_addn(&a->w.buffer, text, n);
             a->read += (off_t)n;
-            bad = launch_take_events(l, &a->w, e);
+            bad = launch_collect_events(l, &a->w, e);
         }
     fclose(f);
     return bad;
 }
 
 /* Reads the events of all starts, one after another. Ignores later events of a start that has a successor. */
-static int take_events(launcher *l, away_job *j, size_t i, err *e)
+static int collect_events(launcher *l, away_job *j, size_t i, err *e)
 {
     away_run *a = &j->run[i];
     int bad = 0;
@@ -209,7 +209,7 @@ static int take_events(launcher *l, away_job *j, size_t i, err *e)
         char *now = away_events(j->spool, (int64_t)i, a->start),
              *next = away_events(j->spool, (int64_t)i, a->start + 1);
         more = file_exists(next);
-        bad = take_from(l, a, now, e);
+        bad = collect_from(l, a, now, e);
         if (more && !bad) a->start++, a->read = 0, str_clear(&a->w.buffer);
         free(now);
         free(next);
@@ -245,7 +245,7 @@ int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e)
 {
     away_run *a = &j->run[i];
     const char *what;
-    if (take_events(l, j, i, e)) return lose(l, a, e); /* its last events */
+    if (collect_events(l, j, i, e)) return lose(l, a, e); /* its last events */
     enum db_status s = launch_outcome(l, &a->w, code, sig, &what);
     if (j->engine->end) j->engine->end(a);
     if (launch_end(l, &a->w, s, code, sig, what, e)) return lose(l, a, e);
@@ -260,14 +260,14 @@ static size_t still_away(const away_job *j)
     return n;
 }
 
-static int look(launcher *l, away_job *j, err *e)
+static int inspect(launcher *l, away_job *j, err *e)
 {
     for (size_t i = 0; i < j->n; i++) {
         away_run *a = &j->run[i];
         int code, sig;
         if (a->over) continue;
         bool over = away_ended(j, i, &code, &sig);
-        if (over ? away_end(l, j, i, code, sig, e) : take_events(l, j, i, e) && lose(l, a, e)) return -1;
+        if (over ? away_end(l, j, i, code, sig, e) : collect_events(l, j, i, e) && lose(l, a, e)) return -1;
     }
     if (ticks() - j->asked < (j->engine->ask ? j->engine->ask : away_pause())) return 0;
     j->asked = ticks();
@@ -317,7 +317,7 @@ static int wait_for(launcher *l, away_job *j, err *e)
     int handled = 0;
     while (still_away(j)) {
         handle_interrupts(l, j, &handled);
-        if (beat(l, j, e) || look(l, j, e)) return -1;
+        if (beat(l, j, e) || inspect(l, j, e)) return -1;
         if (still_away(j)) away_rest(away_pause() / 2);
     }
     forget(j);
@@ -402,7 +402,7 @@ static int submitter_is_gone(const away_job *j, bool *gone, err *e)
 
 /* Queues again the runs of a host that ended after claiming them and before submitting. Tasks that Slurm started
  * meanwhile end their workers when they find that the runs are no longer theirs. */
-static int take_back(launcher *l, away_job *j, err *e)
+static int collect_back(launcher *l, away_job *j, err *e)
 {
     bool gone, began = false;
     if (submitter_is_gone(j, &gone, e)) return -1;
@@ -426,7 +426,7 @@ static int take_back(launcher *l, away_job *j, err *e)
 static int sync_job(launcher *l, const away_engine *how, const char *spool, bool wait, sync_result *out, err *e)
 {
     away_job j = {0};
-    int rc = job_read(&j, l, how, spool, e), bad = rc < 0 || (!rc && take_back(l, &j, e));
+    int rc = job_read(&j, l, how, spool, e), bad = rc < 0 || (!rc && collect_back(l, &j, e));
     if (rc > 0) {
         out->jobs++;
         size_t before = still_away(&j);
@@ -437,7 +437,7 @@ static int sync_job(launcher *l, const away_engine *how, const char *spool, bool
             for (int k = 0; k < AWAY_GRACE && !bad && still_away(&j); k++) { /* enough checks to find a task lost */
                 j.asked = -AWAY;                                             /* long ago */
                 if (k) away_rest(away_pause() / 2);
-                bad = beat(l, &j, e) || look(l, &j, e);
+                bad = beat(l, &j, e) || inspect(l, &j, e);
             }
         }
         out->taken += before - still_away(&j);

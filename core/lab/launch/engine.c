@@ -57,7 +57,7 @@ typedef struct {
     size_t n;
 } round_of;
 
-static void put_status(const round_of *r, size_t k, int status)
+static void write_status(const round_of *r, size_t k, int status)
 {
     char text[32], *path = away_part(r->spool, "status", r->run[k]);
     err none = {0};
@@ -100,14 +100,14 @@ static void run_each(round_of *r)
             if (r->pid[next] > 0)
                 running++;
             else
-                put_status(r, next, 127 << 8);
+                write_status(r, next, 127 << 8);
             next++;
             continue;
         }
         pid_t gone = wait(&status);
         if (gone < 0 && errno != EINTR) return;
         for (size_t k = 0; k < next && gone > 0; k++)
-            if (r->pid[k] == gone) put_status(r, k, status), r->pid[k] = 0, running--;
+            if (r->pid[k] == gone) write_status(r, k, status), r->pid[k] = 0, running--;
     }
 }
 
@@ -118,7 +118,7 @@ static void run_all(round_of *r)
     FILE *f = popen(r->command, "w");
     int status = 127 << 8;
     if (f) fwrite(lines.s, 1, lines.n, f), status = pclose(f);
-    for (size_t k = 0; k < r->n; k++) put_status(r, k, status);
+    for (size_t k = 0; k < r->n; k++) write_status(r, k, status);
     str_free(&lines);
 }
 
@@ -349,7 +349,7 @@ static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unr
     return ++a->missing >= (j->cancelled ? 1 : AWAY_GRACE);
 }
 
-static int look(launcher *l, away_job *j, err *e)
+static int inspect(launcher *l, away_job *j, err *e)
 {
     size_t *again = xcalloc(j->n + 1, sizeof *again), n = 0;
     int bad = 0;
@@ -415,4 +415,4 @@ static void cancel(away_job *j)
 }
 
 const away_engine command_engine = {
-    .name = "engine", .submit = submit, .read = read_job, .look = look, .cancel = cancel, .end = withdraw};
+    .name = "engine", .submit = submit, .read = read_job, .look = inspect, .cancel = cancel, .end = withdraw};

@@ -57,7 +57,7 @@ static int listen_to(launcher *l, worker *w, bool *ended, err *e)
     str_addn(&w->buffer, str_text(&w->late), w->late.n);
     str_clear(&w->late);
     hear(w, &w->buffer, ended);
-    return launch_take_events(l, w, e);
+    return launch_collect_events(l, w, e);
 }
 
 /* ---- the end of a run ---- */
@@ -75,7 +75,7 @@ static void last_lines(progress *p, const char *path)
     str_free(&text);
 }
 
-static int put_diverged(launcher *l, worker *w, err *e)
+static int write_diverged(launcher *l, worker *w, err *e)
 {
     const metric *m = &metric_perplexity;
     db_result r = {.metric = m->name,
@@ -135,7 +135,7 @@ int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, cons
 {
     int bad = db_begin(l->d, e) || db_attempt(l->d, &w->claim, &w->facts, e) ||
               db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e);
-    if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
+    if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = write_diverged(l, w, e);
     if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
     if (db_end(l->d, bad, e)) return -1;
     if (s == DB_DONE) leftovers_remove(w->folder);
@@ -165,7 +165,7 @@ static int finish(launcher *l, worker *w, err *e)
 static int finish_idle(launcher *l, worker *w, err *e)
 {
     const char *what;
-    resting process = worker_take_process(w);
+    resting process = worker_collect_process(w);
     enum db_status s = launch_outcome(l, w, WORKER_DONE, -1, &what);
     int bad = launch_end(l, w, s, WORKER_DONE, -1, what, e);
     if (!bad)
@@ -216,7 +216,7 @@ static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing t
         worker_clear(w);
         return bad ? -1 : 1;
     }
-    provenance_put(&l->from, w);
+    provenance_write(&l->from, w);
     l->p.running++;
     progress_event(&l->p, w, "start", 0);
     return db_attempt(l->d, &w->claim, &w->facts, e) ? -1 : 1;

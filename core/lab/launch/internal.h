@@ -56,7 +56,7 @@ typedef struct {
  * and its output in FOLDER/log.txt. *r is empty afterwards. */
 int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e);
 /* Detaches the process from an idle worker. */
-resting worker_take_process(worker *w);
+resting worker_collect_process(worker *w);
 void worker_dismiss(resting *r);          /* ends the process and waits for its end */
 int launch_gpus(const launch_options *o); /* GPUs that its runs may use; 0: they use the CPU */
 void worker_clear(worker *w);
@@ -86,7 +86,7 @@ typedef struct {
 } provenance;
 
 void provenance_find(provenance *p, const launch_options *o);
-void provenance_put(const provenance *p, worker *w); /* into w->facts; p must outlive them */
+void provenance_write(const provenance *p, worker *w); /* into w->facts; p must outlive them */
 void provenance_free(provenance *p);
 
 /* Returns a program's output; NULL if it fails. The caller frees. */
@@ -140,7 +140,7 @@ void launch_catch_signals(void);
 void launch_let_signals_go(void);
 
 /* Records the events that are complete lines in w->buffer. */
-int launch_take_events(launcher *l, worker *w, err *e);
+int launch_collect_events(launcher *l, worker *w, err *e);
 /* Lends cores that no run waits for to the running runs (lend.c). */
 void launch_lend(launcher *l);
 /* Threads of each run from its start. */

@@ -58,7 +58,7 @@ void provenance_find(provenance *p, const launch_options *o)
     snprintf(p->host, sizeof p->host, "%s", uname(&u) ? "?" : u.nodename);
 }
 
-void provenance_put(const provenance *p, worker *w)
+void provenance_write(const provenance *p, worker *w)
 {
     w->facts.host = p->host;
     w->facts.pid = w->pid;

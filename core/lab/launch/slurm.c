@@ -202,7 +202,7 @@ void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n)
 }
 
 /* Ends runs whose task Slurm no longer lists and that recorded no end: it was cancelled, or its machine failed. */
-static int look_for_lost(launcher *l, away_job *j, err *e)
+static int find_lost(launcher *l, away_job *j, err *e)
 {
     char *queue = queue_of(j);
     int bad = 0;
@@ -237,5 +237,5 @@ const away_engine slurm_engine = {.name = "slurm",
                                   .room = room_for,
                                   .submit = submit,
                                   .read = read_job,
-                                  .look = look_for_lost,
+                                  .look = find_lost,
                                   .cancel = cancel};

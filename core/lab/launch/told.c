@@ -154,7 +154,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
 }
 
 /* Writes events that arrived together in one transaction: one for each would be most of the host's work. */
-int launch_take_events(launcher *l, worker *w, err *e)
+int launch_collect_events(launcher *l, worker *w, err *e)
 {
     char *start = w->buffer.s, *end;
     int bad = 0;

@@ -64,7 +64,7 @@ static void child(char *const *args, const char *program, bool ranked, int event
     _exit(127);
 }
 
-static void put_argv(worker *w, char *const *args)
+static void write_argv(worker *w, char *const *args)
 {
     str json = {0};
     for (int i = 0; args[i]; i++) {
@@ -120,7 +120,7 @@ char **worker_arguments(worker *w, int slot, const launch_options *o, int thread
     if (stays(w, o)) args[n++] = arena_strdup(&w->texts, "--stay");
     if (lends(w, o)) args[n++] = arena_strdup(&w->texts, "--lend");
     args[n] = NULL;
-    put_argv(w, args);
+    write_argv(w, args);
     return args;
 }
 
@@ -132,7 +132,7 @@ static int begun(worker *w, pid_t pid, int fd, int jobs)
     return 0;
 }
 
-resting worker_take_process(worker *w)
+resting worker_collect_process(worker *w)
 {
     resting r = {w->pid, w->fd, w->jobs};
     w->fd = -1, w->jobs = 0;

@@ -64,10 +64,10 @@ static bool tasks_of(const tasks *all, const char *name, across_task *out)
     return true;
 }
 
-static void put_figure(grid *t, size_t column, const across_figure *f, bool has_interval)
+static void print_figure(grid *t, size_t column, const across_figure *f, bool has_interval)
 {
-    grid_put(t, column, "%.3f", f->value);
-    if (has_interval) grid_put(t, column + 1, "%.3f .. %.3f", f->low, f->high);
+    grid_set(t, column, "%.3f", f->value);
+    if (has_interval) grid_set(t, column + 1, "%.3f .. %.3f", f->low, f->high);
 }
 
 static void describe(const tasks *all, size_t left_out, grid *t)
@@ -75,17 +75,17 @@ static void describe(const tasks *all, size_t left_out, grid *t)
     str of = {0};
     for (size_t i = 0; i < all->n; i++)
         str_addf(&of, "%s%s (%s)", i ? ", " : "", all->g[i].x.name, all->g[i].headings[all->g[i].headline]);
-    grid_note(t,
-              "Tasks: %s. A run's score is its value over base's mean on the task, or the inverse where less is "
-              "better: 1 is base.",
-              of.s);
-    grid_note(t, "IQM: mean of the middle half of the scores; better: probability that a run is better than one of "
-                 "base on the same task; "
-                 "95 %% percentile bootstrap over runs of row and base, within tasks (Agarwal et al. 2021).");
+    grid_footnote(t,
+                  "Tasks: %s. A run's score is its value over base's mean on the task, or the inverse where less is "
+                  "better: 1 is base.",
+                  of.s);
+    grid_footnote(t, "IQM: mean of the middle half of the scores; better: probability that a run is better than one of "
+                     "base on the same task; "
+                     "95 %% percentile bootstrap over runs of row and base, within tasks (Agarwal et al. 2021).");
     if (left_out)
-        grid_note(t,
-                  "%zu row%s left out: not in all of these experiments, or with a run that diverged or is not above 0.",
-                  left_out, left_out == 1 ? " is" : "s are");
+        grid_footnote(
+            t, "%zu row%s left out: not in all of these experiments, or with a run that diverged or is not above 0.",
+            left_out, left_out == 1 ? " is" : "s are");
     str_free(&of);
 }
 
@@ -146,10 +146,10 @@ static int report(tasks *all, const across_options *o, err *e)
         for (size_t k = 0; k < all->n; k++) runs += t[k].n_row, known = known && t[k].n_row > 1 && t[k].n_base > 1;
         across_figure iqm = across_iqm(t, all->n, LEVEL), better = across_better(t, all->n, LEVEL);
         grid_row(&g, false);
-        grid_put(&g, 0, "%s", x->rows[i].name);
-        grid_put(&g, 1, "%zu", runs);
-        put_figure(&g, 2, &iqm, known);
-        if (!gathered_is_base(&all->g[0], &all->g[0].rows[i])) put_figure(&g, 4, &better, known);
+        grid_set(&g, 0, "%s", x->rows[i].name);
+        grid_set(&g, 1, "%zu", runs);
+        print_figure(&g, 2, &iqm, known);
+        if (!gathered_is_base(&all->g[0], &all->g[0].rows[i])) print_figure(&g, 4, &better, known);
         if (o->to) lines[n] = profile(t, all->n, x->rows[i].name, n, from, to, &all->mem);
         n++;
     }

@@ -116,7 +116,7 @@ static void pack(const float *w, size_t n, str *out)
 }
 
 /* Writes JSON inside HTML, so that no token can end the script element. */
-static void put_json(const str *json, str *out)
+static void write_json(const str *json, str *out)
 {
     for (size_t i = 0; i < json->n; i++) {
         if (json->s[i] == '<')
@@ -126,7 +126,7 @@ static void put_json(const str *json, str *out)
     }
 }
 
-static void put_tokens(const char *key, const char *const *tokens, size_t n, str *out)
+static void write_tokens(const char *key, const char *const *tokens, size_t n, str *out)
 {
     json_open(out, key, '[');
     for (size_t i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ static void put_tokens(const char *key, const char *const *tokens, size_t n, str
     str_addc(out, ']');
 }
 
-static void put_maps(const attention_map *maps, size_t n, str *out)
+static void write_maps(const attention_map *maps, size_t n, str *out)
 {
     str json = {0};
     str_addc(&json, '[');
@@ -147,14 +147,14 @@ static void put_maps(const attention_map *maps, size_t n, str *out)
         json_key_whole(&json, "layer", m->layer);
         json_key_whole(&json, "heads", (int64_t)m->heads);
         if (m->influence) json_key_text(&json, "influence", m->influence);
-        put_tokens("q", m->queries, m->n_queries, &json);
-        put_tokens("k", m->keys, m->n_keys, &json);
+        write_tokens("q", m->queries, m->n_queries, &json);
+        write_tokens("k", m->keys, m->n_keys, &json);
         str_add(&json, ",\"w\":\"");
         pack(m->weights, m->heads * m->n_queries * m->n_keys, &json);
         str_add(&json, "\"}");
     }
     str_addc(&json, ']');
-    put_json(&json, out);
+    write_json(&json, out);
     str_free(&json);
 }
 
@@ -183,6 +183,6 @@ void attention_page(const attention_map *maps, size_t n, const char *run, const 
                  "As a figure for a paper: <code>ablate attention ... --figure 3 --word WORD -o "
                  "FILE.pdf</code></p>\n</main>\n<script "
                  "type=\"application/json\" id=\"data\">");
-    put_maps(maps, n, out);
+    write_maps(maps, n, out);
     str_addf(out, "</script>\n<script>\n%s</script></body></html>\n", attention_js);
 }

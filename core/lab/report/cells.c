@@ -113,11 +113,11 @@ void columns_describe(grid *t)
         bool against = !(c->in & JSON) && c->in & AGAINST;
         const char *item = c->each == EACH_METRIC || c->each == ONCE ? "METRIC" : "COLUMN";
         grid_row(t, false);
-        if (c->in & READERS) grid_put(t, 0, "%s", heading_of(c, item, true, &t->mem));
-        if (c->in & CSV) grid_put(t, 1, "%s", heading_of(c, item, false, &t->mem));
-        if (c->in & (JSON | AGAINST)) grid_put(t, 2, "%s%s", against ? "against_base." : "", c->name);
-        grid_put(t, 3, "%s", against ? once[EACH_METRIC] : once[c->each]);
-        grid_put(t, 4, "%s", c->unit ? c->unit : "the metric's");
-        grid_put(t, 5, "%s", c->meaning);
+        if (c->in & READERS) grid_set(t, 0, "%s", heading_of(c, item, true, &t->mem));
+        if (c->in & CSV) grid_set(t, 1, "%s", heading_of(c, item, false, &t->mem));
+        if (c->in & (JSON | AGAINST)) grid_set(t, 2, "%s%s", against ? "against_base." : "", c->name);
+        grid_set(t, 3, "%s", against ? once[EACH_METRIC] : once[c->each]);
+        grid_set(t, 4, "%s", c->unit ? c->unit : "the metric's");
+        grid_set(t, 5, "%s", c->meaning);
     }
 }

@@ -126,23 +126,25 @@ static comparison scale_of(const gathered *g)
     return (comparison){.percent = metric_in_percent(&g->facts[g->headline])};
 }
 
-static void note_design_of(const gathered *g, const two_level_design *design, grid *t)
+static void footnote_design_of(const gathered *g, const two_level_design *design, grid *t)
 {
     arena mem = {0};
     design_effects e = find_effects(g, design, &mem);
     comparison scale = scale_of(g);
     if (!e.n)
-        grid_note(t, "Factorial %s: effects are shown once all %zu rows have two seeds or more; so far %zu have.",
-                  design->group, e.wanted, e.found);
+        grid_footnote(t, "Factorial %s: effects are shown once all %zu rows have two seeds or more; so far %zu have.",
+                      design->group, e.wanted, e.found);
     else
-        grid_note(t,
-                  "Factorial %s, %zu rows: effects on %s, high minus low%s, with 95 %% intervals and p after Holm over "
-                  "%zu effects%s.",
-                  design->group, e.found, g->headings[g->headline], scale.percent ? ", in percent" : "", e.n,
-                  design->resolution ? "; = joins effects that this fraction cannot separate" : "");
+        grid_footnote(
+            t,
+            "Factorial %s, %zu rows: effects on %s, high minus low%s, with 95 %% intervals and p after Holm over "
+            "%zu effects%s.",
+            design->group, e.found, g->headings[g->headline], scale.percent ? ", in percent" : "", e.n,
+            design->resolution ? "; = joins effects that this fraction cannot separate" : "");
     for (size_t i = 0; i < e.n; i++)
-        grid_note(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label, comparison_shown(&scale, e.list[i].x.d),
-                  comparison_shown(&scale, e.list[i].x.low), comparison_shown(&scale, e.list[i].x.high), e.p[i]);
+        grid_footnote(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label,
+                      comparison_shown(&scale, e.list[i].x.d), comparison_shown(&scale, e.list[i].x.low),
+                      comparison_shown(&scale, e.list[i].x.high), e.p[i]);
     arena_free(&mem);
 }
 
@@ -187,9 +189,10 @@ void figure_effects(const gathered *g, str *out)
     str_free(&figures);
 }
 
-void note_effects(const gathered *g, grid *t)
+void footnote_effects(const gathered *g, grid *t)
 {
-    for (size_t i = 0; g->headline >= 0 && i < g->judged.n_designs; i++) note_design_of(g, &g->judged.designs[i], t);
+    for (size_t i = 0; g->headline >= 0 && i < g->judged.n_designs; i++)
+        footnote_design_of(g, &g->judged.designs[i], t);
 }
 
 /* ---- sizes ---- */
@@ -288,7 +291,7 @@ static const char *beyond(const scale_points *row, const scale_points *base, are
 static double percent_of(double log_ratio) { return 100 * (exp(log_ratio) - 1); }
 
 /* Prints a row against base at each size, the trend over sizes, and whether the smaller sizes predict the largest. */
-static void note_difference(const char *row, const scale_points *p, const scale_points *base, grid *t)
+static void footnote_difference(const char *row, const scale_points *p, const scale_points *base, grid *t)
 {
     scale_difference x = scale_compare(p, base);
     str at = {0};
@@ -296,45 +299,46 @@ static void note_difference(const char *row, const scale_points *p, const scale_
     for (size_t i = 0; i < x.n; i++)
         str_addf(&at, "%s%.2g: %+.1f %% (%+.1f .. %+.1f)", i ? "; " : "", x.at[i].size, percent_of(x.at[i].d),
                  percent_of(x.at[i].low), percent_of(x.at[i].high));
-    grid_note(t, "  %s against base, loss by parameters: %s", row, at.s);
+    grid_footnote(t, "  %s against base, loss by parameters: %s", row, at.s);
     str_free(&at);
     if (isnan(x.slope)) return;
-    grid_note(t, "    for each doubling %+.1f %% (%+.1f .. %+.1f), p %.2g; expected at %.2g: %+.1f %% (%+.1f .. %+.1f)",
-              percent_of(x.slope * log(2)), percent_of(x.slope_low * log(2)), percent_of(x.slope_high * log(2)),
-              x.slope_p, x.next.size, percent_of(x.next.d), percent_of(x.next.low), percent_of(x.next.high));
+    grid_footnote(
+        t, "    for each doubling %+.1f %% (%+.1f .. %+.1f), p %.2g; expected at %.2g: %+.1f %% (%+.1f .. %+.1f)",
+        percent_of(x.slope * log(2)), percent_of(x.slope_low * log(2)), percent_of(x.slope_high * log(2)), x.slope_p,
+        x.next.size, percent_of(x.next.d), percent_of(x.next.low), percent_of(x.next.high));
     const scale_point *largest = &x.at[x.n - 1];
     if (!isnan(x.check.d))
-        grid_note(t, "    check: the smaller sizes predict %+.1f %% (%+.1f .. %+.1f) at %.2g, found %+.1f %%: %s",
-                  percent_of(x.check.d), percent_of(x.check.low), percent_of(x.check.high), x.check.size,
-                  percent_of(largest->d),
-                  largest->d >= x.check.low && largest->d <= x.check.high ? "within" : "outside");
-    if (!isnan(x.turns)) grid_note(t, "    the order turns at about %.2g parameters", x.turns);
+        grid_footnote(t, "    check: the smaller sizes predict %+.1f %% (%+.1f .. %+.1f) at %.2g, found %+.1f %%: %s",
+                      percent_of(x.check.d), percent_of(x.check.low), percent_of(x.check.high), x.check.size,
+                      percent_of(largest->d),
+                      largest->d >= x.check.low && largest->d <= x.check.high ? "within" : "outside");
+    if (!isnan(x.turns)) grid_footnote(t, "    the order turns at about %.2g parameters", x.turns);
 }
 
-void note_scale(const gathered *g, grid *t)
+void footnote_scale(const gathered *g, grid *t)
 {
     const text_list *rows = g->judged.sizes;
     size_t ppl = metric_named(g->metrics, g->n_metrics, metric_perplexity.name);
     if (!g->judged.n_sizes || ppl == g->n_metrics) return;
     arena a = {0};
     scale_points base = points_of(g, ppl, rows, &a);
-    grid_note(t,
-              "Scale: loss (log %s) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
-              "draws; speed-up: parameters of base over parameters "
-              "of the row, at the loss of base's largest size.",
-              g->headings[ppl], base.n_sizes, SCALE_DRAWS);
+    grid_footnote(t,
+                  "Scale: loss (log %s) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
+                  "draws; speed-up: parameters of base over parameters "
+                  "of the row, at the loss of base's largest size.",
+                  g->headings[ppl], base.n_sizes, SCALE_DRAWS);
     for (const text_list *row = rows; row < rows + g->judged.n_sizes; row++) {
         scale_points p = points_of(g, ppl, row, &a);
         bool is_base = row == rows;
         scale_fit f = scale_fitted(&p, is_base ? NULL : &base, STATS_SEED);
         if (isnan(f.exponent))
-            grid_note(t, "  %s: found runs of %zu sizes, expected three or more", row->at[0], p.n_sizes);
+            grid_footnote(t, "  %s: found runs of %zu sizes, expected three or more", row->at[0], p.n_sizes);
         else if (is_base)
-            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f)", row->at[0], f.exponent, f.low, f.high);
+            grid_footnote(t, "  %s: exponent %.3f (%.3f .. %.3f)", row->at[0], f.exponent, f.low, f.high);
         else
-            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)%s", row->at[0], f.exponent,
-                      f.low, f.high, f.speedup, f.speedup_low, f.speedup_high, beyond(&p, &base, &a));
-        if (!is_base) note_difference(row->at[0], &p, &base, t);
+            grid_footnote(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)%s", row->at[0],
+                          f.exponent, f.low, f.high, f.speedup, f.speedup_low, f.speedup_high, beyond(&p, &base, &a));
+        if (!is_base) footnote_difference(row->at[0], &p, &base, t);
     }
     arena_free(&a);
 }

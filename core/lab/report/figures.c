@@ -85,7 +85,7 @@ static double median_detectable(const gathered *g)
 }
 
 /* Appends the verdicts as a paragraph. */
-static void say_verdict(const gathered *g, int decimals, arena *a, str *out)
+static void describe_verdict(const gathered *g, int decimals, arena *a, str *out)
 {
     static const char *const verdicts[] = {"better", "worse", "equivalent", "undecided", "exploratory"};
     const char *metric = g->headings[g->headline],
@@ -212,7 +212,7 @@ void figure_forest(const gathered *g, str *out)
     int decimals;
     forest_side x = side_of(g, false, &decimals, &a);
     if (x.n) {
-        say_verdict(g, decimals, &a, out);
+        describe_verdict(g, decimals, &a, out);
         forest_figure(x.rows, x.n, x.axis, forest_about(g, x.n, &a), out);
     } else if (!gathered_base(g)) {
         str_add(out, "<p>There is no base to compare with.</p>\n");

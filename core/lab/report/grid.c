@@ -33,7 +33,7 @@ static const char *text_of(grid *g, const char *fmt, va_list ap)
     return text;
 }
 
-void grid_put(grid *g, size_t column, const char *fmt, ...)
+void grid_set(grid *g, size_t column, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -43,7 +43,7 @@ void grid_put(grid *g, size_t column, const char *fmt, ...)
 
 void grid_strong(grid *g, size_t column) { last(g, column)->strong = true; }
 
-void grid_note(grid *g, const char *fmt, ...)
+void grid_footnote(grid *g, const char *fmt, ...)
 {
     va_list ap;
     g->notes = grow(g->notes, &g->note_cap, g->n_notes + 1, sizeof *g->notes);

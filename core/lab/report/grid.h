@@ -27,9 +27,9 @@ typedef struct {
 void grid_column(grid *g, const char *heading, bool right);
 void grid_row(grid *g, bool rule); /* adds a row of empty cells */
 /* Writes a cell of the last row, printf-like. */
-void grid_put(grid *g, size_t column, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void grid_set(grid *g, size_t column, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void grid_strong(grid *g, size_t column);
-void grid_note(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void grid_footnote(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Prints as TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). TABLE_TERMINAL is text whose
  * title and notes are broken at the columns of the terminal that is standard output, if it is one. */
 void grid_print(const grid *g, enum table_format format, str *out);

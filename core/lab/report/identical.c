@@ -39,7 +39,7 @@ static bool equal_rows(const read_row *a, const read_row *b)
     return shared && equal == shared;
 }
 
-void note_identical(const gathered *g, grid *t)
+void footnote_identical(const gathered *g, grid *t)
 {
     size_t n = g->x.n_rows;
     bool *named = xcalloc(n + 1, sizeof *named);
@@ -51,7 +51,7 @@ void note_identical(const gathered *g, grid *t)
             str_addf(&list, ", %s", g->x.rows[k].name);
             named[k] = true;
         }
-        if (list.n) grid_note(t, "Equal numbers on every seed, though the settings differ: %s.", list.s);
+        if (list.n) grid_footnote(t, "Equal numbers on every seed, though the settings differ: %s.", list.s);
         str_free(&list);
     }
     free(named);

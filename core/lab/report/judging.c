@@ -8,7 +8,7 @@
 
 /* ---- criterion ---- */
 
-static void note_verdicts(const gathered *g, grid *t)
+static void footnote_verdicts(const gathered *g, grid *t)
 {
     const comparison_criterion *k = &g->judged.criterion;
     if (!k->given || g->headline < 0) return;
@@ -20,41 +20,41 @@ static void note_verdicts(const gathered *g, grid *t)
     const char *unit = metric_in_percent(&g->facts[shown]) ? "%" : metric;
     str margin = {0};
     if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
-    grid_note(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
-              metric, k->level, k->seeds, str_text(&margin));
+    grid_footnote(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
+                  metric, k->level, k->seeds, str_text(&margin));
     str_free(&margin);
     if (g->judged.until.most)
-        grid_note(t,
-                  "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights "
-                  "0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
-                  (size_t)g->judged.until.most, g->judged.until.effect, unit);
+        grid_footnote(t,
+                      "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights "
+                      "0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
+                      (size_t)g->judged.until.most, g->judged.until.effect, unit);
     for (size_t i = 0; i < g->x.n_rows; i++) {
         bool is = same(g->rows[i].against[shown].verdict, "equivalent");
         equivalent += is, full += is && same(g->facts[shown].unit, "%") && g->rows[i].of[shown].mean >= 99.95;
     }
     if (full)
-        grid_note(t, "%zu of %zu equivalent rows are at 100 %%, the ceiling, where no difference can be seen.", full,
-                  equivalent);
+        grid_footnote(t, "%zu of %zu equivalent rows are at 100 %%, the ceiling, where no difference can be seen.",
+                      full, equivalent);
     for (size_t i = 0; i < g->n_old; i++)
-        grid_note(t,
-                  "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it again.",
-                  g->old_verdicts[i].key, g->old_verdicts[i].value);
+        grid_footnote(
+            t, "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it again.",
+            g->old_verdicts[i].key, g->old_verdicts[i].value);
 }
 
 /* ---- runs of other programs ---- */
 
-void note_foreign(const gathered *g, grid *t)
+void footnote_foreign(const gathered *g, grid *t)
 {
     if (!g->foreign) return;
-    grid_note(t, "Imported from %s: another program trained these runs; ablate knows only the files.",
-              g->judged.imported ? g->judged.imported : "");
-    for (size_t i = 0; i < g->judged.warnings.n; i++) grid_note(t, "%s", g->judged.warnings.at[i]);
+    grid_footnote(t, "Imported from %s: another program trained these runs; ablate knows only the files.",
+                  g->judged.imported ? g->judged.imported : "");
+    for (size_t i = 0; i < g->judged.warnings.n; i++) grid_footnote(t, "%s", g->judged.warnings.at[i]);
 }
 
 /* ---- matched budgets ---- */
 
 /* Prints each row's remaining difference from base in the matched budget, from recorded values. */
-static void note_match(const gathered *g, grid *t)
+static void footnote_match(const gathered *g, grid *t)
 {
     const gathered_row *base = gathered_base(g);
     const char *by = g->judged.match;
@@ -66,15 +66,15 @@ static void note_match(const gathered *g, grid *t)
         if (row == base || row->row->same_as || isnan(own) || isnan(of_base)) continue;
         str_addf(&s, "%s%s %+.1f %%", s.n ? ", " : "", row->row->name, 100 * (own / of_base - 1));
     }
-    grid_note(t, "Matched to base by %s, solving for %s%s%s.", by, g->judged.match_key,
-              s.n ? "; remaining difference: " : "", str_text(&s));
+    grid_footnote(t, "Matched to base by %s, solving for %s%s%s.", by, g->judged.match_key,
+                  s.n ? "; remaining difference: " : "", str_text(&s));
     str_free(&s);
 }
 
-void note_judging(const gathered *g, grid *t)
+void footnote_judging(const gathered *g, grid *t)
 {
-    note_verdicts(g, t);
-    note_match(g, t);
+    footnote_verdicts(g, t);
+    footnote_match(g, t);
 }
 
 /* ---- searches ---- */
@@ -100,11 +100,11 @@ static void add_settings(const char *json, str *out)
     cJSON_Delete(all);
 }
 
-void note_tuning(const gathered *g, grid *t)
+void footnote_tuning(const gathered *g, grid *t)
 {
     double seconds = 0, flops = 0;
     size_t least = SIZE_MAX, most = 0;
-    if (!g->n_trials || g->foreign) return; /* note_foreign reports searches of other programs */
+    if (!g->n_trials || g->foreign) return; /* footnote_foreign reports searches of other programs */
     str s = {0}, fewest = {0};
     for (size_t i = 0; i < g->n_trials; i++) {
         const db_trial *x = &g->trials_made[i];
@@ -126,23 +126,24 @@ void note_tuning(const gathered *g, grid *t)
         if (g->rows[i].row->same_as || !(c->choice > c->v)) continue;
         str_addf(&open, "%s%s", open.n ? ", " : ", which is more than that of seeds in: ", g->rows[i].row->name);
     }
-    grid_note(t,
-              "Tuned on the dev set's %s with separate seeds, by successive halving: %s candidates. %zu trials, %.0f "
-              "s, %.2g floating-point operations; trials enter no mean "
-              "(table `trial`). Intervals and p allow for the noise of the choice (docs/statistics.md)%s.",
-              g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops, str_text(&open));
+    grid_footnote(
+        t,
+        "Tuned on the dev set's %s with separate seeds, by successive halving: %s candidates. %zu trials, %.0f "
+        "s, %.2g floating-point operations; trials enter no mean "
+        "(table `trial`). Intervals and p allow for the noise of the choice (docs/statistics.md)%s.",
+        g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops, str_text(&open));
     str_free(&open);
     str_clear(&s);
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].edge) str_addf(&s, "%s%s (%s)", s.n ? "; " : "", g->rows[i].row->name, g->rows[i].edge);
     if (s.n)
-        grid_note(t, "At an edge of what was tried, so a better value may lie beyond it: %s. `extend` in tune goes on.",
-                  s.s);
+        grid_footnote(
+            t, "At an edge of what was tried, so a better value may lie beyond it: %s. `extend` in tune goes on.", s.s);
     if (least != most)
-        grid_note(t,
-                  "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come "
-                  "from the search.",
-                  str_text(&fewest), least, most);
+        grid_footnote(t,
+                      "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come "
+                      "from the search.",
+                      str_text(&fewest), least, most);
     str_free(&s);
     str_free(&fewest);
 }

@@ -73,7 +73,7 @@ static bool repeats(const grid *g, size_t i, size_t j)
     return !j && i && !g->rule[i] && *text == '(' && same(text, cell(g, i - 1, j)->text);
 }
 
-static void put_cell(const grid *g, size_t i, size_t j, str *out)
+static void write_cell(const grid *g, size_t i, size_t j, str *out)
 {
     const grid_cell *c = cell(g, i, j);
     if (!*c->text || repeats(g, i, j)) return;
@@ -81,7 +81,7 @@ static void put_cell(const grid *g, size_t i, size_t j, str *out)
     tex_text(out, c->text, false);
 }
 
-static void put_tabular(const grid *g, str *out)
+static void write_tabular(const grid *g, str *out)
 {
     str_add(out, "\\begin{tabular}{");
     for (size_t j = 0; j < g->n_columns; j++) str_addc(out, g->right[j] ? 'r' : 'l');
@@ -95,7 +95,7 @@ static void put_tabular(const grid *g, str *out)
         if (i && g->rule[i]) str_add(out, "\\midrule\n");
         for (size_t j = 0; j < g->n_columns; j++) {
             str_add(out, j ? " & " : "");
-            put_cell(g, i, j, out);
+            write_cell(g, i, j, out);
         }
         str_add(out, " \\\\\n");
     }
@@ -130,7 +130,7 @@ void grid_latex(const grid *g, str *out)
     }
     if (g->label) str_addf(out, "\\label{%s}\n", g->label);
     str_add(out, "\\sbox0{%\n");
-    put_tabular(g, out);
+    write_tabular(g, out);
     str_add(
         out,
         "}%\n"

@@ -4,11 +4,11 @@
 #include <string.h>
 
 /* Writes the row's cells from column `at` on. */
-static void put_cells(grid *t, size_t at, const table_column *columns, size_t n, const gathered *g,
-                      const gathered_row *row, enum column_in in)
+static void print_cells(grid *t, size_t at, const table_column *columns, size_t n, const gathered *g,
+                        const gathered_row *row, enum column_in in)
 {
     for (size_t j = 0; j < n; j++) {
-        grid_put(t, at + j, "%s", column_cell(&columns[j], g, row, in, &t->mem));
+        grid_set(t, at + j, "%s", column_cell(&columns[j], g, row, in, &t->mem));
         if (columns[j].of->each == EACH_METRIC && row->of[columns[j].i].best) grid_strong(t, at + j);
     }
 }
@@ -27,7 +27,7 @@ void layout_rows(const gathered *g, grid *t)
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const char *group = g->rows[i].row->group;
         grid_row(t, i && (!same(group, g->rows[i - 1].row->group) || !*group));
-        put_cells(t, 0, columns, n, g, &g->rows[i], OWN);
+        print_cells(t, 0, columns, n, g, &g->rows[i], OWN);
     }
 }
 
@@ -48,9 +48,9 @@ void layout_published(const read_published *p, grid *t, bool with_keys)
     for (size_t i = 0; i < p->n_rows; i++) {
         const char *const *now = &p->cells[i * p->n_columns];
         grid_row(t, i && same(p->columns[1], "block") && strcmp(now[1], now[1 - (ptrdiff_t)p->n_columns]));
-        for (size_t j = first; j < p->n_columns; j++) grid_put(t, j - first, "%s", now[j]);
+        for (size_t j = first; j < p->n_columns; j++) grid_set(t, j - first, "%s", now[j]);
     }
-    grid_note(t, "Paper: %s", p->paper);
+    grid_footnote(t, "Paper: %s", p->paper);
 }
 
 void layout_beside_published(const gathered *g, grid *t)
@@ -68,11 +68,11 @@ void layout_beside_published(const gathered *g, grid *t)
             if (!here && (k < g->x.n_rows || written)) continue;
             grid_row(t, false);
             for (size_t j = 1; j < p->n_columns && !written; j++)
-                grid_put(t, j - 1, "%s", p->cells[i * p->n_columns + j]);
+                grid_set(t, j - 1, "%s", p->cells[i * p->n_columns + j]);
             written = true;
             if (!here) break;
-            grid_put(t, ours, "%s", g->rows[k].row->name);
-            put_cells(t, ours + 1, columns, n, g, &g->rows[k], BESIDE);
+            grid_set(t, ours, "%s", g->rows[k].row->name);
+            print_cells(t, ours + 1, columns, n, g, &g->rows[k], BESIDE);
         }
     }
     bool rule = true;
@@ -80,7 +80,7 @@ void layout_beside_published(const gathered *g, grid *t)
         if (g->rows[k].paper != NO_ROW) continue;
         grid_row(t, rule);
         rule = false;
-        grid_put(t, ours, "%s", g->rows[k].row->name);
-        put_cells(t, ours + 1, columns, n, g, &g->rows[k], BESIDE);
+        grid_set(t, ours, "%s", g->rows[k].row->name);
+        print_cells(t, ours + 1, columns, n, g, &g->rows[k], BESIDE);
     }
 }

@@ -18,14 +18,14 @@ void layout_csv(const gathered *g, str *out);
 void layout_json(const gathered *g, str *out);
 
 /* Notes on the meaning of the table's differences, intervals and p, and on their power (notes.c). */
-void note_statistics(const gathered *g, grid *t);
-void note_identical(const gathered *g, grid *t); /* rows that differ in settings alone (identical.c) */
+void footnote_statistics(const gathered *g, grid *t);
+void footnote_identical(const gathered *g, grid *t); /* rows that differ in settings alone (identical.c) */
 /* origin of its runs, and a referee's questions about them */
-void note_foreign(const gathered *g, grid *t);
-void note_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */
-void note_tuning(const gathered *g, grid *t);  /* searches: trials, choices and costs (judging.c) */
-void note_effects(const gathered *g, grid *t); /* two-level designs: main effects and interactions (effects.c) */
-void note_scale(const gathered *g, grid *t);   /* sizes: exponents and speed-ups (effects.c) */
+void footnote_foreign(const gathered *g, grid *t);
+void footnote_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */
+void footnote_tuning(const gathered *g, grid *t);  /* searches: trials, choices and costs (judging.c) */
+void footnote_effects(const gathered *g, grid *t); /* two-level designs: main effects and interactions (effects.c) */
+void footnote_scale(const gathered *g, grid *t);   /* sizes: exponents and speed-ups (effects.c) */
 /* Makes the whole table with its notes (table.c). */
 void table_grid(const gathered *g, grid *t);
 #endif

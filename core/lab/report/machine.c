@@ -10,7 +10,7 @@ void layout_csv(const gathered *g, str *out)
     for (size_t j = 0; j < n; j++) grid_column(&t, columns[j].heading, false);
     for (size_t i = 0; i < g->x.n_rows; i++) {
         grid_row(&t, false);
-        for (size_t j = 0; j < n; j++) grid_put(&t, j, "%s", column_cell(&columns[j], g, &g->rows[i], CSV, &t.mem));
+        for (size_t j = 0; j < n; j++) grid_set(&t, j, "%s", column_cell(&columns[j], g, &g->rows[i], CSV, &t.mem));
     }
     grid_print(&t, TABLE_CSV, out);
     grid_free(&t);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 /* Explains why no row has a difference from base. */
-static void note_no_delta(const gathered *g, grid *t)
+static void footnote_no_delta(const gathered *g, grid *t)
 {
     const char *metric = g->headings[g->headline];
     const gathered_row *base = gathered_base(g);
     bool measured = false, open = false;
     if (!base || !base->of[g->headline].n) {
-        grid_note(t, "No Δ: base has no %s%s.", metric, base && base->open ? " yet" : "");
+        grid_footnote(t, "No Δ: base has no %s%s.", metric, base && base->open ? " yet" : "");
         return;
     }
     for (size_t i = 0; i < g->x.n_rows; i++) {
@@ -21,22 +21,22 @@ static void note_no_delta(const gathered *g, grid *t)
         measured = measured || row->of[g->headline].n;
         open = open || row->open;
     }
-    if (!measured) grid_note(t, "No Δ: only base's runs have %s%s.", metric, open ? " so far" : "");
+    if (!measured) grid_footnote(t, "No Δ: only base's runs have %s%s.", metric, open ? " so far" : "");
 }
 
-static void note_refused(const gathered *g, grid *t)
+static void footnote_refused(const gathered *g, grid *t)
 {
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
         if (c->refused && !c->left_out && !g->rows[i].row->same_as)
-            grid_note(t, "No Δ for %s: %s.", g->rows[i].row->name, c->refused);
+            grid_footnote(t, "No Δ for %s: %s.", g->rows[i].row->name, c->refused);
     }
 }
 
 /* ---- one seed ---- */
 
 /* Prints the detectable difference in units of the unknown standard deviation over seeds. */
-static void note_unknown(grid *t)
+static void footnote_unknown(grid *t)
 {
     str s = {0};
     for (size_t k = 0; k < N_LOOKS; k++) {
@@ -44,10 +44,11 @@ static void note_unknown(grid *t)
         str_addf(&s, "%s%zu find %.1f", k ? ", " : "", look_seeds[k],
                  least_detectable(&side, &side, 0, INFINITY, 0.05, 0.8));
     }
-    grid_note(t,
-              "Least detectable difference: unknown with one seed. In standard deviations over seeds (power 80 %%), by "
-              "seeds per row: %s.",
-              s.s);
+    grid_footnote(
+        t,
+        "Least detectable difference: unknown with one seed. In standard deviations over seeds (power 80 %%), by "
+        "seeds per row: %s.",
+        s.s);
     str_free(&s);
 }
 
@@ -72,7 +73,7 @@ static const char *drawn(const gathered *g, char out[64])
     return out;
 }
 
-static void note_models(const gathered *g, grid *t)
+static void footnote_models(const gathered *g, grid *t)
 {
     size_t h = (size_t)g->headline, single = 0, tested = 0, outside = 0;
     str list = {0};
@@ -87,22 +88,23 @@ static void note_models(const gathered *g, grid *t)
             str_addf(&list, "%s%s (p %.3f)", list.n ? ", " : "", g->rows[i].row->name, c->p_outside);
     }
     if (!single) return;
-    grid_note(t, "One seed says nothing about a design: another seed of %s may differ as much.%s",
-              g->tests ? "the rows with one seed" : "any row",
-              tested ? ""
-                     : " No test over sentences either: it needs per-sentence statistics of the same "
-                       "sentences, with the same seed.");
+    grid_footnote(t, "One seed says nothing about a design: another seed of %s may differ as much.%s",
+                  g->tests ? "the rows with one seed" : "any row",
+                  tested ? ""
+                         : " No test over sentences either: it needs per-sentence statistics of the same "
+                           "sentences, with the same seed.");
     char over[64];
     if (tested)
-        grid_note(t,
-                  "p models concerns these models only: paired approximate randomisation of %s over %s, %d trials, "
-                  "Holm over %zu row%s.%s",
-                  g->headings[h], drawn(g, over), g->trials, tested, tested == 1 ? "" : "s",
-                  !g->full && g->tests ? " `--stats full` shows it." : "");
+        grid_footnote(t,
+                      "p models concerns these models only: paired approximate randomisation of %s over %s, %d trials, "
+                      "Holm over %zu row%s.%s",
+                      g->headings[h], drawn(g, over), g->trials, tested, tested == 1 ? "" : "s",
+                      !g->full && g->tests ? " `--stats full` shows it." : "");
     if (outside)
-        grid_note(t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.",
-                  outside, list.n ? list.s : "none");
-    if (!g->tests) note_unknown(t);
+        grid_footnote(
+            t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.",
+            outside, list.n ? list.s : "none");
+    if (!g->tests) footnote_unknown(t);
     str_free(&list);
 }
 
@@ -137,7 +139,7 @@ static double detectable_with(const comparison *c, size_t n, double alpha)
     return comparison_shown(c, least_detectable(&row, &base, c->u, c->most_df * more, alpha, 0.8));
 }
 
-static void note_detectable(const gathered *g, grid *t)
+static void footnote_detectable(const gathered *g, grid *t)
 {
     const comparison *c = typical(g);
     if (!c) return;
@@ -155,20 +157,22 @@ static void note_detectable(const gathered *g, grid *t)
     if (g->tests > 1 && !c->percent && same(g->facts[g->headline].unit, "%") &&
         detectable_with(c, 0, 0.05 / (double)g->tests) > 100)
         str_addf(&s, "; more than 100 %% cannot be, so this row decides nothing there");
-    grid_note(t, "%s.", s.s);
+    grid_footnote(t, "%s.", s.s);
     str_free(&s);
     if (least == 2)
-        grid_note(t, "Two seeds rarely decide: only differences of ten standard deviations are detected four times out "
-                     "of five.");
+        grid_footnote(
+            t, "Two seeds rarely decide: only differences of ten standard deviations are detected four times out "
+               "of five.");
     double floor = comparison_shown(c, least_detectable_floor(c->u, 0.05, 0.8)), with = c->detectable;
     if (least >= 10 && floor > with / 2)
-        grid_note(t,
-                  "Sentence variance dominates: more seeds cannot reduce the least detectable difference below %.3g%s, "
-                  "but more sentences can.",
-                  floor, unit);
+        grid_footnote(
+            t,
+            "Sentence variance dominates: more seeds cannot reduce the least detectable difference below %.3g%s, "
+            "but more sentences can.",
+            floor, unit);
 }
 
-static void note_design(const gathered *g, grid *t)
+static void footnote_design(const gathered *g, grid *t)
 {
     const comparison *c = NULL;
     size_t shared = 0, crossed = 0, tests = 0;
@@ -187,20 +191,20 @@ static void note_design(const gathered *g, grid *t)
                                  : "");
     else
         str_add(&over, "seeds (Welch)");
-    grid_note(t,
-              "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
-              "Holm over %zu planned row%s.%s%s%s",
-              g->headings[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
-              g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
-              g->conditions ? " Base is base under the row's condition; variances are shared within one." : "",
-              crossed && crossed < tests
-                  ? " Rows without per-sentence statistics of the same sentences: over seeds only."
-                  : "");
+    grid_footnote(
+        t,
+        "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
+        "Holm over %zu planned row%s.%s%s%s",
+        g->headings[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
+        g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
+        g->conditions ? " Base is base under the row's condition; variances are shared within one." : "",
+        crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds only."
+                                   : "");
     str_free(&over);
 }
 
 /* Names rows without p because their failures would hide something, and rows added after the first result. */
-static void note_left_out(const gathered *g, grid *t)
+static void footnote_left_out(const gathered *g, grid *t)
 {
     str failed = {0}, late = {0}, of_base = {0};
     size_t last = NO_ROW, added = 0; /* a condition's rows follow each other */
@@ -220,23 +224,24 @@ static void note_left_out(const gathered *g, grid *t)
     }
     if (of_base.n) str_addf(&failed, "%s%s", failed.n ? ", " : "", of_base.s);
     if (failed.n)
-        grid_note(
+        grid_footnote(
             t,
             "No interval, p or verdict where runs failed or diverged: %s. The runs that are left are a selection; "
             "`failed_as` in [criterion] gives failed runs a value.",
             failed.s);
     if (added)
-        grid_note(
+        grid_footnote(
             t,
             "Base got %zu further seed%s when there were results: in its mean, but in no difference, interval, p or "
             "verdict, which stay as they were.",
             added, added == 1 ? "" : "s");
     if (!isnan(g->judged.criterion.failed_as))
-        grid_note(t, "Failed and diverged runs count as %g in differences, intervals and p.",
-                  g->judged.criterion.failed_as);
+        grid_footnote(t, "Failed and diverged runs count as %g in differences, intervals and p.",
+                      g->judged.criterion.failed_as);
     if (late.n)
-        grid_note(t, "Exploratory, added after the experiment's first result, so in no Holm and without verdict: %s.",
-                  late.s);
+        grid_footnote(t,
+                      "Exploratory, added after the experiment's first result, so in no Holm and without verdict: %s.",
+                      late.s);
     str_free(&failed);
     str_free(&late);
     str_free(&of_base);
@@ -246,7 +251,7 @@ enum { DEALS = 1000, LEAST_DEALT = 12 };
 
 /* For rows with many seeds, prints how often two groups of a row's own seeds are called different, and how often the
  * row and base. */
-static void note_dealt(const gathered *g, grid *t)
+static void footnote_dealt(const gathered *g, grid *t)
 {
     const metric *metric = &g->facts[g->headline];
     for (size_t i = 0; i < g->x.n_rows && g->full; i++) {
@@ -263,14 +268,14 @@ static void note_dealt(const gathered *g, grid *t)
             if (!isnan(alike)) str_addf(&s, " A/A %.1f %%", 100 * alike);
             if (!isnan(apart)) str_addf(&s, "%s against base %.1f %%", isnan(alike) ? "" : ",", 100 * apart);
         }
-        grid_note(t, "%s: its %zu seeds split %d times into groups; share called different at 5 %%: %s.",
-                  row->row->name, row->of[g->headline].n, DEALS, s.n ? s.s : "too few");
+        grid_footnote(t, "%s: its %zu seeds split %d times into groups; share called different at 5 %%: %s.",
+                      row->row->name, row->of[g->headline].n, DEALS, s.n ? s.s : "too few");
         str_free(&s);
     }
 }
 
 /* Names the numbers that are missing because a record left out statistics. */
-static void note_not_recorded(const gathered *g, grid *t)
+static void footnote_not_recorded(const gathered *g, grid *t)
 {
     size_t left_out = 0, compared = 0;
     bool refused = false;
@@ -284,16 +289,17 @@ static void note_not_recorded(const gathered *g, grid *t)
         str_addf(&rows, "%s%s", rows.n ? ", " : "", g->rows[i].row->name);
     }
     if (left_out)
-        grid_note(t,
-                  "No %sinterval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left "
-                  "out (`ablate record --statistics`).",
-                  refused ? "Δ, " : "", g->headings[g->headline], left_out < compared ? " for " : "",
-                  left_out < compared ? rows.s : "");
+        grid_footnote(
+            t,
+            "No %sinterval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left "
+            "out (`ablate record --statistics`).",
+            refused ? "Δ, " : "", g->headings[g->headline], left_out < compared ? " for " : "",
+            left_out < compared ? rows.s : "");
     str_free(&rows);
 }
 
 /* Says that most runs have their lowest dev perplexity at their last step, as far as they report the best one. */
-static void note_unfinished(const gathered *g, grid *t)
+static void footnote_unfinished(const gathered *g, grid *t)
 {
     size_t runs = 0, falling = 0;
     for (size_t i = 0; i < g->x.n_rows; i++)
@@ -304,24 +310,24 @@ static void note_unfinished(const gathered *g, grid *t)
             falling += same(run->results[0].how, "best") && run->results[0].step == run->total_steps;
         }
     if (2 * falling > runs)
-        grid_note(t,
-                  "Not trained to the end: the dev perplexity of %zu of %zu runs is lowest at the last step, so it "
-                  "still falls. More steps may change the order of the rows.",
-                  falling, runs);
+        grid_footnote(t,
+                      "Not trained to the end: the dev perplexity of %zu of %zu runs is lowest at the last step, so it "
+                      "still falls. More steps may change the order of the rows.",
+                      falling, runs);
 }
 
-void note_statistics(const gathered *g, grid *t)
+void footnote_statistics(const gathered *g, grid *t)
 {
     bool has_delta = false;
     if (g->headline < 0) return;
     for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].delta);
-    note_design(g, t);
-    note_left_out(g, t);
-    note_refused(g, t);
-    note_not_recorded(g, t);
-    if (!has_delta && g->x.n_rows > 1 && g->seeds_most) note_no_delta(g, t);
-    note_models(g, t);
-    note_detectable(g, t);
-    note_dealt(g, t);
-    note_unfinished(g, t);
+    footnote_design(g, t);
+    footnote_left_out(g, t);
+    footnote_refused(g, t);
+    footnote_not_recorded(g, t);
+    if (!has_delta && g->x.n_rows > 1 && g->seeds_most) footnote_no_delta(g, t);
+    footnote_models(g, t);
+    footnote_detectable(g, t);
+    footnote_dealt(g, t);
+    footnote_unfinished(g, t);
 }

@@ -14,7 +14,7 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
 
 /* keys[i]: the row's name for the script, or NULL. The caption is outside the table, so that it wraps at the page's
  * width. */
-static void put_table(const grid *t, const char *caption, const char *const *keys, str *out)
+static void write_table(const grid *t, const char *caption, const char *const *keys, str *out)
 {
     str_add(out, "<p class=\"note\">");
     svg_text(out, caption);
@@ -54,7 +54,7 @@ static void add_table(const gathered *g, arena *a, str *out)
     table_grid(g, &t);
     for (size_t i = 0; i < g->x.n_rows; i++) keys[i] = g->x.rows[i].name;
     str_add(out, "<section id=\"table\"><h2>Table</h2>\n");
-    put_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, out);
+    write_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, out);
     for (size_t i = 0; i < t.n_notes; i++) {
         str_add(out, "<p class=\"note\">");
         svg_text(out, t.notes[i]);
@@ -84,35 +84,35 @@ static void add_settings(const gathered *g, arena *a, str *out)
     for (size_t i = 0; i < g->x.n_rows; i++) {
         keys[i] = g->x.rows[i].name;
         grid_row(&t, false);
-        grid_put(&t, 0, "%s", g->x.rows[i].name);
+        grid_set(&t, 0, "%s", g->x.rows[i].name);
         for (size_t k = 0; k < f.n_factors; k++) {
             size_t l = f.level[i * f.n_factors + k];
             if (l != NO_ROW && (i == base || l != f.level[base * f.n_factors + k]))
-                grid_put(&t, 1 + k, "%s", f.factors[k].levels[l]);
+                grid_set(&t, 1 + k, "%s", f.factors[k].levels[l]);
         }
     }
     str_add(out, "<section id=\"settings\"><h2>Settings that differ</h2>\n");
-    put_table(&t, "Blank: same as base.", keys, out);
+    write_table(&t, "Blank: same as base.", keys, out);
     str_add(out, "</section>\n");
     grid_free(&t);
 }
 
-static void put_run(grid *t, const char *row, const read_run *run, bool rule)
+static void write_run(grid *t, const char *row, const read_run *run, bool rule)
 {
     grid_row(t, rule);
-    grid_put(t, 0, "%lld", (long long)run->id);
-    grid_put(t, 1, "%s", row);
-    grid_put(t, 2, "%lld", (long long)run->seed);
-    grid_put(t, 3, "%s%s", run_status(run), read_origin(run));
+    grid_set(t, 0, "%lld", (long long)run->id);
+    grid_set(t, 1, "%s", row);
+    grid_set(t, 2, "%lld", (long long)run->seed);
+    grid_set(t, 3, "%s%s", run_status(run), read_origin(run));
     if (run->step >= 0 && run->total_steps > 0)
-        grid_put(t, 4, "%.0f %%", 100.0 * (double)run->step / (double)run->total_steps);
-    if (isfinite(run->seconds)) grid_put(t, 5, "%.0f", run->seconds);
-    if (isfinite(run->tokens_second)) grid_put(t, 6, "%.0f", run->tokens_second);
-    if (isfinite(run->peak_memory)) grid_put(t, 7, "%.0f", run->peak_memory / 1e6);
-    grid_put(t, 8, "%s", run->host ? run->host : "");
-    grid_put(t, 9, "%s", run->device ? run->device : "");
-    grid_put(t, 10, "%.12s", run->git_commit ? run->git_commit : "");
-    if (run->error) grid_put(t, 11, "%.*s", (int)strcspn(run->error, "\n"), run->error);
+        grid_set(t, 4, "%.0f %%", 100.0 * (double)run->step / (double)run->total_steps);
+    if (isfinite(run->seconds)) grid_set(t, 5, "%.0f", run->seconds);
+    if (isfinite(run->tokens_second)) grid_set(t, 6, "%.0f", run->tokens_second);
+    if (isfinite(run->peak_memory)) grid_set(t, 7, "%.0f", run->peak_memory / 1e6);
+    grid_set(t, 8, "%s", run->host ? run->host : "");
+    grid_set(t, 9, "%s", run->device ? run->device : "");
+    grid_set(t, 10, "%.12s", run->git_commit ? run->git_commit : "");
+    if (run->error) grid_set(t, 11, "%.*s", (int)strcspn(run->error, "\n"), run->error);
 }
 
 /* Lists all runs, or only unfinished ones if there are many, to limit the page's size. */
@@ -131,7 +131,7 @@ static void add_runs(const gathered *g, str *out)
             if (n == MOST || (all > MOST && g->x.rows[i].runs[k].status == DB_DONE)) continue;
             keys = grow(keys, &cap, n + 1, sizeof *keys);
             keys[n++] = g->x.rows[i].name;
-            put_run(&t, g->x.rows[i].name, &g->x.rows[i].runs[k], k == 0);
+            write_run(&t, g->x.rows[i].name, &g->x.rows[i].runs[k], k == 0);
         }
     str_add(out, "<section id=\"runs\"><h2>Runs</h2>\n<details><summary>");
     if (n == all)
@@ -141,7 +141,7 @@ static void add_runs(const gathered *g, str *out)
             out,
             "%zu of %zu runs, including the first %d unfinished ones; <code>ablate ls</code> lists all</summary>\n", n,
             all, MOST);
-    put_table(&t, "Each run's settings: `ablate show RUN`.", keys, out);
+    write_table(&t, "Each run's settings: `ablate show RUN`.", keys, out);
     str_add(out, "</details></section>\n");
     free(keys);
     grid_free(&t);

@@ -57,7 +57,7 @@ static known look_at(const gathered *g, size_t metric, bool percent)
     return k;
 }
 
-static void put_cost(str *out, size_t runs, double seconds)
+static void print_cost(str *out, size_t runs, double seconds)
 {
     str_addf(out, "%zu runs", runs);
     if (isnan(seconds)) return;
@@ -68,7 +68,7 @@ static void put_cost(str *out, size_t runs, double seconds)
         str_addf(out, ", %.1f h", all / 3600);
 }
 
-static void put_needed(const plan_task *t, const known *k, double effect, double alpha, const char *what, str *out)
+static void print_needed(const plan_task *t, const known *k, double effect, double alpha, const char *what, str *out)
 {
     size_t n = seeds_needed(effect, k->sd, k->sd, k->u, alpha, 0.8);
     str_addf(out, "%s: ", what);
@@ -81,16 +81,16 @@ static void put_needed(const plan_task *t, const known *k, double effect, double
         return;
     }
     str_addf(out, "%zu seeds per row: ", n);
-    put_cost(out, n * (t->rows + t->bases), k->seconds);
+    print_cost(out, n * (t->rows + t->bases), k->seconds);
     str_addc(out, '\n');
 }
 
-static void put_power(const plan_task *t, const known *k, double effect, size_t n, size_t n0, str *out)
+static void print_power(const plan_task *t, const known *k, double effect, size_t n, size_t n0, str *out)
 {
     str_addf(out, "%13zu   %7zu   %12.0f %%   %22.0f %%   ", n, n0,
              100 * power_of(effect, k->sd, k->sd, n, n0, k->u, 0.05),
              100 * power_of(effect, k->sd, k->sd, n, n0, k->u, 0.05 / (double)(t->rows ? t->rows : 1)));
-    put_cost(out, n * t->rows + n0 * t->bases, k->seconds);
+    print_cost(out, n * t->rows + n0 * t->bases, k->seconds);
     str_addc(out, '\n');
 }
 
@@ -131,15 +131,15 @@ int plan_print(const plan_task *t, str *out, err *e)
         str_addf(out, "%.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
     if (!isnan(k.seconds)) str_addf(out, "a run took %.0f s on average, one at a time\n", k.seconds);
     str_addc(out, '\n');
-    put_needed(t, &k, effect, 0.05, "one row", out);
-    if (t->rows > 1) put_needed(t, &k, effect, 0.05 / (double)t->rows, "over all rows (Holm's first step)", out);
+    print_needed(t, &k, effect, 0.05, "one row", out);
+    if (t->rows > 1) print_needed(t, &k, effect, 0.05 / (double)t->rows, "over all rows (Holm's first step)", out);
     str_add(out, "\nseeds per row   of base   power, one row   power, Holm's first step   cost\n");
     for (size_t i = 0; i < N_LOOKS; i++) {
         size_t n = look_seeds[i], more = spec_base_auto(n, t->bases ? t->rows / t->bases : 0);
-        put_power(t, &k, effect, n, n, out);
-        if (more > n) put_power(t, &k, effect, n, more, out);
+        print_power(t, &k, effect, n, n, out);
+        if (more > n) print_power(t, &k, effect, n, more, out);
     }
-    if (t->of_base > t->seeds) str_add(out, "as planned:\n"), put_power(t, &k, effect, t->seeds, t->of_base, out);
+    if (t->of_base > t->seeds) str_add(out, "as planned:\n"), print_power(t, &k, effect, t->seeds, t->of_base, out);
     str_addf(out,
              "\nseeds = 1..5, base = auto    gives base sqrt(rows) times a row's seeds, the second line of each pair\n"
              "seeds = until %g %s, at most 20    adds seeds only to undecided rows\n",

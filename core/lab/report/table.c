@@ -32,7 +32,7 @@ static const char *several(const str *list) { return list->n && strchr(list->s, 
 static void origin_free(origin *o) { str_free(&o->hosts), str_free(&o->devices), str_free(&o->commits); }
 
 /* Prints the first line of each failed run's error. */
-static void note_failures(const gathered *g, grid *t)
+static void footnote_failures(const gathered *g, grid *t)
 {
     size_t failed = 0, open = 0, recorded = 0, total = 0;
     const read_run *example = NULL;
@@ -51,38 +51,38 @@ static void note_failures(const gathered *g, grid *t)
     }
     if (failed) {
         const char *error = example->error ? example->error : "";
-        grid_note(
+        grid_footnote(
             t, "%zu run%s failed and %s not counted; the first is %s with seed %lld%s%.*s (`ablate watch %lld --log`).",
             failed, failed == 1 ? "" : "s", failed == 1 ? "is" : "are", row, (long long)example->seed,
             *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
     }
-    if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
+    if (open) grid_footnote(t, "%zu of %zu runs are not finished yet.", open, total);
     if (recorded && !g->foreign) {
         str cost = {0};
         if (from.devices.n) str_addf(&cost, ", %.2g hours elapsed on %s", from.seconds / 3600, from.devices.s);
-        grid_note(t,
-                  "%zu of %zu runs are recorded%s%s%s%s%s%s%s, not trained here: "
-                  "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
-                  recorded, total, from.hosts.n ? ", from " : "", str_text(&from.hosts),
-                  from.commits.n ? ", commit" : "", several(&from.commits), from.commits.n ? " " : "",
-                  str_text(&from.commits), str_text(&cost));
+        grid_footnote(t,
+                      "%zu of %zu runs are recorded%s%s%s%s%s%s%s, not trained here: "
+                      "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
+                      recorded, total, from.hosts.n ? ", from " : "", str_text(&from.hosts),
+                      from.commits.n ? ", commit" : "", several(&from.commits), from.commits.n ? " " : "",
+                      str_text(&from.commits), str_text(&cost));
         str_free(&cost);
     }
     origin_free(&from);
 }
 
-static void note_older(const gathered *g, grid *t)
+static void footnote_older(const gathered *g, grid *t)
 {
     size_t n = g->x.older;
     if (n)
-        grid_note(t,
-                  "%zu older run%s with other settings %s left out: `ablate ls %s --older` lists %s, `ablate rm "
-                  "--experiment %s --older` removes %s, --undo shows %s again.",
-                  n, n == 1 ? "" : "s", n == 1 ? "is" : "are", g->x.name, n == 1 ? "it" : "them", g->x.name,
-                  n == 1 ? "it" : "them", n == 1 ? "it" : "them");
+        grid_footnote(t,
+                      "%zu older run%s with other settings %s left out: `ablate ls %s --older` lists %s, `ablate rm "
+                      "--experiment %s --older` removes %s, --undo shows %s again.",
+                      n, n == 1 ? "" : "s", n == 1 ? "is" : "are", g->x.name, n == 1 ? "it" : "them", g->x.name,
+                      n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 }
 
-static void note_changed(const gathered *g, grid *t)
+static void footnote_changed(const gathered *g, grid *t)
 {
     size_t rows = 0, runs = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
@@ -91,10 +91,10 @@ static void note_changed(const gathered *g, grid *t)
         runs += g->rows[i].changed;
     }
     if (rows)
-        grid_note(t,
-                  "† %zu run%s of %zu row%s %s trained with a plugin whose file has changed since: `ablate run "
-                  "SPEC.ini --rerun changed`.",
-                  runs, runs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", runs == 1 ? "was" : "were");
+        grid_footnote(t,
+                      "† %zu run%s of %zu row%s %s trained with a plugin whose file has changed since: `ablate run "
+                      "SPEC.ini --rerun changed`.",
+                      runs, runs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", runs == 1 ? "was" : "were");
 }
 
 /* Returns a device's name without its threads, which do not change results. */
@@ -117,7 +117,7 @@ static bool names_row(const char *list, const char *row)
 }
 
 /* Names the rows of each device if runs were trained on different ones. Processors round differently. */
-static void note_devices(const gathered *g, grid *t)
+static void footnote_devices(const gathered *g, grid *t)
 {
     enum { MOST = 16 };
     const char *device[MOST];
@@ -137,30 +137,30 @@ static void note_devices(const gathered *g, grid *t)
             if (!names_row(str_text(&rows[d]), row->name)) str_addf(&rows[d], "%s%s", rows[d].n ? ", " : "", row->name);
         }
     }
-    if (n > 1) grid_note(t, "Trained on different devices, whose last digits differ:");
-    for (size_t d = 0; d < n && n > 1; d++) grid_note(t, "  %s: %s", device[d], str_text(&rows[d]));
+    if (n > 1) grid_footnote(t, "Trained on different devices, whose last digits differ:");
+    for (size_t d = 0; d < n && n > 1; d++) grid_footnote(t, "  %s: %s", device[d], str_text(&rows[d]));
     for (size_t d = 0; d < n; d++) str_free(&rows[d]);
     arena_free(&a);
 }
 
 /* Names rows with plugins that fail `ablate check`. */
-static void note_unsound(const gathered *g, grid *t)
+static void footnote_unsound(const gathered *g, grid *t)
 {
     const char *last = NULL;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const char *why = g->rows[i].unsound;
         if (!why || same(why, last)) continue;
-        grid_note(t, "‡ fails `ablate check`: %.*s", (int)strcspn(why, "\n"), why);
+        grid_footnote(t, "‡ fails `ablate check`: %.*s", (int)strcspn(why, "\n"), why);
         last = why;
     }
 }
 
 /* Prints machine and commit of the recorded runs if they are shown; else a note that they exist. */
-static void note_recorded(const gathered *g, grid *t)
+static void footnote_recorded(const gathered *g, grid *t)
 {
     if (!g->has_recorded) {
         if (g->x.has_recorded)
-            grid_note(t, "Recorded runs exist: `ablate table %s --vs recorded` compares with them.", g->x.name);
+            grid_footnote(t, "Recorded runs exist: `ablate table %s --vs recorded` compares with them.", g->x.name);
         return;
     }
     origin from = {0};
@@ -173,33 +173,33 @@ static void note_recorded(const gathered *g, grid *t)
             str_addf(&other, "%s%s", other.n ? ", " : "", row->row->name);
     }
     if (from.hosts.n || from.devices.n || from.commits.n)
-        grid_note(t, "Recorded: on %s (%s), commit%s %s.", from.hosts.n ? from.hosts.s : "an unknown machine",
-                  from.devices.n ? from.devices.s : "an unknown device", several(&from.commits),
-                  from.commits.n ? from.commits.s : "unknown");
-    if (other.n) grid_note(t, "Recorded with other settings: %s.", other.s);
+        grid_footnote(t, "Recorded: on %s (%s), commit%s %s.", from.hosts.n ? from.hosts.s : "an unknown machine",
+                      from.devices.n ? from.devices.s : "an unknown device", several(&from.commits),
+                      from.commits.n ? from.commits.s : "unknown");
+    if (other.n) grid_footnote(t, "Recorded with other settings: %s.", other.s);
     str_free(&other);
     origin_free(&from);
 }
 
-static void note_not_applicable(const gathered *g, grid *t)
+static void footnote_not_applicable(const gathered *g, grid *t)
 {
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].why_skipped)
-            grid_note(t, "n/a %s: %.*s", g->rows[i].row->name, (int)strcspn(g->rows[i].why_skipped, "\n"),
-                      g->rows[i].why_skipped);
+            grid_footnote(t, "n/a %s: %.*s", g->rows[i].row->name, (int)strcspn(g->rows[i].why_skipped, "\n"),
+                          g->rows[i].why_skipped);
 }
 
-static void note_metrics(const gathered *g, grid *t)
+static void footnote_metrics(const gathered *g, grid *t)
 {
     for (size_t m = 0; m < g->n_metrics; m++)
         if (g->signatures[m])
-            grid_note(t, "%s: %s", g->headings[m],
-                      same(g->signatures[m], "several") ? "runs were scored in different ways; compare with "
-                                                          "care (`ablate show RUN`)"
-                                                        : g->signatures[m]);
+            grid_footnote(t, "%s: %s", g->headings[m],
+                          same(g->signatures[m], "several") ? "runs were scored in different ways; compare with "
+                                                              "care (`ablate show RUN`)"
+                                                            : g->signatures[m]);
 }
 
-static void note_paper(const gathered *g, grid *t)
+static void footnote_paper(const gathered *g, grid *t)
 {
     if (!g->has_paper) return;
     str missing = {0};
@@ -211,15 +211,15 @@ static void note_paper(const gathered *g, grid *t)
     bool costs = false;
     for (size_t k = 0; k < g->paper.n_columns; k++) costs = costs || has_prefix(g->paper.columns[k], "FLOPs");
     if (costs)
-        grid_note(t,
-                  "FLOPs counted: operations of the traced updates. By the paper's formula: training time x the "
-                  "device's sustained rate, %s.",
-                  g->sustained > 0
-                      ? "as --sustained gives it"
-                      : "which the paper gives for K80, K40, M40 and P100; --sustained TFLOPS gives another's");
-    grid_note(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
+        grid_footnote(t,
+                      "FLOPs counted: operations of the traced updates. By the paper's formula: training time x the "
+                      "device's sustained rate, %s.",
+                      g->sustained > 0
+                          ? "as --sustained gives it"
+                          : "which the paper gives for K80, K40, M40 and P100; --sustained TFLOPS gives another's");
+    grid_footnote(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
     if (missing.n && !published_comes_first(g))
-        grid_note(t, "Rows of the paper without a counterpart here: %s", missing.s);
+        grid_footnote(t, "Rows of the paper without a counterpart here: %s", missing.s);
     str_free(&missing);
 }
 
@@ -256,39 +256,39 @@ static void latex_grid(const gathered *g, const table_options *o, grid *t)
     add_rows(g, t);
     if (o->caption) t->title = o->caption;
     t->label = o->label ? o->label : arena_printf(&t->mem, "tab:%s", read_plain_name(g->x.name, &t->mem));
-    note_foreign(g, t);
-    note_changed(g, t);
-    note_unsound(g, t);
-    note_not_applicable(g, t);
-    if (g->has_paper) grid_note(t, "Paper: %s.", g->paper.paper);
+    footnote_foreign(g, t);
+    footnote_changed(g, t);
+    footnote_unsound(g, t);
+    footnote_not_applicable(g, t);
+    if (g->has_paper) grid_footnote(t, "Paper: %s.", g->paper.paper);
 }
 
 void table_grid(const gathered *g, grid *t)
 {
     add_rows(g, t);
-    if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
-    note_foreign(g, t);
-    note_statistics(g, t);
-    note_identical(g, t);
-    note_judging(g, t);
-    note_effects(g, t);
-    note_scale(g, t);
-    note_tuning(g, t);
-    note_failures(g, t);
-    note_older(g, t);
-    note_changed(g, t);
-    note_devices(g, t);
-    note_unsound(g, t);
-    note_recorded(g, t);
-    note_not_applicable(g, t);
-    note_metrics(g, t);
-    note_paper(g, t);
+    if (g->x.note && *g->x.note) grid_footnote(t, "Note: %s", g->x.note);
+    footnote_foreign(g, t);
+    footnote_statistics(g, t);
+    footnote_identical(g, t);
+    footnote_judging(g, t);
+    footnote_effects(g, t);
+    footnote_scale(g, t);
+    footnote_tuning(g, t);
+    footnote_failures(g, t);
+    footnote_older(g, t);
+    footnote_changed(g, t);
+    footnote_devices(g, t);
+    footnote_unsound(g, t);
+    footnote_recorded(g, t);
+    footnote_not_applicable(g, t);
+    footnote_metrics(g, t);
+    footnote_paper(g, t);
 }
 
 /* ---- the published table alone ---- */
 
 /* Names the experiments that refer to this table. */
-static int note_measured(reader *r, const char *table, grid *t, err *e)
+static int footnote_measured(reader *r, const char *table, grid *t, err *e)
 {
     arena a = {0};
     read_listed *list;
@@ -297,7 +297,7 @@ static int note_measured(reader *r, const char *table, grid *t, err *e)
     for (size_t i = 0; i < n && !rc; i++) {
         const char *beside =
             list[i].paper_table && *list[i].paper_table ? list[i].paper_table : paper_table_of(list[i].name);
-        if (same(beside, table)) grid_note(t, "Measured here: `ablate table %s --vs paper`", list[i].name);
+        if (same(beside, table)) grid_footnote(t, "Measured here: `ablate table %s --vs paper`", list[i].name);
     }
     arena_free(&a);
     return rc;
@@ -315,7 +315,7 @@ static int print_published(reader *r, const char *name, enum table_format format
         grid t = {0};
         layout_published(&p, &t, format == TABLE_CSV);
         t.label = name;
-        rc = r ? note_measured(r, name, &t, e) : 0;
+        rc = r ? footnote_measured(r, name, &t, e) : 0;
         grid_print(&t, format, out);
         grid_free(&t);
     }

@@ -46,7 +46,7 @@ static bool find(const columns *c, column *x)
     return found;
 }
 
-static void put(columns *c, column *x, const char *element, bool derived)
+static void add_value(columns *c, column *x, const char *element, bool derived)
 {
     if (2 * (c->n + 1) > c->slots) {
         c->slots = c->slots ? 2 * c->slots : 64;
@@ -70,7 +70,7 @@ static size_t shortest(const column *x, str *bytes)
     str plain = {0};
     str_clear(bytes);
     stats_put_column(x->v, x->n, 1, x->whole ? 'v' : 'd', &plain);
-    if (!packed_put(x->v, x->n, bytes) || plain.n <= bytes->n) {
+    if (!packed_append(x->v, x->n, bytes) || plain.n <= bytes->n) {
         str_clear(bytes);
         str_addn(bytes, plain.s, plain.n);
     }
@@ -78,26 +78,26 @@ static size_t shortest(const column *x, str *bytes)
     return bytes->n;
 }
 
-static void put_text(columns *c, column *x)
+static void add_text(columns *c, column *x)
 {
     str bytes = {0}, text = {0}, element = {0};
     shortest(x, &bytes);
     base64_encode(bytes.s, bytes.n, &text);
     str_addf(&element, "\"%s\"", str_text(&text));
-    put(c, x, element.s, false);
+    add_value(c, x, element.s, false);
     str_free(&bytes);
     str_free(&text);
     str_free(&element);
 }
 
-static void put_derived(columns *c, column *x, size_t of, double times, double over)
+static void add_derived(columns *c, column *x, size_t of, double times, double over)
 {
     str element = {0};
     str_addf(&element, "{\"of\":%zu", of);
     if (times < 1 || times > 1) json_key_real(&element, "times", times);
     if (over < 1 || over > 1) json_key_real(&element, "over", over);
     str_addc(&element, '}');
-    put(c, x, element.s, true);
+    add_value(c, x, element.s, true);
     str_free(&element);
 }
 
@@ -137,16 +137,16 @@ static bool find_factor(const column *x, const column *of, double over, bool one
     return false;
 }
 
-static bool put_in_another_unit(columns *c, column *x, const column *of)
+static bool add_in_another_unit(columns *c, column *x, const column *of)
 {
     double factor;
     if (of->n != x->n) return false;
     if (find_factor(x, of, 100, false, &factor))
-        put_derived(c, x, of->number, factor, 100);
+        add_derived(c, x, of->number, factor, 100);
     else if (find_factor(x, of, 1, false, &factor))
-        put_derived(c, x, of->number, factor, 1);
+        add_derived(c, x, of->number, factor, 1);
     else if (find_factor(x, of, 1, true, &factor))
-        put_derived(c, x, of->number, 1, factor);
+        add_derived(c, x, of->number, 1, factor);
     else
         return false;
     return true;
@@ -215,9 +215,9 @@ static void place_from_short(columns *c, column *x, sources *s)
     for (size_t k = 0; k < LENGTH(units) && x->number == (size_t)NOT_YET; k++) {
         column of;
         if (before_hundredths(x, units[k], &of) && (of.whole || is_short(&of))) {
-            if (!find(c, &of)) put_text(c, &of);
+            if (!find(c, &of)) add_text(c, &of);
             if (!c->entry[of.number].derived) { /* derived columns refer only to texts */
-                put_derived(c, x, of.number, units[k], 100);
+                add_derived(c, x, of.number, units[k], 100);
                 add_source(s, c, &of);
             }
         }
@@ -229,7 +229,7 @@ static void place_from_short(columns *c, column *x, sources *s)
 static void place_short(columns *c, column *x, sources *s)
 {
     if (!find(c, x) && (x->whole || is_short(x)))
-        put_text(c, x);
+        add_text(c, x);
     else if (x->number == (size_t)NOT_YET)
         place_from_short(c, x, s);
     if (x->number != (size_t)NOT_YET) add_source(s, c, x);
@@ -239,8 +239,8 @@ static void place_long(columns *c, column *x, sources *s)
 {
     if (x->number != (size_t)NOT_YET || find(c, x)) return;
     for (size_t i = 0; i < s->n; i++)
-        if (put_in_another_unit(c, x, &s->at[i])) return;
-    put_text(c, x);
+        if (add_in_another_unit(c, x, &s->at[i])) return;
+    add_text(c, x);
     add_source(s, c, x);
 }
 

@@ -30,7 +30,7 @@ int columns_stats(columns_read *c, const cJSON *numbers, arena *a, db_stats *out
 
 /* ---- packed.c ---- */
 
-bool packed_put(const double *v, size_t n, str *out); /* false, and nothing appended: some number lacks that form */
+bool packed_append(const double *v, size_t n, str *out); /* false, and nothing appended: some number lacks that form */
 typedef struct {
     const unsigned char *p; /* the counts */
     size_t n;

@@ -10,7 +10,7 @@ static void json_ids(str *out, const int64_t *ids, size_t n)
     str_addc(out, ']');
 }
 
-static int64_t put_experiment(db *d, const db_experiment_spec *x, err *e)
+static int64_t write_experiment(db *d, const db_experiment_spec *x, err *e)
 {
     char sha[65];
     int64_t id = -1;
@@ -25,7 +25,7 @@ static int64_t put_experiment(db *d, const db_experiment_spec *x, err *e)
     return rc == 1 ? id : -1;
 }
 
-static int put_params(db *d, int64_t variant, const db_row_spec *row, err *e)
+static int write_params(db *d, int64_t variant, const db_row_spec *row, err *e)
 {
     static const char sql[] = "INSERT INTO param(variant_id,key,value,is_swept) VALUES(?1,?2,?3,?4)";
     if (sql_do(d->q, e, "DELETE FROM param WHERE variant_id=?1", "i", variant)) return -1;
@@ -44,7 +44,7 @@ static int put_params(db *d, int64_t variant, const db_row_spec *row, err *e)
     return 0;
 }
 
-static int64_t put_variant(db *d, int64_t experiment, const db_row_spec *row, size_t ord, err *e)
+static int64_t write_variant(db *d, int64_t experiment, const db_row_spec *row, size_t ord, err *e)
 {
     int64_t id = -1, valid = 0;
     if (sql_int(d->q, e, &valid, "SELECT json_valid(?1)", "s", row->config_json) < 0) return -1;
@@ -61,14 +61,14 @@ static int64_t put_variant(db *d, int64_t experiment, const db_row_spec *row, si
         "isississsss", experiment, row->group ? row->group : "", (int64_t)ord, row->name,
         row->change ? row->change : "", (int64_t)row->is_base, row->paper_row, row->not_applicable, row->config_hash,
         row->config_json, row->planned);
-    if (rc != 1 || put_params(d, id, row, e)) {
+    if (rc != 1 || write_params(d, id, row, e)) {
         fail_in(e, "row \"%s\": ", row->name);
         return -1;
     }
     return id;
 }
 
-static int put_alias(db *d, int64_t variant, const db_row_spec *row, size_t ord, err *e)
+static int write_alias(db *d, int64_t variant, const db_row_spec *row, size_t ord, err *e)
 {
     return sql_do(d->q, e,
                   "INSERT INTO alias(variant_id,name,group_name,place,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
@@ -85,18 +85,18 @@ static size_t first_of(const db_experiment_spec *x, size_t i)
 }
 
 /* Fills variants[i] with the variant of row i, 0 for rows that only repeat another one. */
-static int put_rows(db *d, int64_t experiment, const db_experiment_spec *x, int64_t *variants, err *e)
+static int write_rows(db *d, int64_t experiment, const db_experiment_spec *x, int64_t *variants, err *e)
 {
     int64_t *of = xcalloc(x->n_rows, sizeof *of);
     int rc = 0;
     for (size_t i = 0; i < x->n_rows && !rc; i++) {
         size_t first = first_of(x, i);
         if (first == i) {
-            of[i] = variants[i] = put_variant(d, experiment, &x->rows[i], i, e);
+            of[i] = variants[i] = write_variant(d, experiment, &x->rows[i], i, e);
             rc = of[i] < 0 ? -1 : 0;
         } else {
             of[i] = of[first];
-            rc = put_alias(d, of[i], &x->rows[i], i, e);
+            rc = write_alias(d, of[i], &x->rows[i], i, e);
         }
     }
     free(of);
@@ -151,7 +151,7 @@ static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
 
 /* Returns 1 if the run exists now, 0 for a new run of a row that is left out, -1. A new run of a row that has results
  * gets the tag DB_LATE. */
-static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
+static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
 {
     bool added = false;
     sqlite3_stmt *s =
@@ -177,7 +177,7 @@ static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, d
     return rc || (found && note_origin(d, row, out, e)) ? -1 : found;
 }
 
-static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
+static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
 {
     str seeds = {0};
     int rc = 0;
@@ -195,7 +195,7 @@ static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants,
         for (size_t i = 0; i < x->n_rows && !rc; i++) {
             if (!variants[i] || (x->rows[i].n_seeds && k >= x->rows[i].n_seeds)) continue;
             out[*n] = (db_frozen){.row = i, .seed = x->seeds[k]};
-            int put = put_run(d, variants[i], &x->rows[i], *n, &out[*n], e);
+            int put = write_run(d, variants[i], &x->rows[i], *n, &out[*n], e);
             *n += put > 0, rc = put < 0 ? -1 : 0;
         }
     str_free(&seeds);
@@ -254,14 +254,14 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     int64_t id = -1;
     int rc = view_check_name(x->name, e);
     if (!rc) rc = check_others(d, x, e);
-    if (!rc) id = put_experiment(d, x, e), rc = id < 0 ? -1 : 0;
+    if (!rc) id = write_experiment(d, x, e), rc = id < 0 ? -1 : 0;
     /* Rows are activated one by one, so that names can move between configurations. */
     if (!rc) rc = sql_do(d->q, e, "UPDATE variant SET archived=1 WHERE experiment_id=?1", "i", id);
     if (!rc)
         rc = sql_do(d->q, e, "DELETE FROM alias WHERE variant_id IN(SELECT id FROM variant WHERE experiment_id=?1)",
                     "i", id);
-    if (!rc) rc = put_rows(d, id, x, variants, e);
-    if (!rc) rc = put_runs(d, x, variants, runs, n, e);
+    if (!rc) rc = write_rows(d, id, x, variants, e);
+    if (!rc) rc = write_runs(d, x, variants, runs, n, e);
     if (!rc) rc = view_refresh(d->q, id, e);
     rc = tx_end(d, rc, e);
     free(variants);

@@ -54,7 +54,7 @@ int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
     return rc;
 }
 
-static int look_at_pages(sqlite3 *q, const char *pragma, const char *path, err *e)
+static int inspect_pages(sqlite3 *q, const char *pragma, const char *path, err *e)
 {
     arena a = {0};
     sqlite3_stmt *s = sql_open(q, e, pragma, "");
@@ -111,7 +111,7 @@ static void mark_free(mark *m)
 /* Checks the file: a damaged page can hide rows from one query and show them to another, without an error. Checking all
  * of a large file would take too long (10 MB take 40 ms), so there only the tables that list its contents are checked
  * (100,000 runs take 0.1 s). Values of the other tables are checked on reading (sql_row). */
-static int look_at_file(sqlite3 *q, const char *path, err *e)
+static int inspect_file(sqlite3 *q, const char *path, err *e)
 {
     static const int64_t most = 32 << 20;
     static const char *const some[] = {"PRAGMA integrity_check('experiment')",
@@ -126,7 +126,7 @@ static int look_at_file(sqlite3 *q, const char *path, err *e)
     if (sql_int(q, e, &bytes, "SELECT page_count*page_size FROM pragma_page_count,pragma_page_size", "") != 1)
         return -1;
     for (const char *const *look = bytes > most ? some : all; *look; look++)
-        if (look_at_pages(q, *look, path, e)) return -1;
+        if (inspect_pages(q, *look, path, e)) return -1;
     return 0;
 }
 
@@ -137,7 +137,7 @@ int guard_pages(sqlite3 *q, const char *path, err *e)
     mark m = mark_of(path);
     err none = {0};
     bool stands = mark_stands(&m);
-    int bad = stands ? 0 : look_at_file(q, path, e);
+    int bad = stands ? 0 : inspect_file(q, path, e);
     if (!bad && !stands && m.file && !make_folders(m.folder, &none)) file_write(m.file, m.says, strlen(m.says), &none);
     if (!bad) snprintf(asked, sizeof asked, "%s", path);
     mark_free(&m);

@@ -70,7 +70,7 @@ static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
 }
 
 /* as: the experiment's name here; NULL: NAME.recorded. */
-static int64_t put_experiment(sqlite3 *q, const cJSON *x, const char *as, err *e)
+static int64_t insert_experiment(sqlite3 *q, const cJSON *x, const char *as, err *e)
 {
     const char *name, *spec;
     int64_t id = -1;
@@ -107,7 +107,8 @@ static bool has_word(const char *list, const char *key)
     return false;
 }
 
-static int put_params(sqlite3 *q, int64_t variant, const cJSON *config, const char *prefix, const char *swept, err *e)
+static int insert_params(sqlite3 *q, int64_t variant, const cJSON *config, const char *prefix, const char *swept,
+                         err *e)
 {
     static const char sql[] = "INSERT OR IGNORE INTO param(variant_id,key,value,is_swept) VALUES(?1,?2,?3,?4)";
     int rc = 0;
@@ -115,7 +116,7 @@ static int put_params(sqlite3 *q, int64_t variant, const cJSON *config, const ch
         char *key = *prefix ? xprintf("%s.%s", prefix, p->string) : xstrdup(p->string);
         int64_t s = has_word(swept, key) || has_word(swept, config_first_name(key));
         if (cJSON_IsObject(p))
-            rc = put_params(q, variant, p, key, swept, e);
+            rc = insert_params(q, variant, p, key, swept, e);
         else if (cJSON_IsBool(p))
             rc = sql_do(q, e, sql, "isii", variant, key, (int64_t)cJSON_IsTrue(p), s);
         else if (cJSON_IsNumber(p) && p->valuedouble == floor(p->valuedouble) && fabs(p->valuedouble) < 9e15)
@@ -129,7 +130,7 @@ static int put_params(sqlite3 *q, int64_t variant, const cJSON *config, const ch
     return rc;
 }
 
-static int put_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e)
+static int insert_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e)
 {
     int rc = 0;
     const cJSON *a;
@@ -147,7 +148,7 @@ static int put_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e
 }
 
 /* Finds the experiment's variant with that hash, or makes it; archives it if another one has its name. */
-static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
+static int insert_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
 {
     const char *hash, *name, *grp, *change;
     int64_t id = 0;
@@ -173,13 +174,13 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
         text_of(v, "paper_row"), text_of(v, "not_applicable"), hash, json, whole_of(v, "exploratory", 0));
     cJSON_free(json);
     if (rc != 1) return -1;
-    rc = put_params(q, id, config, "", text_of(v, "swept"), e);
-    if (!rc) rc = put_aliases(q, id, cJSON_GetObjectItemCaseSensitive(v, "aliases"), e);
+    rc = insert_params(q, id, config, "", text_of(v, "swept"), e);
+    if (!rc) rc = insert_aliases(q, id, cJSON_GetObjectItemCaseSensitive(v, "aliases"), e);
     return rc;
 }
 
 /* Writes an attempt without its log's path, which is on the run's machine. */
-static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
+static int insert_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 {
     int64_t n;
     double started, ended;
@@ -220,7 +221,7 @@ static int take_stats(const cJSON *r, const char *metric, columns_read *c, str *
     return rc ? fail_in(e, "metric \"%s\": ", metric) : 0;
 }
 
-static int put_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, err *e)
+static int insert_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, err *e)
 {
     const char *metric, *how = text_of(r, "checkpoint");
     str bytes = {0};
@@ -244,7 +245,7 @@ static int put_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, 
     return rc;
 }
 
-static int put_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
+static int insert_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
 {
     const char *metric;
     if (need(c, "metric", &metric, e)) return -1;
@@ -283,7 +284,7 @@ static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *st
                : -1;
 }
 
-static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read *columns, size_t *imported, err *e)
+static int insert_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read *columns, size_t *imported, err *e)
 {
     const char *hash, *status;
     enum db_status parsed;
@@ -305,7 +306,7 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read 
     const cJSON *c;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "attempts"))
     {
-        if (!rc) rc = put_attempt(q, id, c, e);
+        if (!rc) rc = insert_attempt(q, id, c, e);
         attempt = whole_of(c, "n", 1);
     }
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "tags"))
@@ -317,8 +318,8 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read 
                 sql_do(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag, text_of(c, "value"));
     }
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "results")) if (!rc) rc =
-        put_result(q, id, c, columns, e);
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "curves")) if (!rc) rc = put_curve(q, id, c, e);
+        insert_result(q, id, c, columns, e);
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "curves")) if (!rc) rc = insert_curve(q, id, c, e);
     if (!rc)
         rc = sql_do(q, e,
                     "UPDATE run SET "
@@ -330,7 +331,7 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read 
     return rc;
 }
 
-static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
+static int insert_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
 {
     const char *row, *settings, *metric, *outcome;
     if (need(t, "row", &row, e) || need(t, "settings", &settings, e) || need(t, "metric", &metric, e) ||
@@ -372,7 +373,7 @@ static int one_base(sqlite3 *q, int64_t experiment, err *e)
 
 #define OF_ANOTHER "; results of another program are imported with --as NAME"
 
-static int put_all(db *d, const cJSON *root, const char *as, size_t *imported, err *e)
+static int insert_all(db *d, const cJSON *root, const char *as, size_t *imported, err *e)
 {
     int64_t version = whole_of(root, "ablate_export", 0);
     if (version < 1)
@@ -382,18 +383,18 @@ static int put_all(db *d, const cJSON *root, const char *as, size_t *imported, e
                     (long long)version);
     if (import_check(root, e)) return -1;
     sqlite3 *q = d->q;
-    int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
+    int64_t experiment = insert_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
     columns_read columns = {0};
     int rc = experiment < 0 ? -1 : columns_open(&columns, cJSON_GetObjectItemCaseSensitive(root, "columns"), e);
     const cJSON *c;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "metrics")) if (!rc && cJSON_IsString(c)) rc =
         metric_id(q, c->valuestring, NULL, e) < 0 ? -1 : 0; /* keeps the order of the record */
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
-        put_variant(q, experiment, c, e);
+        insert_variant(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc =
-        put_trial(q, experiment, c, e);
+        insert_trial(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "runs")) if (!rc) rc =
-        put_run(q, experiment, c, &columns, imported, e);
+        insert_run(q, experiment, c, &columns, imported, e);
     columns_close(&columns);
     if (!rc) rc = prefer_runs(q, experiment, e);
     if (!rc) rc = one_base(q, experiment, e);
@@ -412,7 +413,7 @@ int import_file(db *d, const char *path, size_t *imported, err *e)
         for (const char *p = text.s; p && stop && p < stop; p++) line += *p == '\n';
         rc = fail(e, "%s:%zu: not valid JSON" OF_ANOTHER, path, line);
     } else {
-        rc = put_all(d, root, NULL, imported, e);
+        rc = insert_all(d, root, NULL, imported, e);
         if (rc) fail_in(e, "%s: ", path);
     }
     cJSON_Delete(root);
@@ -474,7 +475,7 @@ int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *impor
     size_t n = 0;
     if (experiment_name_check(name, e)) return fail_in(e, "--as: ");
     if (tx_begin(d, true, e)) return -1;
-    int rc = tx_end(d, make_room(d, root, name, e) || put_all(d, root, name, &n, e) ? -1 : 0, e);
+    int rc = tx_end(d, make_room(d, root, name, e) || insert_all(d, root, name, &n, e) ? -1 : 0, e);
     if (!rc && imported) *imported = n;
     return rc;
 }

@@ -20,7 +20,7 @@ static int shift_of(double v)
     return MOST_BITS - power - __builtin_ctzll(whole);
 }
 
-bool packed_put(const double *v, size_t n, str *out)
+bool packed_append(const double *v, size_t n, str *out)
 {
     int shift = -MOST_SHIFT;
     for (size_t i = 0; i < n; i++) {

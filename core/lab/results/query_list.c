@@ -34,7 +34,7 @@ static void begin_view(listing *l, const char *name, const char *about)
     l->more = true;
 }
 
-static void put_column(const listing *l, const char *name, const char *about, bool first)
+static void print_column(const listing *l, const char *name, const char *about, bool first)
 {
     if (l->json) {
         str line = {0};
@@ -48,7 +48,7 @@ static void put_column(const listing *l, const char *name, const char *about, bo
     }
 }
 
-static int put_view(listing *l, sqlite3 *q, const char *name, const char *about, const cJSON *columns, err *e)
+static int print_view(listing *l, sqlite3 *q, const char *name, const char *about, const cJSON *columns, err *e)
 {
     if (l->only && strcmp(l->only, name)) return 0;
     sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM pragma_table_info(?1)", "s", name);
@@ -58,7 +58,7 @@ static int put_view(listing *l, sqlite3 *q, const char *name, const char *about,
     begin_view(l, name, about);
     while (!rc && (rc = sql_next(s, e)) == 1) {
         const char *column = sql_text(s, 0, &a);
-        put_column(l, column, text_of(columns, column), !n++);
+        print_column(l, column, text_of(columns, column), !n++);
         rc = 0;
     }
     sqlite3_finalize(s);
@@ -66,7 +66,7 @@ static int put_view(listing *l, sqlite3 *q, const char *name, const char *about,
     return rc;
 }
 
-static int put_experiments(listing *l, sqlite3 *q, err *e)
+static int print_experiments(listing *l, sqlite3 *q, err *e)
 {
     sqlite3_stmt *s = sql_open(
         q, e, "SELECT view_name,name FROM experiment WHERE archived=0 AND view_name IS NOT NULL ORDER BY id", "");
@@ -75,7 +75,7 @@ static int put_experiments(listing *l, sqlite3 *q, err *e)
     while (!rc && (rc = sql_row(s, "experiment.view_name experiment.name", e)) == 1) {
         const char *about = arena_printf(&a, "the table of experiment %s: one line per row, each metric with its sd",
                                          sql_text(s, 1, &a));
-        rc = put_view(l, q, sql_text(s, 0, &a), about, NULL, e);
+        rc = print_view(l, q, sql_text(s, 0, &a), about, NULL, e);
     }
     arena_free(&a);
     sqlite3_finalize(s);
@@ -92,9 +92,9 @@ int query_list(const db_options *o, const char *view, bool json, FILE *out, err 
     int rc = r ? 0 : -1;
     for (const cJSON *t = l.tables ? l.tables->child : NULL; t && !rc; t = t->next)
         if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(t, "hidden")))
-            rc = put_view(&l, r->q, t->string, text_of(t, "description"),
-                          cJSON_GetObjectItemCaseSensitive(t, "columns"), e);
-    if (!rc) rc = put_experiments(&l, r->q, e);
+            rc = print_view(&l, r->q, t->string, text_of(t, "description"),
+                            cJSON_GetObjectItemCaseSensitive(t, "columns"), e);
+    if (!rc) rc = print_experiments(&l, r->q, e);
     if (!rc && !l.more) rc = fail(e, "found no view \"%s\"; `ablate query --list` lists them", view ? view : "");
     if (!rc && json) fputs("]}\n]\n", out);
     cJSON_Delete(all);

@@ -30,7 +30,7 @@ static double steady(void)
     return before + ticks();
 }
 
-static int put_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
+static int insert_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
 {
     int64_t created = 0;
     int rc = sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0 ? -1 : 0;
@@ -70,7 +70,7 @@ int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e
     if (!n) return 0;
     if (tx_begin(d, false, e)) return -1;
     int rc = claim_fence(d, c, e);
-    if (!rc) rc = put_points(d, c->run, points, n, e);
+    if (!rc) rc = insert_points(d, c->run, points, n, e);
     return tx_end(d, rc, e);
 }
 
@@ -80,7 +80,7 @@ static int goal_is_known(const db_result *r, err *e)
     return fail(e, "metric \"%s\": found direction \"%s\", expected min or max", r->metric, r->direction);
 }
 
-static int put_result(db *d, int64_t run, const db_result *r, err *e)
+static int insert_result(db *d, int64_t run, const db_result *r, err *e)
 {
     str stats = {0};
     if (r->stats.n) stats_encode(&r->stats, &stats);
@@ -100,7 +100,7 @@ int db_put_result(db *d, const db_claim *c, const db_result *r, err *e)
 {
     if (goal_is_known(r, e) || tx_begin(d, true, e)) return -1;
     int rc = claim_fence(d, c, e);
-    if (!rc) rc = put_result(d, c->run, r, e);
+    if (!rc) rc = insert_result(d, c->run, r, e);
     return tx_end(d, rc, e);
 }
 
@@ -113,8 +113,8 @@ int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results
     int64_t done = 0;
     int rc = sql_int(d->q, e, &done, "SELECT count(*) FROM run WHERE id=?1 AND status='done'", "i", run) < 0 ? -1 : 0;
     if (!rc && !done) rc = fail(e, "run %lld is not done", (long long)run);
-    for (size_t i = 0; i < n_results && !rc; i++) rc = put_result(d, run, &results[i], e);
-    if (!rc && n_points) rc = put_points(d, run, points, n_points, e);
+    for (size_t i = 0; i < n_results && !rc; i++) rc = insert_result(d, run, &results[i], e);
+    if (!rc && n_points) rc = insert_points(d, run, points, n_points, e);
     if (!rc && n_results) rc = run_show_metrics(d, run, e);
     return tx_end(d, rc, e);
 }

@@ -53,7 +53,7 @@ static str documents_of(const worker_run *r, ab_split split, int64_t n)
     return counts;
 }
 
-static void tell_documents(const char *metric, const str *counts)
+static void report_documents(const char *metric, const str *counts)
 {
     if (!counts->n) return;
     char *tag = xprintf("documents %s", metric);
@@ -62,27 +62,27 @@ static void tell_documents(const char *metric, const str *counts)
 }
 
 /* Sends the documents of a metric computed on the split's pairs, if these have the order of its examples. */
-static void tell_documents_of_pairs(const worker_run *r, ab_split split, const char *metric)
+static void report_documents_of_pairs(const worker_run *r, ab_split split, const char *metric)
 {
     const pairs *p = &r->data.split[split];
     for (int64_t i = 0; i < p->n; i++)
         if (p->example[i] != i) return;
     str documents = documents_of(r, split, p->n);
-    tell_documents(metric, &documents);
+    report_documents(metric, &documents);
     str_free(&documents);
 }
 
 static const ab_split scored[] = {AB_DEV, AB_TEST};
 
 /* Sends a metric that every run has, with its split in the name if that is test, and in the signature. */
-static void tell_metric(const worker_run *r, ab_split split, const metric *m, const char *how, double value,
-                        const double *stats)
+static void report_metric(const worker_run *r, ab_split split, const metric *m, const char *how, double value,
+                          const double *stats)
 {
     char *name = xprintf("%s%s", m->name, split == AB_TEST ? METRIC_OF_TEST : "");
     char *signature = xprintf("%s, EOS counted, %s", how, split_names[split]);
     metric of = *m;
     of.name = name;
-    tell_documents_of_pairs(r, split, name);
+    report_documents_of_pairs(r, split, name);
     event_result(&of, signature, value, r->trained.how_step, r->trained.how, (size_t)r->data.split[split].n, stats);
     free(name);
     free(signature);
@@ -99,7 +99,7 @@ int score_perplexity(worker_run *r, err *e)
         r->hits[split] = xcalloc((size_t)p->n * 2 + 2, sizeof *r->hits[split]);
         double ppl = p->n ? train_score(&r->model, p, r->nll[split], r->hits[split], &why) : NAN;
         if (why.text[0]) return fail(e, "%s", why.text);
-        tell_metric(r, split, &metric_perplexity, "exp(nll/token)", ppl, r->nll[split]);
+        report_metric(r, split, &metric_perplexity, "exp(nll/token)", ppl, r->nll[split]);
     }
     return 0;
 }
@@ -112,9 +112,9 @@ void score_token_accuracy(const worker_run *r)
         for (int64_t i = 0; hits && i < r->data.split[scored[k]].n; i++)
             right += hits[2 * i], tokens += hits[2 * i + 1];
         if (tokens > 0)
-            tell_metric(r, scored[k], &metric_token_accuracy,
-                        "% of target tokens that are the likeliest after the true ones before", 100 * right / tokens,
-                        hits);
+            report_metric(r, scored[k], &metric_token_accuracy,
+                          "% of target tokens that are the likeliest after the true ones before", 100 * right / tokens,
+                          hits);
     }
 }
 
@@ -213,7 +213,7 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
         bad = (size_t)m[i].n_stats == width ? 0
                                             : fail(e, "task '%s': %s has %lld statistics per sentence, its sum %zu",
                                                    r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
-        if (!bad && m[i].n_stats) tell_documents(name, &documents);
+        if (!bad && m[i].n_stats) report_documents(name, &documents);
         if (!bad)
             event_result(&facts, signature, m[i].value, r->trained.how_step, r->trained.how, (size_t)n, m[i].stats);
         free(name);

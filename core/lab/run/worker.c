@@ -72,7 +72,7 @@ static void renew(void *self, int64_t epoch)
 }
 void (*worker_renew(const run *r))(void *, int64_t) { return r->task->get_epoch ? renew : NULL; }
 /* Uses threads lent by the host; returns whether any are lent. They change a run's time, not its numbers. */
-static bool take_threads(void *self, int64_t step)
+static bool read_threads(void *self, int64_t step)
 {
     run *r = self;
     int threads = r->job.lend ? event_threads(0) : 0;
@@ -143,7 +143,7 @@ static void clear_folder(const char *folder, bool all)
 
 /* Locks the run's folder for this process, because the worker of a killed host may still be writing its checkpoint. The
  * lock ends with the process. File systems without locks get none. */
-static int take_folder(run *r, err *e)
+static int read_folder(run *r, err *e)
 {
     enum { PATIENCE = 120 }; /* seconds: one step and one checkpoint of the other process */
     const job *j = &r->job;
@@ -173,7 +173,7 @@ static int read_settings(run *r, err *e)
               config_from_json(r->job.config ? r->job.config : str_text(&json), &r->set, &r->memory, e) ||
               config_from_settings(&r->set, &r->cfg, &r->memory, e);
     snprintf(seed, sizeof seed, "%lld", (long long)r->job.seed);
-    settings_put(&r->set, "seed", seed, &r->memory);
+    settings_set(&r->set, "seed", seed, &r->memory);
     r->cfg.seed = r->job.seed;
     if (!bad && !r->job.config) /* the host read them from the user's INI */
         plugin_add_path(r->cfg.plugin_path), bad = model_open_plugins(&r->set, e);
@@ -188,7 +188,7 @@ static int open_task(run *r, err *e)
     ab_env env = {.data_dir = r->job.data_dir, .seed = (uint64_t)r->job.seed};
     char said[TASK_SAYS];
     r->task = &r->task_plugin->iface.task;
-    if (r->task->flags & AB_BIDIRECTIONAL) settings_put(&r->set, MODEL_BIDIRECTIONAL, "1", &r->memory);
+    if (r->task->flags & AB_BIDIRECTIONAL) settings_set(&r->set, MODEL_BIDIRECTIONAL, "1", &r->memory);
     if (model_open_task(r->task_plugin, &r->set, &env, &r->memory, &r->task_self, said, e)) return -1;
     if (*said) event_fact("data", said), log_line(LOG_INFO, "%s", said);
     char *key = xprintf("%s.data", r->task_plugin->desc.name);
@@ -216,7 +216,7 @@ static int read_data(run *r, err *e)
 }
 
 /* Reports the first failed check of the run's plugins, if they were checked (run.c). */
-static void tell_checks(run *r)
+static void report_checks(run *r)
 {
     str message = {0};
     for (size_t i = 0; i < r->model.set.n && r->job.cache_dir; i++) {
@@ -235,7 +235,7 @@ static void tell_checks(run *r)
 }
 
 /* Reports the device; with ranks, all their devices, because a table marks rows trained on different ones. */
-static int tell_device(const run *r, err *e)
+static int report_device(const run *r, err *e)
 {
     char mine[192] = "";
     str message = {0};
@@ -264,10 +264,10 @@ static int open_model(run *r, err *e)
     str plugins = {0};
     int bad = model_plugins_json(&r->model.set, &plugins, e);
     if (!bad) event_fact("plugins_json", str_text(&plugins));
-    if (!bad) tell_checks(r);
+    if (!bad) report_checks(r);
     str_free(&plugins);
     if (bad) return -1;
-    if (tell_device(r, e)) return -1;
+    if (report_device(r, e)) return -1;
     struct utsname here;
     if (!uname(&here)) event_fact("host", here.nodename);
     event_fact("precision", dtype_name(compute));
@@ -411,14 +411,14 @@ static void report_process(const run *r)
 static int join_ranks(run *r, err *e)
 {
     int rank = 0, ranks = 1, here = 0;
-    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? take_folder(r, e) : -1;
+    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? read_folder(r, e) : -1;
     comm_place(&rank, &ranks, &here);
     if (!(r->on = device_open_rank(r->job.device, here, e)) ||
         !(r->comm = comm_open(r->on, r->job.folder, (int)r->job.ranks, e)))
         return -1;
     r->leads = comm_leads(r->comm);
     if (!r->leads) events_open(-1);
-    return (r->leads && take_folder(r, e)) || comm_barrier(r->comm, e) ? -1 : 0;
+    return (r->leads && read_folder(r, e)) || comm_barrier(r->comm, e) ? -1 : 0;
 }
 
 /* After the last update rank 0 continues alone, on the cores of its machine's other ranks. */
@@ -455,7 +455,7 @@ train_outcome worker_do(run *r, err *e)
         .renew = worker_renew(r),
         .renewed = r,
         .events = {
-            .self = r, .point = send_point, .progress = send_progress, .stop = should_stop, .lent = take_threads}};
+            .self = r, .point = send_point, .progress = send_progress, .stop = should_stop, .lent = read_threads}};
     training = 1;
     train_outcome outcome = train_run(&t, &r->trained, e);
     training = 0;
@@ -466,7 +466,7 @@ train_outcome worker_do(run *r, err *e)
     report_costs(r);
     report_process(r);
     if (outcome != TRAIN_DONE) return outcome;
-    take_threads(r, r->trained.step);
+    read_threads(r, r->trained.step);
     event_phase("score");
     if (score_perplexity(r, e)) return TRAIN_FAILED;
     if (!r->model.bidirectional) watch_future(r);

@@ -190,7 +190,7 @@ static void add_batch(const measuring *x, const influence *from, const batch *b)
     }
 }
 
-static int look(measuring *x, err *e)
+static int measure_one(measuring *x, err *e)
 {
     enum { SENTENCES = 16 };
     pairs p = {0};
@@ -220,7 +220,7 @@ int anaphora_measure(const char *path, const places *p, const coreference *file,
     measuring x = {.file = file, .out = out};
     *out = (anaphora_figures){0};
     if (train_load(path, &x.m, F32, &cpu_backend, &x.src, &x.tgt, e)) return -1;
-    int bad = open_task(&x, p, e) || add_sentences(&x, e) || look(&x, e) ? -1 : 0;
+    int bad = open_task(&x, p, e) || add_sentences(&x, e) || measure_one(&x, e) ? -1 : 0;
     if (x.task) x.task->close(x.self);
     free(x.sentence);
     arena_free(&x.memory);

@@ -91,7 +91,7 @@ static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt,
 /* ---- output ---- */
 
 /* Prints the meaning of each part's weights, by layer if it differs. */
-static void say_sources(const collected *all)
+static void print_sources(const collected *all)
 {
     for (size_t i = 0, n; i < all->n; i += n) {
         const attention_map *m = &all->maps[i];
@@ -185,7 +185,7 @@ int attention_show(const attention_options *o, const char *path, err *e)
                                     : "--text has that many tokens, including its end",
                                 e);
     if (!bad) bad = collect(&m, &p, src, tgt, &all, e);
-    if (!bad) say_sources(&all);
+    if (!bad) print_sources(&all);
     if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, src ? target : NULL, e);
     free(all.maps);
     arena_free(&all.memory);

@@ -108,7 +108,7 @@ void put_number(grid *g, size_t column, const char *format, double x)
 {
     char text[64];
     snprintf(text, sizeof text, format, x);
-    grid_put(g, column, "%s", isfinite(x) ? text : "");
+    grid_set(g, column, "%s", isfinite(x) ? text : "");
 }
 
 static const char *const role_names[HEAD_ROLES] = {"previous token", "rarest token", "constituent"};
@@ -121,30 +121,30 @@ const char *source_name(weights_source s)
 
 static void notes(grid *g)
 {
-    grid_note(g, "previous token, rarest token, constituent: queries whose strongest weight goes to the "
-                 "previous token, to the sentence's rarest token (by training count),");
-    grid_note(g, "to another word of the smallest constituent around the word (gold trees). By chance: a "
-                 "random token; for constituents, the better of that and the");
-    grid_note(g, "best fixed distance up to 3. Gradient: Frobenius norm of the softmax's Jacobian, mean over "
-                 "queries. Entropy in bits.");
+    grid_footnote(g, "previous token, rarest token, constituent: queries whose strongest weight goes to the "
+                     "previous token, to the sentence's rarest token (by training count),");
+    grid_footnote(g, "to another word of the smallest constituent around the word (gold trees). By chance: a "
+                     "random token; for constituents, the better of that and the");
+    grid_footnote(g, "best fixed distance up to 3. Gradient: Frobenius norm of the softmax's Jacobian, mean over "
+                     "queries. Entropy in bits.");
 }
 
-void note_sources(grid *g, const bool seen[FROM_ROWS + 1])
+void record_sources(grid *g, const bool seen[FROM_ROWS + 1])
 {
     if (seen[FROM_VALUES])
-        grid_note(g, "Weights by value: %s, its length for each key, divided by the sum over the keys.",
-                  influence_source(FROM_VALUES));
+        grid_footnote(g, "Weights by value: %s, its length for each key, divided by the sum over the keys.",
+                      influence_source(FROM_VALUES));
     if (seen[FROM_ROWS])
-        grid_note(g, "Weights by input: %s, computed for the rows that the attention reads, as one head.",
-                  influence_source(FROM_ROWS));
+        grid_footnote(g, "Weights by input: %s, computed for the rows that the attention reads, as one head.",
+                      influence_source(FROM_ROWS));
 }
 
-static void note_all_sources(grid *g, const measured *all)
+static void record_all_sources(grid *g, const measured *all)
 {
     bool seen[FROM_ROWS + 1] = {false};
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < all->at[i].n; k++) seen[all->at[i].head[k].from] = true;
-    note_sources(g, seen);
+    record_sources(g, seen);
 }
 
 static void print_heads(const measured *all)
@@ -158,23 +158,23 @@ static void print_heads(const measured *all)
     for (size_t i = 0; i < r->n; i++) {
         const head_figures *h = &r->head[i];
         grid_row(&g, i && !same(h->part, h[-1].part));
-        grid_put(&g, 0, "%s", h->part);
-        grid_put(&g, 1, "%lld", (long long)h->layer);
-        grid_put(&g, 2, "%zu", h->head);
+        grid_set(&g, 0, "%s", h->part);
+        grid_set(&g, 1, "%lld", (long long)h->layer);
+        grid_set(&g, 2, "%zu", h->head);
         for (int k = 0; k < HEAD_ROLES; k++) put_number(&g, 3 + (size_t)k, "%.1f", both(h, k));
         put_number(&g, 6, "%.2f", h->entropy);
         put_number(&g, 7, "%.3f", h->gradient);
         put_number(&g, 8, "%+.1f %%", 100 * (exp(h->cost) - 1));
-        grid_put(&g, 9, "%s", source_name(h->from));
+        grid_set(&g, 9, "%s", source_name(h->from));
     }
     for (size_t i = 0; i < r->n; i++) {
         if (i && same(r->head[i].part, r->head[i - 1].part)) continue;
         grid_row(&g, !i);
-        grid_put(&g, 0, "%s, by chance", r->head[i].part);
+        grid_set(&g, 0, "%s, by chance", r->head[i].part);
         for (int k = 0; k < HEAD_ROLES; k++) put_number(&g, 3 + (size_t)k, "%.1f", 100 * r->head[i].chance[k]);
     }
     notes(&g);
-    note_all_sources(&g, all);
+    record_all_sources(&g, all);
     print_grid(&g);
     grid_free(&g);
 }
@@ -214,7 +214,7 @@ static double extra_cost(const measured_run *r, const head_figures *h)
     return h->cost - sum / n;
 }
 
-static void put_percent(grid *g, size_t column, double log_ratio)
+static void write_percent(grid *g, size_t column, double log_ratio)
 {
     put_number(g, column, "%+.1f %%", 100 * (exp(log_ratio) - 1));
 }
@@ -233,16 +233,16 @@ static void role_line(grid *g, const measured *all, const char *part, enum head_
     if (n) {
         spread s = spread_of(share, n), a = spread_of(above, n), k = spread_of(cost, n), x = spread_of(extra, n);
         grid_row(g, false);
-        grid_put(g, 0, "%s", role_names[role]);
-        grid_put(g, 1, "%s", part);
-        grid_put(g, 2, "%zu", n);
-        grid_put(g, 3, "%.1f ± %.1f", s.mean, s.sd);
+        grid_set(g, 0, "%s", role_names[role]);
+        grid_set(g, 1, "%s", part);
+        grid_set(g, 2, "%zu", n);
+        grid_set(g, 3, "%.1f ± %.1f", s.mean, s.sd);
         put_number(g, 4, "%.1f", chance / (double)n);
-        grid_put(g, 5, "%+.1f [%+.1f, %+.1f]", a.mean, a.low, a.high);
+        grid_set(g, 5, "%+.1f [%+.1f, %+.1f]", a.mean, a.low, a.high);
         put_number(g, 6, a.p < 0.001 ? "<0.001" : "%.3f", a.p);
-        put_percent(g, 7, k.mean);
-        put_percent(g, 8, x.mean);
-        if (isfinite(x.low)) grid_put(g, 9, "[%+.1f, %+.1f] %%", 100 * (exp(x.low) - 1), 100 * (exp(x.high) - 1));
+        write_percent(g, 7, k.mean);
+        write_percent(g, 8, x.mean);
+        if (isfinite(x.low)) grid_set(g, 9, "[%+.1f, %+.1f] %%", 100 * (exp(x.low) - 1), 100 * (exp(x.high) - 1));
         put_number(g, 10, x.p < 0.001 ? "<0.001" : "%.3f", x.p);
     }
     free(share);
@@ -261,11 +261,11 @@ static void print_roles(const measured *all)
     role_line(&g, all, "encoder", ROLE_RARE);
     role_line(&g, all, "encoder", ROLE_SYNTAX);
     notes(&g);
-    grid_note(&g, "For each seed, even sentences of the dev set select the head, odd ones give the figures. "
-                  "pruned: dev PPL without this head; against others:");
-    grid_note(&g, "compared with pruning another head of the same attention. n: seeds; intervals and "
-                  "p over seeds, Student's t.");
-    note_all_sources(&g, all);
+    grid_footnote(&g, "For each seed, even sentences of the dev set select the head, odd ones give the figures. "
+                      "pruned: dev PPL without this head; against others:");
+    grid_footnote(&g, "compared with pruning another head of the same attention. n: seeds; intervals and "
+                      "p over seeds, Student's t.");
+    record_all_sources(&g, all);
     print_grid(&g);
     grid_free(&g);
 }
@@ -296,16 +296,16 @@ static void row_line(grid *g, const measured *all, size_t first, const char *par
     if (n) {
         spread s = spread_of(x, n), bits = spread_of(y, n);
         grid_row(g, false);
-        grid_put(g, 0, "%s", all->at[first].row);
-        grid_put(g, 1, "%s", part);
-        grid_put(g, 2, "%zu", n);
+        grid_set(g, 0, "%s", all->at[first].row);
+        grid_set(g, 1, "%s", part);
+        grid_set(g, 2, "%zu", n);
         put_number(g, 3, "%.3f", s.mean);
         put_number(g, 4, "%.3f", s.sd);
         put_number(g, 7, "%.2f", bits.mean);
         if (n_base && isfinite(s.mean) && isfinite(spread_of(base, n_base).mean)) {
             arm row = arm_measure(x, NULL, n, 0), of_base = arm_measure(base, NULL, n_base, 0);
             difference d = design_compare(&row, &of_base, INFINITY);
-            if (isfinite(d.p)) grid_put(g, 5, "%+.3f [%+.3f, %+.3f]", d.d, d.low, d.high);
+            if (isfinite(d.p)) grid_set(g, 5, "%+.3f [%+.3f, %+.3f]", d.d, d.low, d.high);
             put_number(g, 6, d.p < 0.001 ? "<0.001" : "%.3f", d.p);
             arm_free(&row);
             arm_free(&of_base);
@@ -323,11 +323,11 @@ static void print_rows(const measured *all)
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < LENGTH(named) && (!i || !same(all->at[i].row, all->at[i - 1].row)); k++)
             row_line(&g, all, i, named[k]);
-    grid_note(&g,
-              "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
-              "heads and layers, after training; entropy in bits. Δ against base, under a condition base under it,");
-    grid_note(&g, "intervals and p over seeds (Welch), not corrected for the number of rows.");
-    note_all_sources(&g, all);
+    grid_footnote(
+        &g, "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
+            "heads and layers, after training; entropy in bits. Δ against base, under a condition base under it,");
+    grid_footnote(&g, "intervals and p over seeds (Welch), not corrected for the number of rows.");
+    record_all_sources(&g, all);
     print_grid(&g);
     grid_free(&g);
 }

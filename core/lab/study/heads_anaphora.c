@@ -46,10 +46,10 @@ static const anaphora_head *best_of(const anaphora_figures *f)
 
 /* ---- tables ---- */
 
-static void put_above(grid *g, size_t column, const spread *s)
+static void write_above(grid *g, size_t column, const spread *s)
 {
     if (isfinite(s->low))
-        grid_put(g, column, "%+.1f [%+.1f, %+.1f]", s->mean, s->low, s->high);
+        grid_set(g, column, "%+.1f [%+.1f, %+.1f]", s->mean, s->low, s->high);
     else
         put_number(g, column, "%+.1f", s->mean);
     put_number(g, column + 1, s->p < 0.001 ? "<0.001" : "%.3f", s->p);
@@ -57,21 +57,23 @@ static void put_above(grid *g, size_t column, const spread *s)
 
 static void notes(grid *g)
 {
-    grid_note(g, "antecedent %%: weight from a pronoun (mean over its tokens) to its antecedent's tokens (sum), the "
-                 "nearest earlier mention that is no pronoun, mean over");
-    grid_note(g, "pronouns. other %%: to the nearest earlier mention of another entity, over pronouns that have one. "
-                 "Evenly: the same if a token's weight were spread");
-    grid_note(g, "evenly over all it can see. Difference: the antecedent's excess over evenly, less the other's.");
+    grid_footnote(g,
+                  "antecedent %%: weight from a pronoun (mean over its tokens) to its antecedent's tokens (sum), the "
+                  "nearest earlier mention that is no pronoun, mean over");
+    grid_footnote(g,
+                  "pronouns. other %%: to the nearest earlier mention of another entity, over pronouns that have one. "
+                  "Evenly: the same if a token's weight were spread");
+    grid_footnote(g, "evenly over all it can see. Difference: the antecedent's excess over evenly, less the other's.");
 }
 
 static void head_line(grid *g, const anaphora_figures *f, const anaphora_head *h, int half)
 {
     summary s = summary_of(f, h, half);
-    grid_put(g, 1, "%lld", (long long)h->layer);
-    grid_put(g, 2, "%zu", h->head);
+    grid_set(g, 1, "%lld", (long long)h->layer);
+    grid_set(g, 2, "%zu", h->head);
     put_number(g, 3, "%.1f", s.antecedent);
     put_number(g, 4, "%.1f", s.other);
-    put_above(g, 5, &s.above);
+    write_above(g, 5, &s.above);
 }
 
 static void print_heads(const measured_run *r, const anaphora_figures *f)
@@ -84,30 +86,31 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 0);
     for (size_t i = 0; i < f->n_heads; i++) {
         grid_row(&g, false);
-        grid_put(&g, 0, "%s", f->head[i].part);
+        grid_set(&g, 0, "%s", f->head[i].part);
         head_line(&g, f, &f->head[i], BOTH);
-        grid_put(&g, 7, "%s", source_name(f->head[i].from));
+        grid_set(&g, 7, "%s", source_name(f->head[i].from));
         seen[f->head[i].from] = true;
     }
     summary s = summary_of(f, &f->head[0], BOTH);
     grid_row(&g, true);
-    grid_put(&g, 0, "evenly");
+    grid_set(&g, 0, "evenly");
     put_number(&g, 3, "%.1f", s.evenly);
     put_number(&g, 4, "%.1f", s.other_evenly);
     const anaphora_head *best = best_of(f);
     if (best) {
         grid_row(&g, false);
-        grid_put(&g, 0, "best");
+        grid_set(&g, 0, "best");
         head_line(&g, f, best, ODD);
     }
     notes(&g);
-    grid_note(&g,
-              "%zu pronouns, %zu with another mention; interval and p over them, Student's t, p not corrected for "
-              "the number of heads.",
-              s.n, s.n_other);
+    grid_footnote(&g,
+                  "%zu pronouns, %zu with another mention; interval and p over them, Student's t, p not corrected for "
+                  "the number of heads.",
+                  s.n, s.n_other);
     if (best)
-        grid_note(&g, "best: even sentences select the head with the largest difference, odd ones give the figures.");
-    note_sources(&g, seen);
+        grid_footnote(&g,
+                      "best: even sentences select the head with the largest difference, odd ones give the figures.");
+    record_sources(&g, seen);
     print_grid(&g);
     grid_free(&g);
 }
@@ -126,14 +129,14 @@ static void row_line(grid *g, const measured_run *runs, const anaphora_figures *
         antecedent += s.antecedent, evenly += s.evenly, other += s.other;
     }
     grid_row(g, false);
-    grid_put(g, 0, "%s", runs->row);
-    grid_put(g, 1, "%s", part);
-    grid_put(g, 2, "%zu", found);
+    grid_set(g, 0, "%s", runs->row);
+    grid_set(g, 1, "%s", part);
+    grid_set(g, 2, "%zu", found);
     put_number(g, 3, "%.1f", antecedent / (double)found);
     put_number(g, 4, "%.1f", evenly / (double)found);
     put_number(g, 5, "%.1f", other / (double)found);
     spread s = spread_of(above, found);
-    if (found) put_above(g, 6, &s);
+    if (found) write_above(g, 6, &s);
     free(above);
 }
 
@@ -151,9 +154,9 @@ static void print_rows(const measured_run *runs, const anaphora_figures *f, size
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < f[i].n_heads; k++) seen[f[i].head[k].from] = true;
     notes(&g);
-    grid_note(&g, "For each seed, even sentences select the head with the largest difference, odd ones give the "
-                  "figures. n: seeds; intervals and p over seeds, Student's t.");
-    note_sources(&g, seen);
+    grid_footnote(&g, "For each seed, even sentences select the head with the largest difference, odd ones give the "
+                      "figures. n: seeds; intervals and p over seeds, Student's t.");
+    record_sources(&g, seen);
     print_grid(&g);
     grid_free(&g);
 }

@@ -35,7 +35,7 @@ static int override(parser *x, const predict_options *o, err *e)
         if (!equals || !has_prefix(o->set.at[i], task) || o->set.at[i][strlen(task)] != '.')
             return fail(e, "-s %s: expected %s.KEY=VALUE", o->set.at[i], task);
         char *key = arena_strndup(&x->memory, o->set.at[i], (size_t)(equals - o->set.at[i]));
-        settings_put(&x->m->set, key, equals + 1, &x->m->memory);
+        settings_set(&x->m->set, key, equals + 1, &x->m->memory);
     }
     return 0;
 }

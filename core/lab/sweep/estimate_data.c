@@ -130,7 +130,7 @@ static const struct {
                  {"parsing.data", "genia", {14326, 1361, 1360}, 26.2, 70},
                  {"parsing.data", "gum", {10224, 1575, 1464}, 17.6, 49}};
 
-static bool take_published(const spec_row *row, group *g)
+static bool read_published(const spec_row *row, group *g)
 {
     const config *c = &row->config;
     bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR, trees = same(c->task, "parsing");
@@ -210,7 +210,7 @@ int groups_open(const spec *s, const places *p, group **groups, size_t *n, size_
         *g = (group){.key = key};
         double began = processor_ticks();
         if (open_data(&s->rows[i], p, g, &why)) {
-            if (!take_published(&s->rows[i], g)) return fail(e, "%s", why.text);
+            if (!read_published(&s->rows[i], g)) return fail(e, "%s", why.text);
             if (!missing->text[0]) *missing = why;
         }
         g->seconds = processor_ticks() - began;

@@ -44,7 +44,7 @@ static int start(const sweep_call *c, pid_t *pid)
     return -1;
 }
 
-static void take_line(sweep_costs *x, char *line, size_t *cap)
+static void read_line(sweep_costs *x, char *line, size_t *cap)
 {
     row_estimate r;
     char word[8];
@@ -98,7 +98,7 @@ static bool read_lines(int fd, sweep_costs *out, doing *now)
                 snprintf(now->what, sizeof now->what, "%s", strrchr(line, '\t') + 1);
                 now->since = ticks();
             } else
-                take_line(out, line, &cap);
+                read_line(out, line, &cap);
         }
         if (text.n) text.n -= (size_t)(line - text.s), memmove(text.s, line, text.n + 1);
         if (takes_too_long(now)) break;
@@ -227,19 +227,19 @@ void estimate_table(const sweep_costs *x, const spec *s, str *out)
         for (size_t k = 0; k < x->n; k++)
             if (x->rows[k].row == i) r = &x->rows[k];
         grid_row(&t, false);
-        grid_put(&t, 0, "%s", s->rows[i].name);
+        grid_set(&t, 0, "%s", s->rows[i].name);
         if (!r) {
-            grid_put(&t, 1, "n/a");
+            grid_set(&t, 1, "n/a");
             for (size_t k = 0; k < x->n_refused; k++)
-                if (x->refused[k].row == i) grid_note(&t, "n/a %s: %s", s->rows[i].name, x->refused[k].why);
+                if (x->refused[k].row == i) grid_footnote(&t, "n/a %s: %s", s->rows[i].name, x->refused[k].why);
             continue;
         }
-        grid_put(&t, 1, r->parameters < 1e4 ? "%.2g" : "%.2f", r->parameters / 1e6);
-        grid_put(&t, 2, r->flops_token < 1e5 ? "%.2g" : "%.1f", r->flops_token / 1e6);
-        grid_put(&t, 3, "%s", size(r->memory, text));
-        grid_put(&t, 4, "%s", span(r->seconds, text));
-        grid_put(&t, 5, "%s", span(r->seconds + r->beside, text));
-        if (r->trials) grid_put(&t, 6, "%zu trials, %s", r->trials, span(r->search, text));
+        grid_set(&t, 1, r->parameters < 1e4 ? "%.2g" : "%.2f", r->parameters / 1e6);
+        grid_set(&t, 2, r->flops_token < 1e5 ? "%.2g" : "%.1f", r->flops_token / 1e6);
+        grid_set(&t, 3, "%s", size(r->memory, text));
+        grid_set(&t, 4, "%s", span(r->seconds, text));
+        grid_set(&t, 5, "%s", span(r->seconds + r->beside, text));
+        if (r->trials) grid_set(&t, 6, "%zu trials, %s", r->trials, span(r->search, text));
     }
     grid_print(&t, TABLE_TEXT, out);
     grid_free(&t);

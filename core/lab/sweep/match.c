@@ -60,14 +60,14 @@ static double spends(const budget *b, int64_t value, err *e)
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
     for (size_t i = 0; i < b->row->given.n; i++)
-        settings_put(&given, b->row->given.at[i].key, b->row->given.at[i].value, &a);
-    settings_put(&given, b->key, text, &a);
+        settings_set(&given, b->row->given.at[i].key, b->row->given.at[i].value, &a);
+    settings_set(&given, b->key, text, &a);
     if (config_from_settings(&given, &c, &a, e)) goto out;
     config_unbind(&c, NULL, config_params, &all, &a);
     for (size_t i = 0; i < b->row->placed.n; i++) { /* plugins loaded by path, and their parameters */
         const char *key = b->row->placed.at[i].key;
         if (strchr(key, '.') || config_plugin_kind(key) || same(key, "plugin_path"))
-            settings_put(&all, key, b->row->placed.at[i].value, &a);
+            settings_set(&all, key, b->row->placed.at[i].value, &a);
     }
     out =
         same(b->by, "time") ? (double)c.steps * b->rate : plugin_count_apart(count_model, &(counting){b, &c, &all}, e);
@@ -126,9 +126,9 @@ static void write_short(const spec *s, bool all, const char *steps, str *ini)
             str_addf(ini, "[variant row %zu]\nname = %s\n", i, row->name);
         for (size_t k = 0; k < of->n; k++)
             if (!same(of->at[k].key, "steps") && !same(of->at[k].key, "decode_split"))
-                spec_put_setting(ini, of->at[k].key, settings_get(&row->given, of->at[k].key));
-        spec_put_setting(ini, "steps", steps);
-        spec_put_setting(ini, "decode_split", "none");
+                spec_write_setting(ini, of->at[k].key, settings_get(&row->given, of->at[k].key));
+        spec_write_setting(ini, "steps", steps);
+        spec_write_setting(ini, "decode_split", "none");
     }
 }
 

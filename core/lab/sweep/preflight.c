@@ -16,7 +16,7 @@ int most_ranks(const spec *s)
     return (int)most;
 }
 
-int take_machine(const spec *s, sweep_options *o, err *e)
+int read_machine(const spec *s, sweep_options *o, err *e)
 {
     const spec_row *base = NULL;
     for (size_t i = 0; i < s->n_rows; i++)
@@ -136,8 +136,8 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
     return bad ? 1 : 0;
 }
 
-void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
-                   const launch_options *l, const sweep_call *c)
+void print_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
+                     const launch_options *l, const sweep_call *c)
 {
     size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), queued = 0;
     str text = {0};

@@ -131,7 +131,7 @@ static int expand(sweep *s, err *e)
     int bad = spec_read(&s->spec, s->c->ini, &s->wanted, schemas_for(s->c->ini, &s->wanted), &errors);
     fprintf(stderr, "%s", bad ? str_text(&errors) : str_text(&s->spec.warnings));
     str_free(&errors);
-    if (bad || take_machine(&s->spec, s->o, e) || check_origins(&s->spec, &s->c->p->db, NULL, e)) return 2;
+    if (bad || read_machine(&s->spec, s->o, e) || check_origins(&s->spec, &s->c->p->db, NULL, e)) return 2;
     s->experiment = xstrdup(s->spec.name); /* the spec is read again */
     return 0;
 }
@@ -218,7 +218,7 @@ static int count_costs(sweep *s, err *e)
 /* Does the experiment need results of its runs before it starts others? */
 static bool waits_between(const spec *s) { return values_wait(s) || s->analysis.until.most; }
 
-static void say_searches(const sweep_costs *x)
+static void print_searches(const sweep_costs *x)
 {
     str text = {0};
     estimate_searches(x, &text);
@@ -244,7 +244,7 @@ static int prepare(sweep *s, const trainer *t, err *e)
         if (round) {
             for (size_t i = 0; i < x->n_rows; i++) tunes += x->rows[i].n_tunes;
             if (!tunes) break;
-            if (s->talk) say_searches(&s->costs);
+            if (s->talk) print_searches(&s->costs);
             code = search_rows(x, t, found, e);
         }
         if (code || !found->n) continue;
@@ -327,7 +327,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     int code = 1;
     if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found ranks, which need a network"), free(ids), 1;
     choose_runs(x, same(x->name, s->experiment) && s->costs.n ? &s->costs : NULL, frozen, n, ids, l);
-    if (s->talk && same(x->name, s->experiment)) say_preflight(&s->costs, x, frozen, n, &s->again, l, s->c);
+    if (s->talk && same(x->name, s->experiment)) print_preflight(&s->costs, x, frozen, n, &s->again, l, s->c);
     if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, &s->again, d, l, e)) {
         free(ids);
         return 1;

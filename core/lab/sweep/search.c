@@ -67,7 +67,7 @@ static void write_trial(searcher *s, const row_search *r, const candidate *c, si
         snprintf(steps, sizeof steps, "%lld", (long long)steps_at(s, r, rung));
         if (same(key, "steps")) value = steps;
         if (same(key, "decode_split")) value = "none"; /* perplexity needs no decoding */
-        spec_put_setting(&s->ini, key, value);
+        spec_write_setting(&s->ini, key, value);
     }
 }
 
@@ -85,8 +85,8 @@ static double ppl_of(const read_run *run)
     return ppl ? ppl->value : NAN;
 }
 
-static void note_trial(searcher *s, const row_search *r, const candidate *c, size_t rung, int64_t seed,
-                       const read_run *run)
+static void record_trial(searcher *s, const row_search *r, const candidate *c, size_t rung, int64_t seed,
+                         const read_run *run)
 {
     prepared *p = s->out;
     double ppl = ppl_of(run);
@@ -174,7 +174,7 @@ static void read_trial(searcher *s, const row_search *r, candidate *c, size_t ru
         const read_run *run = run_of(x, same(name, base) ? "base" : name, seed);
         *killed += run && run->status == DB_KILLED;
         *open += run && (run->status == DB_RUNNING || run->status == DB_QUEUED);
-        note_trial(s, r, c, rung, seed, run);
+        record_trial(s, r, c, rung, seed, run);
         sum += log(ppl_of(run));
         if (!i) first = ppl_of(run);
     }

@@ -10,7 +10,7 @@
 int most_ranks(const spec *s);
 /* Reads `device` and `threads` from the INI's [base] unless options give them. They apply to the whole sweep: a row
  * with other values is an error. */
-int take_machine(const spec *s, sweep_options *o, err *e);
+int read_machine(const spec *s, sweep_options *o, err *e);
 /* at_a_time = auto: sets o->workers from the estimated memory of the rows. */
 void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk);
 /* Fails if data are missing. */
@@ -30,8 +30,8 @@ typedef struct {
 /* Is the run left to train, given --rerun? (queue.c) */
 bool is_left(const reruns *r, const db_frozen *run);
 /* Prints one line before the first run starts: costs, and the place of results. f [n]: the runs. */
-void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
-                   const launch_options *l, const sweep_call *c);
+void print_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
+                     const launch_options *l, const sweep_call *c);
 
 typedef struct {
     int64_t threads, ranks; /* threads per rank; the largest number of ranks of a run */

@@ -54,7 +54,7 @@ void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n)
         if (k->attr && k->y.id < n) out[k->y.id] = mix(out[k->y.id], k->attr, k->attr_size);
 }
 
-static void tell_difference(const ab_ctx *c, int32_t i, int trace, const pairing *w, check_result *r)
+static void report_difference(const ab_ctx *c, int32_t i, int trace, const pairing *w, check_result *r)
 {
     char shape[64], where[512] = "";
     const node *v = &c->v[i < c->n ? i : c->n - 1];
@@ -105,7 +105,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
         check_hash_tape(c, i ? now : first, nodes);
         int32_t k = 1;
         while (k < nodes && k < c->n && (!i || now[k] == first[k])) k++;
-        if (k < nodes || c->n != nodes) tell_difference(c, k, i, w, r);
+        if (k < nodes || c->n != nodes) report_difference(c, k, i, w, r);
         tape_free(c);
         size_t used = check_memory_in_use();
         if (i == SETTLED) settled = used;

@@ -56,7 +56,7 @@ void check_begins(const char *name, size_t n_done)
 }
 
 /* In the dying process: records where the plugin was. Then the signal takes its course. */
-static void note_hook(void)
+static void record_hook(void)
 {
 #define HOOK_DOC(NAME, owner, doc) doc,
     static const char *const names[AB_HOOK_COUNT] = {NULL, AB_HOOKS(HOOK_DOC)};
@@ -64,7 +64,7 @@ static void note_hook(void)
 }
 static void on_crash(int signal_number)
 {
-    note_hook();
+    record_hook();
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -79,7 +79,7 @@ static void prepare(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigaltstack(&(stack_t){.ss_sp = own.page->stack, .ss_size = sizeof own.page->stack}, NULL);
     for (size_t i = 0; i < LENGTH(deaths); i++) sigaction(deaths[i], &a, NULL);
-    atexit(note_hook);
+    atexit(record_hook);
     limit(RLIMIT_CORE, 0);
     if (own.room->no_sandbox) return;
     limit(RLIMIT_CPU, PROCESSOR);

@@ -12,7 +12,7 @@ static void *settings_of(const plugin *p, const char *key, const char *value, ar
     settings set = {0};
     void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
     check_add_settings(&set, a);
-    if (key) settings_put(&set, arena_printf(a, "%s.%s", p->desc.name, key), value, a);
+    if (key) settings_set(&set, arena_printf(a, "%s.%s", p->desc.name, key), value, a);
     if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, a, e)) return NULL;
     return cfg;
 }

@@ -75,7 +75,7 @@ static float *update(const plugin *p, const backend *on, size_t *n, check_result
     float *out = NULL;
     const char *const pairs[][2] = {{"optimizer", p->path}, {"layers", "1"}, {"d_model", "12"},   {"d_ff", "16"},
                                     {"heads", "2"},         {"seed", "7"},   {"clip_norm", "0.5"}};
-    for (size_t i = 0; i < LENGTH(pairs); i++) settings_put(&set, pairs[i][0], pairs[i][1], &a);
+    for (size_t i = 0; i < LENGTH(pairs); i++) settings_set(&set, pairs[i][0], pairs[i][1], &a);
     int bad = model_open(&m, &set, CHECK_VOCAB, CHECK_VOCAB, F32, on, &e);
     arena_free(&a);
     if (bad) {

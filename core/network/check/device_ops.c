@@ -170,10 +170,10 @@ static void step_inputs(ab_ctx *c, int32_t t)
         times[r] = t;
         for (int k = 0; k < CAPACITY; k++) ancestors[r * CAPACITY + k] = k < t && (t - k) % 2 ? r ^ 1 : r;
     }
-    tape_put(c, "memory", rows);
-    tape_put(c, "src.offset", offset), tape_put(c, "src.len", length);
-    tape_put(c, "tgt.ids", tokens), tape_put(c, "parents", parents), tape_put(c, "ancestors", ancestors);
-    tape_put(c, "time", times), tape_put(c, "pos", times), tape_put(c, "beam.pos", times);
+    tape_set(c, "memory", rows);
+    tape_set(c, "src.offset", offset), tape_set(c, "src.len", length);
+    tape_set(c, "tgt.ids", tokens), tape_set(c, "parents", parents), tape_set(c, "ancestors", ancestors);
+    tape_set(c, "time", times), tape_set(c, "pos", times), tape_set(c, "beam.pos", times);
     free(rows);
 }
 

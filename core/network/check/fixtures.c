@@ -169,8 +169,8 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"teacher", TEACHER_MADE_UP},
                                     {"seed", "7"}};
     for (size_t i = 0; i < LENGTH(pairs); i++)
-        if (pairs[i][1]) settings_put(&set, pairs[i][0], pairs[i][1], &a);
-    if (w->key) settings_put(&set, w->key, w->value, &a);
+        if (pairs[i][1]) settings_set(&set, pairs[i][0], pairs[i][1], &a);
+    if (w->key) settings_set(&set, w->key, w->value, &a);
     check_add_settings(&set, &a);
     int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e);
     arena_free(&a);

@@ -53,7 +53,7 @@ static void take(samples *all, const ab_ctx *c, const op_use *k)
 }
 
 /* Finds the types that this call has in a bf16 run. */
-static void take_types(sample *s, const pairing *w, const sentences *text, int place)
+static void sample_types(sample *s, const pairing *w, const sentences *text, int place)
 {
     model m;
     pass p = {0};
@@ -99,7 +99,7 @@ static bool sample_from(samples *all, const pairing *w, const sentences *text)
         for (const op_use *k = p.c ? p.c->calls : NULL; any && !bad && k; k = k->next, place++)
             if (wanted(all, p.c, k)) {
                 take(all, p.c, k);
-                take_types(&all->at[all->n - 1], w, text, place);
+                sample_types(&all->at[all->n - 1], w, text, place);
             }
     }
     pass_close(&p);

@@ -53,7 +53,7 @@ static int whole_open(whole *t, optim_bench *b, err *e)
     return tape_plan(c, find_sum, b) ? fail(e, "%s", c->error.text) : 0;
 }
 
-static void put(ab_ctx *c, ab_t x, const double *v)
+static void store(ab_ctx *c, ab_t x, const double *v)
 {
     node *n = tape_at(c, x);
     if (n->data) memcpy(n->data, v, (size_t)node_count(n) * sizeof *v);
@@ -65,8 +65,8 @@ static int whole_step(whole *t, double *p, const double *g, double *const *slot,
 {
     ab_ctx *c = t->c;
     size_t bytes = (size_t)node_count(tape_at(c, t->p)) * sizeof *p;
-    put(c, t->p, p), put(c, t->g, g), put(c, t->lr, &lr), put(c, t->step, &step);
-    for (uint32_t i = 0; i < n_slots; i++) put(c, t->slot[i], slot[i]);
+    store(c, t->p, p), store(c, t->g, g), store(c, t->lr, &lr), store(c, t->step, &step);
+    for (uint32_t i = 0; i < n_slots; i++) store(c, t->slot[i], slot[i]);
     if (tape_run(c, &(run_options){.from = PHASE_CONST})) return fail(e, "%s", c->error.text);
     memcpy(p, tape_at(c, t->new_p)->data, bytes);
     for (uint32_t i = 0; i < n_slots; i++) memcpy(slot[i], tape_at(c, t->new_slot[i])->data, bytes);

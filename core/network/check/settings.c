@@ -13,7 +13,7 @@ int check_set(const char *text, err *e)
 {
     const char *equals = strchr(text, '='), *dot = strchr(text, '.');
     if (!equals || !dot || dot > equals) return fail(e, "-s %s: expected PLUGIN.KEY=VALUE", text);
-    settings_put(&own_settings.given, arena_strndup(&own_settings.memory, text, (size_t)(equals - text)), equals + 1,
+    settings_set(&own_settings.given, arena_strndup(&own_settings.memory, text, (size_t)(equals - text)), equals + 1,
                  &own_settings.memory);
     return 0;
 }
@@ -21,8 +21,8 @@ int check_set(const char *text, err *e)
 void check_add_settings(settings *s, arena *a)
 {
     for (size_t i = 0; i < own_settings.given.n; i++)
-        settings_put(s, own_settings.given.at[i].key, own_settings.given.at[i].value, a);
-    if (own_settings.tried.key) settings_put(s, own_settings.tried.key, own_settings.tried.value, a);
+        settings_set(s, own_settings.given.at[i].key, own_settings.given.at[i].value, a);
+    if (own_settings.tried.key) settings_set(s, own_settings.tried.key, own_settings.tried.value, a);
 }
 
 int check_settings_fit(const plugin *p, err *e)
@@ -33,7 +33,7 @@ int check_settings_fit(const plugin *p, err *e)
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
     for (size_t i = 0; i < own_settings.given.n; i++)
         if (has_prefix(own_settings.given.at[i].key, p->desc.name) && own_settings.given.at[i].key[n] == '.')
-            settings_put(&own, own_settings.given.at[i].key, own_settings.given.at[i].value, &a);
+            settings_set(&own, own_settings.given.at[i].key, own_settings.given.at[i].value, &a);
     int bad = own.n < own_settings.given.n
                   ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name)
               : own.n && p->desc.params ? config_bind(&own, p->desc.name, p->desc.params, cfg, &a, e)

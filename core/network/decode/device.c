@@ -16,7 +16,7 @@ void device_open_search(search *s)
 }
 
 /* Packs [v] bytes (0 or not) as bits. */
-static void put_bits(uint32_t *to, const uint8_t *from, int64_t v)
+static void place_bits(uint32_t *to, const uint8_t *from, int64_t v)
 {
     for (int64_t i = 0; i < v; i += 32) {
         uint32_t word = 0;
@@ -26,7 +26,7 @@ static void put_bits(uint32_t *to, const uint8_t *from, int64_t v)
 }
 
 /* Writes a mask line for each live hypothesis; returns their number. */
-static int64_t put_masks(search *s)
+static int64_t place_masks(search *s)
 {
     const decode_mask *mask = s->o->mask;
     int64_t rows = s->n_at * s->o->beam_size, v = s->m->tgt_vocab, words = words_of(s), n = 0;
@@ -36,7 +36,7 @@ static int64_t put_masks(search *s)
         uint8_t *allowed = s->allowed + (size_t)omp_get_thread_num() * (size_t)s->m->tgt_vocab;
         if (s->line_of[r] < 0) continue;
         mask->allowed(mask->self, s->at[r / s->o->beam_size]->live[r % s->o->beam_size].state, allowed);
-        put_bits(s->line + s->line_of[r] * words, allowed, v);
+        place_bits(s->line + s->line_of[r] * words, allowed, v);
     }
     return n;
 }
@@ -62,7 +62,7 @@ int device_put(search *s, err *e)
         const sentence *x = s->at[r / beam];
         s->log_prob[r] = x->over || r % beam >= x->n_live ? -INFINITY : x->live[r % beam].log_prob;
     }
-    if (s->o->mask) s->n_lines = put_masks(s);
+    if (s->o->mask) s->n_lines = place_masks(s);
     choosing c = question(s);
     int rc = s->m->backend->put_choosing(&c, e);
     s->stats.select_seconds += ticks() - start;

@@ -130,7 +130,7 @@ static double largest_mean(const opinion *const *of, int64_t n, int64_t chunk)
     return all * (1 + 1e-5); /* allows for rounding in floats */
 }
 
-static void take_mean(selection *s, const opinion *const *of, int64_t n, int64_t chunk, int64_t v,
+static void keep_mean(selection *s, const opinion *const *of, int64_t n, int64_t chunk, int64_t v,
                       const uint8_t *allowed)
 {
     float p[CHUNK];
@@ -156,10 +156,10 @@ static bool from_all(selection *s, const opinion *const *of, int64_t n, int64_t 
     for (int64_t c = 1; c < chunks; c++)
         if (largest_mean(of, n, c) > largest_mean(of, n, first)) first = c;
     s->probabilities = true;
-    take_mean(s, of, n, first, v, allowed);
+    keep_mean(s, of, n, first, v, allowed);
     for (int64_t c = 0; c < chunks; c++)
         if (c != first && (s->n < s->k || largest_mean(of, n, c) >= s->best[0].logit))
-            take_mean(s, of, n, c, v, allowed);
+            keep_mean(s, of, n, c, v, allowed);
     s->seen = v;
     return true;
 }

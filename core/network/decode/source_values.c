@@ -81,7 +81,7 @@ static void move_rows(const source_value *x, const char *from, const int32_t *of
     }
 }
 
-void source_values_take(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep)
+void source_values_borrow(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep)
 {
     size_t rows = 0;
     for (int64_t b = 0; b < batch; b++)
@@ -95,7 +95,7 @@ void source_values_take(source_values *s, const ab_ctx *c, const int32_t *offset
     s->read = false;
 }
 
-void source_values_give(source_values *s, ab_ctx *c, int64_t rows)
+void source_values_return(source_values *s, ab_ctx *c, int64_t rows)
 {
     s->read = false;
     if (!s->taken) return;

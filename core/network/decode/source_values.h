@@ -21,9 +21,9 @@ typedef struct {
 /* Takes from a tape that has run the values of the sentences with keep[b] (NULL: all): copies them, or, if the tape
  * reads them here, closes the gaps. offset [batch + 1]: first rows of the sentences. Takes nothing if a value is not
  * computed row by row. */
-void source_values_take(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep);
+void source_values_borrow(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep);
 /* Makes a tape that was traced and planned for `rows` source rows read the values here instead of computing them. Does
  * nothing if nothing was taken or the tape has other values. */
-void source_values_give(source_values *s, ab_ctx *c, int64_t rows);
+void source_values_return(source_values *s, ab_ctx *c, int64_t rows);
 void source_values_free(source_values *s);
 #endif

@@ -40,13 +40,13 @@ void steps_close(steps *s)
 
 /* ---- inputs ---- */
 
-static void put_all(ab_ctx *c, const char *name, int32_t value)
+static void place_all(ab_ctx *c, const char *name, int32_t value)
 {
     ab_t x = tape_find(c, name);
     int64_t n = x.id ? node_count(tape_at(c, x)) : 0;
     int32_t *all = xmalloc((size_t)n * sizeof *all + 1);
     for (int64_t i = 0; i < n; i++) all[i] = value;
-    tape_put(c, name, all);
+    tape_set(c, name, all);
     free(all);
 }
 
@@ -217,8 +217,8 @@ static void setup_inputs(steps *s)
     if (!model_has_encoder(s->m)) return;
     int32_t *length = xmalloc((size_t)s->batch * sizeof *length);
     for (int64_t b = 0; b < s->batch; b++) length[b] = s->src_offset[b + 1] - s->src_offset[b];
-    tape_put(s->tape, "src.offset", s->src_offset);
-    tape_put(s->tape, "src.len", length);
+    tape_set(s->tape, "src.offset", s->src_offset);
+    tape_set(s->tape, "src.len", length);
     const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
     if (memory->live && memory->data && is_read(s->tape, "memory"))
         backend_move(s->m->backend, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
@@ -229,7 +229,7 @@ static void setup_inputs(steps *s)
 static void leave_tape(steps *s, const bool *keep)
 {
     if (s->tape && s->ran && model_has_encoder(s->m) && !on_device(s->m->backend))
-        source_values_take(&s->source, s->tape, s->src_offset, s->batch, keep);
+        source_values_borrow(&s->source, s->tape, s->src_offset, s->batch, keep);
     else if (keep)
         s->source.taken = s->source.read = false; /* the stored values belong to other sentences */
     tape_free(s->tape);
@@ -261,7 +261,7 @@ static int trace(steps *s, err *e)
         s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* reads the past */;
         if (!s->grows) return trace(s, e);
     }
-    source_values_give(&s->source, s->tape, s->src_rows);
+    source_values_return(&s->source, s->tape, s->src_rows);
     setup_inputs(s);
     return 0;
 }
@@ -292,12 +292,12 @@ static void swap_ancestors(steps *s)
     s->spare = old;
 }
 
-static void put_ancestors(steps *s)
+static void place_ancestors(steps *s)
 {
     const backend *b = s->m->backend;
     int64_t rows = s->batch * s->beam;
     if (!on_device(b)) {
-        tape_put(s->tape, "ancestors", s->ancestors);
+        tape_set(s->tape, "ancestors", s->ancestors);
         return;
     }
     const node *x = tape_at(s->tape, tape_find(s->tape, "ancestors"));
@@ -322,12 +322,12 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     if (fresh && trace(s, e)) return NULL;
     ab_ctx *c = s->tape;
     int32_t t = (int32_t)s->time;
-    tape_put(c, "tgt.ids", tokens);
-    tape_put(c, "parents", s->parents);
-    put_all(c, "time", t);
-    put_all(c, "pos", t);
-    put_all(c, "beam.pos", t);
-    put_ancestors(s);
+    tape_set(c, "tgt.ids", tokens);
+    tape_set(c, "parents", s->parents);
+    place_all(c, "time", t);
+    place_all(c, "pos", t);
+    place_all(c, "beam.pos", t);
+    place_ancestors(s);
     s->reader.node = tape_find(c, "logits").id;
     /* A batch's first run computes keys and values of the encoder's output. */
     if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP,
@@ -367,10 +367,10 @@ const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *time
     bool fresh = !s->tape;
     if (fresh && (trace(s, e) || check_block(s->tape, e))) return NULL;
     ab_ctx *c = s->tape;
-    tape_put(c, "tgt.ids", tokens);
-    tape_put(c, "time", times);
-    tape_put(c, "pos", times);
-    tape_put(c, "ancestors", s->ancestors);
+    tape_set(c, "tgt.ids", tokens);
+    tape_set(c, "time", times);
+    tape_set(c, "pos", times);
+    tape_set(c, "ancestors", s->ancestors);
     if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP})) {
         fail(e, "decoder step: %s", c->error.text);
         return NULL;

@@ -197,7 +197,7 @@ static int longest_first(const void *a, const void *b)
 }
 
 /* Sources without tokens get the empty output. */
-static void put_in_order(streams *s)
+static void place_in_order(streams *s)
 {
     const pairs *p = s->p;
     s->order = xmalloc((size_t)(p->n + 1) * sizeof *s->order);
@@ -254,7 +254,7 @@ int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesi
         .m = m, .p = sources, .o = *o, .out = out, .threads = omp_get_max_threads(), .lock = PTHREAD_MUTEX_INITIALIZER};
     if (on_device(m->backend)) s.memory = DEVICE_SHARE * (double)m->backend->free_memory();
     s.o.batch = beam_batch(m, o->batch);
-    put_in_order(&s);
+    place_in_order(&s);
     s.n_streams = streams_for(&s);
     int64_t share = (s.n + s.n_streams - 1) / s.n_streams; /* arrays are made for a full batch */
     if (s.o.batch > share) s.o.batch = share > 1 ? share : 1;

@@ -74,7 +74,7 @@ static void add_attributes(exporting *x)
 
 /* ---- model.bin ---- */
 
-static void put_text(str *out, const char *s)
+static void append_text(str *out, const char *s)
 {
     format_le(out, strlen(s) + 1, 2);
     str_addn(out, s, strlen(s) + 1);
@@ -94,7 +94,7 @@ static int write_binary(exporting *x, err *e)
     qsort(x->at, x->n, sizeof *x->at, by_name);
     for (size_t i = 0; i < x->n; i++) aliases += x->at[i].alias != NULL;
     format_le(&out, BINARY_VERSION, 4);
-    put_text(&out, "TransformerSpec");
+    append_text(&out, "TransformerSpec");
     format_le(&out, REVISION, 4);
     format_le(&out, x->n - aliases, 4);
     for (size_t i = 0; i < x->n; i++) {
@@ -104,7 +104,7 @@ static int write_binary(exporting *x, err *e)
             str_free(&out);
             return fail(e, "%s has %zu bytes: a variable of CTranslate2 has less than 4 GiB", t->name, t->bytes);
         }
-        put_text(&out, t->name);
+        append_text(&out, t->name);
         format_le(&out, (uint64_t)t->rank, 1);
         for (int d = 0; d < t->rank; d++) format_le(&out, (uint64_t)t->dim[d], 4);
         format_le(&out, (uint64_t)type_id(t->type), 1);
@@ -113,7 +113,7 @@ static int write_binary(exporting *x, err *e)
     }
     format_le(&out, aliases, 4);
     for (size_t i = 0; i < x->n; i++)
-        if (x->at[i].alias) put_text(&out, x->at[i].name), put_text(&out, x->at[i].alias);
+        if (x->at[i].alias) append_text(&out, x->at[i].name), append_text(&out, x->at[i].alias);
     int rc = format_write(x, "model.bin", out.s, out.n, e);
     str_free(&out);
     return rc;

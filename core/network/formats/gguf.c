@@ -45,36 +45,36 @@ typedef struct {
     uint64_t n;
 } pairs;
 
-static void put_text(str *out, const char *s)
+static void append_text(str *out, const char *s)
 {
     format_le(out, strlen(s), 8);
     str_add(out, s);
 }
 static void key(pairs *p, const char *name, int type)
 {
-    put_text(&p->out, name);
+    append_text(&p->out, name);
     format_le(&p->out, (uint64_t)type, 4);
     p->n++;
 }
-static void put_u32(pairs *p, const char *name, int64_t v)
+static void append_u32(pairs *p, const char *name, int64_t v)
 {
     key(p, name, TYPE_U32);
     format_le(&p->out, (uint64_t)v, 4);
 }
-static void put_f32(pairs *p, const char *name, double v)
+static void append_f32(pairs *p, const char *name, double v)
 {
     key(p, name, TYPE_F32);
     format_f32(&p->out, v);
 }
-static void put_bool(pairs *p, const char *name, bool v)
+static void append_bool(pairs *p, const char *name, bool v)
 {
     key(p, name, TYPE_BOOL);
     format_le(&p->out, v, 1);
 }
-static void put_string(pairs *p, const char *name, const char *v)
+static void append_string(pairs *p, const char *name, const char *v)
 {
     key(p, name, TYPE_TEXT);
-    put_text(&p->out, v);
+    append_text(&p->out, v);
 }
 static void begin_array(pairs *p, const char *name, int type, int64_t n)
 {
@@ -83,49 +83,49 @@ static void begin_array(pairs *p, const char *name, int type, int64_t n)
     format_le(&p->out, (uint64_t)n, 8);
 }
 
-static void put_model(pairs *p, const exporting *x)
+static void append_model(pairs *p, const exporting *x)
 {
     const config *c = &x->m->cfg;
-    put_string(p, "general.architecture", "llama");
-    put_string(p, "general.name", "ablate");
-    put_u32(p, "general.file_type", 0);
-    put_u32(p, "llama.vocab_size", vocab_size(x->tgt));
-    put_u32(p, "llama.context_length", format_window(x));
-    put_u32(p, "llama.embedding_length", c->d_model);
-    put_u32(p, "llama.block_count", c->layers_decoder);
-    put_u32(p, "llama.feed_forward_length", format_inner(x));
-    put_u32(p, "llama.rope.dimension_count", c->d_k);
-    put_f32(p, "llama.rope.freq_base", format_setting(x, "rotary.base"));
-    put_u32(p, "llama.attention.head_count", c->heads);
-    put_u32(p, "llama.attention.head_count_kv", format_kv_heads(x));
-    put_u32(p, "llama.attention.key_length", c->d_k);
-    put_u32(p, "llama.attention.value_length", c->d_v);
-    put_f32(p, "llama.attention.layer_norm_rms_epsilon", format_eps(x));
+    append_string(p, "general.architecture", "llama");
+    append_string(p, "general.name", "ablate");
+    append_u32(p, "general.file_type", 0);
+    append_u32(p, "llama.vocab_size", vocab_size(x->tgt));
+    append_u32(p, "llama.context_length", format_window(x));
+    append_u32(p, "llama.embedding_length", c->d_model);
+    append_u32(p, "llama.block_count", c->layers_decoder);
+    append_u32(p, "llama.feed_forward_length", format_inner(x));
+    append_u32(p, "llama.rope.dimension_count", c->d_k);
+    append_f32(p, "llama.rope.freq_base", format_setting(x, "rotary.base"));
+    append_u32(p, "llama.attention.head_count", c->heads);
+    append_u32(p, "llama.attention.head_count_kv", format_kv_heads(x));
+    append_u32(p, "llama.attention.key_length", c->d_k);
+    append_u32(p, "llama.attention.value_length", c->d_v);
+    append_f32(p, "llama.attention.layer_norm_rms_epsilon", format_eps(x));
 }
 
 /* Subwords as SentencePiece's bpe ("llama") or unigram ("t5"); characters as a bpe without merges. */
-static void put_vocabulary(pairs *p, const vocab *v)
+static void append_vocabulary(pairs *p, const vocab *v)
 {
     bool characters = vocab_kind_of(v) == TOKENS_CHAR;
     int32_t n = (int32_t)vocab_size(v);
-    put_string(p, "tokenizer.ggml.model", vocab_kind_of(v) == TOKENS_UNIGRAM ? "t5" : "llama");
+    append_string(p, "tokenizer.ggml.model", vocab_kind_of(v) == TOKENS_UNIGRAM ? "t5" : "llama");
     begin_array(p, "tokenizer.ggml.tokens", TYPE_TEXT, n);
     for (int32_t i = 0; i < n; i++) {
         const char *token = vocab_token(v, i);
-        put_text(&p->out, characters && same(token, " ") ? BLANK : token);
+        append_text(&p->out, characters && same(token, " ") ? BLANK : token);
     }
     begin_array(p, "tokenizer.ggml.scores", TYPE_F32, n);
     for (int32_t i = 0; i < n; i++) format_f32(&p->out, vocab_score(v, i));
     begin_array(p, "tokenizer.ggml.token_type", TYPE_I32, n);
     for (int32_t i = 0; i < n; i++)
         format_le(&p->out, i == VOCAB_UNK ? TOKEN_UNKNOWN : i < VOCAB_SPECIALS ? TOKEN_CONTROL : TOKEN_NORMAL, 4);
-    put_u32(p, "tokenizer.ggml.padding_token_id", VOCAB_PAD);
-    put_u32(p, "tokenizer.ggml.unknown_token_id", VOCAB_UNK);
-    put_u32(p, "tokenizer.ggml.bos_token_id", VOCAB_BOS);
-    put_u32(p, "tokenizer.ggml.eos_token_id", VOCAB_EOS);
-    put_bool(p, "tokenizer.ggml.add_bos_token", true);
-    put_bool(p, "tokenizer.ggml.add_eos_token", false);
-    put_bool(p, "tokenizer.ggml.add_space_prefix", !characters);
+    append_u32(p, "tokenizer.ggml.padding_token_id", VOCAB_PAD);
+    append_u32(p, "tokenizer.ggml.unknown_token_id", VOCAB_UNK);
+    append_u32(p, "tokenizer.ggml.bos_token_id", VOCAB_BOS);
+    append_u32(p, "tokenizer.ggml.eos_token_id", VOCAB_EOS);
+    append_bool(p, "tokenizer.ggml.add_bos_token", true);
+    append_bool(p, "tokenizer.ggml.add_eos_token", false);
+    append_bool(p, "tokenizer.ggml.add_space_prefix", !characters);
 }
 
 /* ---- the file ---- */
@@ -142,8 +142,8 @@ static int write(exporting *x, err *e)
     pairs p = {0};
     str out = {0};
     size_t at = 0;
-    put_model(&p, x);
-    put_vocabulary(&p, x->tgt);
+    append_model(&p, x);
+    append_vocabulary(&p, x->tgt);
     str_add(&out, "GGUF");
     format_le(&out, VERSION, 4);
     format_le(&out, x->n, 8);
@@ -151,7 +151,7 @@ static int write(exporting *x, err *e)
     str_addn(&out, p.out.s, p.out.n);
     for (size_t i = 0; i < x->n; i++) {
         const format_tensor *t = &x->at[i];
-        put_text(&out, t->name);
+        append_text(&out, t->name);
         format_le(&out, (uint64_t)t->rank, 4);
         for (int d = t->rank - 1; d >= 0; d--) format_le(&out, (uint64_t)t->dim[d], 8); /* innermost first */
         format_le(&out, 0, 4);                                                          /* F32 */

@@ -84,7 +84,7 @@ void format_add(exporting *x, const char *name, const char *type, int rank, int6
 /* ---- rows of the table ---- */
 
 /* Writes one matrix and bias into the tensor, from its row `at` on. */
-static void put_part(exporting *x, const part *p, const char *last, float *w, float *b, int64_t at)
+static void append_part(exporting *x, const part *p, const char *last, float *w, float *b, int64_t at)
 {
     int64_t in = p->w->dim[2], wide = p->w->dim[3];
     const float *from = x->values + p->w->at, *bias = p->b ? x->values + p->b->at : NULL;
@@ -114,7 +114,7 @@ static int add_linear(exporting *x, const weight_row *r, char *ours, const char 
     int64_t in = parts[0].w->dim[2], at = 0;
     float *w = arena_alloc(&x->memory, (size_t)(width * in) * sizeof *w),
           *b = arena_alloc(&x->memory, (size_t)width * sizeof *b);
-    for (int i = 0; i < n; at += parts[i++].width) put_part(x, &parts[i], last[i], w, bias ? b : NULL, at);
+    for (int i = 0; i < n; at += parts[i++].width) append_part(x, &parts[i], last[i], w, bias ? b : NULL, at);
     char *name = arena_printf(&x->memory, "%s%s", theirs, x->format->linear[0]);
     add(x, name, 2, width, in)->data = w;
     if (bias) add(x, arena_printf(&x->memory, "%s%s", theirs, x->format->linear[1]), 1, width, 1)->data = b;

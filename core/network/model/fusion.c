@@ -49,10 +49,10 @@ int model_choose_plugin(settings *set, const char *name, arena *a, err *e)
     err unused = {0};
     const plugin *p = plugin_find(AB_ATTENTION, name, &unused);
     for (size_t i = 0; p && i < LENGTH(places); i++)
-        if (p->iface.attention.roles & (uint32_t)places[i].role) settings_put(set, places[i].key, name, a);
+        if (p->iface.attention.roles & (uint32_t)places[i].role) settings_set(set, places[i].key, name, a);
     if (p) return 0;
     if (!plugin_find(AB_POSITION, name, &unused)) return fail(e, "%s: no attention or position has that name", name);
-    settings_put(set, "position", name, a);
+    settings_set(set, "position", name, a);
     return 0;
 }
 
@@ -64,8 +64,8 @@ const char *plugin_fusion(const char *name, const char **step, str *why, err *e)
     settings set = {0};
     model m = {0};
     const char *how = NULL;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
     if (!model_choose_plugin(&set, name, &a, e) && !model_open(&m, &set, WORDS, WORDS, F32, &cpu_backend, e))
         how = model_fusion(&m, why, e);
     *step = how ? model_step_fusion(&m, e) : NULL;

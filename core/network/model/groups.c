@@ -56,7 +56,7 @@ static int choose(const reading *r, const char *word)
 /* ---- reading settings ---- */
 
 /* "decay=0": into `set` as adamw.decay, or the factor of the learning rate. */
-static int take_setting(const reading *r, param_group *g, settings *set, char *word)
+static int read_setting(const reading *r, param_group *g, settings *set, char *word)
 {
     const ab_plugin *d = &r->m->optimizer->desc;
     char *value = strchr(word, '=');
@@ -74,7 +74,7 @@ static int take_setting(const reading *r, param_group *g, settings *set, char *w
         str_addf(&known, ", %s", p->name);
         if (!same(p->name, word)) continue;
         str_free(&known);
-        settings_put(set, arena_printf(&r->m->memory, "%s.%s", d->name, word), value, &r->m->memory);
+        settings_set(set, arena_printf(&r->m->memory, "%s.%s", d->name, word), value, &r->m->memory);
         return 0;
     }
     int rc = fail(r->e, "parameter_groups: '%s': optimizer %s has no parameter '%s'; expected lr%s", r->text, d->name,
@@ -96,10 +96,10 @@ static int read_group(const reading *r)
     for (char *w = strtok_r(text, " \t", &save); w; w = strtok_r(NULL, " \t", &save), n++)
         if (choose(r, w)) return -1;
     if (!n) return refuse(r, "expected a kind or a pattern of names before the colon");
-    for (size_t i = 0; i < m->set.n; i++) settings_put(&set, m->set.at[i].key, m->set.at[i].value, &m->memory);
+    for (size_t i = 0; i < m->set.n; i++) settings_set(&set, m->set.at[i].key, m->set.at[i].value, &m->memory);
     n = 0;
     for (char *w = strtok_r(colon + 1, " \t", &save); w; w = strtok_r(NULL, " \t", &save), n++)
-        if (take_setting(r, g, &set, w)) return -1;
+        if (read_setting(r, g, &set, w)) return -1;
     if (!n) return refuse(r, "expected KEY=VALUE after the colon");
     const ab_plugin *d = &m->optimizer->desc;
     if (d->params && config_bind(&set, d->name, d->params, g->cfg, &m->memory, r->e))

@@ -251,7 +251,7 @@ int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_
                         const backend *b, err *e)
 {
     *m = (model){.src_vocab = src_vocab, .tgt_vocab = tgt_vocab, .compute = compute, .backend = b};
-    for (size_t i = 0; i < set->n; i++) settings_put(&m->set, set->at[i].key, set->at[i].value, &m->memory);
+    for (size_t i = 0; i < set->n; i++) settings_set(&m->set, set->at[i].key, set->at[i].value, &m->memory);
     if (config_from_settings(&m->set, &m->cfg, &m->memory, e)) goto out;
     m->bidirectional = settings_get(&m->set, MODEL_BIDIRECTIONAL) != NULL;
     const char *seed = settings_get(&m->set, "seed");

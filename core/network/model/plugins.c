@@ -18,7 +18,7 @@ int model_open_plugins(const settings *set, err *e)
     return 0;
 }
 
-static void put_plugin(const char *key, const char *called, const plugin *p, const char *comma, str *out)
+static void place_plugin(const char *key, const char *called, const plugin *p, const char *comma, str *out)
 {
     str_addf(out, "%s\"%s%s%s\":{\"name\":", comma, key, called ? " calls " : "", called ? called : "");
     json_string(out, p->desc.name);
@@ -37,12 +37,12 @@ int model_plugins_json(const settings *set, str *out, err *e)
         if (!kind || same(s->value, "same")) continue;
         const plugin *p = plugin_find(kind, s->value, e);
         if (!p) return fail_in(e, "%s: ", s->key);
-        put_plugin(s->key, NULL, p, comma, out);
+        place_plugin(s->key, NULL, p, comma, out);
         comma = ",";
         for (const char *const *c = p->desc.calls; c && *c; c++) {
             const plugin *called = plugin_find(AB_ATTENTION, *c, e);
             if (!called) return fail_in(e, "%s, which '%s' calls: ", *c, p->desc.name);
-            put_plugin(s->key, *c, called, comma, out);
+            place_plugin(s->key, *c, called, comma, out);
         }
     }
     str_addc(out, '}');

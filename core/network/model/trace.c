@@ -272,26 +272,26 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
 
 /* ---- inputs ---- */
 
-static void put(ab_ctx *c, const char *name, const void *data, size_t n)
+static void place(ab_ctx *c, const char *name, const void *data, size_t n)
 {
     ab_t x = tape_find(c, name);
     tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* unless it is unread, such as positions */
 }
 
 /* Writes first rows and lengths of n sentences; if the tape has room for more, the rest are empty. */
-static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
+static void place_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
 {
     size_t room = (size_t)node_count(tape_at(c, tape_find(c, offsets)));
     int32_t *at = xmalloc(2 * room * sizeof *at), *len = at + room;
     for (size_t i = 0; i < room; i++) at[i] = offset[i < (size_t)n ? i : (size_t)n];
     for (size_t i = 0; i + 1 < room; i++) len[i] = at[i + 1] - at[i];
-    put(c, offsets, at, room);
-    put(c, lengths, len, room - 1);
+    place(c, offsets, at, room);
+    place(c, lengths, len, room - 1);
     free(at);
 }
 
 /* Writes the rows sorted by their ids (stable), then the sorted ids, so that the kernel need not sort. */
-static void put_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n)
+static void place_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n)
 {
     int32_t most = -1;
     for (size_t i = 0; i < n; i++)
@@ -305,7 +305,7 @@ static void put_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n
         order[at] = (int32_t)i;
         order[n + (size_t)at] = ids[i] < 0 ? INT32_MAX : ids[i];
     }
-    put(c, name, order, 2 * n);
+    place(c, name, order, 2 * n);
     free(order);
     free(end);
 }
@@ -313,14 +313,14 @@ static void put_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n
 void model_encode_inputs(ab_ctx *c, const model_batch *b)
 {
     size_t rows = (size_t)b->shape.src_rows;
-    put(c, "src.ids", b->src_ids, rows);
-    put(c, "src.pos", b->src_pos, rows);
-    put_sentences(c, "src.offset", "src.len", b->src_offset, b->shape.batch);
-    if (tape_find(c, "src.sorted").id) put_sorted(c, "src.sorted", b->src_ids, rows);
+    place(c, "src.ids", b->src_ids, rows);
+    place(c, "src.pos", b->src_pos, rows);
+    place_sentences(c, "src.offset", "src.len", b->src_offset, b->shape.batch);
+    if (tape_find(c, "src.sorted").id) place_sorted(c, "src.sorted", b->src_ids, rows);
 }
 
 /* Writes made-up logits between -2 and 2. */
-static void put_made_up(ab_ctx *c, ab_t x)
+static void place_made_up(ab_ctx *c, ab_t x)
 {
     size_t n = (size_t)node_count(tape_at(c, x));
     bool wide = tape_at(c, x)->type == F64;
@@ -332,21 +332,21 @@ static void put_made_up(ab_ctx *c, ab_t x)
         else
             ((float *)v)[i] = (float)y;
     }
-    put(c, TEACHER_MADE_UP, v, n);
+    place(c, TEACHER_MADE_UP, v, n);
     free(v);
 }
 
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm)
 {
     ab_t made_up = tape_find(c, TEACHER_MADE_UP);
-    if (made_up.id) put_made_up(c, made_up);
+    if (made_up.id) place_made_up(c, made_up);
     size_t rows = (size_t)b->shape.tgt_rows;
     float norm32 = (float)norm;
     if (tape_find(c, "src.ids").id) model_encode_inputs(c, b);
-    put(c, "tgt.in", b->tgt_in, rows);
-    put(c, "tgt.out", b->tgt_out, rows);
-    put(c, "tgt.pos", b->tgt_pos, rows);
-    if (tape_find(c, "tgt.sorted").id) put_sorted(c, "tgt.sorted", b->tgt_in, rows);
-    put_sentences(c, "tgt.offset", "tgt.len", b->tgt_offset, b->shape.batch);
-    put(c, "norm", c->compute == F64 ? (const void *)&norm : (const void *)&norm32, 1);
+    place(c, "tgt.in", b->tgt_in, rows);
+    place(c, "tgt.out", b->tgt_out, rows);
+    place(c, "tgt.pos", b->tgt_pos, rows);
+    if (tape_find(c, "tgt.sorted").id) place_sorted(c, "tgt.sorted", b->tgt_in, rows);
+    place_sentences(c, "tgt.offset", "tgt.len", b->tgt_offset, b->shape.batch);
+    place(c, "norm", c->compute == F64 ? (const void *)&norm : (const void *)&norm32, 1);
 }

@@ -21,7 +21,7 @@ typedef struct {
 } terms;
 
 /* Adds weights p as a term. */
-static bool take_term(ab_ctx *c, int32_t p, const factor *x, terms *t)
+static bool match_term(ab_ctx *c, int32_t p, const factor *x, terms *t)
 {
     if (t->n == MOST_TERMS) return false;
     term *y = &t->of[t->n];
@@ -32,7 +32,7 @@ static bool take_term(ab_ctx *c, int32_t p, const factor *x, terms *t)
     return y->f != NULL;
 }
 
-static bool take_terms(ab_ctx *c, int32_t p, factor x, int depth, terms *t)
+static bool match_terms(ab_ctx *c, int32_t p, factor x, int depth, terms *t)
 {
     const node v = c->v[p];
     bool found = false;
@@ -41,23 +41,23 @@ static bool take_terms(ab_ctx *c, int32_t p, factor x, int depth, terms *t)
         if (v.op == OP_ADD || v.op == OP_SUB) {
             factor second = x;
             if (v.op == OP_SUB) second.by = -x.by;
-            found = take_terms(c, v.in[0], x, depth + 1, t) && take_terms(c, v.in[1], second, depth + 1, t);
+            found = match_terms(c, v.in[0], x, depth + 1, t) && match_terms(c, v.in[1], second, depth + 1, t);
         } else if (v.op == OP_MUL_SCALAR) {
             factor scaled = x;
             scaled.by *= v.a.MUL_SCALAR.by;
-            found = take_terms(c, v.i.MUL_SCALAR.a, scaled, depth + 1, t);
+            found = match_terms(c, v.i.MUL_SCALAR.a, scaled, depth + 1, t);
         }
         for (int k = 0; k < 2 && v.op == OP_MUL && !found; k++) {
             int32_t number = c->v[v.in[k]].op == OP_BROADCAST_TO ? c->v[v.in[k]].i.BROADCAST_TO.x : v.in[k];
             factor times = x;
             if (c->v[number].dim[3] != 1) continue;
             times.number[times.n++] = (ab_t){number};
-            found = take_terms(c, v.in[1 - k], times, depth + 1, t);
+            found = match_terms(c, v.in[1 - k], times, depth + 1, t);
         }
     }
     if (found) return true;
     t->n = before;
-    return take_term(c, p, &x, t);
+    return match_term(c, p, &x, t);
 }
 
 /* Do both nodes compute equal values from equal inputs? */
@@ -161,7 +161,7 @@ ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d)
 {
     terms t = {.n = 0};
     ab_t leaf[SCORE_LEAVES], sum = {0};
-    if (!take_terms(c, p, (factor){.by = 1}, 0, &t)) return (ab_t){0};
+    if (!match_terms(c, p, (factor){.by = 1}, 0, &t)) return (ab_t){0};
     const score_program *all = program_of_maps(c, &t, leaf);
     if (all) sum = attend_terms(c, t.of, t.n, all, leaf, v, d);
     bool bare = t.n == 1 && t.of[0].factor.by == 1 && !t.of[0].factor.n;

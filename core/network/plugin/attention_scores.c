@@ -194,7 +194,7 @@ static wanted wants_below(score_walk *w, const node *v, int k, wanted above)
 }
 
 /* Keys outside the window have weight 0, whatever is added to their scores. */
-static ab_t take_narrowed(score_walk *w, const narrowed *x)
+static ab_t match_narrowed(score_walk *w, const narrowed *x)
 {
     int *which = x->block ? &w->blocks : &w->window;
     if (*which >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->by)->needs)
@@ -223,7 +223,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     }
     const narrowed *narrow = narrowed_at(w, x);
     if (narrow)
-        return above == WANTS_HIDDEN && !w->plain && take_narrowed(w, narrow).id
+        return above == WANTS_HIDDEN && !w->plain && match_narrowed(w, narrow).id
                    ? emit(w, narrow->scores, WANTS_HIDDEN)
                    : give_up(w, x, "is a window or choice of blocks behind which masked keys may get a weight");
     const attn_context *t = w->c->attn;
@@ -258,7 +258,7 @@ traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
 }
 
 /* Adds the sink: a number per query, or shared by several. */
-static void take_sink(score_walk *w, ab_t sink)
+static void match_sink(score_walk *w, ab_t sink)
 {
     const attn_context *t = w->c->attn;
     const int64_t most[4] = {t->batch, t->info.heads, t->q_time, 1};
@@ -292,7 +292,7 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
     w->twin = xcalloc((size_t)w->c->n, sizeof *w->twin);
     score_draft_open(&w->draft, w->c);
     ab_t result = emit(w, t, w->plain ? WANTS_ZERO : WANTS_HIDDEN);
-    if (of->sink.id) take_sink(w, of->sink);
+    if (of->sink.id) match_sink(w, of->sink);
     if (!w->masked) give_up(w, 0, "its scores are not masked: by ab_scores or ab_mask");
     if (w->failed) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);

@@ -129,7 +129,7 @@ typedef struct {
 
 const char *settings_get(const settings *s, const char *key); /* NULL: not there */
 /* Replaces the value or appends the pair; both texts are copied into `a`. */
-void settings_put(settings *s, const char *key, const char *value, arena *a);
+void settings_set(settings *s, const char *key, const char *value, arena *a);
 
 /* ---- one parameter ---- */
 

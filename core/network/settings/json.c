@@ -45,7 +45,7 @@ static int json_fail(json_in *j, const char *expected)
 
 static void json_blanks(json_in *j) { j->p += strspn(j->p, " \t\r\n"); }
 
-static bool json_take(json_in *j, char c)
+static bool json_read(json_in *j, char c)
 {
     json_blanks(j);
     if (*j->p != c) return false;
@@ -104,7 +104,7 @@ static int json_escape(json_in *j, str *out)
 static int json_text(json_in *j, str *out)
 {
     str_clear(out);
-    if (!json_take(j, '"')) return json_fail(j, "a text in quotes");
+    if (!json_read(j, '"')) return json_fail(j, "a text in quotes");
     while (*j->p != '"') {
         if (!*j->p) return json_fail(j, "the closing quote");
         if (*j->p != '\\')
@@ -132,14 +132,14 @@ static int json_scalar(json_in *j, str *out)
 
 /* Translates keys from before norms and blocks were plugins: `norm` was the block's order (post or pre), layer_norm_eps
  * the norm's only setting. */
-static void take_first_names(settings *set, arena *a)
+static void read_first_names(settings *set, arena *a)
 {
     const char *order = settings_get(set, "norm"), *eps = settings_get(set, "layer_norm_eps");
     if (!eps) return;
     for (size_t i = 0; i < set->n; i++)
         if (same(set->at[i].key, "layer_norm_eps")) set->at[i].key = "layer_norm.eps";
-    settings_put(set, "block", same(order, "pre") ? "pre_norm" : "post_norm", a);
-    settings_put(set, "norm", "layer_norm", a);
+    settings_set(set, "block", same(order, "pre") ? "pre_norm" : "post_norm", a);
+    settings_set(set, "norm", "layer_norm", a);
 }
 
 int config_from_json(const char *json, settings *out, arena *a, err *e)
@@ -147,14 +147,14 @@ int config_from_json(const char *json, settings *out, arena *a, err *e)
     json_in j = {json, json, e};
     str key = {0}, value = {0};
     int rc = -1;
-    if (!json_take(&j, '{')) {
+    if (!json_read(&j, '{')) {
         json_fail(&j, "{");
         goto out;
     }
-    if (json_take(&j, '}')) goto end;
+    if (json_read(&j, '}')) goto end;
     do {
         if (json_text(&j, &key)) goto out;
-        if (!json_take(&j, ':')) {
+        if (!json_read(&j, ':')) {
             json_fail(&j, ":");
             goto out;
         }
@@ -164,16 +164,16 @@ int config_from_json(const char *json, settings *out, arena *a, err *e)
             fail(e, "stored config: found %s twice, expected it once", name);
             goto out;
         }
-        settings_put(out, name, str_text(&value), a);
-    } while (json_take(&j, ','));
-    if (!json_take(&j, '}')) {
+        settings_set(out, name, str_text(&value), a);
+    } while (json_read(&j, ','));
+    if (!json_read(&j, '}')) {
         json_fail(&j, ", or }");
         goto out;
     }
 end:
     json_blanks(&j);
     rc = *j.p ? json_fail(&j, "nothing more") : 0;
-    if (!rc) take_first_names(out, a);
+    if (!rc) read_first_names(out, a);
 out:
     str_free(&key);
     str_free(&value);

@@ -9,7 +9,7 @@ const char *settings_get(const settings *s, const char *key)
     return NULL;
 }
 
-void settings_put(settings *s, const char *key, const char *value, arena *a)
+void settings_set(settings *s, const char *key, const char *value, arena *a)
 {
     for (size_t i = 0; i < s->n; i++)
         if (same(s->at[i].key, key)) {
@@ -216,6 +216,6 @@ void config_unbind(const void *from, const char *prefix, const ab_option *table,
                   : p->type == AB_TEXT ? (value){.t = *(const char *const *)at}
                                        : (value){.i = *(const int64_t *)at};
         const char *key = prefix ? arena_printf(a, "%s.%s", prefix, p->name) : p->name;
-        settings_put(s, key, write_value(p, v, a), a);
+        settings_set(s, key, write_value(p, v, a), a);
     }
 }

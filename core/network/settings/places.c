@@ -74,12 +74,12 @@ void place_settings(const settings *s, int place, int64_t layer, settings *out, 
 {
     static const char *const attention[PLACES] = {"attention_encoder", "attention_decoder", "attention_cross"};
     for (size_t i = 0; i < s->n; i++)
-        if (!has_prefix(s->at[i].key, PLACE_PREFIX)) settings_put(out, s->at[i].key, s->at[i].value, a);
+        if (!has_prefix(s->at[i].key, PLACE_PREFIX)) settings_set(out, s->at[i].key, s->at[i].value, a);
     for (size_t i = 0; i < s->n; i++) {
         place_key k;
         if (!place_key_read(s->at[i].key, &k)) continue;
         const char *value = place_value(s, place, layer, k.key);
-        if (value) settings_put(out, same(k.key, "attention") ? attention[place] : k.key, value, a);
+        if (value) settings_set(out, same(k.key, "attention") ? attention[place] : k.key, value, a);
     }
 }
 
@@ -134,13 +134,13 @@ static int spread_pattern(const settings *given, const char **attention, int pla
     *attention = names[0];
     for (int64_t i = 1; i < layers_of(c, place); i++)
         if (!same(names[(size_t)i % n], names[0]))
-            settings_put(out, arena_printf(a, PLACE_PREFIX "%s.%lld.attention", place_names[place], (long long)i),
+            settings_set(out, arena_printf(a, PLACE_PREFIX "%s.%lld.attention", place_names[place], (long long)i),
                          names[(size_t)i % n], a);
     return 0;
 }
 
 /* Sets d_k or d_v of a section with other heads, if it is auto there. */
-static int put_width(const settings *given, const char *key, const place_key *k, const char *what, const config *c,
+static int set_width(const settings *given, const char *key, const place_key *k, const char *what, const config *c,
                      settings *out, arena *a, err *e)
 {
     const char *prefix = arena_strndup(a, key, (size_t)(k->key - key));
@@ -153,7 +153,7 @@ static int put_width(const settings *given, const char *key, const place_key *k,
         return fail(e, "%sheads: found %lld with d_model = %lld and %s = auto, expected a divisor of d_model", prefix,
                     (long long)n, (long long)c->d_model, what);
     const char *value = arena_printf(a, "%lld", (long long)(c->d_model / n));
-    settings_put(out, arena_printf(a, "%s%s", prefix, what), value, a);
+    settings_set(out, arena_printf(a, "%s%s", prefix, what), value, a);
     return 0;
 }
 
@@ -187,13 +187,13 @@ int places_resolve(const settings *given, config *c, settings *out, arena *a, er
         place_key k;
         if (!place_key_read(key, &k)) continue;
         if (check_one(given, key, &k, c, e)) return -1;
-        settings_put(out, key, given->at[i].value, a);
+        settings_set(out, key, given->at[i].value, a);
     }
     for (size_t i = 0; i < given->n; i++) {
         const char *key = given->at[i].key;
         place_key k;
         if (!place_key_read(key, &k) || !(same(k.key, "heads") || same(k.key, "d_k") || same(k.key, "d_v"))) continue;
-        if (put_width(given, key, &k, "d_k", c, out, a, e) || put_width(given, key, &k, "d_v", c, out, a, e)) return -1;
+        if (set_width(given, key, &k, "d_k", c, out, a, e) || set_width(given, key, &k, "d_v", c, out, a, e)) return -1;
     }
     return 0;
 }

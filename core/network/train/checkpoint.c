@@ -16,7 +16,7 @@ static checkpoint_entry *entry(const checkpoint_meta *m, const char *key)
     return NULL;
 }
 
-static void put_raw(checkpoint_meta *m, const char *key, const char *s, size_t n)
+static void write_raw(checkpoint_meta *m, const char *key, const char *s, size_t n)
 {
     checkpoint_entry *x = entry(m, key);
     if (!x) {
@@ -28,18 +28,18 @@ static void put_raw(checkpoint_meta *m, const char *key, const char *s, size_t n
     str_addn(&x->value, s, n);
 }
 
-void meta_put(checkpoint_meta *m, const char *key, const char *text) { put_raw(m, key, text, strlen(text)); }
+void meta_write(checkpoint_meta *m, const char *key, const char *text) { write_raw(m, key, text, strlen(text)); }
 
-void meta_put_int(checkpoint_meta *m, const char *key, int64_t x)
+void meta_write_int(checkpoint_meta *m, const char *key, int64_t x)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)x);
-    meta_put(m, key, text);
+    meta_write(m, key, text);
 }
 
 static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-void meta_put_bytes(checkpoint_meta *m, const char *key, const void *data, size_t n)
+void meta_write_bytes(checkpoint_meta *m, const char *key, const void *data, size_t n)
 {
     const unsigned char *b = data;
     str out = {0};
@@ -50,7 +50,7 @@ void meta_put_bytes(checkpoint_meta *m, const char *key, const void *data, size_
         str_addc(&out, i + 1 < n ? base64[w >> 6 & 63] : '=');
         str_addc(&out, i + 2 < n ? base64[w & 63] : '=');
     }
-    put_raw(m, key, str_text(&out), out.n);
+    write_raw(m, key, str_text(&out), out.n);
     str_free(&out);
 }
 
@@ -306,7 +306,7 @@ int checkpoint_read_meta(const char *path, checkpoint_meta *out, err *e)
     if (open_file(path, &o, e)) return -1;
     const cJSON *x;
     cJSON_ArrayForEach(x, cJSON_GetObjectItemCaseSensitive(o.header, "__metadata__")) if (cJSON_IsString(x))
-        meta_put(out, x->string, x->valuestring);
+        meta_write(out, x->string, x->valuestring);
     close_file(&o);
     return 0;
 }

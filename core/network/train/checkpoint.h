@@ -17,9 +17,9 @@ typedef struct {
     size_t n, cap;
 } checkpoint_meta; /* {0} is empty; owns its texts */
 
-void meta_put(checkpoint_meta *m, const char *key, const char *text);
-void meta_put_bytes(checkpoint_meta *m, const char *key, const void *data, size_t n); /* in base64 */
-void meta_put_int(checkpoint_meta *m, const char *key, int64_t x);
+void meta_write(checkpoint_meta *m, const char *key, const char *text);
+void meta_write_bytes(checkpoint_meta *m, const char *key, const void *data, size_t n); /* in base64 */
+void meta_write_int(checkpoint_meta *m, const char *key, int64_t x);
 const char *meta_text(const checkpoint_meta *m, const char *key); /* NULL: missing */
 bool meta_int(const checkpoint_meta *m, const char *key, int64_t *out);
 int meta_bytes(const checkpoint_meta *m, const char *key, str *out, err *e); /* decoded */

@@ -85,7 +85,7 @@ static bool asked(const seen *s, int64_t sentence, int64_t query)
     return query < s->queries[sentence + 1] - s->queries[sentence];
 }
 
-static void put_probe(influence *x, const seen *s, int64_t query, int64_t direction)
+static void set_probe(influence *x, const seen *s, int64_t query, int64_t direction)
 {
     const node *v = &x->c->v[s->probe.id];
     size_t n = (size_t)node_count(v);
@@ -118,7 +118,7 @@ static int ask(influence *x, int64_t query, int64_t direction, err *e)
     for (size_t i = 0; i < x->n; i++) {
         const seen *s = &x->place[i];
         if (query >= s->rows || (direction && s->from == FROM_VALUES)) continue;
-        put_probe(x, s, query, direction);
+        set_probe(x, s, query, direction);
         any = true;
     }
     if (!any) return 0;

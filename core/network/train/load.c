@@ -36,7 +36,7 @@ typedef struct {
     int n;
 } others;
 
-static void tell_others(const char *path, others *x)
+static void report_others(const char *path, others *x)
 {
     const char *of =
         x->n == 1 ? "is not the one the model was trained with" : "are not those the model was trained with";
@@ -86,10 +86,10 @@ static int find_plugins(const char *path, const checkpoint_meta *meta, settings 
         const char *value = settings_get(set, p->name);
         if (!value) value = param_default(p, a);
         if (same(value, "same")) value = settings_get(set, "attention");
-        settings_put(set, p->name, value ? value : "scaled_dot", a);
+        settings_set(set, p->name, value ? value : "scaled_dot", a);
     }
-    settings_put(set, "attention", "scaled_dot", a); /* not used: the three roles are set */
-    settings_put(set, "plugin_path", "", a);
+    settings_set(set, "attention", "scaled_dot", a); /* not used: the three roles are set */
+    settings_set(set, "plugin_path", "", a);
     const char *json = meta_text(meta, "plugins");
     cJSON *recorded = json ? cJSON_Parse(json) : NULL;
     others differ = {0};
@@ -98,7 +98,7 @@ static int find_plugins(const char *path, const checkpoint_meta *meta, settings 
         ab_kind kind = model_plugin_kind(set->at[i].key);
         if (kind) bad = find_own(path, recorded, &set->at[i], kind, &differ, a, e);
     }
-    tell_others(path, &differ);
+    report_others(path, &differ);
     cJSON_Delete(recorded);
     return bad;
 }

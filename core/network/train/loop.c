@@ -197,7 +197,7 @@ static train_outcome loop(training *t, err *e)
             point(t, "train_PPL", exp(recent_loss(t)));
             point(t, "lr", schedule_lr(t->m, t->step));
             if (train_step_recorded(t->s, point_of, t, e)) return TRAIN_FAILED;
-            if (t->watch && is_mark(t, t->step)) watch_tell(t->watch, point_of, t);
+            if (t->watch && is_mark(t, t->step)) watch_report(t->watch, point_of, t);
         }
         if (t->j->show && t->step >= t->j->show_from) t->m->print_to = t->j->show;
         if (judge && (optim_exchange(t->m, e) || evaluate(t, e) || optim_exchange(t->m, e))) return TRAIN_FAILED;

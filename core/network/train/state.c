@@ -36,37 +36,37 @@ static void describe(const training *t, checkpoint_meta *meta)
 {
     str json = {0}, bytes = {0};
     config_to_json(&t->m->set, NULL, NULL, &json);
-    meta_put(meta, "config", str_text(&json));
+    meta_write(meta, "config", str_text(&json));
     err ignored = {0}; /* the model's plugins are open; only in tests a task may be missing */
     str plugins = {0};
-    if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_put(meta, "plugins", str_text(&plugins));
+    if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_write(meta, "plugins", str_text(&plugins));
     str_free(&plugins);
     if (t->j->src) {
         vocab_write(t->j->src, &bytes);
-        meta_put_bytes(meta, "vocab.src", bytes.s, bytes.n);
+        meta_write_bytes(meta, "vocab.src", bytes.s, bytes.n);
     }
     if (t->j->tgt != t->j->src) {
         str_clear(&bytes);
         vocab_write(t->j->tgt, &bytes);
-        meta_put_bytes(meta, "vocab.tgt", bytes.s, bytes.n);
+        meta_write_bytes(meta, "vocab.tgt", bytes.s, bytes.n);
     }
-    meta_put_int(meta, "step", t->step);
+    meta_write_int(meta, "step", t->step);
     str_free(&json);
     str_free(&bytes);
 }
 
-static void put_real(checkpoint_meta *m, const char *key, double x)
+static void set_real(checkpoint_meta *m, const char *key, double x)
 {
     char text[32];
     snprintf(text, sizeof text, "%.17g", x);
-    meta_put(m, key, text);
+    meta_write(m, key, text);
 }
 
 int state_write_values(const training *t, const train_result *from, const char *path, err *e)
 {
     checkpoint_meta meta = {0};
     describe(t, &meta);
-    if (from) meta_put(&meta, "weights", from->how), meta_put_int(&meta, "weights_step", from->how_step);
+    if (from) meta_write(&meta, "weights", from->how), meta_write_int(&meta, "weights_step", from->how_step);
     int bad = checkpoint_write(path, &t->m->params, NULL, 0, &meta, e);
     meta_free(&meta);
     return bad;
@@ -78,23 +78,23 @@ int state_write(const training *t, err *e)
     checkpoint_meta meta = {0};
     describe(t, &meta);
     batch_state b = batcher_state(t->batches);
-    meta_put_int(&meta, "epoch", b.epoch);
-    meta_put_int(&meta, "index", b.index);
-    meta_put_int(&meta, "best_step", t->best_step);
-    meta_put_int(&meta, "worse", t->worse);
-    put_real(&meta, "best", t->best);
-    put_real(&meta, "recent", t->recent);
-    put_real(&meta, "seconds", t->seconds);
-    put_real(&meta, "run_seconds", t->run_before + ticks() - t->j->began);
-    put_real(&meta, "core_seconds", t->processor_before + (double)clock() / CLOCKS_PER_SEC - t->j->processor);
-    put_real(&meta, "src_tokens", t->src_tokens);
-    put_real(&meta, "tgt_tokens", t->tgt_tokens);
+    meta_write_int(&meta, "epoch", b.epoch);
+    meta_write_int(&meta, "index", b.index);
+    meta_write_int(&meta, "best_step", t->best_step);
+    meta_write_int(&meta, "worse", t->worse);
+    set_real(&meta, "best", t->best);
+    set_real(&meta, "recent", t->recent);
+    set_real(&meta, "seconds", t->seconds);
+    set_real(&meta, "run_seconds", t->run_before + ticks() - t->j->began);
+    set_real(&meta, "core_seconds", t->processor_before + (double)clock() / CLOCKS_PER_SEC - t->j->processor);
+    set_real(&meta, "src_tokens", t->src_tokens);
+    set_real(&meta, "tgt_tokens", t->tgt_tokens);
     if (t->lent.seconds > 0) {
-        put_real(&meta, "lent_seconds", t->lent.seconds);
-        put_real(&meta, "lent_src_tokens", t->lent.src_tokens);
-        put_real(&meta, "lent_tgt_tokens", t->lent.tgt_tokens);
+        set_real(&meta, "lent_seconds", t->lent.seconds);
+        set_real(&meta, "lent_src_tokens", t->lent.src_tokens);
+        set_real(&meta, "lent_tgt_tokens", t->lent.tgt_tokens);
     }
-    meta_put(&meta, "points", str_text(&t->points));
+    meta_write(&meta, "points", str_text(&t->points));
     const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
     char *path = state_file(t->j, STATE_FILE);
     int bad = checkpoint_write(path, &t->m->params, rule->slots, rule->n_slots, &meta, e);
@@ -136,7 +136,7 @@ static void hash_settings(const settings *s, bool decoding, char out[65])
     settings rest = {0};
     for (size_t i = 0; i < s->n; i++)
         if (!config_plugin_kind(s->at[i].key) && (decoding || !config_only_decodes(s->at[i].key)))
-            settings_put(&rest, s->at[i].key, config_unmoved(s->at[i].key, s->at[i].value), &a);
+            settings_set(&rest, s->at[i].key, config_unmoved(s->at[i].key, s->at[i].value), &a);
     config_hash(&rest, out);
     arena_free(&a);
 }

@@ -36,7 +36,7 @@ typedef struct {
     char *path;
 } nearest_state;
 
-static void take_nearer(void *self, const char *path, int64_t at)
+static void keep_nearer(void *self, const char *path, int64_t at)
 {
     nearest_state *n = self;
     if (at >= n->below || at <= n->at) return;
@@ -47,7 +47,7 @@ static void take_nearer(void *self, const char *path, int64_t at)
 char *states_before(const char *folder, int64_t step, int64_t *at)
 {
     nearest_state n = {.below = step};
-    each_state(folder, take_nearer, &n);
+    each_state(folder, keep_nearer, &n);
     *at = n.at;
     return n.path;
 }

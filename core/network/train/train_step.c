@@ -94,7 +94,7 @@ static double *losses_of(const ab_ctx *c, int64_t rows, err *e)
     return out;
 }
 
-static int note_losses(train_step *s, const ab_ctx *c, int64_t rows, err *e)
+static int record_losses(train_step *s, const ab_ctx *c, int64_t rows, err *e)
 {
     double *sums = s->losses[s->pending];
     if (s->device_losses) {
@@ -175,7 +175,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     if (s->batches) on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
     s->batches++;
     s->last = c;
-    return note_losses(s, c, b->tgt_rows, e);
+    return record_losses(s, c, b->tgt_rows, e);
 }
 
 int train_step_losses(train_step *s, const double (**sums)[2], err *e)

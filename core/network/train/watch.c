@@ -34,7 +34,7 @@ void watch_close(watch *w)
     free(w);
 }
 
-static void note(watch *w, const char *stack, int64_t layer, const char *what, double value)
+static void record(watch *w, const char *stack, int64_t layer, const char *what, double value)
 {
     w->at = grow(w->at, &w->cap, w->n + 1, sizeof *w->at);
     snprintf(w->at[w->n].name, sizeof w->at->name, "%s.%lld.%s", stack, (long long)layer, what);
@@ -66,7 +66,7 @@ static void *read_numbers(const ab_ctx *c, ab_t x, size_t n, err *e)
 /* ---- activations ---- */
 
 /* Records the output's root mean square over the rows of tokens; dummy rows come last. */
-static int note_activation(watch *w, const ab_ctx *c, bool decoder, int64_t layer, int64_t rows, err *e)
+static int record_activation(watch *w, const ab_ctx *c, bool decoder, int64_t layer, int64_t rows, err *e)
 {
     char name[48];
     snprintf(name, sizeof name, "%s.%lld" WATCHED, decoder ? "dec" : "enc", (long long)layer);
@@ -76,7 +76,7 @@ static int note_activation(watch *w, const ab_ctx *c, bool decoder, int64_t laye
     void *all = read_numbers(c, x, n, e);
     double squares = 0;
     for (size_t i = 0; all && i < n; i++) squares += pow(number_at(all, c->v[x.id].type, i), 2);
-    if (all) note(w, decoder ? "dec" : "enc", layer, "activation", sqrt(squares / (double)n));
+    if (all) record(w, decoder ? "dec" : "enc", layer, "activation", sqrt(squares / (double)n));
     free(all);
     return all ? 0 : -1;
 }
@@ -98,7 +98,7 @@ static double entropy_of(const void *p, const node *v, const int32_t *queries, c
     return n ? sum / (double)n : 0;
 }
 
-static int note_entropy(watch *w, const ab_ctx *c, const batch *b, bool decoder, bool cross, int64_t layer, err *e)
+static int record_entropy(watch *w, const ab_ctx *c, const batch *b, bool decoder, bool cross, int64_t layer, err *e)
 {
     char name[64], what[24];
     snprintf(what, sizeof what, "%s", cross ? "cross" : "self");
@@ -108,9 +108,9 @@ static int note_entropy(watch *w, const ab_ctx *c, const batch *b, bool decoder,
     void *p = read_numbers(c, x, (size_t)node_count(&c->v[x.id]), e);
     if (!p) return -1;
     snprintf(what, sizeof what, "%s.entropy", cross ? "cross" : "self");
-    note(w, decoder ? "dec" : "enc", layer, what,
-         entropy_of(p, &c->v[x.id], decoder ? b->tgt_offset : b->src_offset,
-                    decoder && !cross ? b->tgt_offset : b->src_offset, b->n_sentences));
+    record(w, decoder ? "dec" : "enc", layer, what,
+           entropy_of(p, &c->v[x.id], decoder ? b->tgt_offset : b->src_offset,
+                      decoder && !cross ? b->tgt_offset : b->src_offset, b->n_sentences));
     free(p);
     return 0;
 }
@@ -129,26 +129,26 @@ static batch beginning(const batch *b)
     return some;
 }
 
-static int note_entropies(watch *w, const batch *b, err *e)
+static int record_entropies(watch *w, const batch *b, err *e)
 {
     batch some = beginning(b);
     ab_ctx *c = weights_tape(w->m, &some, e);
     int bad = c ? 0 : -1;
     for (int decoder = 0; decoder < 2; decoder++)
         for (int64_t i = 0; i < layers_of(w->m, decoder) && !bad; i++) {
-            bad = note_entropy(w, c, &some, decoder, false, i, e);
-            if (!bad && decoder && model_has_encoder(w->m)) bad = note_entropy(w, c, &some, true, true, i, e);
+            bad = record_entropy(w, c, &some, decoder, false, i, e);
+            if (!bad && decoder && model_has_encoder(w->m)) bad = record_entropy(w, c, &some, true, true, i, e);
         }
     tape_free(c);
     return bad;
 }
 
 /* Computes the entropies. If an attention cannot run composed on this device, training goes on without them. */
-static void take_entropies(watch *w, const batch *b)
+static void keep_entropies(watch *w, const batch *b)
 {
     err why = {0};
     size_t n = w->n;
-    if (!note_entropies(w, b, &why)) return;
+    if (!record_entropies(w, b, &why)) return;
     log_line(LOG_WARN, "watch_layers: no entropies: %s", why.text);
     w->n = n;
     w->no_entropies = true;
@@ -163,8 +163,8 @@ int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e)
     if (tape && b->n_sentences) {
         for (int decoder = 0; decoder < 2; decoder++)
             for (int64_t i = 0; i < layers_of(w->m, decoder) && !bad; i++)
-                bad = note_activation(w, tape, decoder, i, decoder ? b->tgt_rows : b->src_rows, e);
-        if (!bad && !w->no_entropies) take_entropies(w, b);
+                bad = record_activation(w, tape, decoder, i, decoder ? b->tgt_rows : b->src_rows, e);
+        if (!bad && !w->no_entropies) keep_entropies(w, b);
     }
     if (bad) return -1;
     w->before = xmalloc(bytes + 1);
@@ -196,7 +196,7 @@ static void add_parameter(layer_sums *x, const param *p, dtype type, const void 
     }
 }
 
-static void note_layers(watch *w, bool decoder, double scale, const void *grad, const void *now)
+static void record_layers(watch *w, bool decoder, double scale, const void *grad, const void *now)
 {
     const params *s = &w->m->params;
     const char *stack = decoder ? "dec" : "enc";
@@ -207,8 +207,8 @@ static void note_layers(watch *w, bool decoder, double scale, const void *grad, 
         if (layer >= 0 && layer < n) add_parameter(&x[layer], &s->p[i], s->type, grad, w->before, now);
     }
     for (int64_t i = 0; i < n; i++) {
-        note(w, stack, i, "gradient", scale * sqrt(x[i].gradient));
-        if (x[i].value > 0) note(w, stack, i, "update", sqrt(x[i].change / x[i].value));
+        record(w, stack, i, "gradient", scale * sqrt(x[i].gradient));
+        if (x[i].value > 0) record(w, stack, i, "update", sqrt(x[i].change / x[i].value));
     }
     free(x);
 }
@@ -219,7 +219,7 @@ int watch_after(watch *w, const void *grad, double scale, err *e)
     size_t bytes = s->learned * dtype_size(s->type);
     void *own = xmalloc(bytes + 1), *now = params_host(s, 0, e);
     int bad = !now || backend_read(w->m->backend, own, grad, bytes, e) ? -1 : 0;
-    for (int decoder = 0; decoder < 2 && !bad; decoder++) note_layers(w, decoder, scale, own, now);
+    for (int decoder = 0; decoder < 2 && !bad; decoder++) record_layers(w, decoder, scale, own, now);
     if (now) params_host_done(s, 0, now, false);
     free(own);
     free(w->before);
@@ -227,7 +227,7 @@ int watch_after(watch *w, const void *grad, double scale, err *e)
     return bad;
 }
 
-void watch_tell(const watch *w, void (*f)(void *self, const char *name, double value), void *self)
+void watch_report(const watch *w, void (*f)(void *self, const char *name, double value), void *self)
 {
     for (size_t i = 0; i < w->n; i++) f(self, w->at[i].name, w->at[i].value);
 }

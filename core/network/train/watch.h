@@ -20,5 +20,5 @@ int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e);
 /* After the update: measures gradients and changes. grad [params.total], in the backend's memory, times `scale`. */
 int watch_after(watch *w, const void *grad, double scale, err *e);
 /* Calls f with each of these numbers. */
-void watch_tell(const watch *w, void (*f)(void *self, const char *name, double value), void *self);
+void watch_report(const watch *w, void (*f)(void *self, const char *name, double value), void *self);
 #endif

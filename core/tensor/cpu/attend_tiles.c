@@ -33,13 +33,13 @@ static source source_of(const columns *x, int64_t first, int64_t rows, int64_t h
     return (source){(const uint16_t *)x->data + first * x->stride + h * width, x->stride, rows, width};
 }
 /* [padded rows, padded width] */
-static void take_plain(const source *x, uint16_t *to)
+static void load_plain(const source *x, uint16_t *to)
 {
     for (int64_t r = 0; r < padded(x->rows); r++)
         for (int64_t j = 0; j < x->width; j += SIDE, to += SIDE) _mm512_storeu_si512(to, row_block(x, r, j));
 }
 /* Right factor [rows, width]: pairs are rows. */
-static void take_pairs(const source *x, uint16_t *to)
+static void load_pairs(const source *x, uint16_t *to)
 {
     for (int64_t r = 0; r < x->rows; r += SIDE)
         for (int64_t j = 0; j < x->width; j += SIDE, to += 2 * TILE)
@@ -50,7 +50,7 @@ static void take_pairs(const source *x, uint16_t *to)
             }
 }
 /* Right factor [width, SIDE], from row r on transposed: pairs are neighbours in a row. */
-static void take_turned(const source *x, uint16_t *to)
+static void load_turned(const source *x, uint16_t *to)
 {
     for (int64_t j = 0; j < x->width; j += SIDE)
         for (int half = 0; half < 2; half++, to += TILE) {
@@ -213,12 +213,12 @@ void attend_tiles(const attend_args *a, const attend_item *it)
           *lse = cut(&at, SIDE, 4);
     uint32_t *pairs = cut(&at, keys / 2 * 16, 4), *bits = cut(&at, keys / 32 * 16, 4);
     source from_k = source_of(&a->k, it->k0, it->nk, h, a->d_k), from_v = source_of(&a->v, it->k0, it->nk, h, a->d_v);
-    take_plain(&from_k, k);
-    take_pairs(&from_v, v);
+    load_plain(&from_k, k);
+    load_pairs(&from_v, v);
     for (int64_t t = 0; t < it->nq; t += SIDE) {
         int64_t n = it->nq - t < SIDE ? it->nq - t : SIDE, seen = visible(a, t + n - 1, it->nk), wide = blocks(seen);
         source from_q = source_of(&a->q, it->q0 + t, n, h, a->d_k);
-        take_turned(&from_q, q);
+        load_turned(&from_q, q);
         multiply(wide, 1, d_k / SIDE, k, d_k, q, s, SIDE, false);
         for (int64_t half = 0; half < SIDE && half < n; half += 16) {
             lanes l = {
@@ -245,9 +245,9 @@ void attend_tiles_back(const attend_args *a, const attend_item *it)
              *dy_turned = cut(&at, SIDE * d_v, 2), *dy_pairs = cut(&at, SIDE * d_v, 2);
     float *dq = cut(&at, SIDE * d_k, 4), *lse = cut(&at, SIDE, 4);
     source from_k = source_of(&a->k, it->k0, it->nk, h, a->d_k), from_v = source_of(&a->v, it->k0, it->nk, h, a->d_v);
-    take_plain(&from_k, k);
-    take_pairs(&from_k, k_pairs);
-    take_plain(&from_v, v);
+    load_plain(&from_k, k);
+    load_pairs(&from_k, k_pairs);
+    load_plain(&from_v, v);
     int64_t first_seen = it->nq ? visible(a, (it->nq < SIDE ? it->nq : SIDE) - 1, it->nk) : 0;
     bool whole = first_seen == it->nk; /* the first block of queries reaches every key */
     if (!whole) {
@@ -259,10 +259,10 @@ void attend_tiles_back(const attend_args *a, const attend_item *it)
         source from_q = source_of(&a->q, it->q0 + t, n, h, a->d_k),
                from_dy = source_of(&a->dy, it->q0 + t, n, h, a->d_v);
         bool add = t > 0 || !whole;
-        take_turned(&from_q, q_turned);
-        take_pairs(&from_q, q_pairs);
-        take_turned(&from_dy, dy_turned);
-        take_pairs(&from_dy, dy_pairs);
+        load_turned(&from_q, q_turned);
+        load_pairs(&from_q, q_pairs);
+        load_turned(&from_dy, dy_turned);
+        load_pairs(&from_dy, dy_pairs);
         for (int64_t i = 0; i < SIDE; i++)
             lse[i] = i < n ? ((const float *)a->lse)[(it->q0 + t + i) * a->heads + h] : 1e30f;
         multiply(wide, 1, d_k / SIDE, k, d_k, q_turned, s, SIDE, false);

@@ -253,8 +253,8 @@ __device__ __forceinline__ void prepare_queries(const gpu_attention &a, int head
 
 /* Computes dq of the tile of queries at `query` from ds. */
 template <class T, int D>
-__device__ __forceinline__ void give_dq(const gpu_attention &a, int head, const attend_place &at, int query, int from,
-                                        const whole_sentence<T> &m)
+__device__ __forceinline__ void assign_dq(const gpu_attention &a, int head, const attend_place &at, int query, int from,
+                                          const whole_sentence<T> &m)
 {
     int lane = threadIdx.x & 31, n = min((int)OWN, at.own.n - query),
         keys = a.causal ? min(at.other.n, query + n) : at.other.n;
@@ -289,7 +289,7 @@ __device__ __forceinline__ void back_sentence(const gpu_attention &a, philox_key
         back_keys<T, D, W, true>(a, dice, head, keys, from, &m);
     }
     __syncthreads();
-    for (int query = mine; query < m.at.own.n; query += ALL) give_dq<T, D>(a, head, m.at, query, from, m);
+    for (int query = mine; query < m.at.own.n; query += ALL) assign_dq<T, D>(a, head, m.at, query, from, m);
 }
 
 /* The launch bounds allow the most warps per multiprocessor without spilled registers. */

@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
 /* ---- backward ---- */
 
 /* Adds the gradient of each pair's weight that comes through the sums by id. */
-__device__ __forceinline__ void take_dz(const gpu_score &f, int heads, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
+__device__ __forceinline__ void load_dz(const gpu_score &f, int heads, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
 {
     const float *dz = f.dz + ((int64_t)p.sentence * heads + p.head) * f.counts_head;
     EACH_PAIR(e) x[e] = f.dz ? dz[p.query[e] * f.counts_row + f.ids[p.query[e] * f.ids_row + p.key[e]]] : 0;
@@ -322,7 +322,7 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
             unsigned keep = kept_pairs(m, key, keys);
             add_scores<D>(dp, dy, v, (int)a.v.stride, keys - key, d_v);
             add_warps<W>(dp);
-            take_dz(f, a.heads, p, dz);
+            load_dz(f, a.heads, p, dz);
             EACH_PAIR(e)
             {
                 int r = e % 4 / 2;
@@ -426,7 +426,7 @@ __device__ __forceinline__ void score_back_keys(const gpu_attention &a, const gp
         add_warps<W>(dp);
         float x[SCORE_AT_ONCE], score[SCORE_AT_ONCE], d[SCORE_AT_ONCE], dz[SCORE_AT_ONCE];
         unsigned seen = 0;
-        take_dz(f, a.heads, p, dz);
+        load_dz(f, a.heads, p, dz);
         EACH_PAIR(e) score[e] = x[e] = __fmul_rn(s[e / 4][e % 4], a.scale);
         program.forward(f, p, score);
         EACH_PAIR(e)

@@ -22,7 +22,7 @@ template <int LANES> __device__ __forceinline__ float lanes_sum(float x)
 
 /* One key and value of the past, or the row's own. */
 template <bool VECTOR, int LANES, int LOADS, class T>
-__device__ __forceinline__ void take_columns(const T *p, int width, float (&x)[LOADS][8])
+__device__ __forceinline__ void load_columns(const T *p, int width, float (&x)[LOADS][8])
 {
     int lane = threadIdx.x % LANES;
     UNROLL for (int i = 0; i < LOADS; i++)
@@ -33,7 +33,7 @@ __device__ __forceinline__ void take_columns(const T *p, int width, float (&x)[L
 }
 
 template <bool VECTOR, int LANES, int LOADS, class T>
-__device__ __forceinline__ void give_columns(T *p, int width, const float (&x)[LOADS][8])
+__device__ __forceinline__ void assign_columns(T *p, int width, const float (&x)[LOADS][8])
 {
     int lane = threadIdx.x % LANES;
     UNROLL for (int i = 0; i < LOADS; i++)
@@ -69,14 +69,14 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
         return;
     }
     float q[LOADS][8];
-    take_columns<VECTOR, LANES>(qkv + k_column, a.d_k, q);
+    load_columns<VECTOR, LANES>(qkv + k_column, a.d_k, q);
     if (group == 0) { /* no other block reads this position in this step */
         T *to = cache + (row * a.capacity + time) * width;
         float x[LOADS][8];
-        take_columns<VECTOR, LANES>(qkv + q_width + k_column, a.d_k, x);
-        give_columns<VECTOR, LANES>(to + k_column, a.d_k, x);
-        take_columns<VECTOR, LANES>(qkv + q_width + v_column, a.d_v, x);
-        give_columns<VECTOR, LANES>(to + v_column, a.d_v, x);
+        load_columns<VECTOR, LANES>(qkv + q_width + k_column, a.d_k, x);
+        assign_columns<VECTOR, LANES>(to + k_column, a.d_k, x);
+        load_columns<VECTOR, LANES>(qkv + q_width + v_column, a.d_v, x);
+        assign_columns<VECTOR, LANES>(to + v_column, a.d_v, x);
     }
 
     past<LOADS> mine = {lowest, 0, {}};
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
         {
             int j = turn + group + groups * u;
             const T *kv = j < time ? cache + (from[j] * a.capacity + j) * width : qkv + q_width;
-            take_columns<VECTOR, LANES>(kv + k_column, j <= time ? a.d_k : 0, k[u]);
-            take_columns<VECTOR, LANES>(kv + v_column, j <= time ? a.d_v : 0, v[u]);
+            load_columns<VECTOR, LANES>(kv + k_column, j <= time ? a.d_k : 0, k[u]);
+            load_columns<VECTOR, LANES>(kv + v_column, j <= time ? a.d_v : 0, v[u]);
         }
         UNROLL for (int u = 0; u < AT_ONCE; u++)
         {
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
     if (threadIdx.x >= LANES) return;
     for (int w = 1; w < WARPS; w++) join(mine, top[w], sum[w], part[w][lane]);
     UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) mine.y[i][c] /= mine.sum;
-    give_columns<VECTOR, LANES>(y, a.d_v, mine.y);
+    assign_columns<VECTOR, LANES>(y, a.d_v, mine.y);
 }
 
 template <class T, bool VECTOR, int LANES, int LOADS> static int run(const gpu_attention_step *a)

@@ -115,7 +115,7 @@ template <int N> __device__ __forceinline__ void take_words(unsigned (&w)[N], co
     }
 }
 
-__device__ __forceinline__ void take_four(float (&v)[4], const float *p, bool there)
+__device__ __forceinline__ void load_four(float (&v)[4], const float *p, bool there)
 {
     float4 x = there ? *(const float4 *)p : make_float4(0, 0, 0, 0);
     v[0] = x.x, v[1] = x.y, v[2] = x.z, v[3] = x.w;
@@ -183,12 +183,12 @@ __device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<flo
     int g = lane >> 2, t = lane & 3;
     for (int c = 0; c < min((int)D, width); c += 4) {
         float up[4], down[4], b[4];
-        take_four(up, left.x + g * left.stride + c, g < left.n);
-        take_four(down, left.x + (g + 8) * left.stride + c, g + 8 < left.n);
+        load_four(up, left.x + g * left.stride + c, g < left.n);
+        load_four(down, left.x + (g + 8) * left.stride + c, g + 8 < left.n);
         UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++)
         {
             int row = 8 * j + 2 * t + i;
-            take_four(b, x + row * stride + c, row < n);
+            load_four(b, x + row * stride + c, row < n);
             UNROLL for (int k = 0; k < 4; k++)
             {
                 s[j][i] = fmaf(up[k], b[k], s[j][i]);

@@ -232,7 +232,7 @@ static choosing_room room_for(const choosing *c)
     return r;
 }
 
-static int put_choosing(const choosing *c, err *e)
+static int store_choosing(const choosing *c, err *e)
 {
     if (c->k > SELECT_MOST || c->beam > SELECT_BEAM)
         return fail(e, "beam_size = %lld on a GPU: expected at most %d (its kernel keeps %d choices per row)",
@@ -277,7 +277,7 @@ static const backend cuda_backend = {.name = "cuda",
                                      .add_columns = gpu_add_columns,
                                      .stats = tell,
                                      .embeds_tokens = true,
-                                     .put_choosing = put_choosing,
+                                     .put_choosing = store_choosing,
                                      .choose = choose,
                                      .follow = gpu_follow,
                                      .free_memory = gpu_free_memory};

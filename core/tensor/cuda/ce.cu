@@ -59,7 +59,7 @@ __device__ __forceinline__ void part8(const T *p, int64_t at, int64_t first, int
         UNROLL for (int j = 0; j < 8; j++) v[j] = at + j >= first && at + j < end ? load(p + at + j) : LOWEST;
 }
 template <class T>
-__device__ __forceinline__ void put_part8(T *p, int64_t at, int64_t first, int64_t end, bool vector, const float v[8])
+__device__ __forceinline__ void store_part8(T *p, int64_t at, int64_t first, int64_t end, bool vector, const float v[8])
 {
     if (vector && at >= first && at + 8 <= end)
         store8_device(p + at, v);
@@ -84,7 +84,7 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 
         const float zeros[8] = {0, 0, 0, 0, 0, 0, 0, 0};
         if (!threadIdx.x) loss[0] = loss[1] = 0;
         for (int64_t i = threadIdx.x; a.grad && i < n; i += blockDim.x)
-            put_part8(a.grad, 8 * (from + i), first, end, a.vector, zeros);
+            store_part8(a.grad, 8 * (from + i), first, end, a.vector, zeros);
         return;
     }
     float at_target = 0;
@@ -139,7 +139,7 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 
         if (inside)
             store8_device(a.grad + at, v);
         else
-            put_part8(a.grad, at, first, end, a.vector, v);
+            store_part8(a.grad, at, first, end, a.vector, v);
     }
 }
 

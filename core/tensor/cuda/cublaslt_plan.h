@@ -39,7 +39,7 @@ typedef struct {
 cublasStatus_t lt_choose(const product *p, lt_plan *x);
 cublasStatus_t lt_set_rows(lt_plan *x, int64_t m); /* sets the number of rows of a and c */
 /* Sets the number of rows and checks that the algorithm supports it. */
-cublasStatus_t lt_take_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm);
+cublasStatus_t lt_load_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm);
 cublasStatus_t lt_multiply(const product *p, lt_plan *x, const cublasLtMatmulAlgo_t *algorithm);
 /* Counts and logs a failure of the library and what happens `then`. */
 void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char *then);

@@ -95,7 +95,7 @@ static void *room_for_bits(const void *y, int64_t m, int64_t n)
     return relus[i].bits;
 }
 /* Records whether the mask at this address belongs to this product. */
-static void note_bits(const product *p, bool written)
+static void record_bits(const product *p, bool written)
 {
     int i = find_bits(p->c);
     if (i < n_relus) relus[i].written = written && p->bits;
@@ -161,10 +161,10 @@ static int multiply(const product *p)
     }
     if (rc <= 0) {
         counts.library += !rc, counts.at_once += !rc && at_once;
-        if (p->relu) note_bits(p, !rc && at_once);
+        if (p->relu) record_bits(p, !rc && at_once);
         return rc;
     }
-    if (p->relu) note_bits(p, false);
+    if (p->relu) record_bits(p, false);
     rc = gpu_own_product(p);
     counts.own += !rc;
     return rc;

@@ -4,7 +4,7 @@
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/score_program.h"
 
-static void take_leaves(const call *k, gpu_score *f)
+static void load_leaves(const call *k, gpu_score *f)
 {
     const score_program *p = k->call_attr;
     for (int i = 0; i < f->n_leaves; i++) {
@@ -32,7 +32,7 @@ static int unpack_program(const call *k, gpu_score *f, err *e)
                         dtype_name(v->type));
     }
     gpu_score_of(k->call_attr, f);
-    take_leaves(k, f);
+    load_leaves(k, f);
     f->ids = ids->data, f->ids_row = ids->dim[3];
     return 0;
 }

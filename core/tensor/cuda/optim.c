@@ -188,7 +188,7 @@ static uint8_t operand(const program *p, int step, int32_t id)
 
 /* A vector has a register from the start, a result from its step on (unless only the next step reads it), both until
  * their last use. */
-static int give_registers(program *p, err *e)
+static int assign_registers(program *p, err *e)
 {
     update_program *u = p->u;
     int32_t holder[UPDATE_REGISTERS] = {0};                               /* the node in a register */
@@ -229,7 +229,7 @@ static int build(program *p, const run_options *o, err *e)
     for (int32_t i = 1; i < c->n; i++)
         if (tape_is_call(&c->v[i]) && c->v[i].phase == PHASE_STEP && c->v[i].op == OP_ASSIGN && add_assignment(p, i, e))
             return -1;
-    return add_stores(p, e) || give_registers(p, e) ? -1 : 0;
+    return add_stores(p, e) || assign_registers(p, e) ? -1 : 0;
 }
 
 /* Updates the bf16 copy with the vector of values, or a part of it. The caller raises params.version after the updates

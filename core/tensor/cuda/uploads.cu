@@ -31,7 +31,7 @@ static unsigned filled; /* bytes of the stage in use */
 static unsigned char *stage, *blob;
 
 /* Copies a piece with `blocks` blocks; this one is number `block`. */
-__device__ __forceinline__ void put_piece(const piece &p, const unsigned char *data, unsigned block, unsigned blocks)
+__device__ __forceinline__ void store_piece(const piece &p, const unsigned char *data, unsigned block, unsigned blocks)
 {
     unsigned first = block * UPLOAD_THREADS + threadIdx.x, all = blocks * UPLOAD_THREADS;
     const unsigned char *from = data + p.at;
@@ -54,7 +54,7 @@ __device__ __forceinline__ void put_all(const table &t, const unsigned char *dat
 {
     unsigned own = blockIdx.x / t.blocks;
     if (own < t.n)
-        put_piece(t.of[own], data, blockIdx.x % t.blocks, t.blocks);
+        store_piece(t.of[own], data, blockIdx.x % t.blocks, t.blocks);
     else
         follow_rows(t.rows, data, blockIdx.x - t.n * t.blocks);
 }

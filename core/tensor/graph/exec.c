@@ -130,7 +130,7 @@ void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes)
     if (x.id && v->live && v->data) backend_write(c->backend, v->data, from, bytes);
 }
 
-void tape_put(ab_ctx *c, const char *name, const void *from)
+void tape_set(ab_ctx *c, const char *name, const void *from)
 {
     ab_t x = tape_find(c, name);
     if (x.id) tape_write(c, x, from, (size_t)node_count(tape_at(c, x)) * dtype_size(tape_at(c, x)->type));

@@ -17,7 +17,7 @@ void grad_replace(ab_ctx *c, int32_t x, ab_t dx)
     c->grad[x] = dx.id;
 }
 
-void grad_give(ab_ctx *c, int32_t x, ab_t dx)
+void grad_add(ab_ctx *c, int32_t x, ab_t dx)
 {
     if (!grad_wanted(c, x) || !dx.id) return;
     fit(c);
@@ -123,7 +123,7 @@ int tape_backward(ab_ctx *c, ab_t root)
     }
     c->grad[root.id] = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1}).id;
     for (const noted *r = c->recorded; r; r = r->next)
-        if (r->weight) grad_give(c, r->value.id, recorded_loss_weight(c, r));
+        if (r->weight) grad_add(c, r->value.id, recorded_loss_weight(c, r));
     grad_sweep(c, 1, c->forward_n);
     keep_buffers(c);
     for (int32_t i = 1; i < c->forward_n; i++) {

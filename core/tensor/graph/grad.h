@@ -1,6 +1,6 @@
 /* grad.h - for the files that define operations: how to write a gradient rule.
  *
- * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_give. Several
+ * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_add. Several
  * gradients of one value are added. Rules of the generic operations are in ops_generic.c and ops_shape.c, those of the
  * rows operations in ops_rows.c, ops_sentences.c and ops_delta.c, each directly below the function that builds the
  * operation. The same files have a sample of each operation or more, which the tests walk.
@@ -33,7 +33,7 @@ extern const op_sample generic_samples[], shape_samples[], rows_samples[], sente
     t_ids(c, (int64_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), (const int32_t[]){__VA_ARGS__})
 
 bool grad_wanted(const ab_ctx *c, int32_t x);
-void grad_give(ab_ctx *c, int32_t x, ab_t dx);
+void grad_add(ab_ctx *c, int32_t x, ab_t dx);
 /* x's gradient so far if an operation may add to it in place (then call grad_replace with the result), else id 0. */
 ab_t grad_base(const ab_ctx *c, int32_t x);
 void grad_replace(ab_ctx *c, int32_t x, ab_t dx);

@@ -64,7 +64,7 @@ static void scan_rule(ab_ctx *c, ab_t y, ab_t dy, op back, int n)
         else
             drop_part(c, g, k);
     }
-    for (int k = 0; k < n; k++) grad_give(c, v.in[k], tape_part(c, g, k));
+    for (int k = 0; k < n; k++) grad_add(c, v.in[k], tape_part(c, g, k));
 }
 static void delta_scan_rule(ab_ctx *c, ab_t y, ab_t dy) { scan_rule(c, y, dy, OP_DELTA_SCAN_BACK, 5); }
 
@@ -123,10 +123,10 @@ static void solve_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t l = {v.i.SOLVE_LOWER.l}, db = t_solve_lower(c, l, dy, !v.a.SOLVE_LOWER.transposed);
-    grad_give(c, v.i.SOLVE_LOWER.b, db);
+    grad_add(c, v.i.SOLVE_LOWER.b, db);
     if (!grad_wanted(c, l.id)) return;
     ab_t dl = v.a.SOLVE_LOWER.transposed ? t_matmul(c, y, db, 0, 1) : t_matmul(c, db, y, 0, 1);
-    grad_give(c, l.id, t_binary(c, OP_MUL, dl, t_mul_scalar(c, t_before(c, v.dim[2], false), -1)));
+    grad_add(c, l.id, t_binary(c, OP_MUL, dl, t_mul_scalar(c, t_before(c, v.dim[2], false), -1)));
 }
 
 const grad_rule delta_rules[OP_COUNT] = {

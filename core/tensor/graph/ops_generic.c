@@ -37,39 +37,39 @@ ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b)
 static void add_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.ADD.a, dy);
-    grad_give(c, v.i.ADD.b, dy);
+    grad_add(c, v.i.ADD.a, dy);
+    grad_add(c, v.i.ADD.b, dy);
 }
 
 static void sub_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.SUB.a, dy);
-    if (grad_wanted(c, v.i.SUB.b)) grad_give(c, v.i.SUB.b, t_mul_scalar(c, dy, -1));
+    grad_add(c, v.i.SUB.a, dy);
+    if (grad_wanted(c, v.i.SUB.b)) grad_add(c, v.i.SUB.b, t_mul_scalar(c, dy, -1));
 }
 
 static void mul_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t a = {v.i.MUL.a}, b = {v.i.MUL.b};
-    if (grad_wanted(c, a.id)) grad_give(c, a.id, t_binary(c, OP_MUL, dy, b));
-    if (grad_wanted(c, b.id)) grad_give(c, b.id, t_binary(c, OP_MUL, dy, a));
+    if (grad_wanted(c, a.id)) grad_add(c, a.id, t_binary(c, OP_MUL, dy, b));
+    if (grad_wanted(c, b.id)) grad_add(c, b.id, t_binary(c, OP_MUL, dy, a));
 }
 
 static void div_rule(ab_ctx *c, ab_t y, ab_t dy) /* y = a/b: da = dy/b, db = -dy y/b */
 {
     node v = *tape_at(c, y);
     ab_t b = {v.i.DIV.b}, part = t_binary(c, OP_DIV, dy, b);
-    grad_give(c, v.i.DIV.a, part);
-    if (grad_wanted(c, b.id)) grad_give(c, b.id, t_mul_scalar(c, t_binary(c, OP_MUL, part, y), -1));
+    grad_add(c, v.i.DIV.a, part);
+    if (grad_wanted(c, b.id)) grad_add(c, b.id, t_mul_scalar(c, t_binary(c, OP_MUL, part, y), -1));
 }
 
 static void least_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t from_b = t_binary(c, OP_MUL, dy, t_binary(c, OP_LESS_THAN, (ab_t){v.i.MINIMUM.b}, (ab_t){v.i.MINIMUM.a}));
-    grad_give(c, v.i.MINIMUM.a, t_binary(c, OP_SUB, dy, from_b));
-    grad_give(c, v.i.MINIMUM.b, from_b);
+    grad_add(c, v.i.MINIMUM.a, t_binary(c, OP_SUB, dy, from_b));
+    grad_add(c, v.i.MINIMUM.b, from_b);
 }
 
 ab_t t_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b)
@@ -96,8 +96,8 @@ static void where_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t condition = {v.i.WHERE.condition}, zero = t_binary(c, OP_LESS_THAN, condition, condition);
-    if (grad_wanted(c, v.i.WHERE.a)) grad_give(c, v.i.WHERE.a, t_where(c, condition, dy, zero));
-    if (grad_wanted(c, v.i.WHERE.b)) grad_give(c, v.i.WHERE.b, t_where(c, condition, zero, dy));
+    if (grad_wanted(c, v.i.WHERE.a)) grad_add(c, v.i.WHERE.a, t_where(c, condition, dy, zero));
+    if (grad_wanted(c, v.i.WHERE.b)) grad_add(c, v.i.WHERE.b, t_where(c, condition, zero, dy));
 }
 
 ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by)
@@ -113,7 +113,7 @@ ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by)
 static void scale_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.MUL_SCALAR.a, t_mul_scalar(c, dy, v.a.MUL_SCALAR.by));
+    grad_add(c, v.i.MUL_SCALAR.a, t_mul_scalar(c, dy, v.a.MUL_SCALAR.by));
 }
 
 static ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
@@ -128,7 +128,7 @@ ab_t t_add_scalar(ab_ctx *c, ab_t a, double by)
 {
     return like(c, OP_ADD_SCALAR, number(c, a), &(attr){.MUL_SCALAR = {.by = by}});
 }
-static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
+static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_add(c, tape_at(c, y)->in[0], dy); }
 
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
 {
@@ -153,7 +153,7 @@ static void map_rule(ab_ctx *c, ab_t y, ab_t dy)
     case AB_SILU: break;
     default: in[1] = in[0];
     }
-    grad_give(c, v.i.MAP.x, tape_push(c, OP_MAP_BACK, v.type, v.dim, 3, in, &v.a));
+    grad_add(c, v.i.MAP.x, tape_push(c, OP_MAP_BACK, v.type, v.dim, 3, in, &v.a));
 }
 
 ab_t t_cast(ab_ctx *c, ab_t a, dtype type)
@@ -164,7 +164,7 @@ ab_t t_cast(ab_ctx *c, ab_t a, dtype type)
     tape_at(c, y)->type = type;
     return y;
 }
-/* grad_give casts to the input's type. */
+/* grad_add casts to the input's type. */
 
 ab_t t_dropout(ab_ctx *c, ab_t a, double p)
 {
@@ -176,7 +176,7 @@ ab_t t_dropout(ab_ctx *c, ab_t a, double p)
 static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* an equal place gives an equal mask */
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.DROPOUT.x, push1(c, OP_DROPOUT, dy, v.dim, &v.a));
+    grad_add(c, v.i.DROPOUT.x, push1(c, OP_DROPOUT, dy, v.dim, &v.a));
 }
 
 /* ---- sums and repetition ---- */
@@ -201,7 +201,7 @@ static void sumto_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     int64_t d[4];
     memcpy(d, c->v[v.i.SUM_TO.x].dim, sizeof d);
-    grad_give(c, v.i.SUM_TO.x, t_broadcast_to(c, dy, d));
+    grad_add(c, v.i.SUM_TO.x, t_broadcast_to(c, dy, d));
 }
 
 ab_t t_unit(ab_ctx *c, ab_t a, double eps)
@@ -219,7 +219,7 @@ static void unit_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t in[3] = {y, tape_part(c, y, OUTPUT(UNIT, factor)), dy};
-    grad_give(c, v.i.UNIT.x, tape_push(c, OP_UNIT_BACK, v.type, v.dim, 3, in, NULL));
+    grad_add(c, v.i.UNIT.x, tape_push(c, OP_UNIT_BACK, v.type, v.dim, 3, in, NULL));
 }
 
 ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4])
@@ -233,7 +233,7 @@ static void spread_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     int64_t d[4];
     memcpy(d, c->v[v.i.BROADCAST_TO.x].dim, sizeof d);
-    grad_give(c, v.i.BROADCAST_TO.x, t_sum_to(c, dy, d));
+    grad_add(c, v.i.BROADCAST_TO.x, t_sum_to(c, dy, d));
 }
 
 /* ---- softmax, product ---- */
@@ -242,7 +242,7 @@ ab_t t_softmax(ab_ctx *c, ab_t a) { return like(c, OP_SOFTMAX, number(c, a), NUL
 static void softmax_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.SOFTMAX.x, push2(c, OP_SOFTMAX_BACK, y, dy, v.dim, NULL));
+    grad_add(c, v.i.SOFTMAX.x, push2(c, OP_SOFTMAX_BACK, y, dy, v.dim, NULL));
 }
 
 ab_t t_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
@@ -267,8 +267,8 @@ static void matmul_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     ab_t a = {v.i.MATMUL.a}, b = {v.i.MATMUL.b};
     int ta = (int)v.a.MATMUL.transpose_a, tb = (int)v.a.MATMUL.transpose_b;
-    if (grad_wanted(c, a.id)) grad_give(c, a.id, ta ? t_matmul(c, b, dy, tb, 1) : t_matmul(c, dy, b, 0, !tb));
-    if (grad_wanted(c, b.id)) grad_give(c, b.id, tb ? t_matmul(c, dy, a, 1, ta) : t_matmul(c, a, dy, !ta, 0));
+    if (grad_wanted(c, a.id)) grad_add(c, a.id, ta ? t_matmul(c, b, dy, tb, 1) : t_matmul(c, dy, b, 0, !tb));
+    if (grad_wanted(c, b.id)) grad_add(c, b.id, tb ? t_matmul(c, dy, a, 1, ta) : t_matmul(c, a, dy, !ta, 0));
 }
 
 ab_t t_before(ab_ctx *c, int64_t n, bool self)

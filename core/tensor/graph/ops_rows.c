@@ -82,9 +82,9 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
             shape_part(c, dw, OUTPUT(LINEAR_DW, db), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
             sums = tape_part(c, dw, OUTPUT(LINEAR_DW, db));
         }
-        grad_give(c, w.id, dw);
+        grad_add(c, w.id, dw);
     }
-    grad_give(c, v.i.LINEAR.b, sums);
+    grad_add(c, v.i.LINEAR.b, sums);
     if (!grad_wanted(c, x.id)) return;
     ab_t base = grad_base(c, x.id);
     int64_t d[4];
@@ -95,7 +95,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (base.id)
         grad_replace(c, x.id, dx);
     else
-        grad_give(c, x.id, dx);
+        grad_add(c, x.id, dx);
 }
 
 /* ---- embedding ---- */
@@ -148,8 +148,8 @@ static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (grad_wanted(c, positions.id)) {
         int64_t d[4];
         memcpy(d, tape_at(c, positions)->dim, sizeof d);
-        grad_give(c, positions.id,
-                  push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.i.EMBED_TOKENS.position_ids}, d, NULL));
+        grad_add(c, positions.id,
+                 push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.i.EMBED_TOKENS.position_ids}, d, NULL));
     }
     ab_t base = grad_base(c, table.id);
     if (!grad_wanted(c, table.id)) return;
@@ -161,7 +161,7 @@ static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (base.id)
         grad_replace(c, table.id, g);
     else
-        grad_give(c, table.id, g);
+        grad_add(c, table.id, g);
 }
 
 /* ---- residual, dropout, layer norm ---- */
@@ -200,10 +200,10 @@ static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
     shape_part(c, g, OUTPUT(NORM_BACK, d_gain), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
     shape_part(c, g, OUTPUT(NORM_BACK, d_bias), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
     drop_part(c, g, OUTPUT(NORM_BACK, sums)); /* dropped until sums_by_norm needs it */
-    grad_give(c, v.i.NORM.x, g);
-    if (has_s) grad_give(c, v.i.NORM.s, own_mask ? tape_part(c, g, OUTPUT(NORM_BACK, ds)) : g);
-    grad_give(c, v.i.NORM.gain, tape_part(c, g, OUTPUT(NORM_BACK, d_gain)));
-    grad_give(c, v.i.NORM.bias, tape_part(c, g, OUTPUT(NORM_BACK, d_bias)));
+    grad_add(c, v.i.NORM.x, g);
+    if (has_s) grad_add(c, v.i.NORM.s, own_mask ? tape_part(c, g, OUTPUT(NORM_BACK, ds)) : g);
+    grad_add(c, v.i.NORM.gain, tape_part(c, g, OUTPUT(NORM_BACK, d_gain)));
+    grad_add(c, v.i.NORM.bias, tape_part(c, g, OUTPUT(NORM_BACK, d_bias)));
 }
 
 ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p)
@@ -223,8 +223,8 @@ static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t ds = v.a.DROPOUT.p > 0 ? push1(c, OP_DROPOUT, dy, v.dim, &v.a) : dy;
-    grad_give(c, v.i.DROPOUT_ADD.x, dy);
-    grad_give(c, v.i.DROPOUT_ADD.s, ds);
+    grad_add(c, v.i.DROPOUT_ADD.x, dy);
+    grad_add(c, v.i.DROPOUT_ADD.s, ds);
 }
 
 /* ---- loss ---- */
@@ -254,7 +254,7 @@ static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient r
         tape_fail(c, "the loss was traced without its gradient (not training)");
         return;
     }
-    grad_give(c, v.i.CE.logits, tape_part(c, y, OUTPUT(CE, d_logits)));
+    grad_add(c, v.i.CE.logits, tape_part(c, y, OUTPUT(CE, d_logits)));
 }
 
 /* ---- plugins' own operations, assignments ---- */
@@ -312,7 +312,7 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
         v.call->grad(c, in, y, dy, din, v.call_attr);
         c->hook = AB_IN_HOST;
         for (int k = 0; k < v.n_in; k++)
-            if (tape_owns(c, din[k])) grad_give(c, in[k].id, din[k]);
+            if (tape_owns(c, din[k])) grad_add(c, in[k].id, din[k]);
         return;
     }
     int32_t first = c->n; /* emit the reference and differentiate it */
@@ -321,7 +321,7 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
     c->hook = AB_IN_HOST;
     if (!composed.id) return;
     if (composed.id < first) { /* the result is an input, which has gradients from elsewhere, too */
-        grad_give(c, composed.id, dy);
+        grad_add(c, composed.id, dy);
         return;
     }
     int32_t end = c->n;

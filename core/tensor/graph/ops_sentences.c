@@ -28,8 +28,8 @@ static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     v.a.ROTATE.adjoint = !v.a.ROTATE.adjoint;
-    grad_give(c, v.i.ROTATE.rows,
-              rotate(c, dy, (ab_t){v.i.ROTATE.cosine}, (ab_t){v.i.ROTATE.sine}, (ab_t){v.i.ROTATE.offsets}, v.a));
+    grad_add(c, v.i.ROTATE.rows,
+             rotate(c, dy, (ab_t){v.i.ROTATE.cosine}, (ab_t){v.i.ROTATE.sine}, (ab_t){v.i.ROTATE.offsets}, v.a));
 }
 
 attr t_attend_attr(const attend_spec *s, int64_t rows)
@@ -79,8 +79,8 @@ static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
         drop_part(c, g, OUTPUT(ATTEND_BACK, dkv));
     else
         shape_part(c, g, OUTPUT(ATTEND_BACK, dkv), v.type, (int64_t[4]){dk[0], dk[1], dk[2], dk[3]});
-    grad_give(c, q.id, g);
-    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, OUTPUT(ATTEND_BACK, dkv)));
+    grad_add(c, q.id, g);
+    if (q.id != k.id) grad_add(c, k.id, tape_part(c, g, OUTPUT(ATTEND_BACK, dkv)));
 }
 
 /* ---- layers along each sentence ---- */
@@ -134,11 +134,11 @@ static void recurrent_rule(ab_ctx *c, ab_t y, ab_t dy)
         shape_part(c, g, OUTPUT(RECURRENT_BACK, dq), v.type, of_x);
         dq = tape_part(c, g, OUTPUT(RECURRENT_BACK, dq));
     }
-    grad_give(c, x.id, g);
+    grad_add(c, x.id, g);
     if (!grad_wanted(c, u.id)) return;
     ab_t du = push2(c, OP_LINEAR_DW, tape_part(c, g, OUTPUT(RECURRENT_BACK, before)), dq, of_u, NULL);
     drop_part(c, du, OUTPUT(LINEAR_DW, db));
-    grad_give(c, u.id, du);
+    grad_add(c, u.id, du);
 }
 
 ab_t t_neighbours(ab_ctx *c, ab_t x, ab_t offset, int64_t before, int64_t behind)
@@ -153,7 +153,7 @@ static void neighbours_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     int64_t d[4];
     memcpy(d, c->v[v.i.NEIGHBOURS.x].dim, sizeof d);
-    grad_give(c, v.i.NEIGHBOURS.x, push2(c, OP_NEIGHBOURS_BACK, dy, (ab_t){v.i.NEIGHBOURS.offsets}, d, &v.a));
+    grad_add(c, v.i.NEIGHBOURS.x, push2(c, OP_NEIGHBOURS_BACK, dy, (ab_t){v.i.NEIGHBOURS.offsets}, d, &v.a));
 }
 
 ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before)
@@ -173,8 +173,8 @@ static void depthwise_rule(ab_ctx *c, ab_t y, ab_t dy)
     ab_t in[4] = {{v.i.DEPTHWISE_CONV.x}, {v.i.DEPTHWISE_CONV.w}, {v.i.DEPTHWISE_CONV.offsets}, dy};
     ab_t g = tape_push(c, OP_DEPTHWISE_CONV_BACK, v.type, v.dim, 4, in, &v.a);
     part_of_input(c, g, INPUT(DEPTHWISE_CONV, w));
-    grad_give(c, v.i.DEPTHWISE_CONV.x, g);
-    grad_give(c, v.i.DEPTHWISE_CONV.w, tape_part(c, g, OUTPUT(DEPTHWISE_CONV_BACK, dw)));
+    grad_add(c, v.i.DEPTHWISE_CONV.x, g);
+    grad_add(c, v.i.DEPTHWISE_CONV.w, tape_part(c, g, OUTPUT(DEPTHWISE_CONV_BACK, dw)));
 }
 
 static ab_t long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, attr a)
@@ -198,9 +198,9 @@ static void long_conv_rule(ab_ctx *c, ab_t y, ab_t dy) /* x's gradient is the sa
     int64_t d[4];
     memcpy(d, tape_at(c, h)->dim, sizeof d);
     if (grad_wanted(c, h.id))
-        grad_give(c, h.id, tape_push(c, OP_LONG_CONV_FILTER, v.type, d, 3, (ab_t[]){x, dy, offset}, &v.a));
+        grad_add(c, h.id, tape_push(c, OP_LONG_CONV_FILTER, v.type, d, 3, (ab_t[]){x, dy, offset}, &v.a));
     v.a.LONG_CONV.backwards = !v.a.LONG_CONV.backwards;
-    if (grad_wanted(c, x.id)) grad_give(c, x.id, long_conv(c, dy, h, offset, v.a));
+    if (grad_wanted(c, x.id)) grad_add(c, x.id, long_conv(c, dy, h, offset, v.a));
 }
 
 /* ---- decoding: states carried from step to step ---- */

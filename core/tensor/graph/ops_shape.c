@@ -24,7 +24,7 @@ static void reshape_rule(ab_ctx *c, ab_t y, ab_t dy)
     int32_t a = tape_at(c, y)->in[0];
     int64_t d[4];
     dims_of(c, (ab_t){a}, d);
-    grad_give(c, a, t_reshape(c, dy, d));
+    grad_add(c, a, t_reshape(c, dy, d));
 }
 
 ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2)
@@ -41,7 +41,7 @@ ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2)
 static void swap_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.TRANSPOSE.x, t_transpose(c, dy, (int)v.a.TRANSPOSE.axis1, (int)v.a.TRANSPOSE.axis2));
+    grad_add(c, v.i.TRANSPOSE.x, t_transpose(c, dy, (int)v.a.TRANSPOSE.axis1, (int)v.a.TRANSPOSE.axis2));
 }
 
 ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
@@ -61,13 +61,13 @@ static void slice_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     int64_t d[4];
     dims_of(c, (ab_t){v.i.SLICE.x}, d);
-    grad_give(c, v.i.SLICE.x, push1(c, OP_PAD, dy, d, &v.a));
+    grad_add(c, v.i.SLICE.x, push1(c, OP_PAD, dy, d, &v.a));
 }
 static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int axis = (int)v.a.SLICE.axis;
-    grad_give(c, v.i.PAD.x, t_slice(c, dy, axis, v.a.SLICE.from, c->v[v.i.PAD.x].dim[4 + axis]));
+    grad_add(c, v.i.PAD.x, t_slice(c, dy, axis, v.a.SLICE.from, c->v[v.i.PAD.x].dim[4 + axis]));
 }
 
 ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
@@ -91,8 +91,8 @@ static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     int axis = (int)v.a.CONCAT.axis;
     int64_t na = c->v[v.i.CONCAT.a].dim[4 + axis], nb = c->v[v.i.CONCAT.b].dim[4 + axis];
-    if (grad_wanted(c, v.i.CONCAT.a)) grad_give(c, v.i.CONCAT.a, t_slice(c, dy, axis, 0, na));
-    if (grad_wanted(c, v.i.CONCAT.b)) grad_give(c, v.i.CONCAT.b, t_slice(c, dy, axis, na, nb));
+    if (grad_wanted(c, v.i.CONCAT.a)) grad_add(c, v.i.CONCAT.a, t_slice(c, dy, axis, 0, na));
+    if (grad_wanted(c, v.i.CONCAT.b)) grad_add(c, v.i.CONCAT.b, t_slice(c, dy, axis, na, nb));
 }
 
 ab_t t_rotate_half(ab_ctx *c, ab_t a)
@@ -105,7 +105,7 @@ ab_t t_rotate_half(ab_ctx *c, ab_t a)
 }
 static void turn_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
-    grad_give(c, tape_at(c, y)->in[0], t_mul_scalar(c, t_rotate_half(c, dy), -1));
+    grad_add(c, tape_at(c, y)->in[0], t_mul_scalar(c, t_rotate_half(c, dy), -1));
 }
 
 /* ---- ids and tables ---- */
@@ -140,7 +140,7 @@ ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n)
 static void sum_rows_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.EMBEDDING_BACK.dy, t_embedding(c, dy, (ab_t){v.i.EMBEDDING_BACK.ids}));
+    grad_add(c, v.i.EMBEDDING_BACK.dy, t_embedding(c, dy, (ab_t){v.i.EMBEDDING_BACK.ids}));
 }
 
 static void rows_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -149,7 +149,7 @@ static void rows_rule(ab_ctx *c, ab_t y, ab_t dy)
     int64_t d[4];
     dims_of(c, (ab_t){v.i.EMBEDDING.table}, d);
     if (grad_wanted(c, v.i.EMBEDDING.table))
-        grad_give(c, v.i.EMBEDDING.table, push2(c, OP_EMBEDDING_BACK, dy, (ab_t){v.i.EMBEDDING.ids}, d, NULL));
+        grad_add(c, v.i.EMBEDDING.table, push2(c, OP_EMBEDDING_BACK, dy, (ab_t){v.i.EMBEDDING.ids}, d, NULL));
 }
 
 ab_t t_to_float(ab_ctx *c, ab_t ids)
@@ -209,7 +209,7 @@ ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
 static void pick_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.GATHER.x, t_scatter_add(c, dy, (ab_t){v.i.GATHER.ids}, c->v[v.i.GATHER.x].dim[3]));
+    grad_add(c, v.i.GATHER.x, t_scatter_add(c, dy, (ab_t){v.i.GATHER.ids}, c->v[v.i.GATHER.x].dim[3]));
 }
 
 ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
@@ -230,7 +230,7 @@ ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.i.SCATTER_ADD.p, t_gather(c, dy, (ab_t){v.i.SCATTER_ADD.ids}));
+    grad_add(c, v.i.SCATTER_ADD.p, t_gather(c, dy, (ab_t){v.i.SCATTER_ADD.ids}));
 }
 
 /* ---- ids that are computed, orthogonal factors, and noise ---- */
@@ -264,7 +264,7 @@ static void max_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     int64_t d[4];
     dims_of(c, (ab_t){v.i.MAX.x}, d);
-    grad_give(c, v.i.MAX.x, tape_push(c, OP_MAX_BACK, v.type, d, 3, (ab_t[]){{v.i.MAX.x}, y, dy}, NULL));
+    grad_add(c, v.i.MAX.x, tape_push(c, OP_MAX_BACK, v.type, d, 3, (ab_t[]){{v.i.MAX.x}, y, dy}, NULL));
 }
 
 ab_t t_to_ids(ab_ctx *c, ab_t x)
@@ -316,7 +316,7 @@ ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
     return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.MASK = {.causal = causal}});
 }
 /* A masked score has weight 0 after the softmax, so its gradient is 0 already. */
-static void mask_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
+static void mask_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_add(c, tape_at(c, y)->in[0], dy); }
 
 /* ---- between packed rows and [B,H,T,d] ---- */
 
@@ -336,7 +336,7 @@ ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int6
 static void heads_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y), r = c->v[v.i.HEADS.rows];
-    grad_give(c, v.i.HEADS.rows, t_merge(c, dy, (ab_t){v.i.HEADS.offsets}, r.dim[2], v.a.HEADS.column, r.dim[3]));
+    grad_add(c, v.i.HEADS.rows, t_merge(c, dy, (ab_t){v.i.HEADS.offsets}, r.dim[2], v.a.HEADS.column, r.dim[3]));
 }
 
 ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t cols)
@@ -350,8 +350,7 @@ ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t 
 static void merge_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y), x = c->v[v.i.MERGE.x];
-    grad_give(c, v.i.MERGE.x,
-              t_heads(c, dy, (ab_t){v.i.MERGE.offsets}, v.a.HEADS.column, x.dim[1], x.dim[3], x.dim[2]));
+    grad_add(c, v.i.MERGE.x, t_heads(c, dy, (ab_t){v.i.MERGE.offsets}, v.a.HEADS.column, x.dim[1], x.dim[3], x.dim[2]));
 }
 
 const grad_rule shape_rules[OP_COUNT] = {

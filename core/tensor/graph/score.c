@@ -76,7 +76,7 @@ static bool in_some_pass(bool *const wanted[PASSES], int32_t i)
     return yes;
 }
 
-static bool take_steps(const score_draft *d, bool *const wanted[PASSES], int *value, score_program *f)
+static bool claim_steps(const score_draft *d, bool *const wanted[PASSES], int *value, score_program *f)
 {
     const ab_ctx *p = d->tape;
     for (int32_t i = 1; i < p->n; i++) {
@@ -114,7 +114,7 @@ static bool take(score_draft *d, ab_t result, score_program *f)
         value[d->leaf[i].id] = VALUE_LEAF + i;
         for (int pass = 0; pass < PASSES; pass++) f->reads[pass][i] = wanted[pass][d->leaf[i].id];
     }
-    bool all = take_steps(d, wanted, value, f);
+    bool all = claim_steps(d, wanted, value, f);
     f->result = value[result.id];
     f->window = f->blocks = f->keys = f->values = f->sink = -1;
     f->hiding = hiding ? value[hiding] : -1;
@@ -248,11 +248,11 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
         memcpy(d, tape_at(c, leaf)->dim, sizeof d);
         shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i, sum_type(c), wanted ? d : nothing);
     }
-    grad_give(c, q.id, g);
-    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv)));
-    if (values.id != k.id) grad_give(c, values.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dv)));
+    grad_add(c, q.id, g);
+    if (q.id != k.id) grad_add(c, k.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv)));
+    if (values.id != k.id) grad_add(c, values.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dv)));
     for (int i = 0; i < f->n_leaves; i++) {
         ab_t dleaf = tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i);
-        if (node_count(tape_at(c, dleaf))) grad_give(c, v.i.ATTEND_PROGRAM.leaf[i], dleaf);
+        if (node_count(tape_at(c, dleaf))) grad_add(c, v.i.ATTEND_PROGRAM.leaf[i], dleaf);
     }
 }

@@ -313,7 +313,7 @@ int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_
 /* Write and read a value of a planned tape; bytes may cover only its beginning. Writing an unread value does
  * nothing. */
 void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes);
-void tape_put(ab_ctx *c, const char *name, const void *from); /* writes the whole value of that name, if there is one */
+void tape_set(ab_ctx *c, const char *name, const void *from); /* writes the whole value of that name, if there is one */
 int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);
 int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->from .. PHASE_STEP in order */
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only);

@@ -75,7 +75,7 @@ static void count_at(const inspection *c, size_t field, int64_t i)
     count(c, true, field, i, &x);
 }
 
-static void look_at(const inspection *c, int64_t i, const ab_example *x, bool alone)
+static void inspect_line(const inspection *c, int64_t i, const ab_example *x, bool alone)
 {
     split_report *r = c->r;
     int64_t src = words_of(x->src), tgt = words_of(x->tgt), most = src > tgt ? src : tgt, least = src + tgt - most;
@@ -101,7 +101,7 @@ static void inspect_split(const inspection *c, seen *all, bool *alone)
         c->task->get(c->self, c->which, i, &x);
         *alone = !x.src;
         if (!x.src) x.src = "";
-        look_at(c, i, &x, *alone);
+        inspect_line(c, i, &x, *alone);
         uint64_t s = hash_of(x.src), t = hash_of(x.tgt);
         src[i] = (key){s, i}, pair[i] = (key){pair_of(s, t), i};
         if (train) turned[i] = s == t ? 0 : pair_of(t, s);

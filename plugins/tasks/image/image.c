@@ -173,7 +173,7 @@ static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *er
 }
 
 /* Writes a line about the data: the files read and the parts drawn. */
-static void say_splits(const task *t, char *line, size_t n_line)
+static void describe_splits(const task *t, char *line, size_t n_line)
 {
     static const char drawn[] = " (drawn from it)";
     const config *c = &t->c;
@@ -222,7 +222,7 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
     uint64_t seed = (uint64_t)(t->c.data_seed < 0 ? env->seed : t->c.data_seed) * 1000;
     bad = bad || make_splits(t, p, seed, err, n_err);
     for (int s = 0; s < AB_SPLITS; s++) images_free(&p[s].x), classes_free(&p[s].y);
-    if (!bad) say_splits(t, err, n_err);
+    if (!bad) describe_splits(t, err, n_err);
     return bad ? -1 : 0;
 }
 

@@ -53,7 +53,7 @@ static int check_levels(images *to, const reading *r, size_t at, int64_t max)
                  (long long)max, (long long)to->levels);
 }
 
-static int put(images *to, const reading *r, size_t at, int64_t i, int64_t value, int64_t max)
+static int append(images *to, const reading *r, size_t at, int64_t i, int64_t value, int64_t max)
 {
     if (value > max)
         return wrong(r, at, "found the value %lld, expected at most %lld%s", (long long)value, (long long)max,
@@ -115,7 +115,7 @@ static int read_idx(images *to, reading *r)
     int64_t pixels = size[1] * size[2];
     for (int64_t k = 0; k < size[0]; k++, to->n++)
         for (int64_t i = 0; i < pixels; i++, r->at++)
-            if (put(to, r, r->at, i, r->byte[r->at], max)) return -1;
+            if (append(to, r, r->at, i, r->byte[r->at], max)) return -1;
     return 0;
 }
 
@@ -177,7 +177,7 @@ static int read_pgm(images *to, reading *r)
         if (value > most)
             return wrong(r, at, "found the value %lld, expected at most %lld, as the file's head says",
                          (long long)value, (long long)most);
-        if (put(to, r, at, i, value, max)) return -1;
+        if (append(to, r, at, i, value, max)) return -1;
     }
     to->n++;
     while (!text && r->at < r->n && is_blank(r->byte[r->at])) r->at++; /* as netpbm reads a sequence */

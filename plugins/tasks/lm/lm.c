@@ -239,7 +239,7 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
 }
 
 /* Writes a line about the data: the parts that were split off. */
-static void say_split(const task *t, char *line, size_t n_line)
+static void describe_split(const task *t, char *line, size_t n_line)
 {
     long long dev = *t->c.dev ? 0 : t->split[AB_DEV].n, test = *t->c.test ? 0 : t->split[AB_TEST].n,
               all = dev + test + t->split[AB_TRAIN].n;
@@ -265,7 +265,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
         close_task(t);
         return -1;
     }
-    if (!env->no_data) say_split(t, err, n_err);
+    if (!env->no_data) describe_split(t, err, n_err);
     *self = t;
     return 0;
 }

@@ -110,7 +110,7 @@ static void close_bracket(reading *r, slice label)
     tree_add(r->t, CLOSE, (slice){0}, (slice){0});
 }
 
-static void put_word(reading *r, slice tag)
+static void write_word(reading *r, slice tag)
 {
     if (r->words == r->s->n) {
         r->good = 0;
@@ -144,7 +144,7 @@ static void read_words(reading *r, slice token)
         slice word = r->s->word[r->words];
         r->good &= (word.n == token.n && !memcmp(word.s, token.s, word.n)) || holds_unknown(token);
     }
-    put_word(r, slice_of("XX"));
+    write_word(r, slice_of("XX"));
 }
 
 static void read_labels(reading *r, form f, slice token, const labels *known)
@@ -158,7 +158,7 @@ static void read_labels(reading *r, form f, slice token, const labels *known)
     } else {
         slice tag = *token.s == '\\' && token.n > 1 ? from(token, 1) : token;
         if (f == XX) r->good &= slice_is(tag, "XX");
-        put_word(r, tag);
+        write_word(r, tag);
     }
 }
 
@@ -241,7 +241,7 @@ int linear_read(form f, const char *line, const sentence *s, const labels *known
                 read_labels(&r, f, token, known);
     }
     r.good &= r.words == s->n && r.depth == 0;
-    while (r.words < s->n) put_word(&r, slice_of("XX"));
+    while (r.words < s->n) write_word(&r, slice_of("XX"));
     for (; r.depth; r.depth--) tree_add(t, CLOSE, none, none);
     tree_add(t, CLOSE, none, none);
     tree_prune(t);

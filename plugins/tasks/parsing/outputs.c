@@ -11,7 +11,7 @@ typedef struct { /* a sentence with its own memory */
     size_t cap;
 } line_words;
 
-static void take_word(line_words *l, slice word, slice tag)
+static void read_word(line_words *l, slice word, slice tag)
 {
     if ((size_t)l->s.n == l->cap) {
         l->cap = 2 * l->cap + 64;
@@ -35,7 +35,7 @@ int task_accepts(void *self, const char *src, const char *output)
     task *t = self;
     line_words l = {0};
     tree x = {0};
-    for (slice w; (w = next_word(&src)).n;) take_word(&l, w, (slice){0});
+    for (slice w; (w = next_word(&src)).n;) read_word(&l, w, (slice){0});
     int good = linear_read((form)t->c.linearisation, output, &l.s, &t->seen, &x);
     line_free(&l);
     tree_free(&x);
@@ -51,7 +51,7 @@ static int with_gold_tags(task *t, const char *gold, const char *output, buffer 
     tree x = {0};
     treebank_next(&b, &x, words, sizeof words);
     for (size_t i = 0; i < x.n; i++)
-        if (x.at[i].kind == LEAF) take_word(&l, x.at[i].word, x.at[i].label);
+        if (x.at[i].kind == LEAF) read_word(&l, x.at[i].word, x.at[i].label);
     l.s.tag = l.tag;
     int good = linear_read((form)t->c.linearisation, output, &l.s, &t->seen, &x);
     tree_write(&x, out);
@@ -165,7 +165,7 @@ const char *task_present(void *self, const char *typed, const char *output)
         slice given = next_word(&typed), tag = {0};
         size_t n = typed_word(given);
         if (tagged) tag = (slice){given.s + n + 1, given.n - n - 1};
-        take_word(&l, w, tag);
+        read_word(&l, w, tag);
     }
     if (tagged) l.s.tag = l.tag;
     linear_read((form)t->c.linearisation, output, &l.s, &t->seen, &x);

@@ -137,7 +137,7 @@ static motif_pair new_pair(const recall_config *c, uint64_t *random, int testing
 }
 
 /* Writes the pair starting at `at` and returns its end. If the key was shown before, its value is a label. */
-static int64_t put_pair(const motif_pair *p, int64_t at, int ask, int32_t *in, int32_t *label)
+static int64_t write_pair(const motif_pair *p, int64_t at, int ask, int32_t *in, int32_t *label)
 {
     memcpy(in + at, p->key, (size_t)p->k * sizeof *in);
     memcpy(in + at + p->k, p->value, (size_t)p->v * sizeof *in);
@@ -162,9 +162,9 @@ static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *
         int known = k < n;
         if (!known && p.k == probe.k && !memcmp(p.key, probe.key, (size_t)p.k * sizeof *p.key)) p = probe, there = 1;
         if (!known) shown[n++] = p;
-        at = put_pair(&shown[k], at, known, sequence, asked);
+        at = write_pair(&shown[k], at, known, sequence, asked);
     }
-    at = put_pair(&probe, at, 1, sequence, asked);
+    at = write_pair(&probe, at, 1, sequence, asked);
     int64_t pad = room - at; /* at the start, as in MAD */
     for (int64_t i = 0; i < c->length; i++) {
         in[i] = i < pad ? (int32_t)(c->vocab - 1) : sequence[i - pad];

@@ -35,7 +35,7 @@ static inline parsing_task parsing_open(const char *text, const char *data_dir, 
     for (char *one; (one = strtok_r(NULL, " ", &rest));) {
         char *value = strchr(one, '=');
         *value++ = 0;
-        settings_put(&set, arena_printf(&t.memory, "parsing.%s", one), value, &t.memory);
+        settings_set(&set, arena_printf(&t.memory, "parsing.%s", one), value, &t.memory);
     }
     void *cfg = arena_alloc(&t.memory, d->cfg_size + 16);
     CHECK_INT(config_bind(&set, "parsing", d->params, cfg, &t.memory, &e), 0);

@@ -90,8 +90,8 @@ static void check_decoder_only(void)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    settings_put(&set, "char_ngrams", "8", &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    settings_set(&set, "char_ngrams", "8", &a);
     CHECK_INT(model_open(&m, &set, 0, 20, F32, &cpu_backend, &e), -1);
     CHECK_TEXT(e.text,
                "char_ngrams composes tokens of the source, which a decoder-only model has not: found 8, expected 0");

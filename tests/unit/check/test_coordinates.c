@@ -10,7 +10,7 @@ static arena memory;
 static settings with(const char *const (*pairs)[2], size_t n)
 {
     settings s = {0};
-    for (size_t i = 0; i < n; i++) settings_put(&s, pairs[i][0], pairs[i][1], &memory);
+    for (size_t i = 0; i < n; i++) settings_set(&s, pairs[i][0], pairs[i][1], &memory);
     return s;
 }
 #define WITH(...) with((const char *const[][2]){__VA_ARGS__}, sizeof((const char *const[][2]){__VA_ARGS__}) / 16)

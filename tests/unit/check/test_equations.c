@@ -21,7 +21,7 @@ static int open_case(model *m, const golden_line *l, arena *a, err *e)
     settings set = {0};
     for (int i = 2; i + 1 < l->n; i += 2) {
         bool teacher = same(l->word[i + 1], "made_up"); /* golden files have no blanks */
-        settings_put(&set, l->word[i], teacher ? TEACHER_MADE_UP : l->word[i + 1], a);
+        settings_set(&set, l->word[i], teacher ? TEACHER_MADE_UP : l->word[i + 1], a);
     }
     if (model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, F64, &cpu_backend, e)) return -1;
     double *v = m->params.value;

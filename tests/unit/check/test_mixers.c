@@ -422,7 +422,7 @@ static void check_form(const form *f, uint32_t role)
                  *position = f->position ? plugin_find(AB_POSITION, f->position, &e) : NULL;
     CHECK_TEXT(e.text, "");
     if (!p) return;
-    for (size_t i = 0; i < LENGTH(f->set) && f->set[i][0]; i++) settings_put(&set, f->set[i][0], f->set[i][1], &a);
+    for (size_t i = 0; i < LENGTH(f->set) && f->set[i][0]; i++) settings_set(&set, f->set[i][0], f->set[i][1], &a);
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
     CHECK_INT(config_bind(&set, p->desc.name, p->desc.params, cfg, &a, &e), 0);
     block_spec s = {.attention = p,

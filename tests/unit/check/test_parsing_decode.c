@@ -160,7 +160,7 @@ static void random_model(model *m, const opened *o, int f, double spread, const 
                                     {"seed", seed},
                                     {"position", "rotary"},
                                     {"share_embeddings", f >= 2 ? "all" : "target"}};
-    for (size_t i = 0; i < LENGTH(plain); i++) settings_put(&set, plain[i][0], plain[i][1], &a);
+    for (size_t i = 0; i < LENGTH(plain); i++) settings_set(&set, plain[i][0], plain[i][1], &a);
     if (model_open(m, &set, vocab_size(o->src), vocab_size(o->tgt), F32, &cpu_backend, &e)) {
         printf("%s\n", e.text);
         exit(1);

@@ -39,8 +39,8 @@ static double first_value(const char *seed)
     arena a = {0};
     settings set = {0};
     model m;
-    settings_put(&set, "seed", seed, &a), settings_put(&set, "d_model", "16", &a), settings_put(&set, "d_ff", "16", &a);
-    settings_put(&set, "heads", "2", &a), settings_put(&set, "layers", "1", &a);
+    settings_set(&set, "seed", seed, &a), settings_set(&set, "d_model", "16", &a), settings_set(&set, "d_ff", "16", &a);
+    settings_set(&set, "heads", "2", &a), settings_set(&set, "layers", "1", &a);
     CHECK_INT(model_open(&m, &set, CHECK_VOCAB, CHECK_VOCAB, F64, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     const param *p = params_find(&m.params, "enc.0.ffn.1.w");

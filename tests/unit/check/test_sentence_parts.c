@@ -30,7 +30,7 @@ static void *settings_of(const plugin *p, const call_case *k, arena *a)
     err e = {0};
     void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
     for (size_t i = 0; i < LENGTH(k->settings) && k->settings[i][0]; i++)
-        settings_put(&set, arena_printf(a, "%s.%s", p->desc.name, k->settings[i][0]), k->settings[i][1], a);
+        settings_set(&set, arena_printf(a, "%s.%s", p->desc.name, k->settings[i][0]), k->settings[i][1], a);
     CHECK_INT(config_bind(&set, p->desc.name, p->desc.params, cfg, a, &e), 0);
     CHECK_TEXT(e.text, "");
     return cfg;

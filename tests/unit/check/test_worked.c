@@ -41,7 +41,7 @@ static const void *settings_for(const plugin *p, const char *key, const char *va
     settings set = {0};
     err e = {0};
     void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
-    if (key) settings_put(&set, arena_printf(a, "%s.%s", p->desc.name, key), value, a);
+    if (key) settings_set(&set, arena_printf(a, "%s.%s", p->desc.name, key), value, a);
     if (config_bind(&set, p->desc.name, p->desc.params, cfg, a, &e)) printf("%s\n", e.text);
     CHECK_TEXT(e.text, "");
     return cfg;
@@ -235,10 +235,10 @@ static void check_window(double most)
     arena a = {0};
     const plugin *p = plugin_find(AB_ATTENTION, "gaussian_window", &e);
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
-    settings_put(&set, "gaussian_window.step", "0.7", &a);
-    settings_put(&set, "gaussian_window.width", "1.5", &a);
-    settings_put(&set, "gaussian_window.most", arena_printf(&a, "%g", most), &a);
-    settings_put(&set, "gaussian_window.offset", most > 0 ? "true" : "false", &a);
+    settings_set(&set, "gaussian_window.step", "0.7", &a);
+    settings_set(&set, "gaussian_window.width", "1.5", &a);
+    settings_set(&set, "gaussian_window.most", arena_printf(&a, "%g", most), &a);
+    settings_set(&set, "gaussian_window.offset", most > 0 ? "true" : "false", &a);
     CHECK_INT(config_bind(&set, "gaussian_window", p->desc.params, cfg, &a, &e), 0);
     block_spec s = {p, NULL, cfg, NULL, AB_CROSS, 1, 1, T, WIDE, 1, T, NULL, false, 0};
     block b;

@@ -56,7 +56,7 @@ static void check_table(void)
 static settings make(const char *const (*pairs)[2], size_t n)
 {
     settings s = {0};
-    for (size_t i = 0; i < n; i++) settings_put(&s, pairs[i][0], pairs[i][1], &mem);
+    for (size_t i = 0; i < n; i++) settings_set(&s, pairs[i][0], pairs[i][1], &mem);
     return s;
 }
 
@@ -88,7 +88,7 @@ static void check_bind(void)
     CHECK_INT(width.period, -1);
     config_unbind(&width, "restricted", restricted_params, &out, &mem);
     CHECK_TEXT(settings_get(&out, "restricted.period"), "never");
-    settings_put(&s, "rotary.bsae", "1", &mem);
+    settings_set(&s, "rotary.bsae", "1", &mem);
     CHECK_INT(config_bind(&s, "rotary", rotary_params, &rotary, &mem, &e), -1);
     CHECK_TEXT(e.text, "rotary.bsae: unknown key; did you mean base?");
 }

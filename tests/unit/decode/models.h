@@ -56,11 +56,11 @@ static inline void random_model_of(model *m, const kind_of_model *k, int64_t src
                               {"d_ff", "40"},
                               {"heads", "3"},
                               {"seed", text}};
-    for (size_t i = 0; i < LENGTH(plain); i++) settings_put(&set, plain[i][0], plain[i][1], &a);
+    for (size_t i = 0; i < LENGTH(plain); i++) settings_set(&set, plain[i][0], plain[i][1], &a);
     for (char *at = strtok(more, " "); at; at = strtok(NULL, " ")) {
         char *value = strchr(at, '=');
         *value++ = 0;
-        settings_put(&set, at, value, &a);
+        settings_set(&set, at, value, &a);
     }
     plugin_add_folder(BUILD_DIR "/plugins");
     if (model_open(m, &set, src_vocab, vocab, type, models_on ? models_on : &cpu_backend, &e)) {

@@ -99,13 +99,13 @@ static void settings_of(const model_case *k, settings *set, arena *a)
                                            {"attention_cross", "scaled_dot"},
                                            {"sinusoid.max_len", "32"},
                                            {"learned.max_len", "32"}};
-    for (const ab_option *p = config_params; p->name; p++) settings_put(set, p->name, param_default(p, a), a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(set, p->name, param_default(p, a), a);
     for (size_t i = 0; i < LENGTH(small); i++) {
         if (strchr(small[i][0], '.') && strncmp(small[i][0], "sinusoid", 8) && !same(k->name, "pre_norm")) continue;
-        settings_put(set, small[i][0], small[i][1], a);
+        settings_set(set, small[i][0], small[i][1], a);
     }
-    for (size_t i = 0; i < LENGTH(k->set) && k->set[i][0]; i++) settings_put(set, k->set[i][0], k->set[i][1], a);
-    settings_put(set, "vocab", vocab_kind_names[k->vocab], a);
+    for (size_t i = 0; i < LENGTH(k->set) && k->set[i][0]; i++) settings_set(set, k->set[i][0], k->set[i][1], a);
+    settings_set(set, "vocab", vocab_kind_names[k->vocab], a);
 }
 
 /* No gain is 1 and no bias 0, so that none can be left out unnoticed. */

@@ -140,7 +140,7 @@ static void check_numbers(void)
         int32_t offset[10] = {0, 4, 9, ROWS};
         for (int i = 4; i < 10; i++) offset[i] = ROWS;
         for (int i = 0; i < ROWS * WIDTH; i++) data(c, tape_find(c, "in0"))[i] = hashed(1, (uint64_t)i);
-        tape_put(c, "offset", offset);
+        tape_set(c, "offset", offset);
         CHECK_INT(run(c), 0);
         loss[k] = data(c, tape_find(c, "loss"))[0];
         tape_free(c);

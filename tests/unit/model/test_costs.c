@@ -14,10 +14,10 @@ static model_costs costs_of(const char *attention, const char *heads, int64_t le
     model m;
     model_costs c = {0};
     static const char *const small[][2] = {{"d_model", "32"}, {"d_ff", "48"}, {"layers", "2"}};
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
-    settings_put(&set, "attention", attention, &a);
-    settings_put(&set, "heads", heads, &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
+    settings_set(&set, "attention", attention, &a);
+    settings_set(&set, "heads", heads, &a);
     CHECK_INT(model_open_to_count(&m, &set, VOCAB, VOCAB, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK_THAT(!m.params.value, "counting took memory for the learned values");

@@ -39,8 +39,8 @@ static const row rows[] = {
 static void settings_of(const row *r, settings *set, config *c, arena *a)
 {
     err e = {0};
-    for (const ab_option *p = config_params; p->name; p++) settings_put(set, p->name, param_default(p, a), a);
-    for (size_t i = 0; i < LENGTH(r->key) && r->key[i]; i++) settings_put(set, r->key[i], r->value[i], a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(set, p->name, param_default(p, a), a);
+    for (size_t i = 0; i < LENGTH(r->key) && r->key[i]; i++) settings_set(set, r->key[i], r->value[i], a);
     CHECK_INT(config_from_settings(set, c, a, &e), 0);
 }
 
@@ -96,10 +96,10 @@ static void check_reach(const char *kind, const char *name, const char *key, con
     err e = {0};
     model m;
     static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}};
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
-    settings_put(&set, kind, name, &a);
-    if (key) settings_put(&set, key, value, &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
+    settings_set(&set, kind, name, &a);
+    if (key) settings_set(&set, key, value, &a);
     CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK_INT(model_check_reach(&m, reach, "of this", &e), 0);
@@ -122,9 +122,9 @@ static int64_t count_below(const char *const (*keys)[2], size_t n, const char *p
     err e = {0};
     model m;
     int64_t sum = 0;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    settings_put(&set, "layers", "1", &a);
-    for (size_t i = 0; i < n; i++) settings_put(&set, keys[i][0], keys[i][1], &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    settings_set(&set, "layers", "1", &a);
+    for (size_t i = 0; i < n; i++) settings_set(&set, keys[i][0], keys[i][1], &a);
     CHECK_INT(model_open_to_count(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     for (size_t i = 0; i < m.params.n; i++)

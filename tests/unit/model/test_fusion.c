@@ -47,14 +47,14 @@ static int64_t count_of(model *m, op o)
 static void open_layer(model *m, settings *set, const char *attention, arena *a)
 {
     err e = {0};
-    settings_put(set, "layers", "1", a);
+    settings_set(set, "layers", "1", a);
     CHECK_INT(model_choose_plugin(set, attention, a, &e), 0);
     CHECK_INT(model_open(m, set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
 }
 static void put_defaults(settings *set, arena *a)
 {
-    for (const ab_option *p = config_params; p->name; p++) settings_put(set, p->name, param_default(p, a), a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(set, p->name, param_default(p, a), a);
 }
 
 /* Rotary turns queries and keys in the rows of their projection; Shaw's vectors by distance are multiplied in the
@@ -66,7 +66,7 @@ static void check_tape(const char *attention, const char *position, op expected,
     settings set = {0};
     model m;
     put_defaults(&set, &a);
-    settings_put(&set, "position", position, &a);
+    settings_set(&set, "position", position, &a);
     open_layer(&m, &set, attention, &a);
     CHECK_INT(count_of(&m, expected), times);
     CHECK_INT(count_of(&m, OP_HEADS) + count_of(&m, OP_MERGE) + count_of(&m, OP_CONCAT) + count_of(&m, OP_SLICE) +
@@ -86,8 +86,8 @@ static int64_t pairs_held(bool generic)
     err e = {0};
     model m;
     put_defaults(&set, &a);
-    settings_put(&set, "moba.block", "7", &a);
-    settings_put(&set, "moba.top_k", "2", &a);
+    settings_set(&set, "moba.block", "7", &a);
+    settings_set(&set, "moba.top_k", "2", &a);
     open_layer(&m, &set, "moba", &a);
     m.generic = generic;
     ab_ctx *c = model_loss_tape(&m, &s, true, &e);

@@ -39,9 +39,9 @@ static void refused(const char *key, const char *value, const char *expected)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    settings_put(&set, "layers", "2", &a);
-    settings_put(&set, key, value, &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    settings_set(&set, "layers", "2", &a);
+    settings_set(&set, key, value, &a);
     CHECK_INT(model_open_to_count(&m, &set, VOCAB, VOCAB, F32, &cpu_backend, &e), -1);
     CHECK_TEXT(e.text, expected);
     arena_free(&a);

@@ -29,10 +29,10 @@ static model opened(const char *self, const char *cross, const char *position)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
-    for (int r = 0; r < ROLES; r++) settings_put(&set, keys[r], r == ROLE_CROSS ? cross : self, &a);
-    settings_put(&set, "position", position, &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
+    for (int r = 0; r < ROLES; r++) settings_set(&set, keys[r], r == ROLE_CROSS ? cross : self, &a);
+    settings_set(&set, "position", position, &a);
     CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     if (e.text[0]) exit(test_end());

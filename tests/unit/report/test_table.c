@@ -263,8 +263,8 @@ static void test_grid(void)
     grid_column(&t, "F1_a_b", false);
     grid_column(&t, "~_x", false);
     grid_row(&t, false);
-    grid_put(&t, 0, "%s,", text);
-    grid_note(&t, "%s.", text);
+    grid_set(&t, 0, "%s,", text);
+    grid_footnote(&t, "%s.", text);
     grid_print(&t, TABLE_CSV, &out);
     CHECK_INT(out.n, strlen("ε_ls,Δ²_50%,d_model,F1_a_b,~_x\r\n\"\",,,,,\r\n") + sizeof text - 1);
     str_clear(&out);

@@ -114,7 +114,7 @@ static void test_all_numbers(void)
     free(number);
     columns_free(&c);
     str bytes = {0};
-    CHECK(packed_put(counts, LENGTH(counts), &bytes));
+    CHECK(packed_append(counts, LENGTH(counts), &bytes));
     packed x;
     for (size_t n = 1; n < bytes.n; n++) CHECK_INT(packed_open((const unsigned char *)bytes.s, n, &x), -1);
     CHECK_OK(packed_open((const unsigned char *)bytes.s, bytes.n, &x));

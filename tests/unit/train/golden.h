@@ -78,12 +78,12 @@ static inline double hashed(uint64_t p, uint64_t j)
 static inline void golden_settings(const golden *g, settings *set, arena *a)
 {
     static const char *const keys[] = {"d_model", "d_ff", "heads", "d_k", "d_v", "layers", "label_smoothing", "warmup"};
-    for (const ab_option *p = config_params; p->name; p++) settings_put(set, p->name, param_default(p, a), a);
-    for (size_t i = 0; i < LENGTH(keys); i++) settings_put(set, keys[i], golden_config(g, keys[i]), a);
-    settings_put(set, "block", same(golden_config(g, "norm"), "pre") ? "pre_norm" : "post_norm", a);
-    settings_put(set, "label_smoothing_over", golden_config(g, "smoothing"), a);
-    settings_put(set, "lr", golden_config(g, "lr_scale"), a);
-    settings_put(set, "dropout", "0", a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(set, p->name, param_default(p, a), a);
+    for (size_t i = 0; i < LENGTH(keys); i++) settings_set(set, keys[i], golden_config(g, keys[i]), a);
+    settings_set(set, "block", same(golden_config(g, "norm"), "pre") ? "pre_norm" : "post_norm", a);
+    settings_set(set, "label_smoothing_over", golden_config(g, "smoothing"), a);
+    settings_set(set, "lr", golden_config(g, "lr_scale"), a);
+    settings_set(set, "dropout", "0", a);
 }
 
 static inline void golden_weights(const golden *g, model *m)

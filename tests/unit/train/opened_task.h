@@ -23,7 +23,7 @@ static inline int open_with(opened *o, const char *task, const char *settings_te
     for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) {
         char *value = strchr(at, '=');
         *value++ = 0;
-        settings_put(&set, arena_printf(&o->memory, "%s.%s", task, at), value, &o->memory);
+        settings_set(&set, arena_printf(&o->memory, "%s.%s", task, at), value, &o->memory);
     }
     void *cfg = arena_alloc(&o->memory, p->desc.cfg_size);
     if (config_bind(&set, task, p->desc.params, cfg, &o->memory, &e)) broken("%s", e.text);

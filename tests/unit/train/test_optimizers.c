@@ -33,7 +33,7 @@ static optimizer *open_rule(model *m, const char *name, const char *(*set)[2], i
     m->cfg.parameter_groups = groups;
     m->optimizer = plugin_find(AB_OPTIMIZER, name, &e);
     for (int i = 0; i < n; i++)
-        settings_put(&m->set, arena_printf(&m->memory, "%s.%s", name, set[i][0]), set[i][1], &m->memory);
+        settings_set(&m->set, arena_printf(&m->memory, "%s.%s", name, set[i][0]), set[i][1], &m->memory);
     m->optimizer_cfg = arena_alloc(&m->memory, m->optimizer->desc.cfg_size + 16);
     CHECK_INT(config_bind(&m->set, name, m->optimizer->desc.params, m->optimizer_cfg, &m->memory, &e), 0);
     ab_ctx *c = tape_new(&m->params, &cpu_backend, type, false);
@@ -201,9 +201,9 @@ static void check_refused(const char *groups, const char *words)
     arena a = {0};
     static const char *const small[][2] = {
         {"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}, {"optimizer", "adamw"}};
-    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
-    for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
-    settings_put(&set, "parameter_groups", groups, &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
+    for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
+    settings_set(&set, "parameter_groups", groups, &a);
     CHECK_INT(model_open_to_count(&m, &set, 20, 20, F32, &cpu_backend, &e), *words ? -1 : 0);
     if (!*words || !strstr(e.text, words)) CHECK_TEXT(e.text, words);
     if (!*words) model_free(&m);

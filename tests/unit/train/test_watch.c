@@ -115,7 +115,7 @@ static void test_values(world *w)
     CHECK_INT(train_step_update(s, tokens, 1, &e), 0);
     CHECK_INT(watch_after(x, train_step_summed(s), 1 / tokens, &e), 0);
     CHECK_TEXT(e.text, "");
-    watch_tell(x, take_value, &a);
+    watch_report(x, take_value, &a);
     CHECK_NEAR(value_of(&a, "dec.1.gradient", 0), gradient, 1e-6 * gradient);
     CHECK_NEAR(value_of(&a, "dec.1.update", 0), 0.01 * gradient / weight, 1e-3 * 0.01 * gradient / weight);
     for (int i = 0; i < 4; i++) { /* a layer norm of gain 1 ends each layer */
