@@ -32,6 +32,19 @@ static void find_places(places *p)
     p->db.usual = p->db.path, p->db.root = p->root;
 }
 
+/* Refuses numbers of variables that would count as unset. */
+static int check_environment(err *e)
+{
+    static const char *const numbers[] = {"ABLATE_CHECK_SECONDS", "ABLATE_DATABASE_WAIT", "ABLATE_KEEP_FREE",
+                                          "ABLATE_LANDLOCK", "ABLATE_TASK_LEASE"};
+    for (size_t i = 0; i < LENGTH(numbers); i++) {
+        const char *text = getenv(numbers[i]);
+        if (text && *text && environment_real(numbers[i], -1) < 0)
+            return fail(e, "%s: found \"%s\", expected a number of 0 or more", numbers[i], text);
+    }
+    return 0;
+}
+
 /* Exit codes by which commands answer (gate, verify); not failures. */
 static bool is_answer(int code) { return code == 3 || code == 4; }
 
@@ -75,9 +88,7 @@ static int no_command(char **argv)
     } else if (instead) {
         fprintf(stderr, "ablate: %s is gone: %s\n", word, instead);
     } else {
-        const char *near = nearest(argv[1], names, n);
-        fprintf(stderr, "ablate: unknown command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "",
-                near ? near : "", near ? "'?" : "");
+        fprintf(stderr, "ablate: unknown command '%s'%s\n", argv[1], suggestion(argv[1], names, n, "'"));
     }
     str_free(&group);
     return asked ? 0 : 2;
@@ -94,7 +105,7 @@ int main(int argc, char **argv)
     if (same(argv[1], "--help") || same(argv[1], "-h") || (help && argc == 2))
         return all_written(print(commands_overview, stdout));
     err e = {0};
-    if (cpu_use(NULL, &e)) {
+    if (check_environment(&e) || cpu_use(NULL, &e)) {
         fprintf(stderr, "ablate: %s\n", e.text);
         return 2;
     }

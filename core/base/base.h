@@ -87,6 +87,8 @@ size_t byte_order_mark(const char *text, size_t n); /* bytes of the UTF-8 mark a
 /* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
 bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact */
 bool parse_real(const char *s, double *out); /* finite only */
+/* Returns the variable's number; `usual` if it has none. main.c refuses other values of the variables that it lists. */
+double environment_real(const char *variable, double usual);
 /* Writes the shortest text that reads back as x ("0.1", "100000", "5e-09"); `out` holds 32. */
 const char *format_real(double x, char out[32]);
 /* Finds the candidate that `given` means: the same in other letters, its name in the field (field_words.c), else the
@@ -107,6 +109,7 @@ size_t control_at(const char *s);
 /* Appends s with each of these bytes as \xNN, so that others' text is shown and not obeyed. lines: keeps newlines and
  * tabs. */
 void str_add_shown(str *b, const char *s, bool lines);
+bool is_printable(const char *s, bool lines); /* Does str_add_shown change nothing? */
 
 /* JSON output: append a quoted, escaped string; a number (null if not finite). */
 void json_string(str *b, const char *s);

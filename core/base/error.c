@@ -7,9 +7,7 @@
 /* Escapes bytes that a terminal would obey, because a message may quote others' files. */
 static void show(err *e)
 {
-    const char *p = e->text;
-    while (*p && (*p == '\n' || *p == '\t' || !control_at(p))) p++;
-    if (!*p) return;
+    if (is_printable(e->text, true)) return;
     str text = {0};
     str_add_shown(&text, e->text, true);
     snprintf(e->text, sizeof e->text, "%s", text.s);

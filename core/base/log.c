@@ -38,7 +38,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     int n = vasprintf(&text, fmt, args);
     va_end(args);
     if (n < 0) cannot_print(fmt);
-    str_add(&line, text);
+    str_add_shown(&line, text, true);
     str_addc(&line, '\n');
     fwrite(line.s, 1, line.n, f); /* one write, so that lines of several threads do not mix */
     fflush(f);

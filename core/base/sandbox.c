@@ -38,9 +38,9 @@ typedef struct {
 /* Landlock's version. ABLATE_LANDLOCK lowers it, so that tests reach the filter's part on older kernels. */
 static long version(void)
 {
-    const char *lower = getenv("ABLATE_LANDLOCK");
-    long v = syscall(CREATE_RULESET, NULL, 0, VERSION), at_most = lower ? atol(lower) : 0;
-    return at_most > 0 && at_most < v ? at_most : v;
+    long v = syscall(CREATE_RULESET, NULL, 0, VERSION);
+    double at_most = environment_real("ABLATE_LANDLOCK", 0);
+    return at_most >= 1 && at_most < (double)v ? (long)at_most : v;
 }
 
 const char *sandbox_missing(void)

@@ -109,11 +109,19 @@ size_t control_at(const char *s)
     return embeds || isolates ? 3 : 0;
 }
 
+static size_t obeyed(const char *s, bool lines) { return lines && (*s == '\n' || *s == '\t') ? 0 : control_at(s); }
+
+bool is_printable(const char *s, bool lines)
+{
+    while (*s && !obeyed(s, lines)) s++;
+    return !*s;
+}
+
 void str_add_shown(str *b, const char *s, bool lines)
 {
     str_add(b, "");
     while (*s) {
-        size_t n = lines && (*s == '\n' || *s == '\t') ? 0 : control_at(s);
+        size_t n = obeyed(s, lines);
         if (!n) str_addc(b, *s++);
         for (; n; n--) str_addf(b, "\\x%02x", (unsigned char)*s++);
     }
@@ -208,6 +216,12 @@ bool parse_real(const char *s, double *out)
     if (!isfinite(x)) return false;
     *out = x;
     return true;
+}
+
+double environment_real(const char *variable, double usual)
+{
+    parse_real(getenv(variable), &usual);
+    return usual;
 }
 
 const char *format_real(double x, char out[32])

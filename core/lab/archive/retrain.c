@@ -114,15 +114,13 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
 /* Reads the last line that a process wrote, without its "ablate ...: ". */
 static void last_line(const char *log, str *out)
 {
-    str text = {0}, shown = {0};
+    str text = {0};
     err none = {0};
     if (!file_read(log, &text, &none)) {
         char *line = trim(text.s ? text.s : ""), *last = strrchr(line, '\n');
-        str_add_shown(&shown, last ? last + 1 : line, false);
+        str_add_shown(out, last ? last + 1 : line, false);
     }
-    str_add(out, str_text(&shown));
     str_free(&text);
-    str_free(&shown);
 }
 
 static int wait_for(pid_t pid, const char *log, err *e)

@@ -26,9 +26,8 @@ char *away_events(const char *spool, int64_t i, int start)
 double away_lease(void)
 {
     enum { LEASE = 60 };
-    const char *given = getenv("ABLATE_TASK_LEASE");
-    double seconds;
-    return given && parse_real(given, &seconds) && seconds > 0 ? seconds : LEASE;
+    double seconds = environment_real("ABLATE_TASK_LEASE", LEASE);
+    return seconds > 0 ? seconds : LEASE;
 }
 
 double away_pause(void)

@@ -1,20 +1,12 @@
 #include "lab/launch/care.h"
 #include <math.h>
-#include <stdlib.h>
 #include <sys/statvfs.h>
 
 /* ---- room ---- */
 
-static double kept(void)
-{
-    const char *given = getenv("ABLATE_KEEP_FREE");
-    double bytes;
-    return given && parse_real(given, &bytes) && bytes > 0 ? bytes : 0;
-}
-
 static double left(double bytes)
 {
-    double rest = bytes - kept();
+    double rest = bytes - environment_real("ABLATE_KEEP_FREE", 0);
     return bytes <= 0 ? 0 : rest > 1 ? rest : 1; /* 1, because 0 means not known */
 }
 

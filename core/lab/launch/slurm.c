@@ -50,6 +50,8 @@ static int write_script(const launcher *l, const away_job *j, size_t first, size
     str_add(&s, "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@120\n");
     str_addf(&s, "#SBATCH --output=%s/task-%%A_%%a.txt\n", j->spool);
     if (j->ranks > 1) str_addf(&s, "#SBATCH --ntasks=%d\n", j->ranks); /* mpirun starts one on each */
+    str_add(&s, "case $SLURM_ARRAY_TASK_ID in '' | *[!0-9]* | ?????????*)\n"
+                "    echo 'SLURM_ARRAY_TASK_ID: expected a number below 1e8'; exit 1 ;;\nesac\n");
     str_addf(&s, "exec '%s' slurm-task '%s' \"$((SLURM_ARRAY_TASK_ID + %zu))\" %d\n", l->o->program, j->spool, first,
              j->per_task);
     if (j->ranks > 1 && j->per_task > 1) {

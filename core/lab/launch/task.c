@@ -180,8 +180,10 @@ static int write_exit(const char *spool, int64_t i, int code, int sig, err *e)
 static int requeue(void)
 {
     const char *job = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
-    char *id = xprintf("%s_%s", job ? job : "", task ? task : "");
-    char *said = job && task ? output_of((const char *const[]){"scontrol", "requeue", id, NULL}) : NULL;
+    int64_t n[2];
+    if (!parse_int(job, &n[0]) || !parse_int(task, &n[1]) || n[0] < 0 || n[1] < 0) return -1;
+    char *id = xprintf("%lld_%lld", (long long)n[0], (long long)n[1]);
+    char *said = output_of((const char *const[]){"scontrol", "requeue", id, NULL});
     int bad = !said;
     free(said);
     free(id);
@@ -191,9 +193,11 @@ static int requeue(void)
 /* Sets each worker's threads, if its command line leaves them open (--threads 0): its share of the task's cores. */
 static void share_cores(int64_t per_task)
 {
+    enum { LIMIT = 4096 };
     int64_t cores = 1;
     const char *given = getenv("SLURM_CPUS_PER_TASK");
-    if (given) parse_int(given, &cores);
+    if (given && (!parse_int(given, &cores) || cores < 1 || cores > LIMIT))
+        log_line(LOG_WARN, "SLURM_CPUS_PER_TASK: found \"%s\", expected 1 to %d: using 1", given, LIMIT), cores = 1;
     char *share = xprintf("%lld", (long long)(cores / per_task > 0 ? cores / per_task : 1));
     setenv("OMP_NUM_THREADS", share, 1);
     free(share);

@@ -13,9 +13,7 @@ static bool is_document(const char *key)
 
 static int check_text(const char *what, const char *text, err *e)
 {
-    const char *p = text;
-    while (*p && !control_at(p)) p++;
-    if (!*p) return 0;
+    if (is_printable(text, false)) return 0;
     str shown = {0};
     str_add_shown(&shown, text, false);
     const char *mark = same(what, "a key") || same(what, "an element") ? "" : "\"";

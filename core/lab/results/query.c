@@ -80,11 +80,9 @@ static void suggest(sqlite3 *q, const char *said, err *e)
     size_t others = 0;
     for (size_t i = 0; i < n; i++) /* do not suggest the typed word */
         if (strcasecmp(known[i], typed)) known[others++] = known[i];
-    const char *near = nearest(typed, known, others);
-    if (!(column && suggest_tables(q, typed, e)) && near) {
-        size_t used = strlen(e->text);
-        snprintf(e->text + used, sizeof e->text - used, "; did you mean \"%s\"?", near);
-    }
+    size_t used = strlen(e->text);
+    if (!(column && suggest_tables(q, typed, e)))
+        snprintf(e->text + used, sizeof e->text - used, "%s", suggestion(typed, known, others, "\""));
     free(known);
     arena_free(&mem);
 }

@@ -212,16 +212,9 @@ const char *sql_bytes(sqlite3_stmt *s, int column, arena *a)
     return t ? arena_strdup(a, (const char *)t) : NULL;
 }
 
-/* Is there nothing to escape, as in nearly all texts? */
-static bool is_plain(const char *text, bool lines)
-{
-    while (*text && (!control_at(text) || (lines && (*text == '\n' || *text == '\t')))) text++;
-    return !*text;
-}
-
 static const char *shown(const char *text, bool lines, arena *a)
 {
-    if (!text || is_plain(text, lines)) return text;
+    if (!text || is_printable(text, lines)) return text;
     str out = {0};
     str_add_shown(&out, text, lines);
     text = arena_strndup(a, out.s, out.n);
@@ -234,7 +227,7 @@ const char *sql_lines(sqlite3_stmt *s, int column, arena *a) { return shown(sql_
 static void show(char **text)
 {
     str out = {0};
-    if (!*text || is_plain(*text, false)) return;
+    if (!*text || is_printable(*text, false)) return;
     str_add_shown(&out, *text, false);
     cJSON_free(*text);
     *text = out.s;
@@ -250,7 +243,7 @@ static void show_all(cJSON *o)
 const char *sql_json(sqlite3_stmt *s, int column, arena *a)
 {
     const char *text = sql_bytes(s, column, a);
-    if (!text || (!strchr(text, '\\') && is_plain(text, false))) return text;
+    if (!text || (!strchr(text, '\\') && is_printable(text, false))) return text;
     cJSON *all = cJSON_Parse(text);
     if (!all) return text; /* the reader reports the fault */
     show_all(all);
@@ -305,12 +298,9 @@ static int on_busy(void *self, int n)
 {
     enum { TELL = 5, MS = 50 };
     db *d = self;
-    const char *given = getenv("ABLATE_DATABASE_WAIT");
-    double most = 30;
-    if (given) parse_real(given, &most);
     if (!n && !d->busy_told) d->busy_since = ticks();
     double seconds = ticks() - d->busy_since;
-    bool more = d->patient || seconds < most;
+    bool more = d->patient || seconds < environment_real("ABLATE_DATABASE_WAIT", 30);
     if (d->waits) more = d->waits(d->waiting, NULL) && more;
     if (more && seconds > TELL && !d->busy_told) {
         d->busy_told = true;

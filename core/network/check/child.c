@@ -27,9 +27,8 @@ enum {                   /* docs/plugins.md, `check --help` */
 /* ABLATE_CHECK_SECONDS lowers it, for tests. */
 static int patience(void)
 {
-    const char *lower = getenv("ABLATE_CHECK_SECONDS");
-    int n = lower ? atoi(lower) : 0;
-    return n > 0 && n < PATIENCE ? n : PATIENCE;
+    double n = environment_real("ABLATE_CHECK_SECONDS", PATIENCE);
+    return n >= 1 && n < PATIENCE ? (int)n : PATIENCE;
 }
 static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 

@@ -45,7 +45,8 @@ bool comm_place(int *rank, int *size, int *here)
         int64_t n[3] = {0};
         const char *text[3] = {getenv(all[i][0]), getenv(all[i][1]), getenv(all[i][2])};
         if (!text[0] || !text[1] || !parse_int(text[0], &n[0]) || !parse_int(text[1], &n[1])) continue;
-        if (text[2]) parse_int(text[2], &n[2]);
+        if (text[2] && !parse_int(text[2], &n[2])) continue;
+        if (n[0] < 0 || n[0] >= n[1] || n[1] > COMM_MOST_RANKS || n[2] < 0 || n[2] >= n[1]) continue;
         *rank = (int)n[0], *size = (int)n[1], *here = (int)n[2];
         return true;
     }
