@@ -102,6 +102,7 @@ static const option table[] = {
     {"--notify", "COMMAND",
      "start COMMAND at the end, and at the first run that fails or goes wrong, with a summary on its standard input",
      OPTION_TEXT, AT(notify), .choices = CHOICES_NONE},
+    {"--fail-fast", NULL, "stop at the first run that fails; runs that train save first", OPTION_FLAG, AT(fail_fast)},
     {"--dry-run", NULL, "print the sweep's costs and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm|COMMAND",
      "run workers as processes on this machine, as tasks of a Slurm array job, or by a shell COMMAND, which gets the "

@@ -47,12 +47,15 @@ typedef struct {
 typedef struct {
     ini_section *at;
     size_t n, cap;
+    bool includes; /* sections of other files are among them */
 } ini_file;
 
-/* Reports invalid lines and duplicate sections. */
+/* Reports invalid lines, duplicate sections, and `include`, which only ini_load follows. */
 void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors);
-/* Reads the text of an INI. Files that are too large or contain zero bytes are errors. */
-int ini_read(const char *path, str *out, err *e);
+/* Reads an INI and the files that its lines `include = FILE` name, beside it. Their sections come first; of equal keys
+ * of a section the later counts. *text: the file's text or, with includes, one INI of all sections. False: the file
+ * cannot be read (too large, zero bytes). Errors are reported. */
+bool ini_load(const char *path, ini_file *out, str *text, arena *a, str *errors);
 /* Is there room for one more line of errors? More than MOST_ERRORS are omitted, and one line says so. */
 bool room_for_error(str *errors);
 /* Appends to a section; the strings are borrowed. */

@@ -364,17 +364,15 @@ static void read_sections(input *in, section *options)
     add_row(b, base[0] ? base[0]->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);
 }
 
-static void build_spec(input *in, const spec_options *o)
+static void build_spec(input *in, const ini_file *file, const spec_options *o)
 {
     build *b = &in->b;
-    ini_file file = {0};
     const ini_section *experiment = NULL;
-    ini_split(b->s->text, b->s->n_text, b->s->path, &file, b->a, b->errors);
-    in->at = arena_alloc(b->a, (file.n + 1) * sizeof *in->at);
-    in->n = file.n;
-    for (size_t i = 0; i < file.n; i++) {
-        in->at[i] = classify(&file.at[i], b->a);
-        if (in->at[i].kind == EXPERIMENT) experiment = &file.at[i];
+    in->at = arena_alloc(b->a, (file->n + 1) * sizeof *in->at);
+    in->n = file->n;
+    for (size_t i = 0; i < file->n; i++) {
+        in->at[i] = classify(&file->at[i], b->a);
+        if (in->at[i].kind == EXPERIMENT) experiment = &file->at[i];
     }
     section *options = read_options(in, o);
     read_experiment(b, experiment, o);
@@ -436,15 +434,21 @@ static void sort_errors(const char *found, const char *path, str *out, arena *a)
     for (size_t i = 0; i < n; i++) str_addn(out, list[i].text, list[i].n);
 }
 
-static int parse(spec *s, const char *text, size_t n, const char *path, const spec_options *o,
-                 const plugin_schemas *plugins, str *errors)
+/* Builds the spec from `text`, or from the file at `path` and what it includes if text is NULL. */
+static int parse(spec *s, const char *text, const char *path, const spec_options *o, const plugin_schemas *plugins,
+                 str *errors)
 {
     static const spec_options none;
-    str found = {0};
+    str found = {0}, whole = {0};
+    ini_file file = {0};
+    bool readable = true;
     *s = (spec){0};
     s->path = arena_strdup(&s->mem, path);
-    s->text = arena_strndup(&s->mem, text, n);
-    s->n_text = strlen(s->text); /* spec_read has refused zero bytes */
+    if (text)
+        ini_split(text, strlen(text), s->path, &file, &s->mem, &found);
+    else
+        readable = ini_load(s->path, &file, &whole, &s->mem, &found);
+    s->text = arena_strdup(&s->mem, text ? text : str_text(&whole));
     input in = {.b = {.s = s,
                       .a = &s->mem,
                       .errors = &found,
@@ -453,33 +457,25 @@ static int parse(spec *s, const char *text, size_t n, const char *path, const sp
                       .options = o ? o : &none}};
     in.b.known = arena_alloc(&s->mem, (plugins->n + 1) * sizeof *in.b.known);
     for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){.schema = &plugins->list[i]};
-    build_spec(&in, in.b.options);
+    if (readable) build_spec(&in, &file, in.b.options);
     int rc = found.n ? -1 : 0;
     name_set_free(&in.b.row_names);
     sort_errors(str_text(&found), s->path, errors, &s->mem);
     if (rc) spec_free(s);
     str_free(&found);
+    str_free(&whole);
     return rc;
 }
 
 int spec_parse(spec *s, const char *text, const char *path, const spec_options *o, const plugin_schemas *plugins,
                str *errors)
 {
-    return parse(s, text, strlen(text), path, o, plugins, errors);
+    return parse(s, text, path, o, plugins, errors);
 }
 
 int spec_read(spec *s, const char *path, const spec_options *o, const plugin_schemas *plugins, str *errors)
 {
-    str text = {0};
-    err e = {{0}};
-    *s = (spec){0};
-    if (ini_read(path, &text, &e)) {
-        str_addf(errors, "%s\n", e.text);
-        return str_free(&text), -1;
-    }
-    int rc = parse(s, str_text(&text), text.n, path, o, plugins, errors);
-    str_free(&text);
-    return rc;
+    return parse(s, NULL, path, o, plugins, errors);
 }
 
 void spec_free(spec *s)

@@ -39,11 +39,10 @@ void spec_plugin_path(const char *path, const spec_options *options, str *out)
     static const char key[] = "plugin_path";
     arena a = {0};
     str text = {0}, ignored = {0};
-    err e = {0};
     ini_file file = {0};
     spec s = {.path = path};
     const char *folders = "", *where = "";
-    if (!ini_read(path, &text, &e)) ini_split(str_text(&text), text.n, path, &file, &a, &ignored);
+    ini_load(path, &file, &text, &a, &ignored);
     for (size_t i = 0; i < file.n; i++)
         for (size_t k = 0; k < file.at[i].n && same(file.at[i].title, "base"); k++)
             if (same(file.at[i].at[k].key, key)) folders = unquote(file.at[i].at[k].value, &a);

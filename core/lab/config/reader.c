@@ -7,6 +7,7 @@
 #include "lab/config/build.h"
 #include <ini.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     KEY_MAX = 100, /* a key and the start of its value share a line of the library's */
@@ -16,11 +17,19 @@ enum {
  * lines. */
 static const char shown[] = " \t;#", hidden[] = "\x1e\x1c\x1f\x1d";
 
+typedef struct included { /* a file being read, and the line that includes it */
+    const char *path, *where;
+    const struct included *by; /* NULL: the file that `run` names */
+} included;
+
 typedef struct {
     const char *next, *end; /* the text that is left */
     int line;               /* number of inih's current line */
     const char *path;
+    const included *file; /* NULL: a text, which includes nothing */
     ini_file *out;
+    ini_section *section; /* NULL: none yet in this file */
+    size_t inherited;     /* its first entries, which an included file set */
     arena *a;
     str *errors;
     bool skip;   /* the section header was invalid: skip its keys */
@@ -57,7 +66,8 @@ bool room_for_error(str *errors)
     return lines < MOST_ERRORS;
 }
 
-int ini_read(const char *path, str *out, err *e)
+/* Reads the text of an INI. */
+static int ini_read(const char *path, str *out, err *e)
 {
     if (file_read_regular(path, MOST_BYTES, out, e)) return -1;
     const char *zero = out->n ? memchr(out->s, 0, out->n) : NULL;
@@ -179,12 +189,19 @@ static bool read_header(reader *r, char *s)
     ini_file *f = r->out;
     const char *own = arena_strdup(r->a, title);
     size_t first;
-    if (!name_set_add(&r->titles, own, f->n, &first))
-        return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s", title,
-                      f->at[first].where),
+    if (!name_set_add(&r->titles, own, (size_t)r->line, &first))
+        return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s:%zu", title,
+                      r->path, first),
                false;
-    f->at = build_room(f->at, &f->cap, f->n, sizeof *f->at, r->a);
-    f->at[f->n++] = (ini_section){.where = place(r), .title = own};
+    size_t at = 0;
+    while (at < f->n && !same(f->at[at].title, own)) at++;
+    if (at == f->n) {
+        f->at = build_room(f->at, &f->cap, f->n, sizeof *f->at, r->a);
+        f->at[f->n++] = (ini_section){.title = own};
+    }
+    r->section = &f->at[at];
+    r->section->where = place(r);
+    r->inherited = r->section->n;
     r->skip = false;
     str_addf(&r->clean, "[%s]", title);
     return true;
@@ -194,6 +211,35 @@ static void recode(char *s, const char *from, const char *to)
 {
     for (; *s; s++)
         if (strchr(from, *s)) *s = to[strchr(from, *s) - from];
+}
+
+static bool load(const char *path, const included *file, ini_file *out, str *text, arena *a, str *errors);
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* include = FILE, above the first section: reads the sections of a file beside this one. False: it is no pair. */
+static bool include(reader *r, const char *value)
+{
+    const char *folder = strrchr(r->path, '/'), *name = unquote(value, r->a), *where = place(r);
+    const char *path =
+        *name == '/' || !folder ? name : arena_printf(r->a, "%.*s/%s", (int)(folder - r->path), r->path, name);
+    if (!r->file) return refuse(r, "include: found in a text without a folder, expected an INI without it"), false;
+    if (r->section)
+        return refuse(r, "include: found below [%s], expected it above the first section", r->section->title), false;
+    for (const included *f = r->file; f; f = f->by)
+        if (is_same_file(f->path, path))
+            return refuse(r, "include: found a circle: %s includes this file%s%s", name,
+                          r->file->where ? " through " : "", r->file->where ? r->file->where : ""),
+                   false;
+    str text = {0};
+    load(path, &(included){path, where, r->file}, r->out, &text, r->a, r->errors);
+    str_free(&text);
+    r->out->includes = true;
+    return false;
 }
 
 /* "  key = value  # words" -> "key=value". */
@@ -207,7 +253,8 @@ static bool read_pair(reader *r, char *s)
     *equals = 0;
     char *key = trim(s), *value = trim(equals + 1);
     if (key[strcspn(key, ":\"")]) return refuse(r, "found \"%s\" before the =, expected a key", key), false;
-    if (!r->out->n)
+    if (same(key, "include")) return include(r, value);
+    if (!r->section)
         return refuse(r, "%s: found a key before any section, expected [base] or another section above it", key), false;
     if (strlen(key) > KEY_MAX)
         return refuse(r, "%.40s...: found a key of %zu bytes, expected at most %d", key, strlen(key), KEY_MAX), false;
@@ -247,7 +294,7 @@ static char *read_line(char *buffer, int size, void *user)
 static int read_entry(void *user, const char *section, const char *key, const char *value)
 {
     reader *r = user;
-    ini_section *s = &r->out->at[r->out->n - 1];
+    ini_section *s = r->section;
     if (!same(s->title, section)) broken("the INI library is in [%s] while the reader is in [%s]", section, s->title);
     if (!r->joins) {
         r->key = arena_strdup(r->a, key);
@@ -257,17 +304,53 @@ static int read_entry(void *user, const char *section, const char *key, const ch
     if (r->sent < r->clean.n) return 1; /* more pieces follow */
     char *whole = arena_strdup(r->a, str_text(&r->value));
     recode(whole, hidden, shown);
-    ini_add(s, (ini_entry){place(r), r->key, whole}, r->a);
+    ini_entry e = {place(r), r->key, whole};
+    for (size_t i = 0; i < r->inherited; i++)
+        if (same(s->at[i].key, e.key)) return s->at[i] = e, 1;
+    ini_add(s, e, r->a);
     return 1;
 }
 
-void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors)
+static void split(const char *text, size_t n, const char *path, const included *file, ini_file *out, arena *a,
+                  str *errors)
 {
-    reader r = {
-        .next = text + byte_order_mark(text, n), .end = text + n, .path = path, .out = out, .a = a, .errors = errors};
+    reader r = {.next = text + byte_order_mark(text, n),
+                .end = text + n,
+                .path = path,
+                .file = file,
+                .out = out,
+                .a = a,
+                .errors = errors};
     int rc = ini_parse_stream(read_line, &r, read_entry, &r);
     str_free(&r.clean);
     str_free(&r.value);
     name_set_free(&r.titles);
     if (rc) str_addf(errors, "%s:%d: found a line that the INI library rejects, expected key = value\n", path, rc);
+}
+
+void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors)
+{
+    split(text, n, path, NULL, out, a, errors);
+}
+
+static bool load(const char *path, const included *file, ini_file *out, str *text, arena *a, str *errors)
+{
+    err e = {{0}};
+    if (ini_read(path, text, &e))
+        return str_addf(errors, "%s%s%s\n", file->where ? file->where : "", file->where ? ": " : "", e.text), false;
+    split(str_text(text), text->n, path, file, out, a, errors);
+    return true;
+}
+
+bool ini_load(const char *path, ini_file *out, str *text, arena *a, str *errors)
+{
+    if (!load(path, &(included){.path = path}, out, text, a, errors)) return false;
+    if (!out->includes) return true;
+    str_clear(text);
+    for (size_t i = 0; i < out->n; i++) {
+        str_addf(text, "%s[%s]\n", i ? "\n" : "", out->at[i].title);
+        for (size_t k = 0; k < out->at[i].n; k++)
+            str_addf(text, "%s = %s\n", out->at[i].at[k].key, out->at[i].at[k].value);
+    }
+    return true;
 }

@@ -64,9 +64,8 @@ typedef struct {           /* one row of the table: a config without its seed */
 
 typedef struct {
     arena mem;
-    const char *path; /* as given to spec_read */
-    const char *text; /* the file's text */
-    size_t n_text;
+    const char *path;        /* as given to spec_read */
+    const char *text;        /* the file's text */
     const char *name, *note; /* the experiment's name and note; name defaults to the file's name without .ini */
     const char *paper;       /* published table to compare with ("table3"), or "" */
     const char *seeds_text;  /* as written: "1..3" */

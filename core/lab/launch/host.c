@@ -106,7 +106,7 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
         return *what = "failed", DB_FAILED;
     }
     if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
-    if (l->out->interrupted && worker_was_asked(code, sig)) return *what = "stopped", DB_QUEUED;
+    if ((l->out->interrupted || l->out->stopped) && worker_was_asked(code, sig)) return *what = "stopped", DB_QUEUED;
     if (code == WORKER_STOPPED) { /* not stopped by this host: an immediate restart could loop forever */
         snprintf(w->error, sizeof w->error, "stopped by another process");
         return *what = "killed", DB_KILLED;
@@ -269,6 +269,14 @@ static void handle_interrupts(launcher *l)
     }
 }
 
+static void stop_after_failure(launcher *l)
+{
+    if (!l->o->fail_fast || !l->out->failed || l->out->stopped) return;
+    l->out->stopped = true;
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid && !l->w[i].gone) worker_ask_stop(&l->w[i]);
+}
+
 /* While another process holds the database, runs continue: their events are read and kept, and interrupts reach them.
  * The third interrupt ends the wait. */
 static bool wait_for_database(void *self, const char *news)
@@ -387,8 +395,9 @@ static int loop(launcher *l, err *e)
     while (more || active(l)) {
         if (beat(l, e)) return -1; /* first, so that none of our leases expires before we claim */
         handle_interrupts(l);
+        stop_after_failure(l);
         watch(l);
-        more = more && !l->handled;
+        more = more && !l->handled && !l->out->stopped;
         for (int i = 0; i < l->n_workers && more; i++) {
             if (l->w[i].pid) continue;
             bool wait = false;

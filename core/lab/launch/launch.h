@@ -33,6 +33,7 @@ typedef struct {
     int step_limit;
     bool no_mps;                   /* workers that share a GPU take turns: no daemon is started (mps.h) */
     double disk_each, memory_each; /* bytes that a run needs; 0: not known. No run starts without that room */
+    bool fail_fast;                /* the first failed run stops the others, which save first */
     const char *notify; /* a line for the shell, started at the first run that fails or goes wrong; or NULL */
     enum progress_mode progress;
     const char *resume_command; /* printed after an interrupt */
@@ -52,6 +53,7 @@ int launch_clean(db *d, const launch_options *o, err *e);
 typedef struct {
     size_t done, failed, killed; /* in this call; killed: by another process, the next call resumes them */
     size_t left;                 /* runs of this call that are neither done nor failed nor skipped */
+    bool stopped;                /* by fail_fast */
     int interrupted;             /* 0, or the signal: SIGINT, SIGTERM, SIGHUP */
 } launch_result;
 

@@ -18,7 +18,7 @@ typedef struct { /* the options of `ablate run` */
     const char *launcher; /* "local", "slurm" or a shell command */
     const char *slurm_args;
     int64_t per_task;
-    bool detach;
+    bool detach, fail_fast;
 } sweep_options;
 
 typedef struct { /* the call itself */

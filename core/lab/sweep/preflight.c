@@ -59,6 +59,8 @@ int sweep_check(sweep_options *o, err *e)
         return fail(e, "--detach needs --launcher slurm or --launcher COMMAND: workers on this machine end with it");
     if ((o->slurm_args || o->per_task) && !same(o->launcher, "slurm"))
         return fail(e, "--%s needs --launcher slurm", o->slurm_args ? "slurm-args" : "runs-per-task");
+    if (o->fail_fast && !same(o->launcher, "local"))
+        return fail(e, "--fail-fast needs --launcher local: %s gets all runs at once", o->launcher);
     if (o->sandbox && sandbox_missing()) return fail(e, "--sandbox: %s", sandbox_missing());
     if (!o->at_a_time || packs(o)) return 0;
     if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;

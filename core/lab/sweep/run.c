@@ -300,6 +300,7 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .command = local || slurm ? NULL : o->launcher,
                             .per_task = (int)(o->per_task ? o->per_task : x->slurm_per_task),
                             .detach = o->detach,
+                            .fail_fast = o->fail_fast,
                             .notify = o->notify,
                             .worker_args = more[o->profile + 2 * o->sandbox]};
 }
@@ -341,6 +342,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     s->interrupted = result.interrupted;
     if (e->text[0]) return 1;
     if (result.interrupted) return 128 + result.interrupted;
+    if (result.stopped) return fail(e, "stopped at the first failed run (--fail-fast)"), 1;
     if (!l->detach || !result.left) return code;
     if (s->talk)
         fprintf(stderr, "%zu runs are %s; `ablate sync %s` records their progress, the same command resumes them\n",
