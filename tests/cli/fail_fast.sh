@@ -26,8 +26,9 @@ equal "$(sql "SELECT count(*) FROM run WHERE status = 'done'")" 3 "runs done"
 sed -i -e 's/name = fast/name = long/' -e 's/^steps.*/steps = 100000/' fast.ini
 exits 1 ablate run fast.ini "${options[@]}" --workers 2 --fail-fast --only a --only b
 has err "stopped at the first failed run (--fail-fast)"
-equal "$(sql "SELECT group_concat(status, ' ') FROM (SELECT r.status FROM run r JOIN variant v ON v.id = r.variant_id JOIN experiment x ON x.id = v.experiment_id WHERE x.name = 'long' ORDER BY r.status)")" \
-    "failed queued" "status of the runs that trained at once"
+long="SELECT r.status FROM run r JOIN variant v ON v.id = r.variant_id JOIN experiment x ON x.id = v.experiment_id
+    WHERE x.name = 'long' ORDER BY r.status"
+equal "$(sql "SELECT group_concat(status, ' ') FROM ($long)")" "failed queued" "status of the runs that trained at once"
 
 sed -i -e 's/name = long/name = search/' -e 's/^steps.*/steps = 12/' -e 's/^lr = .*/lr = tune(0.001 .. 0.01, 2)/' \
     -e 's/^\[base\]/&\nattention = .\/crash.c/' fast.ini
