@@ -6,7 +6,8 @@
 
 enum { VOCAB = 50, SENTENCES = 3, LENGTH_OF_ONE = 8 };
 
-static model_costs costs_of(const char *attention, const char *heads, int64_t length, double *formula)
+/* width: of separable convolutions in place of self-attention; NULL: `attention` stands everywhere. */
+static model_costs costs_of(const char *attention, const char *width, int64_t length, double *formula)
 {
     arena a = {0};
     settings set = {0};
@@ -14,10 +15,15 @@ static model_costs costs_of(const char *attention, const char *heads, int64_t le
     model m;
     model_costs c = {0};
     static const char *const small[][2] = {{"d_model", "32"}, {"d_ff", "48"}, {"layers", "2"}};
+    static const char *const convolution[4][2] = {{"convolutional.width"},
+                                                  {"convolutional.separable", "true"},
+                                                  {"attention_encoder", "convolutional"},
+                                                  {"attention_decoder", "convolutional"}};
     for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
     settings_set(&set, "attention", attention, &a);
-    settings_set(&set, "heads", heads, &a);
+    settings_set(&set, "heads", "4", &a);
+    for (int i = 0; i < 4 && width; i++) settings_set(&set, convolution[i][0], i ? convolution[i][1] : width, &a);
     CHECK_INT(model_open_to_count(&m, &set, VOCAB, VOCAB, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK_THAT(!m.params.value, "counting took memory for the learned values");
@@ -35,13 +41,28 @@ static model_costs costs_of(const char *attention, const char *heads, int64_t le
     return c;
 }
 
+static double separable_cost(const char *width, int64_t length)
+{
+    return costs_of("scaled_dot", width, length, NULL).forward[COST_ATTENTION];
+}
+
+/* Section 4: the kernels of a separable convolution over k of n tokens cost what grows as k n; so over all tokens
+ * (k = n) as n^2, as self-attention does. */
+static void check_separable(void)
+{
+    enum { N = 64 }; /* much more than k: a kernel's part beyond the ends costs nothing */
+    double step = separable_cost("8", N) - separable_cost("4", N);
+    CHECK_NEAR((separable_cost("16", N) - separable_cost("8", N)) / step, 2, 0.1);
+    CHECK_NEAR((separable_cost("8", 2 * N) - separable_cost("4", 2 * N)) / step, 2, 0.1);
+}
+
 int main(void)
 {
     plugin_add_folder(BUILD_DIR "/plugins");
     enum { LAYERS = 2, D = 32, FF = 48 };
     double formula, rows = SENTENCES * LENGTH_OF_ONE;
-    model_costs one = costs_of("scaled_dot", "4", LENGTH_OF_ONE, &formula),
-                two = costs_of("scaled_dot", "4", 2 * LENGTH_OF_ONE, NULL);
+    model_costs one = costs_of("scaled_dot", NULL, LENGTH_OF_ONE, &formula),
+                two = costs_of("scaled_dot", NULL, 2 * LENGTH_OF_ONE, NULL);
     double products = 2 * rows * 2 * D * FF * 2 * LAYERS; /* both stacks, both products of a feed-forward, forward */
     CHECK_THAT(one.forward[COST_FEED_FORWARD] >= products && one.forward[COST_FEED_FORWARD] < 1.1 * products,
                "feed-forward, forward: found %.0f FLOPs, its products alone are %.0f", one.forward[COST_FEED_FORWARD],
@@ -56,11 +77,12 @@ int main(void)
     CHECK_THAT(pairs >= expected && pairs < 1.02 * expected, "pairs of attention: found %.0f FLOPs, expected %.0f",
                pairs, expected);
     CHECK_NEAR(two.forward[COST_FEED_FORWARD] / one.forward[COST_FEED_FORWARD], 2, 1e-3);
-    model_costs composed = costs_of("additive", "4", LENGTH_OF_ONE, NULL);
+    model_costs composed = costs_of("additive", NULL, LENGTH_OF_ONE, NULL);
     CHECK_THAT(composed.forward[COST_ATTENTION] > one.forward[COST_ATTENTION],
                "additive attention: found %.0f FLOPs, scaled_dot has %.0f", composed.forward[COST_ATTENTION],
                one.forward[COST_ATTENTION]);
     CHECK_THAT(one.values > 0 && one.learned >= 4u * 4u * (size_t)one.parameters, "memory: found %zu and %zu bytes",
                one.values, one.learned);
+    check_separable();
     return test_end();
 }
