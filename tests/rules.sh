@@ -119,6 +119,9 @@ sub is_test {
 # Each sentence of these sections is followed by the tests that show it: [cli/kill, tests/reliability.sh kills].
 sub check_promises {
     my ($path, $text) = @_;
+    if ($path eq 'docs/paper.md') {
+        for ($text =~ /`(\w+\/\w+)`/g) { refuse($path, 1, "names the test $_, which is not there") unless is_test($_) }
+    }
     while ($text =~ /^## (?:Guarantees|Files from strangers|What 1\.x keeps)\n(.*?)(?=^## |\z)/gsm) {
         for my $block (split /\n(?=- |\n)/, $1) {
             next if $block !~ /^\s*- /;
@@ -369,6 +372,7 @@ refused 'calls dlopen' core/network/train/t.c 'void *f(void) { return dlopen("x"
 refused 'names ../'shared docs/guide.md "see ../""shared/data\n"
 refused 'includes in a circle: core/text/data/one core/text/data/two' core/text/data/one.c \
     '#include "text/data/two.h"\n'
+refused 'names the test base/test_gone, which is not there' docs/paper.md '# Paper\n\nWhat shows it.\n\n| 3 | x | `base/test_gone` |\n'
 refused 'names core/text/gone.c' docs/guide.md 'one\nsee `core/text/gone.c`.\n'
 refused 'names core/text/gone_*.c' README.md 'core/text/data/*.c, [x](core/text/gone_*.c)\n'
 refused 'names docs/gone' core/network/train/t.c '/* See docs/gone.md. */\n'
