@@ -35,8 +35,7 @@ static int model_of(const invocation *c, const export_options *o, const char *fo
     if (!rc) {
         rc = model_export(&m, src, tgt, format, o->out, files, e);
         model_free(&m);
-        if (tgt != src) vocab_free(tgt);
-        vocab_free(src);
+        vocabs_free(src, tgt);
     }
     free(path);
     return rc;

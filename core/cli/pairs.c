@@ -65,8 +65,7 @@ int pairs_read(const invocation *c, const pairs_options *o,
     input_end(&in);
     if (open) {
         model_free(&m);
-        if (tgt != src) vocab_free(tgt);
-        vocab_free(src);
+        vocabs_free(src, tgt);
     }
     free(path);
     return e.text[0] ? call_failed(c, &e) : 0;

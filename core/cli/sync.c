@@ -39,7 +39,7 @@ static int sync_run(const invocation *c, void *options)
 {
     err e = {0};
     if (is_there(c, &e)) return call_failed(c, &e);
-    char *folder = runs_folder(&c->p);
+    char *folder = db_runs_folder(&c->p.db);
     db *d = db_open(&c->p.db, &e);
     int bad = !d;
     if (d && c->n_words) bad = sync_one(c, d, c->word[0], folder, options, &e);

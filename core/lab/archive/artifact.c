@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The keeper: waits until every process that holds the other end of the pipe has ended, and removes the folders. */
@@ -68,16 +67,14 @@ const char *workbench_import(const workbench *w, const char *file, arena *a, err
     int rc = d ? db_import(d, file, &runs, e) : -1;
     db_close(d);
     read_experiment x;
-    reader *r = rc ? NULL : reader_open(&w->db, e);
+    CLEANUP(reader_end) reader *r = rc ? NULL : reader_open(&w->db, e);
     rc = r ? reader_experiment(r, NULL, READ_VALUES, a, &x, e) : -1;
-    reader_close(r);
     return rc ? NULL : x.name;
 }
 
 int workbench_table(const workbench *w, const char *experiment, str *out, err *e)
 {
-    reader *r = reader_open(&w->db, e);
+    CLEANUP(reader_end) reader *r = reader_open(&w->db, e);
     int rc = r ? table_print(r, experiment, &(table_options){.full = true}, TABLE_CSV, out, e) : -1;
-    reader_close(r);
     return rc ? -1 : 0;
 }

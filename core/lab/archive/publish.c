@@ -8,7 +8,6 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,19 +36,17 @@ static void PRINTF_LIKE(2, 3) print_notice(const publishing *p, const char *fmt,
 
 static int write_file(publishing *p, const char *name, const char *text, size_t n, err *e)
 {
-    char hash[65], *path = path_below(p->folder, name, e);
+    AUTOFREE char *path = path_below(p->folder, name, e);
+    char hash[65];
     int rc = path ? file_write(path, text, n, e) : -1;
     sha256_of(text, n, hash);
     str_addf(&p->sums, "%s  %s\n", hash, name);
-    free(path);
     return rc;
 }
 
-static int write_text(publishing *p, const char *name, str *text, err *e)
+static int write_text(publishing *p, const char *name, const str *text, err *e)
 {
-    int rc = write_file(p, name, str_text(text), text->n, e);
-    str_free(text);
-    return rc;
+    return write_file(p, name, str_text(text), text->n, e);
 }
 
 /* Fails unless the folder is empty, so that no file is replaced. */
@@ -66,7 +63,7 @@ static int check_empty(const char *folder, err *e)
 static int write_runs(publishing *p, err *e)
 {
     const places *at = p->at;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     err none = {0};
     reader *any = reader_open_any(&at->db, e); /* reports faults of an existing database */
     if (!any) return -1;
@@ -76,33 +73,27 @@ static int write_runs(publishing *p, err *e)
     reader_close(r);
     if (found < 0) return -1;
     if (found || !same(p->own.name, p->name)) p->own = (read_experiment){0};
-    char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = recorded_path(at->db.recorded, p->name);
+    AUTOFREE char *path = path_join(p->folder, ARTIFACT_RUNS), *recorded = recorded_path(at->db.recorded, p->name);
     bool own = p->own.n_rows;
     int rc = own        ? record_write(at, p->name, path, &(db_export_options){.points = RECORD_POINTS}, e)
              : recorded ? 0
                         : fail(e, "found no experiment \"%s\"; `ablate ls` lists them", p->name);
     if (!rc) rc = gzip_read(own ? path : recorded, SIZE_MAX, &text, e);
     if (!rc) rc = write_file(p, ARTIFACT_RUNS, text.s, text.n, e);
-    str_free(&text);
-    free(path);
-    free(recorded);
     return rc;
 }
 
 /* Writes the INI as it was read. */
 static int write_ini(publishing *p, err *e)
 {
-    char *path = path_join(p->folder, ARTIFACT_RUNS), *name = xprintf("%s.ini", p->name);
-    str text = {0};
+    AUTOFREE char *path = path_join(p->folder, ARTIFACT_RUNS), *name = xprintf("%s.ini", p->name);
+    CLEANUP(str_free) str text = {0};
     int rc = file_read(path, &text, e);
     cJSON *all = rc ? NULL : cJSON_Parse(str_text(&text));
     const char *ini = cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "experiment"), "spec_ini"));
     if (!rc) rc = ini ? write_file(p, name, ini, strlen(ini), e) : fail(e, "%s: has no INI", path);
     cJSON_Delete(all);
-    str_free(&text);
-    free(name);
-    free(path);
     return rc;
 }
 
@@ -112,15 +103,11 @@ static int write_ini(publishing *p, err *e)
 static int write_source(const char *folder, const char *name, void *self, err *e)
 {
     publishing *p = self;
-    str text = {0};
-    char *path = path_join(folder, name), *to = xprintf("plugins/%s", name), *done = xprintf("  %s\n", to);
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char *path = path_join(folder, name), *to = xprintf("plugins/%s", name), *done = xprintf("  %s\n", to);
     int rc = 0;
     if (!strstr(str_text(&p->sums), done))
         rc = file_read_regular(path, 16 << 20, &text, e) || write_file(p, to, str_text(&text), text.n, e) ? -1 : 0;
-    str_free(&text);
-    free(path);
-    free(done);
-    free(to);
     return rc;
 }
 
@@ -129,9 +116,8 @@ static bool is_shipped(const char *file)
     size_t n;
     const plugin *const *all = plugin_list(&n);
     for (size_t i = 0; i < n; i++) {
-        char *end = xprintf("/plugins/%s/%s.so", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name);
+        AUTOFREE char *end = xprintf("/plugins/%s/%s.so", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name);
         bool yes = plugin_is_own(all[i]) && has_suffix(file, end);
-        free(end);
         if (yes) return true;
     }
     return false;
@@ -148,8 +134,9 @@ static int write_plugin(publishing *p, const cJSON *one, err *e)
     if (strstr(str_text(&p->sources), hash)) return 0;
     const char *base = path_end(file);
     bool python = has_suffix(file, ".py");
-    char *source = python ? xstrdup(base) : xprintf("%s.c", name), now[65] = "",
-         *path = xprintf("%.*s%s", (int)(base - file), file, source);
+    AUTOFREE char *source = python ? xstrdup(base) : xprintf("%s.c", name),
+                  *path = xprintf("%.*s%s", (int)(base - file), file, source);
+    char now[65] = "";
     err none = {0};
     int rc = 0;
     if (p->own.n_rows && file_exists(path)) {
@@ -163,14 +150,12 @@ static int write_plugin(publishing *p, const cJSON *one, err *e)
         str_addf(&p->sources, "- %s: the object %s; its source was not found beside it\n", name, hash);
         print_notice(p, "plugin %s: no %s beside %s, so the folder has its hash only\n", name, source, file);
     }
-    free(path);
-    free(source);
     return rc;
 }
 
 static int write_plugins(publishing *p, err *e)
 {
-    char *folder = path_join(p->folder, "plugins");
+    AUTOFREE char *folder = path_join(p->folder, "plugins");
     int rc = 0;
     for (size_t i = 0; i < p->own.n_rows; i++)
         for (size_t k = 0; k < p->own.rows[i].n_runs && !rc; k++) {
@@ -181,7 +166,6 @@ static int write_plugins(publishing *p, err *e)
             cJSON_Delete(all);
         }
     remove(folder); /* if it is empty */
-    free(folder);
     return rc;
 }
 
@@ -189,23 +173,20 @@ static int write_plugins(publishing *p, err *e)
 
 static int write_results(publishing *p, str *shown, err *e)
 {
-    str csv = {0}, page = {0};
-    char *runs = path_join(p->folder, ARTIFACT_RUNS);
+    CLEANUP(str_free) str csv = {0}, page = {0};
+    AUTOFREE char *runs = path_join(p->folder, ARTIFACT_RUNS);
     const char *name = workbench_import(&p->w, runs, &p->a, e);
     reader *r = name ? reader_open(&p->w.db, e) : NULL;
     int rc = !r || workbench_table(&p->w, name, &csv, e) || write_text(p, ARTIFACT_TABLE, &csv, e) ||
              table_print(r, name, &(table_options){0}, TABLE_TEXT, shown, e) || page_print(r, name, false, &page, e) ||
              write_text(p, "page.html", &page, e);
     reader_close(r);
-    str_free(&csv);
-    str_free(&page);
-    free(runs);
     return rc ? -1 : 0;
 }
 
 static int write_readme(publishing *p, const str *table, const char *folder, err *e)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     str_addf(&out,
              "# %s\n\nAn experiment of ablate " ABLATE_VERSION ".\n\n```\n%s```\n\n"
              "- %s.ini: the experiment, as it was run\n"
@@ -226,23 +207,21 @@ static int write_readme(publishing *p, const str *table, const char *folder, err
 
 static int write_all(publishing *p, const char *folder, err *e)
 {
-    str table = {0};
-    char *sums = path_join(p->folder, ARTIFACT_SUMS);
+    CLEANUP(str_free) str table = {0};
+    AUTOFREE char *sums = path_join(p->folder, ARTIFACT_SUMS);
     int rc = make_folders(p->folder, e) || write_runs(p, e) || write_ini(p, e) || write_plugins(p, e) ||
              write_results(p, &table, e) || write_readme(p, &table, folder, e) ||
              file_write(sums, p->sums.s, p->sums.n, e);
     if (!rc && rename(p->folder, folder))
         rc = fail(e, "%s: cannot be renamed to %s: %s", p->folder, folder, strerror(errno));
-    str_free(&table);
-    free(sums);
     return rc ? -1 : 0;
 }
 
 int publish(const places *at, const char *experiment, const char *to, bool quiet, err *e)
 {
-    char *folder = xstrdup(to);
+    AUTOFREE char *folder = xstrdup(to);
     for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
-    char *part = xprintf("%s.%ld.part", folder, (long)getpid());
+    AUTOFREE char *part = xprintf("%s.%ld.part", folder, (long)getpid());
     publishing p = {.at = at, .quiet = quiet, .name = experiment, .folder = part};
     int rc = check_empty(folder, e) || workbench_open(&p.w, part, e) ? -1 : 0;
     if (!rc) rc = write_all(&p, folder, e);
@@ -251,7 +230,5 @@ int publish(const places *at, const char *experiment, const char *to, bool quiet
     arena_free(&p.a);
     str_free(&p.sums);
     str_free(&p.sources);
-    free(folder);
-    free(part);
     return rc;
 }

@@ -3,7 +3,6 @@
 #include "base/below.h"
 #include "base/gzip.h"
 #include "lab/archive/artifact.h"
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -32,9 +31,8 @@ static const char *plugin_at(const char *start, const char *at, const char *end,
     if (*at != '/' || !begins(start, at)) return NULL;
     const char *stop = at + strcspn(at, after_path), *folder = NULL;
     if (stop > end) stop = end;
-    char *path = xstrndup(at, (size_t)(stop - at));
+    AUTOFREE char *path = xstrndup(at, (size_t)(stop - at));
     bool file = plugin_suffix(path);
-    free(path);
     if (!file) return NULL;
     *shown = at;
     for (const char *c = at; c < stop; c++) {
@@ -104,7 +102,7 @@ static void without_folders(const char *json, const char *data_dir, const char *
 
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e)
 {
-    str text = {0}, clean = {0};
+    CLEANUP(str_free) str text = {0}, clean = {0};
     reader *r = reader_open(&p->db, e); /* creates no database */
     db *d = r ? db_open(&p->db, e) : NULL;
     reader_close(r);
@@ -114,7 +112,5 @@ int record_write(const places *p, const char *experiment, const char *path, cons
         without_folders(str_text(&text), p->data_dir, p->root, &clean);
         bad = gzip_write(path, clean.s, clean.n, e);
     }
-    str_free(&text);
-    str_free(&clean);
     return bad ? -1 : 0;
 }

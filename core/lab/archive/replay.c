@@ -1,16 +1,14 @@
-/* replay.c - repeats updates of a recorded run, from the nearest state that it left, and compares them with its curves
- * in the database. */
+/* replay.c - repeats updates of a run from the nearest state that it left, and compares them with its stored curves. */
 #include "lab/archive/replay.h"
 #include "lab/archive/artifact.h"
 #include "network/train/states.h"
 #include "tensor/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 int replay_job_of(const places *p, const replay_options *o, const char *config, replay_job *j, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings set = {0};
     int bad = config_from_json(config, &set, &a, e);
     const char *steps = bad ? NULL : settings_get(&set, "steps"), *ranks = bad ? NULL : settings_get(&set, "ranks"),
@@ -31,7 +29,6 @@ int replay_job_of(const places *p, const replay_options *o, const char *config, 
                       .until = o->until,
                       .show_from = o->step,
                       .show = stdout};
-    arena_free(&a);
     return bad;
 }
 
@@ -100,8 +97,8 @@ static int replay_run(const replay_options *o, const places *p, reader *r, const
     if (replay_job_of(p, o, d->config_json, &j, e) || reader_curves(r, d->run.id, NULL, a, &curves, &x.n, e))
         return replay_job_free(&j), -1;
     x.curves = curves;
-    char *folder = d->run.log_path ? path_folder(d->run.log_path) : NULL,
-         *state = folder ? states_before(folder, o->step, &x.from) : NULL;
+    AUTOFREE char *folder = d->run.log_path ? path_folder(d->run.log_path) : NULL,
+                  *state = folder ? states_before(folder, o->step, &x.from) : NULL;
     j.resume = state;
     j.point = compare_point, j.self = &x;
     compute_as(&d->run, &j);
@@ -110,24 +107,20 @@ static int replay_run(const replay_options *o, const places *p, reader *r, const
                 state ? "" : ": no state of it is left before this step (keep_states)");
     train_outcome now = replay_train(&j, e);
     int code = print_outcome(&d->run, &x, now, e);
-    free(state);
-    free(folder);
     replay_job_free(&j);
     return code;
 }
 
 int replay(const replay_options *o, const char *name, const places *p, bool quiet, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_detail d;
     int code = -1;
-    reader *r = reader_open(&p->db, e);
+    CLEANUP(reader_end) reader *r = reader_open(&p->db, e);
     int64_t id = r ? reader_find_run(r, name, e) : -1;
     if (id >= 0 && !reader_run(r, id, &a, &d, e))
         code = d.run.recorded || d.run.foreign
                    ? fail(e, "%s was not trained here; `ablate verify` trains a recorded run again", name)
                    : replay_run(o, p, r, &d, &a, quiet, e);
-    reader_close(r);
-    arena_free(&a);
     return code;
 }

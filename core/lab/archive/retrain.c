@@ -48,25 +48,22 @@ static const char *plugin_word(const char *value, arena *a, err *e)
     return NULL;
 }
 
-/* Finds files joined by + below the folder of corpora, which record.c writes as $ABLATE_DATA. NULL and e if one leads
- * out of it. */
+/* Finds files joined by + below the folder of corpora, record.c's $ABLATE_DATA. NULL and e: one leads out of it. */
 static const char *data_value(const char *value, const char *data_dir, arena *a, err *e)
 {
     static const char folder[] = "$ABLATE_DATA/";
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     for (const char *part = value; !e->text[0]; part++) {
         size_t n = strcspn(part, "+");
         const char *text = arena_strndup(a, part, n), *name = text;
         bool data = has_prefix(text, folder);
         name += data ? strlen(folder) : has_prefix(text, "./") ? 2 : 0;
-        char *path = path_below(data_dir, name, e);
+        AUTOFREE char *path = path_below(data_dir, name, e);
         str_add(&out, data && path ? path : text);
-        free(path);
         if (!*(part += n)) break;
         str_addc(&out, '+');
     }
     value = arena_strdup(a, str_text(&out));
-    str_free(&out);
     return e->text[0] ? NULL : value;
 }
 
@@ -84,12 +81,12 @@ static const char *own_value(const setting *s, const char *data_dir, arena *a, e
 
 static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings set = {0};
     read_detail d;
-    str ini = {0};
-    char *data_dir = realpath(t->data_dir, NULL); /* tasks search other paths below the folder of corpora */
-    reader *r = reader_open(&t->w->db, e);
+    CLEANUP(str_free) str ini = {0};
+    AUTOFREE char *data_dir = realpath(t->data_dir, NULL); /* tasks search other paths below the folder of corpora */
+    CLEANUP(reader_end) reader *r = reader_open(&t->w->db, e);
     int rc = !r || reader_run(r, run, &a, &d, e) || config_from_json(d.config_json, &set, &a, e) ? -1 : 0;
     if (!rc) str_addf(&ini, "[experiment]\nname = retrained\nseeds = %lld\n[base]\n", (long long)d.run.seed);
     for (size_t i = 0; !rc && i < set.n; i++) {
@@ -102,10 +99,6 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
             rc = fail_in(e, "the run's settings, %.40s: ", is_key(s->key) ? s->key : "a key");
     }
     if (!rc) rc = file_write(path, str_text(&ini), ini.n, e);
-    reader_close(r);
-    free(data_dir);
-    arena_free(&a);
-    str_free(&ini);
     return rc;
 }
 
@@ -114,13 +107,12 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
 /* Reads the last line that a process wrote, without its "ablate ...: ". */
 static void last_line(const char *log, str *out)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     err none = {0};
     if (!file_read(log, &text, &none)) {
         char *line = trim(text.s ? text.s : ""), *last = strrchr(line, '\n');
         str_add_shown(out, last ? last + 1 : line, false);
     }
-    str_free(&text);
 }
 
 static int wait_for(pid_t pid, const char *log, err *e)
@@ -128,20 +120,19 @@ static int wait_for(pid_t pid, const char *log, err *e)
     int status = process_wait(pid);
     if (status < 0) return fail(e, "the training process is lost: %s", strerror(errno));
     if (!status) return 0;
-    str why = {0};
+    CLEANUP(str_free) str why = {0};
     last_line(log, &why);
     if (WIFSIGNALED(status))
         fail(e, "training ended by signal %d", WTERMSIG(status));
     else
         fail(e, "training failed (exit code %d): %s", WEXITSTATUS(status), str_text(&why));
-    str_free(&why);
     return -1;
 }
 
 static int train(const retraining *t, const computed *how, const char *ini, const char *db, err *e)
 {
-    char *log = path_join(t->w->folder, "retrain.log"), *folders = xprintf("plugin_path=%s", t->plugins),
-         threads[32] = "1";
+    AUTOFREE char *log = path_join(t->w->folder, "retrain.log"), *folders = xprintf("plugin_path=%s", t->plugins);
+    char threads[32] = "1";
     const char *args[20] = {t->program, "run", ini, "--db", db, "--progress", "none", "--device"};
     size_t n = 8;
     args[n++] = how->cpu ? "cpu" : "auto";
@@ -161,10 +152,7 @@ static int train(const retraining *t, const computed *how, const char *ini, cons
         execv(t->program, (char *const *)args);
         _exit(127);
     }
-    int rc = pid < 0 ? fail(e, "cannot start a process: %s", strerror(errno)) : wait_for(pid, log, e);
-    free(folders);
-    free(log);
-    return rc;
+    return pid < 0 ? fail(e, "cannot start a process: %s", strerror(errno)) : wait_for(pid, log, e);
 }
 
 /* ---- results ---- */
@@ -206,9 +194,9 @@ static bool compare_result(const read_result *was, const read_result *is)
 
 static int compare_runs(const read_run *was, const db_options *db, double seconds, size_t *differ, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x;
-    reader *r = reader_open(db, e);
+    CLEANUP(reader_end) reader *r = reader_open(db, e);
     int rc = r ? reader_experiment(r, NULL, READ_STATS, &a, &x, e) : -1;
     if (!rc && (!x.n_rows || !x.rows[0].n_runs)) rc = fail(e, "training left no run");
     if (!rc) printf("    trained in %.0f s\n", seconds);
@@ -223,8 +211,6 @@ static int compare_runs(const read_run *was, const db_options *db, double second
             if (same(x.rows[0].runs[0].results[k].metric, was->results[i].metric)) is = &x.rows[0].runs[0].results[k];
         *differ += !compare_result(&was->results[i], is);
     }
-    arena_free(&a);
-    reader_close(r);
     return rc ? -1 : 0;
 }
 
@@ -237,13 +223,11 @@ int retrain(const retraining *t, const read_run *was, size_t *differ, err *e)
                how.isa);
         how.isa[0] = 0;
     }
-    char *ini = path_join(t->w->folder, "retrain.ini"), *db = path_join(t->w->folder, "retrain.db");
+    AUTOFREE char *ini = path_join(t->w->folder, "retrain.ini"), *db = path_join(t->w->folder, "retrain.db");
     double start = ticks();
     int rc = write_ini(t, was->id, ini, e);
     unlink(db);
     if (!rc) rc = train(t, &how, ini, db, e);
     if (!rc) rc = compare_runs(was, &(db_options){.path = db}, ticks() - start, differ, e);
-    free(ini);
-    free(db);
     return rc;
 }

@@ -1,5 +1,4 @@
-/* verify.c - does a recorded or published experiment hold? Checks its files, computes its table from its
- * runs, and trains some runs again. */
+/* verify.c - checks an experiment's files, computes its table from its runs, and trains some runs again. */
 #include "base/below.h"
 #include "lab/archive/artifact.h"
 #include "network/plugin/plugin.h"
@@ -21,32 +20,30 @@ static size_t find_strays(const char *folder, const char *sums)
         const char *name = f->fts_path + strlen(folder);
         name += strspn(name, "/");
         if (f->fts_info == FTS_D || f->fts_info == FTS_DP || same(name, ARTIFACT_SUMS)) continue;
-        char *line = xprintf("  %s\n", name);
+        AUTOFREE char *line = xprintf("  %s\n", name);
         bool link = S_ISLNK(f->fts_statp->st_mode);
-        str shown = {0};
+        CLEANUP(str_free) str shown = {0};
         str_add_shown(&shown, f->fts_path, false);
         if (link || strchr(name, '\n') || !strstr(sums, line)) {
             printf("%s: %s\n", shown.s, link ? "is a link" : "is not in " ARTIFACT_SUMS);
             n++;
         }
-        str_free(&shown);
-        free(line);
     }
     if (tree) fts_close(tree);
     return n;
 }
 
-/* Checks each line "HASH  PATH" of SHA256SUMS. *files: number of lines; *bad: files that are missing, differ or are not
- * listed. */
+/* Checks each line "HASH  PATH" of SHA256SUMS. *files: lines; *bad: missing, different and unlisted files */
 static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
 {
-    str text = {0}, all = {0};
-    char **lines = NULL, *sums = path_join(folder, ARTIFACT_SUMS), hash[65];
+    CLEANUP(str_free) str text = {0}, all = {0};
+    AUTOFREE char **lines = NULL, *sums = path_join(folder, ARTIFACT_SUMS);
+    char hash[65];
     size_t n = 0;
     int rc = file_read_regular(sums, 16 << 20, &all, e) || file_lines(sums, &text, &lines, &n, e) ? -1 : 0;
     for (size_t i = 0; !rc && i < n; i++) {
         const char *name = strlen(lines[i]) > 66 ? lines[i] + 66 : "";
-        char *path = strncmp(*name ? lines[i] + 64 : "", "  ", 2) ? NULL : path_below(folder, name, e);
+        AUTOFREE char *path = strncmp(*name ? lines[i] + 64 : "", "  ", 2) ? NULL : path_below(folder, name, e);
         if (!path) {
             fail(e, "expected a hash, two blanks and a file below this folder");
             rc = fail_in(e, "%s:%zu: ", sums, i + 1);
@@ -56,56 +53,43 @@ static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
         bool there = !sha256_file(path, hash, &why), equal = there && !strncmp(hash, lines[i], 64);
         if (!equal) printf("%s: %s\n", path, there ? "differs from " ARTIFACT_SUMS : why.text);
         *bad += !equal, ++*files;
-        free(path);
     }
     if (!rc) {
         size_t strays = find_strays(folder, str_text(&all));
         *files += strays, *bad += strays;
     }
-    str_free(&all);
-    free(sums);
-    free(lines);
-    str_free(&text);
     return rc;
 }
 
 static int check_table(const workbench *w, const char *folder, const char *experiment, bool *equal, err *e)
 {
-    str now = {0}, was = {0};
-    char *path = path_join(folder, ARTIFACT_TABLE);
+    CLEANUP(str_free) str now = {0}, was = {0};
+    AUTOFREE char *path = path_join(folder, ARTIFACT_TABLE);
     int rc = workbench_table(w, experiment, &now, e) || file_read_regular(path, 1 << 30, &was, e) ? -1 : 0;
     *equal = !rc && same(str_text(&now), str_text(&was));
-    free(path);
-    str_free(&now);
-    str_free(&was);
     return rc;
 }
 
 /* Builds the sources of FOLDER/plugins in the workbench; plugins are loaded only from there. */
 static char *build_plugins(const workbench *w, const char *folder, err *e)
 {
-    char *from = path_join(folder, "plugins"), *to = path_join(w->folder, "plugins");
+    AUTOFREE char *from = path_join(folder, "plugins");
+    char *to = path_join(w->folder, "plugins");
     DIR *d = opendir(from);
     int rc = make_folders(to, e);
     for (struct dirent *f; d && !rc && (f = readdir(d));) {
         if (!has_suffix(f->d_name, ".c") && !has_suffix(f->d_name, ".h") && !has_suffix(f->d_name, ".py")) continue;
-        str text = {0};
-        char *source = path_below(from, f->d_name, e), *copy = path_join(to, f->d_name);
+        CLEANUP(str_free) str text = {0};
+        AUTOFREE char *source = path_below(from, f->d_name, e), *copy = path_join(to, f->d_name);
         rc = !source || file_read_regular(source, 16 << 20, &text, e) || file_write(copy, str_text(&text), text.n, e);
-        str_free(&text);
-        free(source);
-        free(copy);
     }
     if (d) rewinddir(d);
     for (struct dirent *f; d && !rc && (f = readdir(d));) {
         if (!has_suffix(f->d_name, ".c")) continue;
-        char *copy = path_join(to, f->d_name), *so = plugin_build(copy, e);
+        AUTOFREE char *copy = path_join(to, f->d_name), *so = plugin_build(copy, e);
         rc = so ? 0 : -1;
-        free(so);
-        free(copy);
     }
     if (d) closedir(d);
-    free(from);
     if (!rc) return to;
     free(to);
     return NULL;
@@ -121,10 +105,9 @@ typedef struct {
 
 static bool wanted(const verify_options *o, const read_row *row, const read_run *run)
 {
-    char *name = xprintf("%s@%lld", row->name, (long long)run->seed);
+    AUTOFREE char *name = xprintf("%s@%lld", row->name, (long long)run->seed);
     bool yes = !o->only.n;
     for (size_t k = 0; k < o->only.n; k++) yes = yes || same(o->only.at[k], row->name) || same(o->only.at[k], name);
-    free(name);
     return yes;
 }
 
@@ -144,11 +127,10 @@ static size_t list_runs(const read_experiment *x, const verify_options *o, candi
 
 static void no_candidate(const read_experiment *x, const verify_options *o, err *e)
 {
-    str limit = {0};
+    CLEANUP(str_free) str limit = {0};
     if (o->at_most > 0) str_addf(&limit, " that took no more than %g s", o->at_most);
     fail(e, "%s: found no finished run of ablate's own%s%s", x->name, o->only.n ? " among those of --only" : "",
          str_text(&limit));
-    str_free(&limit);
 }
 
 /* Trains `o->runs` runs again, chosen at random. Returns HOLDS or OTHER_DIGITS, or -1 and a message. */
@@ -156,7 +138,7 @@ static int retrain_some(const retraining *t, const read_experiment *x, const ver
 {
     size_t all = 0, n, done = 0, differ = 0, runs_apart = 0;
     for (size_t i = 0; i < x->n_rows; i++) all += x->rows[i].n_runs;
-    candidate *of = xcalloc(all + 1, sizeof *of);
+    AUTOFREE candidate *of = xcalloc(all + 1, sizeof *of);
     n = list_runs(x, o, of);
     rng r = rng_seed((uint64_t)o->seed, 0);
     if (!n) no_candidate(x, o, e);
@@ -170,7 +152,6 @@ static int retrain_some(const retraining *t, const read_experiment *x, const ver
         runs_apart += differ > before;
         of[at] = of[--n];
     }
-    free(of);
     if (e->text[0]) return -1;
     if (done) printf("retrained: %zu of %zu runs with the same digits\n", done - runs_apart, done);
     return runs_apart ? OTHER_DIGITS : HOLDS;
@@ -193,33 +174,26 @@ static int check_folder(const workbench *w, const char *folder, const char *expe
 static int check_runs(const verify_options *o, const char *what, const places *p, const workbench *w,
                       const char *experiment, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x;
-    char *runs = db_runs_folder(&p->db), *plugins = o->build_plugins ? build_plugins(w, what, e) : NULL,
-         *sources = path_join(what, "plugins");
-    reader *r = e->text[0] ? NULL : reader_open(&w->db, e);
+    AUTOFREE char *runs = db_runs_folder(&p->db), *plugins = o->build_plugins ? build_plugins(w, what, e) : NULL,
+                  *sources = path_join(what, "plugins");
+    CLEANUP(reader_end) reader *r = e->text[0] ? NULL : reader_open(&w->db, e);
     int rc = r ? reader_experiment(r, experiment, READ_STATS, &a, &x, e) : -1;
     retraining t = {.w = w, .program = p->program, .data_dir = p->data_dir, .runs = runs, .plugins = plugins};
     if (!rc) rc = retrain_some(&t, &x, o, e);
     if (rc < 0 && !plugins && is_folder(sources)) fail_in(e, "without --build-plugins: ");
-    reader_close(r);
-    arena_free(&a);
-    free(plugins);
-    free(runs);
-    free(sources);
     return rc;
 }
 
 static int verify_in(const verify_options *o, const char *what, const places *p, const workbench *w, err *e)
 {
     bool folder = is_folder(what), holds = true;
-    char *runs = folder ? path_join(what, ARTIFACT_RUNS) : xstrdup(what);
-    arena a = {0};
+    AUTOFREE char *runs = folder ? path_join(what, ARTIFACT_RUNS) : xstrdup(what);
+    CLEANUP(arena_free) arena a = {0};
     const char *name = workbench_import(w, runs, &a, e);
     int rc = !name || (folder && check_folder(w, what, name, &holds, e)) ? -1 : holds ? HOLDS : FAILS;
     if (rc == HOLDS && o->runs) rc = check_runs(o, what, p, w, name, e);
-    arena_free(&a);
-    free(runs);
     return rc;
 }
 

@@ -1,5 +1,4 @@
-/* away.c - the host's side of runs that a job engine trains (away.h): claims, events by file, the ends of runs, and
- * `ablate sync`. */
+/* away.c - the host's side of away.h: claims, events by file, the ends of runs, and `ablate sync`. */
 #include "base/below.h"
 #include "lab/launch/away.h"
 #include <dirent.h>
@@ -54,7 +53,7 @@ static double seconds_of(struct timespec t) { return (double)t.tv_sec + (double)
 double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e)
 {
     struct stat owner, probe;
-    char *path = away_part(spool, what, i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
+    AUTOFREE char *path = away_part(spool, what, i), *file = xprintf("%s/probe-%ld", spool, (long)getpid());
     int there = open(path, O_RDONLY | O_CLOEXEC);
     bool none = there < 0 && (errno == ENOENT || errno == ESTALE);
     if (there < 0 && !none) fail(e, "%s: cannot be opened: %s", path, strerror(errno));
@@ -65,14 +64,7 @@ double away_age(const char *spool, const char *what, int64_t i, struct timespec 
     if (known && touched) *touched = owner.st_mtim;
     if (there >= 0) close(there);
     if (now >= 0) close(now), unlink(file);
-    free(path);
-    free(file);
     return none ? -1 : age > 0 ? age : 0;
-}
-
-double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e)
-{
-    return away_age(spool, "owner", i, touched, e);
 }
 
 static void job_free(away_job *j)
@@ -82,6 +74,19 @@ static void job_free(away_job *j)
     free(j->spool);
     free(j->id);
     *j = (away_job){0};
+}
+
+/* Removes the spool: everything is in the database and the runs' folders. */
+static void forget(const away_job *j)
+{
+    DIR *d = opendir(j->spool);
+    struct dirent *x;
+    while (d && (x = readdir(d))) {
+        AUTOFREE char *path = x->d_name[0] == '.' ? NULL : path_join(j->spool, x->d_name);
+        if (path) unlink(path);
+    }
+    if (d) closedir(d);
+    rmdir(j->spool);
 }
 
 /* ---- submitting ---- */
@@ -95,16 +100,13 @@ static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
     if (db_trained_model(l->d, c, l->o->folder, &w->texts, &w->model, e) || worker_folder(w, l->o, e)) return -1;
     if (w->ranks > j->ranks) j->ranks = w->ranks;
     char **args = worker_arguments(w, 0, l->o, l->threads);
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     for (int k = 0; args[k]; k++) {
-        if (strchr(args[k], '\n'))
-            return str_free(&text), fail(e, "\"%s\": names for a job engine cannot contain line ends", args[k]);
+        if (strchr(args[k], '\n')) return fail(e, "\"%s\": names for a job engine cannot contain line ends", args[k]);
         str_addf(&text, "%s\n", args[k]);
     }
-    char *path = away_part(j->spool, "arguments", (int64_t)i);
+    AUTOFREE char *path = away_part(j->spool, "arguments", (int64_t)i);
     int bad = file_write(path, text.s, text.n, e);
-    free(path);
-    str_free(&text);
     str_addf(claims, "%lld\t%lld\t%lld\t%lld\t%s\t%s\t%s\n", (long long)c->run, (long long)c->attempt,
              (long long)c->generation, (long long)c->seed, c->owner, c->name, w->folder);
     return bad;
@@ -126,8 +128,6 @@ static int claim_all(launcher *l, away_job *j, err *e)
     }
 }
 
-static void forget(const away_job *j); /* below */
-
 int away_give_back(launcher *l, away_job *j, size_t first, err *e)
 {
     int bad = db_begin(l->d, e);
@@ -137,29 +137,21 @@ int away_give_back(launcher *l, away_job *j, size_t first, err *e)
     return 0;
 }
 
-/* Returns every claim of this process, because nothing was submitted. If that fails, take_back does it later. */
-static void give_back(launcher *l, away_job *j)
-{
-    err ignored = {0};
-    if (!away_give_back(l, j, 0, &ignored)) forget(j);
-}
-
 static int write_submitter(const away_job *j, err *e)
 {
-    char me[128], *path = path_join(j->spool, "submitter");
+    AUTOFREE char *path = path_join(j->spool, "submitter");
+    char me[128];
     db_owner(me);
-    int bad = file_write(path, me, strlen(me), e);
-    free(path);
-    return bad;
+    return file_write(path, me, strlen(me), e);
 }
 
 static int submit(launcher *l, away_job *j, err *e)
 {
-    str claims = {0};
+    CLEANUP(str_free) str claims = {0};
     j->per_task = l->o->per_task > 0 ? l->o->per_task : 1;
     j->spool =
         xprintf("%s/%s/%s/%lld-%ld", l->o->folder, l->o->experiment, j->engine->name, (long long)now(), (long)getpid());
-    char *path = path_join(j->spool, "claims");
+    AUTOFREE char *path = path_join(j->spool, "claims");
     int bad = make_folders(j->spool, e) || write_submitter(j, e) || claim_all(l, j, e);
     for (size_t i = 0; i < j->n && !bad; i++) bad = write_task(l, j, i, &claims, e);
     if (!bad && j->n) bad = file_write(path, claims.s, claims.n, e) || j->engine->submit(l, j, e);
@@ -168,16 +160,14 @@ static int submit(launcher *l, away_job *j, err *e)
         worker *w = &j->run[i].w;
         provenance_write(&l->from, w);
         w->facts.pid = -1, w->facts.host = NULL; /* the worker reports its host */
-        char *task = j->engine == &slurm_engine ? slurm_task(j, i) : NULL;
+        AUTOFREE char *task = j->engine == &slurm_engine ? slurm_task(j, i) : NULL;
         if (task) w->facts.slurm_job = arena_strdup(&w->texts, task);
-        free(task);
         bad = db_attempt(l->d, &w->claim, &w->facts, e);
         l->p.running++;
     }
     bad = db_end(l->d, bad, e);
-    if (bad && !j->id) give_back(l, j);
-    str_free(&claims);
-    free(path);
+    err ignored = {0}; /* nothing was submitted: returns the claims; if that fails, collect_back does it later */
+    if (bad && !j->id && !away_give_back(l, j, 0, &ignored)) forget(j);
     return bad;
 }
 
@@ -205,26 +195,21 @@ static int collect_events(launcher *l, away_job *j, size_t i, err *e)
     away_run *a = &j->run[i];
     int bad = 0;
     for (bool more = true; more && !bad;) {
-        char *now = away_events(j->spool, (int64_t)i, a->start),
-             *next = away_events(j->spool, (int64_t)i, a->start + 1);
+        AUTOFREE char *now = away_events(j->spool, (int64_t)i, a->start),
+                      *next = away_events(j->spool, (int64_t)i, a->start + 1);
         more = file_exists(next);
         bad = collect_from(l, a, now, e);
         if (more && !bad) a->start++, a->read = 0, str_clear(&a->w.buffer);
-        free(now);
-        free(next);
     }
     return bad;
 }
 
 int away_ended(const away_job *j, size_t i, int *code, int *sig)
 {
-    char *path = away_part(j->spool, "exit", (int64_t)i);
-    str text = {0};
+    AUTOFREE char *path = away_part(j->spool, "exit", (int64_t)i);
+    CLEANUP(str_free) str text = {0};
     err none = {0};
-    int found = file_exists(path) && !file_read(path, &text, &none) && sscanf(str_text(&text), "%d %d", code, sig) == 2;
-    str_free(&text);
-    free(path);
-    return found;
+    return file_exists(path) && !file_read(path, &text, &none) && sscanf(str_text(&text), "%d %d", code, sig) == 2;
 }
 
 /* Handles a failed write: drops the run if another process has it now; else the database failed: -1. */
@@ -232,10 +217,7 @@ static int lose(launcher *l, away_run *a, err *e)
 {
     if (db_holds(l->d, &a->w.claim)) return -1;
     *e = (err){0};
-    snprintf(a->w.error, sizeof a->w.error, "another process has taken over this run");
-    progress_event(&l->p, &a->w, "lost", a->w.dev_ppl);
-    l->p.running--;
-    worker_clear(&a->w);
+    launch_lost(l, &a->w);
     a->over = true;
     return 0;
 }
@@ -243,11 +225,9 @@ static int lose(launcher *l, away_run *a, err *e)
 int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e)
 {
     away_run *a = &j->run[i];
-    const char *what;
     if (collect_events(l, j, i, e)) return lose(l, a, e); /* its last events */
-    enum db_status s = launch_outcome(l, &a->w, code, sig, &what);
     if (j->engine->end) j->engine->end(a);
-    if (launch_end(l, &a->w, s, code, sig, what, e)) return lose(l, a, e);
+    if (launch_end(l, &a->w, code, sig, e)) return lose(l, a, e);
     a->over = true;
     return 0;
 }
@@ -279,10 +259,7 @@ static int beat(launcher *l, away_job *j, err *e)
     l->last_beat = ticks();
     for (size_t i = 0; i < j->n; i++) {
         away_run *a = &j->run[i];
-        if (!a->over &&
-            db_heartbeat(l->d, &a->w.claim, a->w.total ? a->w.step : -1, a->w.total ? a->w.total : -1, AWAY, e) &&
-            lose(l, a, e))
-            return -1;
+        if (!a->over && launch_heartbeat(l, &a->w, AWAY, e) && lose(l, a, e)) return -1;
     }
     return 0;
 }
@@ -296,19 +273,6 @@ static void handle_interrupts(launcher *l, away_job *j, int *handled)
     j->cancelled = true;
     progress_interrupted(&l->p, *handled, (int)still_away(j));
     j->engine->cancel(j);
-}
-
-static void forget(const away_job *j) /* removes the spool: everything is in the database and the runs' folders */
-{
-    DIR *d = opendir(j->spool);
-    struct dirent *x;
-    while (d && (x = readdir(d))) {
-        char *path = x->d_name[0] == '.' ? NULL : path_join(j->spool, x->d_name);
-        if (path) unlink(path);
-        free(path);
-    }
-    if (d) closedir(d);
-    rmdir(j->spool);
 }
 
 static int wait_for(launcher *l, away_job *j, err *e)
@@ -364,8 +328,9 @@ static int read_claim(away_run *a, char *line, const char *folder, err *e)
 /* Returns 1 for a submitted job of this program, 0 if nothing was submitted, -1 on an error. */
 static int job_read(away_job *j, launcher *l, const away_engine *how, const char *spool, err *e)
 {
-    str claims = {0};
-    char **lines = NULL, *path = path_join(spool, "claims"), *folder = path_join(l->o->folder, l->o->experiment);
+    CLEANUP(str_free) str claims = {0};
+    AUTOFREE char **lines = NULL, *path = path_join(spool, "claims"),
+                  *folder = path_join(l->o->folder, l->o->experiment);
     size_t n = 0;
     *j = (away_job){.engine = how, .spool = xstrdup(spool), .per_task = 1};
     int rc = !file_exists(path) ? 0 : file_lines(path, &claims, &lines, &n, e) ? -1 : 1;
@@ -377,10 +342,6 @@ static int job_read(away_job *j, launcher *l, const away_engine *how, const char
     }
     if (rc > 0) rc = how->read(j, e);
     if (rc > 0) l->p.running += still_away(j);
-    free(folder);
-    free(lines);
-    str_free(&claims);
-    free(path);
     return rc;
 }
 
@@ -388,14 +349,12 @@ static int job_read(away_job *j, launcher *l, const away_engine *how, const char
 static int submitter_is_gone(const away_job *j, bool *gone, err *e)
 {
     enum { HOUR = 3600 };
-    char *path = path_join(j->spool, "submitter");
+    AUTOFREE char *path = path_join(j->spool, "submitter");
     struct stat info;
-    str owner = {0};
+    CLEANUP(str_free) str owner = {0};
     bool there = !stat(path, &info); /* absent: it has just begun and claimed nothing */
     int bad = there && file_read(path, &owner, e);
     *gone = there && !bad && (db_owner_is_gone(str_text(&owner)) || now() - seconds_of(info.st_mtim) > HOUR);
-    str_free(&owner);
-    free(path);
     return bad;
 }
 
@@ -407,17 +366,15 @@ static int collect_back(launcher *l, away_job *j, err *e)
     if (submitter_is_gone(j, &gone, e)) return -1;
     if (!gone) return 0;
     for (size_t i = 0; i < j->n; i++) {
-        char *arguments = away_part(j->spool, "arguments", (int64_t)i),
-             *owner = away_part(j->spool, "owner", (int64_t)i);
+        AUTOFREE char *arguments = away_part(j->spool, "arguments", (int64_t)i),
+                      *owner = away_part(j->spool, "owner", (int64_t)i);
         unlink(arguments);
         began = !unlink(owner) || began;
         if (!j->run[i].over && j->engine->end) j->engine->end(&j->run[i]);
-        free(arguments), free(owner);
     }
     if (began) away_rest(2 * away_pause());
-    char *owner = xprintf("%s/%s", j->engine->name, strrchr(j->spool, '/') + 1);
-    int bad = db_release_owner(l->d, owner, e);
-    free(owner);
+    AUTOFREE char *claimant = xprintf("%s/%s", j->engine->name, strrchr(j->spool, '/') + 1);
+    int bad = db_release_owner(l->d, claimant, e);
     if (!bad) forget(j);
     return bad;
 }
@@ -449,17 +406,15 @@ static int sync_job(launcher *l, const away_engine *how, const char *spool, bool
 
 static int sync_engine(launcher *l, const away_engine *how, bool wait, sync_result *out, err *e)
 {
-    char *spools = xprintf("%s/%s/%s", l->o->folder, l->o->experiment, how->name);
+    AUTOFREE char *spools = xprintf("%s/%s/%s", l->o->folder, l->o->experiment, how->name);
     DIR *jobs = opendir(spools);
     struct dirent *x;
     int bad = 0;
     while (jobs && !bad && (x = readdir(jobs))) {
-        char *path = x->d_name[0] == '.' ? NULL : path_join(spools, x->d_name);
+        AUTOFREE char *path = x->d_name[0] == '.' ? NULL : path_join(spools, x->d_name);
         if (path && path_is_below(spools, path)) bad = sync_job(l, how, path, wait, out, e);
-        free(path);
     }
     if (jobs) closedir(jobs), rmdir(spools);
-    free(spools);
     return bad;
 }
 
@@ -467,9 +422,8 @@ bool launch_is_away(const char *folder, const char *experiment)
 {
     bool any = false;
     for (size_t k = 0; k < LENGTH(engines); k++) {
-        char *path = xprintf("%s/%s/%s", folder, experiment, engines[k]->name);
+        AUTOFREE char *path = xprintf("%s/%s/%s", folder, experiment, engines[k]->name);
         any = any || file_exists(path);
-        free(path);
     }
     return any;
 }
@@ -479,7 +433,7 @@ int launch_sync(db *d, const launch_options *o, bool wait, sync_result *out, err
     launch_result result = {0};
     *out = (sync_result){0};
     if (!launch_is_away(o->folder, o->experiment)) return 0;
-    launcher *l = xcalloc(1, sizeof *l);
+    AUTOFREE launcher *l = xcalloc(1, sizeof *l);
     *l = (launcher){.d = d, .o = o, .out = &result};
     int bad = 0;
     progress_begin(&l->p, o);
@@ -487,6 +441,5 @@ int launch_sync(db *d, const launch_options *o, bool wait, sync_result *out, err
     for (size_t k = 0; k < LENGTH(engines) && !bad; k++) bad = sync_engine(l, engines[k], wait, out, e);
     if (wait) launch_let_signals_go();
     progress_end(&l->p, NULL);
-    free(l);
     return bad;
 }

@@ -37,8 +37,8 @@ typedef struct {
 typedef struct away_job away_job;
 typedef struct { /* each returns 0, or -1 and sets *e */
     const char *name;
-    int ask;                                        /* seconds between calls of `look`; 0: away_pause() */
-    size_t (*room)(const launcher *l, away_job *j); /* most runs that it accepts now; NULL: no limit */
+    int ask;                                  /* seconds between calls of `look`; 0: away_pause() */
+    size_t (*room)(launcher *l, away_job *j); /* most runs that it accepts now; NULL: no limit */
     int (*submit)(launcher *l, away_job *j, err *e);
     int (*read)(away_job *j, err *e);              /* a job of an earlier process; 1: submitted, 0: not */
     int (*look)(launcher *l, away_job *j, err *e); /* every `ask` seconds: ends runs whose tasks are lost */
@@ -72,11 +72,9 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig);
 /* SPOOL/WHAT-I; the caller frees. */
 char *away_part(const char *spool, const char *what, int64_t i);
 char *away_events(const char *spool, int64_t i, int start);
-/* Returns the seconds since SPOOL/WHAT-I was written or touched; *touched: when. -1: there is no such file. 0 and *e:
- * it cannot be opened, or no file can be written beside it to compare times. */
+/* Returns the seconds since SPOOL/WHAT-I was written or touched (owner-I: by its task); *touched: when. -1: there is no
+ * such file. 0 and *e: it cannot be opened, or no file can be written beside it to compare times. */
 double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e);
-/* away_age of run i's owner file, which its task touches. */
-double away_silence(const char *spool, int64_t i, struct timespec *touched, err *e);
 /* Seconds of silence after which a task loses its run: 60, or $ABLATE_TASK_LEASE. */
 double away_lease(void);
 /* Seconds between a task's signs of life, and between checks of them: 2, or a quarter of the lease if that is less. */

@@ -29,9 +29,8 @@ static char *job_of(const away_run *a) { return path_join(a->w.folder, "job"); }
 
 static void withdraw(const away_run *a)
 {
-    char *path = job_of(a);
+    AUTOFREE char *path = job_of(a);
     unlink(path);
-    free(path);
 }
 
 /* ---- the process that starts the commands ---- */
@@ -59,11 +58,11 @@ typedef struct {
 
 static void write_status(const round_of *r, size_t k, int status)
 {
-    char text[32], *path = away_part(r->spool, "status", r->run[k]);
+    AUTOFREE char *path = away_part(r->spool, "status", r->run[k]);
+    char text[32];
     err none = {0};
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     file_write(path, text, (size_t)snprintf(text, sizeof text, "%d\n", code), &none);
-    free(path);
 }
 
 static void add_command(const round_of *r, size_t k, str *out)
@@ -74,7 +73,7 @@ static void add_command(const round_of *r, size_t k, str *out)
 /* Starts COMMAND for a run; each {} becomes the run's command. */
 static pid_t start_one(const round_of *r, size_t k)
 {
-    str line = {0};
+    CLEANUP(str_free) str line = {0};
     const char *at = r->command;
     for (const char *hole; (hole = strstr(at, "{}")); at = hole + 2) {
         str_addn(&line, at, (size_t)(hole - at));
@@ -86,7 +85,6 @@ static pid_t start_one(const round_of *r, size_t k)
         execl("/bin/sh", "sh", "-c", str_text(&line), (char *)NULL);
         _exit(127);
     }
-    str_free(&line);
     return pid;
 }
 
@@ -113,21 +111,20 @@ static void run_each(round_of *r)
 
 static void run_all(round_of *r)
 {
-    str lines = {0};
+    CLEANUP(str_free) str lines = {0};
     for (size_t k = 0; k < r->n; k++) add_command(r, k, &lines), str_addc(&lines, '\n');
     FILE *f = popen(r->command, "w");
     int status = 127 << 8;
     if (f) fwrite(lines.s, 1, lines.n, f), status = pclose(f);
     for (size_t k = 0; k < r->n; k++) write_status(r, k, status);
-    str_free(&lines);
 }
 
 /* Reads the numbers of the round's runs, and their folders from the spool's claims. */
 static int read_round(round_of *r, int64_t round, err *e)
 {
-    str claims = {0}, list = {0};
-    char **claim = NULL, **number = NULL, *all = path_join(r->spool, "claims"),
-         *file = away_part(r->spool, "round", round);
+    CLEANUP(str_free) str claims = {0}, list = {0};
+    AUTOFREE char **claim = NULL, **number = NULL, *all = path_join(r->spool, "claims"),
+                  *file = away_part(r->spool, "round", round);
     size_t n_claims = 0, n = 0;
     int bad = file_lines(all, &claims, &claim, &n_claims, e) || file_lines(file, &list, &number, &n, e);
     r->folder = xcalloc(n + 1, sizeof *r->folder);
@@ -142,17 +139,15 @@ static int read_round(round_of *r, int64_t round, err *e)
         }
         r->run[k] = i, r->folder[k] = xstrdup(tab + 1), r->n = k + 1;
     }
-    free(claim), free(number), free(all), free(file);
-    str_free(&claims);
-    str_free(&list);
     return bad ? -1 : 0;
 }
 
 int launch_round(const char *program, const char *spool, int64_t round, err *e)
 {
     round_of r = {.program = program, .spool = spool};
-    char me[128], *host = away_part(spool, "host", round), *path = path_join(spool, "command"), *line = NULL;
-    str command = {0};
+    AUTOFREE char *host = away_part(spool, "host", round), *path = path_join(spool, "command");
+    char me[128], *line = NULL;
+    CLEANUP(str_free) str command = {0};
     db_owner(me);
     signal(SIGPIPE, SIG_IGN);
     int bad = read_round(&r, round, e) || file_read(path, &command, e);
@@ -163,8 +158,6 @@ int launch_round(const char *program, const char *spool, int64_t round, err *e)
     if (!bad) strstr(r.command, "{}") ? run_each(&r) : run_all(&r);
     for (size_t k = 0; k < r.n; k++) free(r.folder[k]);
     free(r.folder), free(r.run), free(r.pid);
-    free(host), free(path);
-    str_free(&command);
     return bad;
 }
 
@@ -174,7 +167,8 @@ int launch_round(const char *program, const char *spool, int64_t round, err *e)
 static int read_key(str *key, err *e)
 {
     unsigned char fresh[32];
-    char hex[65], *folder = path_in_cache(""), *path = path_in_cache("key");
+    AUTOFREE char *folder = path_in_cache(""), *path = path_in_cache("key");
+    char hex[65];
     int bad = !path ? fail(e, "HOME is not set") : 0;
     if (!bad && !file_exists(path)) {
         if (getrandom(fresh, sizeof fresh, 0) != sizeof fresh) bad = fail(e, "no random bytes: %s", strerror(errno));
@@ -184,50 +178,43 @@ static int read_key(str *key, err *e)
         umask(before);
     }
     if (!bad) bad = file_read_regular(path, 64, key, e);
-    free(folder);
-    free(path);
     return bad;
 }
 
 /* Computes the signature of the spool's command. */
 static int sign(const away_job *j, char hash[65], err *e)
 {
-    str text = {0}, command = {0};
-    char *path = path_join(j->spool, "command"), *spool = realpath(j->spool, NULL);
+    CLEANUP(str_free) str text = {0}, command = {0};
+    AUTOFREE char *path = path_join(j->spool, "command"), *spool = realpath(j->spool, NULL);
     int bad = read_key(&text, e) || file_read_regular(path, 1 << 20, &command, e);
     str_addf(&text, "\n%s\n%s", spool ? spool : "", str_text(&command));
     sha256_of(text.s, text.n, hash);
-    str_free(&text), str_free(&command);
-    free(path), free(spool);
     return bad;
 }
 
 /* A folder of runs may be another user's: a command is started again only if this host or this user wrote it. */
 static bool may_start(const launcher *l, const away_job *j)
 {
-    char hash[65] = "", *path = path_join(j->spool, "signed");
-    str was = {0};
+    AUTOFREE char *path = path_join(j->spool, "signed");
+    char hash[65] = "";
+    CLEANUP(str_free) str was = {0};
     err none = {0};
-    bool own = l->o->command ||
-               (!sign(j, hash, &none) && !file_read_regular(path, 64, &was, &none) && same(str_text(&was), hash));
-    str_free(&was);
-    free(path);
-    return own;
+    return l->o->command ||
+           (!sign(j, hash, &none) && !file_read_regular(path, 64, &was, &none) && same(str_text(&was), hash));
 }
 
 /* Starts the process that starts commands, for the runs in `which`; it survives the host. */
 static int start_round(const launcher *l, away_job *j, const size_t *which, size_t n, err *e)
 {
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     for (size_t k = 0; k < n; k++) {
-        char *status = away_part(j->spool, "status", (int64_t)which[k]);
+        AUTOFREE char *status = away_part(j->spool, "status", (int64_t)which[k]);
         unlink(status);
-        free(status);
         str_addf(&list, "%zu\n", which[k]);
         away_run *a = &j->run[which[k]];
         a->launched++, a->missing = 0, a->round = j->rounds + 1;
     }
-    char *path = away_part(j->spool, "round", ++j->rounds), *output = path_join(j->spool, "output.txt");
+    AUTOFREE char *path = away_part(j->spool, "round", ++j->rounds), *output = path_join(j->spool, "output.txt");
     int bad = file_write(path, list.s, list.n, e);
     char round[16];
     snprintf(round, sizeof round, "%d", j->rounds);
@@ -245,30 +232,27 @@ static int start_round(const launcher *l, away_job *j, const size_t *which, size
         _exit(127);
     }
     if (pid < 0 && !bad) bad = fail(e, "cannot start the launcher: %s", strerror(errno));
-    str_free(&list);
-    free(path), free(output);
     return bad;
 }
 
 static int submit(launcher *l, away_job *j, err *e)
 {
-    str text = {0};
-    char *path = path_join(j->spool, "command");
-    size_t *which = xcalloc(j->n + 1, sizeof *which);
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char *path = path_join(j->spool, "command");
+    AUTOFREE size_t *which = xcalloc(j->n + 1, sizeof *which);
     str_addf(&text, "%d\n%s", l->o->workers > 1 ? l->o->workers : 1, l->o->command);
     int bad = check_path(l->o->program, e) || check_path(j->spool, e) || file_write(path, text.s, text.n, e);
-    char hash[65], *own = path_join(j->spool, "signed");
+    AUTOFREE char *own = path_join(j->spool, "signed");
+    char hash[65];
     err unsigned_ = {0}; /* then `ablate sync` does not start it again */
     if (!bad && !sign(j, hash, &unsigned_)) file_write(own, hash, 64, &unsigned_);
-    free(own);
     if (!bad && j->ranks > 1) bad = fail(e, "found a run with ranks = %d, expected none with a launcher", j->ranks);
     for (size_t i = 0; i < j->n && !bad; i++) {
-        char *job = job_of(&j->run[i]);
+        AUTOFREE char *job = job_of(&j->run[i]);
         str_clear(&text);
         str_addf(&text, "%s\n%zu\n", j->spool, i);
         bad = file_write(job, text.s, text.n, e);
         which[i] = i;
-        free(job);
     }
     if (!bad) bad = start_round(l, j, which, j->n, e);
     if (!bad) {
@@ -277,9 +261,6 @@ static int submit(launcher *l, away_job *j, err *e)
     }
     for (size_t i = 0; i < j->n && bad; i++)
         if (j->run[i].w.folder) withdraw(&j->run[i]);
-    str_free(&text);
-    free(path);
-    free(which);
     return bad;
 }
 
@@ -288,17 +269,14 @@ static int read_job(away_job *j, err *e)
 {
     bool bad = false, more = true;
     while (more && !bad) {
-        char *path = away_part(j->spool, "round", j->rounds + 1), **line = NULL;
-        str text = {0};
+        AUTOFREE char *path = away_part(j->spool, "round", j->rounds + 1), **line = NULL;
+        CLEANUP(str_free) str text = {0};
         size_t n = 0;
         int64_t i;
         more = file_exists(path);
         if (more) j->rounds++, bad = file_lines(path, &text, &line, &n, e);
         for (size_t k = 0; k < n; k++)
             if (parse_int(line[k], &i) && i >= 0 && (size_t)i < j->n) j->run[i].launched++, j->run[i].round = j->rounds;
-        free(line);
-        str_free(&text);
-        free(path);
     }
     j->id = xstrdup(strrchr(j->spool, '/') + 1);
     return bad ? -1 : j->rounds > 0;
@@ -308,18 +286,15 @@ static int read_job(away_job *j, err *e)
  * never wrote host-R. *unread: why a file that exists cannot be read. */
 static int status_of(const away_job *j, size_t i, err *unread)
 {
-    char *path = away_part(j->spool, "status", (int64_t)i), *host = away_part(j->spool, "host", j->run[i].round);
-    str text = {0}, owner = {0};
+    AUTOFREE char *path = away_part(j->spool, "status", (int64_t)i),
+                  *host = away_part(j->spool, "host", j->run[i].round);
+    CLEANUP(str_free) str text = {0}, owner = {0};
     int64_t code;
     bool told = file_exists(path) && !file_read(path, &text, unread) && parse_int(trim(text.s), &code);
     bool gone =
         !told && (file_exists(host) ? !file_read(host, &owner, unread) && db_owner_is_gone(str_text(&owner))
                                     : away_age(j->spool, "round", j->run[i].round, NULL, unread) > away_lease());
-    int status = told ? (int)code : gone ? -2 : -1;
-    str_free(&text);
-    str_free(&owner);
-    free(path), free(host);
-    return status;
+    return told ? (int)code : gone ? -2 : -1;
 }
 
 static const char *why(const away_job *j, size_t i, int status, bool may, char out[320])
@@ -342,7 +317,7 @@ static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unr
 {
     away_run *a = &j->run[i];
     int code, sig;
-    *silent = away_silence(j->spool, (int64_t)i, NULL, unread);
+    *silent = away_age(j->spool, "owner", (int64_t)i, NULL, unread);
     *status = status_of(j, i, unread);
     bool lost = *silent >= 0 ? *silent > away_lease() : j->cancelled || *status > 0 || *status == -2;
     if (!lost || away_ended(j, i, &code, &sig)) return a->missing = 0, false;
@@ -351,7 +326,8 @@ static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unr
 
 static int inspect(launcher *l, away_job *j, err *e)
 {
-    size_t *again = xcalloc(j->n + 1, sizeof *again), n = 0;
+    size_t n = 0;
+    AUTOFREE size_t *again = xcalloc(j->n + 1, sizeof *again);
     int bad = 0;
     err unread = {0};
     while (waitpid(-1, NULL, WNOHANG) > 0) {} /* reaps processes of rounds */
@@ -378,7 +354,6 @@ static int inspect(launcher *l, away_job *j, err *e)
     if (!bad && j->unread >= AWAY_GRACE)
         bad = fail(e, "%s; the runs continue, and `ablate sync` records their results", unread.text);
     if (n && !bad) bad = start_round(l, j, again, n, e);
-    free(again);
     return bad;
 }
 
@@ -386,15 +361,12 @@ static int inspect(launcher *l, away_job *j, err *e)
 static bool starts_round(long process, const char *spool)
 {
     char path[64];
-    str words = {0}, expected = {0};
+    CLEANUP(str_free) str words = {0}, expected = {0};
     err none = {0};
     snprintf(path, sizeof path, "/proc/%ld/cmdline", process);
     str_addn(&expected, "ablate\0launch-round", sizeof "ablate\0launch-round");
     str_addn(&expected, spool, strlen(spool) + 1);
-    bool found = !file_read(path, &words, &none) && words.n > expected.n && !memcmp(words.s, expected.s, expected.n);
-    str_free(&words);
-    str_free(&expected);
-    return found;
+    return !file_read(path, &words, &none) && words.n > expected.n && !memcmp(words.s, expected.s, expected.n);
 }
 
 /* Removes the runs' job files, so that tasks stop; ends the processes that start commands and all they started here. */
@@ -403,14 +375,12 @@ static void cancel(away_job *j)
     for (size_t i = 0; i < j->n; i++)
         if (!j->run[i].over) withdraw(&j->run[i]);
     for (int r = 1; r <= j->rounds; r++) {
-        char *path = away_part(j->spool, "host", r);
-        str owner = {0};
+        AUTOFREE char *path = away_part(j->spool, "host", r);
+        CLEANUP(str_free) str owner = {0};
         err none = {0};
         long group = file_exists(path) && !file_read(path, &owner, &none) ? db_owner_process(str_text(&owner)) : 0;
         if (group && starts_round(group, j->spool) && getpgid((pid_t)group) == (pid_t)group)
             kill((pid_t)-group, SIGTERM);
-        str_free(&owner);
-        free(path);
     }
 }
 

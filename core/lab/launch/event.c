@@ -1,5 +1,6 @@
 /* event.c - the event lines between worker and host. */
 #include "lab/launch/event.h"
+#include "base/cleanup.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ void events_open(int fd)
 }
 bool events_broken(void) { return pipe_to_host.broken; }
 
-/* Sends nothing after a failed write: a line would follow half of another, and the host would consider a run complete
- * whose result it never received. */
+/* Sends nothing after a failed write: a line would follow half of another, or a run seem complete without its result.
+ * */
 static void send_line(str *line)
 {
     str_addc(line, '\n');
@@ -49,13 +50,6 @@ static str begin(const char *kind)
     str line = {0};
     str_add(&line, kind);
     return line;
-}
-
-void event_phase(const char *name)
-{
-    str line = begin("phase");
-    add_text(&line, name);
-    send_line(&line);
 }
 
 void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second)
@@ -97,13 +91,15 @@ void event_result(const metric *m, const char *signature, double value, int64_t 
     send_line(&line);
 }
 
+/* Sends up to two fields; NULL: none. */
 static void pair(const char *kind, const char *a, const char *b)
 {
     str line = begin(kind);
-    add_text(&line, a);
+    if (a) add_text(&line, a);
     if (b) add_text(&line, b);
     send_line(&line);
 }
+void event_phase(const char *name) { pair("phase", name, NULL); }
 void event_fact(const char *key, const char *value) { pair("fact", key, value); }
 void event_fact_number(const char *key, double value)
 {
@@ -114,15 +110,9 @@ void event_fact_number(const char *key, double value)
 void event_artifact(const char *kind, const char *path) { pair("artifact", kind, path); }
 void event_error(const char *message) { pair("error", message, NULL); }
 void event_diverged(const char *message) { pair("diverged", message, NULL); }
-
-static void only(const char *kind)
-{
-    str line = begin(kind);
-    send_line(&line);
-}
-void event_stopped(void) { only("stopped"); }
-void event_end(void) { only("end"); }
-void event_idle(void) { only("idle"); }
+void event_stopped(void) { pair("stopped", NULL, NULL); }
+void event_end(void) { pair("end", NULL, NULL); }
+void event_idle(void) { pair("idle", NULL, NULL); }
 
 void event_run_line(str *out, const char *folder, int64_t seed, bool fresh)
 {
@@ -149,14 +139,14 @@ int event_threads(int fd)
 
 int event_next(FILE *from, char **folder, int64_t *seed, bool *fresh)
 {
-    char *line = NULL, *f[4];
+    AUTOFREE char *line = NULL;
+    char *f[4];
     size_t cap = 0;
     int got = getline(&line, &cap, from) > 0;
     if (got && event_split(line, f, 4) == 4 && same(f[0], "run") && parse_int(f[2], seed))
         *folder = xstrdup(f[1]), *fresh = same(f[3], "1");
     else if (got)
         got = -1;
-    free(line);
     return got;
 }
 

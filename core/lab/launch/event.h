@@ -17,8 +17,7 @@
  *                                                        status 0 means that a plugin or library called exit
  *   idle                                                 after `end`: the process waits for another run
  * A worker that stays (--stay) reads each further run as a line on its standard input: run FOLDER SEED FRESH. One that
- * may get more threads (--lend) reads their number there: threads N.
- */
+ * may get more threads (--lend) reads their number there: threads N. */
 #ifndef ABLATE_EVENT_H
 #define ABLATE_EVENT_H
 #include "text/metric/metric.h"
@@ -54,8 +53,7 @@ int event_threads(int fd);
 /* Write the lines that event_next and event_threads read. */
 void event_run_line(str *out, const char *folder, int64_t seed, bool fresh);
 void event_threads_line(str *out, int threads);
-/* Splits a line (changed in place) into fields, unescaped; returns their number (at most max; the last takes the
- * rest). */
+/* Splits a line in place into at most `max` unescaped fields, the last with the rest; returns their number. */
 int event_split(char *line, char **field, int max);
 /* Reads the rows x width numbers of a result's last field; NULL if there are fewer. The caller frees. */
 double *event_stats(const char *field, size_t rows, size_t width);

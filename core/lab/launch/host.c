@@ -2,10 +2,8 @@
 #include "lab/launch/away.h"
 #include "base/shell.h"
 #include "lab/launch/mps.h"
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,15 +62,13 @@ static int listen_to(launcher *l, worker *w, bool *ended, err *e)
 
 static void last_lines(progress *p, const char *path)
 {
-    str text = {0};
-    char **lines = NULL;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char **lines = NULL;
     size_t n = 0;
     err e = {0};
     if (!file_lines(path, &text, &lines, &n, &e))
         for (size_t i = n > 8 ? n - 8 : 0; i < n; i++) progress_line(p, "        | %s", lines[i]);
     progress_line(p, "        log: %s", path);
-    free(lines);
-    str_free(&text);
 }
 
 static int write_diverged(launcher *l, worker *w, err *e)
@@ -89,7 +85,8 @@ static int write_diverged(launcher *l, worker *w, err *e)
 
 static bool was_killed(int s) { return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGHUP; }
 
-enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what)
+/* Returns the run's status, with any reason in w->error; *what: one word. */
+static enum db_status outcome(launcher *l, worker *w, int code, int sig, const char **what)
 {
     if (code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
     if (w->term_at > 0) { /* ended by the watchdog */
@@ -98,11 +95,9 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
         return *what = "failed", DB_FAILED;
     }
     if (code == WORKER_DONE) {
-        char phase[sizeof w->phase];
-        memcpy(phase, w->phase, sizeof phase);
         if (!*w->error)
             snprintf(w->error, sizeof w->error,
-                     "exited in %s with status 0 before finishing: a plugin or library called exit", phase);
+                     "exited in %s with status 0 before finishing: a plugin or library called exit", w->phase);
         return *what = "failed", DB_FAILED;
     }
     if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
@@ -131,10 +126,16 @@ static void count_end(launcher *l, const worker *w, enum db_status s)
     if (s == DB_KILLED) l->p.killed++, l->out->killed++;
 }
 
-int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e)
+int launch_heartbeat(launcher *l, const worker *w, int lease, err *e)
 {
-    int bad = db_begin(l->d, e) || db_attempt(l->d, &w->claim, &w->facts, e) ||
-              db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e);
+    return db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, lease, e);
+}
+
+int launch_end(launcher *l, worker *w, int code, int sig, err *e)
+{
+    const char *what;
+    enum db_status s = outcome(l, w, code, sig, &what);
+    int bad = db_begin(l->d, e) || db_attempt(l->d, &w->claim, &w->facts, e) || launch_heartbeat(l, w, LAUNCH_LEASE, e);
     if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = write_diverged(l, w, e);
     if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
     if (db_end(l->d, bad, e)) return -1;
@@ -150,29 +151,31 @@ int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, cons
 /* Waits for a process whose events have ended, and records the end of its run. */
 static int finish(launcher *l, worker *w, err *e)
 {
-    int status = 0;
-    const char *what;
-    status = process_wait(w->pid);
+    int code, sig;
+    ranks_status(process_wait(w->pid), w->ranks > 1, &code, &sig);
     w->gone = true;
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
-    if (w->ranks > 1) ranks_status(&code, &sig);
     if (w->hung) code = w->diverged ? WORKER_DIVERGED : w->ended ? WORKER_DONE : WORKER_STOPPED, sig = -1;
-    enum db_status s = launch_outcome(l, w, code, sig, &what);
-    return launch_end(l, w, s, code, sig, what, e);
+    return launch_end(l, w, code, sig, e);
 }
 
 /* Records the end of a run whose process waits for another. */
 static int finish_idle(launcher *l, worker *w, err *e)
 {
-    const char *what;
     resting process = worker_collect_process(w);
-    enum db_status s = launch_outcome(l, w, WORKER_DONE, -1, &what);
-    int bad = launch_end(l, w, s, WORKER_DONE, -1, what, e);
+    int bad = launch_end(l, w, WORKER_DONE, -1, e);
     if (!bad)
         l->rest[w - l->w] = process;
     else
         worker_dismiss(&process), w->gone = true;
     return bad;
+}
+
+void launch_lost(launcher *l, worker *w)
+{
+    l->p.running--;
+    snprintf(w->error, sizeof w->error, "another process has taken over this run");
+    progress_event(&l->p, w, "lost", w->dev_ppl);
+    worker_clear(w);
 }
 
 /* Handles a failed write for this worker. If another process took over the run (this one slept longer than its lease),
@@ -185,10 +188,7 @@ static int drop_lost(launcher *l, worker *w, err *e)
         worker_kill(w);
         process_wait(w->pid);
     }
-    l->p.running--;
-    snprintf(w->error, sizeof w->error, "another process has taken over this run");
-    progress_event(&l->p, w, "lost", w->dev_ppl);
-    worker_clear(w);
+    launch_lost(l, w);
     return 0;
 }
 
@@ -229,8 +229,7 @@ static int active(const launcher *l)
     return n;
 }
 
-/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: wait, or no more in this
- * call. */
+/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: wait, or no more now */
 static int has_room(launcher *l, bool *wait, err *e)
 {
     const launch_options *o = l->o;
@@ -277,8 +276,7 @@ static void stop_after_failure(launcher *l)
         if (l->w[i].pid && !l->w[i].gone) worker_ask_stop(&l->w[i]);
 }
 
-/* While another process holds the database, runs continue: their events are read and kept, and interrupts reach them.
- * The third interrupt ends the wait. */
+/* While another process holds the database, reads and keeps the runs' events. The third interrupt ends the wait. */
 static bool wait_for_database(void *self, const char *news)
 {
     launcher *l = self;
@@ -294,18 +292,15 @@ static bool wait_for_database(void *self, const char *news)
 /* Is the process stopped (SIGSTOP, Ctrl-Z, a debugger)? */
 static bool is_stopped(pid_t pid)
 {
-    char path[40], text[512];
+    CLEANUP(str_free) str text = {0};
+    err none = {0};
+    char path[40];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-    if (f) fclose(f);
-    text[n] = 0;
-    const char *name_ends = strrchr(text, ')'); /* "123 (ablate) T ..." */
+    const char *name_ends = file_read(path, &text, &none) ? NULL : strrchr(str_text(&text), ')'); /* "123 (ablate) T" */
     return name_ends && (name_ends[2] == 'T' || name_ends[2] == 't');
 }
 
-/* Reports a step that takes more than a minute, and ends its run at the limit. Phases without steps (data, scoring,
- * decoding) have no limit. */
+/* Reports a step that takes over a minute; ends its run at the limit. Only training has steps, and so a limit. */
 static void watch_step(launcher *l, worker *w)
 {
     double silence = ticks() - w->news, limit = l->o->step_limit;
@@ -356,10 +351,7 @@ static int beat(launcher *l, err *e)
     l->last_beat = ticks();
     for (int i = 0; i < l->n_workers; i++) {
         worker *w = &l->w[i];
-        if (w->pid &&
-            db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e) &&
-            drop_lost(l, w, e))
-            return -1;
+        if (w->pid && launch_heartbeat(l, w, LAUNCH_LEASE, e) && drop_lost(l, w, e)) return -1;
     }
     return 0;
 }
@@ -423,7 +415,7 @@ static int at_once(const launch_options *o)
 
 int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
 {
-    launcher *l = xcalloc(1, sizeof *l);
+    AUTOFREE launcher *l = xcalloc(1, sizeof *l);
     size_t released = 0;
     bool away = o->slurm || o->command;
     *out = (launch_result){0};
@@ -455,6 +447,5 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     out->left = l->p.total - l->p.done - l->p.failed - l->p.skipped;
     progress_end(&l->p, out->interrupted ? o->resume_command : NULL);
     provenance_free(&l->from);
-    free(l);
     return bad;
 }

@@ -1,8 +1,8 @@
-/* internal.h - shared by host.c (the loop), worker_process.c (one process), provenance.c (commit and
- * uncommitted changes) and progress.c (output for users). */
+/* internal.h - shared by the files of this folder: a run's worker, the launcher, and their parts. */
 #ifndef ABLATE_LAUNCH_INTERNAL_H
 #define ABLATE_LAUNCH_INTERNAL_H
 #include "lab/launch/care.h"
+#include "base/cleanup.h"
 #include "lab/launch/event.h"
 #include "lab/launch/launch.h"
 #include <signal.h>
@@ -44,8 +44,7 @@ typedef struct {
 
 /* Creates FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION with config.json; sets w->log, w->ranks and w->events. */
 int worker_folder(worker *w, const launch_options *o, err *e);
-/* Returns its process's command line, NULL-terminated, in w->texts; events go to file descriptor 3. Sets w->device and
- * w->argv_json. */
+/* Returns the process's command line, NULL-terminated, in w->texts; sets w->device and w->argv_json. */
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads);
 /* A process that has trained a run and waits for another (worker --stay). pid 0: none. */
 typedef struct {
@@ -75,8 +74,8 @@ int ranks_command(worker *w, const char *program, char **args, int n, int most);
 void ranks_environment(void); /* sets mpirun's variables; call in the child */
 /* Makes the named pipe w->events: ends[0] for the host (reads do not wait), ends[1] for the child to hold. */
 int ranks_pipe(const worker *w, int ends[2], err *e);
-/* Turns mpirun's exit status of 128 or more into the signal that ended a rank. */
-void ranks_status(int *code, int *sig);
+/* Splits a wait status into exit code and signal; -1: none. ranked: mpirun's code above 128 is a rank's signal. */
+void ranks_status(int status, bool ranked, int *code, int *sig);
 /* Before starting ranks: removes files left in the run's folder by ranks killed before all had met. */
 void ranks_clear(const char *folder);
 
@@ -129,9 +128,10 @@ typedef struct {
     char owner[128];
     provenance from;
     double last_beat, interrupted_at;
-    int handled;                 /* interrupts handled */
-    double watched;              /* ticks() of the last look at the workers */
-    bool told_room, told_notify; /* printed that there is no room; called launch_options.notify */
+    int handled;                    /* interrupts handled */
+    double watched;                 /* ticks() of the last look at the workers */
+    bool told_room, told_notify;    /* printed that there is no room; called launch_options.notify */
+    size_t slurm_array, slurm_most; /* the cluster's MaxArraySize and MaxJobCount; 0: not asked yet (slurm.c) */
     launch_result *out;
 } launcher;
 
@@ -147,12 +147,13 @@ void launch_lend(launcher *l);
 int launch_threads(const launch_options *o, int at_once);
 /* Runs launch_options.notify the first time that a run fails or goes wrong. */
 void launch_notify(launcher *l, const worker *w, const char *what);
-/* Returns the run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one
- * word. */
-enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
 /* Removes the checkpoints in a done run's folder (leftovers.c). */
 void leftovers_remove(const char *folder);
-/* Records the end of the run, removes checkpoints no longer needed, clears the worker. */
-int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);
+/* Renews the claim on the run by `lease` seconds, and stores its progress. */
+int launch_heartbeat(launcher *l, const worker *w, int lease, err *e);
+/* Records the end of a run with exit status code, or sig (-1: none), removes its checkpoints, clears the worker. */
+int launch_end(launcher *l, worker *w, int code, int sig, err *e);
+/* Reports that another process has taken over the run, and clears the worker. */
+void launch_lost(launcher *l, worker *w);
 
 #endif

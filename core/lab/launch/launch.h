@@ -4,8 +4,7 @@
  * Only the host process writes the database. A worker is `PROGRAM worker --folder F ...` with its
  * events on file descriptor 3. It is started with exec, never inherits the connection, and gets SIGTERM
  * when the host dies. First Ctrl-C: no new runs start, workers checkpoint at the next step and exit; second: they
- * stop at once, without a new checkpoint; third: SIGKILL.
- */
+ * stop at once, without a new checkpoint; third: SIGKILL. */
 #ifndef ABLATE_LAUNCH_H
 #define ABLATE_LAUNCH_H
 #include "lab/results/db.h"
@@ -74,8 +73,7 @@ bool launch_is_away(const char *folder, const char *experiment); /* does the exp
  * answer in five seconds. Calls squeue once; never if n is 0. */
 enum { SLURM_STATE = 24 };
 void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n);
-/* The job's side (task.c): trains `per_task` runs, from run task * per_task of the host's `spool` on. Returns the batch
- * script's exit code. */
+/* The job's side (task.c): trains `per_task` runs of the spool, from run task * per_task on. Returns the exit code. */
 int task_run(const char *program, const char *spool, int64_t task, int64_t per_task);
 /* Trains the run that the host prepared in this folder. Returns 0 when the run has ended or another task has it, 75
  * when it was stopped before its end; -1 and e. */

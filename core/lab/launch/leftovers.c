@@ -2,7 +2,6 @@
 #include "base/below.h"
 #include "lab/launch/internal.h"
 #include <dirent.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const char state[] = "state.safetensors"; /* the file that a run resumes from */
@@ -21,14 +20,12 @@ void leftovers_remove(const char *folder)
     if (!d) return;
     while ((x = readdir(d))) {
         if (!is_leftover(x->d_name) || same(x->d_name, state)) continue;
-        char *path = path_join(folder, x->d_name);
+        AUTOFREE char *path = path_join(folder, x->d_name);
         if (unlink(path)) all = false;
-        free(path);
     }
     closedir(d);
-    char *path = path_join(folder, state);
+    AUTOFREE char *path = path_join(folder, state);
     if (all) unlink(path);
-    free(path);
 }
 
 static bool has_leftovers(const char *folder)
@@ -44,7 +41,7 @@ static bool has_leftovers(const char *folder)
 /* Searches every folder, not only those with a state, because earlier versions removed the state in any order. */
 int launch_clean(db *d, const launch_options *o, err *e)
 {
-    char *all = path_join(o->folder, o->experiment);
+    AUTOFREE char *all = path_join(o->folder, o->experiment);
     DIR *in = opendir(all);
     struct dirent *x;
     int rc = 0;
@@ -54,14 +51,12 @@ int launch_clean(db *d, const launch_options *o, err *e)
         int64_t now = 0;
         enum db_status status = DB_QUEUED;
         if (sscanf(x->d_name, "%12[0-9a-f]-s%lld-g%lld", hash, &seed, &generation) != 3) continue;
-        char *folder = path_join(all, x->d_name);
+        AUTOFREE char *folder = path_join(all, x->d_name);
         rc = path_is_below(all, folder) && has_leftovers(folder)
                  ? db_run_of(d, o->experiment, hash, seed, &status, &now, e)
                  : 0;
         if (rc == 1 && ((status == DB_DONE && generation == now) || generation < now)) leftovers_remove(folder);
-        free(folder);
     }
     if (in) closedir(in);
-    free(all);
     return rc < 0 ? -1 : 0;
 }

@@ -38,13 +38,12 @@ void launch_lend(launcher *l)
         int threads = l->o->cores / n + (i < l->o->cores % n);
         if (threads < l->threads) threads = l->threads;
         if (threads == (on[i]->lent ? on[i]->lent : l->threads)) continue;
-        str line = {0};
+        CLEANUP(str_free) str line = {0};
         event_threads_line(&line, threads);
         if (send(on[i]->jobs, line.s, line.n, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)line.n) {
             on[i]->lent = threads;
             progress_line(&l->p, "threads %s s%lld  %d from here on: no run waits for these cores", on[i]->claim.name,
                           (long long)on[i]->claim.seed, threads);
         }
-        str_free(&line);
     }
 }

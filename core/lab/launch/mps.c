@@ -20,38 +20,31 @@ enum { LONGEST_PLACE = 60, PATIENCE = 5 /* seconds until a daemon that was start
 
 static bool on_path(const char *program)
 {
-    char *path = xstrdup(getenv("PATH") ? getenv("PATH") : ""), *rest = NULL;
+    AUTOFREE char *path = xstrdup(getenv("PATH") ? getenv("PATH") : "");
+    char *rest = NULL;
     bool found = false;
     for (char *at = strtok_r(path, ":", &rest); at && !found; at = strtok_r(NULL, ":", &rest)) {
-        char *file = path_join(at, program);
+        AUTOFREE char *file = path_join(at, program);
         found = access(file, X_OK) == 0 && !is_folder(file);
-        free(file);
     }
-    free(path);
     return found;
 }
-
-static int status_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128; }
 
 /* Does a daemon answer in the environment's or the default folder? The program exits with 1 if it finds none. */
 static bool answers(void)
 {
     static const char question[] = "get_server_list\n";
-    str said = {0};
-    bool yes = shell_run("exec " CONTROL " 2>&1", question, sizeof question - 1, &said, true) == 0 &&
-               !strstr(str_text(&said), "Cannot find MPS");
-    str_free(&said);
-    return yes;
+    CLEANUP(str_free) str said = {0};
+    return shell_run("exec " CONTROL " 2>&1", question, sizeof question - 1, &said, true) == 0 &&
+           !strstr(str_text(&said), "Cannot find MPS");
 }
 
 /* Is a daemon's socket there? For containers, say, that lack the program. */
 static bool has_socket(const char *folder)
 {
-    char *path = path_join(folder, "control");
+    AUTOFREE char *path = path_join(folder, "control");
     struct stat s;
-    bool yes = !stat(path, &s) && S_ISSOCK(s.st_mode);
-    free(path);
-    return yes;
+    return !stat(path, &s) && S_ISSOCK(s.st_mode);
 }
 
 /* ---- the keeper ---- */
@@ -107,27 +100,23 @@ static int make_place(mps *m, err *e)
     snprintf(m->folder, sizeof m->folder, "%s/ablate-mps-XXXXXX", temporary);
     if (!mkdtemp(m->folder)) /* 0700 */
         return fail(e, "cannot create a folder in %s: %s", temporary, strerror(errno));
-    char *pipe = path_join(m->folder, "pipe"), *log = path_join(m->folder, "log");
+    AUTOFREE char *pipe = path_join(m->folder, "pipe"), *log = path_join(m->folder, "log");
     int bad = mkdir(pipe, 0700) || mkdir(log, 0700)
                   ? fail(e, "cannot create a folder in %s: %s", m->folder, strerror(errno))
                   : 0;
     if (!bad) setenv(pipes, pipe, 1), setenv(logs, log, 1);
-    free(pipe);
-    free(log);
     return bad;
 }
 
 /* Returns the last line of the daemon's log, or "". The caller frees it. */
 static char *last_words(void)
 {
-    str text = {0};
-    char *path = path_join(getenv(logs), "control.log"), **lines = NULL, *last = NULL;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char *path = path_join(getenv(logs), "control.log"), **lines = NULL;
+    char *last = NULL;
     size_t n = 0;
     err none = {0};
     if (!file_lines(path, &text, &lines, &n, &none) && n) last = xstrdup(lines[n - 1]);
-    free(path);
-    free(lines);
-    str_free(&text);
     return last ? last : xstrdup("");
 }
 
@@ -137,21 +126,20 @@ static int start_daemon(err *e)
 {
     const char *given = getenv(visible);
     bool named = given && (strstr(given, "GPU-") || strstr(given, "MIG-"));
-    str said = {0};
+    CLEANUP(str_free) str said = {0};
     int status = shell_run(named ? "exec " CONTROL " -d 2>&1" : "unset CUDA_VISIBLE_DEVICES; exec " CONTROL " -d 2>&1",
                            "", 0, &said, true);
     bool there = false;
     double start = ticks();
     while (!status && !(there = answers()) && ticks() - start < PATIENCE) usleep(ASK_AGAIN);
-    char *last = said.n ? trim(said.s) : NULL, *log = last_words(), why[80];
+    AUTOFREE char *log = last_words();
+    char *last = said.n ? trim(said.s) : NULL, why[80];
     int bad = 0;
     snprintf(why, sizeof why, "started no daemon that answers");
-    if (status) snprintf(why, sizeof why, "ended with status %d", status_of(status));
+    if (status) snprintf(why, sizeof why, "ended with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : 128);
     if (status || !there)
         bad = fail(e, "%s -d %s%s%s%s%s", CONTROL, why, last && *last ? ": " : "", last ? last : "",
                    *log ? "; its log: " : "", log);
-    free(log);
-    str_free(&said);
     return bad;
 }
 
@@ -171,20 +159,15 @@ int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
     int gpus = launch_gpus(o);
     const char *given = getenv(pipes), *place = given && *given ? given : usual, *s = gpus == 1 ? "" : "s";
     if (o->no_mps || gpus <= 0 || at_once <= gpus) return 0;
-    if (!on_path(CONTROL)) {
-        if (has_socket(place))
-            progress_line(p, "mps     %d workers share %d GPU%s through the daemon of %s", at_once, gpus, s, place);
-        else
-            progress_line(p,
-                          "mps     %d workers take turns on %d GPU%s (time slices): their kernels overlap only where "
-                          "%s, which comes with NVIDIA's driver, is on PATH",
-                          at_once, gpus, s, CONTROL);
-        return 0;
-    }
-    if (answers()) {
+    bool program = on_path(CONTROL), shared = program ? answers() : has_socket(place);
+    if (shared)
         progress_line(p, "mps     %d workers share %d GPU%s through the daemon of %s", at_once, gpus, s, place);
-        return 0;
-    }
+    else if (!program)
+        progress_line(p,
+                      "mps     %d workers take turns on %d GPU%s (time slices): their kernels overlap only where "
+                      "%s, which comes with NVIDIA's driver, is on PATH",
+                      at_once, gpus, s, CONTROL);
+    if (shared || !program) return 0;
     if (given && *given)
         return fail(e,
                     "%s is %s, where no MPS daemon answers; start it (%s -d), unset the variable, or let the %d "

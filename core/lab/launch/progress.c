@@ -2,8 +2,7 @@
  *
  * On a terminal, a header and one line per running run are redrawn in place. Elsewhere there is one line per
  * start, evaluation, end and failure, and never a carriage return. The mode json prints one object per line.
- * Respects NO_COLOR.
- */
+ * Respects NO_COLOR. */
 #include "lab/launch/internal.h"
 #include "base/json.h"
 #include <math.h>
@@ -149,7 +148,7 @@ void progress_line(progress *p, const char *fmt, ...)
 
 static void json_event(const worker *w, const char *what, double value)
 {
-    str line = {0};
+    CLEANUP(str_free) str line = {0};
     json_open(&line, NULL, '{');
     json_key_text(&line, "event", what);
     json_key_whole(&line, "run", w->claim.run);
@@ -164,7 +163,6 @@ static void json_event(const worker *w, const char *what, double value)
         json_key_text(&line, "log", w->log ? w->log : "");
     }
     fprintf(stderr, "%s}\n", str_text(&line));
-    str_free(&line);
 }
 
 void progress_event(progress *p, const worker *w, const char *what, double value)
@@ -207,7 +205,7 @@ void progress_end(progress *p, const char *resume)
 {
     char took[24], speed[24];
     double seconds = ticks() - p->started, rate = p->tokens / seconds; /* the time includes evaluation and decoding */
-    str json = {0}, killed = {0}, together = {0};
+    CLEANUP(str_free) str json = {0}, killed = {0}, together = {0};
     if (p->mode == PROGRESS_TTY) erase(p);
     if (p->mode == PROGRESS_JSON) {
         str_addf(&json, "{\"event\":\"end\",\"total\":%zu,\"done\":%zu,\"failed\":%zu,\"killed\":%zu,\"skipped\":%zu",
@@ -222,7 +220,4 @@ void progress_end(progress *p, const char *resume)
         progress_line(p, "%zu run%s: %zu done, %zu failed, %s%zu skipped  in %s%s", p->total, p->total == 1 ? "" : "s",
                       p->done, p->failed, str_text(&killed), p->skipped, span(seconds, took), str_text(&together));
     if (resume && p->mode != PROGRESS_JSON) fprintf(stderr, "interrupted; to resume: %s\n", resume);
-    str_free(&json);
-    str_free(&killed);
-    str_free(&together);
 }

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 char *output_of(const char *const *args)
@@ -39,21 +37,17 @@ void provenance_find(provenance *p, const launch_options *o)
 {
     static const char *const places[][3] = {{".", "../.git", "../core/main.c"},
                                             {"source", "source/.git", "source/core/main.c"}};
-    char *built = path_folder(o->program);
+    AUTOFREE char *built = path_folder(o->program);
     for (size_t i = 0; i < LENGTH(places) && !p->commit; i++) {
-        char *folder = path_join(built, places[i][0]), *git = path_join(built, places[i][1]),
-             *code = path_join(built, places[i][2]);
+        AUTOFREE char *folder = path_join(built, places[i][0]), *git = path_join(built, places[i][1]),
+                      *code = path_join(built, places[i][2]);
         if (file_exists(git) && file_exists(code))
             p->commit = output_of((const char *const[]){"git", "-C", folder, "rev-parse", "HEAD", NULL});
         if (p->commit)
             p->diff = output_of((const char *const[]){"git", "--no-optional-locks", "-C", folder, "diff",
                                                       "--no-ext-diff", "--no-textconv", "--no-color", "HEAD", NULL});
         if (p->commit) trim(p->commit);
-        free(folder);
-        free(git);
-        free(code);
     }
-    free(built);
     struct utsname u;
     snprintf(p->host, sizeof p->host, "%s", uname(&u) ? "?" : u.nodename);
 }

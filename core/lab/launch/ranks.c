@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int ranks_of(const char *config_json)
 {
     settings s = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     err ignored = {0};
     int64_t n = 1;
     const char *text =
         config_json && !config_from_json(config_json, &s, &a, &ignored) ? settings_get(&s, "ranks") : NULL;
     if (text) parse_int(text, &n);
-    arena_free(&a);
     return n > 1 ? (int)n : 1;
 }
 
@@ -52,9 +52,8 @@ void ranks_environment(void)
 
 void ranks_clear(const char *folder)
 {
-    char *meeting = path_join(folder, "meeting"); /* see comm.h */
+    AUTOFREE char *meeting = path_join(folder, "meeting"); /* see comm.h */
     unlink(meeting);
-    free(meeting);
 }
 
 int ranks_pipe(const worker *w, int ends[2], err *e)
@@ -71,9 +70,10 @@ int ranks_pipe(const worker *w, int ends[2], err *e)
     return -1;
 }
 
-void ranks_status(int *code, int *sig)
+void ranks_status(int status, bool ranked, int *code, int *sig)
 {
-    if (*code > 128 && *code < 128 + 65) *sig = *code - 128, *code = -1;
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, *sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    if (ranked && *code > 128 && *code < 128 + 65) *sig = *code - 128, *code = -1;
 }
 
 void worker_ask_stop(worker *w)

@@ -4,7 +4,6 @@
 #include "lab/launch/away.h"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- submitting ---- */
 
@@ -16,24 +15,20 @@ static size_t limit_of(const char *config, const char *key, size_t otherwise)
     return at && sscanf(at + strlen(key), " = %lld", &n) == 1 && n > 0 ? (size_t)n : otherwise;
 }
 
-/* Returns how many runs the cluster accepts now: MaxJobCount counts the tasks of all users. Sets the tasks of a
- * part. */
-static size_t room_for(const launcher *l, away_job *j)
+/* Returns how many runs the cluster accepts now: MaxJobCount counts all users' tasks. Sets the tasks of a part. */
+static size_t room_for(launcher *l, away_job *j)
 {
     enum { ARRAY = 1001, JOBS = 10000 }; /* Slurm's own defaults */
-    static struct {
-        size_t array, most;
-    } limit; /* asked once */
-    char *config = limit.most ? NULL : output_of((const char *const[]){"scontrol", "show", "config", NULL}),
-         *queue = output_of((const char *const[]){"squeue", "-h", "-r", "-o", "%i", NULL});
-    if (!limit.most)
-        limit.array = limit_of(config, "\nMaxArraySize", ARRAY), limit.most = limit_of(config, "\nMaxJobCount", JOBS);
-    size_t jobs = limit.most - 1;
+    AUTOFREE char *queue = output_of((const char *const[]){"squeue", "-h", "-r", "-o", "%i", NULL});
+    if (!l->slurm_most) {
+        AUTOFREE char *config = output_of((const char *const[]){"scontrol", "show", "config", NULL});
+        l->slurm_array = limit_of(config, "\nMaxArraySize", ARRAY);
+        l->slurm_most = limit_of(config, "\nMaxJobCount", JOBS);
+    }
+    size_t jobs = l->slurm_most - 1;
     for (const char *at = queue; at && (at = strchr(at, '\n')) && jobs > 1; at++) jobs--;
     if (!jobs) jobs = 1; /* sbatch then reports why it accepts none */
-    j->part = limit.array < 2 ? 1 : limit.array - 1 < jobs ? limit.array - 1 : jobs;
-    free(config);
-    free(queue);
+    j->part = l->slurm_array < 2 ? 1 : l->slurm_array - 1 < jobs ? l->slurm_array - 1 : jobs;
     return jobs * (size_t)(l->o->per_task > 0 ? l->o->per_task : 1);
 }
 
@@ -45,7 +40,13 @@ static char *script_of(const away_job *j, size_t part)
 /* Writes the batch script of `tasks` tasks from `first` on, which starts `ablate slurm-task` (task.c). */
 static int write_script(const launcher *l, const away_job *j, size_t first, size_t tasks, const char *path, err *e)
 {
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
+    if (j->ranks > 1 && j->per_task > 1)
+        return fail(e,
+                    "found %d runs per task and a run with ranks = %d, expected one run per task for runs with ranks",
+                    j->per_task, j->ranks);
+    if (strchr(l->o->program, '\'') || strchr(j->spool, '\''))
+        return fail(e, "%s: paths for Slurm cannot contain quotes", j->spool);
     str_addf(&s, "#!/bin/sh\n#SBATCH --job-name=ablate-%s\n#SBATCH --array=0-%zu\n", l->o->experiment, tasks - 1);
     str_add(&s, "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@120\n");
     str_addf(&s, "#SBATCH --output=%s/task-%%A_%%a.txt\n", j->spool);
@@ -54,32 +55,23 @@ static int write_script(const launcher *l, const away_job *j, size_t first, size
                 "    echo 'SLURM_ARRAY_TASK_ID: expected a number below 1e8'; exit 1 ;;\nesac\n");
     str_addf(&s, "exec '%s' slurm-task '%s' \"$((SLURM_ARRAY_TASK_ID + %zu))\" %d\n", l->o->program, j->spool, first,
              j->per_task);
-    if (j->ranks > 1 && j->per_task > 1) {
-        str_free(&s);
-        return fail(e,
-                    "found %d runs per task and a run with ranks = %d, expected one run per task for runs with ranks",
-                    j->per_task, j->ranks);
-    }
-    int bad = strchr(l->o->program, '\'') || strchr(j->spool, '\'')
-                  ? fail(e, "%s: paths for Slurm cannot contain quotes", j->spool)
-                  : file_write(path, s.s, s.n, e);
-    str_free(&s);
-    return bad;
+    return file_write(path, s.s, s.n, e);
 }
 
 /* Adds the job's id to j->id. */
 static int sbatch(launcher *l, away_job *j, const char *script, err *e)
 {
     enum { MOST = 64 };
-    char *said = path_join(j->spool, "refused.txt");
+    AUTOFREE char *said = path_join(j->spool, "refused.txt");
     const char *args[MOST] = {"sh", "-c", "to=$1; shift; exec \"$@\" 2>\"$to\"", "sh", said, "sbatch", "--parsable"};
-    char *given = xstrdup(l->o->slurm), *save = NULL;
+    AUTOFREE char *given = xstrdup(l->o->slurm);
+    char *save = NULL;
     int n = 7;
     for (char *w = strtok_r(given, " \t", &save); w && n < MOST - 2; w = strtok_r(NULL, " \t", &save)) args[n++] = w;
     args[n++] = script;
     args[n] = NULL;
-    char *out = output_of(args);
-    str words = {0};
+    AUTOFREE char *out = output_of(args);
+    CLEANUP(str_free) str words = {0};
     err none = {0};
     if (!out) file_read(said, &words, &none);
     int bad = out ? 0 : fail(e, "sbatch did not accept the job: %s", trim(words.n ? words.s : none.text));
@@ -88,8 +80,6 @@ static int sbatch(launcher *l, away_job *j, const char *script, err *e)
         free(j->id);
         j->id = all;
     }
-    str_free(&words);
-    free(given), free(out), free(said);
     return bad;
 }
 
@@ -108,10 +98,9 @@ static int submit(launcher *l, away_job *j, err *e)
     size_t tasks = (j->n + (size_t)j->per_task - 1) / (size_t)j->per_task, first = 0;
     int bad = 0;
     for (; first < tasks && !bad; first += bad ? 0 : j->part) {
-        char *script = script_of(j, first / j->part);
+        AUTOFREE char *script = script_of(j, first / j->part);
         size_t n = tasks - first < j->part ? tasks - first : j->part;
         bad = write_script(l, j, first, n, script, e) || sbatch(l, j, script, e);
-        free(script);
     }
     if (bad && !j->id) return -1;
     if (bad) {
@@ -123,16 +112,15 @@ static int submit(launcher *l, away_job *j, err *e)
     }
     progress_line(&l->p, "Slurm job %s: %zu run%s in %zu task%s", j->id, j->n, j->n == 1 ? "" : "s", tasks,
                   tasks == 1 ? "" : "s");
-    char *path = path_join(j->spool, "job"), *text = xprintf("%s %zu", j->id, j->part);
+    AUTOFREE char *path = path_join(j->spool, "job"), *text = xprintf("%s %zu", j->id, j->part);
     bad = file_write(path, text, strlen(text), e);
-    free(path), free(text);
     return bad;
 }
 
 static int read_job(away_job *j, err *e)
 {
-    str id = {0}, text = {0};
-    char *job = path_join(j->spool, "job"), *script = script_of(j, 0);
+    CLEANUP(str_free) str id = {0}, text = {0};
+    AUTOFREE char *job = path_join(j->spool, "job"), *script = script_of(j, 0);
     int rc = !file_exists(job) ? 0 : file_read(job, &id, e) ? -1 : 1;
     err none = {0};
     char *part = strchr(str_text(&id), ' ');
@@ -143,22 +131,12 @@ static int read_job(away_job *j, err *e)
         rc = fail(e, "%s: found \"%s\", expected the id of a job", job, j->id);
     char *last = rc > 0 && !file_read(script, &text, &none) ? strrchr(trim(text.s), ' ') : NULL;
     if (last && parse_int(last + 1, &per) && per > 0) j->per_task = (int)per;
-    str_free(&text);
-    str_free(&id);
-    free(job);
-    free(script);
     return rc;
 }
 
 /* ---- asking ---- */
 
-/* Returns squeue's list of the job's unfinished tasks: "17_3 RUNNING", one per line. NULL: squeue failed. */
-static char *queue_of(const away_job *j)
-{
-    return output_of((const char *const[]){"squeue", "-h", "-r", "-j", j->id, "-o", "%i %T", NULL});
-}
-
-/* Returns the rest of a task's line in queue_of's list; NULL: not listed. */
+/* Returns the rest of a task's line in squeue's list, "17_3 RUNNING"; NULL: not listed. */
 static const char *in_queue(const char *queue, const char *task)
 {
     size_t n = strlen(task);
@@ -169,10 +147,8 @@ static const char *in_queue(const char *queue, const char *task)
 
 static bool is_queued(const char *queue, const away_job *j, size_t i)
 {
-    char *task = slurm_task(j, i);
-    bool there = in_queue(queue, task) != NULL;
-    free(task);
-    return there;
+    AUTOFREE char *task = slurm_task(j, i);
+    return in_queue(queue, task) != NULL;
 }
 
 /* ---- ablate ls ---- */
@@ -190,23 +166,21 @@ static void jobs_of(const char *const *task, size_t n, str *out)
 
 void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n)
 {
-    str jobs = {0};
+    CLEANUP(str_free) str jobs = {0};
     jobs_of(task, n, &jobs);
-    char *queue = n ? output_of((const char *const[]){"timeout", "5", "squeue", "-h", "-r", "-j", str_text(&jobs), "-o",
-                                                      "%i %T", NULL})
-                    : NULL;
+    AUTOFREE char *queue = n ? output_of((const char *const[]){"timeout", "5", "squeue", "-h", "-r", "-j",
+                                                               str_text(&jobs), "-o", "%i %T", NULL})
+                             : NULL;
     for (size_t i = 0; i < n; i++) {
         const char *at = queue ? in_queue(queue, task[i]) : NULL;
         snprintf(state[i], SLURM_STATE, "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
     }
-    str_free(&jobs);
-    free(queue);
 }
 
 /* Ends runs whose task Slurm no longer lists and that recorded no end: it was cancelled, or its machine failed. */
 static int find_lost(launcher *l, away_job *j, err *e)
 {
-    char *queue = queue_of(j);
+    AUTOFREE char *queue = output_of((const char *const[]){"squeue", "-h", "-r", "-j", j->id, "-o", "%i %T", NULL});
     int bad = 0;
     for (size_t i = 0; i < j->n && !bad; i++) {
         away_run *a = &j->run[i];
@@ -216,22 +190,20 @@ static int find_lost(launcher *l, away_job *j, err *e)
             continue;
         }
         if (++a->missing < AWAY_GRACE) continue; /* squeue briefly omits a job while it is requeued */
-        char *task = slurm_task(j, i);
+        AUTOFREE char *task = slurm_task(j, i);
         snprintf(a->w.error, sizeof a->w.error,
                  "Slurm no longer has its task %s: it was cancelled, or its machine failed", task);
-        free(task);
         bad = away_end(l, j, i, -1, SIGKILL, e);
     }
-    free(queue);
     return bad;
 }
 
 static void cancel(away_job *j)
 {
-    char *ids = xstrdup(j->id), *save = NULL;
+    AUTOFREE char *ids = xstrdup(j->id);
+    char *save = NULL;
     for (char *id = strtok_r(ids, ",", &save); id; id = strtok_r(NULL, ",", &save))
         free(output_of((const char *const[]){"scancel", id, NULL}));
-    free(ids);
 }
 
 const away_engine slurm_engine = {.name = "slurm",

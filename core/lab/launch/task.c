@@ -4,8 +4,7 @@
  * In Slurm, USR1 comes two minutes before the time limit (sbatch --signal): workers write a checkpoint and exit, and
  * the task asks Slurm to requeue it. TERM is a cancellation or a preemption: workers checkpoint too. A task that Slurm
  * requeues starts again in the same folders; a cancelled one never does, and the host reports it. With another engine a
- * task is `ablate worker FOLDER`; the host withdraws its runs by removing FOLDER/job.
- */
+ * task is `ablate worker FOLDER`; the host withdraws its runs by removing FOLDER/job. */
 #include "lab/launch/away.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -34,11 +33,10 @@ static void arguments_free(arguments *a)
 /* start: how many workers this run had before; they left checkpoints, and events in other files. */
 static int arguments_read(arguments *a, const char *spool, int64_t i, int start, char *events, err *e)
 {
-    char *path = away_part(spool, "arguments", i);
+    AUTOFREE char *path = away_part(spool, "arguments", i);
     size_t n = 0, k = 0;
     *a = (arguments){.folder = spool};
     int bad = file_lines(path, &a->text, &a->lines, &n, e);
-    free(path);
     if (bad) return -1;
     a->args = xcalloc(n + 1, sizeof *a->args);
     for (size_t at = 0; at < n; at++) {
@@ -81,14 +79,13 @@ static pid_t start(const char *program, const char *spool, int64_t i, bool *rank
     arguments a;
     pid_t pid = 0;
     if (!arguments_read(&a, spool, i, number, events, e)) {
-        char *log = path_join(a.folder, "log.txt");
+        AUTOFREE char *log = path_join(a.folder, "log.txt");
         *ranked = a.ranked;
         if (a.ranked) ranks_clear(a.folder);
         pid_t parent = getpid();
         pid = fork();
         if (pid == 0) child(program, &a, log, events, parent);
         if (pid < 0) pid = 0, fail(e, "cannot start a worker: %s", strerror(errno));
-        free(log);
     }
     arguments_free(&a);
     free(events);
@@ -112,25 +109,22 @@ typedef struct {
 /* unread: returned if the owner file exists but cannot be read. */
 static bool is_mine(const task *t, int64_t i, bool unread)
 {
-    char *path = away_part(t->spool, "owner", i);
-    str text = {0};
+    AUTOFREE char *path = away_part(t->spool, "owner", i);
+    CLEANUP(str_free) str text = {0};
     err none = {0};
-    bool mine = file_read(path, &text, &none) ? unread && file_exists(path) : same(str_text(&text), t->me);
-    str_free(&text);
-    free(path);
-    return mine;
+    return file_read(path, &text, &none) ? unread && file_exists(path) : same(str_text(&text), t->me);
 }
 
 /* Takes run i if no task has it, or its task has been silent for a lease. *e: why a free run cannot be taken. */
 static bool take(const task *t, int64_t i, err *e)
 {
-    char *path = away_part(t->spool, "owner", i);
+    AUTOFREE char *path = away_part(t->spool, "owner", i);
     struct timespec first = {0}, last = {0};
-    double silent = away_silence(t->spool, i, &first, e), lease = away_lease();
+    double silent = away_age(t->spool, "owner", i, &first, e), lease = away_lease();
     bool lives = false, got = false;
     while (!e->text[0] && silent >= 0 && silent < lease && !lives) {
         away_rest(away_pause() / 2);
-        silent = away_silence(t->spool, i, &last, e);
+        silent = away_age(t->spool, "owner", i, &last, e);
         lives = silent >= 0 && (last.tv_sec != first.tv_sec || last.tv_nsec != first.tv_nsec);
     }
     int fd = silent < 0 && !lives ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
@@ -142,37 +136,33 @@ static bool take(const task *t, int64_t i, err *e)
         if (silent >= lease) away_rest(away_pause()); /* if two take over, the last to write has it */
         got = got && is_mine(t, i, false);
     }
-    free(path);
     return got;
 }
 
 static void leave(const task *t, int64_t i)
 {
-    char *path = away_part(t->spool, "owner", i);
+    AUTOFREE char *path = away_part(t->spool, "owner", i);
     if (is_mine(t, i, false)) unlink(path);
-    free(path);
 }
 
 /* Touches the owner files of this task's runs; kills workers whose runs another task took while this one was silent. */
 static void keep(task *t)
 {
     for (int64_t k = 0; k < t->n; k++) {
-        char *path = away_part(t->spool, "owner", t->first + k);
-        if (t->pid[k] > 0) {
-            if (is_mine(t, t->first + k, true))
-                utimensat(AT_FDCWD, path, NULL, 0);
-            else
-                kill(t->pid[k], SIGKILL);
-        }
-        free(path);
+        AUTOFREE char *path = away_part(t->spool, "owner", t->first + k);
+        if (t->pid[k] <= 0) continue;
+        if (is_mine(t, t->first + k, true))
+            utimensat(AT_FDCWD, path, NULL, 0);
+        else
+            kill(t->pid[k], SIGKILL);
     }
 }
 
 static int write_exit(const char *spool, int64_t i, int code, int sig, err *e)
 {
-    char *path = away_part(spool, "exit", i), text[32];
+    AUTOFREE char *path = away_part(spool, "exit", i);
+    char text[32];
     int n = snprintf(text, sizeof text, "%d %d\n", code, sig), bad = file_write(path, text, (size_t)n, e);
-    free(path);
     return bad;
 }
 
@@ -182,12 +172,9 @@ static int requeue(void)
     const char *job = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
     int64_t n[2];
     if (!parse_int(job, &n[0]) || !parse_int(task, &n[1]) || n[0] < 0 || n[1] < 0) return -1;
-    char *id = xprintf("%lld_%lld", (long long)n[0], (long long)n[1]);
-    char *said = output_of((const char *const[]){"scontrol", "requeue", id, NULL});
-    int bad = !said;
-    free(said);
-    free(id);
-    return bad;
+    AUTOFREE char *id = xprintf("%lld_%lld", (long long)n[0], (long long)n[1]);
+    AUTOFREE char *said = output_of((const char *const[]){"scontrol", "requeue", id, NULL});
+    return !said;
 }
 
 /* Sets each worker's threads, if its command line leaves them open (--threads 0): its share of the task's cores. */
@@ -198,9 +185,8 @@ static void share_cores(int64_t per_task)
     const char *given = getenv("SLURM_CPUS_PER_TASK");
     if (given && (!parse_int(given, &cores) || cores < 1 || cores > LIMIT))
         log_line(LOG_WARN, "SLURM_CPUS_PER_TASK: found \"%s\", expected 1 to %d: using 1", given, LIMIT), cores = 1;
-    char *share = xprintf("%lld", (long long)(cores / per_task > 0 ? cores / per_task : 1));
+    AUTOFREE char *share = xprintf("%lld", (long long)(cores / per_task > 0 ? cores / per_task : 1));
     setenv("OMP_NUM_THREADS", share, 1);
-    free(share);
 }
 
 static void send_to_stop(task *t)
@@ -216,9 +202,9 @@ static void collect_ended(task *t)
     for (pid_t gone; (gone = waitpid(-1, &status, WNOHANG)) > 0;)
         for (int64_t k = 0; k < t->n; k++) {
             if (t->pid[k] != gone) continue;
-            int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+            int code, sig;
             err e = {0};
-            if (t->ranked[k]) ranks_status(&code, &sig);
+            ranks_status(status, t->ranked[k], &code, &sig);
             t->pid[k] = 0, t->left--;
             if (!is_mine(t, t->first + k, true)) continue;
             if (t->told && worker_was_asked(code, sig))
@@ -231,15 +217,13 @@ static void collect_ended(task *t)
 static void start_all(task *t, const char *program)
 {
     for (int64_t k = 0; k < t->n; k++) {
-        char *arguments = away_part(t->spool, "arguments", t->first + k),
-             *over = away_part(t->spool, "exit", t->first + k);
+        AUTOFREE char *arguments = away_part(t->spool, "arguments", t->first + k),
+                      *over = away_part(t->spool, "exit", t->first + k);
         err e = {0};
         if (file_exists(arguments) && !file_exists(over) && take(t, t->first + k, &e))
             t->pid[k] = start(program, t->spool, t->first + k, &t->ranked[k], &e);
         t->left += t->pid[k] > 0;
         if (e.text[0]) t->failed = true, fprintf(stderr, "ablate: %s\n", e.text);
-        free(arguments);
-        free(over);
     }
 }
 
@@ -281,8 +265,9 @@ int task_run(const char *program, const char *spool, int64_t number, int64_t per
 
 int task_run_folder(const char *program, const char *folder, err *e)
 {
-    str text = {0};
-    char *job = path_join(folder, "job"), *line = NULL;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char *job = path_join(folder, "job");
+    char *line = NULL;
     task t = {.job = job, .n = 1};
     int code = file_exists(job)
                    ? file_read(job, &text, e)
@@ -298,7 +283,5 @@ int task_run_folder(const char *program, const char *folder, err *e)
         run(&t, program);
         code = t.again ? WORKER_STOPPED : t.failed ? 1 : 0;
     }
-    str_free(&text);
-    free(job);
     return code;
 }

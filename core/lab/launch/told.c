@@ -19,13 +19,12 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
                    .step = strtoll(f[7], NULL, 10),
                    .how = f[8]};
     size_t rows = strtoull(f[9], NULL, 10), width = strtoull(f[10], NULL, 10);
-    double *v = n > 11 ? event_stats(f[11], rows, width) : NULL;
+    AUTOFREE double *v = n > 11 ? event_stats(f[11], rows, width) : NULL;
     if (v) r.stats = (db_stats){rows, width, v};
     int bad = db_begin(l->d, e) || db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
     bool dev = r.signature && has_suffix(r.signature, ", dev"); /* with two sets, other names include the set */
     snprintf(w->scores + used, sizeof w->scores - used, "  %s%s %.4g", dev ? "dev " : "", r.metric, r.value);
-    free(v);
     return bad;
 }
 
@@ -57,10 +56,9 @@ void launch_notify(launcher *l, const worker *w, const char *what)
 {
     if (!l->o->notify || l->told_notify) return;
     l->told_notify = true;
-    char *text = xprintf("ablate: %s: %s s%lld: %s\nlog: %s\n", l->o->experiment, w->claim.name,
-                         (long long)w->claim.seed, what, w->log ? w->log : "");
+    AUTOFREE char *text = xprintf("ablate: %s: %s s%lld: %s\nlog: %s\n", l->o->experiment, w->claim.name,
+                                  (long long)w->claim.seed, what, w->log ? w->log : "");
     shell_run(l->o->notify, text, strlen(text), NULL, false);
-    free(text);
 }
 
 static void watch_curve(launcher *l, worker *w, int64_t step, double dev_ppl)
@@ -76,7 +74,7 @@ static void watch_curve(launcher *l, worker *w, int64_t step, double dev_ppl)
     launch_notify(l, w, why);
 }
 
-static int on_point(launcher *l, worker *w, char **f)
+static void on_point(launcher *l, worker *w, char **f)
 {
     db_point x = {f[1], strtoll(f[2], NULL, 10), strtod(f[3], NULL)};
     if (same(f[1], "dev_PPL")) {
@@ -87,7 +85,6 @@ static int on_point(launcher *l, worker *w, char **f)
     }
     w->points = grow(w->points, &w->points_cap, w->n_points + 1, sizeof *w->points);
     w->points[w->n_points++] = x;
-    return 0;
 }
 
 /* Hashes the file outside of a transaction, because a large one would keep others from writing. */
@@ -129,7 +126,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     else if (same(f[0], "progress") && n > 4)
         on_progress(w, f);
     else if (same(f[0], "point") && n > 3)
-        return on_point(l, w, f);
+        on_point(l, w, f);
     else if (w->n_points && write_points(l, w, e)) /* later events must not be in the database without the point */
         return -1;
     else if (result)

@@ -24,14 +24,12 @@ int worker_folder(worker *w, const launch_options *o, err *e)
     w->ranks = ranks_of(w->claim.config_json);
     if (w->ranks > 1 && !w->events) w->events = path_join(w->folder, "events");
     if (make_folders(w->folder, e)) return -1;
-    char *config = path_join(w->folder, "config.json");
+    AUTOFREE char *config = path_join(w->folder, "config.json");
     if (w->claim.anew) unlink(w->log); /* left by a deleted database or run */
     int bad = file_write(config, w->claim.config_json, strlen(w->claim.config_json), e);
-    free(config);
-    char *given = path_join(w->folder, TRAINED_FILE);
+    AUTOFREE char *given = path_join(w->folder, TRAINED_FILE);
     unlink(given);
     if (w->model && link(w->model, given)) log_line(LOG_WARN, "%s: trains: cannot link %s", w->claim.name, w->model);
-    free(given);
     return bad;
 }
 
@@ -157,12 +155,10 @@ void worker_dismiss(resting *r)
 /* Sends the run to the resting process; false if that has ended. */
 static bool hand_over(const worker *w, const resting *r)
 {
-    str line = {0};
+    CLEANUP(str_free) str line = {0};
     event_run_line(&line, w->folder, w->claim.seed, w->claim.anew);
     struct pollfd ended = {.fd = r->fd, .events = POLLIN};
-    bool given = poll(&ended, 1, 0) == 0 && send(r->jobs, line.s, line.n, MSG_NOSIGNAL) == (ssize_t)line.n;
-    str_free(&line);
-    return given;
+    return poll(&ended, 1, 0) == 0 && send(r->jobs, line.s, line.n, MSG_NOSIGNAL) == (ssize_t)line.n;
 }
 
 int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e)

@@ -14,7 +14,8 @@ typedef struct reader reader;
 reader *reader_open(const db_options *o, err *e);
 /* Opens for reading; if there is no database, only the recorded experiments are read. */
 reader *reader_open_any(const db_options *o, err *e);
-void reader_close(reader *r); /* r may be NULL */
+void reader_close(reader *r);                                   /* r may be NULL */
+static inline void reader_end(reader **r) { reader_close(*r); } /* for CLEANUP */
 /* Returns a number that changes when another process writes to the database; -1 and a message. */
 int64_t reader_version(reader *r, err *e);
 

@@ -35,7 +35,7 @@ static void warn_of_equal(const worker_run *r, const char *path)
 int contrast_open(worker_run *r, err *e)
 {
     if (!*r->cfg.contrast) return 0;
-    char *path = path_of(r);
+    AUTOFREE char *path = path_of(r);
     contrasts *x = &r->contrasts;
     int bad = worker_decoder_only(r)
                   ? fail(e, "task '%s' has no source, which contrastive pairs begin with", r->task_plugin->desc.name)
@@ -44,7 +44,6 @@ int contrast_open(worker_run *r, err *e)
                  pairs_encode(&r->contrast_wrong, x->source, x->wrong, x->n, r->src, r->tgt, e)))
         bad = fail_in(e, "%s: ", path);
     if (!bad) warn_of_equal(r, path);
-    free(path);
     return bad ? fail_in(e, "contrast: ") : 0;
 }
 
@@ -67,20 +66,18 @@ void contrast_close(worker_run *r)
 static void report_change(const worker_run *r, const double *rows, int64_t group)
 {
     const contrasts *x = &r->contrasts;
-    double *own = xcalloc((size_t)x->n * 2, sizeof *own), right = 0;
+    AUTOFREE double *own = xcalloc((size_t)x->n * 2, sizeof *own);
+    double right = 0;
     int64_t n = 0;
     for (int64_t i = 0; i < x->n; i++)
         if (group < 0 || x->group[i] == group) {
             memcpy(own + 2 * n++, rows + 2 * i, 2 * sizeof *own);
             right += rows[2 * i];
         }
-    char *name = group < 0 ? xstrdup("contrast") : xprintf("contrast_%s", x->name[group]);
-    char *signature = xprintf("right target likelier than the wrong one|pairs:%lld", (long long)n);
+    AUTOFREE char *name = group < 0 ? xstrdup("contrast") : xprintf("contrast_%s", x->name[group]);
+    AUTOFREE char *signature = xprintf("right target likelier than the wrong one|pairs:%lld", (long long)n);
     metric m = {.name = name, .unit = "%", .direction = 1, .sum = aggregation_of(AB_SUM_RATIO)};
     event_result(&m, signature, 100 * right / (double)n, r->trained.how_step, r->trained.how, (size_t)n, own);
-    free(signature);
-    free(name);
-    free(own);
 }
 
 int contrast_score(worker_run *r, err *e)
@@ -88,11 +85,11 @@ int contrast_score(worker_run *r, err *e)
     int64_t n = r->contrasts.n;
     err why = {0};
     if (!n) return 0;
-    double *right = xcalloc((size_t)n * 4, sizeof *right), *wrong = right + 2 * n;
+    AUTOFREE double *right = xcalloc((size_t)n * 4, sizeof *right);
+    double *wrong = right + 2 * n;
     train_score(&r->model, &r->contrast_right, right, NULL, &why);
     if (!why.text[0]) train_score(&r->model, &r->contrast_wrong, wrong, NULL, &why);
     for (int64_t i = 0; i < n; i++) right[2 * i] = right[2 * i] < wrong[2 * i], right[2 * i + 1] = 1;
     for (int64_t g = -1; g < r->contrasts.n_groups && !why.text[0]; g++) report_change(r, right, g);
-    free(right);
     return why.text[0] ? fail(e, "contrast: %s", why.text) : 0;
 }

@@ -25,8 +25,7 @@ static int open_events(worker_job *j, err *e)
     return 0;
 }
 
-/* Reports a failing rank's error and ends the other ranks. The rank that reports to the host does so first, because
- * often all ranks fail alike. */
+/* Reports a rank's error and ends the other ranks. Rank 0 reports to the host first: often all ranks fail alike. */
 static void give_up(const worker_run *r, const err *e)
 {
     enum { OTHERS = 2 }; /* seconds */
@@ -65,8 +64,7 @@ static bool may_stay(const worker_run *r)
     return j->stay && own && on_device(r->on) && j->ranks < 2 && !j->profile && !j->sandbox && !worker_asked_to_stop();
 }
 
-/* Waits for another run; redirects this process's output to its log, and restarts the measurement of memory
- * and time. */
+/* Waits for another run; then output goes to its log, and memory and time are measured anew. */
 static bool next_run(worker_job *j, double *cores)
 {
     char *folder = NULL;
@@ -74,9 +72,8 @@ static bool next_run(worker_job *j, double *cores)
     event_idle();
     if (event_next(stdin, &folder, &j->seed, &j->fresh) <= 0) return false;
     j->folder = folder; /* lives as long as the process */
-    char *path = path_join(folder, "log.txt");
+    AUTOFREE char *path = path_join(folder, "log.txt");
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    free(path);
     if (log >= 0) dup2(log, 1), dup2(log, 2), close(log);
     worker_obey(false);
     malloc_trim(0);
@@ -85,6 +82,13 @@ static bool next_run(worker_job *j, double *cores)
     if (peak >= 0) close(peak);
     *cores = worker_core_seconds();
     return true;
+}
+
+void worker_print_profile(const worker_run *r)
+{
+    double flops = 0, bytes = 0;
+    if (!on_device(r->on)) cpu_floors(&flops, &bytes);
+    profile_print(stderr, flops, bytes);
 }
 
 static int exit_code(const worker_run *r, train_outcome outcome)
@@ -110,11 +114,7 @@ int worker_run_job(worker_job *j, err *e)
         *e = (err){0};
         worker_run r = {.job = *j, .leads = true, .lock = -1, .began = ticks(), .core_seconds = cores};
         train_outcome outcome = worker_do(&r, e);
-        if (r.job.profile) {
-            double flops = 0, bytes = 0;
-            if (!on_device(r.on)) cpu_floors(&flops, &bytes);
-            profile_print(stderr, flops, bytes);
-        }
+        if (r.job.profile) worker_print_profile(&r);
         stays = outcome == TRAIN_DONE && may_stay(&r);
         worker_close(&r);
         if (r.comm) give_up(&r, e);

@@ -2,7 +2,6 @@
 #include "lab/run/replay.h"
 #include "lab/launch/event.h"
 #include "tensor/cpu/cpu.h"
-#include "tensor/cpu/floor.h"
 #include "tensor/device/device.h"
 #include "tensor/graph/profile.h"
 
@@ -28,11 +27,7 @@ train_outcome replay_train(const replay_job *j, err *e)
         r.model.prints = true;
         outcome = train_run(&t, &r.trained, e);
     }
-    if (j->job.profile && outcome != TRAIN_FAILED) {
-        double flops = 0, bytes = 0;
-        if (!on_device(r.on)) cpu_floors(&flops, &bytes);
-        profile_print(stderr, flops, bytes);
-    }
+    if (j->job.profile && outcome != TRAIN_FAILED) worker_print_profile(&r);
     worker_close(&r);
     return outcome;
 }

@@ -1,10 +1,8 @@
-/* score.c - scores a trained model: perplexity, token accuracy, and the task's own scores of decoded lines or
- * likelihoods. */
+/* score.c - scores a trained model: perplexity, token accuracy, and the task's scores of outputs or likelihoods. */
 #include "lab/run/worker.h"
 #include "lab/launch/event.h"
 #include "text/metric/documents.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool worker_decoder_only(const worker_run *r) { return r->task->flags & AB_DECODER_ONLY; }
@@ -22,21 +20,19 @@ bool worker_scores(const worker_run *r, ab_split split)
     return split == AB_DEV || (split == AB_TEST && (which == DECODE_TEST || which == DECODE_BOTH));
 }
 
-/* Returns the folder of a task's data. A name with '/' is relative to the current folder, or (parsing) to the data
- * folder. */
+/* Returns the folder of a task's data. A name with '/' may be relative to the current folder. */
 static char *folder_of(const worker_run *r, const char *data)
 {
     if (strchr(data, '/') && is_folder(data)) return xstrdup(data);
     return path_join(r->job.data_dir, data);
 }
 
-/* Returns the sentences or windows per document of a split ("10 12 8"), which the task knows, or documents.tsv beside
- * its data; empty: unknown. */
+/* Returns the examples per document of a split ("10 12 8"), of the task or documents.tsv beside its data; or "". */
 static str documents_of(const worker_run *r, ab_split split, int64_t n)
 {
-    char *key = xprintf("%s.data", r->task_plugin->desc.name);
+    AUTOFREE char *key = xprintf("%s.data", r->task_plugin->desc.name);
     const char *data = settings_get(&r->set, key);
-    char *folder = folder_of(r, data ? data : ""), *path = path_join(folder, "documents.tsv");
+    AUTOFREE char *folder = folder_of(r, data ? data : ""), *path = path_join(folder, "documents.tsv");
     str counts = {0};
     err e = {0};
     const pairs *p = &r->data.split[split];
@@ -47,18 +43,14 @@ static str documents_of(const worker_run *r, ab_split split, int64_t n)
         log_line(LOG_WARN, "%s; sentences count as independent", e.text);
         str_clear(&counts);
     }
-    free(key);
-    free(folder);
-    free(path);
     return counts;
 }
 
 static void report_documents(const char *metric, const str *counts)
 {
     if (!counts->n) return;
-    char *tag = xprintf("documents %s", metric);
+    AUTOFREE char *tag = xprintf("documents %s", metric);
     event_fact(tag, str_text(counts));
-    free(tag);
 }
 
 /* Sends the documents of a metric computed on the split's pairs, if these have the order of its examples. */
@@ -67,9 +59,8 @@ static void report_documents_of_pairs(const worker_run *r, ab_split split, const
     const pairs *p = &r->data.split[split];
     for (int64_t i = 0; i < p->n; i++)
         if (p->example[i] != i) return;
-    str documents = documents_of(r, split, p->n);
+    CLEANUP(str_free) str documents = documents_of(r, split, p->n);
     report_documents(metric, &documents);
-    str_free(&documents);
 }
 
 static const ab_split scored[] = {AB_DEV, AB_TEST};
@@ -78,14 +69,12 @@ static const ab_split scored[] = {AB_DEV, AB_TEST};
 static void report_metric(const worker_run *r, ab_split split, const metric *m, const char *how, double value,
                           const double *stats)
 {
-    char *name = xprintf("%s%s", m->name, split == AB_TEST ? METRIC_OF_TEST : "");
-    char *signature = xprintf("%s, EOS counted, %s", how, split_names[split]);
+    AUTOFREE char *name = xprintf("%s%s", m->name, split == AB_TEST ? METRIC_OF_TEST : "");
+    AUTOFREE char *signature = xprintf("%s, EOS counted, %s", how, split_names[split]);
     metric of = *m;
     of.name = name;
     report_documents_of_pairs(r, split, name);
     event_result(&of, signature, value, r->trained.how_step, r->trained.how, (size_t)r->data.split[split].n, stats);
-    free(name);
-    free(signature);
 }
 
 int score_perplexity(worker_run *r, err *e)
@@ -128,8 +117,8 @@ static int decode_split(worker_run *r, ab_split split, char **lines, decoding *s
 {
     const pairs *p = &r->data.split[split];
     beam_options o = beam_options_of(&r->cfg);
-    const char **src = xcalloc((size_t)p->n + 1, sizeof *src);
-    char **out = xcalloc((size_t)p->n + 1, sizeof *out);
+    AUTOFREE const char **src = xcalloc((size_t)p->n + 1, sizeof *src);
+    AUTOFREE char **out = xcalloc((size_t)p->n + 1, sizeof *out);
     beam_stats stats = {0};
     task_routes routes = {0};
     for (int64_t i = 0; i < p->n; i++) {
@@ -145,8 +134,6 @@ static int decode_split(worker_run *r, ab_split split, char **lines, decoding *s
     sums->routes.in_beam += routes.in_beam;
     sums->routes.again += routes.again;
     sums->routes.refused += routes.refused;
-    free(src);
-    free(out);
     return bad;
 }
 
@@ -164,19 +151,16 @@ static void report_decoding(const worker_run *r, const decoding *d)
 static int write_file(const worker_run *r, ab_split split, const char *ending, const char *kind, const str *text,
                       err *e)
 {
-    char *name = xprintf("%s.%s", split_names[split], ending), *path = path_join(r->job.folder, name);
+    AUTOFREE char *name = xprintf("%s.%s", split_names[split], ending), *path = path_join(r->job.folder, name);
     int bad = file_write(path, str_text(text), text->n, e);
     if (!bad) event_artifact(kind, path);
-    free(name);
-    free(path);
     return bad;
 }
 
-/* Writes SPLIT.hyp and SPLIT.ref, outputs and references as scorers read them, and SPLIT.out, the decoded lines, if the
- * task's outputs differ from these. */
+/* Writes SPLIT.hyp and SPLIT.ref as scorers read them, and SPLIT.out, the decoded lines, if the outputs differ. */
 static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64_t n, err *e)
 {
-    str out = {0}, hyp = {0}, ref = {0};
+    CLEANUP(str_free) str out = {0}, hyp = {0}, ref = {0};
     const ab_task_plugin *t = r->task;
     for (int64_t i = 0; i < n; i++) {
         ab_example x;
@@ -188,9 +172,6 @@ static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64
     int bad = write_file(r, split, "hyp", "hypotheses", &hyp, e) ||
               write_file(r, split, "ref", "references", &ref, e) ||
               (t->reference_line && write_file(r, split, "out", "decoded", &out, e));
-    str_free(&out);
-    str_free(&hyp);
-    str_free(&ref);
     return bad ? -1 : 0;
 }
 
@@ -202,11 +183,11 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
     bool both = r->cfg.decode_split == DECODE_BOTH;
     int bad = 0;
     if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, message);
-    str documents = documents_of(r, split, n);
+    CLEANUP(str_free) str documents = documents_of(r, split, n);
     for (int i = 0; i < found && !bad; i++) {
-        char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? split_names[split] : "");
+        AUTOFREE char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? split_names[split] : "");
         bool marked = both || split != AB_DEV || metric_split(name, m[i].signature, NULL);
-        char *signature = xprintf("%s%s", m[i].signature, marked ? "" : "; dev");
+        AUTOFREE char *signature = xprintf("%s%s", m[i].signature, marked ? "" : "; dev");
         metric facts = metric_declared(&m[i]);
         size_t width = facts.sum ? facts.sum->width : 0;
         facts.name = name;
@@ -216,10 +197,7 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
         if (!bad && m[i].n_stats) report_documents(name, &documents);
         if (!bad)
             event_result(&facts, signature, m[i].value, r->trained.how_step, r->trained.how, (size_t)n, m[i].stats);
-        free(name);
-        free(signature);
     }
-    str_free(&documents);
     return bad;
 }
 
@@ -241,13 +219,11 @@ static int score_from(worker_run *r, ab_split split, err *e)
     const double *nll = r->nll[split], *hits = r->hits[split];
     ab_metric m[MOST_METRICS];
     char message[1024] = "";
-    ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
+    AUTOFREE ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
     for (int64_t i = 0; i < p->n; i++)
         x[p->example[i]] = (ab_likelihood){-nll[2 * i], (int64_t)nll[2 * i + 1], (int64_t)hits[2 * i]};
     int found = r->task->score_likelihoods(r->task_self, split, x, p->n, m, MOST_METRICS, message, sizeof message);
-    int bad = send_metrics(r, split, m, found, p->n, message, e);
-    free(x);
-    return bad;
+    return send_metrics(r, split, m, found, p->n, message, e);
 }
 
 int score_likelihoods(worker_run *r, err *e)

@@ -1,5 +1,4 @@
-/* worker.c - one run from its settings to its results; begin with worker_do. score.c computes its scores, process.c
- * surrounds it with a process. */
+/* worker.c - one run from its settings to its results: begin with worker_do. process.c surrounds it with a process. */
 #include "lab/run/worker.h"
 #include "network/check/known.h"
 #include "tensor/comm/comm.h"
@@ -134,9 +133,8 @@ static void clear_folder(const char *folder, bool all)
     DIR *d = opendir(folder);
     struct dirent *x;
     while (d && (x = readdir(d))) {
-        char *path = path_join(folder, x->d_name);
+        AUTOFREE char *path = path_join(folder, x->d_name);
         if (has_suffix(x->d_name, ".tmp") || (all && has_suffix(x->d_name, ".safetensors"))) unlink(path);
-        free(path);
     }
     if (d) closedir(d);
 }
@@ -147,7 +145,7 @@ static int read_folder(run *r, err *e)
 {
     enum { PATIENCE = 120 }; /* seconds: one step and one checkpoint of the other process */
     const job *j = &r->job;
-    char *path = path_join(j->folder, "lock");
+    AUTOFREE char *path = path_join(j->folder, "lock");
     int fd = r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), bad = 0;
     double start = ticks();
     bool told = false;
@@ -158,7 +156,6 @@ static int read_folder(run *r, err *e)
             bad = fail(e, "another process has been working in %s for %d s", j->folder, PATIENCE);
         usleep(20000);
     }
-    free(path);
     if (!bad) clear_folder(j->folder, j->fresh);
     return bad; /* `lock` stays open, which holds the lock */
 }
@@ -167,8 +164,9 @@ static int read_folder(run *r, err *e)
 
 static int read_settings(run *r, err *e)
 {
-    str json = {0};
-    char *path = path_join(r->job.folder ? r->job.folder : "", "config.json"), seed[32];
+    CLEANUP(str_free) str json = {0};
+    AUTOFREE char *path = path_join(r->job.folder ? r->job.folder : "", "config.json");
+    char seed[32];
     int bad = (!r->job.config && file_read(path, &json, e)) ||
               config_from_json(r->job.config ? r->job.config : str_text(&json), &r->set, &r->memory, e) ||
               config_from_settings(&r->set, &r->cfg, &r->memory, e);
@@ -177,8 +175,6 @@ static int read_settings(run *r, err *e)
     r->cfg.seed = r->job.seed;
     if (!bad && !r->job.config) /* the host read them from the user's INI */
         plugin_add_path(r->cfg.plugin_path), bad = model_open_plugins(&r->set, e);
-    str_free(&json);
-    free(path);
     return bad;
 }
 
@@ -191,16 +187,14 @@ static int open_task(run *r, err *e)
     if (r->task->flags & AB_BIDIRECTIONAL) settings_set(&r->set, MODEL_BIDIRECTIONAL, "1", &r->memory);
     if (model_open_task(r->task_plugin, &r->set, &env, &r->memory, &r->task_self, said, e)) return -1;
     if (*said) event_fact("data", said), log_line(LOG_INFO, "%s", said);
-    char *key = xprintf("%s.data", r->task_plugin->desc.name);
+    AUTOFREE char *key = xprintf("%s.data", r->task_plugin->desc.name);
     if (data_inspectable(settings_get(&r->set, key))) {
         data_report found;
-        str dangers = {0};
+        CLEANUP(str_free) str dangers = {0};
         data_inspect(r->task, r->task_self, &found, NULL);
         data_dangers(&found, &dangers);
         if (dangers.n) event_fact("data_check", str_text(&dangers));
-        str_free(&dangers);
     }
-    free(key);
     return 0;
 }
 
@@ -218,38 +212,34 @@ static int read_data(run *r, err *e)
 /* Reports the first failed check of the run's plugins, if they were checked (run.c). */
 static void report_checks(run *r)
 {
-    str message = {0};
+    CLEANUP(str_free) str message = {0};
     for (size_t i = 0; i < r->model.set.n && r->job.cache_dir; i++) {
         const setting *s = &r->model.set.at[i];
         ab_kind kind = model_plugin_kind(s->key);
         err none = {0};
         const plugin *p = kind ? plugin_find(kind, s->value, &none) : NULL;
         if (!p || plugin_is_own(p) || !check_known(r->job.cache_dir, p->sha256, &message) || !message.n) continue;
-        char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&message));
+        AUTOFREE char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&message));
         event_fact("check_failed", text);
         r->check_failed = true;
-        free(text);
         break;
     }
-    str_free(&message);
 }
 
 /* Reports the device; with ranks, all their devices, because a table marks rows trained on different ones. */
 static int report_device(const run *r, err *e)
 {
     char mine[192] = "";
-    str message = {0};
+    CLEANUP(str_free) str message = {0};
     snprintf(mine, sizeof mine, "%s", device_description(r->on));
     if (!r->comm) return event_fact("device", mine), 0;
-    char *all = xcalloc((size_t)r->comm->size, sizeof mine);
+    AUTOFREE char *all = xcalloc((size_t)r->comm->size, sizeof mine);
     int bad = r->comm->m->gather(mine, all, sizeof mine, e);
     for (int i = 0; i < r->comm->size && !bad; i++) {
         const char *own = all + (size_t)i * sizeof mine;
         if (!strstr(str_text(&message), own)) str_addf(&message, "%s%s", message.n ? " + " : "", own);
     }
     if (!bad) event_fact("device", str_text(&message)), event_fact("communicator", r->comm->about);
-    str_free(&message);
-    free(all);
     return bad;
 }
 
@@ -261,26 +251,23 @@ static int open_model(run *r, err *e)
         return -1;
     r->model_open = true;
     config_find_runs(&r->model.cfg, r->job.runs, r->job.folder, &r->memory);
-    str plugins = {0};
+    CLEANUP(str_free) str plugins = {0};
     int bad = model_plugins_json(&r->model.set, &plugins, e);
     if (!bad) event_fact("plugins_json", str_text(&plugins));
     if (!bad) report_checks(r);
-    str_free(&plugins);
     if (bad) return -1;
     if (report_device(r, e)) return -1;
     struct utsname here;
     if (!uname(&here)) event_fact("host", here.nodename);
     event_fact("precision", dtype_name(compute));
-    str why = {0};
+    CLEANUP(str_free) str why = {0};
     const char *fusion = model_fusion(&r->model, &why, e);
     if (fusion && why.n && r->job.profile) log_line(LOG_INFO, "attention: %s, because %s", fusion, str_text(&why));
-    str_free(&why);
     if (!fusion) return -1;
     event_fact("attention", fusion);
-    str groups = {0};
+    CLEANUP(str_free) str groups = {0};
     groups_describe(&r->model, &groups);
     if (groups.n) event_fact("parameter_groups", str_text(&groups));
-    str_free(&groups);
     event_fact_number("parameters", (double)params_count(&r->model.params));
     return 0;
 }
@@ -343,9 +330,8 @@ static bool trains_on_batch(const run *r)
     return any;
 }
 
-/* Tests that the trained model does not see future tokens, over a batch of dev (else of test or train) as it was
- * measured and over one of training: a plugin may meet sizes that no check has tried. On a device sums of other rows
- * may round differently. */
+/* Tests that the trained model sees no future tokens, over a batch of dev (else of test or train) and one of training:
+ * a plugin may meet sizes that no check has tried. On a device sums of other rows may round differently. */
 static void watch_future(run *r)
 {
     static const ab_split tried[] = {AB_DEV, AB_TEST, AB_TRAIN};
@@ -477,9 +463,8 @@ train_outcome worker_do(run *r, err *e)
     recorded_results(r);
     char message[128];
     if (r->on->stats) r->on->stats(message, sizeof message), event_fact("products", message);
-    char *path = path_join(r->job.folder, "model.safetensors");
+    AUTOFREE char *path = path_join(r->job.folder, "model.safetensors");
     if (file_exists(path)) event_artifact("model", path);
-    free(path);
     report_process(r); /* again, including scores and decoding */
     return TRAIN_DONE;
 }
@@ -491,8 +476,7 @@ void worker_close(run *r)
     if (r->model_open) model_free(&r->model);
     contrast_close(r);
     dataset_free(&r->data);
-    if (r->tgt != r->src) vocab_free(r->tgt);
-    vocab_free(r->src);
+    vocabs_free(r->src, r->tgt);
     if (r->task && r->task_self) r->task->close(r->task_self);
     arena_free(&r->memory);
     if (r->lock >= 0) close(r->lock);

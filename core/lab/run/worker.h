@@ -2,6 +2,7 @@
 #ifndef ABLATE_WORKER_H
 #define ABLATE_WORKER_H
 #include "tensor/comm/comm.h"
+#include "base/cleanup.h"
 #include "text/data/contrasts.h"
 #include "text/data/dataset.h"
 #include "network/decode/constrain.h"
@@ -61,7 +62,8 @@ train_outcome worker_do(worker_run *r, err *e);
 void worker_close(worker_run *r);
 void worker_obey(bool rank); /* installs the handlers that stop a run; call before each */
 bool worker_asked_to_stop(void);
-double worker_core_seconds(void); /* this process's processor seconds so far */
+double worker_core_seconds(void);               /* this process's processor seconds so far */
+void worker_print_profile(const worker_run *r); /* on standard error */
 
 bool worker_decoder_only(const worker_run *r);
 /* The task's get_epoch as batch_options.renew of this run; NULL: it has none. */

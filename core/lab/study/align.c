@@ -5,6 +5,7 @@
  * Alignment Induction from Neural Machine Translation). A token is aligned with the source token of the largest weight,
  * to none if that is the end; words are aligned if any of their tokens are. */
 #include "lab/study/align.h"
+#include "base/cleanup.h"
 #include "network/train/weights.h"
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +59,9 @@ static void add_line(const align_settings *o, const batch *b, int64_t i, const w
                      const vocab *tgt, str *out)
 {
     int64_t n_src = b->src_offset[i + 1] - b->src_offset[i], n_tgt = b->tgt_offset[i + 1] - b->tgt_offset[i], n = 0;
-    int64_t *src_word = xcalloc((size_t)n_src, sizeof *src_word), *tgt_word = xcalloc((size_t)n_tgt, sizeof *tgt_word);
-    alignment_link *all = xcalloc((size_t)n_tgt, sizeof *all);
+    AUTOFREE int64_t *src_word = xcalloc((size_t)n_src, sizeof *src_word),
+                     *tgt_word = xcalloc((size_t)n_tgt, sizeof *tgt_word);
+    AUTOFREE alignment_link *all = xcalloc((size_t)n_tgt, sizeof *all);
     find_words(src, b->src_ids + b->src_offset[i], n_src - 1, src_word); /* excludes the ends */
     find_words(tgt, b->tgt_out + b->tgt_offset[i], n_tgt - 1, tgt_word);
     for (int64_t t = 0; t + 1 < n_tgt; t++) {
@@ -71,9 +73,6 @@ static void add_line(const align_settings *o, const batch *b, int64_t i, const w
     for (int64_t k = 0; k < n; k++)
         if (!k || by_place(&all[k - 1], &all[k]))
             str_addf(out, "%s%lld-%lld", k ? " " : "", (long long)all[k].src, (long long)all[k].tgt);
-    free(src_word);
-    free(tgt_word);
-    free(all);
 }
 
 static int align_batch(const align_settings *o, model *m, const batch *b, const vocab *src, const vocab *tgt,

@@ -48,8 +48,8 @@ double anaphora_evenly(row_span queries, row_span keys, bool causal, size_t n)
 bool anaphora_rows(const vocab *v, const char *line, const int32_t *ids, int64_t n_ids, size_t first, row_span *rows,
                    size_t n_words)
 {
-    id_list all = {0};
-    arena a = {0};
+    CLEANUP(id_list_free) id_list all = {0};
+    CLEANUP(arena_free) arena a = {0};
     bool blanks = vocab_kind_of(v) == TOKENS_CHAR, fits = true;
     size_t word = 0;
     for (const char *at = line; *at && fits; word++) {
@@ -63,8 +63,6 @@ bool anaphora_rows(const vocab *v, const char *line, const int32_t *ids, int64_t
         fits = fits && all.n > from;
     }
     fits = fits && word == n_words && all.n == n_ids && !memcmp(all.id, ids, (size_t)n_ids * sizeof *ids);
-    id_list_free(&all);
-    arena_free(&a);
     return fits;
 }
 
@@ -73,8 +71,8 @@ static int add_sentence(measuring *x, size_t pair, size_t n_pairs, err *e)
 {
     const coreference_sentence *s = &x->file->sentence[x->file->pair[pair].sentence];
     const vocab *v = x->src ? x->src : x->tgt;
-    str text = {0};
-    id_list ids = {0};
+    CLEANUP(str_free) str text = {0};
+    CLEANUP(id_list_free) id_list ids = {0};
     for (size_t i = 0; i < s->n; i++) str_addf(&text, "%s%s", i ? " " : "", s->word[i]);
     const char *line = x->task->encode_input ? x->task->encode_input(x->self, str_text(&text)) : str_text(&text);
     given g = {.line = arena_strdup(&x->memory, line), .pair = pair, .first = x->out->n, .n_pairs = n_pairs};
@@ -95,8 +93,6 @@ static int add_sentence(measuring *x, size_t pair, size_t n_pairs, err *e)
     } else {
         x->out->left += n_pairs;
     }
-    str_free(&text);
-    id_list_free(&ids);
     return bad;
 }
 
@@ -193,7 +189,7 @@ static void add_batch(const measuring *x, const influence *from, const batch *b)
 static int measure_one(measuring *x, err *e)
 {
     enum { SENTENCES = 16 };
-    pairs p = {0};
+    CLEANUP(pairs_free) pairs p = {0};
     batch b;
     batcher *all = NULL;
     const char **lines = arena_alloc(&x->memory, x->n * sizeof *lines);
@@ -210,7 +206,6 @@ static int measure_one(measuring *x, err *e)
         influence_close(from);
     }
     batcher_free(all);
-    pairs_free(&p);
     if (!bad && !x->out->n_heads) bad = fail(e, "nothing to measure: no output of this attention depends on a key");
     return bad;
 }
@@ -225,8 +220,7 @@ int anaphora_measure(const char *path, const places *p, const coreference *file,
     free(x.sentence);
     arena_free(&x.memory);
     model_free(&x.m);
-    if (x.tgt != x.src) vocab_free(x.tgt);
-    vocab_free(x.src);
+    vocabs_free(x.src, x.tgt);
     if (bad) anaphora_free(out);
     return bad;
 }

@@ -1,6 +1,5 @@
-/* attention.c - shows what each head attends to in one sentence, as an interactive page or a figure
- * like the paper's figures 3 to 5. For any attention plugin: its softmax's weights, or the keys its output depends
- * on. */
+/* attention.c - draws what each head attends to in one sentence, as a page or a figure like the paper's 3 to 5: its
+ * softmax's weights, or the keys that any attention plugin's output depends on. */
 #include "lab/study/attention.h"
 #include "lab/study/predict.h"
 #include "network/train/influence.h"
@@ -103,16 +102,12 @@ static void print_sources(const collected *all)
 
 static int find_word(const attention_map *m, const char *word, size_t *at, err *e)
 {
-    str all = {0};
+    CLEANUP(str_free) str all = {0};
     for (size_t i = 0; i < m->n_queries; i++) {
-        if (!strcasecmp(m->queries[i], word)) {
-            str_free(&all);
-            return *at = i, 0;
-        }
+        if (!strcasecmp(m->queries[i], word)) return *at = i, 0;
         str_addf(&all, "%s%s", i ? " " : "", m->queries[i]);
     }
     fail(e, "--word %s: not among the tokens: %s", word, str_text(&all));
-    str_free(&all);
     return -1;
 }
 
@@ -133,20 +128,19 @@ static int write_figure(const attention_options *o, const collected *all, err *e
     attention_figure f = {.figure = (int)o->figure, .head = o->head > 0 ? (size_t)o->head - 1 : 0};
     f.next = f.head + 1 < m->heads ? f.head + 1 : f.head;
     if (o->word && find_word(m, o->word, &f.token, e)) return -1;
-    char *title = xprintf("%s, layer %lld of %lld%s%s", part, (long long)layer, (long long)layers,
-                          m->influence ? ", influence " : "", m->influence ? m->influence : "");
+    AUTOFREE char *title = xprintf("%s, layer %lld of %lld%s%s", part, (long long)layer, (long long)layers,
+                                   m->influence ? ", influence " : "", m->influence ? m->influence : "");
     f.title = title;
     drawing *d = attention_draw(m, &f);
     int bad = drawing_write(d, o->out, e);
     drawing_free(d);
-    free(title);
     return bad;
 }
 
 static int write_page(const attention_options *o, const collected *all, const char *target, err *e)
 {
-    str page = {0};
-    attention_map *chosen = xcalloc(all->n, sizeof *chosen);
+    CLEANUP(str_free) str page = {0};
+    AUTOFREE attention_map *chosen = xcalloc(all->n, sizeof *chosen);
     size_t n = 0;
     for (size_t i = 0; i < all->n; i++)
         if (o->layer < 0 || all->maps[i].layer == o->layer) chosen[n++] = all->maps[i];
@@ -156,8 +150,6 @@ static int write_page(const attention_options *o, const collected *all, const ch
         bad = file_write(o->out, page.s, page.n, e);
     }
     if (!bad) fprintf(stderr, "%s: %zu KB\n", o->out, (page.n + 1023) / 1024);
-    free(chosen);
-    str_free(&page);
     return bad;
 }
 
@@ -168,7 +160,7 @@ int attention_show(const attention_options *o, const char *path, err *e)
     if (train_load(path, &m, F32, &cpu_backend, &src, &tgt, e)) return -1;
     beam_options b = beam_options_of(&m.cfg);
     char **out = NULL;
-    pairs p = {0};
+    CLEANUP(pairs_free) pairs p = {0};
     collected all = {0};
     const char *target = o->target;
     int bad = src || (!target && o->part != 0 && o->part != 2)
@@ -189,10 +181,8 @@ int attention_show(const attention_options *o, const char *path, err *e)
     if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, src ? target : NULL, e);
     free(all.maps);
     arena_free(&all.memory);
-    pairs_free(&p);
     if (out) decoded_free(out, 1);
     model_free(&m);
-    if (tgt != src) vocab_free(tgt);
-    vocab_free(src);
+    vocabs_free(src, tgt);
     return bad;
 }

@@ -6,14 +6,13 @@
 #include "tensor/device/device.h"
 #include "network/plugin/plugin.h"
 #include "network/train/train.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Finds how the model's task reads a text: its window and ends; opens the task without its data. */
 static int text_of(const model *m, const places *p, sample_options *how, err *e)
 {
     char said[TASK_SAYS];
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     void *self = NULL;
     const plugin *x = plugin_find(AB_TASK, m->cfg.task, e);
     if (!x) return -1;
@@ -26,7 +25,6 @@ static int text_of(const model *m, const places *p, sample_options *how, err *e)
     if (!bad && asked.tgt == AB_VOCAB_SYMBOLS && !asked.endless)
         bad = fail(e, "task %s labels its inputs; its model cannot continue a text", x->desc.name);
     how->window = asked.window, how->endless = asked.endless;
-    arena_free(&a);
     return bad;
 }
 
@@ -35,10 +33,9 @@ static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
 {
     for (const char *line = prompt;; line++) {
         size_t n = strcspn(line, "\n");
-        char *one = xstrndup(line, n);
+        AUTOFREE char *one = xstrndup(line, n);
         int64_t from = out->n;
         int bad = vocab_encode(v, one, out, e);
-        free(one);
         for (int64_t i = from; i < out->n && !bad; i++)
             if (out->id[i] == VOCAB_UNK)
                 bad = fail(e, "token %lld does not occur in the training vocabulary", (long long)i + 1);
@@ -61,7 +58,7 @@ typedef struct {
 /* Prints the text's new lines, which VOCAB_EOS ends; last: an unfinished line, too. */
 static int print_lines(writer *w, bool last, err *e)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     for (int64_t i = w->printed, n; i < w->text.n; i += n + 1) {
         for (n = 0; i + n < w->text.n && w->text.id[i + n] != VOCAB_EOS;) n++;
         if (i + n == w->text.n && !last) break;
@@ -71,7 +68,6 @@ static int print_lines(writer *w, bool last, err *e)
     }
     if (last && !w->text.n && w->how.one_line) str_addc(&out, '\n'); /* one output line per prompt */
     fwrite(str_text(&out), 1, out.n, stdout);
-    str_free(&out);
     return output_flush(e);
 }
 
@@ -138,16 +134,14 @@ int generate_print(const generate_options *o, const places *p, bool quiet, err *
     vocab *src = NULL, *tgt = NULL;
     dtype compute;
     bool reads = same(o->prompt, "-"); /* checks standard input before another file takes its descriptor */
-    char *path = reads && input_check(e) ? NULL : run_model_path(o->run, p, e);
+    AUTOFREE char *path = reads && input_check(e) ? NULL : run_model_path(o->run, p, e);
     cpu_threads((int)o->threads);
     const backend *on = path ? device_open(o->device, e) : NULL;
     int bad = !on || device_model_compute(path, on, &compute, e) || train_load(path, &m, compute, on, &src, &tgt, e);
     if (!bad) {
         bad = src ? fail(e, "this model has a source side; use `ablate predict`") : write_all(o, &m, tgt, p, quiet, e);
         model_free(&m);
-        if (tgt != src) vocab_free(tgt);
-        vocab_free(src);
+        vocabs_free(src, tgt);
     }
-    free(path);
     return bad ? -1 : 0;
 }

@@ -1,5 +1,4 @@
-/* heads.c - reports what each attention head does and what pruning it costs, over the seeds of a row or
- * the rows of an experiment. */
+/* heads.c - reports what attention heads do and what pruning them costs, by head, by a row's seeds or by rows. */
 #include "lab/study/heads.h"
 #include "lab/study/predict.h"
 #include "lab/statistics/design.h"
@@ -44,7 +43,7 @@ static const char *base_of(const read_experiment *x, const analysis *rules, cons
 /* Adds all runs of an experiment, base's first. */
 static void add_rows(measured *all, const read_experiment *x)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     analysis rules = analysis_read(x->analysis, &a);
     for (int base = 1; base >= 0; base--)
         for (size_t i = 0; i < x->n_rows; i++) {
@@ -52,13 +51,12 @@ static void add_rows(measured *all, const read_experiment *x)
             for (size_t k = 0; k < row->n_runs && row->is_base == base && !row->same_as; k++)
                 add_run(all, row->name, base_of(x, &rules, row->name), &row->runs[k]);
         }
-    arena_free(&a);
 }
 
 static int find_runs(const char *text, const places *p, measured *all, err *e)
 {
-    arena a = {0};
-    reader *r = reader_open(&p->db, e);
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(reader_end) reader *r = reader_open(&p->db, e);
     read_experiment x;
     int found = r ? reader_experiment(r, text, READ_VALUES, &a, &x, e) : -1;
     all->rows = !found;
@@ -71,8 +69,6 @@ static int find_runs(const char *text, const places *p, measured *all, err *e)
         if (!(bad = reader_run(r, ids[i], &a, &d, e))) add_run(all, d.row, NULL, &d.run);
     }
     if (!bad && !all->n) bad = fail(e, "%s: found no finished run trained here", text);
-    reader_close(r);
-    arena_free(&a);
     return bad;
 }
 
@@ -89,10 +85,9 @@ static int measure(const heads_options *o, const places *p, bool quiet, measured
 {
     int bad = 0;
     for (size_t i = 0; i < all->n && !bad; i++) {
-        char *path = heads_model_path(p, &all->at[i], quiet, e);
+        AUTOFREE char *path = heads_model_path(p, &all->at[i], quiet, e);
         if (!path) return -1;
         bad = heads_measure(path, p, &(measure_options){o->sentences, !o->no_prune && !all->rows}, &all->at[i], e);
-        free(path);
     }
     return bad;
 }
@@ -150,7 +145,7 @@ static void record_all_sources(grid *g, const measured *all)
 static void print_heads(const measured *all)
 {
     const measured_run *r = &all->at[0];
-    grid g = {0};
+    CLEANUP(grid_free) grid g = {0};
     static const char *const columns[] = {"attention",     "layer",   "head",     "previous token %", "rarest token %",
                                           "constituent %", "entropy", "gradient", "PPL without it",   "weights"};
     g.title = r->row;
@@ -176,7 +171,6 @@ static void print_heads(const measured *all)
     notes(&g);
     record_all_sources(&g, all);
     print_grid(&g);
-    grid_free(&g);
 }
 
 /* ---- the seeds of a row: its roles ---- */
@@ -221,8 +215,8 @@ static void write_percent(grid *g, size_t column, double log_ratio)
 
 static void role_line(grid *g, const measured *all, const char *part, enum head_role role)
 {
-    double *share = xcalloc(4 * all->n, sizeof *share), *above = share + all->n, *cost = above + all->n,
-           *extra = cost + all->n, chance = 0;
+    AUTOFREE double *share = xcalloc(4 * all->n, sizeof *share);
+    double *above = share + all->n, *cost = above + all->n, *extra = cost + all->n, chance = 0;
     size_t n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const head_figures *h = best_head(&all->at[i], part, role);
@@ -245,7 +239,6 @@ static void role_line(grid *g, const measured *all, const char *part, enum head_
         if (isfinite(x.low)) grid_set(g, 9, "[%+.1f, %+.1f] %%", 100 * (exp(x.low) - 1), 100 * (exp(x.high) - 1));
         put_number(g, 10, x.p < 0.001 ? "<0.001" : "%.3f", x.p);
     }
-    free(share);
 }
 
 static void print_roles(const measured *all)
@@ -253,7 +246,7 @@ static void print_roles(const measured *all)
     static const char *const columns[] = {
         "role",        "attention",      "n",    "%", "by chance", "above chance, 95 %", "p",
         "pruned: PPL", "against others", "95 %", "p"};
-    grid g = {0};
+    CLEANUP(grid_free) grid g = {0};
     g.title = all->at[0].row;
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 1);
     role_line(&g, all, "encoder", ROLE_PREVIOUS);
@@ -267,7 +260,6 @@ static void print_roles(const measured *all)
                       "p over seeds, Student's t.");
     record_all_sources(&g, all);
     print_grid(&g);
-    grid_free(&g);
 }
 
 /* ---- the rows of an experiment: the softmax's gradient ---- */
@@ -288,7 +280,8 @@ static size_t means_of(const measured *all, size_t first, const char *part, bool
 
 static void row_line(grid *g, const measured *all, size_t first, const char *part)
 {
-    double *x = xcalloc(3 * all->n, sizeof *x), *y = x + all->n, *base = y + all->n;
+    AUTOFREE double *x = xcalloc(3 * all->n, sizeof *x);
+    double *y = x + all->n, *base = y + all->n;
     size_t n = means_of(all, first, part, true, x), at = 0;
     while (at < all->n && !same(all->at[at].row, all->at[first].base)) at++;
     size_t n_base = at < all->n && at != first ? means_of(all, at, part, true, base) : 0;
@@ -311,14 +304,13 @@ static void row_line(grid *g, const measured *all, size_t first, const char *par
             arm_free(&of_base);
         }
     }
-    free(x);
 }
 
 static void print_rows(const measured *all)
 {
     static const char *const columns[] = {"row", "attention", "n", "gradient", "sd", "Δ, 95 %", "p", "entropy"},
                              *const named[] = {"encoder", "decoder", "source"};
-    grid g = {0};
+    CLEANUP(grid_free) grid g = {0};
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 1);
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < LENGTH(named) && (!i || !same(all->at[i].row, all->at[i - 1].row)); k++)
@@ -329,7 +321,6 @@ static void print_rows(const measured *all)
     grid_footnote(&g, "intervals and p over seeds (Welch), not corrected for the number of rows.");
     record_all_sources(&g, all);
     print_grid(&g);
-    grid_free(&g);
 }
 
 /* ---- */
@@ -339,7 +330,7 @@ static void print_json(const measured *all)
     static const char *const keys[HEAD_ROLES] = {"previous_token", "rarest_token", "constituent"};
     static const char *const chance_keys[HEAD_ROLES] = {"previous_token_chance", "rarest_token_chance",
                                                         "constituent_chance"};
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < all->at[i].n; k++) {
             const measured_run *r = &all->at[i];
@@ -361,7 +352,6 @@ static void print_json(const measured *all)
         }
     str_add(&out, "\n]\n");
     fputs(str_text(&out), stdout);
-    str_free(&out);
 }
 
 static void print_all(const measured *all, bool json)

@@ -2,7 +2,6 @@
 #include "lab/study/anaphora.h"
 #include "lab/study/heads.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { EVEN, ODD, BOTH }; /* halves of the sentences */
 
@@ -15,7 +14,7 @@ typedef struct { /* a head's figures over pronouns, in percent */
 static summary summary_of(const anaphora_figures *f, const anaphora_head *h, int half)
 {
     summary s = {0};
-    double *above = xmalloc(f->n * sizeof *above);
+    AUTOFREE double *above = xmalloc(f->n * sizeof *above);
     for (size_t i = 0; i < f->n; i++) {
         const anaphora_shares *p = &h->pronoun[i];
         if (half != BOTH && f->half[i] != half) continue;
@@ -28,7 +27,6 @@ static summary summary_of(const anaphora_figures *f, const anaphora_head *h, int
     s.other /= (double)s.n_other, s.other_evenly /= (double)s.n_other;
     s.above = spread_of(above, s.n_other);
     if (!s.n_other) s.above.mean = NAN;
-    free(above);
     return s;
 }
 
@@ -81,7 +79,7 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
     static const char *const columns[] = {"attention",        "layer", "head",   "antecedent %", "other %",
                                           "difference, 95 %", "p",     "weights"};
     bool seen[FROM_ROWS + 1] = {false};
-    grid g = {0};
+    CLEANUP(grid_free) grid g = {0};
     g.title = r->row;
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 0);
     for (size_t i = 0; i < f->n_heads; i++) {
@@ -112,13 +110,13 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
                       "best: even sentences select the head with the largest difference, odd ones give the figures.");
     record_sources(&g, seen);
     print_grid(&g);
-    grid_free(&g);
 }
 
 /* Adds the line of one row: the best heads of its runs [n]. */
 static void row_line(grid *g, const measured_run *runs, const anaphora_figures *f, size_t n)
 {
-    double *above = xmalloc(n * sizeof *above), antecedent = 0, evenly = 0, other = 0;
+    AUTOFREE double *above = xmalloc(n * sizeof *above);
+    double antecedent = 0, evenly = 0, other = 0;
     size_t found = 0;
     const char *part = "";
     for (size_t i = 0; i < n; i++) {
@@ -137,7 +135,6 @@ static void row_line(grid *g, const measured_run *runs, const anaphora_figures *
     put_number(g, 5, "%.1f", other / (double)found);
     spread s = spread_of(above, found);
     if (found) write_above(g, 6, &s);
-    free(above);
 }
 
 static void print_rows(const measured_run *runs, const anaphora_figures *f, size_t n)
@@ -145,7 +142,7 @@ static void print_rows(const measured_run *runs, const anaphora_figures *f, size
     static const char *const columns[] = {"row",     "attention",        "n", "antecedent %", "evenly %",
                                           "other %", "difference, 95 %", "p"};
     bool seen[FROM_ROWS + 1] = {false};
-    grid g = {0};
+    CLEANUP(grid_free) grid g = {0};
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 1);
     for (size_t i = 0, same_row; i < n; i += same_row) {
         for (same_row = 1; i + same_row < n && same(runs[i + same_row].row, runs[i].row);) same_row++;
@@ -158,12 +155,11 @@ static void print_rows(const measured_run *runs, const anaphora_figures *f, size
                       "figures. n: seeds; intervals and p over seeds, Student's t.");
     record_sources(&g, seen);
     print_grid(&g);
-    grid_free(&g);
 }
 
 static void print_json(const measured_run *runs, const anaphora_figures *f, size_t n)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < f[i].n_heads; k++) {
             const anaphora_head *h = &f[i].head[k];
@@ -190,7 +186,6 @@ static void print_json(const measured_run *runs, const anaphora_figures *f, size
         }
     str_add(&out, "\n]\n");
     fputs(str_text(&out), stdout);
-    str_free(&out);
 }
 
 /* ---- */
@@ -210,13 +205,12 @@ int heads_anaphora(const heads_options *o, const places *p, const measured_run *
 {
     coreference x;
     if (coreference_read(o->coreference, &x, e)) return -1;
-    anaphora_figures *f = xcalloc(n, sizeof *f);
+    AUTOFREE anaphora_figures *f = xcalloc(n, sizeof *f);
     int bad = 0;
     for (size_t i = 0; i < n && !bad; i++) {
-        char *path = heads_model_path(p, &runs[i], quiet, e);
+        AUTOFREE char *path = heads_model_path(p, &runs[i], quiet, e);
         bad = path ? anaphora_measure(path, p, &x, &f[i], e) : -1;
         if (!bad && !quiet) print_counts(&x, &f[i]);
-        free(path);
     }
     if (!bad && o->json)
         print_json(runs, f, n);
@@ -225,7 +219,6 @@ int heads_anaphora(const heads_options *o, const places *p, const measured_run *
     else if (!bad)
         print_heads(&runs[0], &f[0]);
     for (size_t i = 0; i < n; i++) anaphora_free(&f[i]);
-    free(f);
     coreference_free(&x);
     return bad;
 }

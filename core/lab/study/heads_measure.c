@@ -1,5 +1,4 @@
-/* heads_measure.c - measures one trained model's heads: attention weights over the dev set, and perplexity without each
- * head. */
+/* heads_measure.c - measures a model's heads: attention weights over the dev set, perplexity without each head. */
 #include "lab/study/heads.h"
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/plugin.h"
@@ -74,7 +73,7 @@ static void find_rare(const measuring *x, const int32_t *ids, sentence *s)
 static void find_constituents(const char *tree, sentence *s)
 {
     size_t words = 0, depth = 0, start[256];
-    size_t *low = xcalloc(s->n + 1, sizeof *low), *high = xcalloc(s->n + 1, sizeof *high);
+    AUTOFREE size_t *low = xcalloc(s->n + 1, sizeof *low), *high = xcalloc(s->n + 1, sizeof *high);
     for (const char *c = tree; *c; c++) {
         if (*c == '(' && depth < LENGTH(start)) start[depth++] = words;
         if (*c != ')' || !depth) continue;
@@ -86,8 +85,6 @@ static void find_constituents(const char *tree, sentence *s)
     for (size_t i = 0; words + 1 == s->n && i < words; i++)
         if (high[i] - low[i] < words - 1)
             s->low[i] = low[i], s->high[i] = high[i]; /* excludes the sentence, with or without its full stop */
-    free(low);
-    free(high);
 }
 
 static sentence describe(measuring *x, const batch *b, int64_t i, arena *a)
@@ -203,14 +200,13 @@ static int measure_one(measuring *x, err *e)
         batcher_new(&x->dev, &(batch_options){.batch_tokens = longest * SENTENCES, .max_sentences = SENTENCES}, e);
     int bad = all ? 0 : -1;
     while (!bad && batcher_next(all, &b)) {
-        arena a = {0};
+        CLEANUP(arena_free) arena a = {0};
         sentence *s = arena_alloc(&a, (size_t)b.n_sentences * sizeof *s);
         for (int64_t i = 0; i < b.n_sentences; i++) s[i] = describe(x, &b, i, &a), count_fixed(x, &s[i]);
         influence *from = influence_open(&x->m, &b, e);
         bad = from ? 0 : -1;
         if (from) add_batch(x, from, &b, s);
         influence_close(from);
-        arena_free(&a);
     }
     batcher_free(all);
     if (!bad && !x->out->n) bad = fail(e, "nothing to measure: no output of this attention depends on a key");
@@ -232,7 +228,8 @@ static double without(measuring *x, const head_figures *h, size_t heads, err *e)
     size_t part = w->count / heads;
     float *all = params_host(&x->m.params, 0, e);
     if (!all) return NAN;
-    float *rows = all + w->at + (h->head - 1) * part, *kept = xmalloc(part * sizeof *kept);
+    AUTOFREE float *kept = xmalloc(part * sizeof *kept);
+    float *rows = all + w->at + (h->head - 1) * part;
     memcpy(kept, rows, part * sizeof *kept);
     memset(rows, 0, part * sizeof *rows);
     params_host_done(&x->m.params, 0, all, true);
@@ -240,7 +237,6 @@ static double without(measuring *x, const head_figures *h, size_t heads, err *e)
     all = params_host(&x->m.params, 0, e);
     memcpy(all + w->at + (h->head - 1) * part, kept, part * sizeof *kept);
     params_host_done(&x->m.params, 0, all, true);
-    free(kept);
     return ppl;
 }
 
@@ -267,7 +263,6 @@ int heads_measure(const char *path, const places *p, const measure_options *o, m
     free(x.frequency);
     arena_free(&x.memory);
     model_free(&x.m);
-    if (x.tgt != x.src) vocab_free(x.tgt);
-    vocab_free(x.src);
+    vocabs_free(x.src, x.tgt);
     return bad;
 }

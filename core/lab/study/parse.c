@@ -63,21 +63,17 @@ static int open_parser(parser *x, const predict_options *o, const char *path, co
 
 static int decode(parser *x, parse_line *line, int64_t n, beam_stats *stats, task_routes *routes, err *e)
 {
-    const char **prepared = xcalloc((size_t)n + 1, sizeof *prepared);
-    char **out = xcalloc((size_t)n + 1, sizeof *out);
-    pairs p = {0};
+    AUTOFREE const char **prepared = xcalloc((size_t)n + 1, sizeof *prepared);
+    AUTOFREE char **out = xcalloc((size_t)n + 1, sizeof *out);
+    CLEANUP(pairs_free) pairs p = {0};
     for (int64_t i = 0; i < n; i++) prepared[i] = line[i].prepared;
     int bad = pairs_encode(&p, prepared, NULL, n, x->src, x->tgt, e) ||
               task_decode(x->m, &x->rules, &p, prepared, &x->beam, out, stats, routes, e);
     for (int64_t i = 0; i < n && !bad; i++) line[i].output = out[i];
-    pairs_free(&p);
-    free(prepared);
-    free(out);
     return bad ? -1 : 0;
 }
 
-/* Leaves the output of lines that are too long for the model empty, so that the others are parsed; returns their
- * number. */
+/* Gives lines that are too long for the model an empty output, which is left; returns their number. */
 static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
 {
     int64_t left = 0;
@@ -123,7 +119,7 @@ static int parse_part(parser *x, const input_part *in, parse_counts *all, err *e
     const ab_task_plugin *task = &x->plugin->iface.task;
     beam_stats stats = {0};
     task_routes ways = {0};
-    parse_line *line = xcalloc(in->n + 1, sizeof *line);
+    AUTOFREE parse_line *line = xcalloc(in->n + 1, sizeof *line);
     input_check_text(in, e);
     for (size_t i = 0; i < in->n; i++) {
         line[i] = (parse_line){(int64_t)(in->first + i), in->lines[i],
@@ -143,7 +139,6 @@ static int parse_part(parser *x, const input_part *in, parse_counts *all, err *e
         free(line[i].prepared);
         free(line[i].output);
     }
-    free(line);
     return e->text[0] || output_flush(e) ? -1 : 0;
 }
 

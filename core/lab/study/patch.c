@@ -1,7 +1,6 @@
-/* patch.c - activation patching. Runs a sentence through a model, but replaces one sublayer's output at
- * one token by that of another sentence, and measures the change in the target's loss. (Meng et al. 2022, Locating and
- * Editing Factual Associations in GPT, section 2; Wang et al. 2023, Interpretability in the Wild, section 3.) In fp32
- * on the CPU. */
+/* patch.c - activation patching. Runs a sentence through a model with one sublayer's output at one token from another
+ * sentence, and measures the change in the target's loss. (Meng et al. 2022, Locating and Editing Factual Associations
+ * in GPT, section 2; Wang et al. 2023, Interpretability in the Wild, section 3.) In fp32 on the CPU. */
 #include "lab/study/patch.h"
 #include "lab/study/predict.h"
 #include "lab/report/heat.h"
@@ -89,12 +88,11 @@ static double loss_of(patching *x, const sentence *s, err *e)
 {
     ab_t losses = tape_find(x->c, "losses");
     size_t n = (size_t)s->tgt.n * 2;
-    float *each = xmalloc(n * sizeof *each);
+    AUTOFREE float *each = xmalloc(n * sizeof *each);
     double sum = 0;
     int bad = tape_run(x->c, &(run_options){.from = PHASE_CONST}) ? fail(e, "%s", x->c->error.text)
                                                                   : tape_read(x->c, losses, each, n * sizeof *each, e);
     for (size_t i = (size_t)s->first; !bad && i < n / 2; i++) sum += (double)each[2 * i + 1];
-    free(each);
     return bad ? NAN : sum / (double)(s->tgt.n - s->first);
 }
 
@@ -110,9 +108,8 @@ static int find_places(patching *x, const char *at, err *e)
         p.where = tape_find(c, arena_printf(&x->memory, "%s" PATCHED_ROWS, p.name));
         p.out = tape_find(c, arena_printf(&x->memory, "%s" KEPT_OUTPUT, p.name));
         p.rows = c->v[i].dim[2], p.width = c->v[i].dim[3];
-        float *none = xcalloc((size_t)p.rows, sizeof *none);
+        AUTOFREE float *none = xcalloc((size_t)p.rows, sizeof *none);
         tape_write(c, p.where, none, (size_t)p.rows * sizeof *none);
-        free(none);
         if (strncmp(p.name, at, length) || (p.name[length] && p.name[length] != '.')) continue;
         x->at = grow(x->at, &cap, x->n + 1, sizeof *x->at);
         x->at[x->n++] = p;
@@ -149,7 +146,7 @@ static int patch_all(patching *x, const sentence *to, double loss, err *e)
 {
     for (size_t i = 0; i < x->n; i++) {
         patch_place *p = &x->at[i];
-        float *marks = xcalloc((size_t)p->rows, sizeof *marks);
+        AUTOFREE float *marks = xcalloc((size_t)p->rows, sizeof *marks);
         size_t bytes = (size_t)p->rows * sizeof *marks;
         tape_write(x->c, p->with, p->other, bytes * (size_t)p->width);
         for (int64_t r = 0; r < p->rows; r++) {
@@ -159,7 +156,6 @@ static int patch_all(patching *x, const sentence *to, double loss, err *e)
             marks[r] = 0;
         }
         tape_write(x->c, p->where, marks, bytes);
-        free(marks);
     }
     return e->text[0] ? -1 : 0;
 }
@@ -243,7 +239,8 @@ static int patch_pair(patching *x, const patch_options *o, const char *target, e
 int patch_print(const patch_options *o, const char *run, const places *p, bool quiet, err *e)
 {
     patching x = {0};
-    char **decoded = NULL, *path = run_model_path(run, p, e);
+    AUTOFREE char *path = run_model_path(run, p, e);
+    char **decoded = NULL;
     cpu_threads((int)o->threads);
     bool open = path && !train_load(path, &x.m, F32, &cpu_backend, &x.src, &x.tgt, e);
     int bad = !open;
@@ -262,9 +259,7 @@ int patch_print(const patch_options *o, const char *run, const places *p, bool q
     arena_free(&x.memory);
     if (open) {
         model_free(&x.m);
-        if (x.tgt != x.src) vocab_free(x.tgt);
-        vocab_free(x.src);
+        vocabs_free(x.src, x.tgt);
     }
-    free(path);
     return bad ? -1 : 0;
 }

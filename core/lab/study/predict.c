@@ -13,20 +13,15 @@ char *run_model_path(const char *name, const places *p, err *e)
 {
     bool number = !name[strspn(name, "0123456789")];
     if (!number && (has_suffix(name, ".safetensors") || file_exists(name))) return xstrdup(name);
-    reader *r = reader_open(&p->db, e);
-    char *path = r ? reader_model(r, name, e) : NULL;
-    reader_close(r);
-    return path;
+    CLEANUP(reader_end) reader *r = reader_open(&p->db, e);
+    return r ? reader_model(r, name, e) : NULL;
 }
 
 int source_check_reach(const model *m, const vocab *src, const char *option, const char *line, err *e)
 {
-    id_list ids = {0};
-    char *why = xprintf("%s has that many tokens, including its end", option);
-    int bad = vocab_encode(src, line, &ids, e) || model_check_reach(m, ids.n + 1, why, e) ? -1 : 0;
-    id_list_free(&ids);
-    free(why);
-    return bad;
+    CLEANUP(id_list_free) id_list ids = {0};
+    AUTOFREE char *why = xprintf("%s has that many tokens, including its end", option);
+    return vocab_encode(src, line, &ids, e) || model_check_reach(m, ids.n + 1, why, e) ? -1 : 0;
 }
 
 enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
@@ -64,8 +59,7 @@ static void members_close(members *all)
     for (int64_t i = 0; i < all->n; i++) {
         member *x = &all->at[i];
         model_free(&x->m);
-        if (x->tgt != x->src) vocab_free(x->tgt);
-        vocab_free(x->src);
+        vocabs_free(x->src, x->tgt);
         free(x->path);
     }
     free(all);

@@ -19,12 +19,10 @@ typedef struct {
 } predict_options;
 
 enum predict_work { TRANSLATE, PARSE, AS_THE_MODEL };
-/* Applies the models to standard input, and prints outputs. Also returns -1 if some lines were too long; then *e has no
- * text. */
+/* Applies the models to standard input, and prints outputs. -1 without a text in e: some lines were too long. */
 int predict(predict_options *o, enum predict_work work, const places *p, err *e);
 
-/* Translates standard input to standard output. Also returns -1 if some lines were too long and left empty; then *e has
- * no text. */
+/* Translates standard input. -1 without a text in e: some lines were too long and left empty. */
 int predict_translate(const predict_options *o, model *m, const vocab *src, const vocab *tgt, err *e);
 int predict_parse(const predict_options *o, const char *path, model *m, const vocab *src, const vocab *tgt,
                   const places *p, err *e);

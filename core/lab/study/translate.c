@@ -3,7 +3,6 @@
 #include "network/decode/beam.h"
 #include "text/data/input.h"
 #include "lab/study/align.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { LARGEST_PART = 4096, MOST_OUTPUTS = 1 << 16 }; /* lines; hypotheses in memory */
@@ -26,16 +25,14 @@ static size_t leave_long(const model *m, const vocab *src, const beam_options *o
 static int print_aligned(model *m, const vocab *src, const vocab *tgt, const input_part *in, char *const *out, err *e)
 {
     align_settings how = {0};
-    pairs p = {0};
-    str *lines = xcalloc(in->n + 1, sizeof *lines);
+    CLEANUP(pairs_free) pairs p = {0};
+    AUTOFREE str *lines = xcalloc(in->n + 1, sizeof *lines);
     int bad = pairs_encode(&p, (const char *const *)in->lines, (const char *const *)out, (int64_t)in->n, src, tgt, e) ||
               align_pairs(&how, m, src, tgt, &p, lines, e);
     for (size_t i = 0; i < in->n; i++) {
         if (!bad) printf("%s ||| %s\n", out[i], str_text(&lines[i]));
         str_free(&lines[i]);
     }
-    free(lines);
-    pairs_free(&p);
     return bad;
 }
 
@@ -43,7 +40,7 @@ static int translate_part(model *m, const vocab *src, const vocab *tgt, const be
                           bool aligned, beam_stats *all, err *e)
 {
     size_t n = in->n * (size_t)o->nbest;
-    double *scores = xcalloc(n + 1, sizeof *scores);
+    AUTOFREE double *scores = xcalloc(n + 1, sizeof *scores);
     char **out = NULL;
     beam_stats stats = {0};
     int bad = decode_lines(m, src, tgt, (const char *const *)in->lines, (int64_t)in->n, o, &out,
@@ -59,7 +56,6 @@ static int translate_part(model *m, const vocab *src, const vocab *tgt, const be
     all->sentences += (int64_t)in->n, all->tokens += stats.tokens, all->seconds += stats.seconds;
     all->blocks += stats.blocks, all->accepted += stats.accepted;
     if (out) decoded_free(out, (int64_t)n);
-    free(scores);
     return bad || output_flush(e) ? -1 : 0;
 }
 

@@ -1,8 +1,8 @@
 /* candidates.c - see candidates.h. */
 #include "lab/sweep/candidates.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Returns one of evenly spaced values, on the log scale if the range is above 0; rounds integers. */
 static double spaced(const spec_tune *t, int64_t i)
@@ -82,13 +82,11 @@ bool candidates_extend(row_search *r)
 const char *candidate_settings(const row_search *r, const candidate *c, arena *a)
 {
     char number[32];
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     for (size_t k = 0; k < r->row->n_tunes; k++)
         str_addf(&s, "%s\"%s\":%s", k ? "," : "{", r->row->tunes[k].key, format_real(c->value[k], number));
     str_addc(&s, '}');
-    const char *json = arena_strdup(a, s.s);
-    str_free(&s);
-    return json;
+    return arena_strdup(a, s.s);
 }
 
 const candidate *candidate_called(row_search *r, int64_t number, const char *settings, arena *a)

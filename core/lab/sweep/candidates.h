@@ -27,8 +27,7 @@ int candidates_list(row_search *r, err *e);
 candidate *candidates_best(row_search *r);
 /* Is the candidate's value of a tune the first or the last of those tried? */
 bool candidate_at_edge(const row_search *r, const candidate *c, size_t tune);
-/* Adds the next value beyond each edge where the best one lies, if the tune has `extend` and the key allows it. False:
- * there is none. */
+/* Adds the next value beyond each edge with the best one, if the tune has `extend` and the key allows it. Any added? */
 bool candidates_extend(row_search *r);
 /* {"lr":0.001} */
 const char *candidate_settings(const row_search *r, const candidate *c, arena *a);

@@ -3,7 +3,6 @@
 #include "lab/results/read.h"
 #include "lab/sweep/sweep.h"
 #include <cjson/cJSON.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -23,12 +22,11 @@ static void names_of_stored(const char *ini, const char *argv_json, str *out)
 {
     cJSON *all = cJSON_Parse(argv_json);
     size_t n = 0, cap = all ? (size_t)cJSON_GetArraySize(all) : 0;
-    const char **argv = xcalloc(cap + 1, sizeof *argv);
+    AUTOFREE const char **argv = xcalloc(cap + 1, sizeof *argv);
     const cJSON *x;
     cJSON_ArrayForEach(x, all) if (cJSON_IsString(x)) argv[n++] = x->valuestring;
     spec_names(ini, out);
     names_of_argv(argv, n, out);
-    free(argv);
     cJSON_Delete(all);
 }
 
@@ -141,7 +139,7 @@ static bool is_same(history *h, const spec_row *row, size_t k, str *words)
 static size_t find_row(history *h, const spec_row *row, str *words)
 {
     size_t found = h->n;
-    str now = {0};
+    CLEANUP(str_free) str now = {0};
     for (int round = 0; round < 2 && found == h->n; round++) /* rows with its name first */
         for (size_t k = 0; k < h->n; k++) {
             if (same(h->stored[k].name, row->name) == round || !is_same(h, row, k, &now)) continue;
@@ -151,7 +149,6 @@ static size_t find_row(history *h, const spec_row *row, str *words)
             str_add(words, str_text(&now));
             if (!now.n) break;
         }
-    str_free(&now);
     return found;
 }
 
@@ -168,13 +165,12 @@ int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int re
 {
     enum { SHOWN = 5 };
     history h = {.s = s, .waiting = values_wait(s)};
-    str list = {0}, words = {0};
+    CLEANUP(str_free) str list = {0}, words = {0};
     struct stat st;
     size_t rows = 0, from = 0;
     if (stat(where->path, &st) || !st.st_size) return 0;
-    reader *r = reader_open(where, e);
+    CLEANUP(reader_end) reader *r = reader_open(where, e);
     int bad = r ? reader_stored(r, s->name, &h.a, &h.stored, &h.n, &h.ini, &h.argv, e) : -1;
-    reader_close(r);
     for (size_t i = 0; i < s->n_rows && h.n && !bad; i++) {
         spec_row *row = &s->rows[i];
         if (row->same_as >= 0 || is_known(&h, row->hash, &from)) continue; /* by its hash */
@@ -193,7 +189,5 @@ int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int re
                    s->name, str_text(&list), s->name);
     arena_free(&h.a);
     str_free(&h.names);
-    str_free(&list);
-    str_free(&words);
     return bad ? -1 : 0;
 }

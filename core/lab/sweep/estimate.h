@@ -1,8 +1,7 @@
 /* estimate.h - estimates a sweep before anything is written: is its data present, and how many hours, how much memory
- * and disk does it need? A separate process opens each task once, counts each row's costs on its traced tape and times
- * a few updates of each kind of row on this machine; it derives the times of rows that differ only in size from their
- * FLOPs. Dev perplexity, decoding, scores, searches and the data's time are counted too. A crashing or endless plugin
- * ends only that process. */
+ * and disk does it need? A process of its own, which plugins may crash, opens each task once, counts each row's costs
+ * on its traced tape and times a few updates of each kind of row; FLOPs give the times of rows that differ only in
+ * size. Dev perplexity, decoding, scores, searches and the data's time are counted too. */
 #ifndef ABLATE_ESTIMATE_H
 #define ABLATE_ESTIMATE_H
 #include "lab/sweep/call.h"

@@ -37,12 +37,14 @@ static const double MOST_TO_TIME = 1.9e9; /* most estimated bytes of a timed row
 /* Bytes that time_row takes on the CPU; 0 on a device. NaN and e on failure. full: count_update's. */
 double timing_memory(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
                      err *e);
-/* Times a few updates with lengths like the data's, on the CPU in processor time; `patience`: seconds to spend, `most`:
- * updates. NaN and e on failure. */
+/* Times updates with lengths like the data's (CPU: processor time) for `patience` s, `most` updates. NaN and e */
 row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
                    double patience, double most, err *e);
 /* Tokens of both sides of one update with the data's lengths. */
 double tokens_of_update(const group *g, double batch_tokens);
+/* Counts the costs of one batch of this shape. */
+int count_shape(const spec_row *row, const group *g, const backend *on, dtype compute, const model_shape *shape,
+                model_costs *out, err *e);
 /* Costs of one batch with the data's lengths, and FLOPs of an update of accumulated ones. */
 int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e);
 double update_flops(const spec_row *row, const model_costs *update);

@@ -33,8 +33,7 @@ static int read_vocabs(const ab_task_plugin *t, void *self, const config *c, voc
     if (dataset_vocabs(t, self, t->flags & AB_SHARED_VOCAB, kind, size, c->lowercase != 0, NULL, &src, &tgt, e))
         return -1;
     g->src = src ? vocab_size(src) : 0, g->tgt = vocab_size(tgt);
-    if (tgt != src) vocab_free(tgt);
-    vocab_free(src);
+    vocabs_free(src, tgt);
     return 0;
 }
 
@@ -114,10 +113,9 @@ static void measure_splits(const ab_task_plugin *t, void *self, const config *c,
     }
 }
 
-/* Published sizes of corpora that may be missing: lines of each split, words per line. WMT 2014: Bojar et al. 2014 and
- * sacreBLEU's sets; Penn Treebank, sections 2-21, 22, 23: Collins 1997, with two brackets per constituent and about
- * 0.85 constituents per word. The others were counted in the output of `ablate data get`; trees as brackets and
- * words. */
+/* Published sizes of corpora that may be missing: lines of each split, words per line. WMT 2014: Bojar et al. 2014,
+ * sacreBLEU's sets; Penn Treebank, sections 2-21, 22, 23: Collins 1997, with two brackets per constituent, 0.85
+ * constituents per word. The others: the output of `ablate data get`, trees as brackets and words. */
 static const struct {
     const char *key, *value;
     double lines[AB_SPLITS], src, tgt;
@@ -157,23 +155,21 @@ static bool read_published(const spec_row *row, group *g)
 /* Prints what endangers results on the row's corpus. */
 static void print_dangers(const ab_task_plugin *task, void *self, const char *name, const spec_row *row)
 {
-    char *key = xprintf("%s.data", name);
+    AUTOFREE char *key = xprintf("%s.data", name);
     const char *data = settings_get(&row->placed, key);
     data_report found;
-    str dangers = {0};
+    CLEANUP(str_free) str dangers = {0};
     if (data_inspectable(data)) {
         data_inspect(task, self, &found, NULL);
         data_dangers(&found, &dangers);
     }
     if (dangers.n) printf("note\t%s: %s (`ablate data check` says more)\n", data, str_text(&dangers));
-    str_free(&dangers);
-    free(key);
 }
 
 static int open_data(const spec_row *row, const places *p, group *g, err *e)
 {
     char message[1024] = "";
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     void *self = NULL;
     const plugin *x = plugin_find(AB_TASK, settings_get(&row->placed, "task"), e);
     if (!x) return -1;
@@ -189,7 +185,6 @@ static int open_data(const spec_row *row, const places *p, group *g, err *e)
         if (!bad) measure_splits(&x->iface.task, self, &row->config, g);
         x->iface.task.close(self);
     }
-    arena_free(&a);
     return bad;
 }
 

@@ -19,14 +19,11 @@ static int start(const sweep_call *c, pid_t *pid)
 {
     static char name[] = "estimate";
     int ends[2];
-    char **args = xcalloc((size_t)c->argc + 3, sizeof *args);
+    AUTOFREE char **args = xcalloc((size_t)c->argc + 3, sizeof *args);
     args[0] = (char *)(uintptr_t)c->p->program;
     args[1] = name;
     for (int i = 1; i < c->argc; i++) args[i + 1] = c->argv[i];
-    if (pipe2(ends, O_CLOEXEC)) {
-        free(args);
-        return -1;
-    }
+    if (pipe2(ends, O_CLOEXEC)) return -1;
     pid_t parent = getpid();
     *pid = fork();
     if (*pid == 0) {
@@ -38,7 +35,6 @@ static int start(const sweep_call *c, pid_t *pid)
         _exit(127);
     }
     close(ends[1]);
-    free(args);
     if (*pid > 0) return ends[0];
     close(ends[0]);
     return -1;
@@ -217,7 +213,7 @@ void estimate_table(const sweep_costs *x, const spec *s, str *out)
     static const char *const headings[] = {"row",           "params (M)", "MFLOPs per token", "memory", "updates",
                                            "time of a run", "search"};
     char text[32];
-    grid t = {0};
+    CLEANUP(grid_free) grid t = {0};
     bool searches = false;
     for (size_t k = 0; k < x->n; k++) searches = searches || x->rows[k].trials;
     for (size_t i = 0; i < LENGTH(headings) - !searches; i++) grid_column(&t, headings[i], i > 0);
@@ -242,5 +238,4 @@ void estimate_table(const sweep_costs *x, const spec *s, str *out)
         if (r->trials) grid_set(&t, 6, "%zu trials, %s", r->trials, span(r->search, text));
     }
     grid_print(&t, TABLE_TEXT, out);
-    grid_free(&t);
 }

@@ -4,7 +4,6 @@
 #include "tensor/device/device.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Seconds for timing all rows (not patient, patient); most and least for one row. */
 static const double HURRIED = 0.5, PATIENT = 5, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
@@ -24,16 +23,6 @@ static void print_doing(const char *what, double seconds)
 {
     printf("doing\t%g\t%s\n", seconds, what);
     fflush(stdout);
-}
-
-static int count_row(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
-{
-    model m = {0};
-    model_shape shape = costs_shape(row_number(row, "batch_tokens"), g->length);
-    if (model_open_to_count(&m, &row->placed, g->src, g->tgt, compute, on, e)) return -1;
-    int bad = model_count_costs(&m, &shape, out, e);
-    model_free(&m);
-    return bad;
 }
 
 /* ---- speeds ---- */
@@ -85,8 +74,7 @@ static char *counted_as(const spec_row *row, const group *g)
     return s.s;
 }
 
-/* Finds the timed row whose speed predicts this one's best: of its kind if there is one, then nearest in size. NULL:
- * none. */
+/* Finds the timed row that predicts this one's speed best: of its kind, if any, then nearest in size. NULL: none. */
 static const row_work *guide_of(const row_work *w, size_t n, const row_work *of)
 {
     const row_work *best = NULL;
@@ -251,8 +239,10 @@ static int count_work(row_work *w, const row_work *before, size_t n, const spec_
             w->flops = before[i].flops, w->tokens = before[i].tokens;
             return 0;
         }
+    model_shape shape = costs_shape(row_number(row, "batch_tokens"), w->g->length);
     if (device_compute(row->config.precision, on, &w->compute, e) ||
-        count_row(row, w->g, on, w->compute, &w->costs, e) || count_update(row, w->g, on, w->compute, &w->update, e))
+        count_shape(row, w->g, on, w->compute, &shape, &w->costs, e) ||
+        count_update(row, w->g, on, w->compute, &w->update, e))
         return -1;
     w->flops = update_flops(row, &w->update);
     w->tokens = (double)(row->config.batch_tokens * row->config.gradient_accumulation);
@@ -272,7 +262,7 @@ void estimate_print(const estimate_data *d, const spec *s, const char *device, i
 {
     err e = {0};
     size_t found = 0;
-    row_work *work = xcalloc(s->n_rows + 1, sizeof *work);
+    AUTOFREE row_work *work = xcalloc(s->n_rows + 1, sizeof *work);
     bool open = d->open && (patient || !d->missing.text[0]); /* a run needs the data, an estimate only their sizes */
     cpu_threads((int)threads);
     double gpu_free = 0;
@@ -306,5 +296,4 @@ void estimate_print(const estimate_data *d, const spec *s, const char *device, i
         print_row("timed", s, &work[i], on_device(on), left[work[i].row], &searches[work[i].row]);
         free(work[i].kind), free(work[i].counted);
     }
-    free(work);
 }

@@ -5,8 +5,7 @@
 
 static double times(double steps, int64_t every) { return every > 0 ? ceil(steps / (double)every) : 0; }
 
-/* Counts the evaluations: those during training (loop.c), one if the weights are a new average, and one for the table's
- * scores. */
+/* Counts the evaluations: in training (loop.c), of averaged weights, and for the table's scores. */
 static double evaluations_of(const config *c, double updates)
 {
     return times(updates, c->eval_every) + (c->average_checkpoints > 1) + 1;

@@ -4,7 +4,6 @@
 #include "network/train/train.h"
 #include "text/metric/stats.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { MOST_TOKENS = 1024, FEWEST_TOKENS = 128, SHAPES = 3, MOST_ROUNDS = 20 };
 static const double MOST_FLOPS = 2e10; /* most FLOPs of a timed batch, if it has more than FEWEST_TOKENS */
@@ -53,13 +52,12 @@ static model_shape shape_of(const group *g, double tokens, double share)
     return (model_shape){(int64_t)n, (int64_t)(n * src), (int64_t)(n * tgt), (int64_t)src, (int64_t)tgt};
 }
 
-static int count_tokens(const spec_row *row, const group *g, const backend *on, dtype compute, double tokens,
-                        model_costs *out, err *e)
+int count_shape(const spec_row *row, const group *g, const backend *on, dtype compute, const model_shape *shape,
+                model_costs *out, err *e)
 {
     model m = {0};
-    model_shape shape = shape_of(g, tokens, 1);
     if (model_open_to_count(&m, &row->placed, g->src, g->tgt, compute, on, e)) return -1;
-    int bad = model_count_costs(&m, &shape, out, e);
+    int bad = model_count_costs(&m, shape, out, e);
     model_free(&m);
     return bad;
 }
@@ -78,7 +76,8 @@ double tokens_of_update(const group *g, double batch_tokens)
 
 int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
 {
-    return count_tokens(row, g, on, compute, (double)row_number(row, "batch_tokens"), out, e);
+    model_shape shape = shape_of(g, (double)row_number(row, "batch_tokens"), 1);
+    return count_shape(row, g, on, compute, &shape, out, e);
 }
 
 double update_flops(const spec_row *row, const model_costs *update) { return costs_total(update) * accumulated(row); }
@@ -149,9 +148,8 @@ double timing_memory(const spec_row *row, const group *g, const backend *on, dty
     model_costs c = {.learned = full->learned};
     double tokens = (double)row_number(row, "batch_tokens");
     if (on_device(on)) return 0;
-    if (PROGRAM + (double)c.learned < MOST_TO_TIME &&
-        count_tokens(row, g, on, compute, shares[SHAPES - 1] * tokens_to_time(tokens, costs_total(full)), &c, e))
-        return NAN;
+    model_shape shape = shape_of(g, shares[SHAPES - 1] * tokens_to_time(tokens, costs_total(full)), 1);
+    if (PROGRAM + (double)c.learned < MOST_TO_TIME && count_shape(row, g, on, compute, &shape, &c, e)) return NAN;
     return PROGRAM + (double)(c.values + c.learned);
 }
 

@@ -17,10 +17,11 @@ static enum db_kind typed(const char *text, db_param *out)
     return DB_TEXT;
 }
 
+static const char *const place_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
+
 /* Returns why this attention refuses its place or the position plugin there; NULL: it does not. */
 static const char *unfit(const plugin *att, const plugin *pos, int role, arena *a)
 {
-    static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
     static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     const ab_position_plugin *h = &pos->iface.position;
     uint32_t hooks = role == PLACE_CROSS
@@ -28,7 +29,7 @@ static const char *unfit(const plugin *att, const plugin *pos, int role, arena *
                          : (h->rotate || h->rotate_by ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
                                (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
     if (!(att->iface.attention.roles & roles[role]))
-        return arena_printf(a, "attention %s does not support the place %s", att->desc.name, keys[role]);
+        return arena_printf(a, "attention %s does not support the place %s", att->desc.name, place_keys[role]);
     if (hooks & ~att->iface.attention.accepts)
         return arena_printf(a, "attention %s does not support the hooks of position %s", att->desc.name,
                             pos->desc.name);
@@ -38,7 +39,6 @@ static const char *unfit(const plugin *att, const plugin *pos, int role, arena *
 /* Returns why a part of this row refuses another one; NULL: none does. */
 static const char *not_applicable(const spec_row *row, arena *a)
 {
-    static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
     err e = {0};
     const char *task = settings_get(&row->placed, "task");
     const char *ngrams = settings_get(&row->settings, "char_ngrams");
@@ -50,7 +50,7 @@ static const char *not_applicable(const spec_row *row, arena *a)
         for (int64_t l = 0; l < layers && (encoder || i == PLACE_DECODER); l++) {
             const char *own = place_value(&row->placed, i, l, "attention"),
                        *place = place_value(&row->placed, i, l, "position");
-            const plugin *att = plugin_find(AB_ATTENTION, own ? own : settings_get(&row->placed, keys[i]), &e),
+            const plugin *att = plugin_find(AB_ATTENTION, own ? own : settings_get(&row->placed, place_keys[i]), &e),
                          *pos = plugin_find(AB_POSITION, place ? place : settings_get(&row->placed, "position"), &e);
             const char *words = att && pos ? unfit(att, pos, i, a) : NULL;
             if (words) return words;
@@ -86,16 +86,15 @@ static db_row_spec row_spec(const spec *s, size_t i, arena *a)
 
 int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e)
 {
-    arena a = {0};
-    str args = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(str_free) str args = {0};
     db_row_spec *rows = arena_alloc(&a, (s->n_rows + 1) * sizeof *rows);
     int bad = 0;
     for (size_t i = 0; i < s->n_rows && !bad; i++) {
-        str plugins = {0};
+        CLEANUP(str_free) str plugins = {0};
         rows[i] = row_spec(s, i, &a);
         bad = model_plugins_json(&s->rows[i].placed, &plugins, e);
         rows[i].plugins_json = arena_strdup(&a, str_text(&plugins));
-        str_free(&plugins);
     }
     for (int i = 0; i < argc; i++) {
         str_addc(&args, i ? ',' : '[');
@@ -113,7 +112,5 @@ int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, 
                             .seeds = s->seeds,
                             .n_seeds = s->n_seeds};
     if (!bad) bad = db_freeze(d, &x, frozen, n, e);
-    str_free(&args);
-    arena_free(&a);
     return bad;
 }

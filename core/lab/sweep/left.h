@@ -1,5 +1,4 @@
-/* left.h - counts the runs and trials of a sweep that are left to train. Reads its database; writes and trains
- * nothing. */
+/* left.h - counts a sweep's runs and trials left to train, by its database, which it only reads. */
 #ifndef ABLATE_LEFT_H
 #define ABLATE_LEFT_H
 #include "lab/sweep/sweep.h"

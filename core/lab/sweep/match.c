@@ -53,27 +53,23 @@ static double count_model(void *self, err *e)
 /* Computes the row's budget with `value` for its free key; NaN if it cannot be built. */
 static double spends(const budget *b, int64_t value, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings given = {0}, all = {0};
     config c;
-    double out = NAN;
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
     for (size_t i = 0; i < b->row->given.n; i++)
         settings_set(&given, b->row->given.at[i].key, b->row->given.at[i].value, &a);
     settings_set(&given, b->key, text, &a);
-    if (config_from_settings(&given, &c, &a, e)) goto out;
+    if (config_from_settings(&given, &c, &a, e)) return NAN;
     config_unbind(&c, NULL, config_params, &all, &a);
     for (size_t i = 0; i < b->row->placed.n; i++) { /* plugins loaded by path, and their parameters */
         const char *key = b->row->placed.at[i].key;
         if (strchr(key, '.') || config_plugin_kind(key) || same(key, "plugin_path"))
             settings_set(&all, key, b->row->placed.at[i].value, &a);
     }
-    out =
-        same(b->by, "time") ? (double)c.steps * b->rate : plugin_count_apart(count_model, &(counting){b, &c, &all}, e);
-out:
-    arena_free(&a);
-    return out;
+    return same(b->by, "time") ? (double)c.steps * b->rate
+                               : plugin_count_apart(count_model, &(counting){b, &c, &all}, e);
 }
 
 static int64_t current(const spec_row *row, const char *key)
@@ -147,25 +143,20 @@ static int64_t vocabulary_of(const spec *s, double parameters, err *e)
 static int measure(const spec *s, const trainer *t, measured *out, err *e)
 {
     bool all = same(s->analysis.match, "time");
-    str ini = {0}, errors = {0};
+    CLEANUP(str_free) str ini = {0}, errors = {0};
     spec few;
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x = {0};
     write_short(s, all, all ? "20" : "1", &ini);
-    int code = spec_parse(&few, str_text(&ini), s->path, NULL, t->plugins, &errors) ? 2 : 0;
-    str_free(&ini);
-    if (code) {
-        fail(e, "match: %s", str_text(&errors));
-        str_free(&errors);
-        return code;
-    }
+    if (spec_parse(&few, str_text(&ini), s->path, NULL, t->plugins, &errors))
+        return fail(e, "match: %s", str_text(&errors)), 2;
     if (t->talk)
         fprintf(stderr,
                 all ? "match = time: timing 20 steps of each row\n"
                     : "match = %s: running one step of base to get its vocabulary\n",
                 s->analysis.match);
-    code = t->train(t->self, &few, e);
-    reader *r = code ? NULL : reader_open(t->db, e);
+    int code = t->train(t->self, &few, e);
+    CLEANUP(reader_end) reader *r = code ? NULL : reader_open(t->db, e);
     if (!code && (!r || reader_experiment(r, few.name, READ_VALUES, &a, &x, e))) code = 1;
     for (size_t i = 0; i < s->n_rows && !code; i++) {
         out->rate[i] = NAN;
@@ -178,8 +169,6 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
     if (!code)
         out->vocab = x.n_rows && x.rows[0].n_runs ? vocabulary_of(s, x.rows[0].runs[0].parameters, e)
                                                   : s->rows[0].config.vocab_size;
-    reader_close(r);
-    arena_free(&a);
     spec_free(&few);
     return code;
 }
@@ -215,8 +204,7 @@ static int match_all(const spec *s, const measured *m, const trainer *t, prepare
     for (size_t i = 1; i < s->n_rows && !code; i++) {
         const spec_row *row = &s->rows[i];
         budget b = {row, s->analysis.match, s->analysis.match_key, m->rate[i], m->vocab};
-        /* A row that sets the key itself keeps its value. Repetitions of another row get equal values; base's need
-         * none. */
+        /* A row that sets the key keeps its value. Repetitions of a row get its value; base's need none. */
         if (row->same_as == 0 || settings_get(&row->swept, s->analysis.match_key)) continue;
         code = match_row(s, &b, wanted, t, out, e) ? 2 : 0;
     }
@@ -225,18 +213,15 @@ static int match_all(const spec *s, const measured *m, const trainer *t, prepare
 
 int match_rows(const spec *s, const trainer *t, prepared *out, err *e)
 {
-    measured m = {.rate = xcalloc(s->n_rows + 1, sizeof *m.rate)};
+    AUTOFREE double *rate = xcalloc(s->n_rows + 1, sizeof *rate);
+    measured m = {.rate = rate};
     int code = measure(s, t, &m, e);
-    if (!code) code = match_all(s, &m, t, out, e);
-    free(m.rate);
-    return code;
+    return code ? code : match_all(s, &m, t, out, e);
 }
 
 int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e)
 {
     if (same(s->analysis.match, "time")) return 1; /* rates need runs */
-    measured m = {xcalloc(s->n_rows + 1, sizeof *m.rate), vocab};
-    int code = match_all(s, &m, t, out, e);
-    free(m.rate);
-    return code;
+    AUTOFREE double *rate = xcalloc(s->n_rows + 1, sizeof *rate);
+    return match_all(s, &(measured){rate, vocab}, t, out, e);
 }

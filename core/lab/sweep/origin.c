@@ -5,7 +5,6 @@
 #include "lab/sweep/sweep.h"
 #include "network/train/states.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* Finds the state of a step in a run's folder; NULL and e: the steps that have one. */
 static char *state_in(const char *folder, const char *run, int64_t step, err *e)
@@ -13,13 +12,12 @@ static char *state_in(const char *folder, const char *run, int64_t step, err *e)
     int64_t at = 0;
     char *path = states_before(folder, step + 1, &at);
     if (path && at == step) return path;
-    str there = {0};
+    CLEANUP(str_free) str there = {0};
     states_list(folder, &there);
     if (there.n)
         fail(e, "run %s has left no state of step %lld; it has those of %s", run, (long long)step, str_text(&there));
     else
         fail(e, "run %s has left no state; with keep_states = N it keeps those of its last N checkpoints", run);
-    str_free(&there);
     free(path);
     return NULL;
 }
@@ -28,17 +26,15 @@ static char *state_in(const char *folder, const char *run, int64_t step, err *e)
  * there is none, and which states exist. */
 static char *origin_file(reader *r, const char *run, int64_t start_step, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_detail d;
     char *path = NULL;
     if (start_step <= 0 || run_file_name(run, -1) == run) return reader_model(r, run, e);
     int64_t id = reader_find_run(r, run, e);
     if (id >= 0 && !reader_run(r, id, &a, &d, e)) {
-        char *folder = path_folder(d.run.log_path ? d.run.log_path : "");
+        AUTOFREE char *folder = path_folder(d.run.log_path ? d.run.log_path : "");
         path = state_in(folder, run, start_step, e);
-        free(folder);
     }
-    arena_free(&a);
     return path;
 }
 
@@ -51,8 +47,8 @@ static const char *origin_of(const spec_row *row, const char *key)
 
 int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
 {
-    reader *r = NULL;
-    char *runs = db_runs_folder(where);
+    CLEANUP(reader_end) reader *r = NULL;
+    AUTOFREE char *runs = db_runs_folder(where);
     int rc = 0;
     for (size_t k = 0; k < s->n_rows * LENGTH(keys) && !rc; k++) {
         size_t i = k / LENGTH(keys);
@@ -61,15 +57,12 @@ int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
         err why = {0};
         if (!text) continue;
         if (!r) r = reader_open_any(where, &why);
-        char *path = r ? origin_file(r, text, start ? s->rows[i].config.start_step : 0, &why) : NULL;
+        AUTOFREE char *path = r ? origin_file(r, text, start ? s->rows[i].config.start_step : 0, &why) : NULL;
         if (!path)
             rc = fail(e, "row %s: %s = %s: found no such file, nor such a run: %s", s->rows[i].name, key, text,
                       why.text);
         else if (out)
             prepared_choose(out, s->rows[i].name, key, path_is_below(runs, path) ? config_unmoved(key, path) : path);
-        free(path);
     }
-    reader_close(r);
-    free(runs);
     return rc;
 }

@@ -2,7 +2,6 @@
 #include "lab/launch/care.h"
 #include "lab/sweep/sweep.h"
 #include <sched.h>
-#include <string.h>
 
 /* The share of free memory that runs may use: estimates have errors, and others use the machine too. */
 static const double SHARE = 0.9;
@@ -27,12 +26,11 @@ static void fit(int64_t *n, double each, double room, const char *of, str *why)
 static int64_t on_gpus(const pack_needs *x, str *why)
 {
     int64_t each = INT32_MAX;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &text);
     if (each == INT32_MAX) each = 1; /* unknown memory: one on each */
     int64_t n = x->gpus * each / x->ranks;
     str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&text));
-    str_free(&text);
     return n > 0 ? n : 1;
 }
 

@@ -2,7 +2,6 @@
 #include "base/sandbox.h"
 #include "lab/sweep/sweep.h"
 #include "tensor/device/device.h"
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,7 +69,7 @@ int sweep_check(sweep_options *o, err *e)
 void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk)
 {
     if (!packs(o)) return;
-    str why = {0};
+    CLEANUP(str_free) str why = {0};
     pack_needs needs = {.threads = o->threads,
                         .ranks = most_ranks(s),
                         .gpus = x->n ? x->gpus : device_count(o->device),
@@ -83,7 +82,6 @@ void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk)
     if (talk)
         fprintf(stderr, "%lld run%s at a time: %s\n", (long long)o->workers, o->workers == 1 ? "" : "s",
                 str_text(&why));
-    str_free(&why);
 }
 
 static const double BUSY = 1.25; /* seconds on the clock per second of a processor from which a note is printed */
@@ -96,8 +94,9 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
 {
     sweep_costs x;
     err lack = {0};
-    str text = {0};
-    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), rows = 0;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs);
+    size_t rows = 0;
     estimate_sweep(c, &x);
     size_t asked = 0, left = 0;
     pack(o, s, &x, c->verbosity >= 0);
@@ -133,22 +132,19 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
     spec_print(s, stdout);
     fflush(stdout);
     estimate_free(&x);
-    str_free(&text);
-    free(n_runs);
     return bad ? 1 : 0;
 }
 
 void print_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again,
                      const launch_options *l, const sweep_call *c)
 {
-    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), queued = 0;
-    str text = {0};
+    AUTOFREE size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs);
+    size_t queued = 0;
+    CLEANUP(str_free) str text = {0};
     for (size_t i = 0; i < n; i++)
         if (s->rows[f[i].row].run && is_left(again, &f[i])) n_runs[f[i].row]++, queued++;
     if (queued && x->n) {
         estimate_line(x, n_runs, false, l->workers, threads_timed(l->threads), &text);
         fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p->db.path, l->folder);
     }
-    free(n_runs);
-    str_free(&text);
 }

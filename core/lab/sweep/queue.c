@@ -72,8 +72,9 @@ void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t
 {
     enum { FIFTH = 5 }; /* a run with more than 1/FIFTH of all work is huge */
     bool several = l->workers > 1 || l->gpus > 1;
-    queued *q = xcalloc(n + 1, sizeof *q);
-    double *length = lengths_of(s, x), all = 0;
+    AUTOFREE queued *q = xcalloc(n + 1, sizeof *q);
+    AUTOFREE double *length = lengths_of(s, x);
+    double all = 0;
     l->runs = ids;
     for (size_t i = 0; i < n; i++) {
         if (!s->rows[f[i].row].run) continue;
@@ -86,8 +87,6 @@ void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t
     for (size_t i = 0; i < l->n; i++) q[i].huge = q[i].length * FIFTH > all && all > 0;
     qsort(q, l->n, sizeof *q, earlier);
     for (size_t i = 0; i < l->n; i++) ids[i] = q[i].id;
-    free(length);
-    free(q);
 }
 
 void show_gaps(const db_counts *n)
@@ -129,7 +128,7 @@ bool is_left(const reruns *r, const db_frozen *run)
 int queue_again(db *d, const spec *s, reruns *r, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
 {
     bool redo = r->rerun == RERUN_CHANGED, all = r->rerun == RERUN_ALL;
-    int64_t *again = xcalloc(n + 1, sizeof *again);
+    AUTOFREE int64_t *again = xcalloc(n + 1, sizeof *again);
     size_t n_again = 0, n_changed = 0, anew = 0, queued = 0, known = r->before.n;
     for (size_t i = 0; i < n; i++) {
         if (!s->rows[f[i].row].run) continue;
@@ -155,6 +154,5 @@ int queue_again(db *d, const spec *s, reruns *r, const db_frozen *f, size_t n, l
                 "%zu older run%s with other settings stay%s in the database but out of the table: `ablate ls %s "
                 "--older`\n",
                 older, older == 1 ? "" : "s", older == 1 ? "s" : "", s->name);
-    free(again);
     return bad;
 }

@@ -12,8 +12,7 @@ static void no_room(const char *row, double needs, double has, const char *of, c
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Returns the bytes that the row's runs and trials need at a time, if *of (which memory) has fewer, *has, free; 0: they
- * fit. */
+/* Returns the bytes that the row's runs need at a time, if *of, which memory, has only *has free. 0: they fit. */
 static double lacks(const sweep_costs *x, const row_estimate *r, const sweep_options *o, double free, double ranks,
                     const char **of, double *has)
 {

@@ -16,7 +16,6 @@
 #include "lab/report/store.h"
 #include "lab/report/table.h"
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 /* One call of `ablate run`: shared by every experiment that it trains (its own, and those of searches and matching). */
@@ -38,7 +37,6 @@ static int expand(sweep *s, err *e);
 static int count_costs(sweep *s, err *e);
 static int prepare(sweep *s, const trainer *t, err *e);
 static int train_rows(void *self, spec *x, err *e);
-static int store_trials(const sweep *s, db *d, err *e);
 static int show_table(const sweep *s, err *e);
 static void notify(const sweep *s, int code, const err *e);
 static void close_sweep(sweep *s);
@@ -71,7 +69,7 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
     return e->text[0] && !code ? 1 : code;
 }
 
-static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e);
+static int freeze(sweep *s, spec *x, const launch_options *l, db **d, db_frozen **frozen, size_t *n, err *e);
 /* May runs use others' cores? Not if their time changes their results. */
 static bool may_lend(const spec *x, const sweep_options *o, int gpus)
 {
@@ -89,48 +87,33 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
 static int train_rows(void *self, spec *x, err *e)
 {
     sweep *s = self;
-    char *folder = runs_folder(s->c->p), *cache = path_join(s->c->p->root, "runs/cache");
-    str resume = {0}, sbatch = {0};
+    AUTOFREE char *folder = db_runs_folder(&s->c->p->db), *cache = path_join(s->c->p->root, "runs/cache");
+    CLEANUP(str_free) str resume = {0}, sbatch = {0};
     db *d = NULL;
-    db_frozen *frozen = NULL;
+    AUTOFREE db_frozen *frozen = NULL;
     size_t n = 0;
     launch_options l = launch_of(s, x, folder, cache, &resume, &sbatch);
-    int code = freeze(s, x, &d, &frozen, &n, e); /* writes rows and missing runs to the database: freeze.c */
-    if (!code && same(x->name, s->experiment)) code = store_trials(s, d, e) ? 1 : 0;
+    int code = freeze(s, x, &l, &d, &frozen, &n, e); /* writes rows and missing runs to the database: freeze.c */
+    /* before the runs, so that tables of a running or killed sweep allow for the choices, too */
+    if (!code && same(x->name, s->experiment) && s->found.n_trials)
+        code = db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) ? 1 : 0;
     if (!code) code = launch(s, x, d, frozen, n, &l, e); /* one worker process per run */
     db_close(d);
-    free(frozen);
-    free(folder);
-    free(cache);
-    str_free(&resume);
-    str_free(&sbatch);
     return code;
 }
 
 /* ---- expand ---- */
 
-static const plugin_schemas *schemas_for(const char *path, const spec_options *o)
-{
-    str folders = {0};
-    spec_plugin_path(path, o, &folders);
-    plugin_add_path(str_text(&folders));
-    str_free(&folders);
-    return run_schemas();
-}
-
-static spec_options spec_options_of(const sweep_options *o)
-{
-    return (spec_options){
-        .set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
-}
-
 static int expand(sweep *s, err *e)
 {
-    str errors = {0};
-    s->wanted = spec_options_of(s->o);
-    int bad = spec_read(&s->spec, s->c->ini, &s->wanted, schemas_for(s->c->ini, &s->wanted), &errors);
+    const sweep_options *o = s->o;
+    CLEANUP(str_free) str errors = {0}, folders = {0};
+    s->wanted =
+        (spec_options){.set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
+    spec_plugin_path(s->c->ini, &s->wanted, &folders);
+    plugin_add_path(str_text(&folders));
+    int bad = spec_read(&s->spec, s->c->ini, &s->wanted, run_schemas(), &errors);
     fprintf(stderr, "%s", bad ? str_text(&errors) : str_text(&s->spec.warnings));
-    str_free(&errors);
     if (bad || read_machine(&s->spec, s->o, e) || check_origins(&s->spec, &s->c->p->db, NULL, e)) return 2;
     s->experiment = xstrdup(s->spec.name); /* the spec is read again */
     return 0;
@@ -145,14 +128,22 @@ static void close_sweep(sweep *s)
     free(s->experiment);
 }
 
-/* Completes the spec with the values of matching and searches that are known without training. left, searches [rows]:
- * runs and trials left to train. */
+/* Reads the spec again with the values found so far, if any. */
+static int read_again(sweep *s, const plugin_schemas *plugins, err *e)
+{
+    CLEANUP(str_free) str errors = {0};
+    if (!s->found.n) return 0;
+    s->wanted.chosen = s->found.chosen, s->wanted.n_chosen = s->found.n;
+    spec_free(&s->spec);
+    return spec_read(&s->spec, s->c->ini, &s->wanted, plugins, &errors) ? fail(e, "%s", str_text(&errors)) : 0;
+}
+
+/* Completes the spec with matched and searched values known without training. left, searches [rows]: what is left. */
 static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *searches, err *e)
 {
     trainer t = {NULL, NULL, &s->c->p->db, run_schemas(), false};
     prepared *found = &s->found;
-    str errors = {0};
-    char *tune = xprintf("%s.tune", s->experiment);
+    AUTOFREE char *tune = xprintf("%s.tune", s->experiment);
     done_runs *trials = done_open(t.db, tune, s->o->rerun), *runs = done_open(t.db, s->experiment, s->o->rerun);
     int bad = check_origins(&s->spec, t.db, found, e);
     err why = {0};
@@ -161,17 +152,11 @@ static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *
                *why.text ? ": " : ": it is timed when it runs", why.text);
     for (int round = 0; round < 2 && !bad; round++) {
         if (round) bad = search_count_left(&s->spec, &t, trials, found, searches, e);
-        if (bad || !found->n) continue;
-        s->wanted.chosen = found->chosen, s->wanted.n_chosen = found->n;
-        spec_free(&s->spec);
-        bad = spec_read(&s->spec, s->c->ini, &s->wanted, t.plugins, &errors);
-        if (bad) fail(e, "%s", str_text(&errors));
+        if (!bad) bad = read_again(s, t.plugins, e);
     }
     if (!bad && !recognize_rows(t.db, s->c, &s->spec, s->o->rerun, &why)) runs_count_left(&s->spec, runs, left);
     done_close(trials);
     done_close(runs);
-    free(tune);
-    str_free(&errors);
     return bad;
 }
 
@@ -185,16 +170,14 @@ int sweep_estimate_print(const sweep_call *c, sweep_options *o)
     int code = expand(&s, &e);
     if (!code) {
         estimate_data d;
-        size_t *left = xcalloc(s.spec.n_rows + 1, sizeof *left);
-        search_left *searches = xcalloc(s.spec.n_rows + 1, sizeof *searches);
+        AUTOFREE size_t *left = xcalloc(s.spec.n_rows + 1, sizeof *left);
+        AUTOFREE search_left *searches = xcalloc(s.spec.n_rows + 1, sizeof *searches);
         estimate_open(&d, &s.spec, c->p);
         if (foresee(&s, &d, left, searches, &e))
             printf("missing\t%s\n", e.text), code = 1;
         else
             estimate_print(&d, &s.spec, o->device, o->threads, patient, (double)o->step_limit, left, searches);
         estimate_close(&d);
-        free(left);
-        free(searches);
     }
     close_sweep(&s);
     return code;
@@ -208,33 +191,27 @@ static int count_costs(sweep *s, err *e)
     if (s->c->verbosity >= 0) fputs(str_text(&s->costs.notes), stderr);
     if (s->costs.unknown) fprintf(stderr, "no estimate: %s\n", s->costs.unknown);
     pack(s->o, &s->spec, &s->costs, s->c->verbosity >= 0);
-    str rows = {0};
+    CLEANUP(str_free) str rows = {0};
     bool bad =
         check_data(&s->costs, s->c, e) || (!s->o->ignore_room && room_lacks(&s->costs, &s->spec, s->o, &rows, e));
-    str_free(&rows);
     return bad;
 }
 
-/* Does the experiment need results of its runs before it starts others? */
-static bool waits_between(const spec *s) { return values_wait(s) || s->analysis.until.most; }
-
 static void print_searches(const sweep_costs *x)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     estimate_searches(x, &text);
     fputs(str_text(&text), stderr);
-    str_free(&text);
 }
 
 /* Reads the spec again with the results of matching and searches. Returns 0, or an exit code. */
 static int prepare(sweep *s, const trainer *t, err *e)
 {
     int code = 0;
-    str errors = {0};
     size_t tunes = 0;
     spec *x = &s->spec;
     prepared *found = &s->found;
-    if (s->o->detach && waits_between(x)) {
+    if (s->o->detach && (values_wait(x) || x->analysis.until.most)) {
         fail(e, "%s: searches, matched budgets and seeds = until ... must wait for runs; remove --detach", x->name);
         return 2;
     }
@@ -247,12 +224,8 @@ static int prepare(sweep *s, const trainer *t, err *e)
             if (s->talk) print_searches(&s->costs);
             code = search_rows(x, t, found, e);
         }
-        if (code || !found->n) continue;
-        s->wanted.chosen = found->chosen, s->wanted.n_chosen = found->n;
-        spec_free(x);
-        if (spec_read(x, s->c->ini, &s->wanted, t->plugins, &errors)) fail(e, "%s", str_text(&errors)), code = 2;
+        if (!code && read_again(s, t->plugins, e)) code = 2;
     }
-    str_free(&errors);
     return code;
 }
 
@@ -305,40 +278,35 @@ static launch_options launch_of(const sweep *s, const spec *x, const char *folde
                             .worker_args = more[o->profile + 2 * o->sandbox]};
 }
 
-static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e)
+static int freeze(sweep *s, spec *x, const launch_options *l, db **d, db_frozen **frozen, size_t *n, err *e)
 {
     const places *p = s->c->p;
-    char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
     sync_result away; /* progress of runs that earlier calls submitted */
-    launch_options l = {.program = p->program, .experiment = x->name, .folder = folder, .progress = PROGRESS_NONE};
-    if (!s->o->no_check) check_new_plugins(x, cache, s->talk);
-    int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, &l, false, &away, e) ||
+    launch_options quiet = {
+        .program = l->program, .experiment = l->experiment, .folder = l->folder, .progress = PROGRESS_NONE};
+    if (!s->o->no_check) check_new_plugins(x, l->cache_dir, s->talk);
+    int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, &quiet, false, &away, e) ||
               recognize_rows(&p->db, s->c, x, s->o->rerun, e) ||
               run_freeze(*d, x, s->c->argc, s->c->argv, frozen, n, e);
-    free(folder);
-    free(cache);
     return bad ? 1 : 0;
 }
 
 static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_t n, launch_options *l, err *e)
 {
-    int64_t *ids = xcalloc(n + 1, sizeof *ids);
+    AUTOFREE int64_t *ids = xcalloc(n + 1, sizeof *ids);
     launch_result result = {0};
     db_counts now;
     int code = 1;
-    if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found ranks, which need a network"), free(ids), 1;
+    if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found ranks, which need a network"), 1;
     choose_runs(x, same(x->name, s->experiment) && s->costs.n ? &s->costs : NULL, frozen, n, ids, l);
     if (s->talk && same(x->name, s->experiment)) print_preflight(&s->costs, x, frozen, n, &s->again, l, s->c);
-    if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, &s->again, d, l, e)) {
-        free(ids);
+    if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, &s->again, d, l, e))
         return 1;
-    }
     if (!queue_again(d, x, &s->again, frozen, n, l, s->talk, e) && !launch_runs(d, l, &result, e) &&
         !db_count(d, ids, l->n, &now, e)) {
         code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l->n ? 0 : 1;
         if (s->talk && !result.interrupted) show_gaps(&now);
     }
-    free(ids);
     s->interrupted = result.interrupted;
     if (e->text[0]) return 1;
     if (result.interrupted) return 128 + result.interrupted;
@@ -353,20 +321,14 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
 
 /* ---- results ---- */
 
-/* Call before the runs, so that tables of a running or killed sweep allow for the choices, too. */
-static int store_trials(const sweep *s, db *d, err *e)
-{
-    return s->found.n_trials ? db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) : 0;
-}
-
 static int show_table(const sweep *s, err *e)
 {
     const db_options *where = &s->c->p->db;
     const char *name = s->spec.name;
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     fflush(stderr);
     reader *r = reader_open(where, e);
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x = {0};
     int bad = !r || table_print(r, name, &(table_options){0}, TABLE_TERMINAL, &out, e) ||
               reader_experiment(r, name, READ_VALUES, &a, &x, e);
@@ -377,15 +339,13 @@ static int show_table(const sweep *s, err *e)
     if (s->talk && !bad)
         fprintf(stderr, "\nresults: %s   (ablate table %s; as a view for ablate query: %s)\n", where->path, name,
                 x.view);
-    str_free(&out);
-    arena_free(&a);
     return bad;
 }
 
 /* Runs --notify's command with the outcome, then the table, as its input. */
 static void notify(const sweep *s, int code, const err *e)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     err none = {0};
     reader *r = reader_open(&s->c->p->db, &none);
     const char *how = code == 0 ? "done" : s->interrupted ? "interrupted" : s->away ? "away" : "not all runs are done";
@@ -397,5 +357,4 @@ static void notify(const sweep *s, int code, const err *e)
     if (status)
         fprintf(stderr, "--notify: `%s` ended with status %d\n", s->o->notify,
                 status > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-    str_free(&text);
 }

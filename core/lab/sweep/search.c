@@ -10,7 +10,6 @@
 #include "lab/results/read.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TUNE_SEED = 1001 };
 
@@ -38,14 +37,12 @@ static int64_t steps_at(const searcher *s, const row_search *r, size_t rung)
 static const char *trial_name(const row_search *r, const candidate *c, size_t rung, arena *a)
 {
     char number[32];
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     str_addf(&s, "%s", r->row->name);
     for (size_t k = 0; k < r->row->n_tunes; k++)
         str_addf(&s, " %s=%s", r->row->tunes[k].key, format_real(c->value[k], number));
     str_addf(&s, " rung %zu", rung + 1);
-    const char *name = arena_strdup(a, s.s);
-    str_free(&s);
-    return name;
+    return arena_strdup(a, s.s);
 }
 
 /* Writes a trial with all its settings; the very first is the experiment's base. */
@@ -139,11 +136,10 @@ static void promote(searcher *s, row_search *r, size_t rung)
 /* Rows with fewer candidates start at a later rung. */
 static size_t first_rung(const searcher *s, const row_search *r) { return s->rungs - r->rungs; }
 
-/* Writes the trials of all rungs up to this one as a spec; n: the new ones; *base: the name of the very first, whose
- * row is named base. */
+/* Writes the trials of all rungs up to this one as a spec; n: new ones; *base: name of the very first, the base. */
 static int write_rung(searcher *s, size_t rung, spec *trials, const char **base, size_t *n, err *e)
 {
-    str errors = {0};
+    CLEANUP(str_free) str errors = {0};
     bool was_base = !s->n_written;
     *base = NULL, *n = 0;
     for (size_t i = 0; i < s->n; i++)
@@ -159,7 +155,6 @@ static int write_rung(searcher *s, size_t rung, spec *trials, const char **base,
         spec_row *trained = &trials->rows[trials->rows[i].same_as < 0 ? i : (size_t)trials->rows[i].same_as];
         if (trained->n_seeds < s->asked[i]) trained->n_seeds = s->asked[i];
     }
-    str_free(&errors);
     return bad ? -1 : 0;
 }
 
@@ -185,9 +180,9 @@ static void read_trial(searcher *s, const row_search *r, candidate *c, size_t ru
 /* Reads a rung's scores from the database, and promotes. */
 static int read_rung(searcher *s, size_t rung, const char *experiment, const char *base, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x;
-    reader *r = reader_open(s->t->db, e);
+    CLEANUP(reader_end) reader *r = reader_open(s->t->db, e);
     int bad = !r || reader_experiment(r, experiment, READ_VALUES, &a, &x, e);
     size_t killed = 0, open = 0;
     for (size_t i = 0; i < s->n && !bad; i++) {
@@ -202,8 +197,6 @@ static int read_rung(searcher *s, size_t rung, const char *experiment, const cha
         bad = fail(e,
                    "search, rung %zu: %zu trial%s with another process and %zu killed; the same command continues them",
                    rung + 1, open, open == 1 ? " is" : "s are", killed);
-    reader_close(r);
-    arena_free(&a);
     return bad ? -1 : 0;
 }
 
@@ -300,13 +293,13 @@ static int recall(searcher *s, err *e)
 {
     db_options own = *s->t->db;
     err none = {0}; /* without a database nothing is stored */
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     db_trial *list = NULL;
     size_t n = 0;
     bool any = false;
     for (size_t i = 0; i < s->s->n_rows; i++) any = any || is_left_out(&s->s->rows[i]);
     own.recorded = NULL; /* excludes others' trials */
-    reader *r = any ? reader_open(&own, &none) : NULL;
+    CLEANUP(reader_end) reader *r = any ? reader_open(&own, &none) : NULL;
     int bad = r ? reader_trials(r, s->s->name, &a, &list, &n, e) : 0;
     for (size_t i = 0; i < s->s->n_rows && n && !bad; i++) {
         row_search one = {.row = &s->s->rows[i]};
@@ -314,8 +307,6 @@ static int recall(searcher *s, err *e)
         const candidate *chosen = recalled(&one, list, n, &a);
         if (chosen) give(s, &one, chosen), keep_trials(s->out, one.row->name, list, n);
     }
-    reader_close(r);
-    arena_free(&a);
     return bad;
 }
 

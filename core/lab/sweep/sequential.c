@@ -1,8 +1,6 @@
-/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds (statistics/design.h), and continues
- * only for undecided rows. */
+/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds, the later ones of undecided rows. */
 #include "lab/sweep/sweep.h"
 #include "lab/report/gather.h"
-#include <math.h>
 
 /* A base may have more from the start (`base =`). */
 static void raise_seeds(spec_row *row, size_t seeds)
@@ -40,17 +38,15 @@ int train_until(spec *s, const trainer *t, err *e)
         else if (code)
             return code;
         if (k + 1 == N_LOOKS || (int64_t)look_seeds[k + 1] > s->analysis.until.most) return failed;
-        arena a = {0};
+        CLEANUP(arena_free) arena a = {0};
         gathered g = {0};
-        reader *r = reader_open(t->db, e);
+        CLEANUP(reader_end) reader *r = reader_open(t->db, e);
         table_options o = {.trials = 1};
         int bad = r ? gather(r, s->name, &o, false, &a, &g, e) : -1;
         size_t undecided = bad ? 0 : next_look(s, &g, look_seeds[k + 1]);
         if (!bad && t->talk && undecided)
             fprintf(stderr, "%zu row%s undecided with %zu seeds; trying %zu\n", undecided,
                     undecided == 1 ? " is" : "s are", look_seeds[k], look_seeds[k + 1]);
-        arena_free(&a);
-        reader_close(r);
         if (bad) return 1;
         if (!undecided) return failed;
     }

@@ -4,8 +4,6 @@
 #include "text/metric/f1.h"
 #include "network/plugin/plugin.h"
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
                      ab_bleu *out, char *message, size_t n_message)
@@ -31,13 +29,11 @@ void run_setup(void)
     /* in a build, then in an installation; the header also in the checkout that a build folder elsewhere links to */
     static const char *const plugins[] = {"plugins", "../lib/ablate/plugins"};
     static const char *const includes[] = {"../core/api", "source/core/api", "../include"};
-    char *folder = file_of_program(plugins, LENGTH(plugins)), *include = file_of_program(includes, LENGTH(includes));
-    char *header = include ? realpath(include, NULL) : NULL;
+    AUTOFREE char *folder = file_of_program(plugins, LENGTH(plugins)),
+                  *include = file_of_program(includes, LENGTH(includes));
+    AUTOFREE char *header = include ? realpath(include, NULL) : NULL;
     if (folder) plugin_add_folder(folder);
     if (header) plugin_set_include(header);
-    free(folder);
-    free(include);
-    free(header);
 }
 
 static plugin_schema schema_of(const plugin *p)
@@ -70,5 +66,3 @@ const plugin_schemas *run_schemas(void)
     all = (plugin_schemas){.list = s, .n = n, .open = open_path};
     return &all;
 }
-
-char *runs_folder(const places *p) { return db_runs_folder(&p->db); }

@@ -2,6 +2,7 @@
 #ifndef ABLATE_SETUP_H
 #define ABLATE_SETUP_H
 #include "lab/config/spec.h"
+#include "base/cleanup.h"
 #include "lab/results/db.h"
 
 typedef struct {          /* absolute paths */
@@ -17,8 +18,6 @@ void run_setup(void);
 /* Upper limits of options, equal to those of the INI keys. */
 enum { MOST_THREADS = 4096, MOST_BEAM = 1000, MOST_BATCH = 65536 };
 
-/* Returns the folder of checkpoints, models and logs of p's database; the caller frees. */
-char *runs_folder(const places *p);
 /* Returns the available plugins, for the INI reader. */
 const plugin_schemas *run_schemas(void);
 #endif

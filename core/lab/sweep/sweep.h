@@ -8,8 +8,7 @@
 
 /* Returns the largest number of processes of a selected row's run. */
 int most_ranks(const spec *s);
-/* Reads `device` and `threads` from the INI's [base] unless options give them. They apply to the whole sweep: a row
- * with other values is an error. */
+/* Reads `device` and `threads` from [base] unless options give them. A row with other values is an error. */
 int read_machine(const spec *s, sweep_options *o, err *e);
 /* at_a_time = auto: sets o->workers from the estimated memory of the rows. */
 void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk);
@@ -41,14 +40,12 @@ typedef struct {
     double gpu_memory, gpu_free;
 } pack_needs;
 int64_t pack_cores(void); /* cores that this process may use */
-/* Returns how many runs fit at the same time (at least 1): by cores and free memory, and on GPUs by GPU memory. *why:
- * the reason. (pack.c) */
+/* Returns how many runs fit at a time, at least 1, by cores, memory and GPU memory. *why: the reason. (pack.c) */
 int64_t pack_workers(const pack_needs *x, str *why);
 
 /* ---- before and between the runs: docs/ini.md describes the INI, docs/statistics.md the meaning ---- */
 
-/* Trains all selected rows and seeds of a spec. Returns 0 if all are done, else `ablate run`'s exit code, with any
- * message in e. */
+/* Trains all selected rows and seeds of a spec. 0 if all are done, else `ablate run`'s exit code and perhaps e. */
 typedef struct {
     int (*train)(void *self, spec *s, err *e);
     void *self;
@@ -68,20 +65,17 @@ typedef struct {
 void prepared_free(prepared *p);
 void prepared_choose(prepared *p, const char *row, const char *key, const char *value);
 
-/* Checks that the files or runs exist that rows name in start_from and teacher. out: gets the file of each run, without
- * the folder of runs if it is below that; NULL: only checks.
- * (origin.c) */
+/* Checks that the files or runs in start_from and teacher exist. out: gets each run's file, without the folder of runs
+ * if it is below that; NULL: only checks. (origin.c) */
 int check_origins(const spec *s, const db_options *where, prepared *out, err *e);
 /* Solves `match` of the spec: sets each row's free key so that its budget is closest to base's. For `match = time` rows
  * are trained for a few steps in the experiment NAME.time. Returns 0, or an exit code. */
 int match_rows(const spec *s, const trainer *t, prepared *out, err *e);
 /* match_rows without training, for a known vocabulary of base; 1 for `match = time`. */
 int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e);
-/* Runs the searches of the spec's rows in the experiment NAME.tune: successive halving on the dev set's PPL, with a
- * seed that the report does not use. */
+/* Searches the spec's rows in the experiment NAME.tune, by successive halving on dev PPL, with a seed of its own. */
 int search_rows(const spec *s, const trainer *t, prepared *out, err *e);
-/* Trains a spec whose seeds are "until EFFECT METRIC, at most N": looks at 3, 5, 10, 20 seeds, and continues only for
- * undecided rows. */
+/* Trains a spec with seeds = "until EFFECT METRIC, at most N": looks at 3, 5, 10, 20 seeds, for undecided rows only. */
 int train_until(spec *s, const trainer *t, err *e);
 
 /* ---- freeze.c ---- */
@@ -110,8 +104,7 @@ bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str
 /* Sets a run's needs in l; fails if the disk is too small for the runs left to train. (room.c) */
 int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again, db *d,
                launch_options *l, err *e);
-/* Requeues the runs that --rerun asks for, each once per call, and reports runs affected by changed plugins. Remembers
- * the selected runs as reached. */
+/* Requeues the runs that --rerun asks for, once per call, and reports runs with changed plugins. */
 int queue_again(db *d, const spec *s, reruns *r, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e);
 /* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
 void show_gaps(const db_counts *n);

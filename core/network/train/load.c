@@ -165,8 +165,7 @@ int train_load(const char *path, model *m, dtype compute, const backend *b, voca
         bad = -1;
     }
     if (bad) {
-        if (*tgt != *src) vocab_free(*tgt);
-        vocab_free(*src);
+        vocabs_free(*src, *tgt);
         *src = *tgt = NULL;
     }
     meta_free(&meta);

@@ -45,8 +45,7 @@ void teacher_close(teacher *t)
     if (!t) return;
     tapes_close(&t->tapes);
     model_free(&t->m);
-    if (t->tgt != t->src) vocab_free(t->tgt);
-    vocab_free(t->src);
+    vocabs_free(t->src, t->tgt);
     free(t);
 }
 

@@ -1,5 +1,6 @@
 /* batch.c - plans an epoch (order, cuts, batch order) and copies batches out of it. */
 #include "text/data/batch.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 
 enum { POOL_BATCHES = 64 }; /* default of batch_options.pool */
@@ -39,14 +40,14 @@ static int64_t longest_of(const int64_t *at, int64_t n)
 /* How many of n sequences, the shortest first, have `budget` tokens together. */
 static int64_t most_within(const int64_t *at, int64_t n, int64_t longest, int64_t budget)
 {
-    int64_t *with = xcalloc((size_t)longest + 1, sizeof *with), most = 0; /* with[l]: sequences of l tokens */
+    AUTOFREE int64_t *with = xcalloc((size_t)longest + 1, sizeof *with); /* with[l]: sequences of l tokens */
+    int64_t most = 0;
     for (int64_t i = 0; i < n; i++) with[at[i + 1] - at[i]]++;
     for (int64_t length = 0, left = budget; length <= left && length <= longest; length++) {
         int64_t some = length && with[length] > left / length ? left / length : with[length];
         most += some;
         left -= some * length;
     }
-    free(with);
     return most;
 }
 
@@ -77,11 +78,10 @@ static int by_length(const void *a, const void *b)
 /* Sort order[0..n) by target then source length, upwards or downwards. */
 static void sort_pool(const pairs *p, int64_t *order, int64_t n, bool down)
 {
-    sorting *s = xmalloc((size_t)n * sizeof *s);
+    AUTOFREE sorting *s = xmalloc((size_t)n * sizeof *s);
     for (int64_t i = 0; i < n; i++) s[i] = (sorting){order[i], tgt_len(p, order[i]), src_len(p, order[i]), i};
     qsort(s, (size_t)n, sizeof *s, by_length);
     for (int64_t i = 0; i < n; i++) order[down ? n - 1 - i : i] = s[i].pair;
-    free(s);
 }
 
 static void shuffle(int64_t *a, int64_t n, rng *r)
@@ -256,16 +256,14 @@ static void measure(const batcher *b, int64_t k, range mine, batch *out)
     out->tgt_cap = round_up(out->tgt_rows, b->o.round);
 }
 
-/* The decoder's input when it predicts token `at` of the targets. first: it is the first token of its sentence or
- * window. */
+/* Returns the decoder's input when it predicts token `at` of the targets. first: of its sentence or window. */
 static int32_t read_before(const pairs *p, int64_t at, bool first)
 {
     if (p->in) return p->in[at];
     return (p->text ? !at : first) ? VOCAB_BOS : p->tgt[at - 1];
 }
 
-/* Copies one side of these items: ids (for the target also the decoder's inputs), positions, offsets; then the dummy
- * rows. */
+/* Copies one side of the items: ids (target: also inputs), positions, offsets; then the dummy rows. */
 static void copy_side(const batcher *b, int64_t k, range mine, bool target, int64_t cap, int32_t *in, int32_t *out,
                       int32_t *pos, int32_t *offset)
 {

@@ -8,8 +8,7 @@
  * same batches bit for bit. A batcher owns the arrays of the batch it returns; they are valid until its next call. It
  * borrows the pairs. Windows of a text (pairs.text) are drawn anew for every training batch: batch_tokens / window of
  * them at uniformly random positions that depend on (seed, epoch, index). An epoch is as many batches as the text has
- * tokens for.
- */
+ * tokens for. */
 #ifndef ABLATE_BATCH_H
 #define ABLATE_BATCH_H
 #include "text/data/dataset.h"
@@ -45,8 +44,7 @@ typedef struct {
     int64_t pool;          /* pairs sorted together, in batches' worth; 0 = 64 */
     uint64_t seed;
     double word_dropout; /* training: probability that a source token, EOS apart, is shown as VOCAB_UNK */
-    /* ranks <= 1: whole batches; else slice `rank` of each: whole pairs or windows, about equal tokens, possibly
-     * none */
+    /* ranks > 1: slice `rank` of each batch: whole pairs or windows, about equal tokens, possibly none */
     int64_t rank, ranks;
     /* Called before an epoch's first batch: sets the pairs' ids anew, in place. NULL: they stay */
     void (*renew)(void *self, int64_t epoch);

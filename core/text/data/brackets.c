@@ -95,8 +95,7 @@ static void add_word(str *out, const char *text, const char *end)
     }
 }
 
-/* The places where constituents' brackets begin in the tree being written, so that constituents without words can be
- * removed. */
+/* A bracket in the tree being written: its place, and the words before it. Without words it is removed. */
 typedef struct {
     size_t at, words;
 } opened;

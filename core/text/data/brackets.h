@@ -3,9 +3,8 @@
 #define ABLATE_BRACKETS_H
 #include "base/base.h"
 
-/* Appends every bracketed tree of a Penn Treebank text [n bytes, NUL-terminated] to out, one per line, with single
- * blanks and none before a closing bracket. Returns 0; -1 and e (with the line): unbalanced brackets, text outside
- * brackets. */
+/* Appends every bracketed tree of a Penn Treebank text [n bytes, NUL-terminated] as a line, with single blanks and none
+ * before a closing bracket. -1 and e, with the line: unbalanced brackets, text outside brackets. */
 int brackets_lines(const char *text, size_t n, str *out, err *e);
 
 /* Appends the sentences of the GENIA treebank's XML (GENIA_tree.dtd, articles concatenated) as trees below TOP: <cons

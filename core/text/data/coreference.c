@@ -1,4 +1,5 @@
 #include "text/data/coreference.h"
+#include "base/cleanup.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,8 +199,8 @@ static int end_sentence(reading *r, err *e)
 
 int coreference_read(const char *path, coreference *out, err *e)
 {
-    str text = {0};
-    char **lines = NULL;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char **lines = NULL;
     size_t n = 0;
     *out = (coreference){0};
     reading r = {.path = path, .out = out};
@@ -220,8 +221,6 @@ int coreference_read(const char *path, coreference *out, err *e)
     if (bad) coreference_free(out);
     free(r.word);
     free(r.mention);
-    free(lines);
-    str_free(&text);
     return bad;
 }
 

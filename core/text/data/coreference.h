@@ -4,8 +4,7 @@
  * and MISC (10), whose Entity=... has CorefUD's brackets: "(ID-..." opens a mention of entity ID, "ID)" closes the
  * innermost open one, "(ID-...)" is a mention of one word; several may follow each other. Multiword tokens (3-4) and
  * empty nodes (3.1) are not words. A mention's head is its first word whose HEAD lies outside it. Parts of
- * discontinuous mentions (ID[1/2]) are left out.
- */
+ * discontinuous mentions (ID[1/2]) are left out. */
 #ifndef ABLATE_COREFERENCE_H
 #define ABLATE_COREFERENCE_H
 #include "base/base.h"
@@ -36,8 +35,7 @@ typedef struct {
     arena memory;
 } coreference;
 
-/* -1 and e, with file and line: a line of another form, brackets that do not match; no Entity at all; no pronoun with
- * an antecedent. */
+/* -1 and e, with file and line: another form, unmatched brackets; no Entity; no pronoun with an antecedent. */
 int coreference_read(const char *path, coreference *out, err *e);
 void coreference_free(coreference *x);
 #endif

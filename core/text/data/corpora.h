@@ -3,8 +3,7 @@
  * A corpus becomes one folder of plain text files (train.en, train.de, ...), each joined from pieces of the
  * public downloads. Downloads are kept in FOLDER/downloads, resumed after an interruption, and used only if
  * their sha256 matches. If $ABLATE_DATA_MIRROR is set, it replaces every "https://", and the host name is a
- * folder there.
- */
+ * folder there. */
 #ifndef ABLATE_CORPORA_H
 #define ABLATE_CORPORA_H
 #include "base/base.h"
@@ -43,9 +42,8 @@ typedef struct {
 extern const corpus known_corpora[];
 extern const int n_known_corpora;
 
-/* Makes folder dir/NAME with every file of the corpus; keeps existing files. Logs what it does. Returns 0, or -1
- * and e: no network, a wrong checksum (with both sums), an archive without a member, sides of different
- * length. */
+/* Makes folder dir/NAME with the corpus's files; keeps existing ones. Logs what it does. -1 and e: no network, a wrong
+ * checksum (with both sums), an archive without a member, sides of different length. */
 int corpus_get(const corpus *c, const char *dir, err *e);
 /* Numbers of the corpus's files that are in dir/NAME and of all its files. */
 void corpus_state(const corpus *c, const char *dir, int *here, int *all);

@@ -3,8 +3,7 @@
  * Sources of the checksums. statmt.org's archives: the url_checksums of TensorFlow Datasets (wmt14_translate.txt,
  * wmt15_translate.txt). Multi30k, the WMT test sets as plain text, and the treebanks' files: computed from those
  * repositories at the commits in the addresses (2026-11). Test sets are OPUS-MT's plain text of the WMT files:
- * newstest2014 is the full set (3,003 lines).
- */
+ * newstest2014 is the full set (3,003 lines). */
 #include "text/data/corpora.h"
 
 #define STATMT "https://www.statmt.org/"

@@ -1,13 +1,13 @@
 /* dataset.c - encodes lines as ids, split by split. */
 #include "text/data/dataset.h"
+#include "base/cleanup.h"
 #include "text/tokens/places.h"
 #include <stdlib.h>
 #include <string.h>
 
 const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
 
-/* Gather both sides' lines of the train split; which: 1 source, 2 target, 3 both. The lines belong to the
- * task. */
+/* Gathers lines of the train split, which the task owns; which: 1 source, 2 target, 3 both. */
 static const char **train_lines(const ab_task_plugin *task, void *self, int which, int64_t *n)
 {
     int64_t count = task->count(self, AB_TRAIN), sides = which == 3 ? 2 : 1;
@@ -30,15 +30,13 @@ static vocab *side_vocab(const ab_task_plugin *task, void *self, int which, cons
     int64_t n;
     ab_vocab wanted = which == 2 ? asked->tgt : asked->src;
     if (wanted == AB_VOCAB_SYMBOLS) return vocab_train(TOKENS_WORDS, 0, false, asked->symbols, asked->n_symbols, e);
-    const char **lines = train_lines(task, self, which, &n);
+    AUTOFREE const char **lines = train_lines(task, self, which, &n);
     bool subwords = wanted == AB_VOCAB_SUBWORD;
-    vocab *v = vocab_with_symbols(cache_dir,
-                                  subwords                   ? kind
-                                  : wanted == AB_VOCAB_CHARS ? TOKENS_CHAR
-                                                             : TOKENS_WORDS,
-                                  subwords ? size : 0, lowercase, asked->symbols, asked->n_symbols, lines, n, e);
-    free(lines);
-    return v;
+    return vocab_with_symbols(cache_dir,
+                              subwords                   ? kind
+                              : wanted == AB_VOCAB_CHARS ? TOKENS_CHAR
+                                                         : TOKENS_WORDS,
+                              subwords ? size : 0, lowercase, asked->symbols, asked->n_symbols, lines, n, e);
 }
 
 /* Requirements of the opened task. */
@@ -268,10 +266,9 @@ static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_spli
         else
             rc = gather(&g, i, x.src, x.tgt, src, tgt, split == AB_TRAIN && !window, max_length, e);
     }
-    int64_t *ends = NULL;
+    AUTOFREE int64_t *ends = NULL;
     if (!rc && window && !(rc = document_ends(&asked, split, g.tgt_at, n, &ends, e)))
         rc = cut_windows(&g, ends, asked.n_documents[split], window, split == AB_TRAIN, e);
-    free(ends);
     if (rc)
         fail_in(e, "%s split, ", split_names[split]);
     else

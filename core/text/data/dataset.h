@@ -5,8 +5,7 @@
  *
  * A decoder-only task has no source: every src_at is 0. Its pairs are lines that predict their own next tokens; or
  * windows of one text (`text` > 0), which also read the token before the window; or inputs with labels (`in`), without
- * VOCAB_EOS: a task's own, or lines with tokens that are given or without a predicted end.
- */
+ * VOCAB_EOS: a task's own, or lines with tokens that are given or without a predicted end. */
 #ifndef ABLATE_DATASET_H
 #define ABLATE_DATASET_H
 #include "api/ab_plugin.h"

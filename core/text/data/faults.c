@@ -1,7 +1,7 @@
 /* faults.c - finds faults of text: invisible characters, and characters that other programs read as line ends. */
 #include "text/data/inspect.h"
+#include "base/cleanup.h"
 #include "text/tokens/vocab.h"
-#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -40,11 +40,9 @@ unsigned text_faults_of(const char *line, size_t n)
         ascii = ascii && c < 0x80;
         at += (size_t)used;
     }
-    char *text = xstrndup(line, n);
+    AUTOFREE char *text = xstrndup(line, n);
     if (word_too_long(text)) all |= 1 << TEXT_LONG_WORD;
-    utf8proc_uint8_t *composed = ascii ? NULL : utf8proc_NFC((const utf8proc_uint8_t *)text);
+    AUTOFREE utf8proc_uint8_t *composed = ascii ? NULL : utf8proc_NFC((const utf8proc_uint8_t *)text);
     if (composed && strcmp((const char *)composed, text) != 0) all |= 1 << TEXT_NOT_NFC;
-    free(composed);
-    free(text);
     return all;
 }

@@ -1,5 +1,6 @@
 /* fetch.c - child processes: curl or wget, tar. */
 #include "text/data/fetch.h"
+#include "base/cleanup.h"
 #include "base/gzip.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,21 +14,6 @@
 /* ---- running a program ---- */
 
 enum { NOT_FOUND = 127 }; /* the exit code of shells */
-
-typedef struct {
-    const char *const *argv; /* NULL-terminated; argv[0] is looked for in $PATH */
-    int out;                 /* descriptor for the child, or -1: /dev/null */
-} program;
-
-static void become(const program *p, int message)
-{
-    int null = open("/dev/null", O_RDWR);
-    dup2(null, 0);
-    dup2(p->out < 0 ? null : p->out, 1);
-    dup2(message, 2);
-    execvp(p->argv[0], (char *const *)p->argv);
-    _exit(NOT_FOUND);
-}
 
 static int64_t size_of(const char *path)
 {
@@ -60,15 +46,20 @@ static int wait_for(pid_t child, const download *d, const char *path)
     }
 }
 
-/* Runs a program to its end. message: the last line of its standard error. Returns its exit status; -1: a signal, or it
- * could not be started. */
-static int run(const program *p, char message[256], const download *d, const char *path)
+/* Runs argv [NULL-terminated], found in $PATH, to its end. out: its standard output, -1: /dev/null. message: the last
+ * line of its standard error. Returns its exit status; -1: a signal, or it could not be started. */
+static int run(const char *const *argv, int out, char message[256], const download *d, const char *path)
 {
     message[0] = 0;
     FILE *errors = tmpfile();
     fflush(stderr);
     pid_t child = errors ? fork() : -1;
-    if (child == 0) become(p, fileno(errors));
+    if (child == 0) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 0), dup2(out < 0 ? null : out, 1), dup2(fileno(errors), 2);
+        execvp(argv[0], (char *const *)argv);
+        _exit(NOT_FOUND);
+    }
     int status = child < 0 ? -1 : wait_for(child, d, path);
     if (errors) {
         rewind(errors);
@@ -99,8 +90,8 @@ static int transfer(const download *d, const char *url, const char *part, char m
         NULL};
     const char *const wget[] = {
         "wget", "--continue", "--no-verbose", "--tries=3", "--timeout=60", "--output-document", part, url, NULL};
-    int status = run(&(program){curl, -1}, message, d, part);
-    if (status == NOT_FOUND) status = run(&(program){wget, -1}, message, d, part);
+    int status = run(curl, -1, message, d, part);
+    if (status == NOT_FOUND) status = run(wget, -1, message, d, part);
     if (status == NOT_FOUND) snprintf(message, 256, "needs curl or wget, but neither is installed");
     return status;
 }
@@ -128,7 +119,8 @@ int fetch_download(const download *d, const char *path, err *e)
         if (same(sum, d->sha256)) return 0;
         log_line(LOG_WARN, "%s: sha256 %s, expected %s; downloading it again", path, sum, d->sha256);
     }
-    char *part = xprintf("%s.part", path), *url = address(d->url), message[256] = "";
+    AUTOFREE char *part = xprintf("%s.part", path), *url = address(d->url);
+    char message[256] = "";
     int64_t have = size_of(part);
     if (have > d->bytes) unlink(part);
     int status = 0;
@@ -152,8 +144,6 @@ int fetch_download(const download *d, const char *path, err *e)
     else
         rc = verify(d, url, part, e);
     if (!rc && rename(part, path)) rc = fail(e, "%s: cannot be renamed to %s: %s", part, path, strerror(errno));
-    free(part);
-    free(url);
     return rc;
 }
 
@@ -165,7 +155,7 @@ static int append(const char *const *argv, const char *gzip, const char *to, boo
     char message[256];
     int fd = open(to, O_WRONLY | O_CREAT | O_CLOEXEC | (afresh ? O_TRUNC : O_APPEND), 0666);
     if (fd < 0) return fail(e, "%s: cannot be opened: %s", to, strerror(errno));
-    int status = argv ? run(&(program){argv, fd}, message, NULL, NULL) : 0, rc = 0;
+    int status = argv ? run(argv, fd, message, NULL, NULL) : 0, rc = 0;
     if (status == NOT_FOUND)
         rc = fail(e, "%s is not installed", argv[0]);
     else if (status)

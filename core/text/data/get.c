@@ -1,10 +1,10 @@
 /* get.c - builds a corpus's folder from downloads, and the command `data`. */
 #include "text/data/brackets.h"
+#include "base/cleanup.h"
 #include "text/data/corpora.h"
 #include "text/data/fetch.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -28,10 +28,9 @@ void corpus_state(const corpus *c, const char *dir, int *here, int *all)
     *here = *all = 0;
     for (int i = 0; i < c->n_pieces; i++) {
         if (!first_of_out(c, i)) continue;
-        char *path = out_path(c, dir, c->pieces[i].out);
+        AUTOFREE char *path = out_path(c, dir, c->pieces[i].out);
         ++*all;
         *here += file_exists(path);
-        free(path);
     }
 }
 
@@ -48,16 +47,13 @@ int64_t corpus_download_bytes(const corpus *c)
 
 /* ---- getting ---- */
 
-/* Where a download is kept: DIR/downloads/host_path with '_' for '/', so that equal names of two hosts stay
- * apart. */
+/* Returns a download's path, DIR/downloads/host_path with _ for /, so that names of two hosts stay apart. */
 static char *download_path(const download *d, const char *dir)
 {
-    char *name = xstrdup(strstr(d->url, "://") + strlen("://"));
+    AUTOFREE char *name = xstrdup(strstr(d->url, "://") + strlen("://"));
     for (char *c = name; *c; c++)
         if (*c == '/') *c = '_';
-    char *path = xprintf("%s/downloads/%s", dir, name);
-    free(name);
-    return path;
+    return xprintf("%s/downloads/%s", dir, name);
 }
 
 static const tree_file *tree_file_of(const corpus *c, const char *out)
@@ -67,11 +63,10 @@ static const tree_file *tree_file_of(const corpus *c, const char *out)
     return NULL;
 }
 
-/* Appends the trees of the file `from`, in brackets, to the file `to`. list: file of articles, or NULL. *n: number of
- * trees. */
+/* Appends the trees of the file `from` to the file `to`. list: file of articles, or NULL. *n: number of trees */
 static int convert(const tree_form *t, const char *from, const char *list, const char *to, int64_t *n, err *e)
 {
-    str text = {0}, ids = {0}, trees = {0};
+    CLEANUP(str_free) str text = {0}, ids = {0}, trees = {0};
     int rc = file_read(from, &text, e) || (list && file_read(list, &ids, e)) ? -1 : 0;
     if (!rc && t->form == FORM_GENIA)
         rc = brackets_genia(str_text(&text), str_text(&ids), &trees, e);
@@ -83,9 +78,6 @@ static int convert(const tree_form *t, const char *from, const char *list, const
     if (!rc && !written) rc = fail(e, "%s: cannot be written: %s", to, strerror(errno));
     *n = 0;
     for (const char *at = str_text(&trees); (at = strchr(at, '\n')); at++) ++*n;
-    str_free(&text);
-    str_free(&ids);
-    str_free(&trees);
     return rc;
 }
 
@@ -106,8 +98,8 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
                      str *documents, err *e)
 {
     const tree_file *made = tree_file_of(c, p->out);
-    char *from = download_path(p->from, dir), *source = xprintf("%s.source", scratch);
-    char *list = made && made->articles ? download_path(made->articles, dir) : NULL;
+    AUTOFREE char *from = download_path(p->from, dir), *source = xprintf("%s.source", scratch);
+    AUTOFREE char *list = made && made->articles ? download_path(made->articles, dir) : NULL;
     int rc = fetch_download(p->from, from, e);
     if (!rc && list) rc = fetch_download(made->articles, list, e);
     if (!rc && !made) {
@@ -120,9 +112,6 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
         if (has_documents(c)) add_document(p, trees, documents);
         unlink(source);
     }
-    free(from);
-    free(source);
-    free(list);
     return rc;
 }
 
@@ -144,15 +133,14 @@ static char *part_path(const corpus *c, const char *dir, const char *out)
 /* Removes OUT.part of a killed call if OUT exists now. */
 static void drop_part(const corpus *c, const char *dir, const char *out)
 {
-    char *part = part_path(c, dir, out);
+    AUTOFREE char *part = part_path(c, dir, out);
     unlink(part);
-    free(part);
 }
 
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
 static int assemble(const corpus *c, const char *dir, const char *out, str *documents, err *e)
 {
-    char *part = part_path(c, dir, out), *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
+    AUTOFREE char *part = part_path(c, dir, out), *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
     unlink(part);
     int rc = 0, files = 0;
     for (int i = 0; i < c->n_pieces; i++) files += same(c->pieces[i].out, out);
@@ -161,8 +149,6 @@ static int assemble(const corpus *c, const char *dir, const char *out, str *docu
         if (same(c->pieces[i].out, out)) rc = add_piece(c, &c->pieces[i], dir, part, scratch, documents, e);
     if (!rc) rc = check_trees(c, out, part, e);
     if (rc) unlink(part);
-    free(part);
-    free(scratch);
     return rc;
 }
 
@@ -171,12 +157,11 @@ static int count_lines(const char *path, int64_t *n, err *e)
     FILE *f = fopen(path, "rb");
     if (!f) return fail(e, "%s: cannot be opened: %s", path, strerror(errno));
     enum { BLOCK = 1 << 20 };
-    char *block = xmalloc(BLOCK);
+    AUTOFREE char *block = xmalloc(BLOCK);
     *n = 0;
     for (size_t got; (got = fread(block, 1, BLOCK, f)) > 0;)
         for (const char *at = block, *end = block + got; (at = memchr(at, '\n', (size_t)(end - at))); at++) ++*n;
     bool bad = ferror(f);
-    free(block);
     fclose(f);
     return bad ? fail(e, "%s: cannot be read", path) : 0;
 }
@@ -184,22 +169,19 @@ static int count_lines(const char *path, int64_t *n, err *e)
 /* The languages of one text must have as many lines: "train.en" against "train.de". */
 static int check_lines(const corpus *c, const char *dir, err *e)
 {
-    int64_t *lines = xcalloc((size_t)c->n_pieces, sizeof *lines);
+    AUTOFREE int64_t *lines = xcalloc((size_t)c->n_pieces, sizeof *lines);
     int rc = 0;
     for (int i = 0; i < c->n_pieces && !rc; i++) {
         if (!first_of_out(c, i)) continue;
         const char *out = c->pieces[i].out;
-        char *part = part_path(c, dir, out), *whole = out_path(c, dir, out);
+        AUTOFREE char *part = part_path(c, dir, out), *whole = out_path(c, dir, out);
         rc = count_lines(file_exists(part) ? part : whole, &lines[i], e);
         size_t stem = (size_t)(strrchr(out, '.') - out) + 1;
         for (int k = 0; k < i && !rc; k++)
             if (first_of_out(c, k) && !strncmp(c->pieces[k].out, out, stem) && lines[k] != lines[i])
                 rc = fail(e, "%s has %lld lines, but %s, its other side, has %lld", out, (long long)lines[i],
                           c->pieces[k].out, (long long)lines[k]);
-        free(part);
-        free(whole);
     }
-    free(lines);
     return rc;
 }
 
@@ -209,45 +191,38 @@ static int publish(const corpus *c, const char *dir, err *e)
     int rc = 0;
     for (int i = 0; i < c->n_pieces && !rc; i++) {
         if (!first_of_out(c, i)) continue;
-        char *part = xprintf("%s/%s/%s.part", dir, c->name, c->pieces[i].out),
-             *whole = out_path(c, dir, c->pieces[i].out);
+        AUTOFREE char *part = part_path(c, dir, c->pieces[i].out), *whole = out_path(c, dir, c->pieces[i].out);
         if (file_exists(part) && rename(part, whole))
             rc = fail(e, "%s: cannot be renamed to %s: %s", part, whole, strerror(errno));
-        free(part);
-        free(whole);
     }
     return rc;
 }
 
 static int write_documents(const corpus *c, const char *dir, const str *documents, err *e)
 {
-    char *path = out_path(c, dir, DOCUMENTS);
-    int rc = file_write(path, documents->s, documents->n, e);
-    free(path);
-    return rc;
+    AUTOFREE char *path = out_path(c, dir, DOCUMENTS);
+    return file_write(path, documents->s, documents->n, e);
 }
 
 static int get_locked(const corpus *c, const char *dir, err *e)
 {
-    str documents = {0};
+    CLEANUP(str_free) str documents = {0};
     bool kept = false;
     int rc = 0;
     str_add(&documents, "document\tsplit\ttrees\n");
     for (int i = 0; i < c->n_pieces && !rc; i++) {
         if (!first_of_out(c, i)) continue;
-        char *whole = out_path(c, dir, c->pieces[i].out);
+        AUTOFREE char *whole = out_path(c, dir, c->pieces[i].out);
         bool here = file_exists(whole);
         if (here) drop_part(c, dir, c->pieces[i].out);
         rc = here ? 0 : assemble(c, dir, c->pieces[i].out, &documents, e);
         kept = kept || (here && tree_file_of(c, c->pieces[i].out));
-        free(whole);
     }
     if (!rc) rc = check_lines(c, dir, e);
     if (!rc && has_documents(c) && !kept) rc = write_documents(c, dir, &documents, e);
     if (!rc && has_documents(c) && kept)
         log_line(LOG_WARN, "%s: %s is not written, because trees of an earlier call are here: remove %s/%s to get it",
                  c->name, DOCUMENTS, dir, c->name);
-    str_free(&documents);
     return rc || publish(c, dir, e) ? -1 : 0;
 }
 
@@ -259,8 +234,8 @@ int corpus_get(const corpus *c, const char *dir, err *e)
         log_line(LOG_INFO, "%s: all %d files are in %s/%s", c->name, all, dir, c->name);
         return 0;
     }
-    char *folder = path_join(dir, c->name), *downloads = path_join(dir, "downloads"),
-         *lock = path_join(downloads, ".lock");
+    AUTOFREE char *folder = path_join(dir, c->name), *downloads = path_join(dir, "downloads"),
+                  *lock = path_join(downloads, ".lock");
     int rc = make_folders(folder, e) || make_folders(downloads, e) ? -1 : 0;
     if (!rc) {
         int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* two at once would write the same files */
@@ -269,8 +244,5 @@ int corpus_get(const corpus *c, const char *dir, err *e)
         if (fd >= 0) close(fd);
     }
     if (!rc) log_line(LOG_INFO, "%s: %d files in %s; %s may be removed", c->name, all, folder, downloads);
-    free(folder);
-    free(downloads);
-    free(lock);
     return rc;
 }

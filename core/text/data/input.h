@@ -3,8 +3,7 @@
 #define ABLATE_INPUT_H
 #include "base/base.h"
 
-/* Checks that standard input is open, before a command opens files, one of which would take its descriptor. Returns 0,
- * or -1 and e. */
+/* Checks that standard input is open, before opened files take its descriptor. 0, or -1 and e */
 int input_check(err *e);
 
 /* ---- in parts: memory for the lines of one part only ---- */

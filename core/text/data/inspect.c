@@ -1,5 +1,6 @@
 /* inspect.c - one pass over all pairs, with sorted hashes of the training pairs. */
 #include "text/data/inspect.h"
+#include "base/cleanup.h"
 #include "text/data/dataset.h"
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static void inspect_split(const inspection *c, seen *all, bool *alone)
     int64_t n = c->task->count(c->self, c->which);
     key *pair = xcalloc((size_t)n + 1, sizeof *pair), *src = xcalloc((size_t)n + 1, sizeof *src);
     bool train = c->which == AB_TRAIN;
-    uint64_t *turned = train ? xcalloc((size_t)n + 1, sizeof *turned) : NULL;
+    AUTOFREE uint64_t *turned = train ? xcalloc((size_t)n + 1, sizeof *turned) : NULL;
     for (int64_t i = 0; i < n; i++) {
         ab_example x;
         c->task->get(c->self, c->which, i, &x);
@@ -115,7 +116,6 @@ static void inspect_split(const inspection *c, seen *all, bool *alone)
         if (pair[i].hash == pair[i - 1].hash) count_at(c, FAULT(twice), pair[i].at);
     for (int64_t i = 0; i < n && train; i++)
         if (turned[i] && has(pair, n, turned[i])) count_at(c, FAULT(swapped), i);
-    free(turned);
     if (train) {
         qsort(src, (size_t)n, sizeof *src, by_hash);
         *all = (seen){pair, src, n};

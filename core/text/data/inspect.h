@@ -49,10 +49,8 @@ enum {
 extern const char *const text_faults[TEXT_FAULTS];
 unsigned text_faults_of(const char *line, size_t n); /* bits 1 << TEXT_...; n: bytes without the line feed */
 
-/* Does a task with these settings read a corpus, which data_inspect can look at? data: the value of its key `data`, or
- * NULL. */
+/* Is `data`, the value of a task's key or NULL, a corpus that data_inspect can read? */
 bool data_inspectable(const char *data);
-/* Appends what endangers results, as clauses joined by "; ": pairs of dev or test in train, empty sides. Nothing if all
- * is well. */
+/* Appends what endangers results, joined by "; ": pairs of dev or test in train, empty sides. */
 void data_dangers(const data_report *r, str *out);
 #endif

@@ -1,4 +1,5 @@
 #include "text/data/random_batches.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,14 +102,14 @@ static int capacity(const char *path, int64_t tokens, int64_t most, int64_t *out
 
 int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, int64_t vocab, bool one_capacity, err *e)
 {
-    str text = {0};
-    char **lines = NULL;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char **lines = NULL;
     size_t n = 0;
     rng random = rng_seed((uint64_t)seed, 7);
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int64_t src_cap = 0, tgt_cap = 0;
     int bad = file_lines(path, &text, &lines, &n, e);
-    line_lengths *l = xcalloc(n + 1, sizeof *l);
+    AUTOFREE line_lengths *l = xcalloc(n + 1, sizeof *l);
     for (size_t i = 0; i < n && !bad; i++) {
         if (lines[i][0] == '#') continue;
         bad = read_line(&l[i], &a, lines[i], path, i + 1, e);
@@ -121,17 +122,13 @@ int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, i
     for (size_t i = 0; i < n && !bad; i++)
         if (l[i].n) add_batch(r, &random, vocab, &l[i], src_cap, tgt_cap);
     if (!bad) share_limits(r);
-    free(l);
-    arena_free(&a);
-    free(lines);
-    str_free(&text);
     return bad ? -1 : 0;
 }
 
 void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t tgt_length, int64_t vocab)
 {
     rng random = rng_seed(1, 7);
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     line_lengths l = {arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.src),
                       arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.tgt), sentences};
     for (int64_t i = 0; i < sentences; i++) l.src[i] = (int32_t)src_length, l.tgt[i] = (int32_t)tgt_length;
@@ -139,7 +136,6 @@ void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t t
     r->b = xcalloc(1, sizeof *r->b);
     add_batch(r, &random, vocab, &l, 0, 0);
     share_limits(r);
-    arena_free(&a);
 }
 
 void recorded_free(recorded *r)

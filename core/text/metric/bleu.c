@@ -1,4 +1,5 @@
 #include "text/metric/bleu.h"
+#include "base/cleanup.h"
 #include "text/metric/ngrams.h"
 #include "text/metric/words.h"
 #include <math.h>
@@ -14,38 +15,25 @@ static const double smooth_values[] = {BLEU_SMOOTHINGS(SMOOTH_VALUE)};
 
 static int unknown(err *e, const char *what, const char *given, const char *const *names, size_t n)
 {
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     for (size_t i = 0; i < n; i++) str_addf(&list, "%s%s", i ? ", " : "", names[i]);
     fail(e, "%s: found \"%s\", expected one of %s%s", what, given, str_text(&list), suggestion(given, names, n, "\""));
-    str_free(&list);
     return -1;
 }
 
 static int parse_smooth(bleu_options *o, const char *text, err *e)
 {
     const char *equals = strchr(text, '=');
-    char *name = equals ? xstrndup(text, (size_t)(equals - text)) : xstrdup(text);
+    AUTOFREE char *name = equals ? xstrndup(text, (size_t)(equals - text)) : xstrdup(text);
     size_t k = 0;
-    int status = -1;
     while (k < N_BLEU_SMOOTHINGS && !same(name, smooth_names[k])) k++;
-    if (k == N_BLEU_SMOOTHINGS) {
-        unknown(e, "smoothing", name, smooth_names, N_BLEU_SMOOTHINGS);
-        goto out;
-    }
+    if (k == N_BLEU_SMOOTHINGS) return unknown(e, "smoothing", name, smooth_names, N_BLEU_SMOOTHINGS);
     o->smooth = (enum bleu_smooth)k;
     o->value = smooth_values[k];
-    if (equals && smooth_values[k] == 0) {
-        fail(e, "smoothing: found \"%s\", but %s takes no value", text, name);
-        goto out;
-    }
-    if (equals && (!parse_real(equals + 1, &o->value) || o->value < 0)) {
-        fail(e, "smoothing: found \"%s\", expected %s=X with X >= 0", text, name);
-        goto out;
-    }
-    status = 0;
-out:
-    free(name);
-    return status;
+    if (equals && smooth_values[k] == 0) return fail(e, "smoothing: found \"%s\", but %s takes no value", text, name);
+    if (equals && (!parse_real(equals + 1, &o->value) || o->value < 0))
+        return fail(e, "smoothing: found \"%s\", expected %s=X with X >= 0", text, name);
+    return 0;
 }
 
 int bleu_options_parse(bleu_options *o, const char *tok, bool lowercase, const char *smooth, err *e)
@@ -90,7 +78,7 @@ static codes *prepare(workspace *w, const bleu_options *o, const char *line, err
 
 int bleu_words(const bleu_options *o, const char *line, str *out, err *e)
 {
-    workspace w = {0};
+    CLEANUP(workspace_free) workspace w = {0};
     codes *text = prepare(&w, o, line, e);
     const char *between = "";
     for (size_t i = 0, from; text && words_next(text->c, text->n, &i, &from);) {
@@ -98,7 +86,6 @@ int bleu_words(const bleu_options *o, const char *line, str *out, err *e)
         codes_encode(text->c + from, i - from, out);
         between = " ";
     }
-    workspace_free(&w);
     return text ? 0 : -1;
 }
 
@@ -168,7 +155,7 @@ static void sign(const bleu_options *o, size_t n_refs, bleu_score *out)
 int bleu_add(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
              double sum[BLEU_STATS], double *stats, err *e)
 {
-    workspace w = {0};
+    CLEANUP(workspace_free) workspace w = {0};
     double row[BLEU_STATS];
     int status = n_refs ? 0 : fail(e, "BLEU: there is no reference to score against");
     for (size_t i = 0; i < n && !status; i++) {
@@ -176,7 +163,6 @@ int bleu_add(const bleu_options *o, const char *const *hyp, const char *const *c
         for (size_t k = 0; k < BLEU_STATS && !status; k++) sum[k] += row[k];
         if (stats && !status) memcpy(stats + i * BLEU_STATS, row, sizeof row);
     }
-    workspace_free(&w);
     return status;
 }
 

@@ -1,14 +1,12 @@
 /* bleu.h - corpus BLEU (Papineni et al. 2002), equal to sacreBLEU (Post 2018).
  *
- * All text is UTF-8 and belongs to the caller. Effective order is off, as in sacreBLEU for corpora.
- */
+ * All text is UTF-8 and belongs to the caller. Effective order is off, as in sacreBLEU for corpora. */
 #ifndef ABLATE_METRIC_BLEU_H
 #define ABLATE_METRIC_BLEU_H
 #include "text/metric/tokenize.h"
 
-/* Smoothing of an order without matches (Chen and Cherry 2014). exp: the k-th such order counts 1 / 2^k
- * matches; floor: it counts `value` matches; add-k: `value` more matches and n-grams in every order above 1;
- * none: BLEU is 0. */
+/* Smoothing of an order without matches (Chen and Cherry 2014). exp: the k-th such order counts 1 / 2^k matches; floor:
+ * `value` matches; add-k: `value` more matches and n-grams in every order above 1; none: BLEU is 0. */
 #define BLEU_SMOOTHINGS(X) X(exp, "exp", 0) X(floor, "floor", 0.1) X(add_k, "add-k", 1) X(none, "none", 0)
 
 #define BLEU_SMOOTH_ENUM(id, name, value) SMOOTH_##id,

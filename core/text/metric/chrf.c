@@ -1,4 +1,5 @@
 #include "text/metric/chrf.h"
+#include "base/cleanup.h"
 #include "text/metric/words.h"
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,8 @@ static void count_order(const suffix *h, size_t n_h, const suffix *r, size_t n_r
 
 static void count_orders(const int32_t *hyp, size_t n_h, const int32_t *ref, size_t n_r, size_t orders, double *row)
 {
-    suffix *h = sorted(hyp, n_h), *r = sorted(ref, n_r);
+    AUTOFREE suffix *h = sorted(hyp, n_h), *r = sorted(ref, n_r);
     for (size_t k = 0; k < orders; k++) count_order(h, n_h, r, n_r, k + 1, row + 3 * k);
-    free(h);
-    free(r);
 }
 
 /* ---- from text to statistics ---- */
@@ -173,7 +172,7 @@ static void sign(const chrf_options *o, size_t n_refs, chrf_score *out)
 int chrf_add(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
              double *sum, double *stats, err *e)
 {
-    workspace w = {0};
+    CLEANUP(workspace_free) workspace w = {0};
     double row[CHRF_MOST_STATS];
     size_t width = chrf_width(o);
     int status = n_refs ? 0 : fail(e, "chrF: there is no reference to score against");
@@ -182,7 +181,6 @@ int chrf_add(const chrf_options *o, const char *const *hyp, const char *const *c
         for (size_t k = 0; k < width && !status; k++) sum[k] += row[k];
         if (stats && !status) memcpy(stats + i * width, row, width * sizeof *row);
     }
-    workspace_free(&w);
     return status;
 }
 

@@ -1,7 +1,5 @@
-/* codes.h - text as an array of Unicode code points, with Python's definitions of whitespace and lower case.
- *
- * sacreBLEU splits and lowercases with Python's str.split() and str.lower(), so scores are equal only if these
- * are. */
+/* codes.h - text as an array of Unicode code points, with Python's definitions of whitespace and lower case, because
+ * sacreBLEU splits and lowercases with Python's str.split() and str.lower(). */
 #ifndef ABLATE_METRIC_CODES_H
 #define ABLATE_METRIC_CODES_H
 #include "base/base.h"
@@ -13,8 +11,7 @@ typedef struct {
 
 void codes_free(codes *t);
 void codes_add(codes *t, int32_t c);
-/* Replaces t by the code points of UTF-8 text s. Invalid UTF-8 is an error with the byte's column (from 1) and value;
- * the caller adds file and line. */
+/* Replaces t by the code points of s. Invalid UTF-8 is an error with the byte's column (from 1) and value. */
 int codes_decode(codes *t, const char *s, err *e);
 /* Appends c[0..n) to b as UTF-8. */
 void codes_encode(const int32_t *c, size_t n, str *b);

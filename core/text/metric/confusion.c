@@ -25,12 +25,6 @@ static void count_pair(confusion *c, slice gold, slice test)
     c->pairs[i].n++;
 }
 
-static int compare_spans(const evalb_bracket *a, const evalb_bracket *b)
-{
-    if (a->start != b->start) return a->start < b->start ? -1 : 1;
-    return a->end != b->end ? (a->end < b->end ? -1 : 1) : 0;
-}
-
 static size_t next_unmatched(const evalb_bracket *b, size_t n, size_t i)
 {
     while (i < n && b[i].matched) i++;
@@ -54,7 +48,7 @@ static void count_sentence(void *self, const evalb_bracket *gold, size_t n_gold,
     }
     size_t i = next_unmatched(gold, n_gold, 0), j = next_unmatched(test, n_test, 0);
     while (i < n_gold || j < n_test) {
-        int order = i == n_gold ? 1 : j == n_test ? -1 : compare_spans(&gold[i], &test[j]);
+        int order = i == n_gold ? 1 : j == n_test ? -1 : evalb_compare_spans(&gold[i], &test[j]);
         if (order == 0) {
             count_pair(c, gold[i].label, test[j].label);
             label_of(c, gold[i].label)->taken++;
@@ -104,15 +98,13 @@ void confusion_free(confusion *c)
 
 /* ---- printing ---- */
 
-static double percent(int64_t part, int64_t whole) { return whole ? 100 * (double)part / (double)whole : 0; }
-
 typedef struct {
     double recall, precision, f1;
 } rates;
 static rates rates_of(const confusion_label *l)
 {
-    return (rates){percent(l->right, l->gold), percent(l->test_right, l->test),
-                   percent(l->right + l->test_right, l->gold + l->test)};
+    return (rates){evalb_percent(l->right, l->gold), evalb_percent(l->test_right, l->test),
+                   evalb_percent(l->right + l->test_right, l->gold + l->test)};
 }
 
 static const char *name_of(const char *label) { return *label ? label : "(none)"; } /* the root in "( (S ...))" */

@@ -3,8 +3,7 @@
  * Counts the brackets that EVALB counts, over valid sentences. A gold bracket is right if it is matched. An unmatched
  * gold bracket over the same words as an unmatched test bracket was taken for the test bracket's label (several over
  * the same words are paired from the outermost inwards). The remaining gold brackets are missed, the remaining test
- * brackets spurious.
- */
+ * brackets spurious. */
 #ifndef ABLATE_METRIC_CONFUSION_H
 #define ABLATE_METRIC_CONFUSION_H
 #include "text/metric/evalb/evalb.h"
@@ -36,8 +35,7 @@ void confusion_free(confusion *c);
 void confusion_text(const confusion *c, size_t most, str *out);
 void confusion_json(const confusion *c, size_t most, str *out);
 
-/* Appends F1 for sentences of 1-10, 11-20, 21-30, 31-40 and 41 or more words (gold words, punctuation counted). JSON:
- * one member, "by_length". */
+/* Appends F1 for sentences of 1-10, 11-20, 21-30, 31-40 and more gold words. JSON: one member, "by_length". */
 void by_length_text(const evalb_row *rows, size_t n, str *out);
 void by_length_json(const evalb_row *rows, size_t n, str *out);
 #endif

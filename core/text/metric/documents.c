@@ -1,4 +1,5 @@
 #include "text/metric/documents.h"
+#include "base/cleanup.h"
 #include "base/distribution.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,9 @@ static int read_line(const char *path, size_t number, const char *line, const ch
 {
     size_t n_split, n;
     const char *of = column(line, 1, &n_split), *text = column(line, 2, &n);
-    char *own = xstrndup(text, n);
+    AUTOFREE char *own = xstrndup(text, n);
     int64_t value = 0;
     bool fine = parse_int(own, &value) && value > 0;
-    free(own);
     if (!fine)
         return fail(e, "%s:%zu: found '%.*s' as the number of examples, expected one above 0 in the third column", path,
                     number, (int)n, text);
@@ -32,8 +32,8 @@ static int read_line(const char *path, size_t number, const char *line, const ch
 
 int64_t documents_read(const char *path, const char *split, int64_t n, str *counts, err *e)
 {
-    str text = {0};
-    char **lines = NULL;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char **lines = NULL;
     size_t n_lines = 0;
     int64_t found = 0, sum = 0, count = 0;
     int rc = file_lines(path, &text, &lines, &n_lines, e);
@@ -47,8 +47,6 @@ int64_t documents_read(const char *path, const char *split, int64_t n, str *coun
     if (!rc && found && sum != n)
         rc = fail(e, "%s: its documents of %s have %lld examples, found %lld", path, split, (long long)sum,
                   (long long)n);
-    free(lines);
-    str_free(&text);
     return rc ? -1 : found;
 }
 

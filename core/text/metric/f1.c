@@ -1,6 +1,6 @@
 #include "text/metric/f1.h"
+#include "base/cleanup.h"
 #include "text/metric/evalb/evalb.h"
-#include <stdlib.h>
 
 int f1_service(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *words, size_t n_words)
 {
@@ -10,7 +10,7 @@ int f1_service(const char *const *hyp, const char *const *gold, int64_t n, ab_f1
     evalb_result all;
     err e = {0};
     size_t count = (size_t)n;
-    evalb_row *rows = xcalloc(count + 1, sizeof *rows);
+    AUTOFREE evalb_row *rows = xcalloc(count + 1, sizeof *rows);
     evalb_params_default(&p);
     int bad = evalb_score(&p, gold, hyp, count, rows, &all, NULL, &e);
     if (!bad) {
@@ -35,6 +35,5 @@ int f1_service(const char *const *hyp, const char *const *gold, int64_t n, ab_f1
         snprintf(words, n_words, "%s", e.text);
     }
     evalb_params_free(&p);
-    free(rows);
     return bad ? -1 : 0;
 }

@@ -17,7 +17,6 @@ double influence_log_ratio(const double *rows, size_t m, const void *options, do
 double influence_ratio(const double *rows, size_t m, const void *options, double *z);
 /* matched, gold, found: in percent */
 double influence_f1(const double *rows, size_t m, const void *options, double *z);
-/* BLEU_STATS numbers; options: a bleu_options or NULL (the others read none). Omits the terms of an order without
- * matches, which has no derivative. */
+/* BLEU_STATS numbers; options: a bleu_options or NULL. Omits orders without matches, which have no derivative. */
 double influence_bleu(const double *rows, size_t m, const void *options, double *z);
 #endif

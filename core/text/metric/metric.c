@@ -1,9 +1,9 @@
 /* metric.c - the kinds of metrics, one row each. */
 #include "text/metric/metric.h"
+#include "base/cleanup.h"
 #include "text/metric/bleu.h"
 #include "text/metric/influence.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -65,12 +65,10 @@ size_t metric_named(const char *const *names, size_t n, const char *name)
 {
     size_t plain, found = n;
     const char *split = metric_split(name, NULL, &plain);
-    char *of_test = xprintf("%s" METRIC_OF_TEST, name), *of_dev = xstrndup(name, plain);
+    AUTOFREE char *of_test = xprintf("%s" METRIC_OF_TEST, name), *of_dev = xstrndup(name, plain);
     const char *tried[] = {split ? name : of_test, split && same(split, "dev") ? of_dev : name};
     for (size_t k = 0; k < LENGTH(tried) && found == n; k++)
         for (found = 0; found < n && strcasecmp(names[found], tried[k]);) found++;
-    free(of_test);
-    free(of_dev);
     return found;
 }
 

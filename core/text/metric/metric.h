@@ -1,12 +1,10 @@
-/* metric.h - the facts about a metric: which value is better, on which scale values are compared, how sentences add up,
- * how many decimals are shown. A task declares a metric with each score (ab_metric), and the database stores it with a
- * run's results. */
+/* metric.h - a metric: which value is better, on which scale values are compared, how sentences add up, how many
+ * decimals are shown. A task declares it with each score (ab_metric); the database stores it with results. */
 #ifndef ABLATE_METRIC_METRIC_H
 #define ABLATE_METRIC_METRIC_H
 #include "text/metric/stats.h"
 
-/* How a metric is computed from per-sentence statistics. It determines the test over sentences and the sentences' part
- * of a design's test. */
+/* How a metric adds up per-sentence statistics: this determines the tests over sentences and designs. */
 typedef struct {
     const char *name;  /* its name in the database */
     size_t width;      /* numbers per sentence */
@@ -16,8 +14,7 @@ typedef struct {
 } aggregation;
 
 const aggregation *aggregation_of(ab_sum kind); /* NULL: unknown */
-/* Finds it by the name in the database. Results of older versions have no name: then by the metric (PPL) or the width.
- * NULL: unknown. */
+/* Finds it by its name in the database, or in older results by metric (PPL) or width. NULL: unknown */
 const aggregation *aggregation_recorded(const char *name, const char *metric, size_t width);
 
 typedef struct {
@@ -35,8 +32,7 @@ bool metric_of_every_run(const char *name);
 /* Finds the scored part of the data at the end of a metric's name (BLEU_test, BLEU_dev) or signature ("..., dev"):
  * "dev" or "test"; NULL: neither names it. *plain, unless NULL: characters of the name without the part. */
 const char *metric_split(const char *name, const char *signature, size_t *plain);
-/* Finds a metric by name: NAME_test if there is one, else NAME; NAME_dev also finds a NAME of dev. Returns its index,
- * or n. */
+/* Finds NAME_test, else NAME; NAME_dev also finds a NAME of dev. Returns its index, or n. */
 size_t metric_named(const char *const *names, size_t n, const char *name);
 
 /* 1: a is better than b; -1: worse; 0: they are equal, or neither direction is better. A difference d is better than

@@ -8,8 +8,7 @@
 
 enum { FIRST_SLOTS = 1024, MOST_CLEARED = 16 }; /* MOST_CLEARED: most slots cleared per slot used */
 
-/* Frees the large table of a long sentence when a short one follows: clearing it would cost time for every later
- * sentence. */
+/* Frees a long sentence's table before a short one: clearing it would cost time for every later sentence. */
 void ngrams_clear(ngrams *g)
 {
     if (g->n_slots > FIRST_SLOTS && g->n_slots > MOST_CLEARED * g->n) {
@@ -107,10 +106,7 @@ int64_t ngrams_add(ngrams *g, const codes *tokenized, bool hypothesis)
     uint32_t n_open = 0;
     int64_t words = 0;
     if (!hypothesis) g->n_refs++;
-    for (size_t i = 0, from; i < tokenized->n;) {
-        while (i < tokenized->n && codes_space(c[i])) i++;
-        for (from = i; i < tokenized->n && !codes_space(c[i]);) i++;
-        if (from == i) break;
+    for (size_t i = 0, from; words_next(c, tokenized->n, &i, &from);) {
         uint32_t word = find_word(g, c + from, i - from);
         if (n_open < NGRAM_ORDERS) n_open++;
         for (uint32_t order = n_open; order >= 1; order--) {

@@ -1,7 +1,7 @@
 /* ngrams.h - counts the n-grams of one sentence and its references. */
 #ifndef ABLATE_METRIC_NGRAMS_H
 #define ABLATE_METRIC_NGRAMS_H
-#include "text/metric/codes.h"
+#include "text/metric/words.h"
 
 enum { NGRAM_ORDERS = 4 };
 
@@ -25,8 +25,7 @@ typedef struct {
 
 void ngrams_clear(ngrams *g); /* for the next sentence; keeps the memory, except a table far too large */
 void ngrams_free(ngrams *g);
-/* Counts the words of a tokenized text and their n-grams, as the hypothesis or as another reference; returns the
- * number of words. */
+/* Counts a tokenized text's words and n-grams, as the hypothesis or another reference; returns the words. */
 int64_t ngrams_add(ngrams *g, const codes *tokenized, bool hypothesis);
 /* For each order: n-grams of the hypothesis matched by some reference (clipped counts), and all of the hypothesis. */
 void ngrams_match(const ngrams *g, double matches[NGRAM_ORDERS], double totals[NGRAM_ORDERS]);

@@ -1,4 +1,5 @@
 #include "text/metric/stats.h"
+#include "base/cleanup.h"
 #include "text/metric/bleu.h"
 #include "base/distribution.h"
 #include <math.h>
@@ -71,7 +72,7 @@ static inline __attribute__((always_inline)) void add_drawn(const double *sums, 
 /* moved[t] = the sum of difference rows over the subset that trial t draws; both [..][width] */
 static void draw_subsets(const double *difference, size_t n, size_t width, double *moved, size_t trials, uint64_t seed)
 {
-    double *sums = xmalloc(SUBSETS * width * sizeof *sums);
+    AUTOFREE double *sums = xmalloc(SUBSETS * width * sizeof *sums);
     rng r = rng_seed(seed, 0);
     for (size_t i = 0; i < n; i += GROUP) {
         size_t size = n - i < GROUP ? n - i : GROUP;
@@ -84,14 +85,13 @@ static void draw_subsets(const double *difference, size_t n, size_t width, doubl
         default: add_drawn(sums, mask, width, moved, trials, &r);
         }
     }
-    free(sums);
 }
 
 double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
                       size_t trials, uint64_t seed)
 {
     const double rounding = 1e-9; /* scores (up to 100) that differ by less are equal but for the order of additions */
-    double *work = xcalloc((n + trials + 4) * width, sizeof *work);
+    AUTOFREE double *work = xcalloc((n + trials + 4) * width, sizeof *work);
     double *sum_a = work, *sum_b = sum_a + width, *x = sum_b + width, *y = x + width, *difference = y + width,
            *moved = difference + n * width;
     for (size_t i = 0; i < n; i++) {
@@ -101,10 +101,7 @@ double stats_paired_p(stats_score score, const void *options, const double *a, c
     }
     double observed = fabs(score(sum_a, options) - score(sum_b, options));
     size_t as_large = 0;
-    if (n == 0 || !isfinite(observed)) {
-        free(work);
-        return NAN;
-    }
+    if (n == 0 || !isfinite(observed)) return NAN;
     draw_subsets(difference, n, width, moved, trials, seed);
     for (size_t t = 0; t < trials; t++) {
         for (size_t k = 0; k < width; k++) {
@@ -113,7 +110,6 @@ double stats_paired_p(stats_score score, const void *options, const double *a, c
         }
         if (fabs(score(x, options) - score(y, options)) >= observed - rounding) as_large++;
     }
-    free(work);
     return (double)(as_large + 1) / (double)(trials + 1);
 }
 
@@ -147,7 +143,7 @@ static int by_p(const void *a, const void *b)
 
 size_t stats_holm(double *p, size_t n)
 {
-    ranked *order = xmalloc((n + 1) * sizeof *order);
+    AUTOFREE ranked *order = xmalloc((n + 1) * sizeof *order);
     size_t m = 0;
     double least = 0; /* an adjusted p is never below that of a smaller p */
     for (size_t i = 0; i < n; i++)
@@ -157,6 +153,5 @@ size_t stats_holm(double *p, size_t n)
         double adjusted = fmin(1, (double)(m - k) * order[k].p);
         p[order[k].at] = least = fmax(least, adjusted);
     }
-    free(order);
     return m;
 }

@@ -2,8 +2,7 @@
  *
  * Per-sentence statistics are rows of `width` numbers that add up over sentences, [n][width]; a stats_score
  * computes the metric from their sum. All arrays belong to the caller; nothing is kept. The same seed gives the same
- * result on every machine.
- */
+ * result on every machine. */
 #ifndef ABLATE_METRIC_STATS_H
 #define ABLATE_METRIC_STATS_H
 #include "api/ab_plugin.h"

@@ -1,17 +1,10 @@
 #include "text/metric/ter.h"
+#include "base/cleanup.h"
+#include "text/metric/tokenize.h"
 #include "text/metric/words.h"
 #include <string.h>
 
-/* ---- Tercom's tokenisation; each step replaces from left to right what does not overlap ---- */
-
-static void swap(codes *a, codes *b)
-{
-    codes kept = *a;
-    *a = *b, *b = kept;
-}
-
-static bool is_digit(int32_t c) { return c >= '0' && c <= '9'; }
-static bool is_stop(int32_t c) { return c == '.' || c == ','; }
+/* ---- Tercom's tokenisation ---- */
 
 static bool any_of(int32_t c, const int32_t (*ranges)[2], size_t n)
 {
@@ -42,73 +35,14 @@ static bool is_asian_word(int32_t c)
     return any_of(c, words, LENGTH(words));
 }
 
-static void add_text(codes *to, const char *text)
-{
-    for (; *text; text++) codes_add(to, *text);
-}
-
-static bool starts(const codes *t, size_t i, const char *text)
-{
-    for (; *text; text++, i++)
-        if (i >= t->n || t->c[i] != *text) return false;
-    return true;
-}
-
-static void replace(codes *t, codes *spare, const char *from, const char *to)
-{
-    spare->n = 0;
-    for (size_t i = 0; i < t->n;)
-        if (starts(t, i, from))
-            add_text(spare, to), i += strlen(from);
-        else
-            codes_add(spare, t->c[i++]);
-    swap(t, spare);
-}
-
-static void set_apart(codes *t, codes *spare, bool (*is)(int32_t))
-{
-    spare->n = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        if (is(t->c[i])) codes_add(spare, ' ');
-        codes_add(spare, t->c[i]);
-        if (is(t->c[i])) codes_add(spare, ' ');
-    }
-    swap(t, spare);
-}
-
-/* Inserts blanks before, between or behind two characters of classes `first` and `second`. */
-static void split(codes *t, codes *spare, bool (*first)(int32_t), bool (*second)(int32_t), bool before, bool behind)
-{
-    spare->n = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        bool found = i + 1 < t->n && first(t->c[i]) && second(t->c[i + 1]);
-        if (found && before) codes_add(spare, ' ');
-        codes_add(spare, t->c[i]);
-        if (!found) continue;
-        codes_add(spare, ' ');
-        codes_add(spare, t->c[++i]);
-        if (behind) codes_add(spare, ' ');
-    }
-    swap(t, spare);
-}
-
-static bool no_digit(int32_t c) { return !is_digit(c); }
-static bool is_dash(int32_t c) { return c == '-'; }
-
 static void normalize(codes *t, codes *spare)
 {
     static const char *const escaped[][2] = {{"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
-    for (size_t i = 0; i < LENGTH(escaped); i++) replace(t, spare, escaped[i][0], escaped[i][1]);
-    spare->n = 0;
-    codes_add(spare, ' ');
-    for (size_t i = 0; i < t->n; i++) codes_add(spare, t->c[i]);
-    codes_add(spare, ' ');
-    swap(t, spare);
-    set_apart(t, spare, is_western_mark);
-    replace(t, spare, "'s ", " 's ");
-    split(t, spare, no_digit, is_stop, false, true);
-    split(t, spare, is_stop, no_digit, true, false);
-    split(t, spare, is_digit, is_dash, false, true);
+    for (size_t i = 0; i < LENGTH(escaped); i++) codes_replace(t, spare, escaped[i][0], escaped[i][1]);
+    codes_pad(t, spare);
+    codes_set_apart(t, spare, is_western_mark);
+    codes_replace(t, spare, "'s ", " 's ");
+    codes_split_marks(t, spare);
 }
 
 static void drop(codes *t, bool asian)
@@ -146,10 +80,10 @@ static int prepare(workspace *w, const ter_options *o, const char *line, codes *
     if (codes_decode(&w->text, line, e)) return -1;
     while (w->text.n && codes_space(w->text.c[w->text.n - 1])) w->text.n--;
     if (!w->text.n) return 0;
-    if (!o->case_sensitive) codes_lower(&w->text, &w->spare), swap(&w->text, &w->spare);
+    if (!o->case_sensitive) codes_lower(&w->text, &w->spare), codes_swap(&w->text, &w->spare);
     if (o->normalized) normalize(&w->text, &w->spare);
     if (o->normalized && o->asian)
-        set_apart(&w->text, &w->spare, is_asian_word), set_apart(&w->text, &w->spare, is_asian_mark);
+        codes_set_apart(&w->text, &w->spare, is_asian_word), codes_set_apart(&w->text, &w->spare, is_asian_mark);
     if (o->no_punct) drop(&w->text, o->asian);
     for (size_t i = 0, from; words_next(w->text.c, w->text.n, &i, &from);)
         codes_add(out, word_number(&w->known, w->text.c + from, i - from));
@@ -181,7 +115,7 @@ double ter_from_stats(const double sum[TER_STATS])
 int ter_add(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
             double sum[TER_STATS], double *stats, err *e)
 {
-    workspace w = {0};
+    CLEANUP(workspace_free) workspace w = {0};
     double row[TER_STATS];
     int status = n_refs ? 0 : fail(e, "TER: there is no reference to score against");
     for (size_t i = 0; i < n && !status; i++) {
@@ -189,7 +123,6 @@ int ter_add(const ter_options *o, const char *const *hyp, const char *const *con
         for (size_t k = 0; k < TER_STATS && !status; k++) sum[k] += row[k];
         if (stats && !status) memcpy(stats + i * TER_STATS, row, sizeof row);
     }
-    workspace_free(&w);
     return status;
 }
 

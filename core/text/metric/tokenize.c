@@ -7,18 +7,13 @@ const char *const tokenizer_names[N_TOKENIZERS] = {TOKENIZERS(TOKENIZER_NAME)};
 
 /* ---- passes: each reads the text once, from the left, and never looks again at what it has used ---- */
 
-typedef bool (*class_of)(int32_t c);
-
-static void swap(codes *a, codes *b)
+void codes_swap(codes *a, codes *b)
 {
     codes t = *a;
-    *a = *b;
-    *b = t;
-    b->n = 0;
+    *a = *b, *b = t;
 }
 
-/* Every occurrence of the ASCII text `from` becomes `to`. */
-static void replace(codes *text, codes *spare, const char *from, const char *to)
+void codes_replace(codes *text, codes *spare, const char *from, const char *to)
 {
     size_t n = strlen(from);
     spare->n = 0;
@@ -32,11 +27,10 @@ static void replace(codes *text, codes *spare, const char *from, const char *to)
         for (const char *p = to; *p; p++) codes_add(spare, *p);
         i += n;
     }
-    swap(text, spare);
+    codes_swap(text, spare);
 }
 
-/* Every character of the class gets a space on both sides. */
-static void set_apart(codes *text, codes *spare, class_of class)
+void codes_set_apart(codes *text, codes *spare, codes_class class)
 {
     spare->n = 0;
     for (size_t i = 0; i < text->n; i++) {
@@ -45,14 +39,14 @@ static void set_apart(codes *text, codes *spare, class_of class)
         codes_add(spare, text->c[i]);
         if (apart) codes_add(spare, ' ');
     }
-    swap(text, spare);
+    codes_swap(text, spare);
 }
 
 /* A character of class `first` and the next one of class `second` get a space between them, and one more
  * before or after the two. The pair is then used up: in "a,,b" a rule for (letter or comma, comma) sees "a,"
  * and ",b". */
 struct pair_rule {
-    class_of first, second;
+    codes_class first, second;
     enum { SPACE_BEFORE, SPACE_AFTER } more;
 };
 
@@ -68,7 +62,7 @@ static void split_pairs(codes *text, codes *spare, struct pair_rule rule)
         codes_add(spare, text->c[++i]);
         if (rule.more == SPACE_AFTER) codes_add(spare, ' ');
     }
-    swap(text, spare);
+    codes_swap(text, spare);
 }
 
 /* ---- classes ---- */
@@ -78,8 +72,7 @@ static bool not_digit(int32_t c) { return !is_digit(c); }
 static bool is_stop(int32_t c) { return c == '.' || c == ','; }
 static bool is_dash(int32_t c) { return c == '-'; }
 
-/* ASCII punctuation that 13a always splits off: all but the apostrophe and the three with rules of their own.
- */
+/* ASCII punctuation that 13a always splits off, without the apostrophe and three marks with rules of their own. */
 static bool is_western_mark(int32_t c)
 {
     if (c <= ' ' || c > '~' || is_digit(c) || is_stop(c) || is_dash(c) || c == '\'') return false;
@@ -129,24 +122,34 @@ static bool is_chinese(int32_t c)
 
 /* ---- tokenizers ---- */
 
-static void western(codes *text, codes *spare)
+void codes_split_marks(codes *text, codes *spare)
 {
-    set_apart(text, spare, is_western_mark);
     split_pairs(text, spare, (struct pair_rule){not_digit, is_stop, SPACE_AFTER});
     split_pairs(text, spare, (struct pair_rule){is_stop, not_digit, SPACE_BEFORE});
     split_pairs(text, spare, (struct pair_rule){is_digit, is_dash, SPACE_AFTER});
+}
+
+static void western(codes *text, codes *spare)
+{
+    codes_set_apart(text, spare, is_western_mark);
+    codes_split_marks(text, spare);
+}
+
+void codes_pad(codes *text, codes *spare)
+{
+    spare->n = 0;
+    codes_add(spare, ' ');
+    for (size_t i = 0; i < text->n; i++) codes_add(spare, text->c[i]);
+    codes_add(spare, ' ');
+    codes_swap(text, spare);
 }
 
 static void tokenize_13a(codes *text, codes *spare)
 {
     static const char *const changes[][2] = {{"<skipped>", ""}, {"-\n", ""},   {"\n", " "},  {"&quot;", "\""},
                                              {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"}};
-    for (size_t i = 0; i < LENGTH(changes); i++) replace(text, spare, changes[i][0], changes[i][1]);
-    spare->n = 0; /* a space at both ends, so that a first or last stop has a neighbour that is no digit */
-    codes_add(spare, ' ');
-    for (size_t i = 0; i < text->n; i++) codes_add(spare, text->c[i]);
-    codes_add(spare, ' ');
-    swap(text, spare);
+    for (size_t i = 0; i < LENGTH(changes); i++) codes_replace(text, spare, changes[i][0], changes[i][1]);
+    codes_pad(text, spare); /* so that a first or last stop has a neighbour that is no digit */
     western(text, spare);
 }
 
@@ -154,7 +157,7 @@ static void tokenize_intl(codes *text, codes *spare)
 {
     split_pairs(text, spare, (struct pair_rule){not_number, is_punctuation, SPACE_AFTER});
     split_pairs(text, spare, (struct pair_rule){is_punctuation, not_number, SPACE_BEFORE});
-    set_apart(text, spare, is_symbol);
+    codes_set_apart(text, spare, is_symbol);
 }
 
 static bool any(int32_t c) { return c >= 0; }
@@ -166,12 +169,12 @@ void tokenize(enum tokenizer kind, codes *text, codes *spare)
     switch (kind) {
     case TOK_13a: tokenize_13a(text, spare); break;
     case TOK_intl: tokenize_intl(text, spare); break;
-    case TOK_char: set_apart(text, spare, any); break;
+    case TOK_char: codes_set_apart(text, spare, any); break;
     case TOK_zh:
         while (from < text->n && codes_space(text->c[from])) from++;
         if (from > 0) memmove(text->c, text->c + from, (text->n - from) * sizeof *text->c);
         text->n -= from;
-        set_apart(text, spare, is_chinese);
+        codes_set_apart(text, spare, is_chinese);
         western(text, spare);
         break;
     case TOK_none:

@@ -10,6 +10,15 @@
 enum tokenizer { TOKENIZERS(TOKENIZER_ENUM) N_TOKENIZERS };
 extern const char *const tokenizer_names[N_TOKENIZERS];
 
+typedef bool (*codes_class)(int32_t c);
+
+/* Passes over *text, from the left; *spare is working memory. Each uses what it has changed up. */
+void codes_replace(codes *text, codes *spare, const char *from, const char *to); /* every ASCII text `from` by `to` */
+void codes_set_apart(codes *text, codes *spare, codes_class class);              /* blanks around each of the class */
+void codes_pad(codes *text, codes *spare);                                       /* a blank at both ends */
+/* Splits off a full stop or comma beside anything but a digit, and a dash behind a digit. */
+void codes_split_marks(codes *text, codes *spare);
+void codes_swap(codes *a, codes *b);
 /* Tokenizes *text in place; words are then separated by spaces (codes_space). *spare is working memory. */
 void tokenize(enum tokenizer kind, codes *text, codes *spare);
 #endif

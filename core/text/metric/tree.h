@@ -2,8 +2,7 @@
  *
  * (S (NP (DT the) (NN dog)) (VP (VBZ barks))): a bracket around one word is a leaf, labelled with its tag; the others
  * are constituents. Several trees on a line are a forest. Labels and words are slices of the line and live as
- * long as it does. Reading does not recurse, so only memory limits the depth.
- */
+ * long as it does. Reading does not recurse, so only memory limits the depth. */
 #ifndef ABLATE_METRIC_TREE_H
 #define ABLATE_METRIC_TREE_H
 #include "base/base.h"

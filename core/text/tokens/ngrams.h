@@ -1,5 +1,4 @@
-/* ngrams.h - the character n-grams of a vocabulary's tokens, hashed into buckets (Bojanowski et al. 2017, sections 3.2
- * and 4.3). */
+/* ngrams.h - hashed character n-grams of a vocabulary's tokens (Bojanowski et al. 2017, sections 3.2 and 4.3). */
 #ifndef ABLATE_NGRAMS_H
 #define ABLATE_NGRAMS_H
 #include "text/tokens/vocab.h"

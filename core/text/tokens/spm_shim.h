@@ -2,8 +2,7 @@
  * else.
  *
  * No exception and no log line leaves the shim. A model is immutable: any number of threads may use it at
- * once.
- */
+ * once. */
 #ifndef ABLATE_SPM_SHIM_H
 #define ABLATE_SPM_SHIM_H
 #include "text/tokens/vocab.h"

@@ -1,5 +1,6 @@
 /* symbols.c - counts and numbers words or characters. */
 #include "text/tokens/symbols.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ void symbols_count(symbols *t, bool words, int64_t most, const char *const *line
     *t = (symbols){0};
     index_all(t);
     size_t text_cap = 0, rank_cap = 0;
-    ranked *rank = NULL;
+    AUTOFREE ranked *rank = NULL;
     for (int64_t l = 0; l < n; l++) {
         for (const char *s = lines[l]; *s;) {
             size_t length = symbol_length(s, words);
@@ -83,7 +84,6 @@ void symbols_count(symbols *t, bool words, int64_t most, const char *const *line
     if (t->n) qsort(rank, (size_t)t->n, sizeof *rank, by_count);
     if (most && t->n > most) t->n = most;
     for (int64_t k = 0; k < t->n; k++) t->text[k] = rank[k].text;
-    free(rank);
     index_all(t);
 }
 

@@ -1,5 +1,4 @@
-/* symbols.h - a table of symbols (words or characters) with ids, most frequent first. For vocabularies.c;
- * symbol_length also for ngrams.c. */
+/* symbols.h - a table of symbols (words or characters) with ids, most frequent first. */
 #ifndef ABLATE_SYMBOLS_H
 #define ABLATE_SYMBOLS_H
 #include "text/tokens/vocab.h"
@@ -12,8 +11,7 @@ typedef struct {
     arena memory;
 } symbols;
 
-/* Length of the first symbol of s (not empty): up to the next blank (words), or one code point (chars). s is
- * UTF-8. */
+/* Length of the first symbol of s (UTF-8, not empty): up to the next blank (words), or one code point. */
 size_t symbol_length(const char *s, bool words);
 
 /* The `most` most frequent symbols of lines[n] (0 = all); ties in the order of first occurrence. */

@@ -6,8 +6,7 @@
  * special in bpe and unigram: U+2581 (SentencePiece's mark for a blank) decodes to a blank, and lines with U+2585 (its
  * mark for unknown) are left out of training, so that this character stays unknown. The first VOCAB_SPECIALS ids are
  * the same in every vocabulary and count in its size. A line is UTF-8 without a line end; invalid UTF-8 is refused with
- * the position of the byte.
- */
+ * the position of the byte. */
 #ifndef ABLATE_VOCAB_H
 #define ABLATE_VOCAB_H
 #include "base/base.h"
@@ -49,19 +48,20 @@ void id_list_add(id_list *l, int32_t id);
  * most frequent ones. bpe and unigram refuse a size that the corpus cannot give; the error has the largest (or least)
  * possible size. Deterministic. NULL and e on failure; free with vocab_free. */
 vocab *vocab_train(vocab_kind kind, int64_t size, bool lowercase, const char *const *lines, int64_t n, err *e);
-
-/* vocab_train with a cache: a file in folder dir (created if missing), named by the sha256 of kind, size and lines. It
- * is built once even if several processes need it at the same time; a damaged file is rebuilt. dir NULL: no cache.
- * Words that are among symbols[n_symbols] stay one token in bpe and unigram too, however rare. They count in `size`. */
+/* vocab_train, but words among symbols[n_symbols] stay one token in bpe and unigram, too; they count in `size`. */
+vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols, int64_t n_symbols,
+                        const char *const *lines, int64_t n, err *e);
+/* vocab_train_with, and a cache: a file in folder dir (made if missing), named by the sha256 of kind, size and lines.
+ * It is built once even if several processes need it at the same time; a damaged file is rebuilt. dir NULL: none. */
 vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols,
                           int64_t n_symbols, const char *const *lines, int64_t n, err *e);
-void vocab_free(vocab *v); /* NULL is allowed */
+void vocab_free(vocab *v);                /* NULL is allowed */
+void vocabs_free(vocab *src, vocab *tgt); /* both sides', which may be one */
 
 vocab_kind vocab_kind_of(const vocab *v);
 int64_t vocab_size(const vocab *v); /* ids 0 .. size - 1 */
 bool vocab_lowercase(const vocab *v);
-/* The token's own text ("\xe2\x96\x81the", "<s>"); borrowed from v. "<unk>" for ids outside
- * 0 .. size - 1. */
+/* The token's own text ("\xe2\x96\x81the", "<s>"); borrowed from v. "<unk>" for ids out of range. */
 const char *vocab_token(const vocab *v, int32_t id);
 /* bpe, unigram: the SentencePiece model, *n bytes, borrowed from v; NULL for words and char. */
 const void *vocab_pieces(const vocab *v, size_t *n);
@@ -70,8 +70,7 @@ double vocab_score(const vocab *v, int32_t id);
 
 /* Appends the ids of `line` to out, without BOS and EOS. -1 and e on invalid UTF-8; out is then unchanged. */
 int vocab_encode(const vocab *v, const char *line, id_list *out, err *e);
-/* Appends the text of ids[n] to out. Stops at EOS; PAD and BOS are skipped; UNK and ids out of range give
- * VOCAB_UNK_TEXT. */
+/* Appends the text of ids[n] up to EOS, without PAD and BOS; UNK and ids out of range give VOCAB_UNK_TEXT. */
 void vocab_decode(const vocab *v, const int32_t *ids, int64_t n, str *out);
 
 /* To self-describing bytes for a checkpoint (binary: use out->n), and back. vocab_read checks length and sha256. */

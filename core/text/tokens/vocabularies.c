@@ -1,9 +1,9 @@
 /* vocabularies.c - the four kinds of vocabulary, and their serialisation. */
 #include "text/tokens/vocab.h"
+#include "base/cleanup.h"
 #include "text/tokens/places.h"
 #include "text/tokens/spm_shim.h"
 #include "text/tokens/symbols.h"
-#include "text/tokens/train.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,11 +81,10 @@ static vocab *train(vocab_kind kind, int64_t size, const char *const *symbols, i
                     const char *const *lines, int64_t n, err *e)
 {
     if (is_spm(kind)) {
-        str model = {0};
+        CLEANUP(str_free) str model = {0};
         vocab *v = NULL;
         if (!spm_train(kind == TOKENS_BPE, size, symbols, n_symbols, lines, n, &model, e))
             v = open_model(kind, model.s, model.n, e);
-        str_free(&model);
         return v;
     }
     vocab *v = xcalloc(1, sizeof *v);
@@ -104,8 +103,8 @@ vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const cha
     }
     if (check_lines(kind, lines, n, e)) return NULL;
     if (!lowercase) return train(kind, size, symbols, n_symbols, lines, n, e);
-    arena memory = {0};
-    str lower = {0};
+    CLEANUP(arena_free) arena memory = {0};
+    CLEANUP(str_free) str lower = {0};
     const char **lowered = arena_alloc(&memory, (size_t)n * sizeof *lowered);
     for (int64_t i = 0; i < n; i++) {
         str_clear(&lower);
@@ -114,8 +113,6 @@ vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const cha
     }
     vocab *v = train(kind, size, symbols, n_symbols, lowered, n, e);
     if (v) v->lowercase = true;
-    str_free(&lower);
-    arena_free(&memory);
     return v;
 }
 
@@ -131,6 +128,12 @@ void vocab_free(vocab *v)
     str_free(&v->model);
     symbols_free(&v->symbols);
     free(v);
+}
+
+void vocabs_free(vocab *src, vocab *tgt)
+{
+    if (tgt != src) vocab_free(tgt);
+    vocab_free(src);
 }
 
 vocab_kind vocab_kind_of(const vocab *v) { return v->kind; }
@@ -216,13 +219,11 @@ void vocab_decode(const vocab *v, const int32_t *ids, int64_t n, str *out)
     }
 }
 
-/* ---- bytes: "ablate-vocab 1 KIND SIZE CASE BYTES SHA256\n", CASE mixed or lower, then the payload: the
- * model, or one symbol a line
- * ---- */
+/* ---- bytes: "ablate-vocab 1 KIND SIZE mixed|lower BYTES SHA256\n", then the model, or one symbol a line ---- */
 
 void vocab_write(const vocab *v, str *out)
 {
-    str symbols = {0};
+    CLEANUP(str_free) str symbols = {0};
     for (int64_t i = 0; i < v->symbols.n; i++) {
         str_add(&symbols, v->symbols.text[i]);
         str_addc(&symbols, '\n');
@@ -233,15 +234,13 @@ void vocab_write(const vocab *v, str *out)
     str_addf(out, MAGIC " %s %lld %s %zu %s\n", vocab_kind_names[v->kind], (long long)v->size,
              v->lowercase ? "lower" : "mixed", payload->n, sum);
     str_addn(out, str_text(payload), payload->n);
-    str_free(&symbols);
 }
 
 void vocab_sum(const vocab *v, char out[65])
 {
-    str all = {0};
+    CLEANUP(str_free) str all = {0};
     vocab_write(v, &all);
     sha256_of(str_text(&all), all.n, out);
-    str_free(&all);
 }
 
 vocab *vocab_read(const void *data, size_t n, err *e)

@@ -1,4 +1,5 @@
 #include "text/metric/evalb/evalb.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,7 @@ static slice without_function(slice label)
     return (slice){label.s, n};
 }
 
-/* A bracket's label is deleted if it equals one of the list by the rules for labels; a leaf's tag only if the texts are
- * identical. */
+/* A bracket's label is deleted if it equals a listed one by eq_label; a leaf's tag only if the texts are equal. */
 static bool is_deleted(const evalb_params *p, slice label)
 {
     for (size_t i = 0; i < p->delete_label.n; i++) {
@@ -80,7 +80,7 @@ static void number_words(side *s)
     s->before[s->t.n_leaves] = s->n_words;
 }
 
-static int compare_spans(const bracket *x, const bracket *y)
+int evalb_compare_spans(const bracket *x, const bracket *y)
 {
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
     return x->end != y->end ? (x->end < y->end ? -1 : 1) : 0;
@@ -89,7 +89,7 @@ static int compare_spans(const bracket *x, const bracket *y)
 static int by_span(const void *a, const void *b)
 {
     const bracket *x = a, *y = b;
-    int spans = compare_spans(x, y);
+    int spans = evalb_compare_spans(x, y);
     return spans ? spans : x->order < y->order ? -1 : 1;
 }
 
@@ -169,9 +169,8 @@ static void maxima_start(maxima *m, size_t n)
     memset(m->level, 0, n * sizeof *m->level);
 }
 
-/* reach[i]: the furthest end of a gold bracket that starts at i; back[i]: how far before the last word one
- * that ends at i starts. A test bracket is crossed if a gold one starts inside it and ends behind it, or ends
- * inside it and starts before it. */
+/* reach[i]: the furthest end of a gold bracket that starts at i; back[i]: how far before the last word one that ends at
+ * i starts. A gold bracket crosses a test one that holds only its start or only its end. */
 static int64_t count_crossing(const side *gold, const side *test, maxima *reach, maxima *back)
 {
     size_t n = gold->n_words;
@@ -213,10 +212,12 @@ static int64_t count_matched(const evalb_params *p, side *gold, side *test)
 {
     int64_t matched = 0;
     for (size_t i = 0, j = 0; i < gold->n && j < test->n;) {
-        int order = compare_spans(&gold->brackets[i], &test->brackets[j]);
+        int order = evalb_compare_spans(&gold->brackets[i], &test->brackets[j]);
         size_t i_end = i, j_end = j;
-        while (order <= 0 && i_end < gold->n && !compare_spans(&gold->brackets[i], &gold->brackets[i_end])) i_end++;
-        while (order >= 0 && j_end < test->n && !compare_spans(&test->brackets[j], &test->brackets[j_end])) j_end++;
+        while (order <= 0 && i_end < gold->n && !evalb_compare_spans(&gold->brackets[i], &gold->brackets[i_end]))
+            i_end++;
+        while (order >= 0 && j_end < test->n && !evalb_compare_spans(&test->brackets[j], &test->brackets[j_end]))
+            j_end++;
         if (order == 0) matched += match_group(p, gold->brackets + i, i_end - i, test->brackets + j, j_end - j);
         i = i_end;
         j = j_end;
@@ -328,20 +329,20 @@ static void tally(const evalb_row *row, evalb_result *r)
 }
 
 static double ratio(int64_t part, int64_t whole) { return whole ? (double)part / (double)whole : 0; }
-static double percent(int64_t part, int64_t whole) { return whole ? 100 * (double)part / (double)whole : 0; }
+double evalb_percent(int64_t part, int64_t whole) { return whole ? 100 * (double)part / (double)whole : 0; }
 
 static void finish(evalb_result *r)
 {
-    r->recall = percent(r->matched, r->gold);
-    r->precision = percent(r->matched, r->test);
-    r->f1 = percent(2 * r->matched, r->gold + r->test);
-    r->strict_recall = percent(r->matched, r->gold_all);
-    r->strict_f1 = percent(2 * r->matched, r->gold_all + r->test);
-    r->complete = percent(r->complete_sentences, r->valid);
+    r->recall = evalb_percent(r->matched, r->gold);
+    r->precision = evalb_percent(r->matched, r->test);
+    r->f1 = evalb_percent(2 * r->matched, r->gold + r->test);
+    r->strict_recall = evalb_percent(r->matched, r->gold_all);
+    r->strict_f1 = evalb_percent(2 * r->matched, r->gold_all + r->test);
+    r->complete = evalb_percent(r->complete_sentences, r->valid);
     r->crossing = ratio(r->crossings, r->valid);
-    r->no_crossing = percent(r->no_crossing_sentences, r->valid);
-    r->two_or_less = percent(r->two_or_less_sentences, r->valid);
-    r->tagging = percent(r->tags, r->words);
+    r->no_crossing = evalb_percent(r->no_crossing_sentences, r->valid);
+    r->two_or_less = evalb_percent(r->two_or_less_sentences, r->valid);
+    r->tagging = evalb_percent(r->tags, r->words);
 }
 
 void evalb_sum(const evalb_row *rows, size_t n, int64_t least, int64_t most, evalb_result *out)
@@ -363,21 +364,20 @@ static void workspace_free(workspace *w)
 int evalb_brackets(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_seen *seen,
                    void *self, err *e)
 {
-    workspace w = {0};
+    CLEANUP(workspace_free) workspace w = {0};
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {
         evalb_row row;
         status = score_line(p, &w, gold[i], test[i], (size_t)p->lines_before + i + 1, &row, e);
         if (!status && row.status == EVALB_VALID) seen(self, w.gold.brackets, w.gold.n, w.test.brackets, w.test.n);
     }
-    workspace_free(&w);
     return status;
 }
 
 int evalb_score(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_row *rows,
                 evalb_result *all, evalb_result *at_cutoff, err *e)
 {
-    workspace w = {0};
+    CLEANUP(workspace_free) workspace w = {0};
     evalb_result whole = {0}, part = {0};
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {
@@ -394,7 +394,6 @@ int evalb_score(const evalb_params *p, const char *const *gold, const char *cons
     finish(&part);
     if (all) *all = whole;
     if (at_cutoff) *at_cutoff = part;
-    workspace_free(&w);
     return status;
 }
 

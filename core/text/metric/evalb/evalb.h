@@ -3,8 +3,7 @@
  * Trees are paired by line. A sentence is valid (0), an error (1: its test tree is unbalanced, not a tree, or has
  * other words than the gold tree) or skipped (2: no words left in the test tree). Errors and skips are excluded from
  * both totals, so broken output raises F1; strict F1 counts their gold brackets as missed. Length and depth are
- * unlimited.
- */
+ * unlimited. */
 #ifndef ABLATE_METRIC_EVALB_H
 #define ABLATE_METRIC_EVALB_H
 #include "text/metric/tree.h"
@@ -78,6 +77,9 @@ typedef struct {
     size_t start, end, order; /* over counted words; order: of the opening brackets */
     bool matched;             /* matched to a bracket of the other tree */
 } evalb_bracket;
+/* Orders brackets by start, then end: below 0, 0 or above 0. */
+int evalb_compare_spans(const evalb_bracket *a, const evalb_bracket *b);
+double evalb_percent(int64_t part, int64_t whole); /* 0 if the whole is 0 */
 /* Calls `seen` with the counted brackets of the gold and of the test tree of every valid sentence, sorted by start, end
  * and order; they are valid only during the call. Returns -1 and e if a gold line is not a tree. */
 typedef void evalb_seen(void *self, const evalb_bracket *gold, size_t n_gold, const evalb_bracket *test, size_t n_test);

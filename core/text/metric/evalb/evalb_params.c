@@ -1,4 +1,5 @@
 #include "text/metric/evalb/evalb.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,8 @@ static int read_line(evalb_params *p, char *line, err *e)
 
 int evalb_params_load(evalb_params *p, const char *path, err *e)
 {
-    str text = {0};
-    char **lines = NULL;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char **lines = NULL;
     size_t n = 0;
     *p = (evalb_params){.max_error = 10, .cutoff = 40, .labeled = true};
     int status = file_lines(path, &text, &lines, &n, e);
@@ -97,7 +98,5 @@ int evalb_params_load(evalb_params *p, const char *path, err *e)
         err inner = {0};
         if ((status = read_line(p, line, &inner))) fail(e, "%s:%zu: %s", path, i + 1, inner.text);
     }
-    free(lines);
-    str_free(&text);
     return status;
 }

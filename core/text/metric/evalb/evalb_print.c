@@ -1,9 +1,6 @@
 #include "text/metric/evalb/evalb.h"
 
-static double percent(int64_t part, int64_t whole) { return whole ? 100 * (double)part / (double)whole : 0; }
-
-/* The row of sums has columns of other widths than the rows above it, and not the same ones in both layouts.
- */
+/* Prints the row of sums, whose columns differ in width from the rows above it and between layouts. */
 static void print_sums(FILE *f, enum evalb_layout layout, const evalb_result *r)
 {
     long long matched = r->matched, gold = r->gold, test = r->test, words = r->words, tags = r->tags;
@@ -26,10 +23,10 @@ void evalb_print_rows(FILE *f, enum evalb_layout layout, const evalb_row *rows, 
     for (size_t i = 0; i < n; i++) {
         const evalb_row *r = &rows[i];
         fprintf(f, "%4zu  %3lld    %d  %6.2f %6.2f   %3lld    %3lld  %3lld    %3lld    %3lld   %3lld   %6.2f\n", i + 1,
-                (long long)r->length, (int)r->status, percent(r->matched, r->gold), percent(r->matched, r->test),
-                (long long)r->matched, (long long)r->gold, (long long)r->test, (long long)r->crossing,
-                (long long)(layout == EVALB_FIRST ? r->gold_words : r->words), (long long)r->tags,
-                percent(r->tags, r->words));
+                (long long)r->length, (int)r->status, evalb_percent(r->matched, r->gold),
+                evalb_percent(r->matched, r->test), (long long)r->matched, (long long)r->gold, (long long)r->test,
+                (long long)r->crossing, (long long)(layout == EVALB_FIRST ? r->gold_words : r->words),
+                (long long)r->tags, evalb_percent(r->tags, r->words));
     }
     fputs(rule, f);
     print_sums(f, layout, all);

@@ -1,0 +1,20 @@
+/* cleanup.h - attributes of local variables that own something: it is freed where their scope ends, by whatever way.
+ *
+ *     AUTOFREE char *path = path_join(folder, name);    calls free(path)
+ *     CLEANUP(str_free) str text = {0};                 calls str_free(&text)
+ */
+#ifndef ABLATE_CLEANUP_H
+#define ABLATE_CLEANUP_H
+#include <stdlib.h>
+#include <string.h>
+
+#define CLEANUP(f) __attribute__((cleanup(f)))
+#define AUTOFREE   CLEANUP(free_pointer)
+
+static inline void free_pointer(void *variable)
+{
+    void *p;
+    memcpy(&p, variable, sizeof p); /* its type may be any pointer's */
+    free(p);
+}
+#endif
