@@ -56,8 +56,10 @@ static answer decide(const gathered *g, const gathered_row *row, size_t m)
     bool differs = c->p <= c->stream_level, better = metric_better(&g->facts[m], c->delta, 0) > 0;
     str_addf(&a.why, ", %s its level %.2g as row %zu of the stream", differs ? "within" : "above", c->stream_level,
              row->row->place);
-    if (c->p_equivalent_alone <= c->stream_level) {
-        str_addf(&a.why, "; equivalent within %g by p %.3g", g->judged.criterion.margin, c->p_equivalent_alone);
+    const comparison_criterion *k = &g->judged.criterion;
+    if (c->p_equivalent_alone <= c->stream_level && !(k->one_sided && differs && better)) {
+        str_addf(&a.why, "; %s %g by p %.3g", k->one_sided ? "not worse by more than" : "equivalent within", k->margin,
+                 c->p_equivalent_alone);
         a.word = "not", a.code = NOT_BETTER;
     } else if (differs) {
         a.word = better ? "better" : "not", a.code = better ? BETTER : NOT_BETTER;

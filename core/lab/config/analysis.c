@@ -24,6 +24,7 @@ static void write_criterion(str *out, const comparison_criterion *k)
     json_key_real(out, "level", k->level);
     json_key_whole(out, "seeds", (int64_t)k->seeds);
     if (!isnan(k->failed_as)) json_key_real(out, "failed_as", k->failed_as);
+    if (k->one_sided) json_key_bool(out, "one_sided", true);
     str_addc(out, '}');
 }
 
@@ -162,7 +163,8 @@ static comparison_criterion read_criterion(const cJSON *root, arena *a)
                                   read_real(from, "level", 0.05),
                                   read_count(from, "seeds", until ? 3 : 5),
                                   read_real(from, "failed_as", NAN),
-                                  from || until};
+                                  from || until,
+                                  cJSON_IsTrue(item(from, "one_sided"))};
 }
 
 analysis analysis_read(const char *json, arena *a)

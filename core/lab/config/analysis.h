@@ -16,12 +16,12 @@ typedef struct { /* a two-level design: the rows of one sweep */
     size_t n;
 } two_level_design;
 
-typedef struct {        /* [criterion]. margin: in the unit of differences, 0: no equivalence */
+typedef struct {        /* [criterion]. margin: in the unit of differences, 0: none */
     const char *metric; /* "": the table's */
     double margin, level;
-    size_t seeds;     /* minimum on each side */
-    double failed_as; /* value that failed and diverged runs get; NaN: none */
-    bool given;
+    size_t seeds;          /* minimum on each side */
+    double failed_as;      /* value that failed and diverged runs get; NaN: none */
+    bool given, one_sided; /* one_sided: the margin is not_worse_by's, else equivalence's */
 } comparison_criterion;
 
 typedef struct {

@@ -103,8 +103,8 @@ static void print_criterion(FILE *f, const spec *s)
     char margin[32], level[32];
     const comparison_criterion *k = &s->analysis.criterion;
     if (!k->given) return;
-    fprintf(f, "\n[criterion]\nmargin = %s\nlevel = %s\nseeds = %zu\n", format_real(k->margin, margin),
-            format_real(k->level, level), k->seeds);
+    fprintf(f, "\n[criterion]\n%s = %s\nlevel = %s\nseeds = %zu\n", k->one_sided ? "not_worse_by" : "margin",
+            format_real(k->margin, margin), format_real(k->level, level), k->seeds);
     if (*k->metric) print_text(f, "metric", k->metric, false);
     if (!isnan(k->failed_as)) fprintf(f, "failed_as = %s\n", format_real(k->failed_as, margin));
 }

@@ -149,31 +149,32 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
     enum { LEAST = 3, USUAL = 5 }; /* two seeds per row decide nothing */
     int64_t trained = b->s->analysis.until.most ? b->s->analysis.until.most : (int64_t)b->s->n_seeds;
     comparison_criterion *k = &b->s->analysis.criterion;
-    *k = (comparison_criterion){"", 0, 0.05, 0, NAN, true};
+    *k = (comparison_criterion){.metric = "", .level = 0.05, .failed_as = NAN, .given = true};
     int64_t seeds = trained < LEAST ? LEAST : trained < USUAL ? trained : USUAL;
     for (size_t i = 0; i < n; i++) {
-        const char *text = unquote(at[i].value, b->a);
+        const char *text = unquote(at[i].value, b->a), *wanted = "the name of a metric";
         bool good = true;
         if (same(at[i].key, "metric"))
             k->metric = text, good = *text;
-        else if (same(at[i].key, "margin"))
-            good = parse_real(text, &k->margin) && k->margin >= 0;
-        else if (same(at[i].key, "level"))
-            good = parse_real(text, &k->level) && k->level > 0 && k->level < 0.5;
+        else if (same(at[i].key, "margin") || same(at[i].key, "not_worse_by")) {
+            bool one_sided = same(at[i].key, "not_worse_by");
+            if (k->margin > 0 && one_sided != k->one_sided)
+                complain(b, at[i].where, at[i].key, "found beside %s, expected one of them",
+                         one_sided ? "margin" : "not_worse_by");
+            wanted = "the largest difference that does not matter, 0 or more";
+            good = parse_real(text, &k->margin) && k->margin >= 0, k->one_sided = one_sided;
+        } else if (same(at[i].key, "level"))
+            wanted = "a level between 0 and 0.5", good = parse_real(text, &k->level) && k->level > 0 && k->level < 0.5;
         else if (same(at[i].key, "seeds"))
+            wanted = "the minimum number of seeds for a verdict, 2 or more",
             good = parse_int(text, &seeds) && seeds >= 2;
         else if (same(at[i].key, "failed_as"))
-            good = parse_real(text, &k->failed_as);
+            wanted = "the metric's value that a failed run counts as", good = parse_real(text, &k->failed_as);
         else
             complain(b, at[i].where, at[i].key,
-                     "found an unknown key in [criterion], expected metric, margin, level, seeds or failed_as");
-        if (!good)
-            complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text,
-                     same(at[i].key, "seeds")       ? "the minimum number of seeds for a verdict, 2 or more"
-                     : same(at[i].key, "level")     ? "a level between 0 and 0.5"
-                     : same(at[i].key, "margin")    ? "the largest difference that does not matter, 0 or more"
-                     : same(at[i].key, "failed_as") ? "the metric's value that a failed run counts as"
-                                                    : "the name of a metric");
+                     "found an unknown key in [criterion], expected metric, margin, not_worse_by, level, seeds or "
+                     "failed_as");
+        if (!good) complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text, wanted);
     }
     k->seeds = (size_t)seeds;
     if (trained < seeds)

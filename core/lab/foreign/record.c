@@ -149,7 +149,7 @@ static size_t add_run(cJSON *runs, foreign *f, const foreign_options *o, size_t 
 static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
 {
     cJSON *x = cJSON_AddObjectToObject(root, "experiment");
-    analysis rules = {.criterion = {f->metrics.at[f->headline], o->margin, 0.05, 3, NAN, true},
+    analysis rules = {.criterion = {f->metrics.at[f->headline], o->margin, 0.05, 3, NAN, true, false},
                       .match = "",
                       .imported = source_of(f),
                       .warnings = {f->warnings, f->n_warnings}};

@@ -117,7 +117,7 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     if (c.left_out) return c;
     if (t->margin > 0) {
         double margin = c.percent ? log1p(t->margin / 100) : t->margin;
-        c.p_equivalent = equivalence_p(x.d, x.v, x.df, x.u, x.choice, margin);
+        c.p_equivalent = margin_p(margin - (t->one_sided ? -sign * x.d : fabs(x.d)), x.v, x.df, x.u, x.choice);
     }
     c.low = comparison_shown(&c, x.low), c.high = comparison_shown(&c, x.high);
     c.p = x.p, c.v = x.v, c.u = x.u, c.df = x.df, c.choice = x.choice;
@@ -254,9 +254,10 @@ const char *comparison_verdict(const comparison *c, const comparison_criterion *
 {
     if (isnan(c->p) || c->n < k->seeds || c->n_base < k->seeds || !m->direction) return NULL;
     if (c->exploratory) return "exploratory";
-    if (c->p_equivalent <= k->level) return "equivalent";
-    if (!(c->p_adjusted <= k->level)) return "undecided";
-    return metric_better(m, c->delta, 0) > 0 ? "better" : "worse";
+    bool better = metric_better(m, c->delta, 0) > 0, differs = c->p_adjusted <= k->level;
+    if (k->one_sided && better && differs) return "better";
+    if (c->p_equivalent <= k->level) return k->one_sided ? "not worse" : "equivalent";
+    return !differs ? "undecided" : better ? "better" : "worse";
 }
 
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)

@@ -22,6 +22,7 @@ static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row
     return same(verdict, "better")       ? FOREST_BETTER
            : same(verdict, "worse")      ? FOREST_WORSE
            : same(verdict, "equivalent") ? FOREST_EQUIVALENT
+           : same(verdict, "not worse")  ? FOREST_NOT_WORSE
                                          : FOREST_UNDECIDED;
 }
 
@@ -87,10 +88,13 @@ static double median_detectable(const gathered *g)
 /* Appends the verdicts as a paragraph. */
 static void describe_verdict(const gathered *g, int decimals, arena *a, str *out)
 {
-    static const char *const verdicts[] = {"better", "worse", "equivalent", "undecided", "exploratory"};
-    const char *metric = g->headings[g->headline],
-               *words[] = {arena_printf(a, "Better than base in %s: ", metric),
-                           "Worse: ", "Equivalent: ", "Undecided: ", "Exploratory: "};
+    static const char *const verdicts[] = {"better", "worse", "equivalent", "not worse", "undecided", "exploratory"};
+    const char *metric = g->headings[g->headline], *words[] = {arena_printf(a, "Better than base in %s: ", metric),
+                                                               "Worse: ",
+                                                               "Equivalent: ",
+                                                               "Not worse: ",
+                                                               "Undecided: ",
+                                                               "Exploratory: "};
     const comparison_criterion *k = g->judged.criterion.given ? &g->judged.criterion : NULL;
     bool percent = false;
     size_t judged = 0, undecided = 0;

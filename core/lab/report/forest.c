@@ -13,7 +13,8 @@ static const struct {
 } looks[] = {[FOREST_UNDECIDED] = {COLOR_MUTED, 0, "undecided"},
              [FOREST_BETTER] = {COLOR_SERIES + 2, 2, "better"},
              [FOREST_WORSE] = {COLOR_SERIES + 1, 1, "worse"},
-             [FOREST_EQUIVALENT] = {COLOR_SERIES, 3, "equivalent"}};
+             [FOREST_EQUIVALENT] = {COLOR_SERIES, 3, "equivalent"},
+             [FOREST_NOT_WORSE] = {COLOR_SERIES, 3, "not worse"}};
 
 /* Returns the scale's end, at most ten times the median difference, so that one outlier does not compress the other
  * rows. draw_row draws an arrow beyond it. */

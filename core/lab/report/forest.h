@@ -3,7 +3,7 @@
 #define ABLATE_REPORT_FOREST_H
 #include "lab/draw/drawing.h"
 
-enum forest_verdict { FOREST_UNDECIDED, FOREST_BETTER, FOREST_WORSE, FOREST_EQUIVALENT };
+enum forest_verdict { FOREST_UNDECIDED, FOREST_BETTER, FOREST_WORSE, FOREST_EQUIVALENT, FOREST_NOT_WORSE };
 typedef struct {
     const char *name;    /* also the data-row of its shapes (drawing.h) */
     double d, low, high; /* NaN d: only `text`; NaN low: no interval */

@@ -313,7 +313,7 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
         t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
         bool judged = k->given && (*k->metric ? same(k->metric, t.metric->name) : headline);
         t.sequential = judged && g->judged.until.most, t.base_seeds = (size_t)g->judged.until.base;
-        t.margin = judged ? k->margin : 0;
+        t.margin = judged ? k->margin : 0, t.one_sided = k->one_sided;
         t.failed_as = judged && !isnan(k->failed_as) ? &k->failed_as : NULL;
         size_t tests = compare_rows(&t, of, find_best ? &best : NULL);
         for (size_t i = 0; i < t.n; i++) {

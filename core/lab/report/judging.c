@@ -19,7 +19,10 @@ static void footnote_verdicts(const gathered *g, grid *t)
     const char *metric = g->headings[shown];
     const char *unit = metric_in_percent(&g->facts[shown]) ? "%" : metric;
     str margin = {0};
-    if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
+    if (k->margin > 0 && k->one_sided)
+        str_addf(&margin, "; not worse: by at most %g %s, by a one-sided test", k->margin, unit);
+    else if (k->margin > 0)
+        str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
     grid_footnote(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
                   metric, k->level, k->seeds, str_text(&margin));
     str_free(&margin);

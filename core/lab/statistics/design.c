@@ -141,9 +141,9 @@ difference design_contrast(const arm *rows, const double *w, size_t n)
     return x;
 }
 
-double equivalence_p(double d, double v, double df, double u, double choice, double margin)
+double margin_p(double inside, double v, double df, double u, double choice)
 {
-    double inside = margin - fabs(d), p = howe_p(inside, v, df, u, choice) / 2;
+    double p = howe_p(inside, v, df, u, choice) / 2;
     return inside > 0 ? p : 1 - p;
 }
 

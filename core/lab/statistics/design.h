@@ -56,9 +56,10 @@ static const double CHOICE_SHARE = 0.5;
 /* Half the width of the interval at level 1 - alpha, and the p at which the interval just reaches 0. */
 double howe_half_width(double v, double df, double u, double choice, double alpha);
 double howe_p(double d, double v, double df, double u, double choice);
-/* p for equivalence within +- margin: the larger p of two one-sided tests (Schuirmann 1987). Below 0.05 exactly if the
- * 90 % interval lies inside the margin. */
-double equivalence_p(double d, double v, double df, double u, double choice, double margin);
+/* p of a one-sided test against a margin that the difference keeps by `inside` (negative: it lies beyond). With
+ * inside = margin - |d|: equivalence, the larger p of two such tests (Schuirmann 1987), below 0.05 exactly if the 90 %
+ * interval lies inside the margin. */
+double margin_p(double inside, double v, double df, double u, double choice);
 
 /* ---- planning ---- */
 

@@ -31,7 +31,7 @@ static void make(size_t i, size_t n, double mean, bool fails, rng *r)
 }
 
 static const metric accuracy = {"ACC", "%", 1, NULL};
-static const comparison_criterion rule = {.margin = 1, .level = 0.05, .seeds = 3, .failed_as = NAN};
+static comparison_criterion rule = {.margin = 1, .level = 0.05, .seeds = 3, .failed_as = NAN};
 
 static void judge(size_t n, bool sequential, const double *failed_as, comparison *out)
 {
@@ -40,6 +40,7 @@ static void judge(size_t n, bool sequential, const double *failed_as, comparison
                          .n = n,
                          .sequential = sequential,
                          .margin = rule.margin,
+                         .one_sided = rule.one_sided,
                          .failed_as = failed_as};
     compare_rows(&t, out, NULL);
     for (size_t i = 1; i < n; i++) {
@@ -91,6 +92,31 @@ static void check_failed(size_t n, size_t tries, rng *r)
     printf("n %zu, the worst run fails: scored as %g, %.1f %% better\n", n, lowest,
            100 * (double)scored / (double)tries);
     CHECK((double)scored / (double)tries <= 0.025);
+}
+
+/* not_worse_by: of rows that lose by the margin at most 5 % are called not worse, or better; a row as good as base is
+ * found as often as the one-sided t test finds it. */
+static void check_not_worse(size_t tries, rng *r)
+{
+    enum { N = 5 };
+    rule.one_sided = true;
+    for (int loses = 1; loses >= 0; loses--) {
+        size_t called = 0, wrong = 0;
+        for (size_t t = 0; t < tries; t++) {
+            comparison out[2];
+            make(0, N, 0, false, r);
+            make(1, N, loses ? -rule.margin : rule.margin, false, r);
+            judge(2, false, NULL, out);
+            const char *verdict = comparison_verdict(&out[1], &rule, &accuracy);
+            called += same(verdict, "not worse") || same(verdict, "better"), wrong += same(verdict, "equivalent");
+        }
+        double share = (double)called / (double)tries;
+        printf("a row that %s by the margin: %.1f %% not worse or better\n", loses ? "loses" : "gains", 100 * share);
+        CHECK_THAT(loses ? share <= 0.06 : share > 0.85, "not worse or better: found %.3f, expected %s", share,
+                   loses ? "at most 0.06" : "more than 0.85");
+        CHECK_INT(wrong, 0);
+    }
+    rule.one_sided = false;
 }
 
 /* A row that was added when results were there takes no part: the others' Holm is over themselves. */
@@ -166,5 +192,6 @@ int main(void)
     check_exploratory(&r);
     check_looks_with_base(&r);
     check_late_base(&r);
+    check_not_worse(500 * times, &r);
     return test_end();
 }

@@ -60,7 +60,7 @@ static void check_case(const worked_case *c)
     CHECK_PRINTED(x.p, c->p);
     CHECK_PRINTED(x.d - half90, c->low90);
     CHECK_PRINTED(x.d + half90, c->high90);
-    CHECK_PRINTED(equivalence_p(x.d, x.v, x.df, x.u, 0, c->margin), c->p_tost);
+    CHECK_PRINTED(margin_p(c->margin - fabs(x.d), x.v, x.df, x.u, 0), c->p_tost);
     CHECK_PRINTED(permutation_p(c->scores1, WORKED_SEEDS, c->scores0, WORKED_SEEDS), c->p_permutation);
     superiority s = superiority_of(c->scores1, WORKED_SEEDS, c->scores0, WORKED_SEEDS, 1);
     CHECK_PRINTED(s.theta, c->superior);
