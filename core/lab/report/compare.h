@@ -27,8 +27,8 @@ typedef struct {
     double p_permutation;          /* exact test over seeds, from five per side */
     superiority beats;             /* P(row's seed beats base's), including diverged runs, from five per side */
     double stream_level;           /* level for p in a stream of rows (stream.h); NaN: base */
-    /* By the criterion: "better", "worse", "equivalent", "not worse", "undecided", "exploratory". NULL: no criterion, too
-     * few seeds, or failed runs. */
+    /* By the criterion: "better", "worse", "equivalent", "not worse", "undecided", "exploratory". NULL: no criterion,
+     * too few seeds, or failed runs. */
     const char *verdict;
     bool repeated;                 /* p and the interval account for several looks (repeated_p) */
     bool exploratory;              /* the row or base was added after the first result: left out of Holm, no verdict */
