@@ -49,6 +49,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     struct termios before, raw;
     watch_view v = {0};
     int rc = 0;
+    const double since = now() - ticks(); /* a clock that is set meanwhile changes no rate */
     watch_source *w = watch_source_open(&c->p.db, c->n_words ? c->word[0] : NULL, e);
     if (!w) return -1;
     bool terminal = !tcgetattr(0, &before);
@@ -66,7 +67,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
         size_t wrong;
         measure(o, &v);
         double began = ticks();
-        rc = watch_source_draw(w, &v, now(), &frame, &wrong, e);
+        rc = watch_source_draw(w, &v, since + began, &frame, &wrong, e);
         if (c->verbosity > 0) str_addf(&frame, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
         fputs("\033[H", stdout);
         for (const char *p = str_text(&frame); *p;) { /* clears each line to its end */
