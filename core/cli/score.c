@@ -149,7 +149,7 @@ static int score_bleu_command_run(const invocation *c, void *options)
 
 static const option bleu_command_table[] = {
     REFERENCES(bleu_command_options),
-    {"--tok", "13a|none|intl|char|zh", "tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command_options, tok),
+    {"--tok", "13a|none|intl|char|zh|compounds", "tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command_options, tok),
      .choices = CHOICES_OWN},
     {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(bleu_command_options, lowercase)},
     {"--smooth", "exp|floor[=X]|add-k[=X]|none", "smoothing [exp]", OPTION_TEXT, offsetof(bleu_command_options, smooth),

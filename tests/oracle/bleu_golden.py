@@ -11,13 +11,14 @@ Records, a tab between fields; in text \\t \\n \\r \\\\ and \\xHH (one byte of U
           the version, score, precisions, bp; `=` stands for the figures of the record before
 """
 import random
+import re
 import unicodedata
 
 import regex
 from sacrebleu.metrics import BLEU
 
 random.seed(5)
-TOKENIZERS = ['13a', 'none', 'intl', 'char', 'zh']
+TOKENIZERS = ['13a', 'none', 'intl', 'char', 'zh', 'compounds']
 SMOOTHINGS = [('exp', 'exp', None), ('floor', 'floor', None), ('floor=0.5', 'floor', 0.5), ('floor=0', 'floor', 0.0),
               ('add-k', 'add-k', None), ('add-k=2.345', 'add-k', 2.345), ('none', 'none', None)]
 
@@ -92,6 +93,14 @@ def hide(text):
     return out
 
 
+def bleu_of(tok, **rest):
+    """sacreBLEU with its tokenizers, and `compounds`: what is done to Moses' tokens before multi-bleu.perl."""
+    metric = BLEU(tokenize='none' if tok == 'compounds' else tok, **rest)
+    if tok == 'compounds':
+        metric.tokenizer = lambda line: re.sub(r'(\S)-(\S)', r'\1 ##AT##-##AT## \2', line.rstrip())
+    return metric
+
+
 def main():
     lines = [(h, r, variant(r), variant(h)) for h, r in PAIRS]
     hyp = [x[0] for x in lines]
@@ -101,7 +110,7 @@ def main():
         print('line', *map(hide, x), sep='\t')
     for tok in TOKENIZERS:
         for lower in (False, True):
-            metric = BLEU(tokenize=tok, lowercase=lower)
+            metric = bleu_of(tok, lowercase=lower)
             for field in (0, 1):
                 rows = []
                 for i, x in enumerate(lines):
@@ -121,9 +130,11 @@ def main():
                 last = None
                 for n_refs in (1, 3):
                     for name, method, value in SMOOTHINGS:
-                        metric = BLEU(tokenize=tok, lowercase=lower, smooth_method=method, smooth_value=value)
+                        metric = bleu_of(tok, lowercase=lower, smooth_method=method, smooth_value=value)
                         s = metric.corpus_score(hyp[first:first + n], [[x[k] for x in lines[first:first + n]] for k in range(1, 1 + n_refs)])
                         sign = str(metric.get_signature()).split('|version:')[0]
+                        if tok == 'compounds':
+                            sign = sign.replace('tok:none', 'tok:compounds')
                         figures = '\t'.join(f'{v:.10g}' for v in (s.score, *s.precisions, s.bp))
                         print('corpus', first, n, n_refs, tok, int(lower), name, sign, '=' if figures == last else figures, sep='\t')
                         last = figures

@@ -19,7 +19,7 @@ typedef struct {
     double value; /* value of floor and add-k */
 } bleu_options;   /* {0} is sacreBLEU's default: 13a, mixed case, exp */
 
-/* From values of a command line or an INI: tok "13a", "none", "intl", "char", "zh"; smooth "exp", "floor",
+/* From values of a command line or an INI: tok "13a", "none", "intl", "char", "zh", "compounds"; smooth "exp", "floor",
  * "floor=0.5", "add-k", "add-k=2", "none". NULL means the default. */
 int bleu_options_parse(bleu_options *o, const char *tok, bool lowercase, const char *smooth, err *e);
 

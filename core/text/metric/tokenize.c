@@ -160,6 +160,20 @@ static void tokenize_intl(codes *text, codes *spare)
     codes_set_apart(text, spare, is_symbol);
 }
 
+/* "a-b" becomes "a ##AT##-##AT## b". As from the left with s/(\S)-(\S)/.../g, a character belongs to one pair. */
+static void split_compounds(codes *text, codes *spare)
+{
+    spare->n = 0;
+    for (size_t i = 0; i < text->n; i++) {
+        codes_add(spare, text->c[i]);
+        if (i + 2 >= text->n || codes_space(text->c[i]) || !is_dash(text->c[i + 1]) || codes_space(text->c[i + 2]))
+            continue;
+        for (const char *p = " ##AT##-##AT## "; *p; p++) codes_add(spare, *p);
+        codes_add(spare, text->c[i += 2]);
+    }
+    codes_swap(text, spare);
+}
+
 static bool any(int32_t c) { return c >= 0; }
 
 void tokenize(enum tokenizer kind, codes *text, codes *spare)
@@ -177,6 +191,7 @@ void tokenize(enum tokenizer kind, codes *text, codes *spare)
         codes_set_apart(text, spare, is_chinese);
         western(text, spare);
         break;
+    case TOK_compounds: split_compounds(text, spare); break;
     case TOK_none:
     case N_TOKENIZERS: break;
     }

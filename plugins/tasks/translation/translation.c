@@ -17,8 +17,8 @@ typedef struct {
 } config;
 
 enum { TOK_AUTO };
-#define TOKS "auto|13a|none|intl|char|zh"
-static const char *const tok_names[] = {"auto", "13a", "none", "intl", "char", "zh"};
+#define TOKS "auto|13a|none|intl|char|zh|compounds"
+static const char *const tok_names[] = {"auto", "13a", "none", "intl", "char", "zh", "compounds"};
 
 #define AT(field) offsetof(config, field)
 static const ab_option params[] = {
@@ -38,7 +38,8 @@ static const ab_option params[] = {
      "part "
      "of the training pairs"},
     {"tok", AB_CHOICE, AT(tok), TOK_AUTO, 0, 0, TOKS,
-     "BLEU's tokenisation, in sacreBLEU's names; auto = none for tokenised text (multi30k-lctok, "
+     "BLEU's tokenisation, in sacreBLEU's names, or compounds (Moses' tokens, hyphens apart, as Vaswani et al.'s); "
+     "auto = none for tokenised text (multi30k-lctok, "
      "synthetic), else 13a"},
     {"lowercase", AB_BOOL, AT(lowercase), 0, 0, 0, NULL, "BLEU ignores case"},
     {"first_pairs", AB_INT, AT(first_pairs), 0, 0, 1000000000, NULL,
