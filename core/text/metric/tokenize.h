@@ -3,9 +3,9 @@
 #define ABLATE_METRIC_TOKENIZE_H
 #include "text/metric/codes.h"
 
-/* 13a: mteval-v13a of the WMT campaigns. none: spaces only. intl: Unicode punctuation and symbols, of
- * mteval-v14. char: every character. zh: every Chinese character, the rest as 13a. compounds: spaces, and words joined by
- * a hyphen apart, as figures of WMT14 English-German such as Vaswani et al.'s 28.4 are computed on Moses' tokens. */
+/* 13a: mteval-v13a of the WMT campaigns. none: spaces only. intl: Unicode punctuation and symbols, of mteval-v14. char:
+ * every character. zh: every Chinese character, the rest as 13a. compounds: spaces, and words joined by a hyphen apart,
+ * as figures of WMT14 English-German such as Vaswani et al.'s 28.4 are computed on Moses' tokens. */
 #define TOKENIZERS(X)        X(13a) X(none) X(intl) X(char) X(zh) X(compounds)
 #define TOKENIZER_ENUM(name) TOK_##name,
 enum tokenizer { TOKENIZERS(TOKENIZER_ENUM) N_TOKENIZERS };
