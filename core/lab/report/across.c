@@ -2,11 +2,12 @@
  * of them. */
 #include "lab/report/across.h"
 #include "lab/draw/chart.h"
-#include "lab/report/gather.h"
+#include "lab/report/figures.h"
 #include "lab/report/grid.h"
 #include "lab/report/plot.h"
 #include "lab/statistics/across.h"
 #include <math.h>
+#include <stdlib.h>
 
 enum { POINTS = 61 };
 static const double LEVEL = 0.05;
@@ -16,13 +17,6 @@ typedef struct {
     size_t n;
     arena mem;
 } tasks;
-
-static const gathered_row *row_called(const gathered *g, const char *name)
-{
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (same(g->x.rows[i].name, name) && !g->x.rows[i].same_as) return &g->rows[i];
-    return NULL;
-}
 
 static bool all_positive(const measure *m)
 {
@@ -56,9 +50,10 @@ static bool tasks_of(const tasks *all, const char *name, across_task *out)
 {
     for (size_t i = 0; i < all->n; i++) {
         const gathered *g = &all->g[i];
-        const gathered_row *row = row_called(g, name), *base = row && row->base != NO_ROW ? &g->rows[row->base] : NULL;
-        const measure *m = row ? &row->of[g->headline] : NULL, *b = base ? &base->of[g->headline] : NULL;
-        if (!m || !b || !all_positive(m) || !all_positive(b)) return false;
+        size_t at = row_named(&g->x, name);
+        if (at == NO_ROW || g->x.rows[at].same_as || g->rows[at].base == NO_ROW) return false;
+        const measure *m = &g->rows[at].of[g->headline], *b = &g->rows[g->rows[at].base].of[g->headline];
+        if (!all_positive(m) || !all_positive(b)) return false;
         out[i] = (across_task){b->values, m->values, b->n, m->n, g->facts[g->headline].direction < 0};
     }
     return true;
@@ -109,17 +104,9 @@ static series profile(const across_task *t, size_t n, const char *name, size_t c
     across_profile(t, n, LEVEL, v, POINTS, share);
     for (size_t i = 0; i < POINTS; i++)
         v[POINTS + i] = share[i].value, v[2 * POINTS + i] = share[i].low, v[3 * POINTS + i] = share[i].high;
-    return (series){.name = name,
-                    .key = name,
-                    .line = true,
-                    .band = true,
-                    .color = series_color(color),
-                    .dash = series_dash(color),
-                    .n = POINTS,
-                    .x = v,
-                    .y = v + POINTS,
-                    .low = v + 2 * POINTS,
-                    .high = v + 3 * POINTS};
+    series s = line_series(name, color, v, POINTS);
+    s.band = true, s.marker = 0;
+    return s;
 }
 
 static int report(tasks *all, const across_options *o, err *e)
@@ -163,12 +150,13 @@ static int report(tasks *all, const across_options *o, err *e)
 
 int across_print(const db_options *where, const char *const *names, size_t n, const across_options *o, err *e)
 {
-    static tasks all;
+    tasks *all = xcalloc(1, sizeof *all);
     reader *r = reader_open_any(where, e);
     int rc = r ? 0 : -1;
-    for (size_t i = 0; i < n && !rc; i++) rc = read_task(r, names[i], o, &all, e);
-    if (!rc) rc = report(&all, o, e);
-    arena_free(&all.mem);
+    for (size_t i = 0; i < n && !rc; i++) rc = read_task(r, names[i], o, all, e);
+    if (!rc) rc = report(all, o, e);
+    arena_free(&all->mem);
+    free(all);
     reader_close(r);
     return rc ? -1 : 0;
 }

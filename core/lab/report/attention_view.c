@@ -176,12 +176,9 @@ void attention_page(const attention_map *maps, size_t n, const char *run, const 
     drawing_svg(d, SVG_THEMED, out);
     drawing_free(d);
     str_add(out, "</div>\n<p id=\"says\" role=\"status\" class=\"note\"></p>\n<p id=\"source\" class=\"note\"></p>\n<p "
-                 "class=\"note\">Queries are at the "
-                 "left or above, keys at the right "
-                 "or below. A line's "
-                 "colour shows the head, its opacity the weight. In the decoder a query is the token that was read. "
-                 "As a figure for a paper: <code>ablate attention ... --figure 3 --word WORD -o "
-                 "FILE.pdf</code></p>\n</main>\n<script "
+                 "class=\"note\">Queries are at the left or above, keys at the right or below. A line's colour shows "
+                 "the head, its opacity the weight. In the decoder a query is the token that was read. As a figure for "
+                 "a paper: <code>ablate attention ... --figure 3 --word WORD -o FILE.pdf</code></p>\n</main>\n<script "
                  "type=\"application/json\" id=\"data\">");
     write_maps(maps, n, out);
     str_addf(out, "</script>\n<script>\n%s</script></body></html>\n", attention_js);

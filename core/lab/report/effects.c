@@ -182,9 +182,8 @@ void figure_effects(const gathered *g, str *out)
     if (figures.n)
         str_addf(out,
                  "<section id=\"effects\"><h2>Effects of factors</h2>\n<p class=\"note\">Main effects: each factor's "
-                 "high level minus its low level, averaged over the "
-                 "others. Pairs: how much one factor's effect changes with the other. 95 %% intervals; coloured if p "
-                 "after Holm is below 0.05.</p>\n%s</section>\n",
+                 "high level minus its low level, averaged over the others. Pairs: how much one factor's effect "
+                 "changes with the other. 95 %% intervals; coloured if p after Holm is below 0.05.</p>\n%s</section>\n",
                  str_text(&figures));
     str_free(&figures);
 }
@@ -197,19 +196,13 @@ void footnote_effects(const gathered *g, grid *t)
 
 /* ---- sizes ---- */
 
-static const gathered_row *row_named(const gathered *g, const char *name)
-{
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (same(g->rows[i].row->name, name)) return &g->rows[i];
-    return NULL;
-}
-
 /* Returns the row at size k. k = number of sizes: the row's own size, unless the list has it. NULL: no such row, or not
  * trained. */
 static const gathered_row *row_at(const gathered *g, const text_list *row, size_t k, size_t ppl)
 {
     const bool listed = k + 1 < row->n;
-    const gathered_row *at = row_named(g, row->at[listed ? k + 1 : 0]);
+    size_t named = row_named(&g->x, row->at[listed ? k + 1 : 0]);
+    const gathered_row *at = named == NO_ROW ? NULL : &g->rows[named];
     if (!at || !at->of[ppl].n || isnan(at->parameters)) return NULL;
     for (size_t i = 0; !listed && i < k; i++) {
         const gathered_row *other = row_at(g, row, i, ppl);
@@ -324,8 +317,7 @@ void footnote_scale(const gathered *g, grid *t)
     scale_points base = points_of(g, ppl, rows, &a);
     grid_footnote(t,
                   "Scale: loss (log %s) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
-                  "draws; speed-up: parameters of base over parameters "
-                  "of the row, at the loss of base's largest size.",
+                  "draws; speed-up: parameters of base over parameters of the row, at the loss of base's largest size.",
                   g->headings[ppl], base.n_sizes, SCALE_DRAWS);
     for (const text_list *row = rows; row < rows + g->judged.n_sizes; row++) {
         scale_points p = points_of(g, ppl, row, &a);

@@ -54,15 +54,15 @@ static void find_levels(const gathered *g, const char **value, factor_table *t, 
 {
     factor *x = &t->factors[f];
     x->levels = arena_alloc(a, (g->x.n_rows + 1) * sizeof *x->levels);
-    bool numbers = true;
+    x->numbers = true;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const char *v = value[i * t->n_factors + f];
         size_t k = 0;
         double ignored;
         while (v && k < x->n_levels && !same(x->levels[k], v)) k++;
-        if (v && k == x->n_levels) x->levels[x->n_levels++] = v, numbers = numbers && parse_real(v, &ignored);
+        if (v && k == x->n_levels) x->levels[x->n_levels++] = v, x->numbers = x->numbers && parse_real(v, &ignored);
     }
-    if (numbers) qsort(x->levels, x->n_levels, sizeof *x->levels, by_number);
+    if (x->numbers) qsort(x->levels, x->n_levels, sizeof *x->levels, by_number);
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const char *v = value[i * t->n_factors + f];
         size_t k = 0;
@@ -96,8 +96,7 @@ void factors_find(const gathered *g, arena *a, factor_table *t)
     for (size_t f = 0; f < t->n_factors; f++) find_levels(g, values, t, f, a);
 }
 
-/* Does row i equal base except in factors a and b? */
-static bool in_slice(const factor_table *t, size_t i, size_t base, size_t a, size_t b)
+bool factors_in_slice(const factor_table *t, size_t i, size_t base, size_t a, size_t b)
 {
     for (size_t f = 0; f < t->n_factors; f++)
         if (f != a && f != b && t->level[i * t->n_factors + f] != t->level[base * t->n_factors + f]) return false;
@@ -114,9 +113,9 @@ static size_t fill(const gathered *g, const factor_table *t, size_t metric, size
     for (size_t i = 0; i < g->x.n_rows; i++) {
         size_t la = t->level[i * t->n_factors + x->a], lb = t->level[i * t->n_factors + x->b], c = la * nb + lb;
         const measure *m = &g->rows[i].of[metric];
-        if (la == NO_ROW || lb == NO_ROW || g->rows[i].row->same_as || (slice && !in_slice(t, i, base, x->a, x->b)))
+        if (la == NO_ROW || lb == NO_ROW || g->rows[i].row->same_as || !m->n ||
+            (slice && !factors_in_slice(t, i, base, x->a, x->b)))
             continue;
-        if (!m->n) continue;
         x->mean[c] += m->mean;
         x->sd[c] = m->sd;
         x->row[c] = i;

@@ -7,6 +7,7 @@ typedef struct {
     const char *name;
     const char **levels; /* distinct values, numbers in ascending order, words in order of appearance */
     size_t n_levels;
+    bool numbers; /* all levels are */
 } factor;
 
 typedef struct {
@@ -17,6 +18,8 @@ typedef struct {
 
 /* From the rows' changes and configurations. Lives in the arena. */
 void factors_find(const gathered *g, arena *a, factor_table *out);
+/* Does row i equal base except in factors a and b? */
+bool factors_in_slice(const factor_table *t, size_t i, size_t base, size_t a, size_t b);
 
 /* A two-factor grid: cell[i * levels of b + j] holds the mean over the rows with level i of a and j of b
  * (several if a full factorial has more factors: rows_each per cell), NaN: none. */

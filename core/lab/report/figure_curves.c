@@ -178,11 +178,9 @@ static void one_metric(curves *c, bool shown, str *out)
 {
     size_t *rows = xcalloc(c->g->x.n_rows + 1, sizeof *rows), n = 0, base = NO_ROW, in_all = 0, groups = 0;
     if (set_frame(c)) {
-        str_addf(out, "<div class=\"metric%s\" data-metric=\"", shown ? "" : " later");
-        svg_text(out, c->metric);
-        str_add(out, "\"><h3>");
-        svg_text(out, c->metric);
-        str_add(out, "</h3><div class=\"facets\">\n");
+        str_addf(out, "<div class=\"metric%s\"", shown ? "" : " later");
+        figure_text(out, " data-metric=\"", c->metric, "\">");
+        figure_text(out, "<h3>", c->metric, "</h3><div class=\"facets\">\n");
         for (size_t i = 0; i < c->g->x.n_rows; i++) {
             if (c->g->rows[i].row->is_base)
                 base = i;
@@ -234,9 +232,8 @@ void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a
     curves c = {.g = g, .runs = runs, .n = n, .a = a};
     share_points(&c, n_metrics);
     str_add(out, "<section id=\"curves\"><h2>Learning curves</h2>\n<p class=\"note\">Thick: mean over seeds; band: "
-                 "mean ± sample standard deviation; "
-                 "thin: seeds. Base is in every facet.</p>\n<div class=\"choose\" role=\"group\" "
-                 "aria-label=\"metric\"></div>\n");
+                 "mean ± sample standard deviation; thin: seeds. Base is in every facet.</p>\n<div class=\"choose\" "
+                 "role=\"group\" aria-label=\"metric\"></div>\n");
     for (size_t i = 0; i < n_metrics; i++) {
         c.metric = metrics[i == 0 ? first : i <= first ? i - 1 : i];
         one_metric(&c, i == 0, out);

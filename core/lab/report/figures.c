@@ -13,6 +13,28 @@ void figure_put(drawing *d, str *out)
     drawing_free(d);
 }
 
+void figure_text(str *out, const char *before, const char *text, const char *after)
+{
+    str_add(out, before);
+    svg_text(out, text);
+    str_add(out, after);
+}
+
+series line_series(const char *name, size_t i, const double *v, size_t n)
+{
+    return (series){.name = name,
+                    .key = name,
+                    .line = true,
+                    .color = series_color(i),
+                    .dash = series_dash(i),
+                    .marker = (int)i % 5,
+                    .n = n,
+                    .x = v,
+                    .y = v + n,
+                    .low = v + 2 * n,
+                    .high = v + 3 * n};
+}
+
 /* ---- forest ---- */
 
 static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row)
@@ -73,18 +95,6 @@ static size_t add_rows_with(const gathered *g, const char *verdict, const char *
     return n;
 }
 
-static double median_detectable(const gathered *g)
-{
-    double *v = xmalloc((g->x.n_rows + 1) * sizeof *v), found;
-    size_t n = 0;
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (isfinite(g->rows[i].against[g->headline].detectable) && !g->rows[i].row->same_as)
-            v[n++] = g->rows[i].against[g->headline].detectable;
-    found = stats_median(v, n);
-    free(v);
-    return found;
-}
-
 /* Appends the verdicts as a paragraph. */
 static void describe_verdict(const gathered *g, int decimals, arena *a, str *out)
 {
@@ -118,16 +128,14 @@ static void describe_verdict(const gathered *g, int decimals, arena *a, str *out
                  "Lines are 95 %% intervals for the design; better and worse mean p of at most %g after Holm over %zu "
                  "row%s. ",
                  k ? k->level : 0.05, g->tests, g->tests == 1 ? "" : "s");
-        double detectable = median_detectable(g);
+        double detectable = gathered_median(g, (size_t)g->headline, gathered_detectable);
         if (isfinite(detectable) && undecided)
             str_addf(&text,
                      "With these seeds, a difference of about %.*f%s is detected four times in five; smaller "
                      "differences may exist.",
                      decimals, detectable, percent ? " %" : "");
     }
-    str_add(out, "<p>");
-    svg_text(out, str_text(&text));
-    str_add(out, "</p>\n");
+    figure_text(out, "<p>", str_text(&text), "</p>\n");
     str_free(&text);
 }
 
@@ -338,17 +346,8 @@ static drawing *interaction(const gathered *g, const factor_table *t, const fact
             v[2 * across->n_levels + i] = x->mean[c] - x->sd[c];
             v[3 * across->n_levels + i] = x->mean[c] + x->sd[c];
         }
-        s[j] = (series){.name = lines->levels[j],
-                        .line = true,
-                        .points = true,
-                        .color = series_color(j),
-                        .dash = series_dash(j),
-                        .marker = (int)j % 4,
-                        .n = across->n_levels,
-                        .x = v,
-                        .y = v + across->n_levels,
-                        .low = v + 2 * across->n_levels,
-                        .high = v + 3 * across->n_levels};
+        s[j] = line_series(lines->levels[j], j, v, across->n_levels);
+        s[j].key = NULL, s[j].points = true, s[j].marker = (int)j % 4;
     }
     return chart_draw(&(chart){.title = g->headings[g->headline],
                                .y_label = arena_printf(a, "by %s", lines->name),
@@ -370,9 +369,8 @@ void figure_grids(const gathered *g, arena *a, str *out)
     for (size_t i = 0; i < n; i++) {
         if (!i)
             str_add(out, "<section id=\"grids\"><h2>Two settings at once</h2>\n<p class=\"note\">Parallel lines: the "
-                         "effect of one setting "
-                         "does not depend on the other. Error bars: sample standard deviation over seeds.</p>\n<div "
-                         "class=\"facets\">\n");
+                         "effect of one setting does not depend on the other. Error bars: sample standard deviation "
+                         "over seeds.</p>\n<div class=\"facets\">\n");
         figure_put(heat_map(g, &t, &grids[i], a), out);
         figure_put(interaction(g, &t, &grids[i], a), out);
         if (grids[i].rows_each > 1)

@@ -110,23 +110,16 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
     names *= 1.16, texts *= 1.12;
     bool narrow = width < 500 || names > width * 0.36 || texts > width * 0.36; /* names and numbers above the lines */
     bool apart = narrow && names + texts + 16 > width;                         /* and numbers below names */
-    double pitch = apart    ? 48
-                   : narrow ? 34
-                            : 22,
-           name_size = names > width - 8 ? fmax(7, 12 * (width - 8) / names) : 12;
+    static const double pitches[] = {22, 34, 48}, texts_at[] = {4, -5, -12}, marks_at[] = {0, 7, 14};
+    const int form = narrow + apart;
+    double pitch = pitches[form], name_size = names > width - 8 ? fmax(7, 12 * (width - 8) / names) : 12;
     scale x = find_scale(rows, n, narrow ? 8 : names + 16, narrow ? width - 8 : width - texts - 16);
     double bottom = top + pitch * (double)n + 4;
     drawing *d = drawing_new(width, bottom + 54, description);
     draw_axis(d, &x, top, bottom, !narrow, axis);
     draw_legend(d, rows, n, 8, bottom + 48);
     for (size_t i = 0; i < n; i++) {
-        double y = top + pitch * ((double)i + 0.5),
-               text_y = apart    ? y - 12
-                        : narrow ? y - 5
-                                 : y + 4,
-               mark_y = apart    ? y + 14
-                        : narrow ? y + 7
-                                 : y;
+        double y = top + pitch * ((double)i + 0.5), text_y = y + texts_at[form], mark_y = y + marks_at[form];
         draw_open(d, rows[i].name, NULL);
         if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
         draw_text(d, narrow ? 4 : names + 6, text_y, rows[i].name,

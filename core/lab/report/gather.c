@@ -253,10 +253,25 @@ bool gathered_is_base(const gathered *g, const gathered_row *row)
     return row->base != NO_ROW && row->row->runs == g->rows[row->base].row->runs;
 }
 
-static size_t row_called(const gathered *g, const char *name)
+double gathered_detectable(const comparison *c) { return c->detectable; }
+
+double gathered_median(const gathered *g, size_t metric, double (*number)(const comparison *))
 {
-    for (size_t i = 0; i < g->x.n_rows && name; i++)
-        if (same(g->x.rows[i].name, name)) return i;
+    double *v = xmalloc((g->x.n_rows + 1) * sizeof *v);
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        double one = number(&g->rows[i].against[metric]);
+        if (isfinite(one) && !g->x.rows[i].same_as) v[n++] = one;
+    }
+    double median = stats_median(v, n);
+    free(v);
+    return median;
+}
+
+size_t row_named(const read_experiment *x, const char *name)
+{
+    for (size_t i = 0; i < x->n_rows && name; i++)
+        if (same(x->rows[i].name, name)) return i;
     return NO_ROW;
 }
 
@@ -268,8 +283,8 @@ static void find_bases(gathered *g)
     for (size_t k = 0; k < g->judged.n_conditions; k++) {
         const text_list *names = &g->judged.conditions[k];
         for (size_t i = 0; i < names->n; i++) {
-            size_t row = row_called(g, names->at[i]);
-            if (row != NO_ROW) g->rows[row].base = row_called(g, names->at[0]);
+            size_t row = row_named(&g->x, names->at[i]);
+            if (row != NO_ROW) g->rows[row].base = row_named(&g->x, names->at[0]);
         }
     }
     g->conditions = g->judged.n_conditions;

@@ -26,6 +26,8 @@ void footnote_judging(const gathered *g, grid *t); /* criterion, looks, matched 
 void footnote_tuning(const gathered *g, grid *t);  /* searches: trials, choices and costs (judging.c) */
 void footnote_effects(const gathered *g, grid *t); /* two-level designs: main effects and interactions (effects.c) */
 void footnote_scale(const gathered *g, grid *t);   /* sizes: exponents and speed-ups (effects.c) */
+/* Appends the first `most` bytes of `text`, unless it is empty, NULL or in the list (table.c). */
+void add_once(str *list, const char *text, size_t most);
 /* Makes the whole table with its notes (table.c). */
 void table_grid(const gathered *g, grid *t);
 #endif

@@ -16,24 +16,15 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
  * width. */
 static void write_table(const grid *t, const char *caption, const char *const *keys, str *out)
 {
-    str_add(out, "<p class=\"note\">");
-    svg_text(out, caption);
-    str_add(out, "</p>\n<div class=\"scroll\"><table aria-label=\"");
-    svg_text(out, caption);
-    str_add(out, "\">\n<thead><tr>");
-    for (size_t j = 0; j < t->n_columns; j++) {
-        str_add(out, t->right[j] ? "<th scope=\"col\" class=\"r\">" : "<th scope=\"col\">");
-        svg_text(out, t->headings[j]);
-        str_add(out, "</th>");
-    }
+    figure_text(out, "<p class=\"note\">", caption, "</p>\n");
+    figure_text(out, "<div class=\"scroll\"><table aria-label=\"", caption, "\">\n<thead><tr>");
+    for (size_t j = 0; j < t->n_columns; j++)
+        figure_text(out, t->right[j] ? "<th scope=\"col\" class=\"r\">" : "<th scope=\"col\">", t->headings[j],
+                    "</th>");
     str_add(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < t->n_rows; i++) {
         str_add(out, i && t->rule[i] ? "<tr class=\"rule\"" : "<tr");
-        if (keys) {
-            str_add(out, " tabindex=\"0\" data-row=\"");
-            svg_text(out, keys[i]);
-            str_addc(out, '"');
-        }
+        if (keys) figure_text(out, " tabindex=\"0\" data-row=\"", keys[i], "\"");
         str_addc(out, '>');
         for (size_t j = 0; j < t->n_columns; j++) {
             const grid_cell *c = &t->cells[i * t->n_columns + j];
@@ -55,11 +46,7 @@ static void add_table(const gathered *g, arena *a, str *out)
     for (size_t i = 0; i < g->x.n_rows; i++) keys[i] = g->x.rows[i].name;
     str_add(out, "<section id=\"table\"><h2>Table</h2>\n");
     write_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, out);
-    for (size_t i = 0; i < t.n_notes; i++) {
-        str_add(out, "<p class=\"note\">");
-        svg_text(out, t.notes[i]);
-        str_add(out, "</p>\n");
-    }
+    for (size_t i = 0; i < t.n_notes; i++) figure_text(out, "<p class=\"note\">", t.notes[i], "</p>\n");
     str_add(out, "</section>\n");
     grid_free(&t);
 }
@@ -74,12 +61,8 @@ static void add_settings(const gathered *g, arena *a, str *out)
     while (base < g->x.n_rows && !g->rows[base].row->is_base) base++;
     if (!f.n_factors || base == g->x.n_rows) return;
     grid_column(&t, "row", false);
-    for (size_t k = 0; k < f.n_factors; k++) {
-        double v;
-        bool numbers = f.factors[k].n_levels > 0;
-        for (size_t l = 0; l < f.factors[k].n_levels; l++) numbers = numbers && parse_real(f.factors[k].levels[l], &v);
-        grid_column(&t, f.factors[k].name, numbers);
-    }
+    for (size_t k = 0; k < f.n_factors; k++)
+        grid_column(&t, f.factors[k].name, f.factors[k].numbers && f.factors[k].n_levels);
     const char **keys = arena_alloc(a, (g->x.n_rows + 1) * sizeof *keys);
     for (size_t i = 0; i < g->x.n_rows; i++) {
         keys[i] = g->x.rows[i].name;
@@ -149,50 +132,28 @@ static void add_runs(const gathered *g, str *out)
 
 /* ---- words ---- */
 
-/* Joins the distinct non-empty values of a run's field, in order of appearance. */
-static const char *distinct(const gathered *g, size_t offset, size_t most, arena *a)
+static void add_head(const gathered *g, bool live, str *out)
 {
-    str s = {0};
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        for (size_t k = 0; k < g->x.rows[i].n_runs; k++) {
-            const char *text = *(const char *const *)((const char *)&g->x.rows[i].runs[k] + offset);
-            if (!text || !*text) continue;
-            const char *cut = arena_strndup(a, text, most), *found = s.n ? strstr(s.s, cut) : NULL;
-            if (!found) str_addf(&s, "%s%s", s.n ? ", " : "", cut);
-        }
-    const char *kept = arena_strdup(a, str_text(&s));
-    str_free(&s);
-    return kept;
-}
-
-static void add_head(const gathered *g, bool live, arena *a, str *out)
-{
+    str devices = {0}, commits = {0};
     size_t runs = 0, done = 0, failed = 0, open = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         if (g->x.rows[i].same_as) continue;
         runs += g->x.rows[i].n_runs, done += g->rows[i].done, failed += g->rows[i].failed, open += g->rows[i].open;
     }
-    str_add(out, "<header><h1>");
-    svg_text(out, g->x.name);
-    str_add(out, "</h1>\n");
-    if (g->x.note && *g->x.note) {
-        str_add(out, "<p>");
-        svg_text(out, g->x.note);
-        str_add(out, "</p>\n");
-    }
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs; k++) {
+            add_once(&devices, g->x.rows[i].runs[k].device, 80);
+            add_once(&commits, g->x.rows[i].runs[k].git_commit, 12);
+        }
+    figure_text(out, "<header><h1>", g->x.name, "</h1>\n");
+    if (g->x.note && *g->x.note) figure_text(out, "<p>", g->x.note, "</p>\n");
     str_addf(out, "<p>%zu row%s, %zu of %zu runs done", g->x.n_rows, g->x.n_rows == 1 ? "" : "s", done, runs);
     if (failed) str_addf(out, ", %zu failed", failed);
     if (open) str_addf(out, ", %zu to go", open);
-    const char *commits = distinct(g, offsetof(read_run, git_commit), 12, a),
-               *devices = distinct(g, offsetof(read_run, device), 80, a);
-    if (*devices) {
-        str_add(out, "; trained on ");
-        svg_text(out, devices);
-    }
-    if (*commits) {
-        str_add(out, ", commit ");
-        svg_text(out, commits);
-    }
+    if (devices.n) figure_text(out, "; trained on ", devices.s, "");
+    if (commits.n) figure_text(out, ", commit ", commits.s, "");
+    str_free(&devices);
+    str_free(&commits);
     str_addf(out, ".%s</p>\n", live ? " <span id=\"live\" role=\"status\">live</span>" : "");
     str_add(out,
             "<nav aria-label=\"sections\"><a href=\"#verdict\">Verdict</a><a href=\"#table\">Table</a><a "
@@ -226,7 +187,7 @@ int page_print(reader *r, const char *name, bool live, str *out, err *e)
         svg_text(out, g.x.name);
         str_addf(out, "</title>\n<style>\n%s%s</style></head>\n<body%s>\n<main>\n", draw_css(), page_css,
                  live ? " data-live" : "");
-        add_head(&g, live, &a, out);
+        add_head(&g, live, out);
         add_verdict(&g, out);
         add_table(&g, &a, out);
         figure_curves(&g, curves, n, &a, out);

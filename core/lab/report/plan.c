@@ -14,26 +14,15 @@ typedef struct {
     bool left_out; /* u is unknown, because a record left out the statistics */
 } known;
 
-/* Returns the part that more seeds do not reduce as one variance of sentences, whose 5 % interval is equally wide. */
+/* Returns the part that more seeds do not reduce as one variance of sentences, whose 5 % interval is equally wide. NaN:
+ * unknown. */
 static double fixed_part(const comparison *c)
 {
     double half = howe_half_width(0, 1, c->u, c->choice, 0.05) / howe_half_width(0, 1, 1, 0, 0.05);
     return half * half;
 }
 
-static double median_u(const gathered *g, size_t metric)
-{
-    double *u = xcalloc(g->x.n_rows + 1, sizeof *u), found = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (!isnan(g->rows[i].against[metric].u) && !g->rows[i].row->same_as)
-            u[n++] = fixed_part(&g->rows[i].against[metric]);
-    if (n) found = stats_median(u, n);
-    free(u);
-    return found;
-}
-
-static known look_at(const gathered *g, size_t metric, bool percent)
+static known estimate(const gathered *g, size_t metric, bool percent)
 {
     known k = {.sd = NAN, .seconds = NAN};
     double squares = 0, df = 0, seconds = 0;
@@ -50,7 +39,7 @@ static known look_at(const gathered *g, size_t metric, bool percent)
         double own = gathered_budget(&g->rows[i], "wall");
         if (!isnan(own)) seconds += own, k.timed++;
     }
-    if (df > 0) k.sd = sqrt(squares / df), k.u = median_u(g, metric);
+    if (df > 0) k.sd = sqrt(squares / df), k.u = fmax(0, gathered_median(g, metric, fixed_part));
     for (size_t i = 0; g && i < g->x.n_rows && !(k.u > 0); i++)
         k.left_out = k.left_out || g->rows[i].against[metric].left_out;
     if (k.timed) k.seconds = seconds / (double)k.timed;
@@ -107,7 +96,7 @@ int plan_print(const plan_task *t, str *out, err *e)
     const char *name = t->metric ? t->metric : has ? g->metrics[metric] : "the metric";
     /* without runs, the name decides: perplexity is compared in percent */
     bool percent = has ? metric_in_percent(&g->facts[metric]) : !strcasecmp(name, metric_perplexity.name);
-    known k = look_at(has ? g : NULL, metric, percent);
+    known k = estimate(has ? g : NULL, metric, percent);
     if (!isnan(t->sd)) k.sd = percent ? log1p(t->sd / 100) : t->sd;
     if (isnan(k.sd))
         return fail(e,

@@ -80,19 +80,9 @@ static void add_series(plot *p, const char *name, point *points, size_t n, bool 
     qsort(points, n, sizeof *points, by_x);
     for (size_t i = 0; i < n; i++)
         v[i] = points[i].x, v[n + i] = points[i].y, v[2 * n + i] = points[i].low, v[3 * n + i] = points[i].high;
-    size_t i = p->n++;
-    p->series[i] = (series){.name = name,
-                            .key = name,
-                            .line = line,
-                            .points = true,
-                            .color = series_color(i),
-                            .dash = series_dash(i),
-                            .marker = (int)i % 5,
-                            .n = n,
-                            .x = v,
-                            .y = v + n,
-                            .low = v + 2 * n,
-                            .high = v + 3 * n};
+    series *s = &p->series[p->n];
+    *s = line_series(name, p->n++, v, n);
+    s->line = line, s->points = true;
 }
 
 /* Plots the metric over each row's cost: a named point per row, or a line per level of `by`. */
@@ -139,10 +129,8 @@ static int over_key(plot *p, err *e)
     if (over == by) return fail(e, "--over and --by are both %s", p->o->by);
     while (base < p->g.x.n_rows && !p->g.rows[base].row->is_base) base++;
     const factor *f = &p->factors.factors[over];
-    bool numbers = true;
     double v;
-    for (size_t l = 0; l < f->n_levels; l++) numbers = numbers && parse_real(f->levels[l], &v);
-    if (p->o->log_x && !numbers)
+    if (p->o->log_x && !f->numbers)
         return fail(e, "--log x: %s has non-numeric values, such as \"%s\"", f->name, f->levels[0]);
     size_t levels = by == NO_ROW ? 1 : p->factors.factors[by].n_levels;
     point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
@@ -151,28 +139,27 @@ static int over_key(plot *p, err *e)
         for (size_t i = 0; i < p->g.x.n_rows; i++) {
             const size_t *level = &p->factors.level[i * nf];
             const measure *m = &p->g.rows[i].of[p->metric];
-            bool as_base = true;
-            for (size_t k = 0; k < nf && base < p->g.x.n_rows; k++)
-                as_base = as_base && (k == over || k == by || level[k] == p->factors.level[base * nf + k]);
+            bool as_base = base == p->g.x.n_rows || factors_in_slice(&p->factors, i, base, over, by);
             if (p->g.rows[i].row->same_as || level[over] == NO_ROW || (by != NO_ROW && level[by] != l)) continue;
             if (!as_base || !m->n) {
                 left_out++;
                 continue;
             }
             bool twice = false; /* base, and a row that is equal to it under its own name */
-            point at = {.x = numbers && parse_real(f->levels[level[over]], &v) ? v : (double)level[over], .y = m->mean};
+            point at = {.x = (double)level[over], .y = m->mean};
+            if (f->numbers && parse_real(f->levels[level[over]], &v)) at.x = v;
             for (size_t k = 0; k < n; k++) twice = twice || points[k].x == at.x;
             interval(p, m, &at.low, &at.high);
             if (!twice) points[n++] = at;
         }
-        add_series(p, by == NO_ROW ? NULL : p->factors.factors[by].levels[l], points, n, numbers);
+        add_series(p, by == NO_ROW ? NULL : p->factors.factors[by].levels[l], points, n, f->numbers);
     }
     free(points);
     if (left_out)
         fprintf(stderr, "%zu row%s left out: other keys differ from base, or there is no %s\n", left_out,
                 left_out == 1 ? " is" : "s are", p->g.headings[p->metric]);
     p->chart.x_label = f->name;
-    if (!numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;
+    if (!f->numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;
     return 0;
 }
 
@@ -200,10 +187,8 @@ static int over_steps(plot *p, reader *r, err *e)
     while (base < p->g.x.n_rows && !p->g.rows[base].row->is_base) base++;
     for (size_t i = 0; i < p->g.x.n_rows && !rc; i++) {
         const read_curve **of = arena_alloc(&p->mem, (n_runs + 1) * sizeof *of);
-        size_t n = 0, color = p->n;
-        bool as_base = true;
-        for (size_t k = 0; k < nf && by != NO_ROW && base < p->g.x.n_rows; k++)
-            as_base = as_base && (k == by || p->factors.level[i * nf + k] == p->factors.level[base * nf + k]);
+        size_t n = 0;
+        bool as_base = by == NO_ROW || base == p->g.x.n_rows || factors_in_slice(&p->factors, i, base, by, by);
         for (size_t k = 0; k < n_runs && as_base; k++) {
             const read_curve *c = runs[k].row == i ? curve_of(&runs[k], metric) : NULL;
             if (c && c->n) of[n++] = c;
@@ -215,17 +200,10 @@ static int over_steps(plot *p, reader *r, err *e)
         const char *name =
             level == NO_ROW ? gathered_label(&p->g.rows[i], &p->mem) : p->factors.factors[by].levels[level];
         bool bars = l.low && !same(p->o->bars, "none");
-        p->series[p->n++] = (series){.name = name,
-                                     .key = name,
-                                     .line = true,
-                                     .band = true,
-                                     .color = series_color(color),
-                                     .dash = series_dash(color),
-                                     .n = l.n,
-                                     .x = l.x,
-                                     .y = l.y,
-                                     .low = bars ? l.low : NULL,
-                                     .high = bars ? l.high : NULL};
+        series *s = &p->series[p->n];
+        *s = line_series(name, p->n++, l.x, l.n);
+        s->band = true, s->marker = 0, s->y = l.y;
+        s->low = bars ? l.low : NULL, s->high = bars ? l.high : NULL;
     }
     if (!rc) p->chart.x_label = "step", p->chart.y_label = arena_strdup(&p->mem, metric);
     str_free(&known);
@@ -264,22 +242,10 @@ static int over_trials(plot *p, err *e)
             best_of b = best_of_trials(values, n, k + 1, lower);
             v[k] = (double)k + 1, v[n + k] = b.mean, v[2 * n + k] = b.low, v[3 * n + k] = b.high;
         }
-        const char *name = gathered_label(&p->g.rows[i], &p->mem);
-        size_t color = p->n++;
-        bool bars = !same(p->o->bars, "none");
-        p->series[color] = (series){.name = name,
-                                    .key = name,
-                                    .line = true,
-                                    .points = true,
-                                    .band = true,
-                                    .color = series_color(color),
-                                    .dash = series_dash(color),
-                                    .marker = (int)color % 5,
-                                    .n = n,
-                                    .x = v,
-                                    .y = v + n,
-                                    .low = bars ? v + 2 * n : NULL,
-                                    .high = bars ? v + 3 * n : NULL};
+        series *s = &p->series[p->n];
+        *s = line_series(gathered_label(&p->g.rows[i], &p->mem), p->n++, v, n);
+        s->points = s->band = true;
+        if (same(p->o->bars, "none")) s->low = s->high = NULL;
     }
     free(values);
     p->chart.x_label = "trials k";

@@ -1,13 +1,6 @@
 /* recorded.c - adds the recorded runs of an experiment to its table: machine, commit and results. */
 #include "lab/report/gather.h"
 
-static const read_row *row_of(const read_experiment *x, const char *name)
-{
-    for (size_t i = 0; i < x->n_rows; i++)
-        if (same(x->rows[i].name, name)) return &x->rows[i];
-    return NULL;
-}
-
 int gather_recorded(reader *r, gathered *g, arena *a, err *e)
 {
     const char *name = arena_printf(a, "%s%s", g->x.name, DB_RECORDED);
@@ -20,7 +13,8 @@ int gather_recorded(reader *r, gathered *g, arena *a, err *e)
     g->has_recorded = true;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         gathered_row *row = &g->rows[i];
-        row->recorded = row_of(&g->recorded, row->row->name);
+        size_t at = row_named(&g->recorded, row->row->name);
+        row->recorded = at == NO_ROW ? NULL : &g->recorded.rows[at];
         row->recorded_of = arena_alloc(a, (g->n_metrics + 1) * sizeof *row->recorded_of);
         for (size_t m = 0; m < g->n_metrics && row->recorded; m++)
             measure_runs(row->recorded, g->metrics[m], &row->recorded_of[m], a);

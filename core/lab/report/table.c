@@ -3,6 +3,7 @@
 #include "lab/report/layout.h"
 #include "lab/report/columns.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- notes (on statistics: notes.c) ---- */
@@ -13,11 +14,11 @@ typedef struct {
     double seconds;
 } origin;
 
-static void add_once(str *list, const char *text, size_t most)
+void add_once(str *list, const char *text, size_t most)
 {
-    char cut[80];
-    snprintf(cut, sizeof cut, "%.*s", (int)most, text ? text : "");
-    if (*cut && !(list->n && strstr(list->s, cut))) str_addf(list, "%s%s", list->n ? ", " : "", cut);
+    char *cut = xstrndup(text ? text : "", most);
+    if (*cut && !strstr(str_text(list), cut)) str_addf(list, "%s%s", list->n ? ", " : "", cut);
+    free(cut);
 }
 
 static void add_origin(origin *o, const read_run *run)

@@ -148,7 +148,7 @@ static int find_free(db *d, const char *experiment, db_queue *among, int64_t *id
     return find_queued(d, among, passed, id, e);
 }
 
-static int take(db *d, int64_t run, const char *owner, double lease, db_claim *out, err *e)
+static int claim_run(db *d, int64_t run, const char *owner, double lease, db_claim *out, err *e)
 {
     double t = now();
     sqlite3_stmt *s = sql_keep(
@@ -159,10 +159,9 @@ static int take(db *d, int64_t run, const char *owner, double lease, db_claim *o
         "WHERE v.id=variant_id),(SELECT config_hash FROM variant v WHERE v.id=variant_id),"
         "NOT EXISTS(SELECT 1 FROM attempt a WHERE a.run_id=run.id AND a.log_path GLOB '*-g'||generation||'/log.txt')",
         "sddi", owner, t + lease, t, run);
-    int rc =
-        s ? sql_row(
-                s, "run.id run.attempt run.generation run.seed variant.name variant.config_json variant.config_hash", e)
-          : -1;
+    static const char names[] =
+        "run.id run.attempt run.generation run.seed variant.name variant.config_json variant.config_hash";
+    int rc = sql_row(s, names, e);
     if (rc == 1) {
         *out = (db_claim){.run = sqlite3_column_int64(s, 0),
                           .attempt = sqlite3_column_int64(s, 1),
@@ -183,8 +182,7 @@ static int open_attempt(db *d, const db_claim *c, err *e)
 {
     if (sql_do(d->q, e,
                "UPDATE attempt SET ended_at=?3,error=coalesce(error,'its lease expired and another process took over "
-               "the run')"
-               " WHERE run_id=?1 AND n<?2 AND ended_at IS NULL",
+               "the run') WHERE run_id=?1 AND n<?2 AND ended_at IS NULL",
                "iid", c->run, c->attempt, now()))
         return -1;
     return sql_do(d->q, e, "INSERT INTO attempt(run_id,n,started_at) VALUES(?1,?2,?3)", "iid", c->run, c->attempt,
@@ -202,7 +200,7 @@ int db_claim_next(db *d, const char *experiment, db_queue *among, const char *ow
     if (tx_begin(d, true, e) == 0) {
         int64_t run = 0;
         found = find_free(d, experiment, among, &run, e);
-        if (found == 1) found = take(d, run, owner, lease, out, e);
+        if (found == 1) found = claim_run(d, run, owner, lease, out, e);
         int rc = found == 1 ? open_attempt(d, out, e) : found;
         if (tx_end(d, rc, e)) found = -1;
     }
@@ -218,10 +216,9 @@ void db_claim_free(db_claim *c)
     *c = (db_claim){0};
 }
 
-int claim_fence(db *d, const db_claim *c, err *e)
+static int check_held(db *d, const db_claim *c, err *e)
 {
     sqlite3_stmt *s = sql_keep(d->q, e, "SELECT status,owner,attempt FROM run WHERE id=?1", "i", c->run);
-    if (!s) return -1;
     int rc = sql_row(s, "run.status - run.attempt", e);
     if (rc == 0) {
         rc = fail(e, "run %lld is no longer in the database", (long long)c->run);
@@ -230,13 +227,17 @@ int claim_fence(db *d, const db_claim *c, err *e)
         int64_t attempt = sqlite3_column_int64(s, 2);
         bool ours = same(status, "running") && same(owner, c->owner) && attempt == c->attempt;
         rc = ours ? 0
-                  : fail(e,
-                         "run %lld, attempt %lld: no longer held by this process (now %s, attempt %lld, "
-                         "owner %s)",
+                  : fail(e, "run %lld, attempt %lld: no longer held by this process (now %s, attempt %lld, owner %s)",
                          (long long)c->run, (long long)c->attempt, status, (long long)attempt, owner ? owner : "none");
     }
     sql_rest(s);
     return rc;
+}
+
+int claim_begin(db *d, const db_claim *c, bool durable, err *e)
+{
+    if (tx_begin(d, durable, e)) return -1;
+    return check_held(d, c, e) ? tx_end(d, -1, e) : 0;
 }
 
 bool db_holds(db *d, const db_claim *c)
@@ -251,10 +252,8 @@ bool db_holds(db *d, const db_claim *c)
 int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e)
 {
     double t = now();
-    if (tx_begin(d, false, e)) return -1;
-    int rc = claim_fence(d, c, e);
-    if (!rc)
-        rc = sql_do(d->q, e,
+    if (claim_begin(d, c, false, e)) return -1;
+    int rc = sql_do(d->q, e,
                     "UPDATE run SET heartbeat_at=?2,lease_until=?3,step=coalesce(?4,step),"
                     "total_steps=coalesce(?5,total_steps) WHERE id=?1",
                     "iddII", c->run, t, t + lease, step, total_steps);
@@ -264,22 +263,20 @@ int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, do
 int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
 {
     size_t count = 0;
+    int rc = 0;
+    int64_t *dead = NULL;
+    arena a = {0};
     if (tx_begin(d, true, e)) return -1;
     sqlite3_stmt *s =
         sql_open(d->q, e,
                  "SELECT r.id,r.owner FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x"
                  " ON x.id=v.experiment_id WHERE x.name=?1 AND r.status='running' AND r.owner IS NOT NULL",
                  "s", experiment);
-    int rc = s ? 0 : -1;
-    int64_t *dead = NULL;
-    size_t cap = 0;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        rc = 0;
+    while (sql_each(s, "", &rc, e)) {
         if (!db_owner_is_gone((const char *)sqlite3_column_text(s, 1))) continue;
-        dead = grow(dead, &cap, count + 1, sizeof *dead);
+        dead = list_grow(&a, dead, count, sizeof *dead);
         dead[count++] = sqlite3_column_int64(s, 0);
     }
-    sqlite3_finalize(s);
     for (size_t i = 0; i < count && !rc; i++) {
         rc = sql_do(d->q, e,
                     "UPDATE attempt SET ended_at=?2,error=coalesce(error,'the host process died') WHERE run_id=?1"
@@ -289,7 +286,7 @@ int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
             rc =
                 sql_do(d->q, e, "UPDATE run SET status='queued',owner=NULL,lease_until=NULL WHERE id=?1", "i", dead[i]);
     }
-    free(dead);
+    arena_free(&a);
     rc = tx_end(d, rc, e);
     if (!rc && released) *released = count;
     return rc;
@@ -329,12 +326,10 @@ int run_show_metrics(db *d, int64_t run, err *e)
 int db_finish(db *d, const db_claim *c, enum db_status status, int exit_code, int term_signal, const char *error,
               err *e)
 {
-    if (tx_begin(d, true, e)) return -1;
     double t = now();
-    int rc = status == DB_RUNNING ? fail(e, "run %lld: an attempt cannot end as running", (long long)c->run)
-                                  : claim_fence(d, c, e);
-    if (!rc)
-        rc = sql_do(d->q, e,
+    if (status == DB_RUNNING) return fail(e, "run %lld: an attempt cannot end as running", (long long)c->run);
+    if (claim_begin(d, c, true, e)) return -1;
+    int rc = sql_do(d->q, e,
                     "UPDATE run SET status=?2,owner=NULL,lease_until=NULL,heartbeat_at=?3,"
                     "ended_at=CASE ?2 WHEN 'queued' THEN NULL ELSE ?3 END WHERE id=?1",
                     "isd", c->run, db_status_text(status), t);
@@ -372,7 +367,7 @@ int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enu
                  "SELECT r.status,r.generation FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON"
                  " x.id=v.experiment_id WHERE x.name=?1 AND v.config_hash GLOB ?2||'*' AND r.seed=?3",
                  "ssi", experiment, hash, seed);
-    int rc = s ? sql_row(s, "run.status run.generation", e) : -1;
+    int rc = sql_row(s, "run.status run.generation", e);
     if (rc == 1) {
         if (sql_status(s, 0, status, e)) rc = -1;
         *generation = sqlite3_column_int64(s, 1);
@@ -388,12 +383,11 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
     int rc = 0;
     for (size_t i = 0; i < n && !rc; i++) {
         int64_t id, failed = 0;
-        if (sql_int(d->q, e, &failed, "SELECT status='failed' FROM run WHERE id=?1", "i", runs[i]) < 0) rc = -1;
-        if (rc) break;
+        rc = sql_int(d->q, e, &failed, "SELECT status='failed' FROM run WHERE id=?1", "i", runs[i]);
+        if (rc < 0) break;
         rc = sql_int(d->q, e, &id,
-                     "UPDATE run SET status='queued',owner=NULL,lease_until=NULL,"
-                     "started_at=NULL,ended_at=NULL,recorded=0,queued_at=?2 WHERE id=?1 AND (status "
-                     "IN('failed','killed')"
+                     "UPDATE run SET status='queued',owner=NULL,lease_until=NULL,started_at=NULL,ended_at=NULL,"
+                     "recorded=0,queued_at=?2 WHERE id=?1 AND (status IN('failed','killed')"
                      " OR (?3 AND status='done')) RETURNING id",
                      "idi", runs[i], now(), (int64_t)(which == DB_RERUN_ALL));
         if (rc != 1) continue;
@@ -408,23 +402,17 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
 int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
 {
     *out = (db_counts){0};
-    sqlite3_stmt *s = sql_open(d->q, e,
-                               "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND "
-                               "r.archived=0 AND v.archived=0",
-                               "");
-    int rc = s ? 0 : -1;
-    for (size_t i = 0; i < n && rc >= 0; i++) {
+    for (size_t i = 0; i < n; i++) {
         enum db_status status;
-        sqlite3_bind_int64(s, 1, runs[i]);
-        rc = sql_next(s, e);
-        if (rc == 1 && sql_status(s, 0, &status, e))
-            rc = -1;
-        else if (rc == 1)
-            out->of[status]++;
-        else
-            out->gone++;
-        sqlite3_reset(s);
+        sqlite3_stmt *s = sql_keep(d->q, e,
+                                   "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND "
+                                   "r.archived=0 AND v.archived=0",
+                                   "i", runs[i]);
+        int rc = sql_next(s, e);
+        if (rc == 1 && sql_status(s, 0, &status, e)) rc = -1;
+        sql_rest(s);
+        if (rc < 0) return -1;
+        ++*(rc ? &out->of[status] : &out->gone);
     }
-    sqlite3_finalize(s);
-    return rc < 0 ? -1 : 0;
+    return 0;
 }

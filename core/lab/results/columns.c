@@ -295,7 +295,7 @@ void columns_close(columns_read *c)
 }
 
 /* Reads a column's number from an array of them, or from "of". */
-static int take_number(const columns_read *c, const cJSON *x, size_t *out, err *e)
+static int read_number(const columns_read *c, const cJSON *x, size_t *out, err *e)
 {
     double v = cJSON_IsNumber(x) ? x->valuedouble : NAN;
     if (!(v >= 0 && v < (double)c->n) || v != floor(v))
@@ -331,7 +331,7 @@ static int bytes_of(const columns_read *c, size_t i, str *bytes, double *times, 
     *times = *over = 1;
     if (cJSON_IsObject(x)) {
         size_t of = 0;
-        if (take_number(c, cJSON_GetObjectItemCaseSensitive(x, "of"), &of, e) || factor_of(x, "times", times, e) ||
+        if (read_number(c, cJSON_GetObjectItemCaseSensitive(x, "of"), &of, e) || factor_of(x, "times", times, e) ||
             factor_of(x, "over", over, e))
             return -1;
         x = c->at[of];
@@ -375,7 +375,7 @@ int columns_stats(columns_read *c, const cJSON *numbers, arena *a, db_stats *out
     if (!out->width) return fail(e, "\"stats\": found no column, expected the numbers of some");
     cJSON_ArrayForEach(x, numbers)
     {
-        if (take_number(c, x, &i, e) || read_column(c, i, j++, a, out, e)) return -1;
+        if (read_number(c, x, &i, e) || read_column(c, i, j++, a, out, e)) return -1;
     }
     return 0;
 }

@@ -3,10 +3,11 @@
 #include "lab/results/internal.h"
 #include <stdlib.h>
 
-static int experiment_id(sqlite3 *q, const char *name, int64_t *id, err *e)
+int experiment_id(sqlite3 *q, const char *name, int64_t *id, err *e)
 {
     int rc = sql_int(q, e, id, "SELECT id FROM experiment WHERE name=?1", "s", name);
-    return rc == 1 ? 0 : rc < 0 ? -1 : fail(e, "experiment \"%s\": not in the database", name);
+    if (!rc) fail(e, "experiment \"%s\": not in the database; `ablate ls` lists the experiments", name);
+    return rc == 1 ? 0 : -1;
 }
 
 static int put_comparison(sqlite3 *q, int64_t experiment, const db_comparison *c, err *e)
@@ -15,10 +16,9 @@ static int put_comparison(sqlite3 *q, int64_t experiment, const db_comparison *c
     if (metric < 0) return -1;
     return sql_do(
         q, e,
-        "INSERT INTO comparison SELECT "
-        "v.id,?3,b.name,b.config_hash,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,"
-        "?25,?26,?27 FROM variant v JOIN variant b ON b.experiment_id=v.experiment_id AND b.name=?28 AND b.archived=0"
-        " WHERE v.experiment_id=?1 AND v.name=?2 AND v.archived=0",
+        "INSERT INTO comparison SELECT v.id,?3,b.name,b.config_hash,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
+        "?18,?19,?20,?21,?22,?23,?24,?25,?26,?27 FROM variant v JOIN variant b ON b.experiment_id=v.experiment_id AND "
+        "b.name=?28 AND b.archived=0 WHERE v.experiment_id=?1 AND v.name=?2 AND v.archived=0",
         "isiiisdddddisdddddddddddssds", experiment, c->row, metric, (int64_t)c->n, (int64_t)c->n_base, c->unit,
         c->delta, c->low, c->high, c->p, c->p_adjusted, (int64_t)c->tests, c->rule, c->variance_seeds,
         c->variance_sentences, c->df, c->seed_sd, c->least_detectable, c->p_models, c->p_outside_base, c->p_permutation,
@@ -71,8 +71,7 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
 
 int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, size_t *n, err *e)
 {
-    size_t cap = 0;
-    read_stale *list = NULL;
+    int rc = 0;
     *out = NULL, *n = 0;
     sqlite3_stmt *s =
         sql_open(r->q, e,
@@ -81,21 +80,16 @@ int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, 
                  "FROM experiment WHERE archived=0 ORDER BY name LIKE '%'||?2,created_at DESC,id DESC LIMIT 1))) AND "
                  "now IS NOT coalesce(c.results,'')",
                  "ss", experiment, DB_RECORDED);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "experiment.name", e)) == 1) {
-        list = grow(list, &cap, *n + 1, sizeof *list);
-        list[(*n)++] = (read_stale){sql_text(s, 0, a), sql_text(s, 1, a)};
-        rc = 0;
+    while (sql_each(s, "experiment.name", &rc, e)) {
+        *out = list_grow(a, *out, *n, sizeof **out);
+        (*out)[(*n)++] = (read_stale){sql_text(s, 0, a), sql_text(s, 1, a)};
     }
-    sqlite3_finalize(s);
-    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
 int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e)
 {
-    size_t cap = 0;
-    read_pair *list = NULL;
+    int rc = 0;
     *out = NULL, *n = 0;
     sqlite3_stmt *s = sql_open(
         r->q, e,
@@ -105,21 +99,18 @@ int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair *
         " variant WHERE experiment_id=x.id AND name=c.base AND archived=0),(SELECT id FROM variant WHERE"
         " experiment_id=x.id AND is_base=1 AND archived=0))",
         "s", experiment);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "variant.name comparison.base_hash", e)) == 1) {
-        list = grow(list, &cap, *n + 1, sizeof *list);
-        list[(*n)++] = (read_pair){sql_text(s, 0, a), sql_text(s, 1, a)};
-        rc = 0;
+    while (sql_each(s, "variant.name comparison.base_hash", &rc, e)) {
+        *out = list_grow(a, *out, *n, sizeof **out);
+        (*out)[(*n)++] = (read_pair){sql_text(s, 0, a), sql_text(s, 1, a)};
     }
-    sqlite3_finalize(s);
-    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
 int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, size_t *n, err *e)
 {
-    size_t cap = 0;
-    db_trial *list = NULL;
+    static const char names[] =
+        "trial.row trial.n trial.rung trial.settings trial.seed - trial.metric - - - trial.outcome";
+    int rc = 0;
     *out = NULL, *n = 0;
     reader *source = NULL;
     if (!names_is_own(r, experiment) && recorded_open(r, experiment, &source, e)) return -1;
@@ -128,25 +119,11 @@ int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, s
         "SELECT t.row,t.n,t.rung,t.settings,t.seed,t.steps,t.metric,t.value,t.seconds,t.flops,t.outcome FROM trial t"
         " JOIN experiment x ON x.id=t.experiment_id WHERE x.name=?1 ORDER BY t.row,t.rung,t.n,t.seed",
         "s", experiment);
-    int rc = s ? 0 : -1;
-    while (!rc &&
-           (rc = sql_row(s, "trial.row trial.n trial.rung trial.settings trial.seed - trial.metric - - - trial.outcome",
-                         e)) == 1) {
-        list = grow(list, &cap, *n + 1, sizeof *list);
-        list[(*n)++] = (db_trial){.row = sql_text(s, 0, a),
-                                  .n = sqlite3_column_int64(s, 1),
-                                  .rung = sqlite3_column_int64(s, 2),
-                                  .settings = sql_json(s, 3, a),
-                                  .seed = sqlite3_column_int64(s, 4),
-                                  .steps = sql_whole(s, 5),
-                                  .metric = sql_text(s, 6, a),
-                                  .value = sql_real(s, 7),
-                                  .seconds = sql_real(s, 8),
-                                  .flops = sql_real(s, 9),
-                                  .outcome = sql_text(s, 10, a)};
-        rc = 0;
+    while (sql_each(s, names, &rc, e)) {
+        *out = list_grow(a, *out, *n, sizeof **out);
+        db_trial *t = &(*out)[(*n)++];
+        sql_read(s, a, "siijiIsddds", &t->row, &t->n, &t->rung, &t->settings, &t->seed, &t->steps, &t->metric,
+                 &t->value, &t->seconds, &t->flops, &t->outcome);
     }
-    sqlite3_finalize(s);
-    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }

@@ -1,57 +1,39 @@
 /* export.c - writes an experiment as JSON text: one line per row, result and curve, for readable git diffs. */
+#include "base/json.h"
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends `,"name":value` of a column as JSON; NULL columns are left out unless `always`. */
-static void field(str *out, sqlite3_stmt *s, int column, bool first, bool always)
+/* Appends a column as a member of an object. A NULL column is left out, and false returned, unless `always`. */
+static bool field(str *out, sqlite3_stmt *s, int column, bool always)
 {
-    int type = sqlite3_column_type(s, column);
-    if (type == SQLITE_NULL && !always) return;
-    str_add(out, first ? "" : ",");
-    json_string(out, sqlite3_column_name(s, column));
-    str_addc(out, ':');
-    if (type == SQLITE_NULL)
-        str_add(out, "null");
-    else if (type == SQLITE_INTEGER)
-        str_addf(out, "%lld", (long long)sqlite3_column_int64(s, column));
-    else if (type == SQLITE_FLOAT)
-        json_number(out, sqlite3_column_double(s, column));
-    else
-        json_string(out, (const char *)sqlite3_column_text(s, column));
+    if (sqlite3_column_type(s, column) == SQLITE_NULL && !always) return false;
+    json_key(out, sqlite3_column_name(s, column));
+    sql_add_json(out, s, column);
+    return true;
 }
 
 /* Appends the columns [from, to) of a row as members of an object. */
-static void fields(str *out, sqlite3_stmt *s, int from, int to, bool first)
+static void fields(str *out, sqlite3_stmt *s, int from, int to)
 {
-    for (int i = from; i < to; i++) {
-        size_t before = out->n;
-        field(out, s, i, first, false);
-        if (out->n > before) first = false;
-    }
+    for (int i = from; i < to; i++) field(out, s, i, false);
 }
 
 static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT id,CASE WHEN name LIKE '%'||?2 THEN substr(name,1,length(name)-length(?2)) ELSE "
-                               "name END name,note,headline,"
-                               "paper_table,created_at,argv,spec_ini,analysis FROM experiment WHERE name=?1 OR "
-                               "name=?1||?2 ORDER BY name=?1 DESC LIMIT 1",
+                               "name END name,note,headline,paper_table,created_at,argv,spec_ini,analysis FROM "
+                               "experiment WHERE name=?1 OR name=?1||?2 ORDER BY name=?1 DESC LIMIT 1",
                                "ss", name, DB_RECORDED);
     int rc =
-        s ? sql_row(s, "experiment.id experiment.name - - - experiment.created_at experiment.argv experiment.spec_ini",
-                    e)
-          : -1;
+        sql_row(s, "experiment.id experiment.name - - - experiment.created_at experiment.argv experiment.spec_ini", e);
     if (rc == 1) {
         *id = sqlite3_column_int64(s, 0);
         str_add(out, "\"experiment\":{");
-        for (int i = 1; i < 9; i++) {
-            size_t before = out->n;
-            field(out, s, i, i == 1, false);
-            if (out->n > before) str_add(out, "\n");
-        }
+        for (int i = 1; i < 9; i++)
+            if (field(out, s, i, false)) str_add(out, "\n");
         str_add(out, "},\n");
         rc = 0;
     } else if (rc == 0) {
@@ -64,41 +46,36 @@ static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id,
 static int write_list(sqlite3 *q, str *out, const char *sql, const char *names, int64_t id, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e, sql, "i", id);
-    int rc = s ? 0 : -1, n = 0;
-    while (!rc && (rc = sql_row(s, names, e)) == 1) {
+    int rc = 0, n = 0;
+    while (sql_each(s, names, &rc, e)) {
         str_add(out, n++ ? ",{" : "{");
-        fields(out, s, 0, sqlite3_column_count(s), true);
+        fields(out, s, 0, sqlite3_column_count(s));
         str_add(out, "}");
-        rc = 0;
     }
-    sqlite3_finalize(s);
     return rc;
 }
 
 static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
 {
+    static const char names[] = "variant.id variant.config_json variant.config_hash variant.group_name variant.place "
+                                "variant.name variant.change variant.is_base";
     sqlite3_stmt *s = sql_open(
         q, e,
-        "SELECT id,config_json,config_hash hash,group_name,place,name,change,is_base,paper_row,"
-        "not_applicable,(SELECT group_concat(key,' ') FROM (SELECT key FROM param WHERE"
-        " variant_id=v.id AND is_swept=1 ORDER BY key)) swept,nullif(exploratory,0) exploratory FROM variant v WHERE"
-        " experiment_id=?1 AND archived=0 ORDER BY place",
+        "SELECT id,config_json,config_hash hash,group_name,place,name,change,is_base,paper_row,not_applicable,(SELECT "
+        "group_concat(key,' ') FROM (SELECT key FROM param WHERE variant_id=v.id AND is_swept=1 ORDER BY key)) "
+        "swept,nullif(exploratory,0) exploratory FROM variant v WHERE experiment_id=?1 AND archived=0 ORDER BY place",
         "i", experiment);
-    int rc = s ? 0 : -1, n = 0;
+    int rc = 0, n = 0;
     str_add(out, "\"variants\":[\n");
-    while (!rc && (rc = sql_row(s,
-                                "variant.id variant.config_json variant.config_hash variant.group_name variant.place "
-                                "variant.name variant.change variant.is_base",
-                                e)) == 1) {
+    while (sql_each(s, names, &rc, e)) {
         str_add(out, n++ ? ",\n{" : "{");
-        fields(out, s, 2, 12, true);
+        fields(out, s, 2, 12);
         str_add(out, ",\n\"aliases\":[");
         rc = write_list(q, out,
                         "SELECT name,group_name,place,change,paper_row FROM alias WHERE variant_id=?1 ORDER BY place",
                         "alias.name alias.group_name alias.place alias.change", sqlite3_column_int64(s, 0), e);
         str_addf(out, "],\n\"config\":%s}", (const char *)sqlite3_column_text(s, 1));
     }
-    sqlite3_finalize(s);
     str_add(out, "],\n");
     return rc;
 }
@@ -120,17 +97,12 @@ static int read_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_st
                                "SELECT x.stats,?2 IS NULL OR instr(','||?2||',',','||m.name||',') FROM result x JOIN "
                                "metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
                                "is", run, keep);
-    size_t cap = 0;
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        *out = grow(*out, &cap, *n + 1, sizeof **out);
-        (*out)[*n] = (db_stats){0};
-        rc = sqlite3_column_type(s, 0) == SQLITE_NULL || !sqlite3_column_int(s, 1)
-                 ? 0
-                 : stats_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), a, &(*out)[*n], e);
-        ++*n;
+    int rc = 0;
+    for (; sql_each(s, "", &rc, e); ++*n) {
+        *out = list_grow(a, *out, *n, sizeof **out);
+        if (sqlite3_column_type(s, 0) != SQLITE_NULL && sqlite3_column_int(s, 1))
+            rc = stats_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), a, &(*out)[*n], e);
     }
-    sqlite3_finalize(s);
     return rc;
 }
 
@@ -156,23 +128,19 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
                                     "metric,m.direction,x.unit,x.aggregation,x.step,x.checkpoint,x.signature,x.value "
                                     "FROM result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
                                     "i", run);
-    if (!s) rc = -1;
     str_add(out, ",\n\"results\":[");
-    while (!rc && (rc = sql_row(s, "- metric.name - - - - result.checkpoint", e)) == 1) {
+    for (; sql_each(s, "- metric.name - - - - result.checkpoint", &rc, e); n++) {
         str_add(out, n ? ",\n{" : "\n{");
-        fields(out, s, 1, 8, true);
-        field(out, s, 8, false, true);
+        fields(out, s, 1, 8);
+        field(out, s, 8, true);
         if (stats[n].width)
             next = write_numbers(out, next, stats[n].width);
         else if (sqlite3_column_int(s, 0))
             str_add(out, ",\"stats\":\"" DB_LEFT_OUT "\"");
         str_add(out, "}");
-        n++, rc = 0;
     }
-    sqlite3_finalize(s);
     str_add(out, "]");
     free(number);
-    free(stats);
     arena_free(&a);
     return rc;
 }
@@ -185,17 +153,15 @@ static int write_curve(sqlite3 *q, int64_t run, int64_t metric, size_t keep, str
         return -1;
     sqlite3_stmt *s = sql_open(q, e, "SELECT step,value FROM point WHERE run_id=?1 AND metric_id=?2 ORDER BY step",
                                "ii", run, metric);
-    int rc = s ? 0 : -1;
+    int rc = 0;
     int64_t kept = 0, want = keep < (size_t)total ? (int64_t)keep : total;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        rc = 0;
+    while (sql_each(s, "", &rc, e)) {
         int64_t next = want > 1 ? kept * (total - 1) / (want - 1) : total - 1;
         if (i++ != next) continue;
         str_addf(out, "%s[%lld,", kept++ ? "," : "", (long long)sqlite3_column_int64(s, 0));
         json_number(out, sql_real(s, 1));
         str_addc(out, ']');
     }
-    sqlite3_finalize(s);
     return rc;
 }
 
@@ -203,18 +169,17 @@ static int write_curves(sqlite3 *q, int64_t run, size_t keep, str *out, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT DISTINCT m.id,m.name FROM point p JOIN metric m ON m.id=p.metric_id WHERE"
-                               " p.run_id=?1 ORDER BY m.id",
-                               "i", run);
-    int rc = s ? 0 : -1, n = 0;
+                               " p.run_id=?1 AND ?2 ORDER BY m.id",
+                               "ii", run, (int64_t)keep);
+    int rc = 0, n = 0;
     str_add(out, ",\n\"curves\":[");
-    while (!rc && keep && (rc = sql_row(s, "metric.id metric.name", e)) == 1) {
-        str_add(out, n++ ? ",\n{\"metric\":" : "\n{\"metric\":");
-        json_string(out, (const char *)sqlite3_column_text(s, 1));
-        str_add(out, ",\"points\":[");
+    while (sql_each(s, "metric.id metric.name", &rc, e)) {
+        str_add(out, n++ ? ",\n{" : "\n{");
+        json_key_text(out, "metric", (const char *)sqlite3_column_text(s, 1));
+        json_open(out, "points", '[');
         rc = write_curve(q, run, sqlite3_column_int64(s, 0), keep, out, e);
         str_add(out, "]}");
     }
-    sqlite3_finalize(s);
     str_add(out, "]");
     return rc;
 }
@@ -227,19 +192,18 @@ static int write_runs(sqlite3 *q, int64_t experiment, exported *x, str *out, err
                                " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed',"
                                "'skipped') ORDER BY v.place,r.seed",
                                "i", experiment);
-    int rc = s ? 0 : -1, n = 0;
+    int rc = 0, n = 0;
     str_add(out, "\"runs\":[\n");
-    while (!rc && (rc = sql_row(s, "run.id variant.config_hash run.seed run.status - - run.queued_at", e)) == 1) {
+    while (sql_each(s, "run.id variant.config_hash run.seed run.status - - run.queued_at", &rc, e)) {
         int64_t run = sqlite3_column_int64(s, 0);
         str_add(out, n++ ? ",\n{" : "{");
-        fields(out, s, 1, 9, true);
+        fields(out, s, 1, 9);
         str_add(out, ",\n\"attempts\":[");
         rc = write_list(
             q, out,
-            "SELECT "
-            "n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,plugins_json,argv,"
-            "parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,exit_code,term_signal,error "
-            "FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1",
+            "SELECT n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,plugins_json,argv,"
+            "parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,exit_code,term_signal,error FROM "
+            "attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1",
             "attempt.n", run, e);
         str_add(out, "],\n\"tags\":[");
         if (!rc)
@@ -252,7 +216,6 @@ static int write_runs(sqlite3 *q, int64_t experiment, exported *x, str *out, err
         if (!rc) rc = write_curves(q, run, x->how->points, out, e);
         str_add(out, "}");
     }
-    sqlite3_finalize(s);
     str_addf(out, "],\n\"columns\":[%s\n]\n", str_text(&x->columns.text));
     return rc;
 }
@@ -283,12 +246,9 @@ static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool a
                  "((x.stats IS NOT NULL AND(?3 OR NOT(?2 IS NULL OR instr(','||?2||',',','||m.name||','))))OR(NOT ?3 "
                  "AND x.stats IS NULL AND " LEFT_OUT_BEFORE ")) ORDER BY m.id",
                  "isi", experiment, keep, (int64_t)all);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "metric.id metric.name", e)) == 1) {
+    int rc = 0;
+    while (sql_each(s, "metric.id metric.name", &rc, e))
         str_addf(out, "%s%s", out->n ? ", " : "", (const char *)sqlite3_column_text(s, 1));
-        rc = 0;
-    }
-    sqlite3_finalize(s);
     return rc;
 }
 
@@ -302,14 +262,12 @@ static int write_metrics(sqlite3 *q, int64_t experiment, bool curves, str *out, 
         " JOIN result x ON x.run_id=r.id WHERE x.metric_id=m.id AND" RECORDED_RUNS ")OR(?2 AND EXISTS(SELECT 1" OF_RUNS
         " JOIN point p ON p.run_id=r.id WHERE p.metric_id=m.id AND" RECORDED_RUNS "))ORDER BY m.id",
         "ii", experiment, (int64_t)curves);
-    int rc = s ? 0 : -1, n = 0;
+    int rc = 0, n = 0;
     str_add(out, "\"metrics\":[");
-    while (!rc && (rc = sql_row(s, "metric.name", e)) == 1) {
+    while (sql_each(s, "metric.name", &rc, e)) {
         str_add(out, n++ ? "," : "");
         json_string(out, (const char *)sqlite3_column_text(s, 0));
-        rc = 0;
     }
-    sqlite3_finalize(s);
     str_add(out, "],\n");
     return rc;
 }
@@ -317,18 +275,17 @@ static int write_metrics(sqlite3 *q, int64_t experiment, bool curves, str *out, 
 /* Checks that each metric to keep has statistics. */
 static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *e)
 {
+    arena a = {0};
     str known = {0};
     int rc = keep ? list_metrics(q, experiment, NULL, true, &known, e) : 0;
     for (const char *at = keep; at && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
-        char *name = xstrndup(at, strcspn(at, ",")), *is = xprintf(", %s,", name),
-             *in = xprintf(", %s,", str_text(&known));
+        const char *name = arena_strndup(&a, at, strcspn(at, ",")), *is = arena_printf(&a, ", %s,", name),
+                   *in = arena_printf(&a, ", %s,", str_text(&known));
         if (!*name || !strstr(in, is))
             rc = fail(e, "--statistics: found \"%s\", expected metrics that have some: %s", name,
                       known.n ? known.s : "there are none");
-        free(name);
-        free(is);
-        free(in);
     }
+    arena_free(&a);
     str_free(&known);
     return rc;
 }

@@ -32,13 +32,9 @@ static int write_params(db *d, int64_t variant, const db_row_spec *row, err *e)
     for (size_t i = 0; i < row->n_params; i++) {
         const db_param *p = &row->params[i];
         int64_t swept = p->swept;
-        int rc = 0;
-        switch (p->kind) {
-        case DB_INT:
-        case DB_BOOL: rc = sql_do(d->q, e, sql, "isii", variant, p->key, p->i, swept); break;
-        case DB_REAL: rc = sql_do(d->q, e, sql, "isdi", variant, p->key, p->r, swept); break;
-        case DB_TEXT: rc = sql_do(d->q, e, sql, "issi", variant, p->key, p->s, swept); break;
-        }
+        int rc = p->kind == DB_REAL   ? sql_do(d->q, e, sql, "isdi", variant, p->key, p->r, swept)
+                 : p->kind == DB_TEXT ? sql_do(d->q, e, sql, "issi", variant, p->key, p->s, swept)
+                                      : sql_do(d->q, e, sql, "isii", variant, p->key, p->i, swept);
         if (rc) return -1;
     }
     return 0;
@@ -52,11 +48,10 @@ static int64_t write_variant(db *d, int64_t experiment, const db_row_spec *row, 
     int rc = sql_int(
         d->q, e, &id,
         "INSERT INTO variant(experiment_id,group_name,place,name,change,is_base,paper_row,not_applicable,config_hash,"
-        "config_json,exploratory) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,EXISTS(SELECT 1 FROM variant v JOIN run r ON"
-        " r.variant_id=v.id WHERE v.experiment_id=?1 AND r.status='done') AND NOT EXISTS(SELECT 1 FROM variant v WHERE"
-        " v.experiment_id=?1 AND v.config_hash=?11 AND v.exploratory=0)) ON CONFLICT(experiment_id,config_hash) DO "
-        "UPDATE"
-        " SET group_name=?2,place=?3,name=?4,change=?5,is_base=?6,paper_row=?7,not_applicable=?8,config_json=?10,"
+        "config_json,exploratory) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,EXISTS(SELECT 1 FROM variant v JOIN run r ON "
+        "r.variant_id=v.id WHERE v.experiment_id=?1 AND r.status='done') AND NOT EXISTS(SELECT 1 FROM variant v WHERE "
+        "v.experiment_id=?1 AND v.config_hash=?11 AND v.exploratory=0)) ON CONFLICT(experiment_id,config_hash) DO "
+        "UPDATE SET group_name=?2,place=?3,name=?4,change=?5,is_base=?6,paper_row=?7,not_applicable=?8,config_json=?10,"
         "archived=0 RETURNING id",
         "isississsss", experiment, row->group ? row->group : "", (int64_t)ord, row->name,
         row->change ? row->change : "", (int64_t)row->is_base, row->paper_row, row->not_applicable, row->config_hash,
@@ -118,7 +113,7 @@ static int plugins_differ(db *d, int64_t run, const char *now, err *e)
 
 /* Records the plugins loaded now if their files differ from those of the run's last attempt; report/changed.h reads
  * them. */
-static int note_loaded(db *d, int64_t run, const char *now, err *e)
+static int record_loaded(db *d, int64_t run, const char *now, err *e)
 {
     return sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag='" DB_LOADED "'", "i", run) ||
            sql_do(d->q, e,
@@ -131,7 +126,7 @@ static int note_loaded(db *d, int64_t run, const char *now, err *e)
 
 /* Queues a recorded run, which never replaces an own one. Of runs trained with another version of a plugin, a done one
  * stays and is marked as changed; an unfinished one restarts from scratch. */
-static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
+static int check_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
 {
     int64_t recorded = 0;
     if (sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0) return -1;
@@ -144,7 +139,7 @@ static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     int differ = row->plugins_json ? plugins_differ(d, out->id, row->plugins_json, e) : 0;
     if (differ < 0) return -1;
     out->changed = differ && out->status == DB_DONE;
-    if (row->plugins_json && out->status == DB_DONE && note_loaded(d, out->id, row->plugins_json, e)) return -1;
+    if (row->plugins_json && out->status == DB_DONE && record_loaded(d, out->id, row->plugins_json, e)) return -1;
     out->anew = differ && (out->status == DB_QUEUED || out->status == DB_KILLED || out->status == DB_FAILED);
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }
@@ -163,7 +158,7 @@ static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord,
                  " WHEN status IN('killed','skipped') THEN 'queued' ELSE status END RETURNING id,status,queued_at=?5",
                  "iiisdi", variant, out->seed, (int64_t)ord, row->not_applicable ? "skipped" : "queued", now(),
                  (int64_t)row->left_out);
-    int found = s ? sql_row(s, "run.id run.status", e) : -1, rc = found < 0 ? -1 : 0;
+    int found = sql_row(s, "run.id run.status", e), rc = found < 0 ? -1 : 0;
     if (found == 1) {
         out->id = sqlite3_column_int64(s, 0), added = sqlite3_column_int(s, 2);
         rc = sql_status(s, 1, &out->status, e) ? -1 : sql_next(s, e);
@@ -174,7 +169,7 @@ static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord,
                     "INSERT INTO tag(run_id,tag,value) SELECT ?1,'" DB_LATE "','1' WHERE EXISTS(SELECT 1 FROM run"
                     " WHERE variant_id=?2 AND status='done')",
                     "ii", out->id, variant);
-    return rc || (found && note_origin(d, row, out, e)) ? -1 : found;
+    return rc || (found && check_origin(d, row, out, e)) ? -1 : found;
 }
 
 static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
@@ -219,30 +214,25 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
     for (size_t i = 0; i < x->n_rows; i++) str_addf(&hashes, "%s\"%s\"", i ? "," : "[", x->rows[i].config_hash);
     str_addc(&hashes, ']');
     json_ids(&seeds, x->seeds, x->n_seeds);
-    static const char from[] =
-        " FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id"
-        " WHERE x.name=?1 AND v.archived=0 AND r.archived=0 AND ";
-    char *is_live =
-        xprintf("SELECT count(*)%sr.status='running' AND (r.lease_until>=?2 OR owner_lives(r.owner))", from);
-    char *is_lost = xprintf(
-        "SELECT count(*)%sr.status IN('queued','running') AND (v.config_hash NOT IN(SELECT value FROM json_each(?2))"
-        " OR r.seed NOT IN(SELECT value FROM json_each(?3)))",
-        from);
-    int rc = sql_int(d->q, e, &live, is_live, "sd", x->name, now()) < 0 ||
-                     sql_int(d->q, e, &lost, is_lost, "sss", x->name, hashes.s, seeds.s) < 0
-                 ? -1
-                 : 0;
-    if (!rc && live && lost)
+#define RUNS_IN_FORCE                                                                                                  \
+    "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id"         \
+    " WHERE x.name=?1 AND v.archived=0 AND r.archived=0 AND "
+    int rc = sql_int(d->q, e, &live, RUNS_IN_FORCE "r.status='running' AND (r.lease_until>=?2 OR owner_lives(r.owner))",
+                     "sd", x->name, now());
+    if (rc >= 0)
+        rc = sql_int(d->q, e, &lost,
+                     RUNS_IN_FORCE "r.status IN('queued','running') AND (v.config_hash NOT IN(SELECT value FROM "
+                                   "json_each(?2)) OR r.seed NOT IN(SELECT value FROM json_each(?3)))",
+                     "sss", x->name, hashes.s, seeds.s);
+#undef RUNS_IN_FORCE
+    if (rc >= 0 && live && lost)
         rc = fail(e,
                   "another process is training it, and %lld of its runs are not in this spec; wait for it, add its "
-                  "rows and seeds, "
-                  "or rename this experiment",
+                  "rows and seeds, or rename this experiment",
                   (long long)lost);
-    free(is_live);
-    free(is_lost);
     str_free(&hashes);
     str_free(&seeds);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, err *e)

@@ -38,10 +38,9 @@ int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
             : "SELECT type,name,sql,type='view' AND EXISTS(SELECT 1 FROM experiment WHERE view_name=m.name) "
               "FROM sqlite_master m WHERE type IN('view','trigger') OR sql LIKE 'CREATE VIRTUAL%'";
     sqlite3_stmt *s = sql_open(q, e, sql, "");
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    int rc = 0;
+    while (sql_each(s, "", &rc, e)) {
         const char *type = sql_text(s, 0, &a), *name = sql_text(s, 1, &a);
-        rc = 0;
         if (!same(type, "view") || !is_known_view(name, sql_bytes(s, 2, &a), sqlite3_column_int(s, 3)))
             rc =
                 fail(e,
@@ -49,7 +48,6 @@ int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
                      "what is shown; if it is yours, remove it (DROP %s) and keep it in another file",
                      path, same(type, "table") ? "virtual table" : type, name, type);
     }
-    sqlite3_finalize(s);
     arena_free(&a);
     return rc;
 }
@@ -58,7 +56,7 @@ static int inspect_pages(sqlite3 *q, const char *pragma, const char *path, err *
 {
     arena a = {0};
     sqlite3_stmt *s = sql_open(q, e, pragma, "");
-    int rc = s ? sql_next(s, e) : -1;
+    int rc = sql_next(s, e);
     const char *found = rc == 1 ? sql_text(s, 0, &a) : NULL;
     if (rc >= 0 && !same(found, "ok"))
         rc = fail(

@@ -19,11 +19,15 @@ static const cJSON *value_of(const cJSON *o, const char *key)
     return v;
 }
 
-static const char *text_of(const cJSON *o, const char *key)
+static const char *text_of(const cJSON *o, const char *key) { return cJSON_GetStringValue(value_of(o, key)); }
+
+/* Returns the first item of a list. NULL: it is empty, or there is none. */
+static const cJSON *first_of(const cJSON *o, const char *key)
 {
-    const cJSON *v = value_of(o, key);
-    return cJSON_IsString(v) ? v->valuestring : NULL;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(o, key);
+    return list ? list->child : NULL;
 }
+
 static double real_of(const cJSON *o, const char *key)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
@@ -62,7 +66,7 @@ static int need_whole(const cJSON *o, const char *key, double least, double most
 }
 
 /* Reads a whole number, -1 if it is missing or null. */
-static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
+static int optional_whole(const cJSON *o, const char *key, int64_t *out, err *e)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
     *out = -1;
@@ -82,12 +86,9 @@ static int64_t insert_experiment(sqlite3 *q, const cJSON *x, const char *as, err
     sha256_of(spec, strlen(spec), sha);
     char *own = as ? xstrdup(as) : xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
     const char *argv = text_of(x, "argv");
-    int rc = 0;
-    if (!rc)
-        rc = sql_do(q, e,
-                    "INSERT OR IGNORE INTO "
-                    "experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
-                    " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+    int rc = sql_do(q, e,
+                    "INSERT OR IGNORE INTO experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,"
+                    "created_at,analysis) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
                     "sssssssds", own, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"), sha, spec,
                     argv ? argv : "[]", isfinite(created) ? created : now(), text_of(x, "analysis"));
     if (!rc && sql_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", own) != 1) id = -1;
@@ -130,21 +131,14 @@ static int insert_params(sqlite3 *q, int64_t variant, const cJSON *config, const
     return rc;
 }
 
-static int insert_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e)
+static int insert_alias(sqlite3 *q, int64_t variant, const cJSON *a, err *e)
 {
-    int rc = 0;
-    const cJSON *a;
-    cJSON_ArrayForEach(a, aliases)
-    {
-        const char *name, *grp, *change;
-        if (rc || need(a, "name", &name, e) || need(a, "group_name", &grp, e) || need(a, "change", &change, e))
-            return -1;
-        rc = sql_do(
-            q, e,
-            "INSERT OR IGNORE INTO alias(variant_id,name,group_name,place,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
-            "ississ", variant, name, grp, whole_of(a, "place", 0), change, text_of(a, "paper_row"));
-    }
-    return rc;
+    const char *name, *grp, *change;
+    if (need(a, "name", &name, e) || need(a, "group_name", &grp, e) || need(a, "change", &change, e)) return -1;
+    return sql_do(
+        q, e,
+        "INSERT OR IGNORE INTO alias(variant_id,name,group_name,place,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
+        "ississ", variant, name, grp, whole_of(a, "place", 0), change, text_of(a, "paper_row"));
 }
 
 /* Finds the experiment's variant with that hash, or makes it; archives it if another one has its name. */
@@ -175,7 +169,7 @@ static int insert_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e
     cJSON_free(json);
     if (rc != 1) return -1;
     rc = insert_params(q, id, config, "", text_of(v, "swept"), e);
-    if (!rc) rc = insert_aliases(q, id, cJSON_GetObjectItemCaseSensitive(v, "aliases"), e);
+    for (const cJSON *a = first_of(v, "aliases"); a && !rc; a = a->next) rc = insert_alias(q, id, a, e);
     return rc;
 }
 
@@ -188,11 +182,10 @@ static int insert_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
         import_time(a, "ended_at", &ended, e))
         return -1;
     return sql_do(q, e,
-                  "INSERT OR REPLACE INTO "
-                  "attempt(run_id,n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,"
-                  "plugins_json,argv,parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,"
-                  "exit_code,term_signal,"
-                  "error) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)",
+                  "INSERT OR REPLACE INTO attempt(run_id,n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,"
+                  "build_json,plugins_json,argv,parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,"
+                  "exit_code,term_signal,error) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,"
+                  "?19,?20,?21)",
                   "iissIssIssssIddIddIIs", run, n, text_of(a, "host"), text_of(a, "device"), whole_of(a, "pid", -1),
                   text_of(a, "slurm_job"), text_of(a, "git_commit"), whole_of(a, "git_dirty", -1),
                   text_of(a, "diff_sha256"), text_of(a, "build_json"), text_of(a, "plugins_json"), text_of(a, "argv"),
@@ -203,7 +196,7 @@ static int insert_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 
 /* Converts a result's statistics to the database's bytes. "stats" has the numbers of columns; in files of
  * "ablate_export": 1 the bytes themselves. */
-static int take_stats(const cJSON *r, const char *metric, columns_read *c, str *bytes, err *e)
+static int read_stats(const cJSON *r, const char *metric, columns_read *c, str *bytes, err *e)
 {
     const cJSON *of = cJSON_GetObjectItemCaseSensitive(r, "stats");
     const char *text = cJSON_GetStringValue(of);
@@ -226,7 +219,7 @@ static int insert_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *
     const char *metric, *how = text_of(r, "checkpoint");
     str bytes = {0};
     int64_t id = -1, step;
-    int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) || take_stats(r, metric, c, &bytes, e)
+    int rc = need(r, "metric", &metric, e) || optional_whole(r, "step", &step, e) || read_stats(r, metric, c, &bytes, e)
                  ? -1
                  : 0;
     if (!rc && same(text_of(r, "stats"), DB_LEFT_OUT))
@@ -251,18 +244,12 @@ static int insert_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
     if (need(c, "metric", &metric, e)) return -1;
     int64_t id = metric_id(q, metric, NULL, e);
     int rc = id < 0 ? -1 : 0;
-    const cJSON *p;
-    cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(c, "points"))
-    {
+    for (const cJSON *p = first_of(c, "points"); p && !rc; p = p->next) {
         const cJSON *step = cJSON_GetArrayItem(p, 0), *value = cJSON_GetArrayItem(p, 1);
-        int64_t at = 0;
-        if (!rc && (!cJSON_IsNumber(step) || !(step->valuedouble >= 0 && step->valuedouble <= MOST_STEP)))
-            rc = fail(e, "curve \"%s\": found a point without a step", metric);
-        else if (!rc)
-            at = (int64_t)step->valuedouble;
-        if (rc) return -1;
+        if (!cJSON_IsNumber(step) || !(step->valuedouble >= 0 && step->valuedouble <= MOST_STEP))
+            return fail(e, "curve \"%s\": found a point without a step", metric);
         rc = sql_do(q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value) VALUES(?1,?2,?3,?4)", "iiid", run,
-                    id, at, cJSON_IsNumber(value) ? value->valuedouble : NAN);
+                    id, (int64_t)step->valuedouble, cJSON_IsNumber(value) ? value->valuedouble : NAN);
     }
     return rc;
 }
@@ -278,10 +265,8 @@ static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *st
     *id = 0;
     if (rc < 0 || keep) return rc < 0 ? -1 : 0;
     if (sql_do(q, e, "DELETE FROM run WHERE variant_id=?1 AND seed=?2", "ii", variant, seed)) return -1;
-    return sql_int(q, e, id, "INSERT INTO run(variant_id,seed,queued_at) VALUES(?1,?2,0) RETURNING id", "ii", variant,
-                   seed) == 1
-               ? 0
-               : -1;
+    static const char sql[] = "INSERT INTO run(variant_id,seed,queued_at) VALUES(?1,?2,0) RETURNING id";
+    return sql_int(q, e, id, sql, "ii", variant, seed) == 1 ? 0 : -1;
 }
 
 static int insert_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_read *columns, size_t *imported, err *e)
@@ -293,8 +278,8 @@ static int insert_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_re
     if (need(r, "hash", &hash, e) || need(r, "status", &status, e)) return -1;
     if (status_parse(status, &parsed) || (parsed != DB_DONE && parsed != DB_FAILED && parsed != DB_SKIPPED))
         return fail(e, "found a run with the status \"%.40s\", expected done, failed or skipped", status);
-    if (need_whole(r, "seed", 0, UINT32_MAX, &seed, e) || take_whole(r, "step", &step, e) ||
-        take_whole(r, "total_steps", &total, e) || import_time(r, "queued_at", &queued, e) ||
+    if (need_whole(r, "seed", 0, UINT32_MAX, &seed, e) || optional_whole(r, "step", &step, e) ||
+        optional_whole(r, "total_steps", &total, e) || import_time(r, "queued_at", &queued, e) ||
         import_time(r, "started_at", &started, e) || import_time(r, "ended_at", &ended, e))
         return -1;
     int rc = sql_int(q, e, &variant, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
@@ -303,27 +288,20 @@ static int insert_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_re
     if (claim_place(q, variant, seed, status, &id, e)) return -1;
     if (!id) return 0;
     rc = 0;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "attempts"))
-    {
-        if (!rc) rc = insert_attempt(q, id, c, e);
+    for (const cJSON *c = first_of(r, "attempts"); c && !rc; c = c->next) {
+        rc = insert_attempt(q, id, c, e);
         attempt = whole_of(c, "n", 1);
     }
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "tags"))
-    {
+    for (const cJSON *c = first_of(r, "tags"); c && !rc; c = c->next) {
         const char *tag;
-        if (!rc) rc = need(c, "tag", &tag, e);
-        if (!rc)
-            rc =
-                sql_do(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag, text_of(c, "value"));
+        rc = need(c, "tag", &tag, e) ||
+             sql_do(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag, text_of(c, "value"));
     }
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "results")) if (!rc) rc =
-        insert_result(q, id, c, columns, e);
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "curves")) if (!rc) rc = insert_curve(q, id, c, e);
+    for (const cJSON *c = first_of(r, "results"); c && !rc; c = c->next) rc = insert_result(q, id, c, columns, e);
+    for (const cJSON *c = first_of(r, "curves"); c && !rc; c = c->next) rc = insert_curve(q, id, c, e);
     if (!rc)
         rc = sql_do(q, e,
-                    "UPDATE run SET "
-                    "status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
+                    "UPDATE run SET status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
                     "ended_at=?8,recorded=1+EXISTS(SELECT 1 FROM tag WHERE run_id=?1 AND tag='" DB_IMPORTED
                     "') WHERE id=?1",
                     "isiIIddd", id, status, attempt, step, total, queued, started, ended);
@@ -386,15 +364,12 @@ static int insert_all(db *d, const cJSON *root, const char *as, size_t *imported
     int64_t experiment = insert_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
     columns_read columns = {0};
     int rc = experiment < 0 ? -1 : columns_open(&columns, cJSON_GetObjectItemCaseSensitive(root, "columns"), e);
-    const cJSON *c;
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "metrics")) if (!rc && cJSON_IsString(c)) rc =
-        metric_id(q, c->valuestring, NULL, e) < 0 ? -1 : 0; /* keeps the order of the record */
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
-        insert_variant(q, experiment, c, e);
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc =
-        insert_trial(q, experiment, c, e);
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "runs")) if (!rc) rc =
-        insert_run(q, experiment, c, &columns, imported, e);
+    for (const cJSON *c = first_of(root, "metrics"); c && !rc; c = c->next) /* keeps the order of the record */
+        if (cJSON_IsString(c) && metric_id(q, c->valuestring, NULL, e) < 0) rc = -1;
+    for (const cJSON *c = first_of(root, "variants"); c && !rc; c = c->next) rc = insert_variant(q, experiment, c, e);
+    for (const cJSON *c = first_of(root, "trials"); c && !rc; c = c->next) rc = insert_trial(q, experiment, c, e);
+    for (const cJSON *c = first_of(root, "runs"); c && !rc; c = c->next)
+        rc = insert_run(q, experiment, c, &columns, imported, e);
     columns_close(&columns);
     if (!rc) rc = prefer_runs(q, experiment, e);
     if (!rc) rc = one_base(q, experiment, e);
@@ -435,39 +410,33 @@ int db_import(db *d, const char *path, size_t *imported, err *e)
 static int make_room(db *d, const cJSON *root, const char *name, err *e)
 {
     int64_t there = 0, own = 0;
-    const cJSON *run, *r;
-    int rc = sql_int(d->q, e, &there, "SELECT count(*) FROM experiment WHERE name=?1", "s", name) < 0 ||
-                     sql_int(d->q, e, &own,
-                             "SELECT count(*)=0 OR sum(r.recorded<>2) FROM experiment x JOIN variant v ON "
-                             "v.experiment_id=x.id JOIN run r ON r.variant_id=v.id WHERE x.name=?1",
-                             "s", name) < 0
-                 ? -1
-                 : 0;
-    if (!rc && there && own)
-        rc = fail(e, "experiment \"%s\" was not made by an import; choose another name with --as", name);
-    if (!rc && there) rc = view_drop(d->q, name, e);
-    if (!rc && there) rc = sql_do(d->q, e, "DELETE FROM experiment WHERE name=?1", "s", name);
-    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(root, "runs"))
-    {
-        cJSON_ArrayForEach(r, cJSON_GetObjectItemCaseSensitive(run, "results"))
-        {
+    if (sql_int(d->q, e, &there, "SELECT count(*) FROM experiment WHERE name=?1", "s", name) < 0 ||
+        sql_int(d->q, e, &own,
+                "SELECT count(*)=0 OR sum(r.recorded<>2) FROM experiment x JOIN variant v ON "
+                "v.experiment_id=x.id JOIN run r ON r.variant_id=v.id WHERE x.name=?1",
+                "s", name) < 0)
+        return -1;
+    if (there && own)
+        return fail(e, "experiment \"%s\" was not made by an import; choose another name with --as", name);
+    if (there && view_drop(d->q, name, e)) return -1;
+    if (there && sql_do(d->q, e, "DELETE FROM experiment WHERE name=?1", "s", name)) return -1;
+    for (const cJSON *run = first_of(root, "runs"); run; run = run->next)
+        for (const cJSON *r = first_of(run, "results"); r; r = r->next) {
             int64_t other = 0;
             const char *metric = text_of(r, "metric"), *direction = text_of(r, "direction");
-            if (!rc && sql_int(d->q, e, &other,
-                               "SELECT count(*) FROM metric m WHERE m.name=?1 AND m.direction<>?2 AND "
-                               "EXISTS(SELECT 1 FROM result x WHERE x.metric_id=m.id)",
-                               "ss", metric, direction) < 0)
-                rc = -1;
-            if (!rc && other)
-                rc = fail(e,
-                          "metric \"%s\": %s is better here, but %s in other experiments of this database; "
-                          "agree with them (--lower-is-better, --higher-is-better) or use another database (--db)",
-                          metric, same(direction, "min") ? "lower" : "higher",
-                          same(direction, "min") ? "higher" : "lower");
+            if (sql_int(d->q, e, &other,
+                        "SELECT count(*) FROM metric m WHERE m.name=?1 AND m.direction<>?2 AND "
+                        "EXISTS(SELECT 1 FROM result x WHERE x.metric_id=m.id)",
+                        "ss", metric, direction) < 0)
+                return -1;
+            if (other)
+                return fail(e,
+                            "metric \"%s\": %s is better here, but %s in other experiments of this database; "
+                            "agree with them (--lower-is-better, --higher-is-better) or use another database (--db)",
+                            metric, same(direction, "min") ? "lower" : "higher",
+                            same(direction, "min") ? "higher" : "lower");
         }
-        if (rc) break;
-    }
-    return rc;
+    return 0;
 }
 
 int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *imported, err *e)

@@ -34,7 +34,7 @@ int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e)
                                " a.run_id=r.id ORDER BY n DESC LIMIT 1) FROM run r JOIN variant v ON v.id=r.variant_id"
                                " JOIN experiment x ON x.id=v.experiment_id WHERE r.id=?1",
                                "i", run);
-    int rc = s ? sql_row(s, "experiment.name variant.name run.seed variant.config_json", e) : -1;
+    int rc = sql_row(s, "experiment.name variant.name run.seed variant.config_json", e);
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     if (rc == 1) {
         arena a = {0};

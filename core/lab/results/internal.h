@@ -38,12 +38,23 @@ sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, .
  * caller ends with sql_rest, not with sqlite3_finalize, and meanwhile uses no statement of the same text. */
 sqlite3_stmt *sql_keep(sqlite3 *q, err *e, const char *sql, const char *types, ...);
 void sql_rest(sqlite3_stmt *s);
-void sql_close(sqlite3 *q);                                     /* closes the connection with its kept statements */
-int sql_ids(sqlite3_stmt *s, int64_t **ids, size_t *n, err *e); /* reads all rows' first column; the caller frees */
-int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller always finalizes */
+void sql_close(sqlite3 *q); /* closes the connection with its kept statements */
+/* Returns the list of n elements that the arena holds (NULL: n is 0), moved if necessary, with room for one more. */
+void *list_grow(arena *a, const void *list, size_t n, size_t size);
+/* Reads the first column of all rows into the arena and ends the statement. */
+int sql_ids(sqlite3_stmt *s, arena *a, int64_t **ids, size_t *n, err *e);
+/* Steps to the next row. 1: a row; 0: the end; -1, also if s is NULL. The caller always finalizes. */
+int sql_next(sqlite3_stmt *s, err *e);
 /* sql_next that also checks values: `names` lists the columns in order, separated by blanks; NULL in a named one is
  * damage: -1 and a message ("metric.name - result.checkpoint"; "-": may be NULL). */
 int sql_row(sqlite3_stmt *s, const char *names, err *e);
+/* Loops over rows: sql_row if *rc is 0. At the end, after a failure and if *rc is set, ends the statement and returns
+ * false; *rc is then 0 or -1. */
+bool sql_each(sqlite3_stmt *s, const char *names, int *rc, err *e);
+/* Reads the row's first columns, in order, each to the pointer of its letter: i int64_t, NULL reads as 0; I int64_t,
+ * NULL reads as -1; d double, NULL reads as NAN; B bool; - leaves a column out, without a pointer. Texts, as const char
+ * *: s sql_text, l sql_lines, j sql_json, b sql_bytes. */
+void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...);
 /* Checks that one column's value is not NULL: 0, or -1. */
 int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);
 /* Reads a run's status; 0, or -1 and a message. */
@@ -61,6 +72,7 @@ const char *sql_json(sqlite3_stmt *s, int column, arena *a);  /* sql_text for th
 const char *sql_bytes(sqlite3_stmt *s, int column, arena *a); /* copies a text unescaped: paths, names for SQL */
 double sql_real(sqlite3_stmt *s, int column);                 /* NaN for NULL */
 int64_t sql_whole(sqlite3_stmt *s, int column);               /* -1 for NULL */
+void sql_add_json(str *out, sqlite3_stmt *s, int column);     /* appends a value; a blob in base64 */
 void sql_quote(str *out, const char *name);                   /* "name" as an identifier */
 void sql_literal(str *out, const char *text);                 /* 'text' */
 
@@ -129,14 +141,15 @@ int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; i
 int view_drop(sqlite3 *q, const char *experiment, err *e);
 int view_drop_all(sqlite3 *q, err *e);
 int view_refresh_all(sqlite3 *q, err *e);                                       /* after a migration */
+int experiment_id(sqlite3 *q, const char *name, int64_t *id, err *e);           /* compared.c; -1 and a message: none */
 int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e); /* finds or adds a metric; -1 */
 /* claim.c: starts a new generation without earlier data and keeps the status */
 int run_afresh(db *d, int64_t run, err *e);
 /* claim.c: adds the columns of the run's metrics that its experiment's view lacks; in a transaction */
 int run_show_metrics(db *d, int64_t run, err *e);
 int status_parse(const char *text, enum db_status *out);
-/* Checks that `c` still holds the run: 0, or -1 and a message. */
-int claim_fence(db *d, const db_claim *c, err *e);
+/* tx_begin if `c` still holds the run; else -1 and a message. */
+int claim_begin(db *d, const db_claim *c, bool durable, err *e);
 int older_count(sqlite3 *q, const char *experiment, size_t *n, err *e); /* older.c */
 /* Adds owner_lives(owner) to the SQL of a writing connection; claims and removals call it and check the lease. */
 int sql_owner_lives(sqlite3 *q, err *e);

@@ -197,9 +197,8 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
     for (size_t i = 0; i < n; i++) needed |= steps[i].from == version;
     if (needed) {
         if (tx_begin(d, true, e)) return -1;
-        int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0
-                     ? -1
-                     : 0; /* another process may have upgraded it */
+        /* another process may have upgraded it */
+        int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0 ? -1 : 0;
         for (size_t i = 0; i < n && !rc; i++) {
             if (steps[i].from != version) continue;
             if (!first) rc = back_up(d, first = version, e) || view_drop_all(d->q, e) ? -1 : 0;
@@ -231,21 +230,17 @@ static int check_hosts(db *d, int64_t version, err *e)
     enum { SILENT = 120 };
     sqlite3_stmt *s =
         sql_open(d->q, e, "SELECT owner,heartbeat_at FROM run WHERE status='running' AND owner NOT NULL", "");
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    int rc = 0;
+    while (sql_each(s, "", &rc, e)) {
         const char *owner = (const char *)sqlite3_column_text(s, 0);
-        if (!db_owner_process(owner) && (db_owner_is_gone(owner) || now() - sql_real(s, 1) > SILENT)) {
-            rc = 0;
-            continue;
-        }
-        rc = fail(
-            e,
-            "%s: found version %lld of the results database and a host that trains its runs (%s), expected "
-            "version %d; nothing was changed, since an older ablate cannot continue with an upgraded database. Read "
-            "it with that ablate, or wait until the host ends: the next command then upgrades the database",
-            d->path, (long long)version, owner, DB_VERSION);
+        if (db_owner_process(owner) || (!db_owner_is_gone(owner) && now() - sql_real(s, 1) <= SILENT))
+            rc = fail(
+                e,
+                "%s: found version %lld of the results database and a host that trains its runs (%s), expected version "
+                "%d; nothing was changed, since an older ablate cannot continue with an upgraded database. Read it "
+                "with that ablate, or wait until the host ends: the next command then upgrades the database",
+                d->path, (long long)version, owner, DB_VERSION);
     }
-    sqlite3_finalize(s);
     return rc;
 }
 

@@ -43,6 +43,15 @@ static int allow(void *refused, int action, const char *a, const char *b, const 
     return SQLITE_DENY;
 }
 
+static void PRINTF_LIKE(2, 3) add_to(err *e, const char *fmt, ...)
+{
+    size_t used = strlen(e->text);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(e->text + used, sizeof e->text - used, fmt, ap);
+    va_end(ap);
+}
+
 /* Adds the tables and views with this column, which the statement does not read, to SQLite's message. */
 static bool suggest_tables(sqlite3 *q, const char *column, err *e)
 {
@@ -51,9 +60,8 @@ static bool suggest_tables(sqlite3 *q, const char *column, err *e)
                                "pragma_table_info(m.name) c WHERE c.name=?1 COLLATE NOCASE ORDER BY m.name='settings' "
                                "DESC LIMIT 4)",
                                "s", column);
-    bool any = s && sql_next(s, NULL) == 1 && sqlite3_column_text(s, 0);
-    size_t used = strlen(e->text);
-    if (any) snprintf(e->text + used, sizeof e->text - used, "; these have it: %s", sqlite3_column_text(s, 0));
+    bool any = sql_next(s, NULL) == 1 && sqlite3_column_text(s, 0);
+    if (any) add_to(e, "; these have it: %s", (const char *)sqlite3_column_text(s, 0));
     sqlite3_finalize(s);
     return any;
 }
@@ -63,7 +71,8 @@ static void suggest(sqlite3 *q, const char *said, err *e)
 {
     const char *name = strrchr(said, ' '), **known = NULL;
     bool table = has_prefix(said, "no such table"), column = has_prefix(said, "no such column");
-    size_t n = 0, cap = 0;
+    size_t n = 0;
+    int rc = 0;
     arena mem = {0};
     if (!name || (!table && !column)) return;
     sqlite3_set_authorizer(q, NULL, NULL);
@@ -71,19 +80,13 @@ static void suggest(sqlite3 *q, const char *said, err *e)
                                table ? "SELECT name FROM sqlite_master WHERE type IN('table','view')"
                                      : "SELECT DISTINCT c.name FROM sqlite_master m,pragma_table_info(m.name) c",
                                "");
-    while (s && sql_next(s, NULL) == 1) {
-        known = grow(known, &cap, n + 1, sizeof *known);
-        known[n++] = sql_text(s, 0, &mem);
-    }
-    sqlite3_finalize(s);
     const char *dot = strrchr(name, '.'), *typed = dot ? dot + 1 : name + 1;
-    size_t others = 0;
-    for (size_t i = 0; i < n; i++) /* do not suggest the typed word */
-        if (strcasecmp(known[i], typed)) known[others++] = known[i];
-    size_t used = strlen(e->text);
-    if (!(column && suggest_tables(q, typed, e)))
-        snprintf(e->text + used, sizeof e->text - used, "%s", suggestion(typed, known, others, "\""));
-    free(known);
+    while (sql_each(s, "", &rc, NULL)) {
+        known = list_grow(&mem, known, n, sizeof *known);
+        known[n] = sql_text(s, 0, &mem);
+        n += strcasecmp(known[n], typed) != 0; /* the typed word is no suggestion */
+    }
+    if (!(column && suggest_tables(q, typed, e))) add_to(e, "%s", suggestion(typed, known, n, "\""));
     arena_free(&mem);
 }
 
@@ -96,11 +99,9 @@ static void suggest_view(sqlite3 *q, const char *sql, err *e)
         q, NULL,
         "SELECT name,view_name FROM experiment WHERE instr(?1,name) AND name<>view_name ORDER BY length(name) DESC",
         "s", sql);
-    if (s && sql_next(s, NULL) == 1) {
-        size_t used = strlen(e->text);
-        snprintf(e->text + used, sizeof e->text - used, "; in SQL, %s is called %s",
-                 (const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1));
-    }
+    if (sql_next(s, NULL) == 1)
+        add_to(e, "; in SQL, %s is called %s", (const char *)sqlite3_column_text(s, 0),
+               (const char *)sqlite3_column_text(s, 1));
     sqlite3_finalize(s);
 }
 
@@ -265,53 +266,23 @@ static int print_md(sqlite3_stmt *s, FILE *out, err *e)
     return rc;
 }
 
-static void csv_cell(FILE *out, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static int print_csv(sqlite3_stmt *s, FILE *out, err *e)
 {
-    int columns = sqlite3_column_count(s), rc;
-    for (int j = 0; j < columns; j++) {
-        if (j) fputc(',', out);
-        csv_cell(out, sqlite3_column_name(s, j));
-    }
-    fputs("\r\n", out);
-    while ((rc = sql_next(s, e)) == 1) {
+    int columns = sqlite3_column_count(s), rc = 1;
+    str line = {0};
+    for (bool first = true; rc == 1; first = false) {
+        str_clear(&line);
         for (int j = 0; j < columns; j++) {
-            char *text = cell_text(s, j, false);
-            if (j) fputc(',', out);
-            csv_cell(out, text);
+            char *text = first ? xstrdup(sqlite3_column_name(s, j)) : cell_text(s, j, false);
+            if (j) str_addc(&line, ',');
+            str_add_csv(&line, text);
             free(text);
         }
-        fputs("\r\n", out);
+        fprintf(out, "%s\r\n", line.s);
+        rc = sql_next(s, e);
     }
+    str_free(&line);
     return rc;
-}
-
-static void json_cell(str *line, sqlite3_stmt *s, int j)
-{
-    switch (sqlite3_column_type(s, j)) {
-    case SQLITE_NULL: str_add(line, "null"); break;
-    case SQLITE_INTEGER: str_addf(line, "%lld", (long long)sqlite3_column_int64(s, j)); break;
-    case SQLITE_FLOAT: json_number(line, sqlite3_column_double(s, j)); break;
-    case SQLITE_BLOB:
-        str_addc(line, '"');
-        base64_encode(sqlite3_column_blob(s, j), (size_t)sqlite3_column_bytes(s, j), line);
-        str_addc(line, '"');
-        break;
-    default: json_string(line, (const char *)sqlite3_column_text(s, j));
-    }
 }
 
 static int print_json(sqlite3_stmt *s, FILE *out, err *e)
@@ -322,10 +293,9 @@ static int print_json(sqlite3_stmt *s, FILE *out, err *e)
     for (int n = 0; (rc = sql_next(s, e)) == 1; n++) {
         str_clear(&line);
         for (int j = 0; j < columns; j++) {
-            str_add(&line, j ? "," : n ? ",\n{" : "\n{");
-            json_string(&line, sqlite3_column_name(s, j));
-            str_addc(&line, ':');
-            json_cell(&line, s, j);
+            if (!j) str_add(&line, n ? ",\n{" : "\n{");
+            json_key(&line, sqlite3_column_name(s, j));
+            sql_add_json(&line, s, j);
         }
         str_addc(&line, '}');
         fputs(line.s, out);

@@ -1,4 +1,5 @@
 /* query_list.c - ablate query --list: the views and the meaning of their columns. */
+#include "base/json.h"
 #include "lab/results/internal.h"
 #include "lab/results/query.h"
 #include <cjson/cJSON.h>
@@ -23,10 +24,11 @@ static void begin_view(listing *l, const char *name, const char *about)
 {
     if (l->json) {
         str line = {0};
-        str_add(&line, l->more ? "]},\n{\"view\":" : "[\n{\"view\":"), json_string(&line, name);
-        str_add(&line, ",\"about\":"), json_string(&line, about);
-        str_add(&line, ",\"columns\":[");
-        fputs(str_text(&line), l->out);
+        str_add(&line, l->more ? "]},\n{" : "[\n{");
+        json_key_text(&line, "view", name);
+        json_key_text(&line, "about", about);
+        json_open(&line, "columns", '[');
+        fputs(line.s, l->out);
         str_free(&line);
     } else {
         fprintf(l->out, "%s%s%s%s\n", l->more ? "\n" : "", name, *about ? ": " : "", about);
@@ -38,10 +40,11 @@ static void print_column(const listing *l, const char *name, const char *about, 
 {
     if (l->json) {
         str line = {0};
-        str_add(&line, first ? "{\"name\":" : ",{\"name\":"), json_string(&line, name);
-        str_add(&line, ",\"about\":"), json_string(&line, about);
+        str_add(&line, first ? "{" : ",{");
+        json_key_text(&line, "name", name);
+        json_key_text(&line, "about", about);
         str_addc(&line, '}');
-        fputs(str_text(&line), l->out);
+        fputs(line.s, l->out);
         str_free(&line);
     } else {
         fprintf(l->out, "    %-20s%s%s\n", name, *about ? " " : "", about);
@@ -52,16 +55,14 @@ static int print_view(listing *l, sqlite3 *q, const char *name, const char *abou
 {
     if (l->only && strcmp(l->only, name)) return 0;
     sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM pragma_table_info(?1)", "s", name);
-    int rc = s ? 0 : -1;
+    int rc = 0;
     size_t n = 0;
     arena a = {0};
     begin_view(l, name, about);
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    while (sql_each(s, "", &rc, e)) {
         const char *column = sql_text(s, 0, &a);
         print_column(l, column, text_of(columns, column), !n++);
-        rc = 0;
     }
-    sqlite3_finalize(s);
     arena_free(&a);
     return rc;
 }
@@ -70,15 +71,14 @@ static int print_experiments(listing *l, sqlite3 *q, err *e)
 {
     sqlite3_stmt *s = sql_open(
         q, e, "SELECT view_name,name FROM experiment WHERE archived=0 AND view_name IS NOT NULL ORDER BY id", "");
-    int rc = s ? 0 : -1;
+    int rc = 0;
     arena a = {0};
-    while (!rc && (rc = sql_row(s, "experiment.view_name experiment.name", e)) == 1) {
+    while (sql_each(s, "experiment.view_name experiment.name", &rc, e)) {
         const char *about = arena_printf(&a, "the table of experiment %s: one line per row, each metric with its sd",
                                          sql_text(s, 1, &a));
         rc = print_view(l, q, sql_text(s, 0, &a), about, NULL, e);
     }
     arena_free(&a);
-    sqlite3_finalize(s);
     return rc;
 }
 

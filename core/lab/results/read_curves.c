@@ -1,18 +1,14 @@
 /* read_curves.c - reads curves; finds runs by name. */
 #include "lab/results/read_names.h"
-#include <stdlib.h>
 #include <string.h>
 
 int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e)
 {
-    int64_t metrics = 0;
+    int rc = 0;
+    int64_t last = -1;
+    read_curve *c = NULL;
     *out = NULL, *n = 0;
     if (recorded_of_run(r, run, &r, e)) return -1;
-    if (metric)
-        metrics = 1;
-    else if (sql_int(r->q, e, &metrics, "SELECT count(DISTINCT metric_id) FROM point WHERE run_id=?1", "i", run) < 0)
-        return -1;
-    read_curve *curves = arena_alloc(a, (size_t)(metrics + 1) * sizeof *curves);
 #define CURVES(WHICH)                                                                                                  \
     "SELECT m.name,p.metric_id,p.step,p.value,p.seconds+" CREATED_OF(                                                  \
         "?1") " FROM point p JOIN metric m ON m.id=p.metric_id WHERE p.run_id=?1 AND p.metric_id" WHICH                \
@@ -20,34 +16,18 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
     sqlite3_stmt *s = sql_keep(
         r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "is", run, metric);
 #undef CURVES
-    if (!s) return -1;
-    int rc = 0;
-    int64_t last = -1;
-    read_point *points = NULL;
-    size_t cap = 0, count = 0;
-    while (!rc) {
-        rc = sql_row(s, "metric.name point.metric_id point.step", e);
-        bool other = rc != 1 || sqlite3_column_int64(s, 1) != last;
-        if (other && *n) { /* the previous curve is complete */
-            read_point *whole = arena_alloc(a, count * sizeof *whole);
-            memcpy(whole, points, count * sizeof *whole);
-            curves[*n - 1].points = whole;
-            curves[*n - 1].n = count;
-            count = 0;
-        }
-        if (rc != 1 || *n + other > (size_t)metrics) break;
-        if (other) {
-            curves[(*n)++].metric = sql_text(s, 0, a);
+    while (sql_each(s, "metric.name point.metric_id point.step", &rc, e)) {
+        if (!c || sqlite3_column_int64(s, 1) != last) {
+            *out = list_grow(a, *out, *n, sizeof **out);
+            c = &(*out)[(*n)++];
+            c->metric = sql_text(s, 0, a);
             last = sqlite3_column_int64(s, 1);
         }
-        points = grow(points, &cap, count + 1, sizeof *points);
-        points[count++] = (read_point){sqlite3_column_int64(s, 2), sql_real(s, 3), sql_real(s, 4)};
-        rc = 0;
+        read_point *points = list_grow(a, c->points, c->n, sizeof *points);
+        points[c->n++] = (read_point){sqlite3_column_int64(s, 2), sql_real(s, 3), sql_real(s, 4)};
+        c->points = points;
     }
-    free(points);
-    sql_rest(s);
-    *out = curves;
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 /* Splits "EXPERIMENT/ROW@SEED", or "ROW@SEED" if only one experiment has this row. *any: the text names no seed. */
@@ -73,13 +53,12 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
 {
     int64_t id = -1, seed = 0;
     const char *experiment = NULL, *row = NULL;
-    bool any = true;
-    size_t cap = 0;
-    int64_t *found = NULL;
+    bool any = true, own = false; /* recorded runs count only if the experiment has no own ones */
+    int rc = 0;
     *ids = NULL, *n = 0;
     if (parse_int(text, &id)) {
         if (recorded_of_run(r, id, &r, e)) return -1;
-        int rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
+        rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
         if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists the experiments", text);
         if (rc != 1) return -1;
         *ids = arena_alloc(a, sizeof **ids);
@@ -93,19 +72,13 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
         " u.variant_id=t.variant_id AND u.archived=0 WHERE x.name IN(?1,?1||?5) AND t.name=?2 AND (?3 OR u.seed=?4)"
         " ORDER BY x.name=?1 DESC,u.seed",
         "ssiis", experiment, row, (int64_t)any, seed, DB_RECORDED);
-    int rc = s ? 0 : -1;
-    bool own = false; /* recorded runs count only if the experiment has no own ones */
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        rc = 0;
+    while (sql_each(s, "", &rc, e)) {
         if (!*n) own = sqlite3_column_int(s, 1);
-        if (own && !sqlite3_column_int(s, 1)) break;
-        found = grow(found, &cap, *n + 1, sizeof *found);
-        found[(*n)++] = sqlite3_column_int64(s, 0);
+        if (own && !sqlite3_column_int(s, 1)) continue;
+        *ids = list_grow(a, *ids, *n, sizeof **ids);
+        (*ids)[(*n)++] = sqlite3_column_int64(s, 0);
     }
-    sqlite3_finalize(s);
-    if (!rc && !*n) rc = names_not_found(r, text, experiment, row, e);
-    *ids = arena_keep(a, found, *n, sizeof *found);
-    return rc;
+    return rc || *n ? rc : names_not_found(r, text, experiment, row, e);
 }
 
 int64_t reader_find_run(reader *r, const char *text, err *e)

@@ -9,23 +9,18 @@
  * freezing. A row whose settings changed under its name before training, as in a search, counts once. */
 typedef struct {
     size_t n;
-    const int64_t *id;
+    int64_t *id;
 } frozen_rows;
 
 static int load_frozen(sqlite3 *q, int64_t experiment, arena *a, frozen_rows *out, err *e)
 {
-    int64_t *ids = NULL;
-    *out = (frozen_rows){0};
     sqlite3_stmt *s = sql_open(
         q, e,
         "SELECT id FROM variant v WHERE experiment_id=?1 AND is_base=0 AND not_applicable IS NULL AND NOT(archived<>0 "
-        "AND"
-        " NOT EXISTS(SELECT 1 FROM run r WHERE r.variant_id=v.id AND (r.attempt>0 OR r.recorded>0)) AND EXISTS(SELECT 1"
-        " FROM variant o WHERE o.experiment_id=?1 AND o.name=v.name AND o.archived=0)) ORDER BY id",
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.variant_id=v.id AND (r.attempt>0 OR r.recorded>0)) AND "
+        "EXISTS(SELECT 1 FROM variant o WHERE o.experiment_id=?1 AND o.name=v.name AND o.archived=0)) ORDER BY id",
         "i", experiment);
-    int rc = sql_ids(s, &ids, &out->n, e);
-    out->id = arena_keep(a, ids, out->n, sizeof *ids);
-    return rc;
+    return sql_ids(s, a, &out->id, &out->n, e);
 }
 
 /* Returns the number of rows frozen up to and including this one. */
@@ -46,28 +41,24 @@ static size_t place_of(const frozen_rows *f, int64_t variant)
 static int load_search(sqlite3 *q, int64_t experiment, arena *a, read_row *row, err *e)
 {
     double *list = NULL;
-    size_t cap = 0;
+    int rc = 0;
     int64_t last = -1, seeds = 0;
     sqlite3_stmt *s = sql_open(
         q, e,
         "SELECT t.row,t.value,c.value,t.n,(SELECT count(DISTINCT seed) FROM trial WHERE experiment_id=?1 AND row=?2) "
-        "FROM trial h JOIN trial t ON t.experiment_id=h.experiment_id AND t.row=h.row AND t.seed=h.seed "
-        "LEFT JOIN trial c ON c.experiment_id=h.experiment_id AND c.row=h.row AND c.n=h.n AND c.rung=t.rung AND "
-        "c.seed=t.seed "
-        "WHERE h.experiment_id=?1 AND h.row=?2 AND h.outcome='chosen' AND h.metric=?3 AND t.outcome<>'promoted' "
-        "ORDER BY t.n",
+        "FROM trial h JOIN trial t ON t.experiment_id=h.experiment_id AND t.row=h.row AND t.seed=h.seed LEFT JOIN "
+        "trial c ON c.experiment_id=h.experiment_id AND c.row=h.row AND c.n=h.n AND c.rung=t.rung AND c.seed=t.seed "
+        "WHERE h.experiment_id=?1 AND h.row=?2 AND h.outcome='chosen' AND h.metric=?3 AND t.outcome<>'promoted' ORDER "
+        "BY t.n",
         "iss", experiment, row->name, metric_perplexity.name);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "trial.row - - trial.n", e)) == 1) {
+    while (sql_each(s, "trial.row - - trial.n", &rc, e)) {
         double behind = log(sql_real(s, 1) / sql_real(s, 2));
         bool first = sqlite3_column_int64(s, 3) != last;
         last = sqlite3_column_int64(s, 3), seeds = sqlite3_column_int64(s, 4);
-        if (first) list = grow(list, &cap, row->n_candidates + 1, sizeof *list), list[row->n_candidates++] = 0;
+        if (first) list = list_grow(a, list, row->n_candidates, sizeof *list), list[row->n_candidates++] = 0;
         list[row->n_candidates - 1] += isfinite(behind) ? behind / (double)seeds : INFINITY;
-        rc = 0;
     }
-    sqlite3_finalize(s);
-    row->behind = arena_keep(a, list, row->n_candidates, sizeof *list), row->trial_seeds = (size_t)seeds;
+    row->behind = list, row->trial_seeds = (size_t)seeds;
     return rc;
 }
 
@@ -88,49 +79,34 @@ static int load_searches(sqlite3 *q, int64_t experiment, arena *a, read_row *row
 
 static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *e)
 {
+    static const char names[] = "variant.group_name variant.name variant.change - - - variant.config_json "
+                                "variant.config_hash variant.is_base variant.exploratory variant.id";
     sqlite3 *q = l->q;
     arena *a = l->a;
-    int64_t n = 0;
     frozen_rows frozen;
-    if (load_frozen(q, experiment, a, &frozen, e) ||
-        sql_int(q, e, &n, "SELECT count(*) FROM table_row WHERE experiment_id=?1", "i", experiment) < 0)
-        return -1;
-    read_row *rows = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *rows);
-    int64_t *variants = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *variants);
+    if (load_frozen(q, experiment, a, &frozen, e)) return -1;
+    int rc = 0;
+    read_row *rows = NULL;
+    int64_t *variants = NULL;
     sqlite3_stmt *s = sql_open(
         q, e,
-        "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
-        "v.id,v.config_hash,v.exploratory,v.is_base FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE "
+        "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,v.config_hash,"
+        "t.is_base,v.exploratory,v.id,v.is_base FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE "
         "t.experiment_id=?1 ORDER BY t.place,t.name",
         "i", experiment);
-    int rc = s ? 0 : -1;
-    while (!rc && out->n_rows < (size_t)n &&
-           (rc = sql_row(s,
-                         "variant.group_name variant.name variant.change - - - variant.config_json variant.is_base "
-                         "variant.id variant.config_hash variant.exploratory",
-                         e)) == 1) {
-        size_t i = out->n_rows++;
-        rows[i] = (read_row){.group = sql_text(s, 0, a),
-                             .name = sql_text(s, 1, a),
-                             .change = sql_text(s, 2, a),
-                             .same_as = sql_text(s, 3, a),
-                             .paper_row = sql_text(s, 4, a),
-                             .not_applicable = sql_text(s, 5, a),
-                             .config_json = sql_json(s, 6, a),
-                             .config_hash = sql_text(s, 9, a),
-                             .is_base = sqlite3_column_int(s, 7),
-                             .exploratory = sqlite3_column_int(s, 10)};
-        variants[i] = sqlite3_column_int64(s, 8);
-        rows[i].place = sqlite3_column_int(s, 11) ? 0 : place_of(&frozen, variants[i]);
-        size_t first = 0;
+    while (sql_each(s, names, &rc, e)) {
+        size_t i = out->n_rows++, first = 0;
+        rows = list_grow(a, rows, i, sizeof *rows), variants = list_grow(a, variants, i, sizeof *variants);
+        read_row *x = &rows[i];
+        sql_read(s, a, "ssssssjsBBi", &x->group, &x->name, &x->change, &x->same_as, &x->paper_row, &x->not_applicable,
+                 &x->config_json, &x->config_hash, &x->is_base, &x->exploratory, &variants[i]);
+        x->place = sqlite3_column_int(s, 11) ? 0 : place_of(&frozen, variants[i]);
         while (variants[first] != variants[i]) first++;
-        rc = 0;
         if (first < i)
-            rows[i].runs = rows[first].runs, rows[i].n_runs = rows[first].n_runs;
+            x->runs = rows[first].runs, x->n_runs = rows[first].n_runs;
         else
-            rc = loading_runs(l, variants[i], &rows[i], e);
+            rc = loading_runs(l, variants[i], x, e);
     }
-    sqlite3_finalize(s);
     out->rows = rows;
     if (!rc && l->depth == READ_STATS) rc = load_searches(q, experiment, a, rows, out->n_rows, e);
     return rc;
@@ -149,17 +125,14 @@ static bool has_metric(const read_experiment *x, const char *name)
 static int load_metrics(sqlite3 *q, arena *a, read_experiment *out, err *e)
 {
     const char **names = NULL;
-    size_t cap = 0;
+    int rc = 0;
     sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM metric ORDER BY id", "");
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "metric.name", e)) == 1) {
-        rc = 0;
+    while (sql_each(s, "metric.name", &rc, e)) {
         if (!has_metric(out, (const char *)sqlite3_column_text(s, 0))) continue;
-        names = grow(names, &cap, out->n_metrics + 1, sizeof *names);
+        names = list_grow(a, names, out->n_metrics, sizeof *names);
         names[out->n_metrics++] = sql_text(s, 0, a);
     }
-    sqlite3_finalize(s);
-    out->metrics = arena_keep(a, names, out->n_metrics, sizeof *names);
+    out->metrics = names;
     return rc;
 }
 
@@ -168,23 +141,14 @@ static int load_experiment(sqlite3 *q, const char *name, enum read_depth depth, 
     int64_t id = 0;
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT id,name,note,headline,paper_table,created_at,analysis,EXISTS(SELECT 1 FROM "
-                               "experiment r WHERE r.name=x.name||?2),view_name"
-                               " FROM experiment x WHERE archived=0 AND (name IN(?1,?1||?2) OR ?1 IS NULL) ORDER BY "
-                               "name=?1 DESC,name LIKE '%'||?2,"
+                               "experiment r WHERE r.name=x.name||?2),view_name FROM experiment x WHERE archived=0 AND "
+                               "(name IN(?1,?1||?2) OR ?1 IS NULL) ORDER BY name=?1 DESC,name LIKE '%'||?2,"
                                "created_at DESC,id DESC LIMIT 1",
                                "ss", name, DB_RECORDED);
-    int rc = s ? sql_row(s, "experiment.id experiment.name - - - experiment.created_at", e) : -1;
-    if (rc == 1) {
-        id = sqlite3_column_int64(s, 0);
-        *out = (read_experiment){.name = sql_text(s, 1, a),
-                                 .note = sql_text(s, 2, a),
-                                 .headline = sql_text(s, 3, a),
-                                 .paper_table = sql_text(s, 4, a),
-                                 .created_at = sql_real(s, 5),
-                                 .analysis = sql_json(s, 6, a),
-                                 .has_recorded = sqlite3_column_int(s, 7),
-                                 .view = sql_text(s, 8, a)};
-    }
+    int rc = sql_row(s, "experiment.id experiment.name - - - experiment.created_at", e);
+    if (rc == 1)
+        sql_read(s, a, "issssdjBs", &id, &out->name, &out->note, &out->headline, &out->paper_table, &out->created_at,
+                 &out->analysis, &out->has_recorded, &out->view);
     sqlite3_finalize(s);
     if (rc != 1) return rc < 0 ? -1 : 1;
     loading l = {.q = q, .depth = depth, .a = a};
@@ -215,40 +179,31 @@ int reader_experiment(reader *r, const char *name, enum read_depth depth, arena 
 
 int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
 {
-    size_t cap = 0;
-    read_listed *list = NULL;
+    int rc = 0;
     *out = NULL, *n = 0;
     sqlite3_stmt *s =
         sql_open(r->q, e,
                  /* selects table_row's rows directly: SQLite would read the whole view for each experiment */
-                 "SELECT x.name,x.note,x.paper_table,x.created_at,"
-                 "(SELECT count(*) FROM variant t WHERE t.experiment_id=x.id AND t.archived=0)"
-                 "+(SELECT count(*) FROM alias a CROSS JOIN variant t ON t.id=a.variant_id WHERE t.experiment_id=x.id "
-                 "AND t.archived=0),count(u.id),sum(u.status='queued'),sum(u.status='running'),"
-                 "sum(u.status='done'),sum(u.status='failed'),sum(u.status='killed'),sum(u.status='skipped')"
-                 " FROM experiment x LEFT JOIN variant v ON v.experiment_id=x.id AND v.archived=0"
-                 " LEFT JOIN run u ON u.variant_id=v.id AND u.archived=0 WHERE x.archived=0 GROUP BY x.id"
-                 " ORDER BY x.created_at,x.id",
+                 "SELECT x.name,x.note,x.paper_table,x.created_at,(SELECT count(*) FROM variant t WHERE "
+                 "t.experiment_id=x.id AND t.archived=0)+(SELECT count(*) FROM alias a CROSS JOIN variant t ON "
+                 "t.id=a.variant_id WHERE t.experiment_id=x.id AND t.archived=0),count(u.id),sum(u.status='queued'),"
+                 "sum(u.status='running'),sum(u.status='done'),sum(u.status='failed'),sum(u.status='killed'),"
+                 "sum(u.status='skipped') FROM experiment x LEFT JOIN variant v ON v.experiment_id=x.id AND "
+                 "v.archived=0 LEFT JOIN run u ON u.variant_id=v.id AND u.archived=0 WHERE x.archived=0 GROUP BY x.id "
+                 "ORDER BY x.created_at,x.id",
                  "");
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "experiment.name - - experiment.created_at", e)) == 1) {
-        list = grow(list, &cap, *n + 1, sizeof *list);
-        int64_t count[8];
-        for (int i = 0; i < 8; i++) count[i] = sqlite3_column_int64(s, 4 + i);
-        list[(*n)++] =
-            (read_listed){sql_text(s, 0, a), sql_text(s, 1, a), sql_text(s, 2, a), sql_real(s, 3), count[0], count[1],
-                          count[2],          count[3],          count[4],          count[5],       count[6], count[7]};
-        rc = 0;
+    while (sql_each(s, "experiment.name - - experiment.created_at", &rc, e)) {
+        *out = list_grow(a, *out, *n, sizeof **out);
+        read_listed *x = &(*out)[(*n)++];
+        sql_read(s, a, "sssdiiiiiiii", &x->name, &x->note, &x->paper_table, &x->created_at, &x->rows, &x->runs,
+                 &x->queued, &x->running, &x->done, &x->failed, &x->killed, &x->skipped);
     }
-    sqlite3_finalize(s);
-    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 
 int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e)
 {
-    size_t cap = 0;
-    read_away *list = NULL;
+    int rc = 0;
     *out = NULL, *n = 0;
     sqlite3_stmt *s = sql_open(
         r->q, e,
@@ -256,14 +211,10 @@ int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e)
         "v.id=u.variant_id JOIN experiment x ON x.id=v.experiment_id WHERE u.status='running' AND u.archived=0 AND "
         "u.owner LIKE 'slurm/%' AND t.slurm_job IS NOT NULL ORDER BY t.slurm_job,u.id",
         "");
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "run.id experiment.name", e)) == 1) {
-        list = grow(list, &cap, *n + 1, sizeof *list);
-        list[(*n)++] = (read_away){sqlite3_column_int64(s, 0), sql_text(s, 1, a), sql_text(s, 2, a)};
-        rc = 0;
+    while (sql_each(s, "run.id experiment.name", &rc, e)) {
+        *out = list_grow(a, *out, *n, sizeof **out);
+        (*out)[(*n)++] = (read_away){sqlite3_column_int64(s, 0), sql_text(s, 1, a), sql_text(s, 2, a)};
     }
-    sqlite3_finalize(s);
-    *out = arena_keep(a, list, *n, sizeof *list);
     return rc;
 }
 

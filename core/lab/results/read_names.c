@@ -1,34 +1,23 @@
 /* read_names.c - finds runs by names without an experiment, and explains wrong names. */
 #include "lab/results/read_names.h"
-#include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    const char **at; /* in the arena */
-    size_t n;
-} names;
 
 /* Loads the first column of all rows; `column` is its name for messages. */
 static int load_names(sqlite3 *q, const char *sql, const char *column, const char *one, const char *two, arena *a,
-                      names *out, err *e)
+                      text_list *out, err *e)
 {
-    const char **list = NULL;
-    size_t cap = 0;
-    *out = (names){0};
+    int rc = 0;
+    *out = (text_list){0};
     sqlite3_stmt *s = sql_open(q, e, sql, "ss", one, two);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, column, e)) == 1) {
-        list = grow(list, &cap, out->n + 1, sizeof *list);
-        list[out->n++] = sql_text(s, 0, a);
-        rc = 0;
+    while (sql_each(s, column, &rc, e)) {
+        out->at = list_grow(a, out->at, out->n, sizeof *out->at);
+        out->at[out->n++] = sql_text(s, 0, a);
     }
-    sqlite3_finalize(s);
-    out->at = arena_keep(a, list, out->n, sizeof *list);
     return rc;
 }
 
 /* Joins names as "A, B, C and 4 more". */
-static const char *listed(const names *of, arena *a)
+static const char *listed(const text_list *of, arena *a)
 {
     enum { MOST = 8 };
     str s = {0};
@@ -45,19 +34,25 @@ static const char *listed(const names *of, arena *a)
 /* ?2 is DB_RECORDED */
 #define OWN_NAME "CASE WHEN x.name LIKE '%'||?2 THEN substr(x.name,1,length(x.name)-length(?2)) ELSE x.name END"
 
-static int experiments_of(reader *r, const char *row, arena *a, names *out, err *e)
+static int experiments_of(reader *r, const char *row, arena *a, text_list *out, err *e)
 {
     return load_names(r->q, "SELECT DISTINCT " OWN_NAME RUNS " WHERE t.name=?1 ORDER BY 1", "experiment.name", row,
                       DB_RECORDED, a, out, e);
 }
 
-static int all_experiments(reader *r, arena *a, names *out, err *e)
+static int all_experiments(reader *r, arena *a, text_list *out, err *e)
 {
     return load_names(r->q, "SELECT DISTINCT " OWN_NAME " FROM experiment x WHERE ?1 IS NULL ORDER BY 1",
                       "experiment.name", NULL, DB_RECORDED, a, out, e);
 }
 
-static bool is_among(const names *of, const char *name)
+static int rows_of(reader *r, const char *experiment, arena *a, text_list *out, err *e)
+{
+    return load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
+                      "variant.name", experiment, DB_RECORDED, a, out, e);
+}
+
+static bool is_among(const text_list *of, const char *name)
 {
     size_t n = strlen(name), m = strlen(DB_RECORDED);
     for (size_t i = 0; i < of->n; i++) {
@@ -68,7 +63,7 @@ static bool is_among(const names *of, const char *name)
     return false;
 }
 
-static const char *did_you_mean(const char *given, const names *of, const char *before, arena *a)
+static const char *did_you_mean(const char *given, const text_list *of, const char *before, arena *a)
 {
     const char *near = nearest(given, of->at, of->n);
     return near ? arena_printf(a, "; did you mean %s%s?", before, near) : "";
@@ -76,7 +71,7 @@ static const char *did_you_mean(const char *given, const names *of, const char *
 
 int names_experiment_of(reader *r, const char *row, arena *a, const char **experiment, err *e)
 {
-    names in, all;
+    text_list in, all, rows;
     if (experiments_of(r, row, a, &in, e)) return -1;
     *experiment = in.n == 1 ? in.at[0] : NULL;
     if (in.n == 1) return 0;
@@ -85,14 +80,10 @@ int names_experiment_of(reader *r, const char *row, arena *a, const char **exper
                     in.at[0], row);
     if (all_experiments(r, a, &all, e)) return -1;
     if (is_among(&all, row)) {
-        names rows;
-        if (load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
-                       "variant.name", row, DB_RECORDED, a, &rows, e))
-            return -1;
+        if (rows_of(r, row, a, &rows, e)) return -1;
         return fail(e, "run \"%s\": this is an experiment; name one of its rows, such as %s/%s", row, row,
                     rows.n ? rows.at[0] : "base");
     }
-    names rows;
     if (load_names(r->q, "SELECT DISTINCT t.name" RUNS " WHERE ?1 IS NULL AND ?2 IS NOT NULL", "variant.name", NULL, "",
                    a, &rows, e))
         return -1;
@@ -104,7 +95,7 @@ int names_experiment_of(reader *r, const char *row, arena *a, const char **exper
 bool names_is_experiment(reader *r, const char *name)
 {
     arena a = {0};
-    names all;
+    text_list all;
     err none = {0};
     bool is = !all_experiments(r, &a, &all, &none) && is_among(&all, name);
     arena_free(&a);
@@ -114,16 +105,14 @@ bool names_is_experiment(reader *r, const char *name)
 int names_not_found(reader *r, const char *text, const char *experiment, const char *row, err *e)
 {
     arena a = {0};
-    names all, rows, seeds;
+    text_list all, rows, seeds;
     int rc = all_experiments(r, &a, &all, e);
     if (!rc && !is_among(&all, experiment)) {
         const char *near = did_you_mean(experiment, &all, "", &a);
         rc = fail(e, "run \"%s\": not in the database: no experiment \"%s\"%s", text, experiment,
                   *near ? near : "; `ablate ls` lists the experiments");
     }
-    if (!rc)
-        rc = load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
-                        "variant.name", experiment, DB_RECORDED, &a, &rows, e);
+    if (!rc) rc = rows_of(r, experiment, &a, &rows, e);
     bool known = false;
     for (size_t i = 0; !rc && i < rows.n; i++) known = known || same(rows.at[i], row);
     if (!rc && !known) {
@@ -131,14 +120,13 @@ int names_not_found(reader *r, const char *text, const char *experiment, const c
         rc = fail(e, "run \"%s\": not in the database: %s has no row \"%s\"%s", text, experiment, row,
                   *near ? near : arena_printf(&a, "; its rows: %s", listed(&rows, &a)));
     }
-    char *name = xprintf("%s/%s", experiment, row);
+    const char *name = arena_printf(&a, "%s/%s", experiment, row);
     if (!rc)
         rc = load_names(r->q,
                         "SELECT DISTINCT u.seed" RUNS " WHERE ?1 IN(x.name||'/'||t.name,(" OWN_NAME
                         ")||'/'||t.name) ORDER BY u.seed",
                         "run.seed", name, DB_RECORDED, &a, &seeds, e);
     if (!rc) rc = fail(e, "run \"%s\": not in the database: %s has the seeds %s", text, name, listed(&seeds, &a));
-    free(name);
     arena_free(&a);
     return rc;
 }

@@ -52,19 +52,10 @@ static int again(loading *l, sqlite3_stmt *s, int64_t id, err *e)
 static int load_result(const loading *l, read_run *run, read_result *x, err *e)
 {
     sqlite3_stmt *s = l->results;
-    arena *a = l->a;
-    *x = (read_result){.metric = sql_text(s, 0, a),
-                       .how = sql_text(s, 1, a),
-                       .value = sql_real(s, 2),
-                       .direction = sql_text(s, 3, a),
-                       .signature = sql_text(s, 4, a),
-                       .step = sql_whole(s, 5),
-                       .unit = sql_text(s, 7, a),
-                       .aggregation = sql_text(s, 8, a),
-                       .counts = sql_text(s, 9, a),
-                       .left_out = sqlite3_column_int(s, 10)};
+    sql_read(s, l->a, "ssdssI-sssB", &x->metric, &x->how, &x->value, &x->direction, &x->signature, &x->step, &x->unit,
+             &x->aggregation, &x->counts, &x->left_out);
     if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
-        stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
+        stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), l->a, &x->stats, e))
         return fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
     return 0;
 }
@@ -72,7 +63,6 @@ static int load_result(const loading *l, read_run *run, read_result *x, err *e)
 static int load_results(loading *l, read_run *run, err *e)
 {
     read_result *list = NULL;
-    size_t cap = 0;
     int rc = 0;
     if (!l->results) {
 #define RESULTS(STATS)                                                                                                 \
@@ -82,41 +72,26 @@ static int load_results(loading *l, read_run *run, err *e)
     "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
         l->results = sql_open(l->q, e, l->depth == READ_STATS ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
 #undef RESULTS
-        if (!l->results) return -1;
     } else if (again(l, l->results, run->id, e)) {
         return -1;
     }
     while (!rc && (rc = sql_row(l->results, "metric.name result.checkpoint", e)) == 1) {
-        list = grow(list, &cap, run->n_results + 1, sizeof *list);
+        list = list_grow(l->a, list, run->n_results, sizeof *list);
         rc = load_result(l, run, &list[run->n_results++], e);
     }
-    run->results = arena_keep(l->a, list, run->n_results, sizeof *list);
+    run->results = list;
     return rc;
 }
 
+/* Loads the columns of RUN_STATE and the error. out is {0}. */
 static int load_state(sqlite3_stmt *s, arena *a, read_run *out, err *e)
 {
-    *out = (read_run){.id = sqlite3_column_int64(s, 0),
-                      .seed = sqlite3_column_int64(s, 1),
-                      .recorded = sqlite3_column_int(s, 3) > 0,
-                      .foreign = sqlite3_column_int(s, 3) == 2,
-                      .attempts = sqlite3_column_int64(s, 4),
-                      .generation = sqlite3_column_int64(s, 5),
-                      .step = sql_whole(s, 6),
-                      .total_steps = sql_whole(s, 7),
-                      .queued_at = sql_real(s, 8),
-                      .started_at = sql_real(s, 9),
-                      .ended_at = sql_real(s, 10),
-                      .owner = sql_text(s, 11, a),
-                      .error = sql_lines(s, 12, a),
-                      .exit_code = -1,
-                      .signal = -1,
-                      .parameters = NAN,
-                      .flops_step = NAN,
-                      .tokens_second = NAN,
-                      .peak_memory = NAN,
-                      .core_seconds = NAN,
-                      .future_seen = NAN};
+    out->exit_code = out->signal = -1;
+    out->parameters = out->flops_step = out->tokens_second = out->peak_memory = NAN;
+    out->core_seconds = out->future_seen = NAN;
+    sql_read(s, a, "ii-BiiIIdddsl", &out->id, &out->seed, &out->recorded, &out->attempts, &out->generation, &out->step,
+             &out->total_steps, &out->queued_at, &out->started_at, &out->ended_at, &out->owner, &out->error);
+    out->foreign = sqlite3_column_int(s, 3) == 2;
     out->seconds = out->ended_at >= out->started_at ? out->ended_at - out->started_at : NAN;
     return sql_status(s, 2, &out->status, e);
 }
@@ -127,26 +102,14 @@ static bool may_have_results(const read_run *run) { return run->attempts || run-
 /* Loads a run from a statement that selects RUN_COLUMNS. */
 static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
 {
-    arena *a = l->a;
-    if (load_state(s, a, run, e)) return -1;
-    run->log_path = read_own_path(l->folder, run->seed, sql_bytes(s, 13, a), a);
-    run->host = sql_text(s, 14, a);
-    run->device = sql_text(s, 15, a);
-    run->git_commit = sql_text(s, 16, a);
-    run->exit_code = sql_whole(s, 17);
-    run->signal = sql_whole(s, 18);
-    run->parameters = sql_real(s, 19);
-    run->flops_step = sql_real(s, 20);
-    run->tokens_second = sql_real(s, 21);
-    run->peak_memory = sql_real(s, 22);
-    run->plugins_json = sql_json(s, 23, a);
-    run->check_failed = sql_text(s, 24, a);
-    run->references = sql_text(s, 25, a);
-    run->plugins_loaded = sql_json(s, 26, a);
-    run->core_seconds = sql_real(s, 27);
-    run->future_seen = sql_real(s, 28);
-    run->late = sqlite3_column_int(s, 29);
-    if (sqlite3_column_type(s, 30) != SQLITE_NULL) run->seconds = sql_real(s, 30);
+    double seconds;
+    if (load_state(s, l->a, run, e)) return -1;
+    sql_read(s, l->a, "-------------bsssIIddddjssjddBd", &run->log_path, &run->host, &run->device, &run->git_commit,
+             &run->exit_code, &run->signal, &run->parameters, &run->flops_step, &run->tokens_second, &run->peak_memory,
+             &run->plugins_json, &run->check_failed, &run->references, &run->plugins_loaded, &run->core_seconds,
+             &run->future_seen, &run->late, &seconds);
+    run->log_path = read_own_path(l->folder, run->seed, run->log_path, l->a);
+    if (!isnan(seconds)) run->seconds = seconds;
     return may_have_results(run) ? load_results(l, run, e) : 0;
 }
 
@@ -161,51 +124,46 @@ static const char *shared_name(loading *l, int i)
 }
 
 /* Loads a run from its first row of RUN_COLUMNS_BRIEF, or adds a further result to it. */
-static int load_brief(loading *l, read_run **list, size_t *cap, read_row *row, err *e)
+static int load_brief(loading *l, read_run **list, read_row *row, err *e)
 {
     enum { METRIC_ID = 13, METRIC, VALUE };
     sqlite3_stmt *s = l->runs;
     read_run *run = row->n_runs ? &(*list)[row->n_runs - 1] : NULL;
     if (!run || run->id != sqlite3_column_int64(s, 0)) {
-        *list = grow(*list, cap, row->n_runs + 1, sizeof **list);
+        *list = list_grow(l->a, *list, row->n_runs, sizeof **list);
         run = &(*list)[row->n_runs++];
         if (load_state(s, l->a, run, e)) return -1;
     }
     if (sqlite3_column_type(s, METRIC_ID) == SQLITE_NULL || !may_have_results(run)) return 0;
     if (sql_known(s, METRIC, "metric.name", e)) return -1;
-    if (!(run->n_results & (run->n_results - 1))) { /* 0, 1, 2, 4 ...: the list is full */
-        read_result *wider = arena_alloc(l->a, (run->n_results ? 2 * run->n_results : 1) * sizeof *wider);
-        if (run->n_results) memcpy(wider, run->results, run->n_results * sizeof *wider);
-        run->results = wider;
-    }
-    ((read_result *)run->results)[run->n_results++] =
+    read_result *results = list_grow(l->a, run->results, run->n_results, sizeof *results);
+    results[run->n_results++] =
         (read_result){.metric = shared_name(l, METRIC), .value = sql_real(s, VALUE), .step = -1};
+    run->results = results;
     return 0;
 }
 
 int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
 {
     read_run *list = NULL;
-    size_t cap = 0;
     bool brief = l->depth == READ_BRIEF;
     int rc = 0;
     if (!l->runs) {
 #define RUNS(COLUMNS) "SELECT " COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed"
         l->runs = sql_open(l->q, e, brief ? RUNS(RUN_COLUMNS_BRIEF) ",x.metric_id" : RUNS(RUN_COLUMNS), "i", variant);
 #undef RUNS
-        if (!l->runs) return -1;
     } else if (again(l, l->runs, variant, e)) {
         return -1;
     }
     while (!rc && (rc = sql_row(l->runs, RUN_NEVER_NULL, e)) == 1) {
         if (brief) {
-            rc = load_brief(l, &list, &cap, row, e);
+            rc = load_brief(l, &list, row, e);
             continue;
         }
-        list = grow(list, &cap, row->n_runs + 1, sizeof *list);
+        list = list_grow(l->a, list, row->n_runs, sizeof *list);
         rc = load_run(l, l->runs, &list[row->n_runs++], e);
     }
-    row->runs = arena_keep(l->a, list, row->n_runs, sizeof *list);
+    row->runs = list;
     return rc;
 }
 
@@ -214,18 +172,15 @@ static int load_pairs(sqlite3 *q, const char *sql, const char *names, const char
                       const read_pair **out, size_t *n, err *e)
 {
     read_pair *list = NULL;
-    size_t cap = 0;
+    int rc = 0;
     *n = 0;
     sqlite3_stmt *s = sql_open(q, e, sql, "i", run->id);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, names, e)) == 1) {
-        list = grow(list, &cap, *n + 1, sizeof *list);
+    while (sql_each(s, names, &rc, e)) {
+        list = list_grow(a, list, *n, sizeof *list);
         list[(*n)++] = (read_pair){sql_text(s, 0, a), folder ? read_own_path(folder, run->seed, sql_bytes(s, 1, a), a)
                                                              : sql_text(s, 1, a)};
-        rc = 0;
     }
-    sqlite3_finalize(s);
-    *out = arena_keep(a, list, *n, sizeof *list);
+    *out = list;
     return rc;
 }
 
@@ -233,8 +188,8 @@ static int load_pairs(sqlite3 *q, const char *sql, const char *names, const char
 static int load_fields(sqlite3 *q, arena *a, read_detail *out, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e, "SELECT * FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1", "i", out->run.id);
-    int rc = s ? sql_next(s, e) : -1;
-    if (rc == 1) {
+    int rc = 0;
+    while (sql_each(s, "", &rc, e)) {
         int columns = sqlite3_column_count(s);
         read_pair *list = arena_alloc(a, (size_t)columns * sizeof *list);
         for (int i = 1; i < columns; i++)
@@ -245,9 +200,7 @@ static int load_fields(sqlite3 *q, arena *a, read_detail *out, err *e)
                     (read_pair){arena_strdup(a, name), moved ? out->run.log_path : sql_lines(s, i, a)};
             }
         out->fields = list;
-        rc = 0;
     }
-    sqlite3_finalize(s);
     return rc;
 }
 
@@ -257,7 +210,7 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     *out = (read_detail){0};
     if (recorded_of_run(r, run, &r, e)) return -1;
     sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
-    int rc = s ? sql_row(s, RUN_NEVER_NULL, e) : -1;
+    int rc = sql_row(s, RUN_NEVER_NULL, e);
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     loading l = {.q = r->q, .depth = READ_VALUES, .a = a, .folder = r->runs};
     if (rc == 1) rc = load_run(&l, s, &out->run, e);
@@ -266,17 +219,10 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     if (rc) return -1;
     s = sql_open(r->q, e,
                  "SELECT x.name,v.name,v.config_json FROM run r JOIN variant v ON v.id=r.variant_id JOIN "
-                 "experiment x ON"
-                 " x.id=v.experiment_id WHERE r.id=?1",
+                 "experiment x ON x.id=v.experiment_id WHERE r.id=?1",
                  "i", run);
-    rc = s ? sql_row(s, "experiment.name variant.name variant.config_json", e) : -1;
-    if (rc == 1) {
-        out->experiment = sql_text(s, 0, a);
-        out->row = sql_text(s, 1, a);
-        out->config_json = sql_json(s, 2, a);
-        rc = 0;
-    }
-    sqlite3_finalize(s);
+    while (sql_each(s, "experiment.name variant.name variant.config_json", &rc, e))
+        sql_read(s, a, "ssj", &out->experiment, &out->row, &out->config_json);
     if (rc || sql_int(r->q, e, &attempts, "SELECT count(*) FROM attempt WHERE run_id=?1", "i", run) < 0) return -1;
     out->n_attempts = (size_t)attempts;
     if (load_fields(r->q, a, out, e) ||

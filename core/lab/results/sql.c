@@ -110,20 +110,27 @@ sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, .
     return s;
 }
 
-int sql_ids(sqlite3_stmt *s, int64_t **ids, size_t *n, err *e)
+void *list_grow(arena *a, const void *list, size_t n, size_t size)
 {
-    size_t cap = 0;
-    int rc = s ? 1 : -1;
-    while (rc == 1 && (rc = sql_next(s, e)) == 1) {
-        *ids = grow(*ids, &cap, *n + 1, sizeof **ids);
-        (*ids)[(*n)++] = sqlite3_column_int64(s, 0);
+    if (n & (n - 1)) return (void *)(uintptr_t)list; /* moves at 0, 1, 2, 4, 8 ... */
+    void *wider = arena_alloc(a, (n ? 2 * n : 1) * size);
+    if (n) memcpy(wider, list, n * size);
+    return wider;
+}
+
+int sql_ids(sqlite3_stmt *s, arena *a, int64_t **ids, size_t *n, err *e)
+{
+    int rc = 0;
+    for (*ids = NULL, *n = 0; sql_each(s, "", &rc, e); ++*n) {
+        *ids = list_grow(a, *ids, *n, sizeof **ids);
+        (*ids)[*n] = sqlite3_column_int64(s, 0);
     }
-    sqlite3_finalize(s);
     return rc;
 }
 
 int sql_next(sqlite3_stmt *s, err *e)
 {
+    if (!s) return -1;
     int rc = sqlite3_step(s);
     if (rc == SQLITE_ROW) return 1;
     if (rc == SQLITE_DONE) return 0;
@@ -157,6 +164,35 @@ int sql_row(sqlite3_stmt *s, const char *names, err *e)
     return rc;
 }
 
+bool sql_each(sqlite3_stmt *s, const char *names, int *rc, err *e)
+{
+    bool row = !*rc && (*rc = sql_row(s, names, e)) == 1;
+    if (row)
+        *rc = 0;
+    else
+        sql_rest(s);
+    return row;
+}
+
+void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    for (int i = 0; types[i]; i++) switch (types[i]) {
+        case 'i': *va_arg(ap, int64_t *) = sqlite3_column_int64(s, i); break;
+        case 'I': *va_arg(ap, int64_t *) = sql_whole(s, i); break;
+        case 'd': *va_arg(ap, double *) = sql_real(s, i); break;
+        case 'B': *va_arg(ap, bool *) = sqlite3_column_int(s, i); break;
+        case 's': *va_arg(ap, const char **) = sql_text(s, i, a); break;
+        case 'l': *va_arg(ap, const char **) = sql_lines(s, i, a); break;
+        case 'j': *va_arg(ap, const char **) = sql_json(s, i, a); break;
+        case 'b': *va_arg(ap, const char **) = sql_bytes(s, i, a); break;
+        case '-': break;
+        default: broken("lab/results/sql.c: unknown reading type '%c'", types[i]);
+        }
+    va_end(ap);
+}
+
 int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
@@ -168,7 +204,7 @@ int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
  * is NULL; -1. */
 static int run(sqlite3_stmt *s, int64_t *out, err *e)
 {
-    int rc = s ? sql_next(s, e) : -1;
+    int rc = sql_next(s, e);
     if (!out)
         while (rc == 1) rc = sql_next(s, e);
     if (rc == 1 && sqlite3_column_type(s, 0) == SQLITE_NULL) rc = 0;
@@ -262,6 +298,21 @@ double sql_real(sqlite3_stmt *s, int column)
 int64_t sql_whole(sqlite3_stmt *s, int column)
 {
     return sqlite3_column_type(s, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, column);
+}
+
+void sql_add_json(str *out, sqlite3_stmt *s, int column)
+{
+    switch (sqlite3_column_type(s, column)) {
+    case SQLITE_NULL: str_add(out, "null"); break;
+    case SQLITE_INTEGER: str_addf(out, "%lld", (long long)sqlite3_column_int64(s, column)); break;
+    case SQLITE_FLOAT: json_number(out, sqlite3_column_double(s, column)); break;
+    case SQLITE_BLOB:
+        str_addc(out, '"');
+        base64_encode(sqlite3_column_blob(s, column), (size_t)sqlite3_column_bytes(s, column), out);
+        str_addc(out, '"');
+        break;
+    default: json_string(out, (const char *)sqlite3_column_text(s, column));
+    }
 }
 
 static void quote_with(str *out, const char *text, char mark)

@@ -46,7 +46,7 @@ int db_trained_model(db *d, const db_claim *c, const char *runs, arena *a, const
     if (rc != 1) return rc;
     sqlite3_stmt *s =
         sql_open(d->q, e, "SELECT path FROM artifact WHERE run_id=?1 AND kind='model' LIMIT 1", "i", sibling);
-    rc = s ? sql_next(s, e) : -1;
+    rc = sql_next(s, e);
     const char *path = rc == 1 ? read_own_path(runs, c->seed, sql_text(s, 0, a), a) : NULL;
     sqlite3_finalize(s);
     if (rc < 0 || !path || !file_exists(path)) return rc < 0 ? -1 : 0;

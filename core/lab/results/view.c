@@ -17,63 +17,57 @@ int view_check_name(const char *name, err *e)
     return 0;
 }
 
-/* Makes a name that SQL reads without quotes: table3_multi30k from "table3-multi30k", order_ from "order". */
+/* Makes a name that SQL reads without quotes: table3_multi30k from "table3-multi30k", order_ from "order". SQLite keeps
+ * names with sqlite_ to itself. */
 static void bare_name(const char *name, str *out)
 {
     str_clear(out);
-    if (*name >= '0' && *name <= '9') str_add(out, "e_");
+    bool reserved = !strncasecmp(name, "sqlite", 6) && name[6] && !isalnum((unsigned char)name[6]);
+    if (reserved || (*name >= '0' && *name <= '9')) str_add(out, "e_");
     for (; *name; name++) str_addc(out, isalnum((unsigned char)*name) ? *name : '_');
-    if (!strncasecmp(str_text(out), "sqlite_", 7) || sqlite3_keyword_check(out->s, (int)out->n)) str_addc(out, '_');
-    if (!strncasecmp(str_text(out), "sqlite_", 7)) {
-        char *tail = xprintf("e_%s", out->s);
-        str_clear(out);
-        str_add(out, tail);
-        free(tail);
-    }
+    if (reserved || sqlite3_keyword_check(str_text(out), (int)out->n)) str_addc(out, '_');
 }
 
 /* Chooses the name of the experiment's view, once. A number follows a name that a table, a view or another experiment
  * has. */
 static int choose_name(sqlite3 *q, int64_t experiment, const char *name, err *e)
 {
-    str bare = {0}, wanted = {0};
+    str wanted = {0};
     int64_t taken = 1;
-    int rc = 0;
-    bare_name(name, &bare);
-    for (int try = 1; taken && !rc; try++) {
-        str_clear(&wanted);
-        str_add(&wanted, bare.s);
+    int rc = 1;
+    bare_name(name, &wanted);
+    size_t bare = wanted.n;
+    for (int try = 1; taken && rc > 0; try++) {
+        wanted.n = bare;
         if (try > 1) str_addf(&wanted, "_%d", try);
         rc = sql_int(q, e, &taken,
                      "SELECT (SELECT count(*) FROM sqlite_master WHERE lower(name)=lower(?1))+(SELECT count(*) FROM "
-                     "experiment WHERE "
-                     "lower(view_name)=lower(?1))+(lower(?1)='settings')",
-                     "s", wanted.s) < 0
-                 ? -1
-                 : 0;
+                     "experiment WHERE lower(view_name)=lower(?1))+(lower(?1)='settings')",
+                     "s", wanted.s);
     }
-    if (!rc) rc = sql_do(q, e, "UPDATE experiment SET view_name=?1 WHERE id=?2", "si", wanted.s, experiment);
-    str_free(&bare);
+    if (rc > 0) rc = sql_do(q, e, "UPDATE experiment SET view_name=?1 WHERE id=?2", "si", wanted.s, experiment);
     str_free(&wanted);
     return rc;
 }
 
-/* Appends a unique column name: the metric's own, else with "_2" and so on. SQL ignores case in names. */
-static void add_name(str *sql, char ***used, size_t *n, size_t *cap, const char *wanted)
+typedef struct {
+    arena a;
+    text_list list;
+} used_names;
+
+/* Returns a unique column name: `wanted`, else with "_2" and so on. SQL ignores case in names. */
+static const char *use_name(used_names *used, const char *wanted)
 {
-    str name = {0};
-    str_add(&name, wanted);
-    for (int try = 2;; try++) {
-        bool taken = false;
-        for (size_t i = 0; i < *n; i++) taken = taken || !strcasecmp((*used)[i], name.s);
-        if (!taken) break;
-        str_clear(&name);
-        str_addf(&name, "%s_%d", wanted, try);
-    }
-    *used = grow(*used, cap, *n + 1, sizeof **used);
-    (*used)[(*n)++] = xstrdup(name.s);
-    sql_quote(sql, name.s);
-    str_free(&name);
+    text_list *l = &used->list;
+    const char *name = arena_strdup(&used->a, wanted);
+    size_t i = 0;
+    for (int try = 2; i < l->n; i++)
+        if (!strcasecmp(l->at[i], name)) {
+            name = arena_printf(&used->a, "%s_%d", wanted, try++);
+            i = SIZE_MAX; /* compares with all again */
+        }
+    l->at = list_grow(&used->a, l->at, l->n, sizeof *l->at);
+    return l->at[l->n++] = name;
 }
 
 /* Selects a metric's mean or sd. SQLite joins at most 64 tables, so metrics after the first MOST_JOINS are looked up
@@ -96,13 +90,10 @@ static void add_figure(str *sql, str *joins, long long id, const char *figure, s
 static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
 {
     static const char *const fixed[] = {"row", "change", "n", "params_M", "name"};
-    char **used = NULL;
-    size_t n = 0, cap = 0, place = 0; /* place: index of the metric */
+    used_names used = {0};
+    size_t place = 0; /* index of the metric */
     str joins = {0};
-    for (size_t i = 0; i < LENGTH(fixed); i++) {
-        used = grow(used, &cap, n + 1, sizeof *used);
-        used[n++] = xstrdup(fixed[i]);
-    }
+    for (size_t i = 0; i < LENGTH(fixed); i++) use_name(&used, fixed[i]);
     str_add(
         sql,
         " AS SELECT CASE t.group_name WHEN '' THEN t.name ELSE '('||t.group_name||')' END \"row\",t.change \"change\","
@@ -113,25 +104,21 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
                  "SELECT DISTINCT m.id,m.name FROM metric m JOIN result x ON x.metric_id=m.id JOIN run r "
                  "ON r.id=x.run_id JOIN variant v ON v.id=r.variant_id WHERE v.experiment_id=?1 ORDER BY m.id",
                  "i", experiment);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_row(s, "metric.id metric.name", e)) == 1) {
+    int rc = 0;
+    while (sql_each(s, "metric.id metric.name", &rc, e)) {
         long long id = sqlite3_column_int64(s, 0);
         const char *metric = (const char *)sqlite3_column_text(s, 1);
-        char *sd = xprintf("%s_sd", metric);
         add_figure(sql, &joins, id, "mean", place);
-        add_name(sql, &used, &n, &cap, metric);
+        sql_quote(sql, use_name(&used, metric));
         add_figure(sql, &joins, id, "std", place++);
-        add_name(sql, &used, &n, &cap, sd);
-        free(sd);
-        rc = 0;
+        sql_quote(sql, use_name(&used, arena_printf(&used.a, "%s_sd", metric)));
     }
-    sqlite3_finalize(s);
     str_addf(sql,
              ",(SELECT max(a.parameters)/1e6 FROM run r JOIN attempt a ON a.run_id=r.id WHERE "
              "r.variant_id=t.variant_id) "
              "\"params_M\",t.name \"name\" FROM table_row t%s WHERE t.experiment_id=%lld ORDER BY t.place",
              str_text(&joins), (long long)experiment);
-    free_texts(used, n);
+    arena_free(&used.a);
     str_free(&joins);
     return rc;
 }
@@ -151,7 +138,7 @@ int view_drop(sqlite3 *q, const char *experiment, err *e)
     arena a = {0};
     sqlite3_stmt *s =
         sql_open(q, e, "SELECT view_name FROM experiment WHERE name=?1 AND view_name IS NOT NULL", "s", experiment);
-    int rc = s ? sql_next(s, e) : -1;
+    int rc = sql_next(s, e);
     const char *view = rc == 1 ? sql_bytes(s, 0, &a) : NULL;
     sqlite3_finalize(s);
     if (rc == 1) rc = drop(q, view, e);
@@ -163,24 +150,20 @@ int view_drop(sqlite3 *q, const char *experiment, err *e)
  * its name. */
 static int refresh_settings(sqlite3 *q, err *e)
 {
+    enum { MOST_COLUMNS = 1900 }; /* SQLite takes 2,000 */
     static const char *const fixed[] = {"run", "experiment", "row", "seed", "status"};
-    char **used = NULL;
-    size_t n = 0, cap = 0;
+    used_names used = {0};
     str sql = {0};
     str_add(&sql, "CREATE VIEW settings AS SELECT r.id run,e.name experiment,v.name row,r.seed seed,r.status status");
-    for (size_t i = 0; i < LENGTH(fixed); i++) {
-        used = grow(used, &cap, n + 1, sizeof *used);
-        used[n++] = xstrdup(fixed[i]);
-    }
+    for (size_t i = 0; i < LENGTH(fixed); i++) use_name(&used, fixed[i]);
     int rc = 0;
     for (int metrics = 0; metrics < 2 && !rc; metrics++) {
-        sqlite3_stmt *s =
-            sql_open(q, e,
-                     metrics ? "SELECT name,id FROM metric WHERE id IN(SELECT metric_id FROM result) ORDER BY id"
-                             : "SELECT DISTINCT key,0 FROM param ORDER BY key",
-                     "");
-        rc = s ? 0 : -1;
-        while (!rc && n < 1900 && (rc = sql_row(s, metrics ? "metric.name" : "param.key", e)) == 1) {
+        sqlite3_stmt *s = sql_open(q, e,
+                                   metrics ? "SELECT name,id FROM metric WHERE id IN(SELECT metric_id FROM result) "
+                                             "ORDER BY id LIMIT ?1"
+                                           : "SELECT DISTINCT key,0 FROM param ORDER BY key LIMIT ?1",
+                                   "i", (int64_t)(MOST_COLUMNS - used.list.n));
+        while (sql_each(s, metrics ? "metric.name" : "param.key", &rc, e)) {
             const char *name = (const char *)sqlite3_column_text(s, 0);
             if (metrics) {
                 str_addf(&sql, ",(SELECT value FROM result x WHERE x.run_id=r.id AND x.metric_id=%lld) ",
@@ -190,10 +173,8 @@ static int refresh_settings(sqlite3 *q, err *e)
                 sql_literal(&sql, name);
                 str_add(&sql, ") ");
             }
-            add_name(&sql, &used, &n, &cap, name);
-            rc = 0;
+            sql_quote(&sql, use_name(&used, name));
         }
-        sqlite3_finalize(s);
     }
     str_add(&sql, " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id"
                   " WHERE r.archived=0 AND v.archived=0 AND e.archived=0");
@@ -204,7 +185,7 @@ static int refresh_settings(sqlite3 *q, err *e)
                 ? -1
                 : 0;
     if (!rc && !there) rc = drop(q, "settings", e) || sql_script(q, sql.s, e) ? -1 : 0;
-    free_texts(used, n);
+    arena_free(&used.a);
     str_free(&sql);
     return rc;
 }
@@ -221,7 +202,7 @@ static int refresh_one(sqlite3 *q, int64_t experiment, err *e)
             "SELECT e.name,e.view_name,m.sql FROM experiment e LEFT JOIN sqlite_master m ON m.name=e.view_name "
             "AND m.type='view' WHERE e.id=?1",
             "i", experiment);
-        rc = s ? sql_row(s, "experiment.name", e) : -1;
+        rc = sql_row(s, "experiment.name", e);
         if (rc == 1) name = sql_bytes(s, 0, &mem), view = sql_bytes(s, 1, &mem), old = sql_bytes(s, 2, &mem);
         sqlite3_finalize(s);
         if (rc == 1) rc = view ? 0 : choose_name(q, experiment, name, e);
@@ -246,14 +227,12 @@ int view_drop_all(sqlite3 *q, err *e)
 {
     str sql = {0};
     sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM sqlite_master WHERE type='view'", "");
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
+    int rc = 0;
+    while (sql_each(s, "", &rc, e)) {
         str_add(&sql, "DROP VIEW ");
         sql_quote(&sql, (const char *)sqlite3_column_text(s, 0));
         str_addc(&sql, ';');
-        rc = 0;
     }
-    sqlite3_finalize(s);
     if (!rc && sql.n) rc = sql_script(q, sql.s, e);
     str_free(&sql);
     return rc;
@@ -261,12 +240,12 @@ int view_drop_all(sqlite3 *q, err *e)
 
 int view_refresh_all(sqlite3 *q, err *e)
 {
-    int64_t *ids = NULL;
-    size_t n = 0;
-    sqlite3_stmt *s = sql_open(q, e, "SELECT id FROM experiment ORDER BY id", "");
-    int rc = sql_ids(s, &ids, &n, e);
+    arena a = {0};
+    int64_t *ids;
+    size_t n;
+    int rc = sql_ids(sql_open(q, e, "SELECT id FROM experiment ORDER BY id", ""), &a, &ids, &n, e);
     for (size_t i = 0; i < n && !rc; i++) rc = refresh_one(q, ids[i], e);
     if (!rc) rc = refresh_settings(q, e);
-    free(ids);
+    arena_free(&a);
     return rc;
 }

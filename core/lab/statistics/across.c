@@ -1,5 +1,6 @@
 /* across.c - scores over tasks and their bootstrap. */
 #include "lab/statistics/across.h"
+#include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,12 +112,6 @@ static const double *drawn(const double *from, size_t n, rng *r, double **to)
     return out;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
 static double quantile(const double *sorted, size_t n, double q)
 {
     double at = q * (double)(n - 1);
@@ -144,7 +139,7 @@ static across_figure figure(const across_task *t, size_t n, double level, double
         }
         replicate[b] = f(&s, with);
     }
-    qsort(replicate, REPLICATES, sizeof *replicate, ascending);
+    stats_sort(replicate, REPLICATES);
     out.low = quantile(replicate, REPLICATES, level / 2);
     out.high = quantile(replicate, REPLICATES, 1 - level / 2);
     free(s.task);

@@ -1,20 +1,15 @@
 /* best_of.c - the best of k among n trials, over all choices of k. */
 #include "lab/statistics/best_of.h"
+#include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
-
-static int ascending(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
 
 /* Sorts trials: the best first, those without a value last. */
 static double *in_order(const double *values, size_t n, bool lower)
 {
     double *x = xmalloc((n + 1) * sizeof *x);
     for (size_t i = 0; i < n; i++) x[i] = isfinite(values[i]) ? (lower ? values[i] : -values[i]) : INFINITY;
-    qsort(x, n, sizeof *x, ascending);
+    stats_sort(x, n);
     return x;
 }
 

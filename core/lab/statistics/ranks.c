@@ -1,5 +1,6 @@
 /* ranks.c - P(A > B) over seeds, and the exact permutation tests. */
 #include "lab/statistics/design.h"
+#include "text/metric/stats.h"
 #include <math.h>
 #include <string.h>
 #include <stdlib.h>
@@ -80,12 +81,6 @@ static double gap_of(double sum, double total, size_t n_a, size_t n_b)
     return fabs(sum / (double)n_a - (total - sum) / (double)n_b);
 }
 
-static int ascending(const void *p, const void *q)
-{
-    double a = *(const double *)p, b = *(const double *)q;
-    return (a > b) - (a < b);
-}
-
 /* Counts the `sums` (ascending) that together with the part `with` give a gap of at least `least`. */
 static size_t as_far(const double *sums, size_t n, double with, double total, size_t n_a, size_t n_b, double least)
 {
@@ -135,7 +130,7 @@ double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
     for (size_t k = n_a > n - half ? n_a - (n - half) : 0; k <= half && k <= n_a; k++) {
         double *rest = high->sum + high->from[n_a - k];
         size_t n_rest = high->from[n_a - k + 1] - high->from[n_a - k];
-        qsort(rest, n_rest, sizeof *rest, ascending);
+        stats_sort(rest, n_rest);
         for (size_t i = low->from[k]; i < low->from[k + 1]; i++, ways += n_rest)
             as_large += as_far(rest, n_rest, low->sum[i], total, n_a, n_b, least);
     }

@@ -1,6 +1,7 @@
 #include "lab/statistics/scale.h"
 #include "base/distribution.h"
 #include "lab/statistics/design.h"
+#include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -63,15 +64,9 @@ static double speedup(line own, line base, double largest)
     return largest / exp((loss - own.intercept) / own.slope);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void interval(double *draws, double *low, double *high)
 {
-    qsort(draws, SCALE_DRAWS, sizeof *draws, ascending);
+    stats_sort(draws, SCALE_DRAWS);
     *low = draws[(size_t)(0.025 * SCALE_DRAWS)], *high = draws[(size_t)(0.975 * SCALE_DRAWS) - 1];
 }
 

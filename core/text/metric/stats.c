@@ -121,10 +121,12 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void stats_sort(double *x, size_t n) { qsort(x, n, sizeof *x, ascending); }
+
 double stats_median(double *x, size_t n)
 {
     if (!n) return NAN;
-    qsort(x, n, sizeof *x, ascending);
+    stats_sort(x, n);
     return x[n / 2];
 }
 

@@ -31,6 +31,7 @@ double stats_paired_p(stats_score score, const void *options, const double *a, c
 /* Holm (1979): adjusts p[0..n) in place; NaN entries are not tests and stay. Returns the number of tests. */
 size_t stats_holm(double *p, size_t n);
 
+void stats_sort(double *x, size_t n); /* in ascending order; no NaN in x */
 /* The median, of an even number the upper of the middle two; NaN without numbers. Sorts x. No NaN in x. */
 double stats_median(double *x, size_t n);
 
