@@ -81,6 +81,29 @@ for commit in fa6aaa1 75b29cdc; do
         v.archived=0 ORDER BY place" b.db | xargs)" "0 0 1" "exploratory rows"
 done
 
+verdicts() { # NAME METRIC: of b.db, as it is
+    sqlite3 b.db "SELECT v.name, round(c.delta,6), round(c.low,4), round(c.high,4), coalesce(c.verdict,'none')
+        FROM comparison c JOIN variant v ON v.id=variant_id JOIN experiment e ON e.id=experiment_id
+        JOIN metric n ON n.id=metric_id WHERE e.name='$1' AND n.name='$2' ORDER BY 1"
+}
+for commit in fa6aaa1 75b29cdc; do
+    echo "$commit: verdicts stay; of three seeds there are some now, since [criterion] seeds was 5 by default"
+    command -v sqlite3 >/dev/null || { echo "left out: no sqlite3" && break; }
+    rm -rf b.db* && gunzip -c "$versions/$commit-judged.db.gz" >b.db
+    three=$(verdicts judged_seeds acc) perplexity=$(verdicts judged_perplexity PPL)
+    equal "$(verdicts judged acc | sed 's/.*|//' | xargs)" "none none" "verdicts of three seeds before"
+    equal "$(sed 's/.*|//' <<<"$perplexity" | xargs)" "worse undecided" "verdicts on perplexity before"
+    for name in judged judged_seeds judged_perplexity; do
+        if [ $commit = fa6aaa1 ]; then last "$versions/$name.ini"; else cat "$versions/$name.ini"; fi >$name.ini
+        exits 0 ablate run $name.ini "${fast[@]}" --db b.db
+        untouched b.db 27,27,0 "$name of $commit"
+        has out "3 or more seeds per row"
+    done
+    equal "$(verdicts judged acc)" "$three" "verdicts of three seeds, $commit"
+    equal "$(verdicts judged_seeds acc)" "$three" "verdicts of seeds = 3, $commit"
+    equal "$(verdicts judged_perplexity PPL)" "$perplexity" "verdicts on perplexity, $commit"
+done
+
 echo "settings that were asked for are no defaults"
 rm -rf b.db* && gunzip -c "$versions/75b29cdc-sweeps.db.gz" >b.db
 exits 0 ablate run "$versions/plain.ini" -s dropout=0.2 --seeds 1 "${fast[@]}" --db b.db

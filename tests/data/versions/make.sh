@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# make.sh COMMIT: builds COMMIT in a worktree, trains plain.ini, tuned.ini and matched.ini there; the database becomes
-# COMMIT-sweeps.db.gz here, with other folders' names. Needs sqlite3.
+# make.sh COMMIT [NAME INI...]: builds COMMIT in a worktree and trains INI.ini there; the database becomes
+# COMMIT-NAME.db.gz here, with other folders' names. [sweeps plain tuned matched] Needs sqlite3.
 set -e
-commit=${1:?commit}
+commit=${1:?commit} name=${2:-sweeps}
+[ $# -gt 2 ] || set -- "$commit" "$name" plain tuned matched
 here=$(dirname "$(readlink -f "$0")")
 tree=${TREE:-$(mktemp -d)/tree} # TREE: a checkout of COMMIT that is there already
 work=$(mktemp -d)
@@ -11,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 (cd "$tree" && ./ablate --version)
 cd "$work"
 export ABLATE_HOME=$work/home GIT_CEILING_DIRECTORIES=$work
-for ini in plain tuned matched; do
+for ini in "${@:3}"; do
     "$tree/build/ablate" run "$here/$ini.ini" --db made.db --threads 1 --workers 1 --progress none >/dev/null 2>&1
 done
 {
@@ -20,4 +21,4 @@ done
     sqlite3 made.db .dump | grep -v '^INSERT INTO published ' |
         sed "s#$work#/work#g; s#$tree#/ablate#g; s#$here#/inis#g; s#'$(uname -n)[^']*'#'host'#g"
 } | sqlite3 packed.db
-gzip -9 -n -c packed.db >"$here/$commit-sweeps.db.gz"
+gzip -9 -n -c packed.db >"$here/$commit-$name.db.gz"
