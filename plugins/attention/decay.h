@@ -3,11 +3,9 @@
  *     y_i = q_i S_i,  S_i = exp(g_i) S_{i-1} + k_i' v_i        S [d_k,d_v], g_i <= 0 decays the rows of S
  *
  * In the encoder, which has no causal mask, the sum runs over both directions and later positions decay in the same
- * way: the weight of j
- * for i is exp(-|b_i - b_j|), b the running sum of g. Decoding carries S. All positions at once are computed in chunks
- * (Yang et al. 2024,
- * section 3.2): as attention within a chunk, and by passing states between chunks, which takes log2(chunks) rounds of
- * doubling. The cost is O(n) except for these rounds.
+ * way: the weight of j for i is exp(-|b_i - b_j|), b the running sum of g. Decoding carries S. All positions at once
+ * are computed in chunks (Yang et al. 2024, section 3.2): as attention within a chunk, and by passing states between
+ * chunks, which takes log2(chunks) rounds of doubling. The cost is O(n) except for these rounds.
  */
 #ifndef DECAY_H
 #define DECAY_H

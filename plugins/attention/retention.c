@@ -3,8 +3,7 @@
  *     S_i = gamma S_{i-1} + k_i' v_i,  y_i = q_i S_i,  gamma = 1 - 2^-(5 + head)        Sun et al. 2023, eq. 6 and 8
  *
  * Heads are normalised, gated by swish(x W) and projected. The paper's rotation of queries and keys is `position =
- * rotary`. The paper
- * defines it for decoders; in the encoder both directions are summed, with gamma^|i - j|.
+ * rotary`. The paper defines it for decoders; in the encoder both directions are summed, with gamma^|i - j|.
  */
 #include "decay.h"
 #include <math.h>

@@ -123,5 +123,4 @@ static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .claims = AB_TRAINS_ON_BATCH, .name = "moe",
           .doc = "mixture of experts: a gate chooses the experts for each row",
           .paper = "Shazeer et al. 2017, Outrageously Large Neural Networks; Fedus et al. 2022, Switch Transformers, "
-                   "section 2.2; Wang "
-                   "et al. 2024, Auxiliary-Loss-Free Load Balancing");
+                   "section 2.2; Wang et al. 2024, Auxiliary-Loss-Free Load Balancing");

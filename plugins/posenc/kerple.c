@@ -1,6 +1,5 @@
 /* The logarithmic variant of KERPLE: adds -r1 log(1 + r2 |i - j|) to the scores, with r1, r2 > 0 learned per head.
- * Softplus of the learned
- * value keeps them positive; the paper's code clamps them at 0.01. */
+ * Softplus of the learned value keeps them positive; the paper's code clamps them at 0.01. */
 #include "ab_plugin.h"
 
 typedef struct {

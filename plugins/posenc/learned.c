@@ -1,5 +1,4 @@
-/* Learned absolute positions, added to the embedding. Gehring et al. 2017; Vaswani et al. 2017, Table 3 row
- * (E). */
+/* Learned absolute positions, added to the embedding. Gehring et al. 2017; Vaswani et al. 2017, Table 3 row (E). */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -19,8 +18,7 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 static const ab_option params[] = {
     {"max_len", AB_INT, offsetof(config, max_len), 1024, 1, 1 << 20, 0, "longest sequence [tokens]"},
     {"std", AB_REAL, offsetof(config, std), 0, 0, 100, 0,
-     "initial standard deviation of the vectors; embeddings, as they are read, have 1; 0 = d_model^-0.5 "
-     "[none]"},
+     "initial standard deviation of the vectors; embeddings, as they are read, have 1; 0 = d_model^-0.5 [none]"},
     {0}};
 static const ab_position_plugin self = {.embed = embed};
 AB_PLUGIN(config, params, &self, .name = "learned", .doc = "learned absolute position vectors",

@@ -59,8 +59,7 @@ static void sublayers(const pairing *w, check_result *r)
         if (!found)
             check_fail(r,
                        "%s: no learned value below %s: the block must call ab_self_attention, ab_cross_attention if "
-                       "ab_info(c)->cross, and "
-                       "ab_feed_forward(c, x, \"ffn\") if ab_info(c)->feed_forward",
+                       "ab_info(c)->cross, and ab_feed_forward(c, x, \"ffn\") if ab_info(c)->feed_forward",
                        w->name, parts[i]);
     }
     model_free(&m);
@@ -127,8 +126,8 @@ static void padding(const pairing *w, check_result *r)
             if (check_beyond(r, apart(&a, i, &b, i)))
                 check_fail(r,
                            "%s: four more positions of padding change the loss of target row %lld from %.12g to %.12g: "
-                           "something depends on positions "
-                           "without a token; use ab_mask, ab_klen for the number of keys, ab_row_mask for rows",
+                           "something depends on positions without a token; use ab_mask, ab_klen for the number of "
+                           "keys, ab_row_mask for rows",
                            w->name, (long long)i, pass_row(&a, i), pass_row(&b, i));
     }
     pass_close(&a);
@@ -154,8 +153,8 @@ static void batch_of_one(const pairing *w, check_result *r)
             for (int64_t t = 0; t < p.p.real_rows; t++)
                 if (check_beyond(r, apart(&p, t, &all, all.p.off[i] + t)))
                     check_fail(r,
-                               "%s: sentence %lld alone has loss %.12g at token %lld, in a batch of four "
-                               "%.12g: sentences of a batch are mixed; the batch axis must stay separate",
+                               "%s: sentence %lld alone has loss %.12g at token %lld, in a batch of four %.12g: "
+                               "sentences of a batch are mixed; the batch axis must stay separate",
                                w->name, (long long)i, pass_row(&p, t), (long long)t, pass_row(&all, all.p.off[i] + t));
         }
         pass_close(&p);
@@ -183,8 +182,7 @@ static void same_seed(const pairing *w, check_result *r)
     if (pass_run(&p, 1, &e)) check_fail(r, "%s: %s", w->name, e.text);
     if (pass_loss(&p) != first || memcmp(grad, m.params.grad, bytes))
         check_fail(r,
-                   "%s: two runs with one seed differ (losses %.17g and %.17g): an operation keeps state "
-                   "between calls",
+                   "%s: two runs with one seed differ (losses %.17g and %.17g): an operation keeps state between calls",
                    w->name, first, pass_loss(&p));
     if (other == first) check_fail(r, "%s: another seed gives the same loss under dropout 0.2", w->name);
     free(grad);
@@ -354,8 +352,7 @@ static void bf16(const pairing *w, check_result *r)
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r,
                    "%s: loss or gradient in bf16 differs from fp64 by %.2g (relative); ab_fp32 keeps a product from "
-                   "being rounded; "
-                   "if the result jumps by design, claim AB_DISCONTINUOUS",
+                   "being rounded; if the result jumps by design, claim AB_DISCONTINUOUS",
                    w->name, d);
 }
 void check_bf16(const plugin *p, check_result *r) { check_each_pairing(p, r, bf16); }

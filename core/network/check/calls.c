@@ -59,11 +59,10 @@ static void report_difference(const ab_ctx *c, int32_t i, int trace, const pairi
     char shape[64], where[512] = "";
     const node *v = &c->v[i < c->n ? i : c->n - 1];
     if (v->file) snprintf(where, sizeof where, " (made at %s:%d)", v->file, v->line);
-    check_fail(
-        r,
-        "%s: call %d builds another graph than the first: %s %s%s differs. The graph may depend on arguments and "
-        "settings only: is there an uninitialised array, a counter, the time, the environment, a file?",
-        w->name, trace + 1, op_names[v->op], shape_text(v->dim, shape), where);
+    check_fail(r,
+               "%s: call %d builds another graph than the first: %s %s%s differs. The graph may depend on arguments "
+               "and settings only: is there an uninitialised array, a counter, the time, the environment, a file?",
+               w->name, trace + 1, op_names[v->op], shape_text(v->dim, shape), where);
 }
 
 static struct {
@@ -244,13 +243,12 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
         check_fail(r, "%s: a second process fails where the first does not: %s%s", w->name, mine.message,
                    other.message);
     else if (memcmp(mine.loss, other.loss, sizeof mine.loss) || mine.gradient != other.gradient)
-        check_fail(
-            r,
-            "%s: a second process, on another day and in another environment, gives the losses %.17g and %.17g "
-            "instead of %.17g and %.17g%s: results may depend on arguments, settings and the run's seed only, not "
-            "on time, environment, addresses or files",
-            w->name, other.loss[0], other.loss[1], mine.loss[0], mine.loss[1],
-            memcmp(mine.loss, other.loss, sizeof mine.loss) ? "" : " (and another gradient)");
+        check_fail(r,
+                   "%s: a second process, on another day and in another environment, gives the losses %.17g and %.17g "
+                   "instead of %.17g and %.17g%s: results may depend on arguments, settings and the run's seed only, "
+                   "not on time, environment, addresses or files",
+                   w->name, other.loss[0], other.loss[1], mine.loss[0], mine.loss[1],
+                   memcmp(mine.loss, other.loss, sizeof mine.loss) ? "" : " (and another gradient)");
 }
 
 void check_calls(const plugin *p, check_result *r)

@@ -48,8 +48,7 @@ static void shifted(const plugin *p, uint32_t role, const char *role_name, check
         if (check_beyond(r, moved))
             check_fail(r,
                        "%s: it claims AB_RELATIVE, but shifting every position by %d changes the output by %.2g; "
-                       "remove the claim or use only "
-                       "differences of positions",
+                       "remove the claim or use only differences of positions",
                        role_name, SHIFT, moved);
     }
     free(before);

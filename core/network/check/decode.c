@@ -57,9 +57,8 @@ static void compare_row(const double *step, const double *full, int t, const pai
     }
     if (check_beyond(r, worst / size))
         check_fail(r,
-                   "%s: decoding step %d has logits that differ from the full pass by %.2g: values that mix "
-                   "positions must come from ab_key, ab_value "
-                   "(remembered), ab_causal_kv_sum, ab_running_sum or ab_scan",
+                   "%s: decoding step %d has logits that differ from the full pass by %.2g: values that mix positions "
+                   "must come from ab_key, ab_value (remembered), ab_causal_kv_sum, ab_running_sum or ab_scan",
                    w->name, t, worst);
 }
 

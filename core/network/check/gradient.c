@@ -15,8 +15,7 @@ typedef struct {
     int tried, jumped; /* tried: elements; jumped: those that disagree, for a plugin that may jump */
 } probe;
 
-/* The loss with parameter p moved by `by`: along element j, or (j < 0) along a direction of signs of
- * length 1. */
+/* The loss with parameter p moved by `by`: along element j, or (j < 0) along a direction of signs of length 1. */
 static double loss_at(probe *q, const param *p, int64_t j, double by)
 {
     double *v = (double *)q->m->params.value + p->at;
@@ -75,9 +74,9 @@ static void compare_tensor(probe *q, const param *p, const pairing *w, check_res
             char where[32] = "along a random direction";
             if (j >= 0) snprintf(where, sizeof where, "at element %lld", (long long)j);
             check_fail(r,
-                       "%s: the gradient of %s %s is %.9g, differences of the loss give %.9g; if the "
-                       "plugin's own operations have a grad, look there; if it is not meant to be the derivative, "
-                       "claim AB_SURROGATE_GRADIENT, if the result jumps, AB_DISCONTINUOUS",
+                       "%s: the gradient of %s %s is %.9g, differences of the loss give %.9g; if the plugin's own "
+                       "operations have a grad, look there; if it is not meant to be the derivative, claim "
+                       "AB_SURROGATE_GRADIENT, if the result jumps, AB_DISCONTINUOUS",
                        w->name, p->name, where, claimed(q, p, j), d);
         }
     }
@@ -108,11 +107,10 @@ static void compare(model *m, pass *gradient, pass *forward, const pairing *w, c
     for (size_t k = 0; k < m->params.n && r->outcome != CHECK_FAIL && !surrogate; k++)
         if (!m->params.p[k].buffer) compare_tensor(&q, &m->params.p[k], w, r);
     if (4 * q.jumped > q.tried)
-        check_fail(
-            r,
-            "%s: %d of %d elements of the gradient differ from differences of the loss, more than a quarter: too "
-            "many for jumps (AB_DISCONTINUOUS)",
-            w->name, q.jumped, q.tried);
+        check_fail(r,
+                   "%s: %d of %d elements of the gradient differ from differences of the loss, more than a quarter: "
+                   "too many for jumps (AB_DISCONTINUOUS)",
+                   w->name, q.jumped, q.tried);
     free(grad);
 }
 

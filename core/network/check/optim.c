@@ -136,11 +136,11 @@ void check_elementwise(const plugin *p, check_result *r)
         }
         for (size_t i = 0; i < MANY && !e.text[0]; i += 97)
             if (check_beyond(r, fabs(optim_values(&b)[i] - optim_values(&b)[0])))
-                check_fail(r,
-                           "elements with equal value and gradient become %.12g at index 0 and %.12g at "
-                           "index %zu: the update mixes elements or "
-                           "depends on the index, but AB_ELEMENTWISE promises that it does not",
-                           optim_values(&b)[0], optim_values(&b)[i], i);
+                check_fail(
+                    r,
+                    "elements with equal value and gradient become %.12g at index 0 and %.12g at index %zu: the update "
+                    "mixes elements or depends on the index, but AB_ELEMENTWISE promises that it does not",
+                    optim_values(&b)[0], optim_values(&b)[i], i);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     optim_bench_close(&b);
@@ -177,8 +177,8 @@ static void compare_alone(const optim_bench *all, const plugin *p, size_t k, con
         for (size_t i = 0; i < q->count && !e.text[0]; i++)
             if (check_beyond(r, fabs(optim_values(&b)[i] - optim_values(all)[q->at + i])))
                 check_fail(r,
-                           "after step %d element %zu of '%s' is %.17g among other parameters and %.17g "
-                           "alone: state is carried from one parameter to the next",
+                           "after step %d element %zu of '%s' is %.17g among other parameters and %.17g alone: state "
+                           "is carried from one parameter to the next",
                            (int)last, i, q->name, optim_values(all)[q->at + i], optim_values(&b)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
@@ -277,8 +277,8 @@ void check_minimises(const plugin *p, check_result *r)
         check_fail(r, "%s", e.text);
     else if (check_beyond(r, best))
         check_fail(r,
-                   "after 400 updates %.3g of the loss of a well-conditioned quadratic is left at the best "
-                   "of seven learning rates (%g)",
+                   "after 400 updates %.3g of the loss of a well-conditioned quadratic is left at the best of seven "
+                   "learning rates (%g)",
                    best, rate);
     else
         check_note(r, "left of a quadratic's loss after 400 updates, learning rate %g", rate);
@@ -304,9 +304,8 @@ void check_resumes(const plugin *p, check_result *r)
         for (size_t i = 0; i < through.n && !e.text[0]; i++)
             if (check_beyond(r, fabs(optim_values(&through)[i] - optim_values(&again)[i])))
                 check_fail(r,
-                           "from the same parameters and slots after step %d, step %d gives %.17g and %.17g: "
-                           "there is state outside the slots, so a "
-                           "resumed run would differ",
+                           "from the same parameters and slots after step %d, step %d gives %.17g and %.17g: there is "
+                           "state outside the slots, so a resumed run would differ",
                            (int)cut, (int)(2 * cut), optim_values(&through)[i], optim_values(&again)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);

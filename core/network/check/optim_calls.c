@@ -44,12 +44,11 @@ static void trace_often(optim_bench *b, bool *kernels, check_result *r)
         }
         uint64_t now = traced(b->o, kernels);
         if (opened && now != first)
-            check_fail(
-                r,
-                "after %d calls update (or refresh, measure) builds another graph than at first: it may depend on "
-                "arguments and settings only: is there an uninitialised array, a counter, the time, the environment, a "
-                "file?",
-                calls);
+            check_fail(r,
+                       "after %d calls update (or refresh, measure) builds another graph than at first: it may depend "
+                       "on arguments and settings only: is there an uninitialised array, a counter, the time, the "
+                       "environment, a file?",
+                       calls);
         if (!opened) first = now;
         for (size_t i = 0; optim_tape(b->o, i); i++) calls++;
         if (opened == SETTLED) settled = check_memory_in_use();
@@ -80,11 +79,10 @@ static void update_often(optim_bench *b, check_result *r)
     if (e.text[0])
         check_fail(r, "%s", e.text);
     else if (memcmp(after, optim_values(b), bytes))
-        check_fail(
-            r,
-            "after %d updates the first %d give other bits than before, from the same values: a kernel keeps state "
-            "between calls, or depends on time or addresses",
-            (int)OFTEN, (int)OPTIM_STEPS);
+        check_fail(r,
+                   "after %d updates the first %d give other bits than before, from the same values: a kernel keeps "
+                   "state between calls, or depends on time or addresses",
+                   (int)OFTEN, (int)OPTIM_STEPS);
     free(first);
     free(after);
 }

@@ -63,8 +63,7 @@ void check_stateless(const plugin *p, check_result *r)
             if (check_beyond(r, fabs(again - first[s])))
                 check_fail(r,
                            "the rate of update %lld is %.9g, and %.9g if asked again after later updates: there is "
-                           "state between calls, so a "
-                           "resumed run would differ",
+                           "state between calls, so a resumed run would differ",
                            (long long)s, first[s], again);
         }
         free(first);

@@ -95,11 +95,10 @@ static void check_borrowed(const opened *o, check_result *r)
         for (int64_t i = 0; i < n && r->outcome != CHECK_FAIL; i++)
             if ((x[i].src && hash64(x[i].src, strlen(x[i].src)) != text[2 * i]) ||
                 (x[i].tgt && hash64(x[i].tgt, strlen(x[i].tgt)) != text[2 * i + 1]))
-                check_fail(
-                    r,
-                    "%s example %lld changes when others are asked for: lines are borrowed until close, so a task "
-                    "must not reuse its buffer",
-                    split_names[s], (long long)i);
+                check_fail(r,
+                           "%s example %lld changes when others are asked for: lines are borrowed until close, so a "
+                           "task must not reuse its buffer",
+                           split_names[s], (long long)i);
         free(x);
         free(text);
     }

@@ -19,8 +19,7 @@ typedef struct {
 } sample_options;
 
 /* Appends up to o->tokens ids to `text`, which has the prompt (0 or more tokens). When a window is full, the model
- * restarts from its last half. Without a window, or with one_line, sampling ends at VOCAB_EOS, which is
- * not appended. VOCAB_PAD,
- * VOCAB_UNK and VOCAB_BOS are never sampled. *seconds (may be NULL): time spent. Returns 0, or -1 and e. */
+ * restarts from its last half. Without a window, or with one_line, sampling ends at VOCAB_EOS, which is not appended.
+ * VOCAB_PAD, VOCAB_UNK and VOCAB_BOS are never sampled. *seconds (may be NULL): time spent. Returns 0, or -1 and e. */
 int sample_text(model *m, const sample_options *o, id_list *text, double *seconds, err *e);
 #endif

@@ -3,9 +3,8 @@
  *     parameter_groups = norm bias: decay=0 | embedding: lr=0.5 decay=0
  *
  * Groups are separated by |. Before the colon: kinds of parameters (weight, bias, norm, embedding, position) or
- * patterns of names with * and ?;
- * after it: parameters of the optimizer plugin, and lr, a factor on the learning rate. A parameter belongs to the first
- * group that matches it; without a match it has the run's settings. */
+ * patterns of names with * and ?; after it: parameters of the optimizer plugin, and lr, a factor on the learning rate.
+ * A parameter belongs to the first group that matches it; without a match it has the run's settings. */
 #ifndef ABLATE_GROUPS_H
 #define ABLATE_GROUPS_H
 #include "network/model/model.h"

@@ -68,9 +68,8 @@ typedef struct model {
 static inline const char *model_precision(const model *m) { return m->params.int8 ? "int8" : dtype_name(m->compute); }
 
 /* Finds the plugins, binds their settings, checks that they fit each other and the vocabularies, traces once to find
- * all parameters, and initialises them from cfg.seed. `set` has every setting of the run. src_vocab 0: a
- * decoder-only model; its shapes and batches have no source (0 rows), and attention_encoder and attention_cross are
- * ignored. */
+ * all parameters, and initialises them from cfg.seed. `set` has every setting of the run. src_vocab 0: a decoder-only
+ * model; its shapes and batches have no source (0 rows), and attention_encoder and attention_cross are ignored. */
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b,
                err *e);
 /* A setting beside the keys, of a task with AB_BIDIRECTIONAL: the decoder's self-attention sees all. */

@@ -46,11 +46,10 @@ static int check_parameters(const model *m, err *e)
         if (p->buffer) continue;
         bool weight = p->kind == AB_WEIGHT && !p->fan_in, table = p->kind == AB_TABLE && p->dim[3] == m->cfg.d_model;
         if (weight || table)
-            return fail(
-                e,
-                "parametrization = mup: there is no rule for the parameter '%s': expected plugins whose weights "
-                "are matrices of ab_linear or of the projections",
-                p->name);
+            return fail(e,
+                        "parametrization = mup: there is no rule for the parameter '%s': expected plugins whose "
+                        "weights are matrices of ab_linear or of the projections",
+                        p->name);
     }
     return 0;
 }

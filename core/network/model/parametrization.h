@@ -9,8 +9,7 @@
  *     logits                       / r
  *     queries                      * sqrt(base_d_k / d_k), so that scores are q.k / d_k
  * With base_layers also over depths (Dey et al. 2025, CompleteP, table 1 with alpha = 1): each sublayer's output * base
- * layers / layers.
- * It assumes that d_ff and heads * d_k grow with d_model. */
+ * layers / layers. It assumes that d_ff and heads * d_k grow with d_model. */
 #ifndef ABLATE_PARAMETRIZATION_H
 #define ABLATE_PARAMETRIZATION_H
 #include "network/model/model.h"

@@ -1,5 +1,4 @@
-/* trace.c - the forward pass of the Transformer, from top to bottom, in training, evaluation and decoding
- * alike.
+/* trace.c - the forward pass of the Transformer, from top to bottom, in training, evaluation and decoding alike.
  *
  * Each stack embeds its tokens and runs its layers (layer.c); the decoder's rows become logits. Names of parameters
  * outside layers: embed, src.embed, src.ngrams, tgt.embed, softmax, and those of plugins below enc and dec.

@@ -79,11 +79,10 @@ static int check_params(const ab_plugin *p, const char *path, err *e)
         for (const ab_option *o = p->params; o < q; o++) {
             if (same(o->name, q->name)) return fail(e, "%s: two parameters are named '%s'", path, q->name);
             if (o->offset < q->offset + 8 && q->offset < o->offset + 8)
-                return fail(
-                    e,
-                    "%s: parameters '%s' and '%s' overlap in the config struct (offsets %zu and %zu); fields are "
-                    "int64_t, double or const char *",
-                    path, o->name, q->name, o->offset, q->offset);
+                return fail(e,
+                            "%s: parameters '%s' and '%s' overlap in the config struct (offsets %zu and %zu); fields "
+                            "are int64_t, double or const char *",
+                            path, o->name, q->name, o->offset, q->offset);
         }
     }
     return 0;
@@ -177,8 +176,8 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
         return fail(e, "%s: damaged description (magic %08x, major %u)", path, p->magic, p->major);
     if (p->minor > AB_ABI_MINOR)
         return fail(e,
-                    "%s: plugin '%s' needs ABI %u.%u, this host is %u.%u; update the host, or rebuild the "
-                    "plugin with -DAB_TARGET_MINOR=%u",
+                    "%s: plugin '%s' needs ABI %u.%u, this host is %u.%u; update the host, or rebuild the plugin with "
+                    "-DAB_TARGET_MINOR=%u",
                     path, p->name ? p->name : "?", p->major, p->minor, AB_ABI_MAJOR, AB_ABI_MINOR, AB_ABI_MINOR);
     if (p->size < offsetof(ab_plugin, host) + sizeof p->host || p->size > mapped_from(p, false))
         return fail(e, "%s: damaged description (size %u)", path, p->size);

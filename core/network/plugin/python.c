@@ -103,11 +103,10 @@ int python_find(err *e)
          *library = rest ? strsep(&rest, "\n") : NULL, *old = rest ? strsep(&rest, "\n") : NULL;
     int rc = 0;
     if (status || !old)
-        rc =
-            fail(e,
-                 "a plugin in Python needs Python 3.9 or newer, and '%s' does not run; install it (Debian: apt install "
-                 "python3 libpython3-dev), or name another by ABLATE_PYTHON=/path/to/python3",
-                 name);
+        rc = fail(e,
+                  "a plugin in Python needs Python 3.9 or newer, and '%s' does not run; install it (Debian: apt "
+                  "install python3 libpython3-dev), or name another by ABLATE_PYTHON=/path/to/python3",
+                  name);
     else if (*old == '-')
         rc = fail(e,
                   "a plugin in Python needs Python 3.9 or newer, and %s is %s; name another by "

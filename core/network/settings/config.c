@@ -10,10 +10,8 @@ static int per_head(const config *c, const char *key, int64_t *width, err *e)
     if (*width != CONFIG_AUTO) return 0;
     if (c->d_model % c->heads)
         return fail(e,
-                    "%s = auto is d_model / heads, but found d_model = %lld, heads = %lld, which does not "
-                    "divide evenly; "
-                    "expected heads that "
-                    "divide d_model, or %s as a number",
+                    "%s = auto is d_model / heads, but found d_model = %lld, heads = %lld, which does not divide "
+                    "evenly; expected heads that divide d_model, or %s as a number",
                     key, (long long)c->d_model, (long long)c->heads, key);
     *width = c->d_model / c->heads;
     return 0;
@@ -54,8 +52,7 @@ int config_resolve(config *c, err *e)
     if (c->average_checkpoints > c->keep_checkpoints)
         return fail(e,
                     "average_checkpoints: found %lld with keep_checkpoints = %lld, expected at most keep: only kept "
-                    "checkpoints can "
-                    "be averaged",
+                    "checkpoints can be averaged",
                     (long long)c->average_checkpoints, (long long)c->keep_checkpoints);
     bool mup = c->parametrization == PARAMETRIZATION_MUP;
     if (mup && !c->base_d_model)

@@ -1,5 +1,4 @@
-/* config.h - the settings of a run: the typed struct, the table that describes every key, and binding text to
- * structs.
+/* config.h - the settings of a run: the typed struct, the table that describes every key, and binding text to structs.
  *
  * A new core key needs one line in `config` here and one in config_params (keys.c). The INI schema, the
  * defaults, the ranges, the reference and the hash are derived from them. Kinds of plugins have theirs by AB_KINDS.
@@ -97,8 +96,7 @@ extern const kind_facts config_kinds[AB_KIND_COUNT];
 /* The kind of plugin that a key selects ("attention" for attention, attention_cross, layers.decoder.1.attention, ...),
  * or NULL for other keys. */
 const char *config_plugin_kind(const char *key);
-/* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the
- * hash. */
+/* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the hash. */
 bool config_is_hashed(const char *key);
 /* True for a key at its default that is newer than hashes in use: it is left out of the hash, so old hashes stay
  * valid. */
@@ -161,9 +159,8 @@ int config_from_settings(const settings *s, config *out, arena *a, err *e);
  * attention_*. Checks constraints between keys. */
 int config_resolve(config *c, err *e);
 
-/* Writes the settings as one flat JSON object, typed: {"task":"translation","layers":6,"rotary.base":10000}.
- * `table_of` returns the parameter of a dotted key, or NULL (then the value is written as text); it may be NULL
- * itself. */
+/* Writes the settings as one flat JSON object, typed: {"task":"translation","layers":6,"rotary.base":10000}. `table_of`
+ * returns the parameter of a dotted key, or NULL (then the value is written as text); it may be NULL itself. */
 typedef const ab_option *(*param_lookup)(void *user, const char *key);
 void config_to_json(const settings *s, param_lookup table_of, void *user, str *out);
 /* Reads such an object, as stored with a run; old names of keys become the new ones. */

@@ -30,8 +30,7 @@ void config_to_json(const settings *s, param_lookup table_of, void *user, str *o
     str_addc(out, '}');
 }
 
-/* A reader for flat objects of texts, numbers and truth values: what config_to_json and SQLite's json()
- * write. */
+/* A reader for flat objects of texts, numbers and truth values: what config_to_json and SQLite's json() write. */
 typedef struct {
     const char *start, *p;
     err *e;

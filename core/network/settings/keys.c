@@ -1,5 +1,4 @@
-/* keys.c - the one table of core keys: INI schema, defaults, ranges, reference text. Order = order in
- * `config`. */
+/* keys.c - the one table of core keys: INI schema, defaults, ranges, reference text. Order = order in `config`. */
 #include "network/settings/places.h"
 
 #define AT(field) offsetof(config, field)
@@ -58,48 +57,44 @@ const ab_option config_params[] = {
     REAL(label_smoothing, 0.1, 0, 0.99,
          "label smoothing eps [probability] (section 5.4); perplexity always uses the unsmoothed loss"),
     CHOICE(label_smoothing_over, SMOOTH_ALL, "all|others",
-           "which tokens share eps, in a vocabulary of V: all = eps/V on every token, so the gold "
-           "token has 1 - eps + eps/V "
-           "(Szegedy et al. 2015, cited by the paper); others = eps/(V-1) on the others, the gold token has 1 - eps "
-           "(the paper's code)"),
+           "which tokens share eps, in a vocabulary of V: all = eps/V on every token, so the gold token has 1 - eps + "
+           "eps/V (Szegedy et al. 2015, cited by the paper); others = eps/(V-1) on the others, the gold token has 1 - "
+           "eps (the paper's code)"),
     INT(char_ngrams, 0, 0, 10000000, NULL,
         "composes source tokens from characters: the mean vector of a token's n-grams of 2 to 4 characters is added to "
-        "its own; "
-        "n-grams are hashed to this many vectors [vectors]; 0 = none (Bojanowski et al. 2017, sections 3.2, 4.3)"),
+        "its own; n-grams are hashed to this many vectors [vectors]; 0 = none (Bojanowski et al. 2017, sections 3.2, "
+        "4.3)"),
     CHOICE(share_embeddings, SHARE_ALL, "all|target|none",
-           "what shares one embedding table: all = source, target and softmax (section 3.4); "
-           "target = target and softmax; none = three tables"),
+           "what shares one embedding table: all = source, target and softmax (section 3.4); target = target and "
+           "softmax; none = three tables"),
     BOOL(bias, 1,
          "biases on the q, k, v and o projections, as in the paper's code; feed-forward sublayers always have biases"),
     CHOICE(qkv_init, QKV_FUSED, "fused|separate",
-           "Glorot uniform initialisation of q, k, v: fused = scaled as one matrix for all three, as in "
-           "the paper's code; separate = each on its own, sqrt(2) times larger"),
-    CHOICE(
-        parametrization, PARAMETRIZATION_STANDARD, "standard|mup",
-        "how initial values, learning rates and multipliers depend on the width: mup = so that a learning rate found "
-        "at base_d_model is right at other widths (Yang et al. 2022, Tensor Programs V, table 8), for adam, adamw and "
-        "lion"),
+           "Glorot uniform initialisation of q, k, v: fused = scaled as one matrix for all three, as in the paper's "
+           "code; separate = each on its own, sqrt(2) times larger"),
+    CHOICE(parametrization, PARAMETRIZATION_STANDARD, "standard|mup",
+           "how initial values, learning rates and multipliers depend on the width: mup = so that a learning rate "
+           "found at base_d_model is right at other widths (Yang et al. 2022, Tensor Programs V, table 8), for adam, "
+           "adamw and lion"),
     INT(base_d_model, 0, 0, 65536, NULL,
         "d_model at which mup is the standard parametrisation [values]; 0 = not given"),
     INT(base_d_k, 0, 0, 65536, NULL,
         "d_k at which mup's scores are the standard ones [values]; 0 = d_k: more heads, not wider ones"),
     INT(base_layers, 0, 0, 256, NULL,
         "layers at which mup's sublayers have the standard size, for pre_norm: each output is multiplied by "
-        "base_layers "
-        "/ layers (Dey et al. 2025, CompleteP, alpha = 1) [layers]; 0 = depths are not scaled"),
+        "base_layers / layers (Dey et al. 2025, CompleteP, alpha = 1) [layers]; 0 = depths are not scaled"),
     /* text */
     CHOICE(vocab, VOCAB_BPE, "bpe|unigram|words|char", "tokenisation; the paper uses bpe (section 5.1)"),
     INT(vocab_size, 32000, 8, 1000000, NULL,
-        "vocabulary size, including special tokens [tokens]; the paper: about 37000 for En-De, 32000 for "
-        "En-Fr (section 5.1)"),
+        "vocabulary size, including special tokens [tokens]; the paper: about 37000 for En-De, 32000 for En-Fr "
+        "(section 5.1)"),
     INT(max_length, 256, 2, 65536, NULL,
         "training pairs longer than this on either side are skipped and counted [tokens]"),
     BOOL(lowercase, 0, "lowercase the text first"),
     /* training */
     CHOICE(precision, PRECISION_AUTO, "auto|fp32|bf16",
            "number format of matrix products; auto = bf16 if the device has fast hardware for it; weights are always "
-           "stored in fp32. "
-           "Decoding also supports int8: translate --precision int8"),
+           "stored in fp32. Decoding also supports int8: translate --precision int8"),
     REAL(lr, 1, 0, 1000, "peak learning rate; for noam the factor before d_model^-0.5 (1 in the paper)"),
     REAL(lr_min, 0, 0, 1000, "final learning rate of linear, cosine and wsd"),
     INT(warmup, 4000, 0, MOST_STEPS, NULL, "warmup of the learning rate [updates] (section 5.3)"),
@@ -110,14 +105,11 @@ const ab_option config_params[] = {
     REAL(clip_norm, 0, 0, 1e9, "maximum norm of the whole gradient; 0 = no clipping, as in the paper"),
     TEXT(start_from, "",
          "model file (.safetensors), or run (quick/base@1) of the database, that training starts from: parameters of "
-         "the same name and shape take its values; "
-         "with another vocabulary embeddings stay new. Steps and optimizer begin anew (unless start_step is given); "
-         "the run's tag start_from says "
-         "what was taken"),
+         "the same name and shape take its values; with another vocabulary embeddings stay new. Steps and optimizer "
+         "begin anew (unless start_step is given); the run's tag start_from says what was taken"),
     INT(start_step, 0, 0, MOST_STEPS, NULL,
         "goes on from this step of the run start_from, or of its file state-STEP.safetensors, with other settings: "
-        "with "
-        "its parameters, optimizer's state and place in the data; that run must have kept the state (keep_states) "
+        "with its parameters, optimizer's state and place in the data; that run must have kept the state (keep_states) "
         "[updates]; 0 = values alone"),
     TEXT(teacher, "",
          "model file (.safetensors), or run (quick/base@1) of the database, whose logits the head sees in training "
@@ -133,8 +125,7 @@ const ab_option config_params[] = {
     INT(keep_checkpoints, 5, 1, 10000, NULL, "number of newest checkpoints to keep [checkpoints]"),
     INT(keep_states, 0, 0, 10000, NULL,
         "number of newest checkpoints of which the optimizer's state is kept too, so that `ablate replay` and "
-        "start_step "
-        "can begin there [checkpoints]; 0 = the state that a stopped run resumes from, alone"),
+        "start_step can begin there [checkpoints]; 0 = the state that a stopped run resumes from, alone"),
     INT(average_checkpoints, 1, 1, 10000, NULL,
         "number of checkpoints averaged for the result [checkpoints], up to the one of `checkpoint`; 1 = no averaging, "
         "as in Table 3; Table 2 uses the last 5 and 20 (section 6.1)"),
@@ -156,8 +147,8 @@ const ab_option config_params[] = {
     REAL(length_penalty, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
     INT(max_extra_tokens, 50, 0, 65536, NULL, "maximum output length beyond the input's length [tokens] (section 6.1)"),
     INT(decode_batch, 0, 0, 65536, NULL,
-        "sentences decoded at once [sentences], fewer if memory is short; "
-        "0: 64 on the CPU, 512 on a GPU; does not affect the output"),
+        "sentences decoded at once [sentences], fewer if memory is short; 0: 64 on the CPU, 512 on a GPU; does not "
+        "affect the output"),
     TEXT(contrast, "",
          "file of contrastive pairs, in the data folder or a path: lines of source, right target, wrong target and, if "
          "wanted, a group's name, between tabs. Metrics contrast and contrast_GROUP: the share of pairs whose right "

@@ -12,9 +12,8 @@ enum { OF_CROSS = 6 }; /* the first keys also apply to cross-attention */
 
 const char place_expects[] =
     "[layers PLACE] or [layers PLACE FROM-TO], or a key layers.PLACE.KEY or layers.PLACE.FROM-TO.KEY: PLACE is "
-    "encoder, "
-    "decoder or cross; layers count from 0; KEY is attention, heads, d_k, d_v, attention_dropout, bias or a parameter "
-    "of a plugin, and outside cross also position, feed_forward, norm, d_ff, dropout or activation_dropout";
+    "encoder, decoder or cross; layers count from 0; KEY is attention, heads, d_k, d_v, attention_dropout, bias or a "
+    "parameter of a plugin, and outside cross also position, feed_forward, norm, d_ff, dropout or activation_dropout";
 
 static bool read_layer(const char **p, int64_t *out)
 {

@@ -61,9 +61,8 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
     }
     if (!found && kind != AB_TASK)
         return fail(e,
-                    "%s: was trained with %s = %s, but no plugin of that name is available; give its folder "
-                    "with --plugin-path FOLDER (paths in a "
-                    "model file are not followed)",
+                    "%s: was trained with %s = %s, but no plugin of that name is available; give its folder with "
+                    "--plugin-path FOLDER (paths in a model file are not followed)",
                     path, s->key, s->value);
     if (found && sha && !same(found->sha256, sha)) {
         char *who = xprintf("%s '%s'", plugin_kind_name(kind), name);
@@ -116,8 +115,8 @@ int train_same_plugins(const char *path, const char *then, const char *now, err 
                    *b = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(x, parts[i]));
         if (a && !same(a, b))
             bad = fail(e,
-                       "%s: was made with another %s (%s %.12s, now %.12s), so training cannot resume; "
-                       "--rerun all starts again",
+                       "%s: was made with another %s (%s %.12s, now %.12s), so training cannot resume; --rerun all "
+                       "starts again",
                        path, x->string, parts[i], a, b);
     }
     cJSON_Delete(was);

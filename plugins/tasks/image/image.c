@@ -289,7 +289,6 @@ static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
                                     .score_likelihoods = score};
 
 AB_PLUGIN(config, params, &self, .name = "image",
-          .doc =
-              "grey images from IDX or PGM files, pixel by pixel in row-major order, for decoder-only models; scored "
-              "by bits per dimension",
+          .doc = "grey images from IDX or PGM files, pixel by pixel in row-major order, for decoder-only models; "
+                 "scored by bits per dimension",
           .paper = "van den Oord et al. 2016; Parmar et al. 2018", .version = "1.0");

@@ -100,8 +100,7 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
         add_pattern(p, path);
     if (p->n > before) return 0;
     snprintf(err, n_err,
-             "%s: no treebank %s%s%s; names that begin neither with / nor with . are in the data "
-             "folder %s "
+             "%s: no treebank %s%s%s; names that begin neither with / nor with . are in the data folder %s "
              "($ABLATE_DATA); `ablate data get craft` (or genia, gum) fetches one",
              key, path, is_folder(path) ? "/" : "", is_folder(path) ? in->files : "", in->data_dir);
     return -1;

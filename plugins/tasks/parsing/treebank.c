@@ -124,10 +124,9 @@ static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
     for (int words = 0;; words++) {
         if (token(b).n == 0) break;
         if (words && !b->join)
-            return refuse(
-                b, p.line, p.column, err, n_err,
-                "a leaf with a blank in its word: (NP the dog) is (NP (DT the) (NN dog)), or, with parsing.spaces "
-                "= join, one word");
+            return refuse(b, p.line, p.column, err, n_err,
+                          "a leaf with a blank in its word: (NP the dog) is (NP (DT the) (NN dog)), or, with "
+                          "parsing.spaces = join, one word");
         end = b->at;
         skip_blanks(b);
     }

@@ -15,9 +15,8 @@ enum { ANSWERS, EVERYTHING };
 static const ab_option params[] = {
     {"kind", AB_CHOICE, AT(r.kind), MQAR, 0, 0, "mqar|induction|selective_copy|fuzzy|noisy|compression|memorisation",
      "mqar: values of many keys (Zoology); induction: what followed the last symbol earlier; selective_copy: symbols "
-     "among blanks; fuzzy: keys and values of "
-     "several symbols; noisy: pairs among noise; compression: repeat the whole sequence; memorisation: facts that are "
-     "the same in all examples (MAD)"},
+     "among blanks; fuzzy: keys and values of several symbols; noisy: pairs among noise; compression: repeat the whole "
+     "sequence; memorisation: facts that are the same in all examples (MAD)"},
     {"vocab", AB_INT, AT(r.vocab), 8192, 3, 1000000, NULL, "size of the vocabulary [symbols]"},
     {"length", AB_INT, AT(r.length), 64, 2, 65536, NULL, "length of an example [symbols]"},
     {"pairs", AB_INT, AT(r.pairs), 4, 1, 16384, NULL, "mqar: key-value pairs, each queried once [pairs]"},

@@ -99,8 +99,7 @@ int corpus_read_files(split *s, const corpus_place *at, const char *src, const c
     }
     if (n[0] != n[1]) {
         snprintf(err, n_err,
-                 "%s has %lld lines, but %s has %lld: line i of one must be the translation of line i of the "
-                 "other",
+                 "%s has %lld lines, but %s has %lld: line i of one must be the translation of line i of the other",
                  path[0], (long long)n[0], path[1], (long long)n[1]);
         return -1;
     }
