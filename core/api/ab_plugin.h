@@ -105,7 +105,7 @@ typedef ab_option ab_param; /* its name before 2.3 */
 /* roles: encoder self, decoder self (masked), encoder-decoder */
 enum { AB_SELF = 1, AB_CAUSAL = 2, AB_CROSS = 4 };
 /* a position's hooks */
-enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16 };
+enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16, AB_POS_ALL = 31 };
 
 typedef struct { /* the place of this call in the model */
     int64_t heads, d_k, d_v, d_model, d_ff;

@@ -30,9 +30,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_option params[] = {
     {"hidden", AB_INT, offsetof(config, hidden), 8, 1, 512, 0, "width of the scoring layer, per head [units]"}, {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "additive", .doc = "additive attention with one hidden layer",
           .paper = "Bahdanau et al. 2015, section 3.1", .version = "1.0");

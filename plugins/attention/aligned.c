@@ -2,10 +2,6 @@
  * decoder reads the encoder's unfolded representation this way. */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg, (void)x;
@@ -17,7 +13,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_matmul(c, here, v, 0, 0));
 }
 
-static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "aligned", .doc = "cross-attention to the source row at the same position",
+AB_PLUGIN(char, NULL, &self, .name = "aligned", .doc = "cross-attention to the source row at the same position",
           .paper = "Kalchbrenner et al. 2016 (ByteNet), section 3.1");

@@ -27,10 +27,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_option params[] = {
     {"factor", AB_REAL, offsetof(config, factor), 10, 0.1, 1000, 0, "initial value of the learned factor [none]"}, {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "cosine_similarity",
           .doc = "attention by the cosine of query and key, times a learned factor per head",
           .paper = "Henry et al. 2020, Query-Key Normalization for Transformers, section 3");

@@ -41,9 +41,8 @@ static ab_t forward(ab_ctx *c, const void *unused, ab_t x, ab_t mem)
     return ab_output(c, ab_reshape(c, y, rows, H * in->d_v));
 }
 
-static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS, .forward = forward};
-AB_PLUGIN(char, params, &self, .name = "differential",
+AB_PLUGIN(char, NULL, &self, .name = "differential",
           .doc = "the difference of two softmax maps, which cancels what they have in common",
           .paper = "Ye et al. 2024, Differential Transformer, section 2.1");

@@ -1,10 +1,6 @@
 /* Dot-product attention without the scale: softmax(q k') v. Luong et al. 2015, section 3.1, "dot". */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
@@ -12,10 +8,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_attend(c, q, k, v, 1));
 }
 
-static const ab_option params[] = {{0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "dot", .doc = "dot-product attention without the scale",
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
+AB_PLUGIN(char, NULL, &self, .name = "dot", .doc = "dot-product attention without the scale",
           .paper = "Luong et al. 2015, section 3.1", .version = "1.0");

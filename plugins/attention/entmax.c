@@ -19,10 +19,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_option params[] = {{"alpha", AB_CHOICE, offsetof(config, alpha), 0, 0, 0, "1.5|2",
                                     "1.5: sparse weights; 2: sparsemax, with more zeros"},
                                    {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "entmax",
           .doc = "attention with sparse weights: entmax or sparsemax instead of softmax",
           .paper = "Peters, Niculae and Martins 2019, Sparse Sequence-to-Sequence Models; Martins and Astudillo 2016");

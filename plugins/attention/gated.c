@@ -2,10 +2,6 @@
 #include "ab_plugin.h"
 #include <math.h>
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
@@ -15,10 +11,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_linear(c, ab_mul(c, ab_merge(c, y), gate), "out", in->d_model, 1);
 }
 
-static const ab_option params[] = {{0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "gated", .doc = "attention with a sigmoid gate on each head's output",
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
+AB_PLUGIN(char, NULL, &self, .name = "gated", .doc = "attention with a sigmoid gate on each head's output",
           .paper = "Qiu et al. 2025, Gated Attention for Large Language Models, section 2.2");

@@ -53,10 +53,7 @@ static const ab_option params[] = {
     {"width", AB_REAL, offsetof(config, width), 8, 0.1, 10000, 0,
      "initial standard deviation of the window [source tokens]"},
     {0}};
-static const ab_attention_plugin self = {.roles = AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {.roles = AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "gaussian_window",
           .doc = "cross-attention in a soft window that moves along the source",
           .paper = "Graves 2013 (Generating Sequences With Recurrent Neural Networks), section 5.1");

@@ -19,8 +19,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_option params[] = {
     {"rank", AB_INT, offsetof(config, rank), 32, 1, 65536, 0, "width between the two factors of W_V [values]"}, {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "low_rank_value", .doc = "attention with a low-rank value projection");

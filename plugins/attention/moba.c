@@ -64,10 +64,7 @@ static const ab_option params[] = {
     {"block", AB_INT, offsetof(config, block), 16, 1, 100000, 0, "keys of a block [tokens]"},
     {"top_k", AB_INT, offsetof(config, top_k), 3, 1, 10000, 0, "blocks that a query sees, its own one included"},
     {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .claims = AB_DISCONTINUOUS, .name = "moba",
           .doc = "attention to a query's own block of keys and to those whose mean it likes best",
           .paper = "Lu et al. 2025, MoBA: Mixture of Block Attention, section 2.2, eq. 2 to 6");

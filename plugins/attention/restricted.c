@@ -26,10 +26,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_option params[] = {
     {"r", AB_INT, offsetof(config, r), 8, 0, 100000, 0, "distance of the farthest key that a query sees [tokens]"},
     {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "restricted",
           .doc = "scaled dot-product attention within a window of r keys to each side",
           .paper = "Vaswani et al. 2017, section 4", .version = "1.0");

@@ -16,9 +16,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_option params[] = {{"temperature", AB_REAL, offsetof(config, temperature), 1, 0.01, 100, 0,
                                     "divides the logits before the softmax [none]"},
                                    {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "scaled_dot", .doc = "scaled dot-product attention",
           .paper = "Vaswani et al. 2017, eq. 1", .version = "1.0");

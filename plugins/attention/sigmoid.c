@@ -29,9 +29,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_option params[] = {{"bias", AB_CHOICE, offsetof(config, bias), 0, 0, 0, "length|none",
                                     "length: scores less the log of how many keys are seen"},
                                    {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "sigmoid", .doc = "a sigmoid of each score instead of a softmax over them",
           .paper = "Ramapuram et al. 2024, Theory, Analysis, and Best Practices for Sigmoid Self-Attention, section 3");

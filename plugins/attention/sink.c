@@ -21,10 +21,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_option params[] = {{"logit", AB_CHOICE, offsetof(config, logit), 0, 0, 0, "learned|zero",
                                     "the sink's logit: a learned number per head, or 0"},
                                    {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "sink",
           .doc = "softmax with one more logit per head in its sum, whose key has no value",
           .paper = "OpenAI 2025, gpt-oss model card, section 2; Xiao et al. 2024 (StreamingLLM), section 3");

@@ -18,9 +18,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_option params[] = {
     {"cap", AB_REAL, offsetof(config, cap), 50, 0.1, 10000, 0, "bound on the absolute score [none]"}, {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "softcap", .doc = "attention with scores bounded by cap tanh(s / cap)",
           .paper = "Gemma Team 2024 (Gemma 2), section 2; Bello et al. 2016, section 5");

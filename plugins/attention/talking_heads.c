@@ -2,10 +2,6 @@
 #include "ab_plugin.h"
 #include <math.h>
 
-typedef struct {
-    int64_t unused;
-} config;
-
 /* s [B,H,Tq,Tk]: each head becomes a learned weighted sum of all heads. */
 static ab_t mix(ab_ctx *c, ab_t s, const char *name)
 {
@@ -24,11 +20,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));
 }
 
-static const ab_option params[] = {{0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts =
-                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                         .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "talking_heads",
-          .doc = "attention with scores and weights mixed over the heads",
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_ALL, .forward = forward};
+AB_PLUGIN(char, NULL, &self, .name = "talking_heads", .doc = "attention with scores and weights mixed over the heads",
           .paper = "Shazeer et al. 2020, Talking-Heads Attention, section 4");

@@ -7,7 +7,7 @@
  * Layer l begins with a = its stream l mod n, b = 1, A = 1: pre_norm. The dynamic parts (`dynamic`) depend on the
  * token; their maps begin with 0. A norm of the streams' sum ends a stack.
  */
-#include "ab_plugin.h"
+#include "finish.h"
 #include <stdio.h>
 
 typedef struct {
@@ -83,12 +83,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     if (ab_info(c)->cross) sublayer(c, &s, 1);
     if (ab_info(c)->feed_forward) sublayer(c, &s, 2);
     return share_streams(c, &s);
-}
-
-static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
-{
-    (void)cfg;
-    return ab_normalize(c, x, "ln");
 }
 
 static const ab_option params[] = {

@@ -1,9 +1,5 @@
 /* Half a feed-forward step before the attention and half a step after it; pre-norm. */
-#include "ab_plugin.h"
-
-typedef struct {
-    int64_t unused;
-} config;
+#include "finish.h"
 
 static ab_t half_step(ab_ctx *c, ab_t x, const char *norm, const char *name)
 {
@@ -20,13 +16,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return half_step(c, x, "ffn_2.ln", "ffn_2");
 }
 
-static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
-{
-    (void)cfg;
-    return ab_normalize(c, x, "ln");
-}
-
-static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "macaron", .doc = "half a feed-forward step before and after the attention",
+AB_PLUGIN(char, NULL, &self, .name = "macaron", .doc = "half a feed-forward step before and after the attention",
           .paper = "Lu et al. 2019 (Macaron Net), section 3.2; norms as in Gulati et al. 2020");

@@ -1,9 +1,5 @@
 /* x = x + dropout(self(y) + cross(y) + feed_forward(y)), y = norm(x): all sublayers read the same norm. */
-#include "ab_plugin.h"
-
-typedef struct {
-    int64_t unused;
-} config;
+#include "finish.h"
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 {
@@ -15,13 +11,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_add_dropout(c, x, sum);
 }
 
-static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
-{
-    (void)cfg;
-    return ab_normalize(c, x, "ln");
-}
-
-static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "parallel", .doc = "all sublayers in parallel, after one norm",
+AB_PLUGIN(char, NULL, &self, .name = "parallel", .doc = "all sublayers in parallel, after one norm",
           .paper = "Wang and Komatsuzaki 2021 (GPT-J); Chowdhery et al. 2022 (PaLM), section 2");

@@ -1,10 +1,6 @@
 /* x = norm(x + dropout(sublayer(x))) for each sublayer. */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 {
     (void)cfg;
@@ -15,7 +11,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return x;
 }
 
-static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "post_norm", .doc = "norm after each residual connection",
+AB_PLUGIN(char, NULL, &self, .name = "post_norm", .doc = "norm after each residual connection",
           .paper = "Vaswani et al. 2017, section 3.1");

@@ -1,9 +1,5 @@
 /* x = x + dropout(sublayer(norm(x))) for each sublayer; a norm after the last layer. */
-#include "ab_plugin.h"
-
-typedef struct {
-    int64_t unused;
-} config;
+#include "finish.h"
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 {
@@ -15,13 +11,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return x;
 }
 
-static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
-{
-    (void)cfg;
-    return ab_normalize(c, x, "ln");
-}
-
-static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "pre_norm", .doc = "norm before each sublayer and after the last layer",
+AB_PLUGIN(char, NULL, &self, .name = "pre_norm", .doc = "norm before each sublayer and after the last layer",
           .paper = "Xiong et al. 2020, On Layer Normalization in the Transformer Architecture, section 3");

@@ -1,10 +1,6 @@
 /* x = x + dropout(a sublayer(x)) with a learned scalar a per sublayer, initially 0; no norm. */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static ab_t weighted(ab_ctx *c, ab_t y, const char *name) { return ab_mul(c, y, ab_weight_full(c, name, 0, 1)); }
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
@@ -17,7 +13,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return x;
 }
 
-static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "rezero", .doc = "no norm; each sublayer has a learned weight, initially 0",
+AB_PLUGIN(char, NULL, &self, .name = "rezero", .doc = "no norm; each sublayer has a learned weight, initially 0",
           .paper = "Bachlechner et al. 2020, ReZero is All You Need, eq. 1");

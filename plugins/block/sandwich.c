@@ -1,9 +1,5 @@
 /* x = x + dropout(norm(sublayer(norm(x)))): a norm before and after each sublayer, and one after the last layer. */
-#include "ab_plugin.h"
-
-typedef struct {
-    int64_t unused;
-} config;
+#include "finish.h"
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 {
@@ -19,13 +15,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return x;
 }
 
-static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
-{
-    (void)cfg;
-    return ab_normalize(c, x, "ln");
-}
-
-static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "sandwich", .doc = "norm before and after each sublayer",
+AB_PLUGIN(char, NULL, &self, .name = "sandwich", .doc = "norm before and after each sublayer",
           .paper = "Ding et al. 2021 (CogView), section 2.4");

@@ -1,10 +1,6 @@
 /* max(0, x W1 + b1)^2 W2 + b2. */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 {
     (void)cfg;
@@ -13,7 +9,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear(c, ab_dropout(c, h, in->dropout), "2", in->d_model, 1);
 }
 
-static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "squared_relu", .doc = "two linear maps with a squared ReLU between them",
+AB_PLUGIN(char, NULL, &self, .name = "squared_relu", .doc = "two linear maps with a squared ReLU between them",
           .paper = "So et al. 2021 (Primer), section 4");

@@ -2,10 +2,6 @@
  * The channel mixing of RWKV-4. */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 /* mu x + (1 - mu) before */
 static ab_t mixed(ab_ctx *c, ab_t x, ab_t before, const char *mu)
 {
@@ -23,8 +19,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_mul(c, ab_map(c, ab_linear(c, mixed(c, x, before, "mu_r"), "r", in->d_model, 0), AB_SIGMOID), y);
 }
 
-static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "token_shift",
-          .doc = "squared ReLU and a gate, of each row and the row before",
+AB_PLUGIN(char, NULL, &self, .name = "token_shift", .doc = "squared ReLU and a gate, of each row and the row before",
           .paper = "Peng et al. 2023 (RWKV), channel mixing", .claims = AB_MIXES_TOKENS);

@@ -2,6 +2,5 @@
 #include "ab_plugin.h"
 
 static const ab_head_plugin self = {.logits = NULL};
-static const ab_option none[] = {{0}};
-AB_PLUGIN(char, none, &self, .name = "softmax", .doc = "x E^T, and the cross entropy of its softmax",
+AB_PLUGIN(char, NULL, &self, .name = "softmax", .doc = "x E^T, and the cross entropy of its softmax",
           .paper = "Vaswani et al. 2017, section 3.4");

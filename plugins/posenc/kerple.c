@@ -2,10 +2,6 @@
  * Softplus of the learned value keeps them positive; the paper's code clamps them at 0.01. */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static ab_t positive(ab_ctx *c, const char *name)
 {
     return ab_softplus(c, ab_weight(c, name, 1, ab_info(c)->heads, 1, 1));
@@ -19,8 +15,7 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
     return ab_mul_scalar(c, ab_mul(c, positive(c, "kerple_r1"), log_distance), -1);
 }
 
-static const ab_option params[] = {{0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
-AB_PLUGIN(config, params, &self, .name = "kerple",
+AB_PLUGIN(char, NULL, &self, .name = "kerple",
           .doc = "bias by the logarithm of the distance, with slope and scale learned per head",
           .paper = "Chi et al. 2022 (KERPLE), eq. 4, logarithmic variant");

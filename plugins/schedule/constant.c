@@ -1,16 +1,11 @@
 /* Linear increase to lr over warmup, then lr. */
 #include "ab_plugin.h"
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 {
     (void)cfg;
     return step < p->warmup ? p->lr * (double)step / (double)p->warmup : p->lr;
 }
 
-static const ab_option params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "constant", .doc = "linear increase over warmup, then constant");
+AB_PLUGIN(char, NULL, &self, .name = "constant", .doc = "linear increase over warmup, then constant");

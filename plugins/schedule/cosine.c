@@ -2,10 +2,6 @@
 #include "ab_plugin.h"
 #include <math.h>
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 {
     (void)cfg;
@@ -15,8 +11,7 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
     return p->lr_min + (p->lr - p->lr_min) * (1 + cos(3.14159265358979323846 * fallen)) / 2;
 }
 
-static const ab_option params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "cosine",
+AB_PLUGIN(char, NULL, &self, .name = "cosine",
           .doc = "linear increase over warmup, then half a cosine down to lr_min at the last update",
           .paper = "Loshchilov and Hutter 2017 (SGDR), eq. 5");

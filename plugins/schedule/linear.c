@@ -2,10 +2,6 @@
 #include "ab_plugin.h"
 #include <math.h>
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 {
     (void)cfg;
@@ -15,8 +11,7 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
     return p->lr_min + (p->lr - p->lr_min) * (1 - fallen);
 }
 
-static const ab_option params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "linear",
+AB_PLUGIN(char, NULL, &self, .name = "linear",
           .doc = "linear increase over warmup, then linear decrease to lr_min at the last update",
           .paper = "Devlin et al. 2019 (BERT), appendix A.2");

@@ -2,10 +2,6 @@
 #include "ab_plugin.h"
 #include <math.h>
 
-typedef struct {
-    int64_t unused;
-} config;
-
 static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 {
     (void)cfg;
@@ -13,9 +9,8 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
     return p->lr / sqrt((double)p->d_model) * (w > 0 ? fmin(falling, s * pow(w, -1.5)) : falling);
 }
 
-static const ab_option params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "noam",
+AB_PLUGIN(char, NULL, &self, .name = "noam",
           .doc = "linear increase over warmup, then decrease with the inverse square root of the update; lr is the "
                  "factor on d_model^-0.5",
           .paper = "Vaswani et al. 2017, section 5.3, eq. 3");

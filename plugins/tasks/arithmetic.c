@@ -39,13 +39,6 @@ static const ab_option params[] = {
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
     {0}};
 
-typedef struct {
-    lines split[AB_SPLITS];
-    char **symbol; /* [symbols]: the numbers, then "+", then "=" */
-    int64_t symbols;
-    double *stats;
-} task;
-
 /* ---- random numbers ---- */
 
 static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(splitmix(state) % (uint64_t)n); }
@@ -78,7 +71,7 @@ static int is_prime(int64_t n)
     return n > 1;
 }
 
-static void make_modular(task *t, const config *c, uint64_t *random)
+static void make_modular(lines_task *t, const config *c, uint64_t *random)
 {
     enum { WIDTH = 48 };
     int64_t first = c->operation == DIVIDE, rows = c->modulus - first, n = c->modulus * rows, used = 0;
@@ -141,11 +134,11 @@ static void add_sum(lines *s, const config *c, int64_t a, int64_t b)
     lines_add(s, need(strdup(src)), need(strdup(tgt)));
 }
 
-static void make_addition(task *t, const config *c, uint64_t seed)
+static void make_addition(lines_task *t, const config *c, uint64_t seed)
 {
     for (int s = 0; s < AB_SPLITS; s++) {
         int64_t n = s == AB_TRAIN ? c->train_examples : c->test_examples;
-        uint64_t random = seed + (uint64_t)s + 1; /* separate streams: one set's size does not change the others */
+        uint64_t random = seed + (uint64_t)s + 1;
         lines_reserve(&t->split[s], n);
         while (t->split[s].n < n) {
             int is_short = s == AB_TRAIN && uniform(&random) < c->short_part;
@@ -158,16 +151,6 @@ static void make_addition(task *t, const config *c, uint64_t seed)
 
 /* ---- the task ---- */
 
-static void close_task(void *self)
-{
-    task *t = self;
-    lines_free(t->split);
-    for (int64_t i = 0; i < t->symbols; i++) free(t->symbol[i]);
-    free(t->symbol);
-    free(t->stats);
-    free(t);
-}
-
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     (void)host;
@@ -177,30 +160,17 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
                  (int)c->modulus);
         return -1;
     }
-    task *t = need(calloc(1, sizeof *t));
-    uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
+    lines_task *t = need(calloc(1, sizeof *t));
+    uint64_t seed = lines_seed(c->data_seed, env);
     if (!env->no_data && c->kind == MODULAR) make_modular(t, c, &seed);
     if (!env->no_data && c->kind == ADDITION) make_addition(t, c, seed);
     int64_t numbers = c->kind == MODULAR ? c->modulus : 10;
     t->symbol = number_words(numbers, 2);
-    t->symbols = numbers;
-    if (c->kind == ADDITION) t->symbol[t->symbols++] = need(strdup("+"));
-    t->symbol[t->symbols++] = need(strdup("="));
+    t->n_symbols = numbers;
+    if (c->kind == ADDITION) t->symbol[t->n_symbols++] = need(strdup("+"));
+    t->symbol[t->n_symbols++] = need(strdup("="));
     *self = t;
     return 0;
-}
-
-static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
-static void get(void *self, ab_split s, int64_t i, ab_example *out)
-{
-    const lines *x = &((task *)self)->split[s];
-    *out = (ab_example){x->src[i], x->tgt[i]};
-}
-static void vocabs(void *self, ab_vocabs *v)
-{
-    const task *t = self;
-    v->tgt = AB_VOCAB_SYMBOLS;
-    v->symbols = (const char *const *)t->symbol, v->n_symbols = t->symbols;
 }
 
 /* If every digit of the true answer is the likeliest one given the true digits before it, greedy decoding writes this
@@ -209,7 +179,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
                  size_t n_err)
 {
     (void)split, (void)err, (void)n_err;
-    task *t = self;
+    lines_task *t = self;
     t->stats = need(realloc(t->stats, (size_t)n * 2 * sizeof *t->stats + 1));
     for (int64_t i = 0; i < n; i++) {
         t->stats[2 * i] = x[i].right == x[i].tokens;
@@ -223,10 +193,10 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
 static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
                                     .tgt_vocab = AB_VOCAB_SYMBOLS,
                                     .open = open_task,
-                                    .count = count,
-                                    .get = get,
-                                    .close = close_task,
-                                    .vocabs = vocabs,
+                                    .count = lines_count,
+                                    .get = lines_get,
+                                    .close = lines_close,
+                                    .vocabs = lines_vocabs,
                                     .score_likelihoods = score};
 
 AB_PLUGIN(config, params, &self, .name = "arithmetic",

@@ -27,13 +27,44 @@ static inline void lines_add(lines *x, char *src, char *tgt)
     x->tgt[x->n++] = tgt;
 }
 
-static inline void lines_free(lines split[AB_SPLITS])
+/* A task whose examples are lines in memory. Its own struct begins with this one. */
+typedef struct {
+    lines split[AB_SPLITS];
+    char **symbol; /* [n_symbols] the vocabulary, each its own memory; NULL: the task has none */
+    int64_t n_symbols;
+    double *stats; /* statistics of the last scores */
+} lines_task;
+
+static inline void lines_close(void *self)
 {
+    lines_task *t = (lines_task *)self;
     for (int s = 0; s < AB_SPLITS; s++) {
-        for (int64_t i = 0; i < split[s].n; i++) free(split[s].src[i]), free(split[s].tgt[i]);
-        free(split[s].src);
-        free(split[s].tgt);
+        for (int64_t i = 0; i < t->split[s].n; i++) free(t->split[s].src[i]), free(t->split[s].tgt[i]);
+        free(t->split[s].src);
+        free(t->split[s].tgt);
     }
+    for (int64_t i = 0; i < t->n_symbols; i++) free(t->symbol[i]);
+    free(t->symbol);
+    free(t->stats);
+    free(t);
+}
+
+static inline int64_t lines_count(void *self, ab_split s) { return ((lines_task *)self)->split[s].n; }
+static inline void lines_get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    const lines *x = &((lines_task *)self)->split[s];
+    *out = (ab_example){x->src[i], x->tgt[i]};
+}
+static inline void lines_vocabs(void *self, ab_vocabs *v)
+{
+    const lines_task *t = (lines_task *)self;
+    v->symbols = (const char *const *)t->symbol, v->n_symbols = t->n_symbols;
+}
+/* The seed of a task's data: data_seed, or the run's if that is "run". Splits have streams of their own from it on, so
+ * that one split's size does not change the others. */
+static inline uint64_t lines_seed(int64_t data_seed, const ab_env *env)
+{
+    return (uint64_t)(data_seed < 0 ? env->seed : data_seed) * 1000;
 }
 
 /* The words "0" .. "n - 1", with room for `more` words behind them. The caller frees each word and the array. */

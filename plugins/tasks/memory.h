@@ -4,14 +4,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-_Noreturn static inline void out_of_memory(void)
-{
-    fputs("out of memory\n", stderr);
-    _exit(1); /* exit handlers may need memory, too */
-}
 static inline void *need(void *p) /* Checks the result of malloc and the like. */
 {
-    if (!p) out_of_memory();
-    return p;
+    if (p) return p;
+    fputs("out of memory\n", stderr);
+    _exit(1); /* exit handlers may need memory, too */
 }
 #endif

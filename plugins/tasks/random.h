@@ -1,14 +1,23 @@
-/* random.h - random numbers of tasks that make or divide data: SplitMix64, Steele et al. 2014. */
+/* random.h - random numbers and hashes of tasks that make or divide data. */
 #ifndef ABLATE_TASKS_RANDOM_H
 #define ABLATE_TASKS_RANDOM_H
+#include <stddef.h>
 #include <stdint.h>
 
-static inline uint64_t splitmix(uint64_t *state)
+static inline uint64_t mixed(uint64_t z) /* SplitMix64's, Steele et al. 2014 */
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
+}
+
+static inline uint64_t splitmix(uint64_t *state) { return mixed(*state += 0x9e3779b97f4a7c15u); }
+
+static inline uint64_t hash_of(const char *s, size_t n) /* FNV-1a */
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 1099511628211u;
+    return h;
 }
 
 static inline double uniform(uint64_t *state) { return (double)(splitmix(state) >> 11) * 0x1p-53; } /* in [0, 1) */

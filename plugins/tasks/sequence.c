@@ -42,12 +42,11 @@ typedef struct {
 } range;
 
 typedef struct {
-    lines split[AB_SPLITS];
+    lines_task base;
     int64_t kind, longest; /* longest: symbols of an input */
     int n_ranges;
     range range[MOST_RANGES];
     int64_t from[MOST_RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
-    double *stats;                 /* [n_ranges + 1][examples][2]: statistics of the last scores */
 } task;
 
 /* ---- making examples ---- */
@@ -114,7 +113,7 @@ static void make(lines *s, const config *c, uint64_t *rng, int64_t shortest, int
 static void make_many(task *t, const config *c, ab_split which, uint64_t *rng, int64_t shortest, int64_t longest,
                       int64_t n)
 {
-    lines *s = &t->split[which];
+    lines *s = &t->base.split[which];
     int64_t *symbols = need(malloc((size_t)longest * sizeof *symbols));
     lines_reserve(s, n);
     for (int64_t i = 0; i < n; i++)
@@ -152,14 +151,6 @@ static void find_ranges(task *t, const config *c)
     }
 }
 
-static void close_task(void *self)
-{
-    task *t = self;
-    lines_free(t->split);
-    free(t->stats);
-    free(t);
-}
-
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     (void)host;
@@ -182,25 +173,15 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     task *t = need(calloc(1, sizeof *t));
     t->kind = c->kind, t->longest = c->test_length;
     find_ranges(t, c);
-    uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
-    uint64_t train = seed + 1, dev = seed + 2,
-             test = seed + 3; /* separate streams: one set's size does not change the others */
+    uint64_t seed = lines_seed(c->data_seed, env), train = seed + 1, dev = seed + 2, test = seed + 3;
     make_many(t, c, AB_TRAIN, &train, c->min_length, c->max_length, c->train_examples);
     make_many(t, c, AB_DEV, &dev, c->min_length, c->max_length, c->test_examples);
     for (int r = 0; r < t->n_ranges; r++) {
         make_many(t, c, AB_TEST, &test, t->range[r].low, t->range[r].high, c->test_examples);
-        t->from[r + 1] = t->split[AB_TEST].n;
+        t->from[r + 1] = t->base.split[AB_TEST].n;
     }
     *self = t;
     return 0;
-}
-
-static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
-
-static void get(void *self, ab_split s, int64_t i, ab_example *out)
-{
-    const lines *x = &((task *)self)->split[s];
-    *out = (ab_example){x->src[i], x->tgt[i]};
 }
 
 /* Exact matches among examples from .. to-1, in percent. Fills stats [n][2], a row per example: right, counted;
@@ -238,12 +219,13 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
                  size_t n_err)
 {
     task *t = self;
-    const lines *x = &t->split[s];
+    const lines *x = &t->base.split[s];
     if (n != x->n) {
         snprintf(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
         return -1;
     }
-    double *stats = t->stats = need(realloc(t->stats, (size_t)n * 2 * ((size_t)t->n_ranges + 1) * sizeof *stats));
+    size_t numbers = (size_t)n * 2 * ((size_t)t->n_ranges + 1); /* [n_ranges + 1][n][2] */
+    double *stats = t->base.stats = need(realloc(t->base.stats, numbers * sizeof *stats));
     int made = 0;
     if (made < max) out[made++] = accuracy("acc", x, hyp, 0, n, stats);
     for (int r = 0; r < t->n_ranges && s == AB_TEST; r++)
@@ -258,10 +240,10 @@ static const ab_task_plugin self = {.flags = AB_SHARED_VOCAB,
                                     .src_vocab = AB_VOCAB_WORDS,
                                     .tgt_vocab = AB_VOCAB_WORDS,
                                     .open = open_task,
-                                    .count = count,
-                                    .get = get,
+                                    .count = lines_count,
+                                    .get = lines_get,
                                     .score = score,
-                                    .close = close_task};
+                                    .close = lines_close};
 
 AB_PLUGIN(config, params, &self, .name = "sequence",
           .doc = "copy, reverse or sort symbols, or recall one symbol over a distance, with lengths beyond training in "

@@ -46,12 +46,9 @@ static const ab_option params[] = {
     {0}};
 
 typedef struct {
+    lines_task base; /* without src; symbols: "0" .. levels - 1, then "=0", "=1" ... for the classes */
     config c;
-    lines split[AB_SPLITS]; /* without src */
-    char (*symbol)[SYMBOL]; /* [levels + classes]: "0", "1", ..., then "=0", "=1", ... */
-    const char **symbols;
-    int64_t n_symbols, height, width;
-    double *stats;
+    int64_t height, width;
 } task;
 typedef struct { /* a split's files as read */
     images x;
@@ -127,8 +124,8 @@ static void add_line(const task *t, lines *to, const part *p, int64_t i)
     int64_t pixels = p->x.height * p->x.width;
     const uint16_t *level = p->x.level + i * pixels;
     char *line = need(malloc((size_t)(pixels + 1) * WIDEST)), *at = line;
-    if (p->y.n) at += sprintf(at, "%s ", t->symbol[t->c.levels + p->y.class[i]]);
-    for (int64_t k = 0; k < pixels; k++) at += sprintf(at, "%s ", t->symbol[level[k]]);
+    if (p->y.n) at += sprintf(at, "%s ", t->base.symbol[t->c.levels + p->y.class[i]]);
+    for (int64_t k = 0; k < pixels; k++) at += sprintf(at, "%s ", t->base.symbol[level[k]]);
     at[-1] = 0;
     lines_add(to, NULL, need(realloc(line, (size_t)(at - line))));
 }
@@ -164,10 +161,10 @@ static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *er
                  (long long)size[AB_TEST], c->dev_part, c->test_part);
         return -1;
     }
-    for (int s = 0; s < AB_SPLITS; s++) lines_reserve(&t->split[s], s && *c->file[s] ? p[s].x.n : size[s]);
-    for (int64_t i = 0; i < n; i++) add_line(t, &t->split[to[i]], &p[AB_TRAIN], i);
+    for (int s = 0; s < AB_SPLITS; s++) lines_reserve(&t->base.split[s], s && *c->file[s] ? p[s].x.n : size[s]);
+    for (int64_t i = 0; i < n; i++) add_line(t, &t->base.split[to[i]], &p[AB_TRAIN], i);
     for (int s = AB_DEV; s < AB_SPLITS; s++)
-        for (int64_t i = 0; i < p[s].x.n; i++) add_line(t, &t->split[s], &p[s], i);
+        for (int64_t i = 0; i < p[s].x.n; i++) add_line(t, &t->base.split[s], &p[s], i);
     free(to);
     return 0;
 }
@@ -177,36 +174,25 @@ static void describe_splits(const task *t, char *line, size_t n_line)
 {
     static const char drawn[] = " (drawn from it)";
     const config *c = &t->c;
+    const lines *split = t->base.split;
     snprintf(line, n_line, "%s: images of %lld rows of %lld pixels: train %lld, dev %lld%s, test %lld%s",
-             c->file[AB_TRAIN], (long long)t->height, (long long)t->width, (long long)t->split[AB_TRAIN].n,
-             (long long)t->split[AB_DEV].n, *c->file[AB_DEV] ? "" : drawn, (long long)t->split[AB_TEST].n,
-             *c->file[AB_TEST] || !t->split[AB_TEST].n ? "" : drawn);
+             c->file[AB_TRAIN], (long long)t->height, (long long)t->width, (long long)split[AB_TRAIN].n,
+             (long long)split[AB_DEV].n, *c->file[AB_DEV] ? "" : drawn, (long long)split[AB_TEST].n,
+             *c->file[AB_TEST] || !split[AB_TEST].n ? "" : drawn);
 }
 
-/* The words of all lines; classes follow the levels. */
 static void make_symbols(task *t, int64_t n_classes)
 {
-    int64_t n = t->n_symbols = t->c.levels + n_classes;
-    t->symbol = need(calloc((size_t)n, sizeof *t->symbol));
-    t->symbols = need(calloc((size_t)n, sizeof *t->symbols));
-    for (int64_t i = 0; i < n; i++) {
-        int64_t number = i < t->c.levels ? i : i - t->c.levels;
-        snprintf(t->symbol[i], SYMBOL, "%s%d", i < t->c.levels ? "" : "=", (int)(number & UINT16_MAX));
-        t->symbols[i] = t->symbol[i];
+    t->base.symbol = number_words(t->c.levels, n_classes);
+    t->base.n_symbols = t->c.levels;
+    for (int i = 0; i < n_classes; i++) {
+        char word[SYMBOL];
+        snprintf(word, sizeof word, "=%d", i & UINT8_MAX);
+        t->base.symbol[t->base.n_symbols++] = need(strdup(word));
     }
 }
 
 /* ---- the task ---- */
-
-static void close_task(void *self)
-{
-    task *t = self;
-    lines_free(t->split);
-    free(t->symbol);
-    free(t->symbols);
-    free(t->stats);
-    free(t);
-}
 
 static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
 {
@@ -217,10 +203,9 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
         for (int64_t i = 0; i < p[s].y.n; i++)
             if (p[s].y.class[i] >= n_classes) n_classes = p[s].y.class[i] + 1;
     t->c.levels = p[AB_TRAIN].x.levels;
-    make_symbols(t, n_classes);
     t->height = p[AB_TRAIN].x.height, t->width = p[AB_TRAIN].x.width;
-    uint64_t seed = (uint64_t)(t->c.data_seed < 0 ? env->seed : t->c.data_seed) * 1000;
-    bad = bad || make_splits(t, p, seed, err, n_err);
+    if (!bad) make_symbols(t, n_classes);
+    bad = bad || make_splits(t, p, lines_seed(t->c.data_seed, env), err, n_err);
     for (int s = 0; s < AB_SPLITS; s++) images_free(&p[s].x), classes_free(&p[s].y);
     if (!bad) describe_splits(t, err, n_err);
     return bad ? -1 : 0;
@@ -232,23 +217,17 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     task *t = need(calloc(1, sizeof *t));
     t->c = *(const config *)cfg;
     if (!env->no_data && read_all(t, env, err, n_err)) {
-        close_task(t);
+        lines_close(t);
         return -1;
     }
     *self = t;
     return 0;
 }
 
-static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
-static void get(void *self, ab_split s, int64_t i, ab_example *out)
-{
-    *out = (ab_example){NULL, ((task *)self)->split[s].tgt[i]};
-}
 static void vocabs(void *self, ab_vocabs *v)
 {
     const task *t = self;
-    v->tgt = AB_VOCAB_SYMBOLS;
-    v->symbols = t->symbols, v->n_symbols = t->n_symbols;
+    lines_vocabs(self, v);
     v->given = *t->c.labels[AB_TRAIN] != 0;
     v->endless = 1;
 }
@@ -260,10 +239,10 @@ static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_m
     static const double bits = 1.4426950408889634; /* 1 / ln 2 */
     task *t = self;
     double pixels = 0;
-    t->stats = need(realloc(t->stats, (size_t)n * 2 * sizeof *t->stats + 1));
+    double *stats = t->base.stats = need(realloc(t->base.stats, (size_t)n * 2 * sizeof *stats + 1));
     for (int64_t i = 0; i < n; i++) {
-        t->stats[2 * i] = -x[i].log_likelihood * bits / 100;
-        pixels += t->stats[2 * i + 1] = (double)x[i].tokens;
+        stats[2 * i] = -x[i].log_likelihood * bits / 100;
+        pixels += stats[2 * i + 1] = (double)x[i].tokens;
     }
     if (!(pixels > 0)) {
         snprintf(err, n_err, "no pixel of %s to score", split_names[s]);
@@ -274,7 +253,7 @@ static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_m
     snprintf(how, sizeof how, "-log2 p of each pixel, row-major, %lld x %lld, %lld levels%s; %s", (long long)t->height,
              (long long)t->width, (long long)t->c.levels, *t->c.labels[AB_TRAIN] ? ", given the class" : "",
              s == AB_TRAIN ? "train" : split_names[s]);
-    out[0] = ratio_metric("bits_per_dim", "bits/dim", how, t->stats, n);
+    out[0] = ratio_metric("bits_per_dim", "bits/dim", how, stats, n);
     out[0].better = AB_LOWER;
     return 1;
 }
@@ -282,9 +261,9 @@ static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_m
 static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
                                     .tgt_vocab = AB_VOCAB_SYMBOLS,
                                     .open = open_task,
-                                    .count = count,
-                                    .get = get,
-                                    .close = close_task,
+                                    .count = lines_count,
+                                    .get = lines_get,
+                                    .close = lines_close,
                                     .vocabs = vocabs,
                                     .score_likelihoods = score};
 

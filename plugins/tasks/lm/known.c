@@ -1,6 +1,7 @@
 /* known.c - a set of tokens, a hash table with open addressing. It borrows the text. */
 #include "known.h"
 #include "tasks/memory.h"
+#include "tasks/random.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,17 +24,14 @@ size_t known_length(const char *s, int words)
 
 static token *place(const known *k, const char *s, size_t n)
 {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 1099511628211u;
-    size_t at = h & (k->slots - 1);
+    size_t at = hash_of(s, n) & (k->slots - 1);
     while (k->slot[at].s && (k->slot[at].n != n || memcmp(k->slot[at].s, s, n))) at = (at + 1) & (k->slots - 1);
     return &k->slot[at];
 }
 
 static void enlarge(known *k)
 {
-    known larger = {calloc(k->slots * 2, sizeof *larger.slot), k->slots * 2, k->used};
-    if (!larger.slot) out_of_memory();
+    known larger = {need(calloc(k->slots * 2, sizeof *larger.slot)), k->slots * 2, k->used};
     for (size_t i = 0; i < k->slots; i++)
         if (k->slot[i].s) *place(&larger, k->slot[i].s, k->slot[i].n) = k->slot[i];
     free(k->slot);
@@ -43,9 +41,8 @@ static void enlarge(known *k)
 known *known_new(char *const *line, int64_t n, int words)
 {
     enum { FIRST = 1024 };
-    known *k = calloc(1, sizeof *k);
-    if (!k || !(k->slot = calloc(FIRST, sizeof *k->slot))) out_of_memory();
-    k->slots = FIRST;
+    known *k = need(calloc(1, sizeof *k));
+    *k = (known){need(calloc(FIRST, sizeof *k->slot)), FIRST, 0};
     for (int64_t i = 0; i < n; i++)
         for (const char *s = line[i]; *s;) {
             size_t length = known_length(s, words);

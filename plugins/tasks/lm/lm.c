@@ -257,8 +257,7 @@ static void describe_split(const task *t, char *line, size_t n_line)
 
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
-    task *t = calloc(1, sizeof *t);
-    if (!t) out_of_memory();
+    task *t = need(calloc(1, sizeof *t));
     t->host = host;
     t->c = *(const config *)cfg;
     if (!env->no_data && read_all(t, env, err, n_err)) {
@@ -321,9 +320,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
         snprintf(err, n_err, "no token of %s to score", names[split]);
         return -1;
     }
-    double *stats = realloc(t->stats, (size_t)n * 2 * FIGURES * sizeof *stats);
-    if (!stats) out_of_memory();
-    t->stats = stats;
+    double *stats = t->stats = need(realloc(t->stats, (size_t)n * 2 * FIGURES * sizeof *stats));
     snprintf(how, sizeof how, "windows of %lld, one after the other; unknown: 8 bits a byte; %s",
              (long long)t->c.context, names[split]);
     int made = 0;

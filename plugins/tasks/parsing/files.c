@@ -22,10 +22,7 @@ void paths_free(paths *p)
 static void add(paths *p, const char *path)
 {
     size_t n = strlen(path) + 1;
-    if (p->n == p->cap) {
-        p->cap = 2 * p->cap + 16;
-        p->at = resized(p->at, p->cap, sizeof *p->at);
-    }
+    p->at = grown(p->at, p->n, &p->cap, sizeof *p->at);
     p->at[p->n++] = memcpy(resized(NULL, n, 1), path, n);
 }
 

@@ -20,10 +20,7 @@ static const char *bracket_of(form f, const char *token, int *kind)
 
 static void list(token_list *l, int32_t token)
 {
-    if (l->n == l->cap) {
-        l->cap = 2 * l->cap + 64;
-        l->at = resized(l->at, l->cap, sizeof *l->at);
-    }
+    l->at = grown(l->at, l->n, &l->cap, sizeof *l->at);
     l->at[l->n++] = token;
 }
 

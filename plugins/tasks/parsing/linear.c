@@ -14,10 +14,7 @@ int64_t labels_find(const labels *l, slice text)
 void labels_add(labels *l, slice text)
 {
     if (labels_find(l, text) >= 0) return;
-    if (l->n == l->cap) {
-        l->cap = 2 * l->cap + 32;
-        l->at = resized(l->at, l->cap, sizeof *l->at);
-    }
+    l->at = grown(l->at, l->n, &l->cap, sizeof *l->at);
     char *copy = resized(NULL, text.n + 1, 1);
     memcpy(copy, text.s, text.n);
     copy[text.n] = 0;
@@ -90,10 +87,7 @@ typedef struct {
 
 static void open_bracket(reading *r, slice label)
 {
-    if (r->depth == r->cap) {
-        r->cap = 2 * r->cap + 64;
-        r->open = resized(r->open, r->cap, sizeof *r->open);
-    }
+    r->open = grown(r->open, r->depth, &r->cap, sizeof *r->open);
     r->open[r->depth++] = label;
     tree_add(r->t, OPEN, label, (slice){0});
 }

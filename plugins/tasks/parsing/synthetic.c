@@ -248,25 +248,17 @@ static void sentence(maker *m)
 
 /* ---- distinct trees ---- */
 
-static uint64_t hash(const char *s, size_t n) /* FNV-1a */
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 0x100000001b3u;
-    return h ? h : 1;
-}
-
 int synthetic_trees(uint64_t seed, int64_t n, buffer *out)
 {
     uint64_t slots = 64;
     while (slots < 3 * (uint64_t)n) slots *= 2;
-    uint64_t *seen = calloc(slots, sizeof *seen);
-    if (!seen) out_of_memory();
+    uint64_t *seen = need(calloc(slots, sizeof *seen)); /* hashes; 0: a free slot */
     maker m = {.rng = seed * 0x9e3779b97f4a7c15u + 1, .out = out};
     int64_t made = 0;
     for (int64_t tries = 0; made < n && tries < 20 * n + 1000; tries++) {
         size_t before = out->n;
         sentence(&m);
-        uint64_t h = hash(out->s + before, out->n - before), at = h & (slots - 1);
+        uint64_t h = hash_of(out->s + before, out->n - before), at = (h += !h) & (slots - 1);
         while (seen[at] && seen[at] != h) at = (at + 1) & (slots - 1);
         if (seen[at])
             out->n = before, out->s[before] = 0;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *resized(void *p, size_t n, size_t size)
+void *resized(void *p, size_t n, size_t size) { return need(realloc(p, (n ? n : 1) * size)); }
+
+void *grown(void *p, size_t n, size_t *cap, size_t size)
 {
-    void *q = realloc(p, (n ? n : 1) * size);
-    if (q) return q;
-    out_of_memory();
+    return n < *cap ? p : resized(p, *cap = 2 * *cap + 64, size);
 }
 
 void buffer_add(buffer *b, const char *s, size_t n)
@@ -45,10 +45,7 @@ slice next_word(const char **at)
 
 void tree_add(tree *t, int kind, slice label, slice word)
 {
-    if (t->n == t->cap) {
-        t->cap = 2 * t->cap + 64;
-        t->at = resized(t->at, t->cap, sizeof *t->at);
-    }
+    t->at = grown(t->at, t->n, &t->cap, sizeof *t->at);
     t->at[t->n++] = (bracket){kind, label, word};
 }
 

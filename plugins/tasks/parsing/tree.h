@@ -18,6 +18,8 @@ void buffer_clear(buffer *b);
 void buffer_free(buffer *b);
 /* Memory for n elements of `size` bytes; out of memory ends the program with a message. */
 void *resized(void *p, size_t n, size_t size);
+/* Memory for one more than n elements; *cap: for how many there is room. */
+void *grown(void *p, size_t n, size_t *cap, size_t size);
 
 typedef struct {
     const char *s;

@@ -19,11 +19,15 @@ static size_t character(const unsigned char *s, size_t n)
     return overlong || outside ? 0 : length;
 }
 
-static int refuse(const treebank *b, size_t line, size_t column, char *err, size_t n_err, const char *fmt, ...)
-    __attribute__((format(printf, 6, 7)));
-static int refuse(const treebank *b, size_t line, size_t column, char *err, size_t n_err, const char *fmt, ...)
+typedef struct {
+    size_t line, column;
+} place;
+static place here(const treebank *b) { return (place){b->line, b->at - b->line_at + 1}; }
+
+__attribute__((format(printf, 5, 6))) static int refuse(const treebank *b, place p, char *err, size_t n_err,
+                                                        const char *fmt, ...)
 {
-    int used = snprintf(err, n_err, "%s:%zu:%zu: ", b->path, line, column);
+    int used = snprintf(err, n_err, "%s:%zu:%zu: ", b->path, p.line, p.column);
     va_list args;
     va_start(args, fmt);
     if (used > 0 && (size_t)used < n_err) vsnprintf(err + used, n_err - (size_t)used, fmt, args);
@@ -36,9 +40,10 @@ static int check_bytes(const treebank *b, char *err, size_t n_err)
     size_t line = 1, line_at = 0, length;
     for (size_t i = 0; i < b->n; i += length) {
         unsigned char c = (unsigned char)b->text[i];
-        if (!c) return refuse(b, line, i - line_at + 1, err, n_err, "a NUL byte; expected text");
+        place at = {line, i - line_at + 1};
+        if (!c) return refuse(b, at, err, n_err, "a NUL byte; expected text");
         if (!(length = character((const unsigned char *)b->text + i, b->n - i)))
-            return refuse(b, line, i - line_at + 1, err, n_err, "byte 0x%02x is not UTF-8", c);
+            return refuse(b, at, err, n_err, "byte 0x%02x is not UTF-8", c);
         if (c == '\n') line++, line_at = i + 1;
     }
     return 0;
@@ -46,11 +51,7 @@ static int check_bytes(const treebank *b, char *err, size_t n_err)
 
 int treebank_take(treebank *b, const char *path, const char *text, size_t n, char *err, size_t n_err)
 {
-    b->path = path;
-    b->n = n;
-    b->at = b->line_at = 0;
-    b->line = 1;
-    b->text = resized(NULL, n + 1, 1);
+    *b = (treebank){.path = path, .text = resized(NULL, n + 1, 1), .n = n, .line = 1, .join = b->join};
     if (n) memcpy(b->text, text, n);
     b->text[n] = 0;
     return check_bytes(b, err, n_err);
@@ -62,10 +63,7 @@ int treebank_read(treebank *b, const char *path, char *err, size_t n_err)
 {
     FILE *f = fopen(path, "rb");
     size_t cap = 1 << 16, got;
-    b->path = path;
-    b->n = b->at = b->line_at = 0;
-    b->line = 1;
-    b->text = resized(NULL, cap, 1);
+    *b = (treebank){.path = path, .text = resized(NULL, cap, 1), .line = 1, .join = b->join};
     struct stat info;
     size_t most = f && !fstat(fileno(f), &info) && !S_ISREG(info.st_mode) ? MOST_PIPED : SIZE_MAX;
     while (f && b->n <= most && (got = fread(b->text + b->n, 1, cap - 1 - b->n, f)) > 0)
@@ -111,11 +109,6 @@ static slice without_block(char *s, size_t n)
     return (slice){s, to};
 }
 
-typedef struct {
-    size_t line, column;
-} place;
-static place here(const treebank *b) { return (place){b->line, b->at - b->line_at + 1}; }
-
 /* A leaf's word, up to and including its closing bracket. */
 static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
 {
@@ -124,24 +117,20 @@ static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
     for (int words = 0;; words++) {
         if (token(b).n == 0) break;
         if (words && !b->join)
-            return refuse(b, p.line, p.column, err, n_err,
+            return refuse(b, p, err, n_err,
                           "a leaf with a blank in its word: (NP the dog) is (NP (DT the) (NN dog)), or, with "
                           "parsing.spaces = join, one word");
         end = b->at;
         skip_blanks(b);
     }
-    if (b->at == b->n)
-        return refuse(b, p.line, p.column, err, n_err, "the file ends after this word; expected a closing bracket");
-    if (b->text[b->at] == '(') {
-        p = here(b);
-        return refuse(b, p.line, p.column, err, n_err,
+    if (b->at == b->n) return refuse(b, p, err, n_err, "the file ends after this word; expected a closing bracket");
+    if (b->text[b->at] == '(')
+        return refuse(b, here(b), err, n_err,
                       "a bracket with more than its word; each word has one, with its tag: (NP (DT the) (NN dog))");
-    }
     b->at++;
-    if (tag.n == 0) return refuse(b, p.line, p.column, err, n_err, "a word without a tag");
+    if (tag.n == 0) return refuse(b, p, err, n_err, "a word without a tag");
     if (end - from > MOST_WORD)
-        return refuse(b, p.line, p.column, err, n_err, "a word of %zu bytes; expected at most %d", end - from,
-                      MOST_WORD);
+        return refuse(b, p, err, n_err, "a word of %zu bytes; expected at most %d", end - from, MOST_WORD);
     for (size_t i = from; i < end; i++)
         if (is_blank(b->text[i])) b->text[i] = '_';
     tree_add(t, LEAF, tag, without_block(b->text + from, end - from));
@@ -152,14 +141,12 @@ static int check_label(const treebank *b, const tree *t, slice label, place p, i
                        size_t n_err)
 {
     if (label.n > MOST_LABEL)
-        return refuse(b, p.line, p.column, err, n_err, "a label of %zu bytes; expected at most %d", label.n,
-                      MOST_LABEL);
+        return refuse(b, p, err, n_err, "a label of %zu bytes; expected at most %d", label.n, MOST_LABEL);
     if (label.n == 0 && t->n && !word_follows)
-        return refuse(b, p.line, p.column, err, n_err, "a bracket without a label inside a tree");
+        return refuse(b, p, err, n_err, "a bracket without a label inside a tree");
     if (label.n && !word_follows && (*label.s == '/' || *label.s == '\\'))
-        return refuse(b, p.line, p.column, err, n_err,
-                      "the label %.*s begins with %c, which marks closing brackets and tags", (int)label.n, label.s,
-                      *label.s);
+        return refuse(b, p, err, n_err, "the label %.*s begins with %c, which marks closing brackets and tags",
+                      (int)label.n, label.s, *label.s);
     return 0;
 }
 
@@ -177,9 +164,7 @@ static int next_tree(treebank *b, tree *t, place *open, char *err, size_t n_err)
     do {
         skip_blanks(b);
         place p = here(b);
-        if (b->at == b->n)
-            return refuse(b, open[depth - 1].line, open[depth - 1].column, err, n_err,
-                          "a bracket that is never closed");
+        if (b->at == b->n) return refuse(b, open[depth - 1], err, n_err, "a bracket that is never closed");
         char c = b->text[b->at];
         if (c == '(') {
             b->at++;
@@ -192,18 +177,17 @@ static int next_tree(treebank *b, tree *t, place *open, char *err, size_t n_err)
                 continue;
             }
             if (depth + !has_outer(t) == MOST_DEPTH) /* cleaning adds TOP */
-                return refuse(b, p.line, p.column, err, n_err, "brackets nested more than %d deep", MOST_DEPTH);
+                return refuse(b, p, err, n_err, "brackets nested more than %d deep", MOST_DEPTH);
             open[depth++] = p;
             tree_add(t, OPEN, label, (slice){0});
         } else if (c == ')') {
             if (t->at[t->n - 1].kind == OPEN)
-                return refuse(b, open[depth - 1].line, open[depth - 1].column, err, n_err,
-                              "a bracket with nothing in it");
+                return refuse(b, open[depth - 1], err, n_err, "a bracket with nothing in it");
             b->at++;
             depth--;
             tree_add(t, CLOSE, (slice){0}, (slice){0});
         } else {
-            return refuse(b, p.line, p.column, err, n_err, "a word without its own bracket and tag");
+            return refuse(b, p, err, n_err, "a word without its own bracket and tag");
         }
     } while (depth);
     return 0;
@@ -252,11 +236,9 @@ int treebank_next(treebank *b, tree *t, char *err, size_t n_err)
     t->n = 0;
     skip_blanks(b);
     if (b->at == b->n) return 0;
-    if (b->text[b->at] != '(') {
-        place p = here(b);
-        return refuse(b, p.line, p.column, err, n_err, "%s; expected a tree, in brackets",
+    if (b->text[b->at] != '(')
+        return refuse(b, here(b), err, n_err, "%s; expected a tree, in brackets",
                       b->text[b->at] == ')' ? "a closing bracket that no bracket opens" : "a word outside brackets");
-    }
     if (next_tree(b, t, open, err, n_err)) return -1;
     clean(t);
     return 1;

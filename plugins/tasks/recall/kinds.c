@@ -44,7 +44,7 @@ static void make_mqar(const recall *r, uint64_t *random, int32_t *in, int32_t *l
     distinct(random, 1, half - 1, n, key);
     distinct(random, half, c->vocab - half, n, value);
     for (int64_t i = 0; i < n; i++) in[2 * i] = key[i], in[2 * i + 1] = value[i];
-    char *is_key = c->random_filler ? calloc((size_t)c->vocab, sizeof *is_key) : NULL; /* NULL too: symbol 0 */
+    char *is_key = c->random_filler ? need(calloc((size_t)c->vocab, sizeof *is_key)) : NULL;
     for (int64_t i = 0; i < n && is_key; i++) is_key[key[i]] = 1;
     for (int64_t i = 2 * n; i < c->length; i++) {
         do in[i] = is_key ? (int32_t)recall_below(random, c->vocab) : 0;
@@ -149,9 +149,8 @@ static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *
 {
     const recall_config *c = &r->c;
     int64_t room = c->length + 1, n = 0, at = 0; /* + 1: the last symbol of the last value is a label, not an input */
-    motif_pair *shown = malloc((size_t)room * sizeof *shown), probe = new_pair(c, random, testing);
-    int32_t *sequence = malloc((size_t)room * 2 * sizeof *sequence), *asked = sequence + room;
-    if (!shown || !sequence) out_of_memory();
+    motif_pair *shown = need(malloc((size_t)room * sizeof *shown)), probe = new_pair(c, random, testing);
+    int32_t *sequence = need(malloc((size_t)room * 2 * sizeof *sequence)), *asked = sequence + room;
     int64_t own = probe.k + probe.v, place = recall_below(random, room - 2 * own - 2 * c->motif + 1), there = 0;
     for (int64_t i = 0; i < room; i++) asked[i] = -1;
     while (at + 2 * c->motif + own <= room || !there) {
@@ -219,25 +218,23 @@ recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_er
                  (long long)c->motif, (long long)c->noise_vocab, wanted);
         return NULL;
     }
-    recall *r = calloc(1, sizeof *r);
-    if (!r) out_of_memory();
+    recall *r = need(calloc(1, sizeof *r));
     r->c = *c;
     if (c->kind == MQAR) {
         r->space = (c->length - 2 * c->pairs) / 2;
-        r->weight = malloc((size_t)r->space * sizeof *r->weight);
-        for (int64_t i = 0; r->weight && i < r->space; i++) r->weight[i] = pow((double)(i + 1), c->power - 1);
+        r->weight = need(malloc((size_t)r->space * sizeof *r->weight));
+        for (int64_t i = 0; i < r->space; i++) r->weight[i] = pow((double)(i + 1), c->power - 1);
     }
     if (c->kind == MEMORISATION) {
         r->keys = (c->vocab - 1) / 2;
-        r->fact = malloc((size_t)r->keys * sizeof *r->fact);
-        for (int64_t i = 0; r->fact && i < r->keys; i++) r->fact[i] = (int32_t)(r->keys + i);
-        for (int64_t i = r->keys - 1; r->fact && i > 0; i--) {
+        r->fact = need(malloc((size_t)r->keys * sizeof *r->fact));
+        for (int64_t i = 0; i < r->keys; i++) r->fact[i] = (int32_t)(r->keys + i);
+        for (int64_t i = r->keys - 1; i > 0; i--) {
             int64_t j = recall_below(&seed, i + 1);
             int32_t t = r->fact[i];
             r->fact[i] = r->fact[j], r->fact[j] = t;
         }
     }
-    if ((c->kind == MQAR && !r->weight) || (c->kind == MEMORISATION && !r->fact)) out_of_memory();
     return r;
 }
 

@@ -39,13 +39,6 @@ static const ab_option params[] = {
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
     {0}};
 
-typedef struct {
-    lines split[AB_SPLITS];
-    char **symbol; /* [vocab]: "0", "1", ... */
-    int64_t vocab;
-    double *stats;
-} task;
-
 /* ---- making ---- */
 
 /* Numbers as words; -1 is AB_NO_LABEL. */
@@ -74,51 +67,27 @@ static void fill(lines *s, const recall *r, const config *c, ab_split which, uin
 
 /* ---- the task ---- */
 
-static void close_task(void *self)
-{
-    task *t = self;
-    lines_free(t->split);
-    for (int64_t i = 0; i < t->vocab; i++) free(t->symbol[i]);
-    free(t->symbol);
-    free(t->stats);
-    free(t);
-}
-
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     (void)host;
     const config *c = cfg;
-    uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
+    uint64_t seed = lines_seed(c->data_seed, env);
     recall *r = recall_new(&c->r, seed, err, n_err);
     if (!r) return -1;
-    task *t = need(calloc(1, sizeof *t));
-    /* separate streams */
+    lines_task *t = need(calloc(1, sizeof *t));
     for (int s = 0; s < AB_SPLITS && !env->no_data; s++) fill(&t->split[s], r, c, (ab_split)s, seed + (uint64_t)s + 1);
     t->symbol = number_words(c->r.vocab, 0);
-    t->vocab = c->r.vocab;
+    t->n_symbols = c->r.vocab;
     recall_free(r);
     *self = t;
     return 0;
-}
-
-static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
-static void get(void *self, ab_split s, int64_t i, ab_example *out)
-{
-    const lines *x = &((task *)self)->split[s];
-    *out = (ab_example){x->src[i], x->tgt[i]};
-}
-static void vocabs(void *self, ab_vocabs *v)
-{
-    const task *t = self;
-    v->tgt = AB_VOCAB_SYMBOLS;
-    v->symbols = (const char *const *)t->symbol, v->n_symbols = t->vocab;
 }
 
 static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
                  size_t n_err)
 {
     (void)split, (void)err, (void)n_err;
-    task *t = self;
+    lines_task *t = self;
     t->stats = need(realloc(t->stats, (size_t)n * 4 * sizeof *t->stats + 1));
     double *answers = t->stats, *wholes = answers + 2 * n;
     for (int64_t i = 0; i < n; i++) {
@@ -136,10 +105,10 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
 static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
                                     .tgt_vocab = AB_VOCAB_SYMBOLS,
                                     .open = open_task,
-                                    .count = count,
-                                    .get = get,
-                                    .close = close_task,
-                                    .vocabs = vocabs,
+                                    .count = lines_count,
+                                    .get = lines_get,
+                                    .close = lines_close,
+                                    .vocabs = lines_vocabs,
                                     .score_likelihoods = score};
 
 AB_PLUGIN(config, params, &self, .name = "recall",

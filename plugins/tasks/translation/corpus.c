@@ -1,5 +1,6 @@
 /* corpus.c - reads parallel files and reports what is wrong with them. */
 #include "corpus.h"
+#include "tasks/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,6 @@ const corpus_defaults *corpus_find(const char *name)
         if (!strcmp(known[i].name, name)) return &known[i];
     return &unknown;
 }
-
-enum { PATH = 4096 };
 
 static void file_path(char path[PATH], const corpus_place *at, const char *stem, size_t n, const char *language)
 {
@@ -52,13 +51,22 @@ static int missing(const corpus_place *at, const char *path, const char *key, co
     return -1;
 }
 
-int corpus_grow(split *s, int64_t more)
+void corpus_grow(split *s, int64_t more)
 {
     size_t bytes = (size_t)(s->n + more + 1) * sizeof(char *);
-    char **src = realloc(s->src, bytes), **tgt = src ? realloc(s->tgt, bytes) : NULL;
-    if (src) s->src = src;
-    if (tgt) s->tgt = tgt;
-    return src && tgt ? 0 : -1;
+    s->src = need(realloc(s->src, bytes));
+    s->tgt = need(realloc(s->tgt, bytes));
+}
+
+int corpus_lines(split *s, const corpus_place *at, const char *path, char ***lines, int64_t *n, char *err, size_t n_err)
+{
+    if (s->n_blocks == (int)(sizeof s->blocks / sizeof *s->blocks)) {
+        snprintf(err, n_err, "%s: too many files", path);
+        return -1;
+    }
+    if (at->host->read_lines(path, lines, n, err, n_err)) return -1;
+    s->blocks[s->n_blocks++] = *lines;
+    return 0;
 }
 
 /* True if the file exists, or the file with .gz, which is then appended. */
@@ -89,24 +97,15 @@ int corpus_read_files(split *s, const corpus_place *at, const char *src, const c
     const char *const path[2] = {src, tgt};
     char **lines[2];
     int64_t n[2];
-    for (int side = 0; side < 2; side++) {
-        if (s->n_blocks == (int)(sizeof s->blocks / sizeof *s->blocks)) {
-            snprintf(err, n_err, "%s: too many files", path[side]);
-            return -1;
-        }
-        if (at->host->read_lines(path[side], &lines[side], &n[side], err, n_err)) return -1;
-        s->blocks[s->n_blocks++] = lines[side];
-    }
+    for (int side = 0; side < 2; side++)
+        if (corpus_lines(s, at, path[side], &lines[side], &n[side], err, n_err)) return -1;
     if (n[0] != n[1]) {
         snprintf(err, n_err,
                  "%s has %lld lines, but %s has %lld: line i of one must be the translation of line i of the other",
                  path[0], (long long)n[0], path[1], (long long)n[1]);
         return -1;
     }
-    if (corpus_grow(s, n[0])) {
-        snprintf(err, n_err, "%s: out of memory for %lld lines", path[0], (long long)n[0]);
-        return -1;
-    }
+    corpus_grow(s, n[0]);
     memcpy(s->src + s->n, lines[0], (size_t)n[0] * sizeof(char *));
     memcpy(s->tgt + s->n, lines[1], (size_t)n[1] * sizeof(char *));
     s->n += n[0];

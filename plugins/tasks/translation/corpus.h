@@ -3,6 +3,8 @@
 #define CORPUS_H
 #include "ab_plugin.h"
 
+enum { PATH = 4096 }; /* bytes of a path */
+
 typedef struct { /* defaults of a corpus by its folder's name */
     const char *name, *train, *dev, *test;
     const char *tok; /* BLEU's tokenisation; none for tokenised text */
@@ -41,6 +43,9 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
  * extension of its files if it is a folder, else NULL, for messages; note: says what was done. */
 int corpus_split_off(split *train, split *dev, split *test, const char *name, const char *source, char *note,
                      size_t n_note, char *err, size_t n_err);
-int corpus_grow(split *s, int64_t more); /* room for more pairs; -1: out of memory */
+void corpus_grow(split *s, int64_t more); /* room for more pairs */
+/* Reads a file's lines, which belong to s. Returns 0, or -1 and err. */
+int corpus_lines(split *s, const corpus_place *at, const char *path, char ***lines, int64_t *n, char *err,
+                 size_t n_err);
 void split_free(split *s, const ab_host *host);
 #endif

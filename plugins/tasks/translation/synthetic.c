@@ -1,6 +1,8 @@
 /* synthetic.c - the grammar: writes both sides of a sentence from one plan, clause by clause. */
 #include "synthetic.h"
 #include "lexicon.h"
+#include "tasks/memory.h"
+#include "tasks/random.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +11,9 @@
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 enum { LINE = 1024 };
 
-/* ---- random numbers (splitmix64, Steele et al. 2014) ---- */
+/* ---- random numbers ---- */
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int below(uint64_t *state, int n) { return (int)((next(state) >> 33) * (uint64_t)n >> 31); }
+static int below(uint64_t *state, int n) { return (int)((splitmix(state) >> 33) * (uint64_t)n >> 31); }
 static bool chance(uint64_t *state, int percent) { return below(state, 100) < percent; }
 
 /* ---- a plan of the sentence ---- */
@@ -218,12 +212,12 @@ static void tgt_clause(writing *line, const clause *c, int role)
     }
 }
 
-/* The words of both sides that stand for one thing: "0-0 2-1". The caller frees; NULL: out of memory. */
+/* The words of both sides that stand for one thing: "0-0 2-1". The caller frees. */
 static char *links_between(const writing *x, const writing *y)
 {
-    char *text = malloc(16 * LINE), *end = text;
-    if (text) *text = 0;
-    for (int i = 0; text && i < x->n; i++)
+    char *text = need(malloc(16 * LINE)), *end = text;
+    *text = 0;
+    for (int i = 0; i < x->n; i++)
         for (int k = 0; k < y->n; k++)
             if (x->means[i] && x->means[i] == y->means[k]) end += sprintf(end, "%s%d-%d", *text ? " " : "", i, k);
     return text;
@@ -238,9 +232,7 @@ typedef struct {
 
 static bool first_time(seen *s, char *line)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (const char *c = line; *c; c++) h = (h ^ (unsigned char)*c) * 0x100000001b3u;
-    for (uint64_t i = h & s->mask;; i = (i + 1) & s->mask) {
+    for (uint64_t i = hash_of(line, strlen(line)) & s->mask;; i = (i + 1) & s->mask) {
         if (!s->line[i]) return s->line[i] = line, true;
         if (!strcmp(s->line[i], line)) return false;
     }
@@ -250,10 +242,10 @@ int synthetic_make(uint64_t seed, int64_t n, char **src, char **tgt, char **link
 {
     uint64_t slots = 64;
     while (slots < 3 * (uint64_t)n) slots *= 2;
-    seen s = {calloc(slots, sizeof *s.line), slots - 1};
+    seen s = {need(calloc(slots, sizeof *s.line)), slots - 1};
     uint64_t rng = seed * 0x9e3779b97f4a7c15u + 1;
     int64_t made = 0;
-    for (int64_t tries = 0; s.line && made < n && tries < 100 * n + 1000; tries++) {
+    for (int64_t tries = 0; made < n && tries < 100 * n + 1000; tries++) {
         writing x = {.n = 0}, y = {.n = 0};
         planning g = {.rng = &rng};
         clause *c = pick_clause(&g, MAIN, NULL);
@@ -261,19 +253,17 @@ int synthetic_make(uint64_t seed, int64_t n, char **src, char **tgt, char **link
         word(&x, ".", &g);
         tgt_clause(&y, c, MAIN);
         word(&y, ".", &g);
-        src[made] = strdup(x.text);
-        if (!src[made]) break;
+        src[made] = need(strdup(x.text));
         if (!first_time(&s, src[made])) {
             free(src[made]);
             continue;
         }
-        tgt[made] = strdup(y.text);
+        tgt[made] = need(strdup(y.text));
         if (links) links[made] = links_between(&x, &y);
-        if (!tgt[made++]) break;
+        made++;
     }
-    bool all = made == n && (!n || tgt[n - 1]);
     free(s.line);
-    if (all) return 0;
+    if (made == n) return 0;
     for (int64_t i = 0; i < made; i++) free(src[i]), free(tgt[i]), free(links ? links[i] : NULL);
     return -1;
 }

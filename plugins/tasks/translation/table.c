@@ -121,16 +121,8 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
     char **lines, *column[MOST_COLUMNS];
     int64_t n;
     int src = 0, tgt = 1, columns = 2;
-    if (s->n_blocks == (int)(sizeof s->blocks / sizeof *s->blocks)) {
-        snprintf(err, n_err, "%s: too many files", path);
-        return -1;
-    }
-    if (at->host->read_lines(path, &lines, &n, err, n_err)) return -1;
-    s->blocks[s->n_blocks++] = lines;
-    if (corpus_grow(s, n)) {
-        snprintf(err, n_err, "%s: out of memory for %lld lines", path, (long long)n);
-        return -1;
-    }
+    if (corpus_lines(s, at, path, &lines, &n, err, n_err)) return -1;
+    corpus_grow(s, n);
     int json = n && *lines[0] == '{' && !strchr(lines[0], '\t');
     for (int64_t i = 0; i < n; i++) {
         if (json) {
@@ -172,10 +164,7 @@ int corpus_split_off(split *train, split *dev, split *test, const char *name, co
            to_dev = dev ? share : 0, to_test = test ? to_dev + share : to_dev;
     split *parts[] = {dev, test};
     for (int k = 0; k < 2; k++)
-        if (parts[k] && corpus_grow(parts[k], all)) {
-            snprintf(err, n_err, "%s: out of memory for %lld pairs", name, (long long)all);
-            return -1;
-        }
+        if (parts[k]) corpus_grow(parts[k], all);
     for (int64_t i = 0; i < all; i++) {
         double at = split_place(train->src[i]);
         split *to = at < to_dev ? dev : at < to_test ? test : train;

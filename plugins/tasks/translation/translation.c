@@ -70,11 +70,10 @@ static int open_synthetic(task *t, const config *c, const ab_env *env, char *err
 {
     const int64_t n[AB_SPLITS] = {c->train_pairs, c->dev_pairs, c->test_pairs};
     int64_t all = n[0] + n[1] + n[2], from = 0;
-    char **src = calloc((size_t)all, sizeof *src), **tgt = calloc((size_t)all, sizeof *tgt);
+    char **src = need(calloc((size_t)all, sizeof *src)), **tgt = need(calloc((size_t)all, sizeof *tgt));
     /* test and dev first, so that they stay the same when the training set grows */
     static const int order[] = {AB_TEST, AB_DEV, AB_TRAIN};
-    int rc =
-        src && tgt ? synthetic_make((uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed), all, src, tgt, NULL) : -1;
+    int rc = synthetic_make((uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed), all, src, tgt, NULL);
     if (rc)
         snprintf(err, n_err,
                  "the grammar cannot generate %lld different pairs; ask for fewer (train_pairs, dev_pairs, "
@@ -83,10 +82,9 @@ static int open_synthetic(task *t, const config *c, const ab_env *env, char *err
     for (int i = 0; i < AB_SPLITS && !rc; i++) {
         split *s = &t->split[order[i]];
         size_t bytes = (size_t)n[order[i]] * sizeof(char *);
-        *s = (split){.n = n[order[i]], .src = malloc(bytes), .tgt = malloc(bytes), .own_lines = 1};
-        if (!s->src || !s->tgt) out_of_memory();
-        memcpy(s->src, src + from, bytes);
-        memcpy(s->tgt, tgt + from, bytes);
+        *s = (split){.n = n[order[i]], .own_lines = 1};
+        s->src = memcpy(need(malloc(bytes)), src + from, bytes);
+        s->tgt = memcpy(need(malloc(bytes)), tgt + from, bytes);
         from += s->n;
     }
     free(src);
@@ -101,8 +99,6 @@ static int ends_in(const char *s, const char *end)
     size_t n = strlen(s), m = strlen(end);
     return n >= m && !strcmp(s + n - m, end);
 }
-
-enum { PATH = 4096 };
 
 static int is_file(const char *path)
 {
@@ -206,11 +202,7 @@ static int open_corpus(task *t, const config *c, const corpus_defaults *d, const
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     const config *c = cfg;
-    task *t = calloc(1, sizeof *t);
-    if (!t) {
-        snprintf(err, n_err, "out of memory");
-        return -1;
-    }
+    task *t = need(calloc(1, sizeof *t));
     int synthetic = !strcmp(c->data, "synthetic");
     const corpus_defaults *d = corpus_find(c->data);
     t->host = host;
