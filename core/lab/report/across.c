@@ -1,5 +1,4 @@
-/* across.c - ablate table of several experiments, which are the tasks: compares rows with equal names in all
- * of them. */
+/* across.c - ablate table of several experiments, the tasks: compares rows with equal names in all of them. */
 #include "lab/report/across.h"
 #include "lab/draw/chart.h"
 #include "lab/report/figures.h"

@@ -1,5 +1,4 @@
-/* attention_view.h - attention weights of one sentence as an interactive page, or as one figure like figures 3 to 5 of
- * "Attention Is All You Need". */
+/* attention_view.h - attention weights of one sentence as an interactive page, or as a figure 3 to 5 of the paper. */
 #ifndef ABLATE_REPORT_ATTENTION_VIEW_H
 #define ABLATE_REPORT_ATTENTION_VIEW_H
 #include "lab/draw/drawing.h"

@@ -60,8 +60,8 @@ static void values_json(const place *p, str *out)
 
 static int decimals_for(const gathered *g, size_t metric) /* decimals of a column */
 {
-    bool best_is_most =
-        metric_better(&g->facts[metric], 1, 0) > 0; /* then the best row shows whether these are percentages */
+    /* then the best row shows whether these are percentages */
+    bool best_is_most = metric_better(&g->facts[metric], 1, 0) > 0;
     double largest = 0;
     int most = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {

@@ -1,6 +1,5 @@
-/* columns.h - the columns of an experiment's table, a list with one row each (columns.c; columns_paper.c computes those
- * beside a published table). Text, Markdown, LaTeX, HTML, CSV and JSON are loops over it (cells.c, layout.c,
- * machine.c). */
+/* columns.h - the columns of an experiment's table, a list with one row each (columns.c; beside a published table
+ * columns_paper.c). Text, Markdown, LaTeX, HTML, CSV and JSON loop over it (cells.c, layout.c, machine.c). */
 #ifndef ABLATE_REPORT_COLUMNS_H
 #define ABLATE_REPORT_COLUMNS_H
 #include "lab/report/gather.h"

@@ -1,5 +1,4 @@
-/* columns_paper.c - columns beside the rows of a published table: the settings in the paper's Table 3, and the paper's
- * own numbers. */
+/* columns_paper.c - columns beside a published table: the settings of the paper's Table 3, and its own numbers. */
 #include "lab/report/columns.h"
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -33,8 +33,7 @@ const char *comparison_rule(const comparison *c)
 
 /* ---- two rows ---- */
 
-/* Perplexities per token are comparable only over the same tokens; their counts are the second column of the
- * statistics. */
+/* Perplexities per token are comparable only over the same tokens. Column 2 of the statistics counts them. */
 static bool same_tokens(const row_runs *a, const row_runs *b)
 {
     const db_stats *x = &a->results[0]->stats, *y = &b->results[0]->stats;
@@ -139,9 +138,8 @@ static size_t first_of(const comparison_task *t, size_t i)
 /* Returns the row that row i is compared with; n: none. */
 static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t->bases[i] : t->base; }
 
-/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its own
- * variance: all rows are compared with base, so one variance that is too small would reject them all. Returns the limit
- * of df. */
+/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its
+ * own: one that is too small would reject all rows, which are compared with it. Returns the limit of df. */
 static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;

@@ -57,8 +57,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
 double dealt_rejections(const read_row *a, const read_row *b, const metric *m, size_t n, size_t deals, double level,
                         uint64_t seed);
 
-/* Estimates a weighted sum of rows, such as an effect of a two-level design: weights[n], 0 for excluded rows; included
- * rows need two seeds or more. */
+/* Estimates a weighted sum of rows, such as an effect. weights: [n], 0 excludes a row; the others need two seeds. */
 difference contrast_rows(const comparison_task *t, const double *weights);
 
 /* Describes how the interval was computed, as in "crossed components, shared variances". */

@@ -1,5 +1,4 @@
-/* effects.c - effects of the factors of a two-level design, and scaling over sizes: notes below the table, and a figure
- * of the page. */
+/* effects.c - effects of the factors of a two-level design, and scaling over sizes: notes and a figure. */
 #include "lab/report/figures.h"
 #include "lab/report/forest.h"
 #include "lab/report/layout.h"
@@ -9,7 +8,6 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
 /* ---- two-level designs ---- */
@@ -39,8 +37,7 @@ static bool at_level(const cJSON *config, const design_factor *f, const text_lis
     return true;
 }
 
-/* signs[row][factor]: -1 low, +1 high, 0: not in the design or not finished. Returns the number of finished rows of the
- * design. */
+/* signs[row][factor]: -1 low, +1 high, 0: not in the design or not finished. Returns the number of finished rows. */
 static size_t find_signs(const gathered *g, const two_level_design *design, int (*signs)[MOST_FACTORS])
 {
     size_t found = 0;
@@ -61,8 +58,7 @@ static size_t find_signs(const gathered *g, const two_level_design *design, int 
     return found;
 }
 
-/* Adds the effect of factor a (with b: their interaction). An earlier effect with the same signs gets its name as an
- * alias. */
+/* Adds the effect of factor a (with b: their interaction), or its name to an earlier effect with the same signs. */
 static size_t add_effect(const gathered *g, const two_level_design *design, int (*signs)[MOST_FACTORS], size_t rows,
                          int a, int b, effect *list, size_t n, arena *mem)
 {
@@ -196,8 +192,7 @@ void footnote_effects(const gathered *g, grid *t)
 
 /* ---- sizes ---- */
 
-/* Returns the row at size k. k = number of sizes: the row's own size, unless the list has it. NULL: no such row, or not
- * trained. */
+/* Returns the row at size k; k = number of sizes: at its own size, unless listed. NULL: no such row, or not trained. */
 static const gathered_row *row_at(const gathered *g, const text_list *row, size_t k, size_t ppl)
 {
     const bool listed = k + 1 < row->n;
@@ -258,8 +253,7 @@ static scale_points points_of(const gathered *g, size_t ppl, const text_list *ro
     return (scale_points){n, sizes, runs, (const double *const *)losses, step, choice};
 }
 
-/* The speed-up compares at the loss of base's largest size. Returns a warning if no size of the row lies on one side of
- * that loss, else "". */
+/* Returns a warning if no size of the row lies on one side of the loss at which the speed-up compares, else "". */
 static const char *beyond(const scale_points *row, const scale_points *base, arena *a)
 {
     size_t largest = 0;

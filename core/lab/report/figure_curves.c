@@ -83,8 +83,7 @@ typedef struct {
     chart frame;
 } curves;
 
-/* Appends the series of a row: thin seeds and the mean. titled: the facet's title names the group. Returns their
- * number. */
+/* Appends the series of a row, thin seeds and the mean; returns their number. titled: the title names the group. */
 static size_t row_series(const curves *c, size_t row, bool titled, int color, int dash, series *s)
 {
     const char *name = c->g->rows[row].row->name, *group = c->g->rows[row].row->group;
@@ -200,8 +199,7 @@ static void one_metric(curves *c, bool shown, str *out)
     free(rows);
 }
 
-/* Limits the total points of all lines, for the page's size. A mean with its band is three lines, and base is drawn in
- * every facet. */
+/* Limits the points of all lines, for the page's size. A mean with its band is three lines; each facet draws base. */
 static void share_points(curves *c, size_t n_metrics)
 {
     size_t means = 4 * c->g->x.n_rows, keep = POINTS_IN_ALL / (n_metrics * (c->n + means) + 1),

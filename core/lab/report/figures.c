@@ -4,8 +4,6 @@
 #include "lab/report/heat.h"
 #include "text/metric/stats.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 void figure_put(drawing *d, str *out)
 {

@@ -1,5 +1,4 @@
-/* figures.h - the figures of an experiment's page, each as HTML with SVG inside. All append to `out`, or append nothing
- * if there is nothing to show. */
+/* figures.h - the figures of an experiment's page, as HTML with SVG inside. All append to `out`, or nothing. */
 #ifndef ABLATE_REPORT_FIGURES_H
 #define ABLATE_REPORT_FIGURES_H
 #include "lab/draw/chart.h"
@@ -28,8 +27,7 @@ void figure_effects(const gathered *g, str *out);
 /* Heat map and interaction plot of every two-factor grid. */
 void figure_grids(const gathered *g, arena *a, str *out);
 
-/* A curve; curve_thin keeps at most `keep` evenly spaced points, including the first and the last. low, high: NULL for
- * one seed. */
+/* A curve; low, high: NULL for one seed. curve_thin keeps at most `keep` evenly spaced points, both ends included. */
 typedef struct {
     size_t n;
     double *x, *y, *low, *high;

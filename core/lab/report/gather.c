@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 const char *paper_table_of(const char *name)
 {
@@ -122,8 +121,7 @@ static const char *text_set(const read_row *row, const char *key, arena *a)
     return text;
 }
 
-/* Adds the part that was scored to each metric's name. Where neither name nor signature has it, a task's score is of
- * the part that all rows decode. */
+/* Adds the scored part to each metric's name: from name or signature, else, for a task's score, the decoded part. */
 static void make_headings(gathered *g, arena *a)
 {
     const char *task = g->x.n_rows ? text_set(&g->x.rows[0], "task", a) : NULL, *decoded = NULL;

@@ -12,8 +12,7 @@ typedef struct {
     double sustained;            /* FLOPs per second of devices whose rate the paper does not give; 0: unknown */
     const char *caption, *label; /* for LaTeX; NULL: the title, and tab:NAME */
     const char *ini; /* text of the experiment's INI, whose head comment Markdown prints around the table; or NULL */
-    /* all statistics: standard deviation over seeds only, variance components, P(A > B), tests over sentences and
-     * seeds */
+    /* all statistics: deviation over seeds only, variance components, P(A > B), tests over sentences and seeds */
     bool full;
 } table_options;
 
@@ -74,8 +73,7 @@ typedef struct {
     size_t seeds_least, seeds_most; /* runs with a number per row, over rows with any */
 } gathered;
 
-/* Returns 0; 1 if there is no experiment of that name; -1. find_best: also mark the best rows (needs more
- * tests). */
+/* Returns 0; 1 if there is no experiment of that name; -1. find_best: also mark the best rows, by more tests. */
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out, err *e);
 /* Adds the recorded runs (table_options.vs_recorded). */
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
@@ -96,8 +94,7 @@ gathered_row *gathered_base(const gathered *g);               /* NULL: none */
 bool gathered_is_base(const gathered *g, const gathered_row *row);
 /* Returns "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
-/* Returns the row's name for a chart, with "(exploratory)" if it was added after the first result, "(at an edge)" if
- * its search ended there. */
+/* Returns the row's name for a chart, with "(exploratory)" and "(at an edge)" (of its search) where they apply. */
 const char *gathered_label(const gathered_row *row, arena *a);
 /* Returns the row's verdict in the headline metric, for tables and pages: by [criterion], else at 5 % after Holm with
  * three seeds or more per row. NULL: none. */

@@ -1,10 +1,7 @@
-/* judging.c - notes below a table on its design and analysis: criterion and verdicts, looks, matched budgets,
- * searches. */
+/* judging.c - notes on a table's design and analysis: criterion and verdicts, looks, matched budgets, searches. */
 #include "lab/report/layout.h"
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- criterion ---- */
 

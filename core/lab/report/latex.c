@@ -1,5 +1,4 @@
-/* latex.c - prints a table for a paper, with booktabs. If the paper loads graphicx, a table larger than the page is
- * scaled down. */
+/* latex.c - prints a table for a paper, with booktabs. With graphicx a table larger than the page is scaled down. */
 #include "lab/report/grid.h"
 #include <stdlib.h>
 #include <string.h>

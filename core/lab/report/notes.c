@@ -249,8 +249,7 @@ static void footnote_left_out(const gathered *g, grid *t)
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
 
-/* For rows with many seeds, prints how often two groups of a row's own seeds are called different, and how often the
- * row and base. */
+/* For rows with many seeds, prints how often two groups of its seeds are called different, and the row and base. */
 static void footnote_dealt(const gathered *g, grid *t)
 {
     const metric *metric = &g->facts[g->headline];

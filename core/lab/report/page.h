@@ -1,5 +1,4 @@
-/* page.h - one self-contained HTML page of an experiment: verdict, table, learning curves, cost, grids, settings,
- * runs. */
+/* page.h - a self-contained HTML page of an experiment: verdict, table, curves, cost, grids, settings, runs. */
 #ifndef ABLATE_REPORT_PAGE_H
 #define ABLATE_REPORT_PAGE_H
 #include "lab/results/read.h"

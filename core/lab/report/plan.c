@@ -2,7 +2,6 @@
 #include "lab/config/spec.h"
 #include "text/metric/stats.h"
 #include <math.h>
-#include <stdlib.h>
 #include <strings.h>
 
 /* Estimates from existing runs: pooled over rows, on the compared scale. */
@@ -14,8 +13,7 @@ typedef struct {
     bool left_out; /* u is unknown, because a record left out the statistics */
 } known;
 
-/* Returns the part that more seeds do not reduce as one variance of sentences, whose 5 % interval is equally wide. NaN:
- * unknown. */
+/* Returns the part that more seeds do not reduce, as one variance of sentences with an equal 5 % interval; or NaN. */
 static double fixed_part(const comparison *c)
 {
     double half = howe_half_width(0, 1, c->u, c->choice, 0.05) / howe_half_width(0, 1, 1, 0, 0.05);

@@ -1,5 +1,4 @@
-/* significance.h - the paired test of two rows of a table, from the per-sentence statistics that runs
- * recorded. */
+/* significance.h - the paired test of two rows of a table, from the per-sentence statistics of their runs. */
 #ifndef ABLATE_REPORT_SIGNIFICANCE_H
 #define ABLATE_REPORT_SIGNIFICANCE_H
 #include "lab/results/read.h"

@@ -3,8 +3,7 @@
 #define ABLATE_REPORT_STORE_H
 #include "lab/results/db.h"
 
-/* Computes and stores the comparisons of an experiment (NULL: every experiment; "": the one frozen last) if its results
- * have changed. If the database cannot be written, stores nothing, logs a line and returns 0. Returns -1 only if it
- * cannot be read. */
+/* Computes and stores the comparisons of an experiment (NULL: every one; "": the one frozen last) if its results have
+ * changed. If the database cannot be written, logs a line and returns 0; -1: it cannot be read. */
 int store_comparisons(const db_options *o, const char *experiment, err *e);
 #endif

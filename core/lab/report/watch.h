@@ -13,14 +13,11 @@ typedef struct {
  * runs that failed, diverged, or look as if they go wrong (lab/launch/care.h). */
 int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, size_t *wrong, err *e);
 
-/* A live view's state between frames: the connection, and the experiment, which is read again when the database has
- * changed. (watch_source.c) */
+/* A live view between frames: the connection, and the experiment, read again after changes. (watch_source.c) */
 typedef struct watch_source watch_source;
 /* name: NULL: the experiment frozen last. Returns NULL and a message without a database. */
 watch_source *watch_source_open(const db_options *o, const char *name, err *e);
 void watch_source_close(watch_source *w); /* accepts NULL */
 /* Draws a frame of the database as it is now. */
 int watch_source_draw(watch_source *w, const watch_view *v, double now, str *out, size_t *wrong, err *e);
-/* Returns the number of bytes of at most `columns` UTF-8 characters. */
-size_t watch_fitting(const char *s, size_t columns);
 #endif

@@ -97,8 +97,7 @@ int sql_owner_lives(sqlite3 *q, err *e)
 
 /* ---- claiming ---- */
 
-/* Finds the first run, in `among` unless that is NULL, whose lease has expired and whose owner is gone. 1 and *id; 0:
- * none; -1. */
+/* Finds the first run, in `among` unless that is NULL, with an expired lease and no owner. 1 and *id; 0: none; -1. */
 static int find_expired(db *d, const char *experiment, const db_queue *among, int64_t *id, err *e)
 {
     sqlite3_stmt *s = sql_keep(d->q, e,

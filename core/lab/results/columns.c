@@ -1,6 +1,5 @@
 /* columns.c - writes and reads the columns of a record. An element of the array is a text, the column's bytes in base64
- * (stats.c, packed.c), or {"of": NUMBER, "times": X, "over": Y}: the numbers of that text times X, the product divided
- * by Y, each rounded to a double. */
+ * (stats.c, packed.c), or {"of": NUMBER, "times": X, "over": Y}: that text's numbers times X, over Y, rounded twice. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include <math.h>
@@ -185,8 +184,7 @@ static bool before_hundredths(const column *x, double times, column *out)
 static bool is_short(const column *x)
 {
     str bytes = {0};
-    bool is = shortest(x, &bytes) <=
-              6 * x->n; /* bytes per number, of 8: doubles with all digits in a narrow range take 6.5 */
+    bool is = shortest(x, &bytes) <= 6 * x->n; /* 8 is plain; doubles with all digits in a narrow range take 6.5 */
     str_free(&bytes);
     return is;
 }

@@ -1,7 +1,5 @@
-/* compared.c - writes and reads comparisons of rows with base, and trials of searches. core/lab/report computes
- * comparisons. */
+/* compared.c - writes and reads comparisons with base, which core/lab/report computes, and trials of searches. */
 #include "lab/results/internal.h"
-#include <stdlib.h>
 
 int experiment_id(sqlite3 *q, const char *name, int64_t *id, err *e)
 {

@@ -45,8 +45,7 @@ typedef struct {
  * it; a newer version, another program's file and a read-only file are errors. The caller closes. */
 db *db_open(const db_options *o, err *e);
 void db_close(db *d); /* d may be NULL */
-/* Is this statfs f_type a network file system, where write-ahead logging could corrupt the database?
- */
+/* Is this statfs f_type a network file system's, where write-ahead logging could corrupt the database? */
 bool db_is_network(unsigned long f_type);
 
 /* Returns the folder of checkpoints and models: ROOT/runs for the usual database, FILE.runs for another (--db FILE),
@@ -151,9 +150,8 @@ int db_restore(db *d, const char *experiment, size_t *rows, err *e);
 
 typedef struct {
     int64_t run;
-    int64_t attempt; /* counts from 1 */
-    int64_t
-        generation; /* increases when the run restarts from scratch: resume only checkpoints of the same generation */
+    int64_t attempt;    /* counts from 1 */
+    int64_t generation; /* increases when the run restarts from scratch: resume only its own checkpoints */
     int64_t seed;
     char owner[128];
     bool anew;  /* the first attempt of this generation */
@@ -164,13 +162,11 @@ typedef struct {
 /* Sets `waits`, which is called many times a second while another process holds the database, with news to show or
  * NULL. It must not use the database. If it returns false, the write fails. */
 void db_on_wait(db *d, bool (*waits)(void *self, const char *news), void *self);
-/* Begins one transaction for all writes until db_end; does nothing if one is open. A failing write in it undoes only
- * itself. */
+/* Begins one transaction for all writes until db_end, unless one is open. A failing write undoes only itself. */
 int db_begin(db *d, err *e);
 int db_end(db *d, int rc, err *e); /* commits if rc is 0, and does nothing if none is open; 0 or -1 */
 
-/* Writes this process as an owner: host, boot, process id and start time, by which later processes on this machine
- * detect its end. */
+/* Writes this process as an owner: host, boot, process id and start time, from which others here see its end. */
 void db_owner(char out[128]);
 bool db_owner_is_gone(const char *owner); /* Did it run on this machine and end? */
 long db_owner_process(const char *owner); /* returns its id if it lives on this machine; else 0 */
@@ -185,9 +181,8 @@ typedef struct {                          /* the runs of one call of `run`, in t
 int db_claim_next(db *d, const char *experiment, db_queue *among, const char *owner, double lease, db_claim *out,
                   err *e);
 void db_claim_free(db_claim *c);
-/* Finds the model of a done run of the experiment with the claim's seed and settings, except keys that only decoding
- * reads, and tags the claim's run with its number (model_of_run). *model: its file in the arena; NULL: none. runs: the
- * folder of runs. (trained.c) */
+/* Finds the model of a done run with the claim's seed and settings, except keys that only decoding reads, and tags the
+ * claim's run with its number (model_of_run). *model: in the arena; NULL: none. runs: the runs' folder. (trained.c) */
 int db_trained_model(db *d, const db_claim *c, const char *runs, arena *a, const char **model, err *e);
 /* Does this claim still hold the run? Not if it was taken over, given back or removed. */
 bool db_holds(db *d, const db_claim *c);
@@ -227,8 +222,7 @@ typedef struct {
     int64_t step;
     double value; /* NaN and infinities become NULL: diverged */
 } db_point;
-/* Writes points of curves in one transaction; existing points are replaced (a resumed run repeats some).
- */
+/* Writes points of curves in one transaction; existing points are replaced (a resumed run repeats some). */
 int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e);
 
 /* Per-sentence sufficient statistics: value[i * width + j] of sentence i. */
@@ -249,8 +243,8 @@ typedef struct {
     db_stats stats;  /* {0}: none */
 } db_result;
 int db_put_result(db *d, const db_claim *c, const db_result *r, err *e); /* replaces an earlier result of that metric */
-int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path,
-                    err *e); /* size and hash are taken from the file */
+/* Writes an artifact, with the file's size and hash. */
+int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path, err *e);
 int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err *e);
 /* Sets a tag of a run, whoever holds it; value NULL removes it. */
 int db_tag_run(db *d, int64_t run, const char *tag, const char *value, err *e);
@@ -274,8 +268,7 @@ typedef struct {
     double p_models, p_outside_base, p_permutation, beats_base, beats_base_low, beats_base_high;
     const char *verdict, *refused;
 } db_comparison;
-/* Replaces the comparisons of an experiment by these n. `results`: identifies the results they were computed from
- * (read.h). */
+/* Replaces the comparisons of an experiment by these n. `results`: identifies the results behind them (read.h). */
 int db_put_comparisons(db *d, const char *experiment, const char *results, const db_comparison *list, size_t n, err *e);
 
 /* ---- trials of a search ---- */

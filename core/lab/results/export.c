@@ -236,8 +236,7 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
 #define RECORDED_RUNS " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
 #define WITH_STATISTICS                                                                                                \
     OF_RUNS " JOIN result x ON x.run_id=r.id JOIN metric m ON m.id=x.metric_id WHERE" RECORDED_RUNS " AND "
-/* Lists metrics as "PPL, BLEU". all: those that have statistics; else those whose statistics this record, or an earlier
- * one, leaves out. */
+/* Lists metrics as "PPL, BLEU". all: those with statistics; else those whose statistics a record leaves out. */
 static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool all, str *out, err *e)
 {
     sqlite3_stmt *s =

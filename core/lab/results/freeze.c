@@ -111,8 +111,7 @@ static int plugins_differ(db *d, int64_t run, const char *now, err *e)
     return rc < 0 ? -1 : differ > 0;
 }
 
-/* Records the plugins loaded now if their files differ from those of the run's last attempt; report/changed.h reads
- * them. */
+/* Records the plugins loaded now if their files differ from those of the run's last attempt (report/changed.h). */
 static int record_loaded(db *d, int64_t run, const char *now, err *e)
 {
     return sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag='" DB_LOADED "'", "i", run) ||
@@ -144,8 +143,7 @@ static int check_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }
 
-/* Returns 1 if the run exists now, 0 for a new run of a row that is left out, -1. A new run of a row that has results
- * gets the tag DB_LATE. */
+/* Returns 1 if the run exists now, 0 for a new run of a row left out, -1. A new run of a row with results is DB_LATE. */
 static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
 {
     bool added = false;

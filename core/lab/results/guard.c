@@ -78,8 +78,7 @@ typedef struct {
 
 static mark mark_of(const char *path)
 {
-    static const int64_t least =
-        4 << 20; /* bytes: checking a smaller file takes no longer than the rest of the start */
+    static const int64_t least = 4 << 20; /* bytes: a smaller file is checked as fast as the program starts */
     struct stat file;
     mark m = {0};
     if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_size < least) return m;

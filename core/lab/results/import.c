@@ -254,8 +254,7 @@ static int insert_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
     return rc;
 }
 
-/* Makes the run to fill, or empties an existing one that is not done and has another status. *id 0: leave the run
- * unchanged. */
+/* Makes the run to fill, or empties one that is not done and has another status. *id 0: leave the run unchanged. */
 static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
 {
     int64_t keep = 0;
@@ -405,8 +404,7 @@ int db_import(db *d, const char *path, size_t *imported, err *e)
     return rc;
 }
 
-/* Removes an earlier import under this name; fails if the name has runs of ablate's own, or if a metric's direction
- * differs from the database's. */
+/* Removes an earlier import of this name. Fails if the name has ablate's own runs, or a metric's direction differs. */
 static int make_room(db *d, const cJSON *root, const char *name, err *e)
 {
     int64_t there = 0, own = 0;

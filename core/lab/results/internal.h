@@ -18,6 +18,7 @@ struct db {
     void *waiting;
     double busy_since; /* ticks(): when another process was first found to hold the database */
     bool busy_told;
+    double ticks_from;           /* time at which ticks() was 0, by the clock at the first points; 0: none yet */
     int64_t decodes_of, decodes; /* whether rows of this experiment differ in decoding (trained.c) */
 };
 
@@ -48,12 +49,11 @@ int sql_next(sqlite3_stmt *s, err *e);
 /* sql_next that also checks values: `names` lists the columns in order, separated by blanks; NULL in a named one is
  * damage: -1 and a message ("metric.name - result.checkpoint"; "-": may be NULL). */
 int sql_row(sqlite3_stmt *s, const char *names, err *e);
-/* Loops over rows: sql_row if *rc is 0. At the end, after a failure and if *rc is set, ends the statement and returns
- * false; *rc is then 0 or -1. */
+/* Loops over rows: sql_row if *rc is 0. Else, and at the end, ends the statement and returns false; *rc is 0 or -1. */
 bool sql_each(sqlite3_stmt *s, const char *names, int *rc, err *e);
 /* Reads the row's first columns, in order, each to the pointer of its letter: i int64_t, NULL reads as 0; I int64_t,
  * NULL reads as -1; d double, NULL reads as NAN; B bool; - leaves a column out, without a pointer. Texts, as const char
- * *: s sql_text, l sql_lines, j sql_json, b sql_bytes. */
+ * *: s sql_text, l sql_lines, b sql_bytes, j JSON whose texts are shown. */
 void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...);
 /* Checks that one column's value is not NULL: 0, or -1. */
 int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);
@@ -64,17 +64,16 @@ int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* runs
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
 int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
 int sql_fail(sqlite3 *q, err *e, const char *what);  /* SQLite's last error as a message; -1 */
-/* Copies a text, or returns NULL. A database may come from a stranger, so control characters are escaped
- * (str_add_shown). */
+/* Copies a text, or returns NULL. Control characters, as in a stranger's database, are escaped (str_add_shown). */
 const char *sql_text(sqlite3_stmt *s, int column, arena *a);
 const char *sql_lines(sqlite3_stmt *s, int column, arena *a); /* sql_text that keeps newlines and tabs, for errors */
-const char *sql_json(sqlite3_stmt *s, int column, arena *a);  /* sql_text for the texts in a JSON value */
+
 const char *sql_bytes(sqlite3_stmt *s, int column, arena *a); /* copies a text unescaped: paths, names for SQL */
 double sql_real(sqlite3_stmt *s, int column);                 /* NaN for NULL */
-int64_t sql_whole(sqlite3_stmt *s, int column);               /* -1 for NULL */
-void sql_add_json(str *out, sqlite3_stmt *s, int column);     /* appends a value; a blob in base64 */
-void sql_quote(str *out, const char *name);                   /* "name" as an identifier */
-void sql_literal(str *out, const char *text);                 /* 'text' */
+
+void sql_add_json(str *out, sqlite3_stmt *s, int column); /* appends a value; a blob in base64 */
+void sql_quote(str *out, const char *name);               /* "name" as an identifier */
+void sql_literal(str *out, const char *text);             /* 'text' */
 
 /* ---- transactions (sql.c) ---- */
 void sql_wait(db *d); /* waits for other processes according to db_options and db_on_wait */
@@ -118,9 +117,8 @@ int recorded_attach(reader *r, err *e); /* attaches all records as the schema `r
 void recorded_close(reader *r);
 
 int db_check_path(const char *path, err *e); /* open.c */
-/* Returns the path of a run's file. If `stored` names a run's folder EXPERIMENT/CONFIGURATION-sSEED-gN that is also in
- * this database's folder `runs`, the path is there, so that a database can be moved and copied with its folder.
- * (guard.c) */
+/* Returns the path of a run's file. If this database's folder `runs` has the stored EXPERIMENT/CONFIGURATION-sSEED-gN,
+ * the path is there, so that a database can be moved and copied with its folder. (guard.c) */
 const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a);
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* open.c */
@@ -134,7 +132,8 @@ int guard_pages(sqlite3 *q, const char *path, err *e);
 
 /* ---- parts that several files use ---- */
 /* Updates the published tables of the database to the program's. Works inside or outside a transaction. */
-int published_refresh(db *d, err *e);                               /* published_write.c */
+int published_refresh(db *d, err *e); /* published_write.c */
+
 int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
 int view_check_name(const char *experiment, err *e);                /* view.c: is this a valid name of an experiment? */
 int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; in a transaction */

@@ -1,8 +1,5 @@
-/* older.c - counts, lists, restores and removes older runs: an experiment's table leaves them out because the settings
- * of their row have changed since. */
+/* older.c - counts, lists, restores and removes older runs, which tables omit since their row's settings changed. */
 #include "lab/results/internal.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* SQL: runs of rows no longer in force that are done or were started. */
 #define OLDER                                                                                                          \

@@ -33,8 +33,7 @@ static const migration db_steps[] = {{1, results_from_1, NULL}, {2, results_from
 
 bool db_is_network(unsigned long f_type)
 {
-    /* NFS, SMB (three), AFS, Coda, 9P, FUSE (sshfs and the like), Lustre, GPFS, BeeGFS, Ceph, GFS2, OCFS2,
-     * PVFS2, VirtualBox */
+    /* NFS, SMB (three), AFS, Coda, 9P, FUSE (sshfs ...), Lustre, GPFS, BeeGFS, Ceph, GFS2, OCFS2, PVFS2, VirtualBox */
     static const uint32_t remote[] = {0x6969,     0x517B,     0xFE534D42, 0xFF534D42, 0x5346414F, 0x73757245,
                                       0x01021997, 0x65735546, 0x0BD00BD0, 0x47504653, 0x19830326, 0x00C36400,
                                       0x01161970, 0x7461636F, 0x20030528, 0x786F4256};

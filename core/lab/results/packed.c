@@ -7,7 +7,6 @@
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include <math.h>
-#include <string.h>
 
 enum { MOST_SHIFT = 1000, MOST_BITS = 53, MOST_NUMBERS = 1 << 30 };
 static const int64_t MOST_LEAST = (int64_t)1 << MOST_BITS;

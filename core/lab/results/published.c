@@ -1,9 +1,8 @@
 /* published.c - reads published numbers from tab-separated texts built into the program.
  *
- * One text per table (experiments/published/table3.tsv). Lines that start with # are comments; three have a meaning: "#
- * paper: ...", "# title: ...", and "# results: A, B", which names the columns that are results rather than settings.
- * Then follow a line of column names and one line per row; the first column is the row's key. Empty cells are skipped.
- */
+ * One text per table (experiments/published/table3.tsv). Three comments have a meaning: "# paper: ...", "# title: ...",
+ * and "# results: A, B", the columns that are results rather than settings. A line of column names and one line per row
+ * follow; the first column is the row's key. Empty cells are skipped. */
 #include "lab/results/published.h"
 #include <stdlib.h>
 #include <string.h>

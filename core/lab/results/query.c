@@ -30,8 +30,7 @@ static int allow(void *refused, int action, const char *a, const char *b, const 
     case SQLITE_FUNCTION:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_UPDATE:
-        /* json_each asks this for its declaration, which never runs; SQLite itself refuses a user's UPDATE of
-         * sqlite_master. */
+        /* json_each asks this for its declaration, which never runs; SQLite refuses a user's UPDATE of it. */
         if (same(a, "sqlite_master")) return SQLITE_OK;
         break;
     case SQLITE_PRAGMA:
@@ -90,8 +89,7 @@ static void suggest(sqlite3 *q, const char *said, err *e)
     arena_free(&mem);
 }
 
-/* If the statement names an experiment that SQL cannot read, such as table3-small, adds the name of its view to the
- * message. */
+/* If the statement names an experiment that SQL cannot read, such as table3-small, adds the name of its view. */
 static void suggest_view(sqlite3 *q, const char *sql, err *e)
 {
     sqlite3_set_authorizer(q, NULL, NULL);

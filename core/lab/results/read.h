@@ -9,8 +9,7 @@
 #include "lab/results/published.h"
 
 typedef struct reader reader;
-/* Opens for reading. Without a database: NULL and a message; none is created. An older version is first migrated by
- * db_open. */
+/* Opens for reading; db_open migrates an older version. Without a database: NULL and a message; none is created. */
 reader *reader_open(const db_options *o, err *e);
 /* Opens for reading; if there is no database, only the recorded experiments are read. */
 reader *reader_open_any(const db_options *o, err *e);
@@ -112,8 +111,7 @@ typedef struct {
 } read_stale;
 /* experiment: NULL: all; "": the one frozen last. */
 int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, size_t *n, err *e);
-/* Lists rows of the experiment whose stored verdict is against another base than the present one, with the old base's
- * hash. */
+/* Lists the experiment's rows whose stored verdict is against another base than now, with the old base's hash. */
 int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e);
 
 /* Reads the trials of an experiment's rows, in order. */
@@ -129,8 +127,7 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 /* Fails with "found no experiment ...", the nearest name, or how to create one (name NULL). Returns -1. */
 int reader_no_experiment(reader *r, const char *name, err *e);
 
-/* Lists the recorded experiments (db_options.recorded). Every function here finds them by name if the database has no
- * such experiment. */
+/* Lists the recorded experiments (db_options.recorded). Every function here finds them where the database has none. */
 int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *n, err *e);
 
 /* Older runs (db.h) of an experiment of exactly this name, and the settings that differ from the row's present ones. */
@@ -150,8 +147,7 @@ typedef struct {
 int reader_stored(reader *r, const char *experiment, arena *a, read_stored **out, size_t *n, const char **ini,
                   const char **argv, err *e);
 int reader_older_count(reader *r, const char *experiment, size_t *n, err *e);
-/* Lists the ids of all runs of an experiment of exactly this name, including those that its table leaves out; older:
- * only the older ones. */
+/* Lists the ids of all runs of an experiment of exactly this name, also those outside its table; older: only those. */
 int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int64_t **ids, size_t *n, err *e);
 
 /* Runs held by Slurm jobs, by task ("17_3"), grouped by job. */
@@ -197,8 +193,7 @@ int64_t reader_find_run(reader *r, const char *text, err *e);
 /* Returns the path of a run's model, found by the run's name or its file's (run_file_name); the caller frees. NULL and
  * e: no such run, or it has no model. */
 char *reader_model(reader *r, const char *name, err *e);
-/* Finds all runs of that name: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or
- * -1 and a message. */
+/* Finds all runs of that name: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. */
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);
 /* Appends an INI that trains the run again, from the database alone. */
 int reader_run_ini(reader *r, int64_t run, str *out, err *e);

@@ -2,7 +2,6 @@
 #include "lab/results/read_runs.h"
 #include "text/metric/metric.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Ids of the rows that were frozen for training, including rows that the table leaves out now, in the order of

@@ -2,7 +2,6 @@
 #include "lab/results/read_runs.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define RUN_STATE                                                                                                      \
     "r.id,r.seed,r.status,r.recorded,r.attempt,r.generation,r.step,r.total_steps,r.queued_at,r.started_at,"            \

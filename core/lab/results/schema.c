@@ -44,8 +44,7 @@ const char *const results_tables[] = {
     /* The analysis as JSON: criterion, factorial, scale, match. */
     "  analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis))) STRICT;\n"
 
-    /* One row of the ablation table: a configuration without the seed. A name is unique among those in force.
-     */
+    /* One row of the ablation table: a configuration without the seed. A name is unique among those in force. */
     "CREATE TABLE variant(\n"
     "  id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,\n"
     "  group_name TEXT NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, change TEXT NOT NULL,\n"
@@ -210,8 +209,7 @@ const char results_from_3[] =
     "ALTER TABLE point RENAME COLUMN t TO seconds;\n"
     "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n";
 
-/* Columns have full words instead of abbreviations; `position` is a setting's name. Each version writes its published
- * numbers again. */
+/* Columns get full words; `position` is a setting's name. Each version writes its published numbers again. */
 const char results_from_4[] =
     "DROP INDEX IF EXISTS result_value;\n"
     "ALTER TABLE variant RENAME COLUMN grp TO group_name; ALTER TABLE variant RENAME COLUMN ord TO place;\n"

@@ -174,25 +174,6 @@ bool sql_each(sqlite3_stmt *s, const char *names, int *rc, err *e)
     return row;
 }
 
-void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...)
-{
-    va_list ap;
-    va_start(ap, types);
-    for (int i = 0; types[i]; i++) switch (types[i]) {
-        case 'i': *va_arg(ap, int64_t *) = sqlite3_column_int64(s, i); break;
-        case 'I': *va_arg(ap, int64_t *) = sql_whole(s, i); break;
-        case 'd': *va_arg(ap, double *) = sql_real(s, i); break;
-        case 'B': *va_arg(ap, bool *) = sqlite3_column_int(s, i); break;
-        case 's': *va_arg(ap, const char **) = sql_text(s, i, a); break;
-        case 'l': *va_arg(ap, const char **) = sql_lines(s, i, a); break;
-        case 'j': *va_arg(ap, const char **) = sql_json(s, i, a); break;
-        case 'b': *va_arg(ap, const char **) = sql_bytes(s, i, a); break;
-        case '-': break;
-        default: broken("lab/results/sql.c: unknown reading type '%c'", types[i]);
-        }
-    va_end(ap);
-}
-
 int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
@@ -200,15 +181,16 @@ int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
     return damaged(s, "run.status", strlen("run.status"), text ? "an unknown word" : "NULL", e);
 }
 
-/* Runs to the end; with `out` only to the first row, and copies its first column to *out. 1; 0 if there is no row or it
- * is NULL; -1. */
-static int run(sqlite3_stmt *s, int64_t *out, err *e)
+/* Runs to the end; with `out` to the first row, whose first column it reads. 1; 0: no row, or it is NULL; -1. */
+static int run_v(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, va_list ap)
 {
+    sqlite3_stmt *s = keep_v(q, e, sql, types, ap);
     int rc = sql_next(s, e);
     if (!out)
         while (rc == 1) rc = sql_next(s, e);
     if (rc == 1 && sqlite3_column_type(s, 0) == SQLITE_NULL) rc = 0;
     if (rc == 1) *out = sqlite3_column_int64(s, 0);
+    sql_rest(s);
     return rc;
 }
 
@@ -216,10 +198,8 @@ int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...)
 {
     va_list ap;
     va_start(ap, types);
-    sqlite3_stmt *s = keep_v(q, e, sql, types, ap);
+    int rc = run_v(q, e, NULL, sql, types, ap);
     va_end(ap);
-    int rc = run(s, NULL, e);
-    sql_rest(s);
     return rc;
 }
 
@@ -227,10 +207,8 @@ int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types
 {
     va_list ap;
     va_start(ap, types);
-    sqlite3_stmt *s = keep_v(q, e, sql, types, ap);
+    int rc = run_v(q, e, out, sql, types, ap);
     va_end(ap);
-    int rc = run(s, out, e);
-    sql_rest(s);
     return rc;
 }
 
@@ -276,7 +254,8 @@ static void show_all(cJSON *o)
     show(&o->valuestring);
 }
 
-const char *sql_json(sqlite3_stmt *s, int column, arena *a)
+/* sql_text for the texts in a JSON value */
+static const char *json_text(sqlite3_stmt *s, int column, arena *a)
 {
     const char *text = sql_bytes(s, column, a);
     if (!text || (!strchr(text, '\\') && is_printable(text, false))) return text;
@@ -295,9 +274,25 @@ double sql_real(sqlite3_stmt *s, int column)
     return sqlite3_column_type(s, column) == SQLITE_NULL ? NAN : sqlite3_column_double(s, column);
 }
 
-int64_t sql_whole(sqlite3_stmt *s, int column)
+void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...)
 {
-    return sqlite3_column_type(s, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, column);
+    va_list ap;
+    va_start(ap, types);
+    for (int i = 0; types[i]; i++) switch (types[i]) {
+        case 'i': *va_arg(ap, int64_t *) = sqlite3_column_int64(s, i); break;
+        case 'I':
+            *va_arg(ap, int64_t *) = sqlite3_column_type(s, i) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, i);
+            break;
+        case 'd': *va_arg(ap, double *) = sql_real(s, i); break;
+        case 'B': *va_arg(ap, bool *) = sqlite3_column_int(s, i); break;
+        case 's': *va_arg(ap, const char **) = sql_text(s, i, a); break;
+        case 'l': *va_arg(ap, const char **) = sql_lines(s, i, a); break;
+        case 'j': *va_arg(ap, const char **) = json_text(s, i, a); break;
+        case 'b': *va_arg(ap, const char **) = sql_bytes(s, i, a); break;
+        case '-': break;
+        default: broken("lab/results/sql.c: unknown reading type '%c'", types[i]);
+        }
+    va_end(ap);
 }
 
 void sql_add_json(str *out, sqlite3_stmt *s, int column)

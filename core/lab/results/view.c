@@ -1,9 +1,6 @@
-/* view.c - makes one wide view per experiment, with its name, so that SELECT * FROM table3 shows the table, and the
- * view `settings`. */
+/* view.c - makes a view per experiment, with its name, so that SELECT * FROM table3 shows the table; and `settings`. */
 #include "lab/results/internal.h"
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 int view_check_name(const char *name, err *e)
@@ -17,8 +14,7 @@ int view_check_name(const char *name, err *e)
     return 0;
 }
 
-/* Makes a name that SQL reads without quotes: table3_multi30k from "table3-multi30k", order_ from "order". SQLite keeps
- * names with sqlite_ to itself. */
+/* Makes a name that SQL reads without quotes: table3_multi30k of "table3-multi30k", order_ of "order", no sqlite_. */
 static void bare_name(const char *name, str *out)
 {
     str_clear(out);
@@ -28,8 +24,7 @@ static void bare_name(const char *name, str *out)
     if (reserved || sqlite3_keyword_check(str_text(out), (int)out->n)) str_addc(out, '_');
 }
 
-/* Chooses the name of the experiment's view, once. A number follows a name that a table, a view or another experiment
- * has. */
+/* Chooses the name of the experiment's view, once; a number follows if another view, table or experiment has it. */
 static int choose_name(sqlite3 *q, int64_t experiment, const char *name, err *e)
 {
     str wanted = {0};
@@ -146,8 +141,7 @@ int view_drop(sqlite3 *q, const char *experiment, err *e)
     return rc;
 }
 
-/* Makes the view `settings` if keys or metrics are new: a row for each run, every key and every metric as a column of
- * its name. */
+/* Makes the view `settings` if keys or metrics are new: a row per run, a column of its name per key and metric. */
 static int refresh_settings(sqlite3 *q, err *e)
 {
     enum { MOST_COLUMNS = 1900 }; /* SQLite takes 2,000 */

@@ -21,20 +21,13 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e)
     return id;
 }
 
-/* Returns the seconds since 1970 by a clock that never jumps while this process runs. */
-static double steady(void)
-{
-    static double before;
-    if (before == 0) before = now() - ticks();
-    return before + ticks();
-}
-
 static int insert_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
 {
     int64_t created = 0;
     int rc = sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0 ? -1 : 0;
     /* SQLite stores a whole number of this size in 2 or 3 bytes */
-    double seconds = floor(steady()) - (double)created;
+    if (d->ticks_from <= 0) d->ticks_from = now() - ticks();
+    double seconds = floor(d->ticks_from + ticks()) - (double)created;
     const char *last = NULL;
     int64_t id = -1;
     for (size_t i = 0; i < n && !rc; i++) {

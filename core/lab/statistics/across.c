@@ -98,8 +98,7 @@ static double above(sample *s, const void *at)
 
 /* ---- the bootstrap ---- */
 
-/* Draws n of the values and stretches their distances from the mean by sqrt(n / (n - 1)), because n values drawn from n
- * have too small a variance. */
+/* Draws n of the values, their distances from the mean stretched by sqrt(n / (n - 1)): n drawn of n vary too little. */
 static const double *drawn(const double *from, size_t n, rng *r, double **to)
 {
     double *out = *to, middle = mean(from, n), wider = n > 1 ? sqrt((double)n / (double)(n - 1)) : 1;

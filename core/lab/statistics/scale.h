@@ -24,9 +24,8 @@ typedef struct {
 } scale_fit;
 
 enum { SCALE_DRAWS = 2000 };
-/* base: NULL, or the reference of the speed-up. Each draw resamples every size's runs with replacement; sizes with a
- * single run use the fitted value plus a drawn residual. The same seed gives the same result. NaN with fewer than three
- * sizes that have a run. */
+/* base: NULL, or the reference of the speed-up. Each draw resamples the runs of every size; a single run becomes the
+ * fitted value plus a drawn residual. The same seed gives the same result. NaN under three sizes with runs. */
 scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_t seed);
 
 /* ---- the difference of two designs over sizes ---- */
