@@ -143,7 +143,7 @@ static int check_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }
 
-/* Returns 1 if the run exists now, 0 for a new run of a row left out, -1. A new run of a row with results is DB_LATE. */
+/* Returns 1 if the run exists now, 0 for a new run of a row left out, -1. New runs of rows with results get DB_LATE. */
 static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
 {
     bool added = false;
