@@ -1,9 +1,7 @@
-/* mps.h - several workers on one GPU: NVIDIA's Multi-Process Service. Without it their processes alternate in time
- * slices; with it their kernels run at the same time.
- *
- * An existing daemon, in $CUDA_MPS_PIPE_DIRECTORY or the default folder, is used and left running. Otherwise a private
- * one starts in its own folder. A separate process (the keeper) ends the daemon and removes the folder as soon as this
- * process has ended, in whatever way. (NVIDIA's MPS documentation, "Appendix: Tools and Interface Reference", and
+/* mps.h - several workers on one GPU: with NVIDIA's Multi-Process Service their kernels run at the same time, not in
+ * time slices. An existing daemon, in $CUDA_MPS_PIPE_DIRECTORY or the default folder, is used and left running.
+ * Otherwise a private one starts in its own folder; a process, the keeper, ends it and removes the folder as soon as
+ * this process has ended, in whatever way. (NVIDIA's MPS documentation, "Appendix: Tools and Interface Reference", and
  * nvidia-cuda-mps-control's manual page.) */
 #ifndef ABLATE_MPS_H
 #define ABLATE_MPS_H

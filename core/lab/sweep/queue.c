@@ -31,13 +31,6 @@ void resume_command(const sweep_call *c, str *out)
             add_word(out, c->argv[i]);
 }
 
-static double steps_of(const spec *s, size_t row)
-{
-    const char *text = settings_get(&s->rows[row].settings, "steps");
-    int64_t steps = 0;
-    return text && parse_int(text, &steps) ? (double)steps : 0;
-}
-
 /* Returns how long the rows' runs take: seconds, or updates unless each has an estimate; [rows], the caller frees. */
 static double *lengths_of(const spec *s, const sweep_costs *x)
 {
@@ -48,7 +41,7 @@ static double *lengths_of(const spec *s, const sweep_costs *x)
         known += x->rows[i].seconds > 0 && x->rows[i].beside >= 0;
     }
     for (size_t i = 0; i < s->n_rows; i++) asked += s->rows[i].run;
-    for (size_t i = 0; i < s->n_rows && known < asked; i++) length[i] = steps_of(s, i);
+    for (size_t i = 0; i < s->n_rows && known < asked; i++) length[i] = (double)s->rows[i].config.steps;
     return length;
 }
 

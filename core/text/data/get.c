@@ -130,13 +130,6 @@ static char *part_path(const corpus *c, const char *dir, const char *out)
     return xprintf("%s/%s/%s.part", dir, c->name, out);
 }
 
-/* Removes OUT.part of a killed call if OUT exists now. */
-static void drop_part(const corpus *c, const char *dir, const char *out)
-{
-    AUTOFREE char *part = part_path(c, dir, out);
-    unlink(part);
-}
-
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
 static int assemble(const corpus *c, const char *dir, const char *out, str *documents, err *e)
 {
@@ -198,28 +191,23 @@ static int publish(const corpus *c, const char *dir, err *e)
     return rc;
 }
 
-static int write_documents(const corpus *c, const char *dir, const str *documents, err *e)
-{
-    AUTOFREE char *path = out_path(c, dir, DOCUMENTS);
-    return file_write(path, documents->s, documents->n, e);
-}
-
 static int get_locked(const corpus *c, const char *dir, err *e)
 {
     CLEANUP(str_free) str documents = {0};
+    AUTOFREE char *list = out_path(c, dir, DOCUMENTS);
     bool kept = false;
     int rc = 0;
     str_add(&documents, "document\tsplit\ttrees\n");
     for (int i = 0; i < c->n_pieces && !rc; i++) {
         if (!first_of_out(c, i)) continue;
-        AUTOFREE char *whole = out_path(c, dir, c->pieces[i].out);
+        AUTOFREE char *whole = out_path(c, dir, c->pieces[i].out), *part = part_path(c, dir, c->pieces[i].out);
         bool here = file_exists(whole);
-        if (here) drop_part(c, dir, c->pieces[i].out);
+        if (here) unlink(part); /* left by a killed call */
         rc = here ? 0 : assemble(c, dir, c->pieces[i].out, &documents, e);
         kept = kept || (here && tree_file_of(c, c->pieces[i].out));
     }
     if (!rc) rc = check_lines(c, dir, e);
-    if (!rc && has_documents(c) && !kept) rc = write_documents(c, dir, &documents, e);
+    if (!rc && has_documents(c) && !kept) rc = file_write(list, documents.s, documents.n, e);
     if (!rc && has_documents(c) && kept)
         log_line(LOG_WARN, "%s: %s is not written, because trees of an earlier call are here: remove %s/%s to get it",
                  c->name, DOCUMENTS, dir, c->name);

@@ -41,8 +41,7 @@ static inline void add(double *restrict sum, const double *restrict row, size_t 
  *
  * A trial moves the sum of a - b over a random subset of the sentences from one side to the other. Sentences are taken
  * eight at a time: the 256 sums over their subsets are computed once, and each trial adds the one that its next random
- * byte selects. That is an eighth of the additions of a trial by trial sum, and the table stays in the nearest cache.
- * */
+ * byte selects. That is an eighth of the additions of a trial by trial sum, and the table stays in the L1 cache. */
 enum { GROUP = 8, SUBSETS = 1 << GROUP };
 
 /* sums[s] = sum of the rows whose bit is in s; rows: [n][width], n <= GROUP */
@@ -113,7 +112,7 @@ double stats_paired_p(stats_score score, const void *options, const double *a, c
     return (double)(as_large + 1) / (double)(trials + 1);
 }
 
-/* ---- bootstrap ---- */
+/* ---- median ---- */
 
 static int ascending(const void *a, const void *b)
 {

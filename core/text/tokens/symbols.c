@@ -42,16 +42,12 @@ static bool index_all(symbols *t)
 
 typedef struct {
     int64_t count, first; /* first: in the order of first occurrence */
-} tally;
-
-typedef struct {
-    tally tally;
     char *text;
 } ranked;
 
 static int by_count(const void *a, const void *b)
 {
-    const tally *x = a, *y = b;
+    const ranked *x = a, *y = b;
     if (x->count != y->count) return x->count > y->count ? -1 : 1;
     return x->first < y->first ? -1 : 1;
 }
@@ -71,11 +67,11 @@ void symbols_count(symbols *t, bool words, int64_t most, const char *const *line
                     t->text = grow(t->text, &text_cap, (size_t)t->n + 1, sizeof *t->text);
                     rank = grow(rank, &rank_cap, (size_t)t->n + 1, sizeof *rank);
                     t->text[t->n] = arena_strndup(&t->memory, s, length);
-                    rank[t->n] = (ranked){{0, t->n}, t->text[t->n]};
+                    rank[t->n] = (ranked){0, t->n, t->text[t->n]};
                     t->slot[i] = (int32_t)t->n++;
                     if (2 * (size_t)t->n > t->slots) index_all(t), i = place(t, s, length);
                 }
-                rank[t->slot[i]].tally.count++;
+                rank[t->slot[i]].count++;
             }
             s += length;
             if (words && *s) s++;
