@@ -58,7 +58,7 @@ static int32_t find_product(score_walk *w, int32_t x, int depth)
     }
     const narrowed *narrow = narrowed_at(w, x);
     if (narrow) return find_product(w, narrow->scores, depth + 1);
-    int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
+    int n = v->op == OP_MASK ? 1 : op_elementwise(v->op) ? v->n_in : 0;
     for (int k = 0; k < n; k++) {
         int32_t found = find_product(w, v->in[k], depth + 1);
         if (!found) continue;
@@ -74,7 +74,7 @@ static bool depends(score_walk *w, int32_t x)
     if (x == w->scored) return true;
     if (w->below[x]) return w->below[x] > 0;
     bool yes = false;
-    int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
+    int n = v->op == OP_MASK ? 1 : op_elementwise(v->op) ? v->n_in : 0;
     for (int k = 0; k < n && !yes; k++) yes = depends(w, v->in[k]);
     w->below[x] = yes ? 1 : -1;
     return yes;
@@ -228,12 +228,12 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
                    : give_up(w, x, "is a window or choice of blocks behind which masked keys may get a weight");
     const attn_context *t = w->c->attn;
     bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* cheaper to compute in the block than to read */
-    if (!some && !(large && score_op(v.op))) {
+    if (!some && !(large && op_elementwise(v.op))) {
         ab_t y = leaf(w, x);
         w->twin[x] = y.id;
         return y;
     }
-    if (!score_op(v.op)) return give_up(w, x, "is not elementwise");
+    if (!op_elementwise(v.op)) return give_up(w, x, "is not elementwise");
     ab_t in[3] = {{0}};
     for (int k = 0; k < v.n_in; k++) {
         in[k] = emit(w, v.in[k], wants_below(w, &v, k, above));
@@ -283,8 +283,9 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
     w->plain = of->kind == WEIGHTS_PLAIN;
     w->product = find_product(w, t, 0);
     if (!w->product) {
-        w->because = score_op(w->c->v[w->culprit].op) ? "is made of values that are not [B,H,Tq,Tk]"
-                                                      : "is neither elementwise nor each head's q k', both [B,H,T,d_k]";
+        w->because = op_elementwise(w->c->v[w->culprit].op)
+                         ? "is made of values that are not [B,H,Tq,Tk]"
+                         : "is neither elementwise nor each head's q k', both [B,H,T,d_k]";
         return NULL;
     }
     if (!w->scored) w->scored = w->product;

@@ -9,8 +9,7 @@ enum { QUERIES = ATTEND_TILE, KEYS = 32, WARPS = 2 };
 
 /* The 16 queries of a warp (W == 1) or of a block (W > 1: each warp has D columns from `from` on). */
 template <class T, int D, int W>
-__device__ __forceinline__ void attend_tile(const gpu_attention &a, philox_key dice, int head, const attend_place &at,
-                                            int from)
+DEVICE void attend_tile(const gpu_attention &a, philox_key dice, int head, const attend_place &at, int from)
 {
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, d_k = a.d_k - from, d_v = a.d_v - from;
     int64_t row = at.own.first + at.first, first_key = at.other.first;

@@ -19,12 +19,12 @@
 enum { OWN = ATTEND_TILE, KEYS = 32, QUERIES = 16, WARPS = 2 };
 
 /* Converts a place of a table of both sides for one side. The dummies of one side see nothing of the other. */
-__device__ __forceinline__ attend_place seen_by_queries(attend_place at, int sentences)
+DEVICE attend_place seen_by_queries(attend_place at, int sentences)
 {
     if (at.sentence == sentences) at.other.n = 0;
     return at;
 }
-__device__ __forceinline__ attend_place seen_by_keys(attend_place at, int sentences)
+DEVICE attend_place seen_by_keys(attend_place at, int sentences)
 {
     span queries = at.own;
     at.own = at.other, at.other = queries;
@@ -36,8 +36,7 @@ __device__ __forceinline__ attend_place seen_by_keys(attend_place at, int senten
 /* ---- the tile of a warp (W == 1) or of a block (W > 1: each warp has D columns from `from` on) ---- */
 
 /* sum += dy y over a lane's columns of a row (eight of every 32); nothing unless `there`. */
-template <int D, class T>
-__device__ __forceinline__ void add_row_delta(float &sum, const T *dy, const T *y, bool there, int width)
+template <int D, class T> DEVICE void add_row_delta(float &sum, const T *dy, const T *y, bool there, int width)
 {
     UNROLL for (int column = 8 * (int)(threadIdx.x & 3); column < D; column += 32)
     {
@@ -50,8 +49,7 @@ __device__ __forceinline__ void add_row_delta(float &sum, const T *dy, const T *
 
 /* Sums of dy y over the columns of rows g and g + 8, for the owner of queries. */
 template <class T, int D>
-__device__ __forceinline__ void delta_of_own(float (&delta)[1][4], const gpu_attention &a, int64_t row, int column,
-                                             int n, int width)
+DEVICE void delta_of_own(float (&delta)[1][4], const gpu_attention &a, int64_t row, int column, int n, int width)
 {
     UNROLL for (int r = 0; r < 2; r++)
     {
@@ -62,12 +60,10 @@ __device__ __forceinline__ void delta_of_own(float (&delta)[1][4], const gpu_att
     }
 }
 
-/* dp += v dy' over columns, as add_scores, and delta[0][j] += dy y of row 8 j + g, for the owner of keys. Reads bf16
- * rows of dy once for both. */
+/* dp += v dy' over columns, as add_scores, and delta[0][j] += dy y of row 8 j + g; bf16 rows of dy are read once. */
 template <int D>
-__device__ __forceinline__ void add_dp_and_delta(float (&dp)[QUERIES / 8][4], float (&delta)[1][4],
-                                                 const left_rows<bf16, D> &v, const bf16 *dy, int dy_stride,
-                                                 const bf16 *y, int y_stride, int n, int width)
+DEVICE void add_dp_and_delta(float (&dp)[QUERIES / 8][4], float (&delta)[1][4], const left_rows<bf16, D> &v,
+                             const bf16 *dy, int dy_stride, const bf16 *y, int y_stride, int n, int width)
 {
     int lane = threadIdx.x & 31;
     FRESH(lane);
@@ -98,9 +94,8 @@ __device__ __forceinline__ void add_dp_and_delta(float (&dp)[QUERIES / 8][4], fl
     }
 }
 template <int D>
-__device__ __forceinline__ void add_dp_and_delta(float (&dp)[QUERIES / 8][4], float (&delta)[1][4],
-                                                 const left_rows<float, D> &v, const float *dy, int dy_stride,
-                                                 const float *y, int y_stride, int n, int width)
+DEVICE void add_dp_and_delta(float (&dp)[QUERIES / 8][4], float (&delta)[1][4], const left_rows<float, D> &v,
+                             const float *dy, int dy_stride, const float *y, int y_stride, int n, int width)
 {
     add_scores<D>(dp, v, dy, dy_stride, n, width);
     UNROLL for (int j = 0; j < QUERIES / 8; j++)
@@ -112,8 +107,7 @@ __device__ __forceinline__ void add_dp_and_delta(float (&dp)[QUERIES / 8][4], fl
 }
 
 template <class T, int D, int W>
-__device__ __forceinline__ void back_queries(const gpu_attention &a, philox_key dice, int head, const attend_place &at,
-                                             int from)
+DEVICE void back_queries(const gpu_attention &a, philox_key dice, int head, const attend_place &at, int from)
 {
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     int d_k = a.d_k - from, d_v = a.d_v - from, k_column = head * a.d_k + from, v_column = head * a.d_v + from;
@@ -164,7 +158,7 @@ template <class T> struct __align__(16) whole_sentence
     int next;        /* number of the next place; in shared memory, because registers are scarce */
 };
 
-template <class T> __device__ __forceinline__ void take_next(const gpu_attention &a, whole_sentence<T> &m)
+template <class T> DEVICE void take_next(const gpu_attention &a, whole_sentence<T> &m)
 {
     if (m.next < *a.tiles)
         m.at = place_in(a.tiles, m.next);
@@ -173,11 +167,10 @@ template <class T> __device__ __forceinline__ void take_next(const gpu_attention
     m.next += (int)gridDim.y;
 }
 
-/* Computes the gradients of a tile of keys. WHOLE: the tile is a short sentence, whose delta and lse are in shared
- * memory; ds is written there. */
+/* The gradients of a tile of keys. WHOLE: of a short sentence, with delta, lse and ds in shared memory. */
 template <class T, int D, int W, bool WHOLE>
-__device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dice, int head, const attend_place &at,
-                                          int from, whole_sentence<T> *whole)
+DEVICE void back_keys(const gpu_attention &a, philox_key dice, int head, const attend_place &at, int from,
+                      whole_sentence<T> *whole)
 {
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     int d_k = a.d_k - from, d_v = a.d_v - from;
@@ -239,8 +232,8 @@ __device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dic
 
 /* Writes delta and lse of the tile of queries at `query`. */
 template <class T, int D, int W>
-__device__ __forceinline__ void prepare_queries(const gpu_attention &a, int head, const attend_place &at, int query,
-                                                int from, whole_sentence<T> &m)
+DEVICE void prepare_queries(const gpu_attention &a, int head, const attend_place &at, int query, int from,
+                            whole_sentence<T> &m)
 {
     int lane = threadIdx.x & 31, row = at.own.first + query, n = at.own.n - query;
     float delta[1][4] = {};
@@ -253,8 +246,8 @@ __device__ __forceinline__ void prepare_queries(const gpu_attention &a, int head
 
 /* Computes dq of the tile of queries at `query` from ds. */
 template <class T, int D>
-__device__ __forceinline__ void assign_dq(const gpu_attention &a, int head, const attend_place &at, int query, int from,
-                                          const whole_sentence<T> &m)
+DEVICE void assign_dq(const gpu_attention &a, int head, const attend_place &at, int query, int from,
+                      const whole_sentence<T> &m)
 {
     int lane = threadIdx.x & 31, n = min((int)OWN, at.own.n - query),
         keys = a.causal ? min(at.other.n, query + n) : at.other.n;
@@ -274,11 +267,9 @@ __device__ __forceinline__ void assign_dq(const gpu_attention &a, int head, cons
     give<D>(dq, 1, 1, at_row<T>(a.dq, at.own.first + query, k_column), (int)a.dq.stride, n, d_k);
 }
 
-/* Computes a short sentence with a whole block; W == 1: warps alternate tiles. Reads m.at repeatedly, because registers
- * are scarce. */
+/* A short sentence by a block; W == 1: warps alternate tiles. Registers are scarce: reads m.at repeatedly. */
 template <class T, int D, int W>
-__device__ __forceinline__ void back_sentence(const gpu_attention &a, philox_key dice, int head, int from,
-                                              whole_sentence<T> &m)
+DEVICE void back_sentence(const gpu_attention &a, philox_key dice, int head, int from, whole_sentence<T> &m)
 {
     constexpr int ALL = W > 1 ? OWN : WARPS * OWN;
     int mine = W > 1 ? 0 : (int)(threadIdx.x >> 5) * OWN;

@@ -1,5 +1,4 @@
-/* attend_score.cu - launchers of attention with a score program, which is generated as CUDA C and compiled
- * (score_source.c), or interpreted. */
+/* attend_score.cu - launchers of attention with a score program, compiled (score_source.c) or interpreted. */
 #include "tensor/cuda/attend_score.h"
 #include <stdio.h>
 

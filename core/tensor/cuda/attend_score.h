@@ -21,12 +21,11 @@ enum { SCORE_WARPS = 2 };
 /* ---- pairs ---- */
 
 /* Position of a program's pair e in its tile. */
-__device__ __forceinline__ int row_of_pair(int e) { return (int)(threadIdx.x & 31) / 4 + 8 * (e % 4 / 2); }
-__device__ __forceinline__ int column_of_pair(int e) { return 8 * (e / 4) + 2 * (int)(threadIdx.x & 3) + e % 2; }
+DEVICE int row_of_pair(int e) { return (int)(threadIdx.x & 31) / 4 + 8 * (e % 4 / 2); }
+DEVICE int column_of_pair(int e) { return 8 * (e / 4) + 2 * (int)(threadIdx.x & 3) + e % 2; }
 
 /* Rows are queries starting at `query`, columns are keys starting at `key`; turned: the reverse. */
-__device__ __forceinline__ score_pairs pairs_at(int sentence, int head, int query, int queries, int key, int keys,
-                                                bool turned)
+DEVICE score_pairs pairs_at(int sentence, int head, int query, int queries, int key, int keys, bool turned)
 {
     score_pairs p;
     p.sentence = sentence, p.head = head;
@@ -42,7 +41,7 @@ __device__ __forceinline__ score_pairs pairs_at(int sentence, int head, int quer
 /* ---- sums over a warp's tile, each owned by one thread ---- */
 
 /* to[ids[i]] += x[i], i < n, in order, with eight loads in flight. */
-__device__ __forceinline__ void add_by_id(float *to, const int32_t *ids, const float *x, int n)
+DEVICE void add_by_id(float *to, const int32_t *ids, const float *x, int n)
 {
     for (int from = 0; from < n; from += 8) {
         int id[8];
@@ -61,8 +60,8 @@ __device__ __forceinline__ void add_by_id(float *to, const int32_t *ids, const f
     }
 }
 /* Adds the pairs x, with queries from `query` and keys from `key`, to rows `to` + row * step of n. */
-__device__ __forceinline__ void add_pairs_by_id(float *to, int64_t step, const gpu_score &f,
-                                                const float (&x)[SCORE_AT_ONCE], int query, int n, int key, int keys)
+DEVICE void add_pairs_by_id(float *to, int64_t step, const gpu_score &f, const float (&x)[SCORE_AT_ONCE], int query,
+                            int n, int key, int keys)
 {
     __shared__ float stage[SCORE_WARPS][GPU_SCORE_TILE][17];
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -75,15 +74,15 @@ __device__ __forceinline__ void add_pairs_by_id(float *to, int64_t step, const g
 }
 
 /* Sums over the eight g of a column. */
-__device__ __forceinline__ float column_sum(float x)
+DEVICE float column_sum(float x)
 {
     for (int o = 4; o < 32; o *= 2) x += __shfl_xor_sync(EVERY, x, o);
     return x;
 }
 
 /* Adds the gradient d of leaf k, 0 at missing pairs, to the sums of `part`. */
-__device__ __forceinline__ void add_leaf(const gpu_score &f, int k, int part, int head, int tile,
-                                         const float (&d)[SCORE_AT_ONCE], int query, int n, int key, int keys)
+DEVICE void add_leaf(const gpu_score &f, int k, int part, int head, int tile, const float (&d)[SCORE_AT_ONCE],
+                     int query, int n, int key, int keys)
 {
     const gpu_score_leaf &l = f.leaf[k];
     int lane = threadIdx.x & 31;
@@ -116,8 +115,7 @@ __device__ __forceinline__ void add_leaf(const gpu_score &f, int k, int part, in
 }
 
 /* By a whole warp: does the program hide all these pairs? */
-template <class F>
-__device__ __forceinline__ bool all_hidden(const F &program, const gpu_score &f, const score_pairs &p)
+template <class F> DEVICE bool all_hidden(const F &program, const gpu_score &f, const score_pairs &p)
 {
     float x[SCORE_AT_ONCE];
     int seen = 0;
@@ -137,7 +135,7 @@ struct score_tile { /* a warp's queries */
 };
 
 /* Bit e: pair e, with keys starting at `key`, is kept. By a whole warp. */
-__device__ __forceinline__ unsigned kept_pairs(const score_tile &m, int key, int keys)
+DEVICE unsigned kept_pairs(const score_tile &m, int key, int keys)
 {
     if (!m.a.drop.least) return ~0u;
     int lane = threadIdx.x & 31;
@@ -147,7 +145,7 @@ __device__ __forceinline__ unsigned kept_pairs(const score_tile &m, int key, int
     return bits;
 }
 /* Bit e: the query of pair e sees its key. */
-__device__ __forceinline__ unsigned seen_pairs(const score_tile &m, int key, int keys)
+DEVICE unsigned seen_pairs(const score_tile &m, int key, int keys)
 {
     unsigned seen = 0;
     EACH_PAIR(e)
@@ -157,15 +155,15 @@ __device__ __forceinline__ unsigned seen_pairs(const score_tile &m, int key, int
     }
     return seen;
 }
-__device__ __forceinline__ score_pairs pairs_of(const score_tile &m, int key)
+DEVICE score_pairs pairs_of(const score_tile &m, int key)
 {
     return pairs_at(m.at.sentence, m.head, m.at.first, m.at.own.n, key, m.at.other.n, false);
 }
 
 /* The scores of keys starting at `key`, pair e at s[e / 4][e % 4]. */
 template <int D, int W, class T, class F>
-__device__ __forceinline__ void score_keys(float (&s)[2][4], const score_tile &m, const F &program,
-                                           const left_rows<T, D> &q, int key, int keys)
+DEVICE void score_keys(float (&s)[2][4], const score_tile &m, const F &program, const left_rows<T, D> &q, int key,
+                       int keys)
 {
     const T *k = at_row<const T>(m.a.k, m.at.other.first + key, m.head * m.a.d_k + m.from);
     float x[SCORE_AT_ONCE];
@@ -179,8 +177,8 @@ __device__ __forceinline__ void score_keys(float (&s)[2][4], const score_tile &m
 
 /* Sums the weights of the keys by id, after the softmax sums are known. */
 template <int D, int W, class T, class F>
-__device__ __forceinline__ void count_keys(const score_tile &m, const F &program, const left_rows<T, D> &q, int keys,
-                                           const float (&top)[2], const float (&by)[2])
+DEVICE void count_keys(const score_tile &m, const F &program, const left_rows<T, D> &q, int keys, const float (&top)[2],
+                       const float (&by)[2])
 {
     int64_t head = (int64_t)m.at.sentence * m.a.heads + m.head;
     float *to = m.f.counts + head * m.f.counts_head + m.at.first * m.f.counts_row;
@@ -197,8 +195,7 @@ __device__ __forceinline__ void count_keys(const score_tile &m, const F &program
     }
 }
 
-template <class T, int D, int W, class F>
-__device__ __forceinline__ void score_queries(const score_tile &m, const F &program)
+template <class T, int D, int W, class F> DEVICE void score_queries(const score_tile &m, const F &program)
 {
     const gpu_attention &a = m.a;
     const gpu_score &f = m.f;
@@ -231,14 +228,11 @@ __device__ __forceinline__ void score_queries(const score_tile &m, const F &prog
 }
 
 /* The first tile of a warp (W > 1: of a block), and the number of tiles that the grid takes at once. */
-template <int W> __device__ __forceinline__ int first_tile(int heads)
+template <int W> DEVICE int first_tile(int heads)
 {
     return W > 1 ? (int)blockIdx.x / heads : (int)blockIdx.x / heads * SCORE_WARPS + (int)(threadIdx.x >> 5);
 }
-template <int W> __device__ __forceinline__ int tiles_of_grid(int heads)
-{
-    return (int)gridDim.x / heads * (W > 1 ? 1 : SCORE_WARPS);
-}
+template <int W> DEVICE int tiles_of_grid(int heads) { return (int)gridDim.x / heads * (W > 1 ? 1 : SCORE_WARPS); }
 
 template <class T, int D, int W, class F>
 __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
@@ -259,15 +253,14 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
 /* ---- backward ---- */
 
 /* Adds the gradient of each pair's weight that comes through the sums by id. */
-__device__ __forceinline__ void load_dz(const gpu_score &f, int heads, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
+DEVICE void load_dz(const gpu_score &f, int heads, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
 {
     const float *dz = f.dz + ((int64_t)p.sentence * heads + p.head) * f.counts_head;
     EACH_PAIR(e) x[e] = f.dz ? dz[p.query[e] * f.counts_row + f.ids[p.query[e] * f.ids_row + p.key[e]]] : 0;
 }
 
 /* Updates the running maximum and sum of the scores that queries g and g + 8 see. */
-__device__ __forceinline__ void add_to_sums(const float (&x)[SCORE_AT_ONCE], unsigned seen, float (&top)[2],
-                                            float (&sum)[2])
+DEVICE void add_to_sums(const float (&x)[SCORE_AT_ONCE], unsigned seen, float (&top)[2], float (&sum)[2])
 {
     UNROLL for (int r = 0; r < 2; r++)
     {
@@ -284,7 +277,7 @@ __device__ __forceinline__ void add_to_sums(const float (&x)[SCORE_AT_ONCE], uns
  * lost all digits, loops over the keys twice: first for its two terms, `lse` (the largest score) and `rest`, which
  * tiles of keys need, too. */
 template <class T, int D, int W, class F>
-__device__ __forceinline__ void score_back_queries(const score_tile &m, const F &program, int chunk, int tile)
+DEVICE void score_back_queries(const score_tile &m, const F &program, int chunk, int tile)
 {
     const gpu_attention &a = m.a;
     const gpu_score &f = m.f;
@@ -349,9 +342,8 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
     give<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
 }
 
-/* The chunk's next sentence after b. A chunk has every f.chunks-th sentence up to the last with queries; chunk 0 also
- * has the dummies. */
-__device__ __forceinline__ int next_sentence(const gpu_attention &a, const gpu_score &f, int chunk, int b)
+/* The chunk's next sentence after b: every f.chunks-th up to the last with queries; chunk 0 has the dummies. */
+DEVICE int next_sentence(const gpu_attention &a, const gpu_score &f, int chunk, int b)
 {
     int next = b + f.chunks;
     if (next < a.sentences && a.q_off[next] < a.q_off[a.sentences]) return next;
@@ -393,8 +385,8 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
 
 /* A tile of keys: computes dk and dv. */
 template <class T, int D, int W, class F>
-__device__ __forceinline__ void score_back_keys(const gpu_attention &a, const gpu_score &f, const F &program,
-                                                philox_key dice, int head, const attend_place &at, int from)
+DEVICE void score_back_keys(const gpu_attention &a, const gpu_score &f, const F &program, philox_key dice, int head,
+                            const attend_place &at, int from)
 {
     int lane = threadIdx.x & 31, d_k = a.d_k - from, d_v = a.d_v - from, k_column = head * a.d_k + from,
         v_column = head * a.d_v + from;

@@ -10,8 +10,7 @@ namespace
 enum { STEP_WARPS = 4, STEP_THREADS = 32 * STEP_WARPS };
 
 /* Start of the keys and values at position j of the row's past, without the head's offset. */
-template <class T>
-__device__ __forceinline__ const T *past_of(const gpu_attention_step &a, int64_t row, int j, int time)
+template <class T> DEVICE const T *past_of(const gpu_attention_step &a, int64_t row, int j, int time)
 {
     int64_t kv_width = (int64_t)a.heads * (a.d_k + a.d_v), q_width = (int64_t)a.heads * a.d_k;
     if (j == time) return (const T *)a.qkv + row * (kv_width + q_width) + q_width;
@@ -19,8 +18,7 @@ __device__ __forceinline__ const T *past_of(const gpu_attention_step &a, int64_t
 }
 
 template <class F>
-__device__ __forceinline__ void step_scores(const F &program, const gpu_score &f, int64_t row, int head, float *s,
-                                            int time)
+DEVICE void step_scores(const F &program, const gpu_score &f, int64_t row, int head, float *s, int time)
 {
     for (int first = SCORE_AT_ONCE * (int)threadIdx.x; first <= time; first += SCORE_AT_ONCE * STEP_THREADS) {
         score_pairs p;
@@ -37,7 +35,7 @@ __device__ __forceinline__ void step_scores(const F &program, const gpu_score &f
 }
 
 /* z [n] = weights summed by id: thread i sums the ids equal to i, in order. */
-__device__ __forceinline__ void step_counts(float *z, int64_t n, const int32_t *ids, const float *p, int time)
+DEVICE void step_counts(float *z, int64_t n, const int32_t *ids, const float *p, int time)
 {
     for (int64_t i = threadIdx.x; i < n; i += STEP_THREADS) {
         float sum = 0;

@@ -14,7 +14,7 @@ template <int LOADS> struct past { /* a group's running sums of exponentials and
 };
 
 /* Sums over LANES neighbouring threads. */
-template <int LANES> __device__ __forceinline__ float lanes_sum(float x)
+template <int LANES> DEVICE float lanes_sum(float x)
 {
     for (int o = 1; o < LANES; o *= 2) x += __shfl_xor_sync(0xffffffffu, x, o);
     return x;
@@ -22,7 +22,7 @@ template <int LANES> __device__ __forceinline__ float lanes_sum(float x)
 
 /* One key and value of the past, or the row's own. */
 template <bool VECTOR, int LANES, int LOADS, class T>
-__device__ __forceinline__ void load_columns(const T *p, int width, float (&x)[LOADS][8])
+DEVICE void load_columns(const T *p, int width, float (&x)[LOADS][8])
 {
     int lane = threadIdx.x % LANES;
     UNROLL for (int i = 0; i < LOADS; i++)
@@ -33,7 +33,7 @@ __device__ __forceinline__ void load_columns(const T *p, int width, float (&x)[L
 }
 
 template <bool VECTOR, int LANES, int LOADS, class T>
-__device__ __forceinline__ void assign_columns(T *p, int width, const float (&x)[LOADS][8])
+DEVICE void assign_columns(T *p, int width, const float (&x)[LOADS][8])
 {
     int lane = threadIdx.x % LANES;
     UNROLL for (int i = 0; i < LOADS; i++)
@@ -44,8 +44,7 @@ __device__ __forceinline__ void assign_columns(T *p, int width, const float (&x)
 }
 
 /* Adds b to a, both relative to the larger top. */
-template <int LOADS>
-__device__ __forceinline__ void join(past<LOADS> &a, float b_top, float b_sum, const float (&b_y)[LOADS][8])
+template <int LOADS> DEVICE void join(past<LOADS> &a, float b_top, float b_sum, const float (&b_y)[LOADS][8])
 {
     float top = fmaxf(a.top, b_top), f = exp2f(a.top - top), g = exp2f(b_top - top);
     a.top = top, a.sum = a.sum * f + b_sum * g;

@@ -1,5 +1,4 @@
-/* attend_tables.c - the tables of tiles that a tape's attention needs. Layers share them, forward and backward, because
- * they depend on the offsets only. */
+/* attend_tables.c - a tape's tables of attention's tiles. They depend on offsets only: all layers share them. */
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/ops.h"
 #include <stdlib.h>

@@ -24,7 +24,7 @@
 struct span {
     int first, n;
 }; /* rows of one side of a sentence */
-__device__ __forceinline__ span span_of(const int32_t *off, int sentences, int rows, int b)
+DEVICE span span_of(const int32_t *off, int sentences, int rows, int b)
 {
     int first = off[b], end = b < sentences ? off[b + 1] : rows;
     return span{first, end - first};
@@ -38,10 +38,7 @@ struct __align__(16) attend_place
     int whole;       /* not a tile, but all of a short sentence (back_sentence) */
 };
 /* A table: the number of tiles, at the place of a tile, then the tiles. */
-__device__ __forceinline__ attend_place place_in(const int32_t *table, int i)
-{
-    return ((const attend_place *)table)[1 + i];
-}
+DEVICE attend_place place_in(const int32_t *table, int i) { return ((const attend_place *)table)[1 + i]; }
 
 /* ---- grids and rows, on the host ---- */
 
@@ -72,7 +69,7 @@ static inline dim3 tile_grid(int64_t each, int64_t tiles)
 #endif
 
 /* The first `head`'s columns in row `row`. */
-template <class T> __device__ __forceinline__ T *at_row(const gpu_columns &x, int64_t row, int column)
+template <class T> DEVICE T *at_row(const gpu_columns &x, int64_t row, int column)
 {
     return (T *)x.at + row * x.stride + column;
 }
@@ -81,8 +78,7 @@ template <class T> __device__ __forceinline__ T *at_row(const gpu_columns &x, in
 
 /* Bit j: the row's probability of key + j is kept, for j < n <= 32; key is a multiple of 8, so element numbers are too.
  * LANES neighbouring lanes compute it together; all 32 lanes of the warp must take part. */
-template <int LANES>
-__device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k, int64_t row, int head, int key, int n)
+template <int LANES> DEVICE unsigned keep32(const gpu_attention &a, philox_key k, int64_t row, int head, int key, int n)
 {
     FRESH(k.seed_low);
     FRESH(k.seed_high);
@@ -100,11 +96,11 @@ __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k,
 
 /* ---- factors of one warp: lane = 4 g + t ---- */
 
-__device__ __forceinline__ float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
-__device__ __forceinline__ float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
+DEVICE float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
+DEVICE float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
 /* Words [N] from p (2 or 4: 8 or 16 bytes), zeros if not `there`. */
-template <int N> __device__ __forceinline__ void take_words(unsigned (&w)[N], const bf16 *p, bool there)
+template <int N> DEVICE void take_words(unsigned (&w)[N], const bf16 *p, bool there)
 {
     if (N == 4) {
         uint4 x = there ? *(const uint4 *)p : make_uint4(0, 0, 0, 0);
@@ -115,7 +111,7 @@ template <int N> __device__ __forceinline__ void take_words(unsigned (&w)[N], co
     }
 }
 
-__device__ __forceinline__ void load_four(float (&v)[4], const float *p, bool there)
+DEVICE void load_four(float (&v)[4], const float *p, bool there)
 {
     float4 x = there ? *(const float4 *)p : make_float4(0, 0, 0, 0);
     v[0] = x.x, v[1] = x.y, v[2] = x.z, v[3] = x.w;
@@ -150,8 +146,7 @@ template <int D> struct left_rows<float, D> { /* float rows are read in place */
 
 /* s [16, 8 N] += a x' over columns; x [n, width], the rest zeros. */
 template <int D, int N>
-__device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<bf16, D> &left, const bf16 *x, int stride,
-                                           int n, int width)
+DEVICE void add_scores(float (&s)[N][4], const left_rows<bf16, D> &left, const bf16 *x, int stride, int n, int width)
 {
     int lane = threadIdx.x & 31;
     FRESH(lane);
@@ -174,8 +169,7 @@ __device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<bf1
 }
 
 template <int D, int N>
-__device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<float, D> &left, const float *x,
-                                           int stride, int n, int width)
+DEVICE void add_scores(float (&s)[N][4], const left_rows<float, D> &left, const float *x, int stride, int n, int width)
 {
     int lane = threadIdx.x & 31;
     FRESH(lane);
@@ -198,11 +192,10 @@ __device__ __forceinline__ void add_scores(float (&s)[N][4], const left_rows<flo
     }
 }
 
-/* o [16, D] += a x over 16 rows from `first`; x [n, width], the rest zeros. Columns of o are in the order of trick (2),
- * which give() undoes. */
+/* o [16, D] += a x over 16 rows from `first`; x [n, width], the rest zeros. Columns of o: as trick (2) orders them. */
 template <int D>
-__device__ __forceinline__ void add_rows(float (&o)[D / 8][4], const unsigned (&a)[4], int lane, const bf16 *x,
-                                         int stride, int first, int n, int width)
+DEVICE void add_rows(float (&o)[D / 8][4], const unsigned (&a)[4], int lane, const bf16 *x, int stride, int first,
+                     int n, int width)
 {
     constexpr int EACH = D < 64 ? D / 8 : 8; /* neighbouring columns per lane */
     int g = lane >> 2, t = lane & 3;
@@ -227,8 +220,7 @@ __device__ __forceinline__ void add_rows(float (&o)[D / 8][4], const unsigned (&
 
 /* o += p x over rows; p [16, 8 N] from add_scores, rounded to bf16. */
 template <int D, int N>
-__device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride,
-                                            int n, int width)
+DEVICE void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride, int n, int width)
 {
     int lane = threadIdx.x & 31;
     FRESH(lane);
@@ -243,8 +235,7 @@ __device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&
 }
 
 template <int D, int N>
-__device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const float *x, int stride,
-                                            int n, int width)
+DEVICE void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const float *x, int stride, int n, int width)
 {
     int lane = threadIdx.x & 31;
     FRESH(lane);
@@ -267,8 +258,7 @@ __device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&
 
 /* Rows y [n, width] = o, row g times up and row g + 8 times down. */
 template <int D>
-__device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n,
-                                     int width)
+DEVICE void give(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n, int width)
 {
     constexpr int EACH = D < 64 ? D / 8 : 8;
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
@@ -285,8 +275,7 @@ __device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float
 }
 
 template <int D>
-__device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float down, float *y, int stride, int n,
-                                     int width)
+DEVICE void give(const float (&o)[D / 8][4], float up, float down, float *y, int stride, int n, int width)
 {
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     UNROLL for (int m = 0; m < D / 8; m++) UNROLL for (int r = 0; r < 2; r++)
@@ -300,12 +289,12 @@ __device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float
 }
 
 /* Sums over the four lanes t: a row's numbers from add_scores. */
-__device__ __forceinline__ float four_sum(float x)
+DEVICE float four_sum(float x)
 {
     x += __shfl_xor_sync(0xffffffffu, x, 1);
     return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
-__device__ __forceinline__ float four_max(float x)
+DEVICE float four_max(float x)
 {
     x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
     return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
@@ -321,8 +310,7 @@ struct running {
 
 /* Turns the scores of one tile of keys, times `scale`, into probabilities, not yet divided by their sum. worth: factor
  * on the sums so far. sees(r, j, i): does row g + 8 r see the key of column 8 j + 2 t + i? */
-template <int N, class SEES>
-__device__ __forceinline__ void soften(float (&s)[N][4], running &w, float (&worth)[2], float scale, SEES sees)
+template <int N, class SEES> DEVICE void soften(float (&s)[N][4], running &w, float (&worth)[2], float scale, SEES sees)
 {
     UNROLL for (int r = 0; r < 2; r++)
     {
@@ -348,8 +336,8 @@ __device__ __forceinline__ void soften(float (&s)[N][4], running &w, float (&wor
 
 /* Applies dropout to the weights of keys from `key` on; row: the tile's first. By a whole warp. */
 template <int N>
-__device__ __forceinline__ void drop_weights(float (&s)[N][4], const gpu_attention &a, philox_key dice, int64_t row,
-                                             int head, int key, int keys)
+DEVICE void drop_weights(float (&s)[N][4], const gpu_attention &a, philox_key dice, int64_t row, int head, int key,
+                         int keys)
 {
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     UNROLL for (int part = 0; part < N; part += 4) /* 32 keys */
@@ -366,8 +354,7 @@ __device__ __forceinline__ void drop_weights(float (&s)[N][4], const gpu_attenti
 }
 
 /* by: the factor of each row's sum of values. The warp with the head's first columns (`first`) writes lse. */
-__device__ __forceinline__ void finish(const running &w, float (&by)[2], const gpu_attention &a, int64_t row, int head,
-                                       int n, bool first)
+DEVICE void finish(const running &w, float (&by)[2], const gpu_attention &a, int64_t row, int head, int n, bool first)
 {
     int lane = threadIdx.x & 31, g = lane >> 2;
     UNROLL for (int r = 0; r < 2; r++)
@@ -379,9 +366,8 @@ __device__ __forceinline__ void finish(const running &w, float (&by)[2], const g
     }
 }
 
-/* For heads wider than a warp: W warps have D columns each of one tile. Replaces x by the sum over the warps, with
- * equal bits in all. By a whole block. */
-template <int W, int N> __device__ __forceinline__ void add_warps(float (&x)[N][4])
+/* For heads wider than a warp: replaces x by the sum over W warps, with equal bits in all. By a whole block. */
+template <int W, int N> DEVICE void add_warps(float (&x)[N][4])
 {
     if constexpr (W > 1) {
         __shared__ float part[W][4 * N][32];

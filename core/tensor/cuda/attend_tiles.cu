@@ -14,24 +14,20 @@ struct tables {
 };
 } // namespace
 
-/* Rows of sentence b on the other side. The dummies see nothing, but a table of both sides lists the dummies of each.
- * */
-__device__ __forceinline__ span other_of(const gpu_tile_shape &s, int b)
+/* Rows of sentence b on the other side. Dummies see none, but a table of both sides lists the dummies of each. */
+DEVICE span other_of(const gpu_tile_shape &s, int b)
 {
     return s.both || b < s.sentences ? span_of(s.other, s.sentences, s.other_rows, b) : span{0, 0};
 }
-__device__ __forceinline__ bool is_whole(const gpu_tile_shape &s, int b, int longest)
-{
-    return b < s.sentences && longest <= s.whole;
-}
-__device__ __forceinline__ int tiles_of(const gpu_tile_shape &s, int b)
+DEVICE bool is_whole(const gpu_tile_shape &s, int b, int longest) { return b < s.sentences && longest <= s.whole; }
+DEVICE int tiles_of(const gpu_tile_shape &s, int b)
 {
     int own = span_of(s.own, s.sentences, s.own_rows, b).n, longest = s.both ? max(own, other_of(s, b).n) : own;
     return is_whole(s, b, longest) ? longest > 0 : (longest + s.rows - 1) / s.rows;
 }
 
 /* Tile i of sentence b. */
-__device__ __forceinline__ attend_place place_of(const gpu_tile_shape &s, int b, int i)
+DEVICE attend_place place_of(const gpu_tile_shape &s, int b, int i)
 {
     attend_place p = {span_of(s.own, s.sentences, s.own_rows, b), other_of(s, b), i * s.rows, 0, b, 0};
     p.whole = is_whole(s, b, max(p.own.n, p.other.n));

@@ -33,7 +33,7 @@ struct wgmma_ring { /* a warp's position in the ring: `used` tiles passed, `clea
 /* ---- the warp that loads ---- */
 
 /* Clears the tile's rows from `n` on. By a whole warp. */
-template <int D> __device__ __forceinline__ void clear_rows(unsigned tile, int n)
+template <int D> DEVICE void clear_rows(unsigned tile, int n)
 {
     for (int i = (int)(threadIdx.x & 31); i < (KEYS - n) * D / 8; i += 32) {
         int panel = i / ((KEYS - n) * 8), part = i % ((KEYS - n) * 8);
@@ -44,8 +44,8 @@ template <int D> __device__ __forceinline__ void clear_rows(unsigned tile, int n
 }
 
 template <int D>
-__device__ __forceinline__ void load_tiles(const gpu_tensor_map &k, const gpu_tensor_map &v, const attend_place &at,
-                                           int head, int keys, wgmma_ring &ring)
+DEVICE void load_tiles(const gpu_tensor_map &k, const gpu_tensor_map &v, const attend_place &at, int head, int keys,
+                       wgmma_ring &ring)
 {
     bool first_lane = (threadIdx.x & 31) == 0;
     for (int key = 0; key < keys; key += KEYS) {
@@ -69,15 +69,15 @@ __device__ __forceinline__ void load_tiles(const gpu_tensor_map &k, const gpu_te
 
 /* ---- the warps that multiply ---- */
 
-__device__ __forceinline__ void leave_slot(wgmma_ring &ring)
+DEVICE void leave_slot(wgmma_ring &ring)
 {
     if ((threadIdx.x & 31) == 0) barrier_arrive(ring.empty());
     ring.used++;
 }
 
 template <int D>
-__device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key dice, const attend_place &at, int head,
-                                            int keys, wgmma_ring &ring)
+DEVICE void attend_rows(const gpu_attention &a, philox_key dice, const attend_place &at, int head, int keys,
+                        wgmma_ring &ring)
 {
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     int first = at.first + 16 * warp, n = at.n - 16 * warp, of_group = 64 * (warp / 4); /* n may be 0 or negative */
@@ -135,7 +135,7 @@ __device__ __forceinline__ void attend_rows(const gpu_attention &a, philox_key d
 }
 
 /* do_tile(place, keys that it sees) for each tile of the block. */
-template <class F> __device__ __forceinline__ void each_tile(const gpu_attention &a, F do_tile)
+template <class F> DEVICE void each_tile(const gpu_attention &a, F do_tile)
 {
     for (int i = (int)blockIdx.x / a.heads; i < *a.tiles; i += (int)gridDim.x / a.heads) {
         attend_place at = place_in(a.tiles, i);

@@ -9,9 +9,7 @@
 #define ABLATE_CUDA_ATTENTION_H
 #include "tensor/cuda/runtime.h"
 #include "tensor/graph/op.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 enum {
     ATTEND_WIDEST = 512, /* columns of a head */
@@ -46,8 +44,7 @@ typedef struct { /* head 0's first column in row 0, `width` columns per head; ro
     int64_t stride;
 } gpu_columns;
 
-/* The kernels' parameter, also of those compiled at run time. cuDNN's graphs take it, and attend_pack.cu replaces its
- * columns by copies. */
+/* The kernels' parameter, also of those compiled at run time; attend_pack.cu replaces its columns by copies. */
 typedef struct {
     dtype type;
     int heads, d_k, d_v;
@@ -97,11 +94,8 @@ typedef struct { /* the parameter of the kernels of ATTEND_STEP and ATTEND_PROGR
     const int32_t *time;      /* [1] position of the new tokens */
 } gpu_attention_step;
 
-/* Writes k and v of each row to its cache at *time, and y. A *time outside 0 .. capacity - 1, which the host cannot
- * check, leaves the cache unchanged and makes y NaN. */
+/* Writes k and v of each row to its cache at *time, and y; if *time is outside the cache, only y, as NaN. */
 int gpu_ATTEND_STEP(const gpu_attention_step *a);
 
-#ifdef __cplusplus
-}
-#endif
+C_END
 #endif

@@ -22,21 +22,21 @@ template <class T> struct ce_call {
     bool vector;      /* tensors begin at multiples of 16 bytes */
 };
 
-__device__ __forceinline__ float power_of(float x, float) { return expf(x); }
-__device__ __forceinline__ float power_of(float x, bf16) { return __expf(x); }
+DEVICE float power_of(float x, float) { return expf(x); }
+DEVICE float power_of(float x, bf16) { return __expf(x); }
 
 /* Sums over some logits: the maximum, the sum of e^(x - maximum), the sum. */
 struct row_sums {
     float top, total, sum;
 };
-template <class T> __device__ __forceinline__ row_sums joined(row_sums a, row_sums b, T type)
+template <class T> DEVICE row_sums joined(row_sums a, row_sums b, T type)
 {
     float m = fmaxf(a.top, b.top);
     row_sums s = {m, a.total * power_of(a.top - m, type) + b.total * power_of(b.top - m, type), a.sum + b.sum};
     return s;
 }
 /* Adds two groups of eight; WHOLE: all are logits, else missing ones are LOWEST. */
-template <bool WHOLE, class T> __device__ __forceinline__ void take(row_sums &s, const float v[2][8], T type)
+template <bool WHOLE, class T> DEVICE void take(row_sums &s, const float v[2][8], T type)
 {
     float top = s.top;
     UNROLL for (int j = 0; j < 16; j++) top = fmaxf(top, v[j / 8][j % 8]);
@@ -50,16 +50,14 @@ template <bool WHOLE, class T> __device__ __forceinline__ void take(row_sums &s,
 }
 
 /* Loads the eight elements at `at`, a multiple of 8; LOWEST for those outside `first` to `end`. */
-template <class T>
-__device__ __forceinline__ void part8(const T *p, int64_t at, int64_t first, int64_t end, bool vector, float v[8])
+template <class T> DEVICE void part8(const T *p, int64_t at, int64_t first, int64_t end, bool vector, float v[8])
 {
     if (vector && at >= first && at + 8 <= end)
         load8(p + at, v);
     else
         UNROLL for (int j = 0; j < 8; j++) v[j] = at + j >= first && at + j < end ? load(p + at + j) : LOWEST;
 }
-template <class T>
-__device__ __forceinline__ void store_part8(T *p, int64_t at, int64_t first, int64_t end, bool vector, const float v[8])
+template <class T> DEVICE void store_part8(T *p, int64_t at, int64_t first, int64_t end, bool vector, const float v[8])
 {
     if (vector && at >= first && at + 8 <= end)
         store8_device(p + at, v);

@@ -6,7 +6,7 @@
 namespace
 {
 /* Does x come strictly before y? NaN comes before all numbers. */
-__device__ __forceinline__ bool before(float x, float y) { return x > y || (x != x && y == y); }
+DEVICE bool before(float x, float y) { return x > y || (x != x && y == y); }
 
 /* A thread finds its number's place by counting the numbers that come before it. */
 __global__ void top_k(int32_t *ids, const float *x, int64_t n, int64_t k, float sign, int64_t all)

@@ -1,14 +1,11 @@
-/* compiled.h - kernels whose source is generated at run time (score_source.c): compiled at first use, with NVRTC for
- * the current GPU, cached in a folder, loaded once. */
+/* compiled.h - kernels generated at run time (score_source.c): compiled by NVRTC at first use, cached in a folder. */
 #ifndef ABLATE_CUDA_COMPILED_H
 #define ABLATE_CUDA_COMPILED_H
 #include "base/base.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/linkage.h"
+C_BEGIN
 
-/* ABLATE_SCORE: 1 for "compiled" (the default), 0 for "interpreted" (the emulation's default); -1 and gpu_error() for
- * another value. */
+/* ABLATE_SCORE: 1 compiled (the default), 0 interpreted (the emulation's default); else -1 and gpu_error(). */
 int compiled_wanted(void);
 
 /* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
@@ -16,8 +13,7 @@ int compiled_wanted(void);
  * message, or says where NVRTC was searched for, and `without`: how to do without it. */
 int compiled_kernel(const char *source, const char *expression, const char *without, void **kernel);
 
-/* Compiles for compute capability `capability` (90). image: the machine code; name: the kernel's name in it. Returns 0,
- * or -1 and the compiler's message. */
+/* Compiles for a compute capability (90): the machine code and the kernel's name in it. 0, or -1 and the message. */
 typedef int (*kernel_compiler)(const char *source, const char *expression, int capability, str *image, str *name,
                                err *e);
 /* NVRTC */
@@ -27,7 +23,5 @@ bool kernel_compiler_found(err *e); /* is NVRTC available? Else e has where it w
 /* For tests: a compiler to use instead of NVRTC, and the number of compilations. */
 void kernel_use_compiler(kernel_compiler c);
 int64_t kernel_compilations(void);
-#ifdef __cplusplus
-}
-#endif
+C_END
 #endif

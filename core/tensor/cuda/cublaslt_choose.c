@@ -174,8 +174,7 @@ static int run_trial(void *arg)
     return lt_multiply(&t->p, t->x, t->algorithm) == CUBLAS_STATUS_SUCCESS ? 0 : -1;
 }
 
-/* Multiplies the first rows with each number of rows to try, and the last rows, which are copies of them at another
- * place. */
+/* Multiplies the first rows, and the last ones, their copies, with each number of rows to try. */
 static bool same_bits(trial *t)
 {
     static const int64_t some[] = {PROOF_ROWS, 1, PROOF_KINDS, LT_EXACT_ROWS};
@@ -201,8 +200,7 @@ static bool same_bits(trial *t)
     return !gpu_forgive() && same;
 }
 
-/* Removes the candidates that cannot. During capture nothing can be read back: then no bits are compared, and the log
- * says so. */
+/* Removes the candidates that cannot. During capture no bits can be compared: the log says so. */
 static void keep_exact(const product *p, lt_plan *x, candidates *c)
 {
     bool may_try = !gpu_capturing();

@@ -34,8 +34,7 @@ typedef struct {
     int n, at;                       /* at: the algorithm in use; earlier ones failed */
 } lt_plan;
 
-/* Fills in a plan's algorithms; n stays 0 if there is none. Returns the heuristic's status if it is neither success nor
- * not supported. (cublaslt_choose.c) */
+/* Fills in a plan's algorithms (n 0: none). Returns another status than success or not supported as it is. */
 cublasStatus_t lt_choose(const product *p, lt_plan *x);
 cublasStatus_t lt_set_rows(lt_plan *x, int64_t m); /* sets the number of rows of a and c */
 /* Sets the number of rows and checks that the algorithm supports it. */
@@ -57,8 +56,7 @@ void lt_forget_choices(void);
 bool lt_keeps_choices(void); /* is a file named? */
 /* The file's choice for a shape on this device with this library; NULL: none. */
 const lt_config *lt_kept_choice(const lt_key *key);
-/* Locks the file and reads what other processes added; held from the look-up of a shape without a choice to its
- * lt_keep_choice. */
+/* Locks the file and reads what others added; held from looking up a shape without a choice to lt_keep_choice. */
 int lt_lock_choices(void);
 void lt_unlock_choices(int locked);
 /* Adds a line. ms: time of one product with it; others[n]: times of all tested algorithms, in the heuristic's order. */

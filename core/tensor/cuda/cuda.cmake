@@ -16,9 +16,10 @@ endif()
 find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 
 # Headers inside the module with which NVRTC compiles generated programs.
-set(nvrtc_headers api/ab_plugin.h api/ab_task.h api/ab_host.h tensor/graph/op.h tensor/cuda/gpu.h tensor/cuda/runtime.h
-  tensor/cuda/vec8.h tensor/cuda/attention.h tensor/cuda/attend_tile.h tensor/cuda/functions.h tensor/cuda/score.h
-  tensor/cuda/score_tile.h tensor/cuda/attend_score.h tensor/cuda/hopper.h tensor/cuda/attend_wgmma.h)
+set(nvrtc_headers api/ab_plugin.h api/ab_task.h api/ab_host.h base/linkage.h tensor/graph/op.h tensor/cuda/gpu.h
+  tensor/cuda/runtime.h tensor/cuda/vec8.h tensor/cuda/attention.h tensor/cuda/attend_tile.h tensor/cuda/functions.h
+  tensor/cuda/score.h tensor/cuda/score_tile.h tensor/cuda/attend_score.h tensor/cuda/hopper.h
+  tensor/cuda/attend_wgmma.h)
 list(TRANSFORM nvrtc_headers PREPEND ${CMAKE_SOURCE_DIR}/core/ OUTPUT_VARIABLE nvrtc_files)
 set(embedded ${CMAKE_BINARY_DIR}/kernel_headers.c)
 add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake

@@ -10,7 +10,7 @@
 namespace
 {
 /* V numbers at p, or one V times when `step` is 0. */
-template <class T, int V> __device__ __forceinline__ void read(const T *p, int64_t step, float out[V])
+template <class T, int V> DEVICE void read(const T *p, int64_t step, float out[V])
 {
     if (V > 1 && step) return load_lanes<V>(p, out);
     float one = load(p);
@@ -32,7 +32,7 @@ struct elements {
 /* ---- arithmetic ---- */
 
 template <class T, int V>
-__device__ __forceinline__ void combine(const elements &e, T *y, const T *a, const T *b, int64_t a_step, int64_t b_step)
+DEVICE void combine(const elements &e, T *y, const T *a, const T *b, int64_t a_step, int64_t b_step)
 {
     float u[V], v[V];
     read<T, V>(a, a_step, u);
@@ -71,7 +71,7 @@ template <class T, int V, class Index> __global__ void elementwise_axes(elements
 
 /* ---- functions ---- */
 
-template <int V> __device__ __forceinline__ void apply(const elements &e, int64_t at)
+template <int V> DEVICE void apply(const elements &e, int64_t at)
 {
     const float *x = (const float *)e.x[0], *y = (const float *)e.x[1], *d = (const float *)e.x[2];
     float u[V], v[V], w[V];

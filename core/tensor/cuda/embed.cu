@@ -16,8 +16,7 @@ struct embed_call {
 
 /* Eight columns of row `row` of a table; zeros for a row below 0, NaN for one past the end. */
 template <bool VECTOR>
-__device__ __forceinline__ void take_row(const float *table, int64_t rows, int64_t width, int64_t row, int64_t column,
-                                         float v[8])
+DEVICE void take_row(const float *table, int64_t rows, int64_t width, int64_t row, int64_t column, float v[8])
 {
     if (row < 0 || row >= rows)
         UNROLL for (int j = 0; j < 8; j++) v[j] = row < 0 ? 0.f : NAN;

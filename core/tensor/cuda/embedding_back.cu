@@ -15,8 +15,7 @@ namespace
 enum { TILE = 256, BYTES = 256 };
 
 /* Loads a tile's keys and their bytes, four bytes in 64 bits; past the end a value that no thread has. */
-__device__ __forceinline__ void load_tile(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift,
-                                          int32_t *keys, uint2 *bytes)
+DEVICE void load_tile(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift, int32_t *keys, uint2 *bytes)
 {
     int64_t first = (int64_t)blockIdx.x * TILE;
     for (int i = (int)threadIdx.x; i < TILE / 4; i += BYTES) {
@@ -33,10 +32,7 @@ __device__ __forceinline__ void load_tile(const int32_t *key, bool raw, int64_t 
     }
     __syncthreads();
 }
-__device__ __forceinline__ unsigned byte_of(uint2 four, int j)
-{
-    return (j & 2 ? four.y : four.x) >> 16 * (j & 1) & 0xffffu;
-}
+DEVICE unsigned byte_of(uint2 four, int j) { return (j & 2 ? four.y : four.x) >> 16 * (j & 1) & 0xffffu; }
 
 __global__ void count(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift, int32_t *counts)
 {
@@ -110,8 +106,7 @@ struct runs {
     float by;
     bool onto;
 };
-template <int V>
-__device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t column, const lanes<float, V> &sum)
+template <int V> DEVICE void add_to_table(const runs &r, int32_t id, int64_t column, const lanes<float, V> &sum)
 {
     float *y = r.table + id * r.d + column;
     lanes<float, V> x = {};

@@ -8,7 +8,7 @@
 #include "tensor/graph/op.h"
 
 /* Operations of op.h with one or two operands; MUL_SCALAR and ADD_SCALAR take their constant as b. */
-__device__ __forceinline__ float arithmetic(int what, float a, float b)
+DEVICE float arithmetic(int what, float a, float b)
 {
     switch (what) {
     case OP_ADD:
@@ -24,7 +24,7 @@ __device__ __forceinline__ float arithmetic(int what, float a, float b)
     }
 }
 
-__device__ __forceinline__ float function_of(int function, float x)
+DEVICE float function_of(int function, float x)
 {
     switch (function) {
     case AB_EXP: return x < -0.5f ? expf(x) : 1 + expm1f(x); /* near 0 expf's 2 ulp are 6e-5 of Adam's 1 - beta^t */
@@ -47,7 +47,7 @@ __device__ __forceinline__ float function_of(int function, float x)
 }
 
 /* y = f(x), d: the gradient of y. */
-__device__ __forceinline__ float gradient_of(int function, float x, float y, float d)
+DEVICE float gradient_of(int function, float x, float y, float d)
 {
     switch (function) {
     case AB_EXP: return __fmul_rn(d, y);
@@ -69,21 +69,18 @@ __device__ __forceinline__ float gradient_of(int function, float x, float y, flo
     }
 }
 
-__device__ __forceinline__ float where_of(float condition, float a, float b) { return condition != 0 ? a : b; }
+DEVICE float where_of(float condition, float a, float b) { return condition != 0 ? a : b; }
 
 /* True for MAP (of x), MAP_BACK and WHERE (of all three). */
-__device__ __forceinline__ bool applies_function(int what)
-{
-    return what == OP_MAP || what == OP_MAP_BACK || what == OP_WHERE;
-}
-__device__ __forceinline__ float apply_function(int what, int function, float x, float y, float d)
+DEVICE bool applies_function(int what) { return what == OP_MAP || what == OP_MAP_BACK || what == OP_WHERE; }
+DEVICE float apply_function(int what, int function, float x, float y, float d)
 {
     return what == OP_MAP     ? function_of(function, x)
            : what == OP_WHERE ? where_of(x, y, d)
                               : gradient_of(function, x, y, d);
 }
 /* Runs a step of either kind. */
-__device__ __forceinline__ float step_of(int what, int function, float a, float b, float c)
+DEVICE float step_of(int what, int function, float a, float b, float c)
 {
     return applies_function(what) ? apply_function(what, function, a, b, c) : arithmetic(what, a, b);
 }

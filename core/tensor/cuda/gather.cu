@@ -5,15 +5,14 @@
 
 namespace
 {
-/* Ids [..,n_q,n_k] for rows [a,heads,n_q]: step[i] is the stride of axis i in rows of ids (0: shared). n: ids are in 0
- * .. n - 1. */
+/* Ids [..,n_q,n_k] of 0 .. n - 1 for rows [a,heads,n_q]; step[i]: rows of ids per index of axis i, 0: shared. */
 struct chosen {
     const int32_t *ids;
     int64_t n_q, n_k, heads, step[2], n;
 };
 
 /* The ids of row r. */
-template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(const chosen &by, Index r)
+template <class Index> DEVICE const int32_t *ids_of_row(const chosen &by, Index r)
 {
     Index plane = r / (Index)by.n_q, a = plane / (Index)by.heads;
     int64_t row = (int64_t)(r - plane * (Index)by.n_q) + (int64_t)a * by.step[0] +

@@ -16,6 +16,7 @@
 #include "tensor/cuda/runtime.h"
 #include <stdint.h>
 
+#define DEVICE __device__ __forceinline__ /* a function of kernels */
 #ifdef GPU_ON_CPU
 #include "gpu_emulation.h"
 #else
@@ -23,15 +24,15 @@
 struct alignas(2) bf16 {
     unsigned short bits;
 };
-__device__ __forceinline__ float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
-__device__ __forceinline__ bf16 to_bf16(float x)
+DEVICE float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+DEVICE bf16 to_bf16(float x)
 {
     bf16 y;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
     return y;
 }
 /* Two numbers as a word, the first in the lower half. */
-__device__ __forceinline__ unsigned bf16_pair(float low, float high)
+DEVICE unsigned bf16_pair(float low, float high)
 {
     return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
 }
@@ -40,9 +41,9 @@ __device__ __forceinline__ unsigned bf16_pair(float low, float high)
 #include <cuda_runtime.h>
 
 typedef __nv_bfloat16 bf16;
-__device__ __forceinline__ float to_float(bf16 x) { return __bfloat162float(x); }
-__device__ __forceinline__ bf16 to_bf16(float x) { return __float2bfloat16_rn(x); }
-__device__ __forceinline__ unsigned bf16_pair(float low, float high)
+DEVICE float to_float(bf16 x) { return __bfloat162float(x); }
+DEVICE bf16 to_bf16(float x) { return __float2bfloat16_rn(x); }
+DEVICE unsigned bf16_pair(float low, float high)
 {
     __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
     return *(unsigned *)&p;
@@ -52,7 +53,7 @@ __device__ __forceinline__ unsigned bf16_pair(float low, float high)
 /* d [16,8] += a [16,16] b [16,8], the fragments of one warp: m16n8k16, bf16 in, fp32 sums (PTX ISA, "mma.m16n8k16").
  * Lane l, g = l / 4, t = l % 4: a[i] has row g + 8 (i % 2), columns 2 t + 8 (i / 2) and the next; b[i] rows 2 t + 8 i
  * and the next of column g; d[i] row g + 8 (i / 2), column 2 t + i % 2. The lower half of a word is the lower index. */
-__device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const unsigned b[2])
+DEVICE void mma_16816(float d[4], const unsigned a[4], const unsigned b[2])
 {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
@@ -61,11 +62,11 @@ __device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const
 }
 /* Words [2 or 4] to device memory at p, aligned to 8 or 16 bytes, in one store. nvcc 13.0 makes several of 2 or 4 bytes
  * of a struct's store whose parts it has computed one by one (tests/cuda/model.sh shows it). */
-__device__ __forceinline__ void store_words(void *p, const unsigned (&w)[2])
+DEVICE void store_words(void *p, const unsigned (&w)[2])
 {
     asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(__cvta_generic_to_global(p)), "r"(w[0]), "r"(w[1]) : "memory");
 }
-__device__ __forceinline__ void store_words(void *p, const unsigned (&w)[4])
+DEVICE void store_words(void *p, const unsigned (&w)[4])
 {
     asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(__cvta_generic_to_global(p)), "r"(w[0]), "r"(w[1]),
                  "r"(w[2]), "r"(w[3])
@@ -77,7 +78,7 @@ __device__ __forceinline__ void store_words(void *p, const unsigned (&w)[4])
 /* In a loop: values derived from x are recomputed in each iteration. Otherwise the compiler keeps all addresses of a
  * tile and the keys of all philox rounds in registers and spills others. */
 #define FRESH(x)         asm volatile("" : "+r"(x))
-#define GPU_MEMBER       __device__ __forceinline__ /* a function of a struct */
+#define GPU_MEMBER       DEVICE /* a function of a struct */
 #define GPU_CALLED       __device__ __noinline__ /* a function of a struct that is not inlined */
 /* clang-format does not know <<< */
 // clang-format off
@@ -100,7 +101,7 @@ __device__ __forceinline__ void store_words(void *p, const unsigned (&w)[4])
 struct philox_key {
     unsigned place, step, seed_low, seed_high;
 };
-__device__ __forceinline__ void philox(uint64_t i, philox_key k, unsigned words[4])
+DEVICE void philox(uint64_t i, philox_key k, unsigned words[4])
 {
     unsigned c0 = (unsigned)i, c1 = (unsigned)(i >> 32), c2 = k.place, c3 = k.step, k0 = k.seed_low, k1 = k.seed_high;
     UNROLL for (int round = 0; round < GPU_PHILOX_ROUNDS; round++)
@@ -112,13 +113,10 @@ __device__ __forceinline__ void philox(uint64_t i, philox_key k, unsigned words[
     }
     words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
 }
-__device__ __forceinline__ unsigned word_of(const unsigned words[4], int j)
-{
-    return words[j >> 1] >> (16 * (j & 1)) & 0xffffu;
-}
+DEVICE unsigned word_of(const unsigned words[4], int j) { return words[j >> 1] >> (16 * (j & 1)) & 0xffffu; }
 
 /* The key of a dropout place in the current run: seed and step are in device memory, so that a graph can be rerun. */
-__device__ __forceinline__ philox_key key_of(const gpu_counter *c, unsigned place)
+DEVICE philox_key key_of(const gpu_counter *c, unsigned place)
 {
     philox_key k = {place, (unsigned)c->step, (unsigned)c->seed, (unsigned)(c->seed >> 32)};
     return k;
@@ -128,18 +126,18 @@ __device__ __forceinline__ philox_key key_of(const gpu_counter *c, unsigned plac
 #define LOWEST (-1e38f)
 
 /* Joins x of all lanes; the result is in every lane. */
-template <class X, class Join> __device__ __forceinline__ X warp_join(X x, Join join)
+template <class X, class Join> DEVICE X warp_join(X x, Join join)
 {
     for (int o = 16; o; o >>= 1) x = join(x, __shfl_xor_sync(0xffffffffu, x, o));
     return x;
 }
-template <class X> __device__ __forceinline__ X warp_sum(X x)
+template <class X> DEVICE X warp_sum(X x)
 {
     return warp_join(x, [](X a, X b) { return a + b; });
 }
-__device__ __forceinline__ float warp_max(float x) { return warp_join(x, fmaxf); }
+DEVICE float warp_max(float x) { return warp_join(x, fmaxf); }
 /* The sum over a block of 32 WARPS threads, warp by warp, in every thread; may be called again at once. */
-template <int WARPS, class X> __device__ __forceinline__ X block_sum(X x)
+template <int WARPS, class X> DEVICE X block_sum(X x)
 {
     __shared__ X part[WARPS];
     x = warp_sum(x);
@@ -151,7 +149,7 @@ template <int WARPS, class X> __device__ __forceinline__ X block_sum(X x)
     return sum;
 }
 /* The maximum over a block; the next call must follow another barrier. */
-template <int WARPS> __device__ __forceinline__ float block_max(float x)
+template <int WARPS> DEVICE float block_max(float x)
 {
     __shared__ float part[WARPS];
     x = warp_max(x);
@@ -163,8 +161,8 @@ template <int WARPS> __device__ __forceinline__ float block_max(float x)
 }
 
 /* Numbers of rows, whatever their type: load and store as float. */
-__device__ __forceinline__ float load(const float *p) { return *p; }
-__device__ __forceinline__ float load(const bf16 *p) { return to_float(*p); }
-__device__ __forceinline__ void store(float *p, float x) { *p = x; }
-__device__ __forceinline__ void store(bf16 *p, float x) { *p = to_bf16(x); }
+DEVICE float load(const float *p) { return *p; }
+DEVICE float load(const bf16 *p) { return to_float(*p); }
+DEVICE void store(float *p, float x) { *p = x; }
+DEVICE void store(bf16 *p, float x) { *p = to_bf16(x); }
 #endif

@@ -127,8 +127,7 @@ void *library_load(const library_kind *kind, str *path, err *e)
     return h.library;
 }
 
-/* Searches the folders beside a library's, as Python's packages lay them out: nvidia/cudnn/lib/libcudnn.so.9,
- * nvidia/cuda_nvrtc/lib/libnvrtc.so.13. */
+/* Searches beside a library's folder, as Python's packages lie: nvidia/cudnn/lib, nvidia/cuda_nvrtc/lib. */
 int library_open_needs(const char *path, const char *const names[])
 {
     static const char *const places[] = {"", "../../*/lib/"};

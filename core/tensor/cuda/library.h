@@ -22,8 +22,7 @@ void *library_load(const library_kind *kind, str *path, err *e);
 int library_open_needs(const char *path, const char *const names[]);
 /* Stores the address of a function in it in the function pointer at `to`: 0, or -1. */
 int library_function(const library_kind *kind, void *library, const char *name, void *to, err *e);
-/* library_load, then library_function for all these names (NULL-terminated), whose pointers lie in this order from `to`
- * on. */
+/* library_load, then library_function for all these names (NULL-terminated), whose pointers follow at `to`. */
 void *library_functions(const library_kind *kind, const char *const names[], void *to, str *path, err *e);
 #define LIBRARY_NAME(name) #name,
 #endif

@@ -191,8 +191,7 @@ static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl
     return said(nccl.ncclGroupEnd(), "ncclGroupEnd", e) || bad ? -1 : 0;
 }
 
-/* The vector has one part per rank; `given` holds the others' values of this rank's part, `stride` elements per rank.
- * */
+/* A part of the vector per rank; `given`: the others' values of this rank's part, `stride` elements per rank. */
 typedef struct {
     float *v, *given;
     size_t n, stride;

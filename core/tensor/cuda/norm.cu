@@ -52,8 +52,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 
 
 /* ---- backward: with x^ = (z - mean) / sd and g = dy gain, dz = (g - mean(g) - x^ mean(g x^)) / sd ---- */
 
-template <bool VECTOR, class T>
-__device__ __forceinline__ void write_back(const norm_call<T> &a, int64_t at, int64_t n, float g[8])
+template <bool VECTOR, class T> DEVICE void write_back(const norm_call<T> &a, int64_t at, int64_t n, float g[8])
 {
     put8<VECTOR>(a.y + at, n, g);
     if (!a.z) return; /* without dropout ds equals dz */
@@ -62,8 +61,8 @@ __device__ __forceinline__ void write_back(const norm_call<T> &a, int64_t at, in
 }
 
 /* The value as it will be read back from the rows. */
-__device__ __forceinline__ float stored(float x, float) { return x; }
-__device__ __forceinline__ float stored(float x, bf16) { return to_float(to_bf16(x)); }
+DEVICE float stored(float x, float) { return x; }
+DEVICE float stored(float x, bf16) { return to_float(to_bf16(x)); }
 
 /* Part blockIdx.x of SUMS column sums: sums [parts][SUMS][width], d gain, d bias and, of three, ds. */
 template <class T, int PER, bool VECTOR, bool WHOLE, int SUMS>

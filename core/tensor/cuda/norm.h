@@ -24,7 +24,7 @@ template <class T> struct norm_call {
 
 /* v = x + dropout(t), which z gets unless it is NULL. `at`: first element in the tensors, n: columns left. */
 template <bool VECTOR, class T>
-__device__ __forceinline__ void add_dropped(const norm_call<T> &a, T *z, int64_t at, int64_t n, float v[8], float t[8])
+DEVICE void add_dropped(const norm_call<T> &a, T *z, int64_t at, int64_t n, float v[8], float t[8])
 {
     drop8(t, (uint64_t)at, a.drop, a.counter);
     UNROLL for (int j = 0; j < 8; j++) v[j] += t[j];
@@ -32,8 +32,8 @@ __device__ __forceinline__ void add_dropped(const norm_call<T> &a, T *z, int64_t
 }
 
 template <bool VECTOR, class T>
-__device__ __forceinline__ void write_normal(const norm_call<T> &a, int64_t at, int64_t column, int64_t n, float v[8],
-                                             float mean, float scale)
+DEVICE void write_normal(const norm_call<T> &a, int64_t at, int64_t column, int64_t n, float v[8], float mean,
+                         float scale)
 {
     float g[8], b[8];
     get8<VECTOR>(a.gain + column, n, g);
@@ -44,7 +44,7 @@ __device__ __forceinline__ void write_normal(const norm_call<T> &a, int64_t at, 
 
 /* s: the row of s, in any memory, or NULL. By a whole warp. */
 template <int PER, bool VECTOR, bool WHOLE, class T>
-__device__ __forceinline__ void norm_row(const norm_call<T> &a, int64_t row, const T *s)
+DEVICE void norm_row(const norm_call<T> &a, int64_t row, const T *s)
 {
     int lane = (int)threadIdx.x % 32;
     int64_t width = WHOLE ? 256 * PER : a.width, at = row * width;
@@ -94,7 +94,6 @@ template <class T> static norm_call<T> norm_of_call(const call *k)
     return a;
 }
 
-/* Computes NORM with the LINEAR of call.product (norm_product.cu). Returns 0; 1 if the kernel does not support them; -1
- * and e. */
+/* NORM with the LINEAR of call.product (norm_product.cu): 0; 1 if the kernel does not support them; -1 and e. */
 int norm_of_product(const call *k, err *e);
 #endif

@@ -17,7 +17,7 @@ enum {
 };
 
 /* s [ROWS, width + GAP]: the product's n rows from `first` on. */
-__device__ __forceinline__ void multiply_rows(const product &p, int64_t first, int n, bf16 *s)
+DEVICE void multiply_rows(const product &p, int64_t first, int n, bf16 *s)
 {
     int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4, left = (int)threadIdx.x / 32 * COLUMNS;
     const bf16 *a = (const bf16 *)p.a + first * p.row_a, *b = (const bf16 *)p.b + left;

@@ -14,9 +14,7 @@
 #include "tensor/graph/tape.h"
 #include "tensor/graph/views.h"
 #include <string.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 #define CUDA_DECLARE(name, in, out, where, place, attributes, doc) CUDA_##where(int cuda_##name(const call *k, err *e);)
 OPS(CUDA_DECLARE)
@@ -31,8 +29,7 @@ static inline int launched(int rc, err *e)
     return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0;
 }
 
-/* Checks the types of a call's inputs and outputs, one letter each: r rows (F32 or BF16, all of one type); f F32; i
- * I32; . any. Absent ones have any type. */
+/* Checks a call's types, a letter each: r rows (F32 or BF16, all alike), f F32, i I32, . any. Absent: any. */
 static inline int want_types(const call *k, const char *in, const char *out, err *e)
 {
     int n = (int)strlen(in), all = n + (int)strlen(out);
@@ -75,8 +72,8 @@ const void *cuda_as_bf16(const call *k, int i, err *e);
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
 double cuda_sum_squares(const void *v, int64_t n, dtype type);
 void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type);
+C_END
 #ifdef __cplusplus
-}
 /* Converts to a pointer to a view's numbers, of any type. */
 struct untyped {
     void *at;

@@ -12,8 +12,7 @@ static inline gpu_columns columns_of(const view *v, int64_t first)
 /* Does the kernel of attend_wgmma.h compute this call? If ABLATE_ATTENTION is "wgmma" and sentences may be long, but
  * the kernel cannot read their rows, the log says so once. */
 bool attention_by_wgmma(const call *k);
-/* Reads the attributes and inputs 0 to 4 of ATTEND, ATTEND_PROGRAM or a gradient of them. Returns 0, or -1 and why no
- * kernel supports them. */
+/* Reads the attributes and inputs 0 to 4 of an attention or its gradient: 0, or -1 and why no kernel can. */
 int cuda_attention(const call *k, gpu_attention *a, err *e);
 /* Reads those of a decoding step. */
 int cuda_attention_step(const call *k, gpu_attention_step *a, err *e);

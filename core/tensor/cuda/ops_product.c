@@ -215,8 +215,7 @@ const void *cuda_as_bf16(const call *k, int i, err *e)
 
 /* ---- rows times a learned matrix ---- */
 
-/* Input i converted to the rows' type: weights and biases are F32, but the library requires a bias of c's type. NULL
- * after an error. */
+/* Input i as the rows' type: biases and weights are F32, but the library needs c's type. NULL after an error. */
 static const void *as_rows(const call *k, int i, dtype type, err *e)
 {
     if (type == BF16) return cuda_as_bf16(k, i, e);

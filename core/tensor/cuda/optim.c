@@ -5,6 +5,7 @@
  */
 #include "tensor/cuda/optim.h"
 #include "tensor/cuda/ops.h"
+#include "tensor/graph/score.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -70,7 +71,6 @@ static int locate(program *p, int32_t id, err *e)
 
 /* ---- computed from scalars alone ---- */
 
-static bool gpu_computes(op o) { return o >= OP_ADD && o <= OP_WHERE; }
 static bool one_number(const ab_ctx *c, int32_t id) { return c->v[id].type == F32 && node_count(&c->v[id]) == 1; }
 static bool is_constant_step(int what) { return what == OP_MUL_SCALAR || what == OP_ADD_SCALAR; }
 
@@ -80,7 +80,7 @@ static int add_setup(program *p, int32_t id, err *e)
     const node *n = &p->c->v[id];
     update_program *u = p->u;
     if (source_of(p->c, id) != id) return 0;
-    if (!gpu_computes(n->op) || !one_number(p->c, id) || u->n_setup == UPDATE_SETUP) return 1;
+    if (!op_elementwise(n->op) || !one_number(p->c, id) || u->n_setup == UPDATE_SETUP) return 1;
     update_step s = {.what = (uint8_t)n->op,
                      .function = (uint8_t)node_function(n),
                      .by = (float)node_by(n),
@@ -138,7 +138,7 @@ static int add_node(program *p, int32_t id, err *e)
     int32_t in[3] = {0};
     char shape[64];
     if (source_of(p->c, id) != id) return 0;
-    if (!gpu_computes(n->op))
+    if (!op_elementwise(n->op))
         return fail(e, "a GPU runs only elementwise updates, but this one has %s", op_names[n->op]);
     if (n->type != F32 || (node_count(n) != 1 && node_count(n) != p->t->tile))
         return fail(e, "%s gives %s %s, expected fp32, one number or %lld", op_names[n->op], dtype_name(n->type),

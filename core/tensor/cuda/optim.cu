@@ -13,17 +13,16 @@ namespace
 {
 /* ---- the update ---- */
 
-/* A block has a tile of consecutive elements, a thread GROUPS times four of them, so that a warp reads and writes whole
- * lines. */
+/* A block has a tile of elements, a thread GROUPS times four of them, so that a warp moves whole lines. */
 enum { GROUPS = UPDATE_GROUPS, N = 4 * GROUPS, TILE = UPDATE_THREADS * N, AT_ONCE = 4 };
 
 /* Reads four numbers at p, of which `left` exist; wide: p is aligned to 16 bytes (8 for bf16). */
-__device__ __forceinline__ float4 read4(const float *p, int64_t left, bool wide)
+DEVICE float4 read4(const float *p, int64_t left, bool wide)
 {
     if (wide && left >= 4) return *(const float4 *)p;
     return make_float4(left > 0 ? p[0] : 0, left > 1 ? p[1] : 0, left > 2 ? p[2] : 0, left > 3 ? p[3] : 0);
 }
-template <class T> __device__ __forceinline__ void write4(T *p, const float v[4], int64_t left, bool wide)
+template <class T> DEVICE void write4(T *p, const float v[4], int64_t left, bool wide)
 {
     if (wide && left >= 4)
         store4_device(p, v);
@@ -32,8 +31,7 @@ template <class T> __device__ __forceinline__ void write4(T *p, const float v[4]
 }
 
 /* Registers of the thread: four elements of group g in own[(register * GROUPS + g) * UPDATE_THREADS]. */
-__device__ __forceinline__ void fetch(int from, const float4 *own, const float *scalar, const float last[N], float by,
-                                      float out[N])
+DEVICE void fetch(int from, const float4 *own, const float *scalar, const float last[N], float by, float out[N])
 {
     if (from < UPDATE_SCALAR) {
         UNROLL for (int g = 0; g < GROUPS; g++)
@@ -48,7 +46,7 @@ __device__ __forceinline__ void fetch(int from, const float4 *own, const float *
 }
 
 #define EACH(expression) UNROLL for (int j = 0; j < N; j++) r[j] = expression
-__device__ __forceinline__ void arithmetic_of(int what, const float a[N], const float b[N], float r[N])
+DEVICE void arithmetic_of(int what, const float a[N], const float b[N], float r[N])
 {
     switch (what) {
     case OP_ADD:
@@ -60,7 +58,7 @@ __device__ __forceinline__ void arithmetic_of(int what, const float a[N], const 
     default: EACH(arithmetic(what, a[j], b[j]));
     }
 }
-__device__ __forceinline__ void map_of(int function, const float a[N], float r[N])
+DEVICE void map_of(int function, const float a[N], float r[N])
 {
     switch (function) { /* the common functions are dispatched once for all elements */
     case AB_SQUARE: EACH(a[j] * a[j]); break;
@@ -70,7 +68,7 @@ __device__ __forceinline__ void map_of(int function, const float a[N], float r[N
     }
 }
 
-__device__ __forceinline__ float scalar_step(const update_step &s, const float *scalar)
+DEVICE float scalar_step(const update_step &s, const float *scalar)
 {
     float in[3];
     UNROLL for (int k = 0; k < 3; k++) in[k] = s.in[k] == UPDATE_BY       ? s.by
@@ -135,7 +133,7 @@ __global__ void __launch_bounds__(UPDATE_THREADS) update(update_program u, bool 
 
 enum { CHUNK = 1 << 14, CHUNKS = 4096 };
 
-__device__ __forceinline__ double square(float x) { return (double)x * (double)x; }
+DEVICE double square(float x) { return (double)x * (double)x; }
 __global__ void square_chunks(double *sums, const float *v, int64_t n, int64_t chunk, bool wide)
 {
     int64_t from = blockIdx.x * chunk, end = n - from < chunk ? n : from + chunk, i = from + 4 * threadIdx.x;

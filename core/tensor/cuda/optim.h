@@ -1,11 +1,9 @@
-/* optim.h - launchers over the flat vectors of all parameters (optim.cu). Pointers are device memory; nothing here
- * waits. */
+/* optim.h - launchers over the flat vectors of all parameters (optim.cu), in device memory; none waits. */
 #ifndef ABLATE_CUDA_OPTIM_H
 #define ABLATE_CUDA_OPTIM_H
+#include "base/linkage.h"
 #include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 /* ---- an update: a program run for every element ---- */
 
@@ -36,12 +34,9 @@ int gpu_run_update(const update_program *u); /* one launch: gpu_launched() */
 
 /* ---- the gradient's norm ---- */
 
-/* *out (a double) = sum of squares of v [n], in double, in an order that depends only on n. Uses SCRATCH_OPTIM after
- * its first 8 bytes, which are free for the result. */
+/* *out = sum of squares of v [n], in double, in an order that depends only on n. Uses SCRATCH_OPTIM from byte 8. */
 int gpu_sum_squares_to(void *out, const float *v, int64_t n);
 /* *scale_at = scale * min(1, clip_norm / (scale * sqrt(*sum_squares))). */
 int gpu_clip_scale(float *scale_at, const double *sum_squares, float scale, float clip_norm);
-#ifdef __cplusplus
-}
-#endif
+C_END
 #endif

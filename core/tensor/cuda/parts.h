@@ -11,14 +11,11 @@
 enum { PARTS_GROUP = 16 };
 
 /* Number of tickets that sums of `parts` parts need. */
-__host__ __device__ __forceinline__ int64_t parts_groups(int64_t parts)
-{
-    return (parts + PARTS_GROUP - 1) / PARTS_GROUP;
-}
-__host__ __device__ __forceinline__ int64_t parts_tickets(int64_t parts) { return 1 + parts_groups(parts); }
+__host__ DEVICE int64_t parts_groups(int64_t parts) { return (parts + PARTS_GROUP - 1) / PARTS_GROUP; }
+__host__ DEVICE int64_t parts_tickets(int64_t parts) { return 1 + parts_groups(parts); }
 
 /* By a whole block: is it the last of `all` to arrive? It then sees what the others wrote before arriving. */
-__device__ __forceinline__ bool last_to_come(unsigned *ticket, int64_t all)
+DEVICE bool last_to_come(unsigned *ticket, int64_t all)
 {
     __shared__ bool last;
     __threadfence();
@@ -30,7 +27,7 @@ __device__ __forceinline__ bool last_to_come(unsigned *ticket, int64_t all)
 }
 
 /* sums[i] of `count` parts, `step` numbers apart; read from the second-level cache, which all blocks share. */
-__device__ __forceinline__ float4 add_four(const float *sums, int64_t step, int64_t count)
+DEVICE float4 add_four(const float *sums, int64_t step, int64_t count)
 {
     float4 sum = make_float4(0, 0, 0, 0);
     for (int64_t p = 0; p < count; p += 8) {
@@ -41,7 +38,7 @@ __device__ __forceinline__ float4 add_four(const float *sums, int64_t step, int6
     }
     return sum;
 }
-__device__ __forceinline__ float add_one(const float *sums, int64_t step, int64_t count)
+DEVICE float add_one(const float *sums, int64_t step, int64_t count)
 {
     float sum = 0;
     for (int64_t p = 0; p < count; p++) sum += __ldcg(sums + p * step);
@@ -50,8 +47,7 @@ __device__ __forceinline__ float add_one(const float *sums, int64_t step, int64_
 
 /* Numbers from .. to - 1 of `count` parts: give(i, sum). */
 template <class Give>
-__device__ __forceinline__ void add_range(const float *sums, int64_t step, int64_t count, int64_t from, int64_t to,
-                                          Give give)
+DEVICE void add_range(const float *sums, int64_t step, int64_t count, int64_t from, int64_t to, Give give)
 {
     if (step % 4 == 0 && from % 4 == 0 && to % 4 == 0) {
         for (int64_t i = from + 4 * (int64_t)threadIdx.x; i < to; i += 4 * (int64_t)blockDim.x) {
@@ -66,8 +62,8 @@ __device__ __forceinline__ void add_range(const float *sums, int64_t step, int64
 /* Called by every block that shares `ticket` (parts_tickets of them) after writing its part: sums [parts][n], this
  * block's is `part`, for numbers from .. to - 1. One block calls give(i, sum) for each number. */
 template <class Give>
-__device__ __forceinline__ void add_parts(float *sums, int64_t parts, int64_t part, int64_t n, int64_t from, int64_t to,
-                                          unsigned *ticket, Give give)
+DEVICE void add_parts(float *sums, int64_t parts, int64_t part, int64_t n, int64_t from, int64_t to, unsigned *ticket,
+                      Give give)
 {
     int64_t groups = parts_groups(parts), group = part / PARTS_GROUP, first = group * PARTS_GROUP;
     int64_t members = parts - first < PARTS_GROUP ? parts - first : (int64_t)PARTS_GROUP;

@@ -23,7 +23,7 @@ struct own_call {
 
 /* Loads N neighbours (16 bytes) along the adjacent axis, starting at line `line` and depth `depth`; zeros outside. */
 template <int N, class T>
-__device__ __forceinline__ void fetch(const operand &o, const T *p, int64_t k, int64_t line, int64_t depth, T v[N])
+DEVICE void fetch(const operand &o, const T *p, int64_t k, int64_t line, int64_t depth, T v[N])
 {
     int64_t left = line < o.lines && depth < k ? (o.along ? k - depth : o.lines - line) : 0;
     p += o.along ? line * o.row + depth : depth * o.row + line;
@@ -35,7 +35,7 @@ __device__ __forceinline__ void fetch(const operand &o, const T *p, int64_t k, i
     }
 }
 
-template <class O> __device__ __forceinline__ void finish(const own_call &q, int64_t row, int64_t column, float sum)
+template <class O> DEVICE void finish(const own_call &q, int64_t row, int64_t column, float sum)
 {
     const product &p = q.p;
     if (row >= q.a.lines || column >= q.b.lines) return;
@@ -52,7 +52,7 @@ template <class O> __device__ __forceinline__ void finish(const own_call &q, int
 enum { F32_DEPTH = 16, F32_THREADS = 256 };
 
 /* The place of thread t's four numbers in a tile [16 depths][64 lines]: within one line, or within one depth. */
-__device__ __forceinline__ void place_f32(bool along, int t, int *line, int *depth)
+DEVICE void place_f32(bool along, int t, int *line, int *depth)
 {
     *line = along ? t / 4 : t % 16 * 4;
     *depth = along ? t % 4 * 4 : t / 16;
@@ -105,14 +105,13 @@ union two_bf16 {
 };
 
 /* The place of thread t's group i (of 2) of eight numbers in a tile [64 lines][32 depths]. */
-__device__ __forceinline__ void place_bf16(bool along, int t, int i, int *line, int *depth)
+DEVICE void place_bf16(bool along, int t, int i, int *line, int *depth)
 {
     int e = t + BF16_THREADS * i;
     *line = along ? e / 4 : e % 8 * 8;
     *depth = along ? e % 4 * 8 : e / 8;
 }
-__device__ __forceinline__ void fetch_bf16(const operand &o, const uint16_t *p, int64_t k, int64_t line, int64_t depth,
-                                           uint16_t v[2][8])
+DEVICE void fetch_bf16(const operand &o, const uint16_t *p, int64_t k, int64_t line, int64_t depth, uint16_t v[2][8])
 {
     UNROLL for (int i = 0; i < 2; i++)
     {
@@ -121,7 +120,7 @@ __device__ __forceinline__ void fetch_bf16(const operand &o, const uint16_t *p, 
         fetch<8>(o, p, k, line + l, depth + d, v[i]);
     }
 }
-__device__ __forceinline__ void put_bf16(bool along, two_bf16 tile[TILE][BF16_WORDS], const uint16_t v[2][8])
+DEVICE void put_bf16(bool along, two_bf16 tile[TILE][BF16_WORDS], const uint16_t v[2][8])
 {
     UNROLL for (int i = 0; i < 2; i++)
     {

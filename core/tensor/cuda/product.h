@@ -7,10 +7,10 @@
  */
 #ifndef ABLATE_CUDA_PRODUCT_H
 #define ABLATE_CUDA_PRODUCT_H
+#include "base/base.h"
+#include "base/linkage.h"
 #include "tensor/graph/op.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 /* A product for the library or our own kernels: LINEAR, LINEAR_DX, LINEAR_DW, MATMUL or parts of its batch.
  *
@@ -55,15 +55,10 @@ int64_t product_failures(void); /* failures of the library: each was logged and 
 /* Our own kernels (product.cu). batch <= 65535. */
 int gpu_own_product(const product *p);
 
-#ifdef __cplusplus
-}
-#else
-#include "base/base.h"
-/* Loads the library and opens it on the device of gpu_open: 0, or -1 and where it was searched for. Loads nothing if
- * our own kernels are used for everything. */
+/* Loads the library, unless all products are our own: 0, or -1 and where it was searched for. */
 int product_open(err *e);
 void product_close(void); /* frees plans and handle; before gpu_close */
 /* "cuBLASLt 13.0.2 (/path/libcublasLt.so.13)", or why there is none; static storage. Needs no GPU. */
 const char *product_library(void);
-#endif
+C_END
 #endif

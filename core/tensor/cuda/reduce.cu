@@ -102,16 +102,12 @@ template <int COLUMNS> int run_columns(const sums &g, bool whole)
 
 /* ---- SOFTMAX ---- */
 
-/* e^(x - most), where most is the row's largest number. If that is -infinity, no key is visible: weights are 0, but NaN
- * stays NaN. */
-__device__ __forceinline__ float weight(float x, float most)
-{
-    return most == -INFINITY ? (x < 0 ? 0.f : x) : expf(x - most);
-}
-__device__ __forceinline__ float scale_of(float sum, float most) { return most == -INFINITY ? 1.f : 1 / sum; }
+/* e^(x - most), most: the row's largest. If that is -infinity, no key is visible: weights 0, but NaN stays NaN. */
+DEVICE float weight(float x, float most) { return most == -INFINITY ? (x < 0 ? 0.f : x) : expf(x - most); }
+DEVICE float scale_of(float sum, float most) { return most == -INFINITY ? 1.f : 1 / sum; }
 
 /* Loads a row of at most 32 K V numbers into a warp's registers: K groups of V adjacent numbers per lane. */
-template <int V, int K> __device__ __forceinline__ void load_row(const float *x, int n, float rest, float out[K][V])
+template <int V, int K> DEVICE void load_row(const float *x, int n, float rest, float out[K][V])
 {
     UNROLL for (int k = 0; k < K; k++)
     {
@@ -122,7 +118,7 @@ template <int V, int K> __device__ __forceinline__ void load_row(const float *x,
             UNROLL for (int i = 0; i < V; i++) out[k][i] = rest;
     }
 }
-template <int V, int K> __device__ __forceinline__ void store_row(float *y, int n, const float v[K][V])
+template <int V, int K> DEVICE void store_row(float *y, int n, const float v[K][V])
 {
     UNROLL for (int k = 0; k < K; k++)
     {
@@ -158,8 +154,7 @@ __global__ void softmax_back_warps(float *dx, const float *y, const float *dy, i
     }
 }
 
-/* Long rows: one block per row, which reads it again from the cache. y may be x, because a thread writes only what it
- * reads. */
+/* Long rows: a block per row, read again from the cache. y may be x: a thread writes only what it reads. */
 __global__ void softmax_blocks(float *y, const float *x, int64_t n)
 {
     x += blockIdx.x * n, y += blockIdx.x * n;

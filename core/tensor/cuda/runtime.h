@@ -2,11 +2,10 @@
  * that runs kernels on the CPU. A process uses one device and one stream, and side streams beside it. */
 #ifndef ABLATE_CUDA_RUNTIME_H
 #define ABLATE_CUDA_RUNTIME_H
+#include "base/linkage.h"
 #include <stddef.h>
 #include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 /* PHILOX_ROUNDS of base/base.h; ops_generic.c checks that both are equal */
 enum { GPU_PHILOX_ROUNDS = 7 };
@@ -37,8 +36,7 @@ int gpu_launched(void);            /* after a launch: 0, or -1 if it or anything
 const char *gpu_error(void);       /* the message, or NULL */
 int gpu_refuse(const char *words); /* records an error of our own; returns -1 */
 void gpu_clear_refusal(void);      /* clears an error, but not a fault, which the device does not recover from. Waits */
-/* After a failed library call: clears its error, so that it is not reported for the next launch. Returns 0, or -1 if
- * the device failed. */
+/* After a failed library call: clears its error for the next launch. Returns 0, or -1 if the device failed. */
 int gpu_forgive(void);
 
 /* ---- memory: the device's own, which the host must not touch ---- */
@@ -125,16 +123,13 @@ typedef struct { /* a CUtensorMap, for hopper.h */
  * tile_rows rows and 64 columns, swizzled over 128 bytes. Returns 0 or -1. */
 int gpu_map_rows(gpu_tensor_map *to, void *at, int64_t rows, int64_t columns, int64_t stride, unsigned tile_rows);
 
-/* [GPU_TICKETS] in device memory, all 0 between launches: counters by which blocks find the last one (parts.h). Every
- * side stream has its own. */
+/* [GPU_TICKETS] counters, all 0 between launches: blocks find the last one (parts.h). Every side stream has its own. */
 enum { GPU_TICKETS = 1 << 14 };
 unsigned *gpu_tickets(void);
 
 int gpu_multiprocessors(void);
 const char *gpu_name(void); /* the open device's name */
-#ifdef __cplusplus
-}
-#endif
+C_END
 #ifdef GPU_ON_CPU
 #include "emulated_runtime.h"
 #endif

@@ -8,9 +8,7 @@
 #ifndef ABLATE_CUDA_SCORE_H
 #define ABLATE_CUDA_SCORE_H
 #include "tensor/cuda/attention.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 enum {
     GPU_SCORE_REGISTERS = 32,
@@ -79,11 +77,8 @@ int gpu_score_delta(const gpu_attention *a, const gpu_score *f); /* a part of it
  * gpu_run_kernel; NULL: use the interpreter. Returns 0, or -1: it was requested but is not available. */
 int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel);
 
-/* A decoding step (gpu_ATTEND_STEP) with program f; f->counts: [rows,H,1,n]. scores: [rows, heads, capacity], working
- * memory. */
+/* A decoding step (gpu_ATTEND_STEP) with program f; f->counts [rows,H,1,n]; scores [rows,heads,capacity]: room. */
 int gpu_ATTEND_PROGRAM_STEP(const gpu_attention_step *a, const gpu_score *f, float *scores);
 
-#ifdef __cplusplus
-}
-#endif
+C_END
 #endif

@@ -8,8 +8,7 @@
 #include "tensor/cuda/ops.h"
 #include <string.h>
 
-/* Where the step after `last` finds value v of the program. home: the register of each step's result, or SCORE_NOWHERE.
- * */
+/* Where the step after `last` finds value v. home: the register of each step's result, or SCORE_NOWHERE. */
 static uint8_t operand(int v, int last, const uint8_t *home)
 {
     if (v < 0) return SCORE_NOWHERE;

@@ -7,7 +7,6 @@
 /* Converts the program's steps; addresses stay 0. */
 void gpu_score_of(const score_program *f, gpu_score *to);
 
-/* Generates an #include of attend_score.h and a struct `written_program`, which replaces score_interpreter in the
- * kernels: the same steps, rounded after each. */
+/* Generates struct `written_program`, which replaces score_interpreter: the same steps, rounded after each. */
 void score_source(const gpu_score *f, str *text);
 #endif

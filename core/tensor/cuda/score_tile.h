@@ -15,7 +15,7 @@ struct score_pairs { /* one thread's pairs (query, key) of a sentence, clamped t
 };
 
 /* Loads the numbers of leaf k. */
-__device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
+DEVICE void take_leaf(const gpu_score &f, int k, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
 {
     const gpu_score_leaf &l = f.leaf[k];
     const float *at = l.at + p.sentence * l.sentence + p.head * l.head;
@@ -112,8 +112,7 @@ struct score_interpreter {
         run(GPU_SCORE_HIDING, f, p, none, none, last);
         fetch(f.pass[GPU_SCORE_HIDING].result[0], 0, f, p, none, none, last, x);
     }
-    /* Turns g, the scores' gradients, into those of the products x. Calls give(k, d) with the gradients of leaf k, if
-     * they are needed. */
+    /* Turns g, the scores' gradients, into those of the products x; gives leaf k's, if needed, to give(k, d). */
     template <class GIVE>
     GPU_MEMBER void backward(const gpu_score &f, const score_pairs &p, const float (&x)[SCORE_AT_ONCE],
                              float (&g)[SCORE_AT_ONCE], bool leaves, GIVE give) const

@@ -15,19 +15,19 @@
 enum { THREADS = 512, FEW_THREADS = 128 };
 
 /* Larger for a likelier choice, among equal ones for the lower id; never 0. */
-__device__ __forceinline__ uint64_t rank_of(float logit, int id)
+DEVICE uint64_t rank_of(float logit, int id)
 {
     unsigned u = __float_as_uint(logit + 0.f); /* -0 becomes 0 */
     u = u & 0x80000000u ? ~u : u | 0x80000000u;
     return (uint64_t)u << 32 | ~(unsigned)id;
 }
-__device__ __forceinline__ gpu_choice choice_of(uint64_t rank)
+DEVICE gpu_choice choice_of(uint64_t rank)
 {
     unsigned u = (unsigned)(rank >> 32);
     u = u & 0x80000000u ? u & 0x7fffffffu : ~u;
     return rank ? gpu_choice{__uint_as_float(u), (int32_t) ~(unsigned)rank} : gpu_choice{-INFINITY, -1};
 }
-__device__ __forceinline__ uint64_t warp_best(uint64_t x)
+DEVICE uint64_t warp_best(uint64_t x)
 {
     return warp_join(x, [](uint64_t a, uint64_t b) { return b > a ? b : a; });
 }
@@ -37,15 +37,14 @@ struct row_choosing {
     int v, never, nor;
 };
 /* The choice's rank; 0 if it is not allowed. */
-__device__ __forceinline__ uint64_t rank_in(const row_choosing &c, float logit, int id)
+DEVICE uint64_t rank_in(const row_choosing &c, float logit, int id)
 {
     bool may = logit > -INFINITY && id != c.never && id != c.nor && (!c.line || c.line[id >> 5] >> (id & 31) & 1);
     return may ? rank_of(logit, id) : 0;
 }
 
 /* The best after `last` of one thread's part, by its whole warp. */
-template <class T, int N>
-__device__ __forceinline__ uint64_t next_best(const T *x, const row_choosing &c, uint64_t last, int thread)
+template <class T, int N> DEVICE uint64_t next_best(const T *x, const row_choosing &c, uint64_t last, int thread)
 {
     uint64_t best = 0;
     int lane = threadIdx.x & 31;
@@ -60,7 +59,7 @@ __device__ __forceinline__ uint64_t next_best(const T *x, const row_choosing &c,
 
 /* Finds the k best of a row of logits x and *log_sum = log sum exp x; N divides the row's length and its start. */
 template <class T, int N>
-__device__ __forceinline__ void select_row(const T *x, const row_choosing &c, int k, gpu_choice *out, double *log_sum)
+DEVICE void select_row(const T *x, const row_choosing &c, int k, gpu_choice *out, double *log_sum)
 {
     __shared__ uint64_t bests[32];
     __shared__ float tops[32];
@@ -113,15 +112,15 @@ __device__ __forceinline__ void select_row(const T *x, const row_choosing &c, in
 }
 
 /* Larger for a larger number; never 0. */
-__device__ __forceinline__ uint64_t rank_of_sum(double x)
+DEVICE uint64_t rank_of_sum(double x)
 {
     uint64_t u = (uint64_t)__double_as_longlong(x + 0.); /* -0 becomes 0 */
     return u >> 63 ? ~u : u | 1ull << 63;
 }
 
 /* Merges a sentence's continuations from its rows' results in the second-level cache. By a whole warp. */
-__device__ __forceinline__ void merge(const choosing &all, int64_t sentence, const gpu_choice *best,
-                                      const double *log_sum, continuation *out)
+DEVICE void merge(const choosing &all, int64_t sentence, const gpu_choice *best, const double *log_sum,
+                  continuation *out)
 {
     int lane = threadIdx.x & 31, next = 0, beam = (int)all.beam, wanted = (int)all.wanted, k = (int)all.k;
     int64_t row = sentence * beam + lane;

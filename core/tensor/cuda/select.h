@@ -2,10 +2,9 @@
  * (select_best of decode/select.h for many rows at once), merged over the hypotheses of a sentence. */
 #ifndef ABLATE_CUDA_SELECT_H
 #define ABLATE_CUDA_SELECT_H
+#include "base/linkage.h"
 #include "tensor/graph/backend.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 enum { SELECT_MOST = 64, SELECT_BEAM = 32 }; /* choices per row, hypotheses per sentence */
 
@@ -24,7 +23,5 @@ typedef struct {
 int gpu_select_best(dtype type, const choosing *c, const void *logits, const int32_t never[2], gpu_choice *best,
                     double *log_sum, continuation *out);
 
-#ifdef __cplusplus
-}
-#endif
+C_END
 #endif

@@ -2,16 +2,14 @@
  * memory; an int is 0, or -1 (message: gpu_error). */
 #ifndef ABLATE_CUDA_SERVICES_H
 #define ABLATE_CUDA_SERVICES_H
+#include "base/linkage.h"
 #include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
+C_BEGIN
 
 /* A step's losses: two [2] = sums of the columns of losses [rows,2], in double and in a fixed order. */
 void gpu_add_columns(double *two, const void *losses, int64_t rows);
 
-/* Values of several ranks: own [n] = the sum of all ranks' in rank order: rank r's are parts[r * stride + i], those of
- * rank `me` are own[i]. */
+/* own [n] = the sum over ranks, in rank order: rank r's numbers are parts[r * stride + i], those of `me` own[i]. */
 int gpu_add_ranks(float *own, const float *parts, int me, int ranks, int64_t stride, int64_t n);
 
 /* Lists that cuDNN needs for packed sentences: n of them, at most RAGGED_MOST, in one launch. */
@@ -31,7 +29,5 @@ typedef struct {
 } gpu_order;
 int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out);
 
-#ifdef __cplusplus
-}
-#endif
+C_END
 #endif

@@ -36,8 +36,7 @@ template <class T, class Index> __global__ void transpose_axes(T *y, const T *x,
     }
 }
 
-/* Transposes y's last axis with axis `with`, along which x is contiguous. A block moves squares of 32 x 32, so that
- * reads and writes are both contiguous. */
+/* Transposes y's last axis with `with`, contiguous in x, by squares of 32 x 32: reads and writes are contiguous. */
 enum { SIDE = 32 };
 struct exchange {
     /* lengths of `with` and of the last axis; stride of the last axis in x, and of `with` in y */
@@ -97,12 +96,9 @@ template <class T, class Index> __global__ void slice_pad_concat(pieces p, int64
 
 /* ---- ROTATE_HALF ---- */
 
-__device__ __forceinline__ unsigned turned(unsigned x, unsigned sign) { return x ^ sign; }
-__device__ __forceinline__ unsigned short turned(unsigned short x, unsigned sign)
-{
-    return (unsigned short)(x ^ (sign & 0xffffu));
-}
-__device__ __forceinline__ bytes16 turned(bytes16 x, unsigned sign)
+DEVICE unsigned turned(unsigned x, unsigned sign) { return x ^ sign; }
+DEVICE unsigned short turned(unsigned short x, unsigned sign) { return (unsigned short)(x ^ (sign & 0xffffu)); }
+DEVICE bytes16 turned(bytes16 x, unsigned sign)
 {
     UNROLL for (int j = 0; j < 4; j++) x.w[j] ^= sign;
     return x;
@@ -132,13 +128,13 @@ __global__ void embedding(T *y, const T *x, const int32_t *ids, int64_t n_rows, 
 
 /* ---- HEADS, MERGE: V columns at a time ---- */
 
-template <int V, class T, class F> __device__ __forceinline__ void move(T *to, const F *from)
+template <int V, class T, class F> DEVICE void move(T *to, const F *from)
 {
     float x[V];
     load_lanes<V>(from, x);
     store_lanes<V>(to, x);
 }
-template <int V, class T> __device__ __forceinline__ void clear(T *to)
+template <int V, class T> DEVICE void clear(T *to)
 {
     const float zeros[V] = {};
     store_lanes<V>(to, zeros);

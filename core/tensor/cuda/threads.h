@@ -11,17 +11,17 @@ static inline dim3 blocks_for(int64_t n)
     int64_t most = 64 * (int64_t)gpu_multiprocessors(), blocks = (n + THREADS - 1) / THREADS;
     return dim3((unsigned)(blocks < most ? blocks : most));
 }
-__device__ __forceinline__ int64_t my_thread() { return (int64_t)blockIdx.x * THREADS + threadIdx.x; }
-__device__ __forceinline__ int64_t all_threads() { return (int64_t)gridDim.x * THREADS; }
+DEVICE int64_t my_thread() { return (int64_t)blockIdx.x * THREADS + threadIdx.x; }
+DEVICE int64_t all_threads() { return (int64_t)gridDim.x * THREADS; }
 
 /* Blocks for n warps. */
 static inline dim3 blocks_for_warps(int64_t n) { return blocks_for(32 * n); }
-__device__ __forceinline__ int my_lane() { return (int)(threadIdx.x % 32); }
-__device__ __forceinline__ int64_t my_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
-__device__ __forceinline__ int64_t all_warps() { return (int64_t)gridDim.x * WARPS; }
+DEVICE int my_lane() { return (int)(threadIdx.x % 32); }
+DEVICE int64_t my_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
+DEVICE int64_t all_warps() { return (int64_t)gridDim.x * WARPS; }
 
 /* The first place in [low, high) whose key is larger; keys are ascending. */
-__device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, int64_t high, int64_t than)
+DEVICE int64_t first_above(const int32_t *key, int64_t low, int64_t high, int64_t than)
 {
     while (low < high) {
         int64_t middle = (low + high) / 2;
@@ -33,19 +33,18 @@ __device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, 
     return low;
 }
 
-/* Splits an index into axes [.., d2, d1, d0], d0 being the last. Index: unsigned, which divides faster, if it can count
- * the elements, else uint64_t. */
+/* Splits an index into axes [.., d2, d1, d0]. Index: unsigned, which divides faster, if it can count the elements. */
 template <class Index> struct place {
     Index i3, i2, i1, i0;
 };
-template <class Index> __device__ __forceinline__ place<Index> place_of(Index i, Index d2, Index d1, Index d0)
+template <class Index> DEVICE place<Index> place_of(Index i, Index d2, Index d1, Index d0)
 {
     Index row = i / d0, plane = row / d1, outer = plane / d2;
     place<Index> p = {outer, plane - outer * d2, row - plane * d1, i - row * d0};
     return p;
 }
 /* The place's offset in a tensor with these strides. */
-template <class Index> __device__ __forceinline__ int64_t offset_of(place<Index> p, const int64_t step[4])
+template <class Index> DEVICE int64_t offset_of(place<Index> p, const int64_t step[4])
 {
     return (int64_t)p.i3 * step[0] + (int64_t)p.i2 * step[1] + (int64_t)p.i1 * step[2] + (int64_t)p.i0 * step[3];
 }

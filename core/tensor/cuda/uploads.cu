@@ -31,7 +31,7 @@ static unsigned filled; /* bytes of the stage in use */
 static unsigned char *stage, *blob;
 
 /* Copies a piece with `blocks` blocks; this one is number `block`. */
-__device__ __forceinline__ void store_piece(const piece &p, const unsigned char *data, unsigned block, unsigned blocks)
+DEVICE void store_piece(const piece &p, const unsigned char *data, unsigned block, unsigned blocks)
 {
     unsigned first = block * UPLOAD_THREADS + threadIdx.x, all = blocks * UPLOAD_THREADS;
     const unsigned char *from = data + p.at;
@@ -40,7 +40,7 @@ __device__ __forceinline__ void store_piece(const piece &p, const unsigned char 
     else
         for (unsigned i = first; i < p.bytes; i += all) ((unsigned char *)p.to)[i] = from[i];
 }
-__device__ __forceinline__ void follow_rows(const following &f, const unsigned char *data, unsigned block)
+DEVICE void follow_rows(const following &f, const unsigned char *data, unsigned block)
 {
     int64_t i = (int64_t)block * UPLOAD_THREADS + threadIdx.x;
     if (i >= f.numbers) return;
@@ -50,7 +50,7 @@ __device__ __forceinline__ void follow_rows(const following &f, const unsigned c
     f.to[i] = x;
     if (f.copy) f.copy[i] = x;
 }
-__device__ __forceinline__ void put_all(const table &t, const unsigned char *data)
+DEVICE void put_all(const table &t, const unsigned char *data)
 {
     unsigned own = blockIdx.x / t.blocks;
     if (own < t.n)

@@ -7,12 +7,12 @@
 template <class T, int V> struct alignas(sizeof(T) * V) lanes {
     T v[V];
 };
-template <int V, class T> __device__ __forceinline__ void load_lanes(const T *p, float v[V])
+template <int V, class T> DEVICE void load_lanes(const T *p, float v[V])
 {
     lanes<T, V> x = *(const lanes<T, V> *)p;
     UNROLL for (int j = 0; j < V; j++) v[j] = load(&x.v[j]);
 }
-template <int V, class T> __device__ __forceinline__ void store_lanes(T *p, const float v[V])
+template <int V, class T> DEVICE void store_lanes(T *p, const float v[V])
 {
     lanes<T, V> x;
     UNROLL for (int j = 0; j < V; j++) store(&x.v[j], v[j]);
@@ -20,51 +20,50 @@ template <int V, class T> __device__ __forceinline__ void store_lanes(T *p, cons
 }
 
 /* Eight numbers at p, aligned to 16 bytes. */
-__device__ __forceinline__ void load8(const float *p, float v[8])
+DEVICE void load8(const float *p, float v[8])
 {
     float4 a = ((const float4 *)p)[0], b = ((const float4 *)p)[1];
     v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
 }
-__device__ __forceinline__ void load8(const bf16 *p, float v[8]) { load_lanes<8>(p, v); }
-__device__ __forceinline__ void store8(float *p, const float v[8])
+DEVICE void load8(const bf16 *p, float v[8]) { load_lanes<8>(p, v); }
+DEVICE void store8(float *p, const float v[8])
 {
     ((float4 *)p)[0] = make_float4(v[0], v[1], v[2], v[3]);
     ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
 }
-__device__ __forceinline__ void store8(bf16 *p, const float v[8]) { store_lanes<8>(p, v); }
+DEVICE void store8(bf16 *p, const float v[8]) { store_lanes<8>(p, v); }
 /* Stores four or eight numbers in as few stores as possible; p is in device memory. */
-__device__ __forceinline__ void store4_device(float *p, const float v[4])
+DEVICE void store4_device(float *p, const float v[4])
 {
     unsigned w[4] = {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])};
     store_words(p, w);
 }
-__device__ __forceinline__ void store4_device(bf16 *p, const float v[4])
+DEVICE void store4_device(bf16 *p, const float v[4])
 {
     unsigned w[2] = {bf16_pair(v[0], v[1]), bf16_pair(v[2], v[3])};
     store_words(p, w);
 }
-__device__ __forceinline__ void store8_device(float *p, const float v[8])
+DEVICE void store8_device(float *p, const float v[8])
 {
     store4_device(p, v);
     store4_device(p + 4, v + 4);
 }
-__device__ __forceinline__ void store8_device(bf16 *p, const float v[8])
+DEVICE void store8_device(bf16 *p, const float v[8])
 {
     unsigned w[4];
     UNROLL for (int j = 0; j < 4; j++) w[j] = bf16_pair(v[2 * j], v[2 * j + 1]);
     store_words(p, w);
 }
 
-/* Loads the first n of eight (all if n >= 8, none if n <= 0), zeros for the rest. VECTOR: p is aligned to 16 bytes and
- * n is a multiple of 8. */
-template <bool VECTOR, class T> __device__ __forceinline__ void get8(const T *p, int64_t n, float v[8])
+/* Loads the first n of eight (any n), zeros for the rest. VECTOR: p aligned to 16 bytes, n a multiple of 8. */
+template <bool VECTOR, class T> DEVICE void get8(const T *p, int64_t n, float v[8])
 {
     if (VECTOR && n > 0)
         load8(p, v);
     else
         UNROLL for (int j = 0; j < 8; j++) v[j] = !VECTOR && j < n ? load(p + j) : 0.f;
 }
-template <bool VECTOR, class T> __device__ __forceinline__ void put8(T *p, int64_t n, const float v[8])
+template <bool VECTOR, class T> DEVICE void put8(T *p, int64_t n, const float v[8])
 {
     if (!VECTOR) UNROLL for (int j = 0; j < 8; j++)
         {
@@ -75,14 +74,14 @@ template <bool VECTOR, class T> __device__ __forceinline__ void put8(T *p, int64
 }
 
 /* Like get8, but the tensor's last group may be shorter than eight even with VECTOR. */
-template <bool VECTOR, class T> __device__ __forceinline__ void get_some8(const T *p, int64_t n, float v[8])
+template <bool VECTOR, class T> DEVICE void get_some8(const T *p, int64_t n, float v[8])
 {
     if (VECTOR && n >= 8)
         load8(p, v);
     else
         get8<false>(p, n, v);
 }
-template <bool VECTOR, class T> __device__ __forceinline__ void put_some8(T *p, int64_t n, const float v[8])
+template <bool VECTOR, class T> DEVICE void put_some8(T *p, int64_t n, const float v[8])
 {
     if (VECTOR && n >= 8)
         store8_device(p, v);
@@ -90,7 +89,7 @@ template <bool VECTOR, class T> __device__ __forceinline__ void put_some8(T *p, 
         put8<false>(p, n, v);
 }
 
-__device__ __forceinline__ unsigned keep_words(uint64_t counter, philox_key k, unsigned least)
+DEVICE unsigned keep_words(uint64_t counter, philox_key k, unsigned least)
 {
     unsigned words[4], bits = 0;
     philox(counter, k, words);
@@ -98,7 +97,7 @@ __device__ __forceinline__ unsigned keep_words(uint64_t counter, philox_key k, u
     return bits;
 }
 /* Bit j: element first + j of the tensor is kept, for j < 8. */
-__device__ __forceinline__ unsigned keep8(uint64_t first, philox_key k, unsigned least)
+DEVICE unsigned keep8(uint64_t first, philox_key k, unsigned least)
 {
     unsigned skip = (unsigned)(first % 8), bits = keep_words(first / 8, k, least);
     if (skip) bits = (bits | keep_words(first / 8 + 1, k, least) << 8) >> skip;
@@ -106,7 +105,7 @@ __device__ __forceinline__ unsigned keep8(uint64_t first, philox_key k, unsigned
 }
 
 /* Eight elements of a tensor from `first` on, dropped or scaled. */
-__device__ __forceinline__ void drop8(float v[8], uint64_t first, gpu_dropping d, const gpu_counter *c)
+DEVICE void drop8(float v[8], uint64_t first, gpu_dropping d, const gpu_counter *c)
 {
     if (!d.least) return;
     unsigned keep = keep8(first, key_of(c, d.place), d.least);
@@ -121,6 +120,6 @@ static inline bool aligned16(const void *a, const void *b = nullptr, const void 
 }
 
 /* Stores lanes to device memory. */
-__device__ __forceinline__ void put_lanes(float *p, const lanes<float, 1> &x) { *p = x.v[0]; }
-__device__ __forceinline__ void put_lanes(float *p, const lanes<float, 4> &x) { store4_device(p, x.v); }
+DEVICE void put_lanes(float *p, const lanes<float, 1> &x) { *p = x.v[0]; }
+DEVICE void put_lanes(float *p, const lanes<float, 4> &x) { store4_device(p, x.v); }
 #endif

@@ -1,13 +1,11 @@
-/* flops.c - costs of operations: floating-point operations (a multiply-add counts as two) and bytes, from shapes alone.
- * */
+/* flops.c - costs of operations: floating-point operations (a multiply-add is two) and bytes, from shapes alone. */
 #include "tensor/graph/score.h"
 #include "tensor/graph/tape.h"
 #include <math.h>
 
 static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
 
-/* DELTA_SCAN per position: products with the state (k S, q S, k' u) and with the positions of its chunk; fewer without
- * beta. */
+/* DELTA_SCAN per position: products with the state (k S, q S, k' u) and with its chunk; fewer without beta. */
 static double delta_flops(const attr *a, const op_inputs *i)
 {
     const view *q = &i->DELTA_SCAN.q, *v = &i->DELTA_SCAN.v;
@@ -86,8 +84,7 @@ static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t 
     return sum;
 }
 
-/* Counts the (query, key) pairs of a call of ATTEND or ATTEND_BACK. A device's offsets cannot be read here: then it
- * counts the most that there could be. */
+/* The (query, key) pairs of ATTEND or ATTEND_BACK; on a device, whose offsets cannot be read, the most possible. */
 static double pairs_of(const call *k, const backend *b)
 {
     if (!op_attends(k->op)) return 0;
@@ -129,15 +126,7 @@ double node_flops(const ab_ctx *c, int32_t i, double pairs)
         view in[MAX_IN];
         op_inputs i;
     } shape;
-    switch (v->op) {
-    case OP_NONE:
-    case OP_INPUT:
-    case OP_PARAM:
-    case OP_CONST:
-    case OP_STATE:
-    case OP_PART: return 0;
-    default: break;
-    }
+    if (v->op <= OP_PART) return 0;
     for (int k = 0; k < v->n_in; k++) shape.in[k] = shape_of(c, v->in[k]);
     view out = shape_of(c, i);
     return op_flops(v->op, &v->a, &shape.i, &out, pairs);

@@ -21,27 +21,18 @@ void grad_add(ab_ctx *c, int32_t x, ab_t dx)
 {
     if (!grad_wanted(c, x) || !dx.id) return;
     fit(c);
-    int64_t dim[4]; /* a copy: nodes move when the tape grows */
-    memcpy(dim, c->v[x].dim, sizeof dim);
-    dx = t_cast(c, t_sum_to(c, dx, dim), c->v[x].type);
+    dx = t_cast(c, t_sum_to(c, dx, dims_of(c, x).dim), c->v[x].type);
     if (c->grad[x]) dx = t_binary(c, OP_ADD, (ab_t){c->grad[x]}, dx);
     grad_replace(c, x, dx);
 }
 
-static int32_t storage(const ab_ctx *c, int32_t x)
-{
-    while (c->v[x].op == OP_RESHAPE) x = c->v[x].in[0];
-    return x;
-}
-
-/* True if another value has this node as its gradient, too (as both terms of a sum do). Adding in place would change
- * both. */
+/* Has another value this node as its gradient (as both terms of a sum do)? Adding in place would change both. */
 static bool shared(const ab_ctx *c, int32_t x)
 {
-    int32_t g = storage(c, c->grad[x]);
+    int32_t g = tape_source(c, c->grad[x]);
     int holders = 0;
     for (int32_t i = 1; i < c->n; i++)
-        if ((size_t)i < c->grad_cap && c->grad[i] && storage(c, c->grad[i]) == g) holders++;
+        if ((size_t)i < c->grad_cap && c->grad[i] && tape_source(c, c->grad[i]) == g) holders++;
     return holders > 1;
 }
 
@@ -57,7 +48,7 @@ bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy)
 ab_t grad_base(const ab_ctx *c, int32_t x)
 {
     if ((size_t)x >= c->grad_cap || !c->grad[x]) return (ab_t){0};
-    op o = c->v[storage(c, c->grad[x])].op;
+    op o = c->v[tape_source(c, c->grad[x])].op;
     if (o == OP_CONST || o == OP_INPUT || o == OP_PARAM || o == OP_STATE || shared(c, x)) return (ab_t){0};
     return (ab_t){c->grad[x]};
 }

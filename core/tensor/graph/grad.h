@@ -8,9 +8,6 @@
 #ifndef ABLATE_GRAD_H
 #define ABLATE_GRAD_H
 #include "tensor/graph/tape.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef void (*grad_rule)(ab_ctx *c, ab_t y, ab_t dy);
 extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rules[OP_COUNT], sentence_rules[OP_COUNT],
@@ -57,17 +54,28 @@ static inline void drop_part(ab_ctx *c, ab_t of, int k)
     shape_part(c, of, k, F32, nothing);
 }
 
+/* The node whose numbers node x shows, perhaps with other axes. */
+static inline int32_t tape_source(const ab_ctx *c, int32_t x)
+{
+    while (c->v[x].op == OP_RESHAPE) x = c->v[x].i.RESHAPE.x;
+    return x;
+}
+
+/* A copy of a node's shape: nodes move when the tape grows. */
+typedef struct {
+    int64_t dim[4];
+} dims;
+static inline dims dims_of(const ab_ctx *c, int32_t x)
+{
+    const int64_t *d = c->v[x].dim;
+    return (dims){{d[0], d[1], d[2], d[3]}};
+}
+
 /* Guards for builders: pass the failed tensor on. */
 #define GIVEN1(a)                                                                                                      \
-    if (!(a).id) return (ab_t)                                                                                         \
-        {                                                                                                              \
-            0                                                                                                          \
-        }
+    if (!(a).id) return a
 #define GIVEN2(a, b)                                                                                                   \
-    if (!(a).id || !(b).id) return (ab_t)                                                                              \
-        {                                                                                                              \
-            0                                                                                                          \
-        }
+    if (!(a).id || !(b).id) return (a).id ? b : a
 static inline ab_t push1(ab_ctx *c, op o, ab_t a, const int64_t dim[4], const attr *k)
 {
     return tape_push(c, o, tape_at(c, a)->type, dim, 1, &a, k);
@@ -76,6 +84,12 @@ static inline ab_t push2(ab_ctx *c, op o, ab_t a, ab_t b, const int64_t dim[4], 
 {
     const ab_t in[] = {a, b};
     return tape_push(c, o, tape_at(c, a)->type, dim, 2, in, k);
+}
+/* An operation on a whose result has a's shape. */
+static inline ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
+{
+    GIVEN1(a);
+    return push1(c, o, a, tape_at(c, a)->dim, k);
 }
 
 /* Generic operations work on F32 or F64. */
@@ -87,7 +101,4 @@ static inline ab_t number(ab_ctx *c, ab_t a)
         return tape_fail(c, "found ids, expected numbers; ab_to_float converts ids to numbers");
     return t_cast(c, a, generic_type(c));
 }
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -35,16 +35,15 @@ static bool accepted(ab_ctx *c, ab_t *q, ab_t *k, ab_t *v, ab_t *beta, ab_t *dec
 ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk)
 {
     if (!accepted(c, &q, &k, &v, &beta, &decay, chunk)) return (ab_t){0};
-    int64_t d[4], d_k = tape_at(c, q)->dim[3];
-    memcpy(d, tape_at(c, v)->dim, sizeof d);
-    ab_t y = tape_push(c, OP_DELTA_SCAN, generic_type(c), d, 5, (ab_t[]){q, k, v, beta, decay},
+    dims d = dims_of(c, v.id);
+    ab_t y = tape_push(c, OP_DELTA_SCAN, generic_type(c), d.dim, 5, (ab_t[]){q, k, v, beta, decay},
                        &(attr){.DELTA_SCAN = {.chunk = chunk, .backwards = backwards}});
     if (beta.id)
-        shape_part(c, y, OUTPUT(DELTA_SCAN, w), generic_type(c), d);
+        shape_part(c, y, OUTPUT(DELTA_SCAN, w), generic_type(c), d.dim);
     else
         drop_part(c, y, OUTPUT(DELTA_SCAN, w));
-    d[2] = (d[2] + chunk - 1) / chunk * d_k;
-    shape_part(c, y, OUTPUT(DELTA_SCAN, states), generic_type(c), d);
+    d.dim[2] = (d.dim[2] + chunk - 1) / chunk * tape_at(c, q)->dim[3];
+    shape_part(c, y, OUTPUT(DELTA_SCAN, states), generic_type(c), d.dim);
     return y;
 }
 /* The gradient of a scan y with n inputs: operation `back` of them, the two other outputs, and dy. */
@@ -57,10 +56,8 @@ static void scan_rule(ab_ctx *c, ab_t y, ab_t dy, op back, int n)
     in[n + 2] = dy;
     ab_t g = tape_push(c, back, v.type, c->v[v.in[0]].dim, n + 3, in, &v.a);
     for (int k = 1; k < n; k++) {
-        int64_t d[4];
-        memcpy(d, c->v[v.in[k]].dim, sizeof d);
         if (v.in[k])
-            shape_part(c, g, k, v.type, d);
+            shape_part(c, g, k, v.type, c->v[v.in[k]].dim);
         else
             drop_part(c, g, k);
     }
@@ -84,13 +81,12 @@ ab_t t_dplr_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, 
 {
     ab_t in[6] = {q, k, v, a, b, decay};
     if (!dplr_accepted(c, in, chunk)) return (ab_t){0};
-    int64_t d[4], d_k = tape_at(c, in[0])->dim[3];
-    memcpy(d, tape_at(c, in[2])->dim, sizeof d);
-    ab_t y = tape_push(c, OP_DPLR_SCAN, generic_type(c), d, 6, in,
+    dims d = dims_of(c, in[2].id);
+    ab_t y = tape_push(c, OP_DPLR_SCAN, generic_type(c), d.dim, 6, in,
                        &(attr){.DELTA_SCAN = {.chunk = chunk, .backwards = backwards}});
-    shape_part(c, y, OUTPUT(DPLR_SCAN, u), generic_type(c), d);
-    d[2] = (d[2] + chunk - 1) / chunk * d_k;
-    shape_part(c, y, OUTPUT(DPLR_SCAN, states), generic_type(c), d);
+    shape_part(c, y, OUTPUT(DPLR_SCAN, u), generic_type(c), d.dim);
+    d.dim[2] = (d.dim[2] + chunk - 1) / chunk * tape_at(c, in[0])->dim[3];
+    shape_part(c, y, OUTPUT(DPLR_SCAN, states), generic_type(c), d.dim);
     return y;
 }
 static void dplr_scan_rule(ab_ctx *c, ab_t y, ab_t dy) { scan_rule(c, y, dy, OP_DPLR_SCAN_BACK, 6); }
@@ -115,9 +111,7 @@ static bool system_given(ab_ctx *c, ab_t *l, ab_t *b)
 ab_t t_solve_lower(ab_ctx *c, ab_t l, ab_t b, int transposed)
 {
     if (!system_given(c, &l, &b)) return (ab_t){0};
-    int64_t d[4];
-    memcpy(d, tape_at(c, b)->dim, sizeof d);
-    return push2(c, OP_SOLVE_LOWER, l, b, d, &(attr){.SOLVE_LOWER = {.transposed = transposed != 0}});
+    return push2(c, OP_SOLVE_LOWER, l, b, tape_at(c, b)->dim, &(attr){.SOLVE_LOWER = {.transposed = transposed != 0}});
 }
 static void solve_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -156,23 +150,17 @@ static bool not_behind(int64_t i, int64_t j, int64_t by) { return j + by <= i; }
 /* row i lies in the second, column j in the first of two neighbouring blocks of `by` */
 static bool pair_of(int64_t i, int64_t j, int64_t by) { return i / by % 2 && j / by == i / by - 1; }
 
+static bool equal(int64_t i, int64_t j, int64_t by) { return i == j + by; }
+
 /* 1 on the diagonal: [n,n] */
-static ab_t unit(ab_ctx *c, int64_t n)
-{
-    double *v = xcalloc((size_t)(n * n), sizeof *v);
-    for (int64_t i = 0; i < n; i++) v[i * n + i] = 1;
-    ab_t y = t_const(c, (int64_t[4]){1, 1, n, n}, v);
-    free(v);
-    return y;
-}
+static ab_t unit(ab_ctx *c, int64_t n) { return where_in_chunk(&(chunked){c, n, false}, equal, 0); }
 
 static ab_t zeros_like(ab_ctx *c, ab_t x, int axis, int64_t n)
 {
-    int64_t d[4];
-    memcpy(d, tape_at(c, x)->dim, sizeof d);
-    d[4 + axis] = n;
-    double *v = xcalloc((size_t)(d[0] * d[1] * d[2] * d[3]), sizeof *v);
-    ab_t z = t_const(c, d, v);
+    dims d = dims_of(c, x.id);
+    d.dim[4 + axis] = n;
+    double *v = xcalloc((size_t)(d.dim[0] * d.dim[1] * d.dim[2] * d.dim[3]), sizeof *v);
+    ab_t z = t_const(c, d.dim, v);
     free(v);
     return z;
 }
@@ -188,8 +176,7 @@ static ab_t in_chunks(const chunked *s, ab_t x)
     return t_reshape(s->c, x, (int64_t[4]){d[0] * d[1], n, s->C, d[3]});
 }
 
-/* Each chunk gets the value of the chunk that is `by` chunks earlier in the order of the recurrence; the first ones get
- * zeros. */
+/* Each chunk gets the value of the chunk `by` earlier in the order of the recurrence; the first ones get zeros. */
 static ab_t shift_chunks(const chunked *s, ab_t x, int64_t by)
 {
     int64_t n = tape_at(s->c, x)->dim[1], away = by < n ? by : n;
@@ -249,9 +236,9 @@ static ab_t times(ab_ctx *c, ab_t by, ab_t x) { return by.id ? t_binary(c, OP_MU
 ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk)
 {
     if (!accepted(c, &q, &k, &v, &beta, &decay, chunk)) return (ab_t){0};
-    int64_t d[4], d_k = tape_at(c, q)->dim[3];
-    memcpy(d, tape_at(c, v)->dim, sizeof d);
-    const chunked s = {c, chunk < d[2] ? chunk : d[2], backwards != 0};
+    dims d = dims_of(c, v.id);
+    int64_t d_k = tape_at(c, q)->dim[3];
+    const chunked s = {c, chunk < d.dim[2] ? chunk : d.dim[2], backwards != 0};
     ab_t seen = where_in_chunk(&s, not_behind, 0), before = where_in_chunk(&s, not_behind, 1);
     ab_t start = {0}, end = {0}, all = {0}, between = seen;
     q = in_chunks(&s, q), k = in_chunks(&s, k), v = in_chunks(&s, v);
@@ -280,7 +267,7 @@ ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t de
         if (beta.id) u = t_binary(c, OP_SUB, u, t_matmul(c, k_start, state, 0, 0));
         y = t_binary(c, OP_ADD, t_matmul(c, times(c, start, q), state, 0, 0), t_matmul(c, scores, u, 0, 0));
     }
-    return from_chunks(&s, y, d);
+    return from_chunks(&s, y, d.dim);
 }
 
 /* ---- DPLR_SCAN composed. The decay between two positions of a chunk is the product of the later one's since the
@@ -324,9 +311,8 @@ ab_t t_dplr_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_
 {
     ab_t in[6] = {q, k, v, a, b, decay}, p[2][2];
     if (!dplr_accepted(c, in, chunk)) return (ab_t){0};
-    int64_t d[4];
-    memcpy(d, tape_at(c, in[2])->dim, sizeof d);
-    const chunked s = {c, chunk < d[2] ? chunk : d[2], backwards != 0};
+    dims d = dims_of(c, in[2].id);
+    const chunked s = {c, chunk < d.dim[2] ? chunk : d.dim[2], backwards != 0};
     for (int x = 0; x < 6; x++) in[x] = in_chunks(&s, in[x]);
     q = in[0], k = in[1], v = in[2], a = in[3], b = in[4], decay = in[5];
     dplr_products(&s, (ab_t[]){q, b}, (ab_t[]){a, k}, decay, p);
@@ -345,7 +331,7 @@ ab_t t_dplr_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_
         u = t_binary(c, OP_ADD, u, t_matmul(c, b_start, state, 0, 0));
         near = t_binary(c, OP_ADD, near, t_matmul(c, t_binary(c, OP_MUL, q, all), state, 0, 0));
     }
-    return from_chunks(&s, t_binary(c, OP_ADD, near, t_matmul(c, p[0][0], u, 0, 0)), d);
+    return from_chunks(&s, t_binary(c, OP_ADD, near, t_matmul(c, p[0][0], u, 0, 0)), d.dim);
 }
 
 /* ---- samples: in[3] makes beta, and with it a decay that is not below -1 ---- */

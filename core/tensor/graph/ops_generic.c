@@ -1,5 +1,4 @@
-/* ops_generic.c - elementwise operations, sums, softmax, product: shape rule and gradient of each together.
- */
+/* ops_generic.c - elementwise operations, sums, softmax, product: shape rule and gradient of each together. */
 #include "tensor/graph/grad.h"
 #include <stdlib.h>
 #include <string.h>
@@ -103,25 +102,12 @@ static void where_rule(ab_ctx *c, ab_t y, ab_t dy)
 ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by)
 {
     a = number(c, a);
-    GIVEN1(a);
-    return by == 1 ? a
-                   : push1(c, OP_MUL_SCALAR, a,
-                           (int64_t[4]){tape_at(c, a)->dim[0], tape_at(c, a)->dim[1], tape_at(c, a)->dim[2],
-                                        tape_at(c, a)->dim[3]},
-                           &(attr){.MUL_SCALAR = {.by = by}});
+    return by == 1 ? a : like(c, OP_MUL_SCALAR, a, &(attr){.MUL_SCALAR = {.by = by}});
 }
 static void scale_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     grad_add(c, v.i.MUL_SCALAR.a, t_mul_scalar(c, dy, v.a.MUL_SCALAR.by));
-}
-
-static ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
-{
-    GIVEN1(a);
-    int64_t d[4];
-    memcpy(d, tape_at(c, a)->dim, sizeof d);
-    return push1(c, o, a, d, k);
 }
 
 ab_t t_add_scalar(ab_ctx *c, ab_t a, double by)
@@ -198,21 +184,16 @@ ab_t t_sum_to(ab_ctx *c, ab_t a, const int64_t dim[4])
 }
 static void sumto_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
-    node v = *tape_at(c, y);
-    int64_t d[4];
-    memcpy(d, c->v[v.i.SUM_TO.x].dim, sizeof d);
-    grad_add(c, v.i.SUM_TO.x, t_broadcast_to(c, dy, d));
+    int32_t x = tape_at(c, y)->i.SUM_TO.x;
+    grad_add(c, x, t_broadcast_to(c, dy, dims_of(c, x).dim));
 }
 
 ab_t t_unit(ab_ctx *c, ab_t a, double eps)
 {
-    a = number(c, a);
-    GIVEN1(a);
-    int64_t d[4];
-    memcpy(d, tape_at(c, a)->dim, sizeof d);
-    ab_t y = push1(c, OP_UNIT, a, d, &(attr){.UNIT = {.eps = eps}});
-    d[3] = 1;
-    shape_part(c, y, OUTPUT(UNIT, factor), generic_type(c), d);
+    ab_t y = like(c, OP_UNIT, number(c, a), &(attr){.UNIT = {.eps = eps}});
+    GIVEN1(y);
+    const int64_t *d = tape_at(c, y)->dim;
+    shape_part(c, y, OUTPUT(UNIT, factor), generic_type(c), (int64_t[4]){d[0], d[1], d[2], 1});
     return y;
 }
 static void unit_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -230,10 +211,8 @@ ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4])
 }
 static void spread_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
-    node v = *tape_at(c, y);
-    int64_t d[4];
-    memcpy(d, c->v[v.i.BROADCAST_TO.x].dim, sizeof d);
-    grad_add(c, v.i.BROADCAST_TO.x, t_sum_to(c, dy, d));
+    int32_t x = tape_at(c, y)->i.BROADCAST_TO.x;
+    grad_add(c, x, t_sum_to(c, dy, dims_of(c, x).dim));
 }
 
 /* ---- softmax, product ---- */

@@ -71,9 +71,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
         tape_at(c, sums)->type = sum_type(c);
     }
     if (grad_wanted(c, w.id)) {
-        int64_t d[4];
-        memcpy(d, tape_at(c, w)->dim, sizeof d);
-        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d,
+        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, tape_at(c, w)->dim,
                         &(attr){.LINEAR = {.transposed = v.a.LINEAR.transposed, .padding = v.a.LINEAR.padding}});
         tape_at(c, dw)->type = sum_type(c);
         if (summed) {
@@ -87,15 +85,10 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_add(c, v.i.LINEAR.b, sums);
     if (!grad_wanted(c, x.id)) return;
     ab_t base = grad_base(c, x.id);
-    int64_t d[4];
-    memcpy(d, tape_at(c, x)->dim, sizeof d);
     /* y: relu_gradient's */
-    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, d, 4, (ab_t[]){dy, w, base, {0}},
+    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, tape_at(c, x)->dim, 4, (ab_t[]){dy, w, base, {0}},
                         &(attr){.LINEAR = {.transposed = v.a.LINEAR.transposed, .padding = v.a.LINEAR.padding}});
-    if (base.id)
-        grad_replace(c, x.id, dx);
-    else
-        grad_add(c, x.id, dx);
+    (base.id ? grad_replace : grad_add)(c, x.id, dx);
 }
 
 /* ---- embedding ---- */
@@ -145,23 +138,16 @@ static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (v.a.EMBED_TOKENS.p > 0)
         dy = push1(c, OP_DROPOUT, dy, v.dim,
                    &(attr){.DROPOUT = {.p = v.a.EMBED_TOKENS.p, .place = v.a.EMBED_TOKENS.place}});
-    if (grad_wanted(c, positions.id)) {
-        int64_t d[4];
-        memcpy(d, tape_at(c, positions)->dim, sizeof d);
+    if (grad_wanted(c, positions.id))
         grad_add(c, positions.id,
-                 push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.i.EMBED_TOKENS.position_ids}, d, NULL));
-    }
+                 push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.i.EMBED_TOKENS.position_ids},
+                       dims_of(c, positions.id).dim, NULL));
     ab_t base = grad_base(c, table.id);
     if (!grad_wanted(c, table.id)) return;
-    int64_t d[4];
-    memcpy(d, tape_at(c, table)->dim, sizeof d);
-    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 4,
+    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), tape_at(c, table)->dim, 4,
                        (ab_t[]){base, dy, {v.i.EMBED_TOKENS.ids}, {v.i.EMBED_TOKENS.sorted}},
                        &(attr){.EMBED_TOKENS = {.scale = v.a.EMBED_TOKENS.scale}});
-    if (base.id)
-        grad_replace(c, table.id, g);
-    else
-        grad_add(c, table.id, g);
+    (base.id ? grad_replace : grad_add)(c, table.id, g);
 }
 
 /* ---- residual, dropout, layer norm ---- */
@@ -170,21 +156,17 @@ ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double ep
 {
     GIVEN2(x, gain);
     GIVEN1(bias);
-    x = t_cast(c, x, c->compute);
-    int64_t d[4];
-    memcpy(d, tape_at(c, x)->dim, sizeof d);
-    if (s.id) {
-        s = t_cast(c, s, c->compute);
-        char sx[64], ss[64];
-        if (memcmp(tape_at(c, s)->dim, d, sizeof d))
-            return tape_fail(c, "norm: a sublayer returned %s, expected the shape of its rows, %s",
-                             shape_text(tape_at(c, s)->dim, ss), shape_text(d, sx));
-    }
+    char sx[64], ss[64];
+    x = t_cast(c, x, c->compute), s = t_cast(c, s, c->compute);
+    dims d = dims_of(c, x.id);
+    if (s.id && memcmp(tape_at(c, s)->dim, d.dim, sizeof d))
+        return tape_fail(c, "norm: a sublayer returned %s, expected the shape of its rows, %s",
+                         shape_text(tape_at(c, s)->dim, ss), shape_text(d.dim, sx));
     if (!c->training) p = 0;
     attr a = {.NORM = {.p = p, .eps = eps, .place = s.id && p > 0 ? c->n_dropout++ : 0}};
-    ab_t y = tape_push(c, OP_NORM, c->compute, d, 4, (ab_t[]){x, s, gain, bias}, &a);
+    ab_t y = tape_push(c, OP_NORM, c->compute, d.dim, 4, (ab_t[]){x, s, gain, bias}, &a);
     if (!s.id) drop_part(c, y, OUTPUT(NORM, z));
-    shape_part(c, y, OUTPUT(NORM, stats), sum_type(c), (int64_t[4]){1, 1, d[2], 2});
+    shape_part(c, y, OUTPUT(NORM, stats), sum_type(c), (int64_t[4]){1, 1, d.dim[2], 2});
     return y;
 }
 static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -211,10 +193,9 @@ ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p)
     GIVEN2(x, s);
     if (!c->training) p = 0;
     x = t_cast(c, x, c->compute), s = t_cast(c, s, c->compute);
-    int64_t d[4];
+    const int64_t *d = tape_at(c, x)->dim;
     char sx[64], ss[64];
-    memcpy(d, tape_at(c, x)->dim, sizeof d);
-    if (memcmp(tape_at(c, s)->dim, d, sizeof d))
+    if (memcmp(tape_at(c, s)->dim, d, 4 * sizeof *d))
         return tape_fail(c, "ab_add_dropout: %s and %s, expected equal shapes", shape_text(d, sx),
                          shape_text(tape_at(c, s)->dim, ss));
     return push2(c, OP_DROPOUT_ADD, x, s, d, &(attr){.DROPOUT = {.p = p, .place = p > 0 ? c->n_dropout++ : 0}});
@@ -235,13 +216,12 @@ ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int
     int64_t padding = from && from->op == OP_LINEAR ? from->a.LINEAR.padding : 0;
     GIVEN2(logits, targets);
     GIVEN1(norm);
-    int64_t d[4], rows = tape_at(c, logits)->dim[2];
-    memcpy(d, tape_at(c, logits)->dim, sizeof d);
+    int64_t rows = tape_at(c, logits)->dim[2];
     bool grad = c->training && tape_at(c, logits)->needs;
     attr a = {.CE = {.smoothing = smoothing, .others = others, .gradient = grad, .padding = padding}};
     ab_t y = tape_push(c, OP_CE, sum_type(c), (int64_t[4]){1, 1, rows, 2}, 3, (ab_t[]){logits, targets, norm}, &a);
     if (grad)
-        shape_part(c, y, OUTPUT(CE, d_logits), tape_at(c, logits)->type, (int64_t[4]){d[0], d[1], d[2], d[3]});
+        shape_part(c, y, OUTPUT(CE, d_logits), tape_at(c, logits)->type, tape_at(c, logits)->dim);
     else
         drop_part(c, y, OUTPUT(CE, d_logits));
     return y;
@@ -338,13 +318,10 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
                   shape_text(tape_at(c, value)->dim, sv));
         return;
     }
-    int64_t d[4];
-    memcpy(d, tape_at(c, to)->dim, sizeof d);
-    int32_t source = value.id;
-    while (c->v[source].op == OP_RESHAPE) source = c->v[source].i.RESHAPE.x;
-    /* the source may be assigned, too: copy its old value first */
-    if (c->v[source].op == OP_INPUT || c->v[source].op == OP_STATE) value = push1(c, OP_CAST, value, d, NULL);
-    ab_t y = push2(c, OP_ASSIGN, to, value, d, NULL);
+    op source = c->v[tape_source(c, value.id)].op;
+    if (source == OP_INPUT || source == OP_STATE) /* which may be assigned, too: copies its old value first */
+        value = push1(c, OP_CAST, value, tape_at(c, to)->dim, NULL);
+    ab_t y = push2(c, OP_ASSIGN, to, value, tape_at(c, to)->dim, NULL);
     tape_at(c, y)->live = true;
 }
 

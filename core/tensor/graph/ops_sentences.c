@@ -1,5 +1,4 @@
-/* ops_sentences.c - operations on packed rows that know the sentences: attention, rotations, layers along each
- * sentence, decoding. */
+/* ops_sentences.c - operations on packed rows by sentence: attention, rotations, recurrences, decoding. */
 #include "tensor/graph/grad.h"
 #include "tensor/graph/score.h"
 #include "tensor/graph/tape.h"
@@ -9,9 +8,8 @@
 
 static ab_t rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, attr a)
 {
-    int64_t d[4];
-    memcpy(d, tape_at(c, rows)->dim, sizeof d);
-    return tape_push(c, OP_ROTATE, tape_at(c, rows)->type, d, 4, (ab_t[]){rows, cosine, sine, offset}, &a);
+    const node *v = tape_at(c, rows);
+    return tape_push(c, OP_ROTATE, v->type, v->dim, 4, (ab_t[]){rows, cosine, sine, offset}, &a);
 }
 ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t col, int64_t heads)
 {
@@ -68,17 +66,14 @@ static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t q = {v.i.ATTEND.q}, k = {v.i.ATTEND.k};
-    int64_t dq[4], dk[4];
-    memcpy(dq, tape_at(c, q)->dim, sizeof dq);
-    memcpy(dk, tape_at(c, k)->dim, sizeof dk);
     ab_t in[8] = {
         q, k, {v.i.ATTEND.v}, {v.i.ATTEND.q_offsets}, {v.i.ATTEND.k_offsets}, y, tape_part(c, y, OUTPUT(ATTEND, lse)),
         dy};
-    ab_t g = tape_push(c, OP_ATTEND_BACK, v.type, dq, 8, in, &v.a);
+    ab_t g = tape_push(c, OP_ATTEND_BACK, v.type, tape_at(c, q)->dim, 8, in, &v.a);
     if (q.id == k.id)
         drop_part(c, g, OUTPUT(ATTEND_BACK, dkv));
     else
-        shape_part(c, g, OUTPUT(ATTEND_BACK, dkv), v.type, (int64_t[4]){dk[0], dk[1], dk[2], dk[3]});
+        shape_part(c, g, OUTPUT(ATTEND_BACK, dkv), v.type, tape_at(c, k)->dim);
     grad_add(c, q.id, g);
     if (q.id != k.id) grad_add(c, k.id, tape_part(c, g, OUTPUT(ATTEND_BACK, dkv)));
 }
@@ -93,14 +88,6 @@ static bool weighs(ab_ctx *c, const char *what, ab_t x, ab_t w, int64_t rows, in
     if (d[2] == rows && (!columns || d[3] == columns)) return true;
     tape_fail(c, "%s: rows %s do not fit weights %s", what, shape_text(tape_at(c, x)->dim, sx), shape_text(d, sw));
     return false;
-}
-
-/* Part k of a gradient has the shape of input k. */
-static void part_of_input(ab_ctx *c, ab_t g, int k)
-{
-    int64_t d[4];
-    memcpy(d, c->v[tape_at(c, g)->in[k]].dim, sizeof d);
-    shape_part(c, g, k, sum_type(c), (int64_t[4]){d[0], d[1], d[2], d[3]});
 }
 
 ab_t t_recurrent(ab_ctx *c, ab_t x, ab_t u, ab_t offset, int lstm, int backwards)
@@ -123,20 +110,17 @@ static void recurrent_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     ab_t x = {v.i.RECURRENT.x}, u = {v.i.RECURRENT.u},
          in[5] = {u, {v.i.RECURRENT.offsets}, y, tape_part(c, y, OUTPUT(RECURRENT, kept)), dy};
-    int64_t of_x[4], of_u[4];
-    memcpy(of_x, tape_at(c, x)->dim, sizeof of_x);
-    memcpy(of_u, tape_at(c, u)->dim, sizeof of_u);
-    ab_t g = tape_push(c, OP_RECURRENT_BACK, v.type, of_x, 5, in, &v.a), dq = g;
+    ab_t g = tape_push(c, OP_RECURRENT_BACK, v.type, tape_at(c, x)->dim, 5, in, &v.a), dq = g;
     shape_part(c, g, OUTPUT(RECURRENT_BACK, before), v.type, v.dim);
     if (v.a.RECURRENT.lstm) {
         drop_part(c, g, OUTPUT(RECURRENT_BACK, dq));
     } else {
-        shape_part(c, g, OUTPUT(RECURRENT_BACK, dq), v.type, of_x);
+        shape_part(c, g, OUTPUT(RECURRENT_BACK, dq), v.type, tape_at(c, x)->dim);
         dq = tape_part(c, g, OUTPUT(RECURRENT_BACK, dq));
     }
     grad_add(c, x.id, g);
     if (!grad_wanted(c, u.id)) return;
-    ab_t du = push2(c, OP_LINEAR_DW, tape_part(c, g, OUTPUT(RECURRENT_BACK, before)), dq, of_u, NULL);
+    ab_t du = push2(c, OP_LINEAR_DW, tape_part(c, g, OUTPUT(RECURRENT_BACK, before)), dq, tape_at(c, u)->dim, NULL);
     drop_part(c, du, OUTPUT(LINEAR_DW, db));
     grad_add(c, u.id, du);
 }
@@ -151,9 +135,8 @@ ab_t t_neighbours(ab_ctx *c, ab_t x, ab_t offset, int64_t before, int64_t behind
 static void neighbours_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    int64_t d[4];
-    memcpy(d, c->v[v.i.NEIGHBOURS.x].dim, sizeof d);
-    grad_add(c, v.i.NEIGHBOURS.x, push2(c, OP_NEIGHBOURS_BACK, dy, (ab_t){v.i.NEIGHBOURS.offsets}, d, &v.a));
+    ab_t x = {v.i.NEIGHBOURS.x}, offset = {v.i.NEIGHBOURS.offsets};
+    grad_add(c, x.id, push2(c, OP_NEIGHBOURS_BACK, dy, offset, tape_at(c, x)->dim, &v.a));
 }
 
 ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before)
@@ -161,10 +144,8 @@ ab_t t_depthwise_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before)
     GIVEN2(x, w);
     GIVEN1(offset);
     x = t_cast(c, x, c->compute), w = number(c, w);
-    int64_t d[4];
-    memcpy(d, tape_at(c, x)->dim, sizeof d);
-    if (!weighs(c, "depthwise_conv", x, w, tape_at(c, w)->dim[2], d[3])) return (ab_t){0};
-    return tape_push(c, OP_DEPTHWISE_CONV, c->compute, d, 3, (ab_t[]){x, w, offset},
+    if (!weighs(c, "depthwise_conv", x, w, tape_at(c, w)->dim[2], tape_at(c, x)->dim[3])) return (ab_t){0};
+    return tape_push(c, OP_DEPTHWISE_CONV, c->compute, tape_at(c, x)->dim, 3, (ab_t[]){x, w, offset},
                      &(attr){.DEPTHWISE_CONV = {.before = before}});
 }
 static void depthwise_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -172,16 +153,14 @@ static void depthwise_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     ab_t in[4] = {{v.i.DEPTHWISE_CONV.x}, {v.i.DEPTHWISE_CONV.w}, {v.i.DEPTHWISE_CONV.offsets}, dy};
     ab_t g = tape_push(c, OP_DEPTHWISE_CONV_BACK, v.type, v.dim, 4, in, &v.a);
-    part_of_input(c, g, INPUT(DEPTHWISE_CONV, w));
+    shape_part(c, g, OUTPUT(DEPTHWISE_CONV_BACK, dw), sum_type(c), c->v[v.i.DEPTHWISE_CONV.w].dim);
     grad_add(c, v.i.DEPTHWISE_CONV.x, g);
     grad_add(c, v.i.DEPTHWISE_CONV.w, tape_part(c, g, OUTPUT(DEPTHWISE_CONV_BACK, dw)));
 }
 
 static ab_t long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, attr a)
 {
-    int64_t d[4];
-    memcpy(d, tape_at(c, x)->dim, sizeof d);
-    return tape_push(c, OP_LONG_CONV, tape_at(c, x)->type, d, 3, (ab_t[]){x, h, offset}, &a);
+    return tape_push(c, OP_LONG_CONV, tape_at(c, x)->type, tape_at(c, x)->dim, 3, (ab_t[]){x, h, offset}, &a);
 }
 ab_t t_long_conv(ab_ctx *c, ab_t x, ab_t h, ab_t offset, int backwards)
 {
@@ -195,10 +174,9 @@ static void long_conv_rule(ab_ctx *c, ab_t y, ab_t dy) /* x's gradient is the sa
 {
     node v = *tape_at(c, y);
     ab_t x = {v.i.LONG_CONV.x}, h = {v.i.LONG_CONV.h}, offset = {v.i.LONG_CONV.offsets};
-    int64_t d[4];
-    memcpy(d, tape_at(c, h)->dim, sizeof d);
     if (grad_wanted(c, h.id))
-        grad_add(c, h.id, tape_push(c, OP_LONG_CONV_FILTER, v.type, d, 3, (ab_t[]){x, dy, offset}, &v.a));
+        grad_add(c, h.id,
+                 tape_push(c, OP_LONG_CONV_FILTER, v.type, tape_at(c, h)->dim, 3, (ab_t[]){x, dy, offset}, &v.a));
     v.a.LONG_CONV.backwards = !v.a.LONG_CONV.backwards;
     if (grad_wanted(c, x.id)) grad_add(c, x.id, long_conv(c, dy, h, offset, v.a));
 }
@@ -227,17 +205,14 @@ ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time,
 ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents)
 {
     GIVEN2(state, parents);
-    int64_t d[4];
-    memcpy(d, tape_at(c, state)->dim, sizeof d);
-    return push2(c, OP_CACHE_REORDER, state, parents, d, NULL);
+    return push2(c, OP_CACHE_REORDER, state, parents, tape_at(c, state)->dim, NULL);
 }
 
 void t_state_write(ab_ctx *c, ab_t state, ab_t value)
 {
     if (!state.id || !value.id) return;
-    int64_t d[4];
-    memcpy(d, tape_at(c, state)->dim, sizeof d);
-    ab_t y = push2(c, OP_STATE_WRITE, state, t_cast(c, value, tape_at(c, state)->type), d, NULL);
+    value = t_cast(c, value, tape_at(c, state)->type);
+    ab_t y = push2(c, OP_STATE_WRITE, state, value, tape_at(c, state)->dim, NULL);
     tape_at(c, y)->live = true;
     tape_at(c, y)->phase = PHASE_STEP;
 }

@@ -2,7 +2,6 @@
 #include "tensor/graph/grad.h"
 #include <string.h>
 
-static void dims_of(const ab_ctx *c, ab_t a, int64_t d[4]) { memcpy(d, c->v[a.id].dim, 4 * sizeof *d); }
 static bool real_axis(ab_ctx *c, const char *what, int axis)
 {
     if (axis >= -4 && axis <= -1) return true;
@@ -22,21 +21,18 @@ ab_t t_reshape(ab_ctx *c, ab_t a, const int64_t dim[4])
 static void reshape_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     int32_t a = tape_at(c, y)->in[0];
-    int64_t d[4];
-    dims_of(c, (ab_t){a}, d);
-    grad_add(c, a, t_reshape(c, dy, d));
+    grad_add(c, a, t_reshape(c, dy, dims_of(c, a).dim));
 }
 
 ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2)
 {
     GIVEN1(a);
     if (!real_axis(c, "swap", axis1) || !real_axis(c, "swap", axis2)) return (ab_t){0};
-    int64_t d[4];
-    dims_of(c, a, d);
-    int64_t t = d[4 + axis1];
-    d[4 + axis1] = d[4 + axis2];
-    d[4 + axis2] = t;
-    return push1(c, OP_TRANSPOSE, a, d, &(attr){.TRANSPOSE = {.axis1 = axis1, .axis2 = axis2}});
+    dims d = dims_of(c, a.id);
+    int64_t t = d.dim[4 + axis1];
+    d.dim[4 + axis1] = d.dim[4 + axis2];
+    d.dim[4 + axis2] = t;
+    return push1(c, OP_TRANSPOSE, a, d.dim, &(attr){.TRANSPOSE = {.axis1 = axis1, .axis2 = axis2}});
 }
 static void swap_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -48,20 +44,17 @@ ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
 {
     GIVEN1(a);
     if (!real_axis(c, "slice", axis)) return (ab_t){0};
-    int64_t d[4];
-    dims_of(c, a, d);
-    if (from < 0 || n < 1 || from + n > d[4 + axis])
+    dims d = dims_of(c, a.id);
+    if (from < 0 || n < 1 || from + n > d.dim[4 + axis])
         return tape_fail(c, "slice: found %lld elements from %lld, expected at least 1, all within length %lld",
-                         (long long)n, (long long)from, (long long)d[4 + axis]);
-    d[4 + axis] = n;
-    return push1(c, OP_SLICE, a, d, &(attr){.SLICE = {.axis = axis, .from = from}});
+                         (long long)n, (long long)from, (long long)d.dim[4 + axis]);
+    d.dim[4 + axis] = n;
+    return push1(c, OP_SLICE, a, d.dim, &(attr){.SLICE = {.axis = axis, .from = from}});
 }
 static void slice_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    int64_t d[4];
-    dims_of(c, (ab_t){v.i.SLICE.x}, d);
-    grad_add(c, v.i.SLICE.x, push1(c, OP_PAD, dy, d, &v.a));
+    grad_add(c, v.i.SLICE.x, push1(c, OP_PAD, dy, c->v[v.i.SLICE.x].dim, &v.a));
 }
 static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -74,17 +67,15 @@ ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
 {
     GIVEN2(a, b);
     if (!real_axis(c, "join", axis)) return (ab_t){0};
-    int64_t d[4], e[4];
-    dims_of(c, a, d);
-    dims_of(c, b, e);
+    dims d = dims_of(c, a.id), e = dims_of(c, b.id);
     char sa[64], sb[64];
     for (int i = 0; i < 4; i++)
-        if (i != 4 + axis && d[i] != e[i])
-            return tape_fail(c, "concat: shapes %s and %s differ at axis %d", shape_text(d, sa), shape_text(e, sb),
-                             i - 4);
-    d[4 + axis] += e[4 + axis];
+        if (i != 4 + axis && d.dim[i] != e.dim[i])
+            return tape_fail(c, "concat: shapes %s and %s differ at axis %d", shape_text(d.dim, sa),
+                             shape_text(e.dim, sb), i - 4);
+    d.dim[4 + axis] += e.dim[4 + axis];
     b = t_cast(c, b, tape_at(c, a)->type);
-    return push2(c, OP_CONCAT, a, b, d, &(attr){.CONCAT = {.axis = axis}});
+    return push2(c, OP_CONCAT, a, b, d.dim, &(attr){.CONCAT = {.axis = axis}});
 }
 static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -98,10 +89,9 @@ static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
 ab_t t_rotate_half(ab_ctx *c, ab_t a)
 {
     GIVEN1(a);
-    int64_t d[4];
-    dims_of(c, a, d);
-    if (d[3] % 2) return tape_fail(c, "rotate_half: the last axis has an odd length, %lld", (long long)d[3]);
-    return push1(c, OP_ROTATE_HALF, a, d, NULL);
+    int64_t n = tape_at(c, a)->dim[3];
+    if (n % 2) return tape_fail(c, "rotate_half: the last axis has an odd length, %lld", (long long)n);
+    return like(c, OP_ROTATE_HALF, a, NULL);
 }
 static void turn_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -146,19 +136,16 @@ static void sum_rows_rule(ab_ctx *c, ab_t y, ab_t dy)
 static void rows_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    int64_t d[4];
-    dims_of(c, (ab_t){v.i.EMBEDDING.table}, d);
-    if (grad_wanted(c, v.i.EMBEDDING.table))
-        grad_add(c, v.i.EMBEDDING.table, push2(c, OP_EMBEDDING_BACK, dy, (ab_t){v.i.EMBEDDING.ids}, d, NULL));
+    ab_t table = {v.i.EMBEDDING.table}, ids = {v.i.EMBEDDING.ids};
+    if (grad_wanted(c, table.id))
+        grad_add(c, table.id, push2(c, OP_EMBEDDING_BACK, dy, ids, tape_at(c, table)->dim, NULL));
 }
 
 ab_t t_to_float(ab_ctx *c, ab_t ids)
 {
     GIVEN1(ids);
     if (!ids_given(c, "real", ids)) return (ab_t){0};
-    int64_t d[4];
-    dims_of(c, ids, d);
-    ab_t y = push1(c, OP_TO_FLOAT, ids, d, NULL);
+    ab_t y = like(c, OP_TO_FLOAT, ids, NULL);
     tape_at(c, y)->type = generic_type(c);
     return y;
 }
@@ -196,15 +183,14 @@ ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
     x = number(c, x);
     GIVEN2(x, ids);
     if (!ids_given(c, "pick", ids)) return (ab_t){0};
-    int64_t d[4];
-    dims_of(c, x, d);
+    dims d = dims_of(c, x.id);
     char sa[64], sb[64];
-    if (tape_at(c, ids)->dim[2] != d[2] || !batch_of_ids(tape_at(c, ids)->dim, d))
-        return tape_fail(c, "gather: %s with ids %s: the axes before the last differ", shape_text(d, sa),
+    if (tape_at(c, ids)->dim[2] != d.dim[2] || !batch_of_ids(tape_at(c, ids)->dim, d.dim))
+        return tape_fail(c, "gather: %s with ids %s: the axes before the last differ", shape_text(d.dim, sa),
                          shape_text(tape_at(c, ids)->dim, sb));
-    x = t_broadcast_to(c, x, d);
-    d[3] = tape_at(c, ids)->dim[3];
-    return push2(c, OP_GATHER, x, ids, d, NULL);
+    x = t_broadcast_to(c, x, d.dim);
+    d.dim[3] = tape_at(c, ids)->dim[3];
+    return push2(c, OP_GATHER, x, ids, d.dim, NULL);
 }
 static void pick_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -217,15 +203,15 @@ ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
     p = number(c, p);
     GIVEN2(p, ids);
     if (!ids_given(c, "bucket", ids)) return (ab_t){0};
-    int64_t d[4];
-    dims_of(c, p, d);
+    dims d = dims_of(c, p.id);
+    const int64_t *of_ids = tape_at(c, ids)->dim;
     char sa[64], sb[64];
-    if (tape_at(c, ids)->dim[2] != d[2] || tape_at(c, ids)->dim[3] != d[3] || !batch_of_ids(tape_at(c, ids)->dim, d))
-        return tape_fail(c, "scatter_add: %s with ids %s: the axes differ", shape_text(d, sa),
-                         shape_text(tape_at(c, ids)->dim, sb));
-    p = t_broadcast_to(c, p, d);
-    d[3] = n;
-    return push2(c, OP_SCATTER_ADD, p, ids, d, &(attr){.SCATTER_ADD = {.n = n}});
+    if (of_ids[2] != d.dim[2] || of_ids[3] != d.dim[3] || !batch_of_ids(of_ids, d.dim))
+        return tape_fail(c, "scatter_add: %s with ids %s: the axes differ", shape_text(d.dim, sa),
+                         shape_text(of_ids, sb));
+    p = t_broadcast_to(c, p, d.dim);
+    d.dim[3] = n;
+    return push2(c, OP_SCATTER_ADD, p, ids, d.dim, &(attr){.SCATTER_ADD = {.n = n}});
 }
 static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -235,60 +221,56 @@ static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 /* ---- ids that are computed, orthogonal factors, and noise ---- */
 
+/* Ids that were computed from numbers: without a gradient. */
+static ab_t as_ids(ab_ctx *c, ab_t y)
+{
+    tape_at(c, y)->type = I32;
+    tape_at(c, y)->needs = false;
+    return y;
+}
+
 ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest)
 {
     x = number(c, x);
     GIVEN1(x);
-    int64_t d[4];
-    dims_of(c, x, d);
-    if (k < 1 || k > d[3])
-        return tape_fail(c, "top_k: k = %lld, but the axis has %lld numbers", (long long)k, (long long)d[3]);
-    d[3] = k;
-    ab_t y = push1(c, OP_TOP_K, x, d, &(attr){.TOP_K = {.k = k, .smallest = smallest}});
-    tape_at(c, y)->type = I32;
-    tape_at(c, y)->needs = false;
-    return y;
+    dims d = dims_of(c, x.id);
+    if (k < 1 || k > d.dim[3])
+        return tape_fail(c, "top_k: k = %lld, but the axis has %lld numbers", (long long)k, (long long)d.dim[3]);
+    d.dim[3] = k;
+    return as_ids(c, push1(c, OP_TOP_K, x, d.dim, &(attr){.TOP_K = {.k = k, .smallest = smallest}}));
 }
 
 ab_t t_max(ab_ctx *c, ab_t x)
 {
     x = number(c, x);
     GIVEN1(x);
-    int64_t d[4];
-    dims_of(c, x, d);
-    d[3] = 1;
-    return push1(c, OP_MAX, x, d, NULL);
+    dims d = dims_of(c, x.id);
+    d.dim[3] = 1;
+    return push1(c, OP_MAX, x, d.dim, NULL);
 }
 static void max_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    int64_t d[4];
-    dims_of(c, (ab_t){v.i.MAX.x}, d);
-    grad_add(c, v.i.MAX.x, tape_push(c, OP_MAX_BACK, v.type, d, 3, (ab_t[]){{v.i.MAX.x}, y, dy}, NULL));
+    ab_t x = {v.i.MAX.x};
+    grad_add(c, x.id, tape_push(c, OP_MAX_BACK, v.type, tape_at(c, x)->dim, 3, (ab_t[]){x, y, dy}, NULL));
 }
 
 ab_t t_to_ids(ab_ctx *c, ab_t x)
 {
     x = number(c, x);
     GIVEN1(x);
-    int64_t d[4];
-    dims_of(c, x, d);
-    ab_t y = push1(c, OP_TO_IDS, x, d, NULL);
-    tape_at(c, y)->type = I32;
-    tape_at(c, y)->needs = false;
-    return y;
+    return as_ids(c, like(c, OP_TO_IDS, x, NULL));
 }
 
 ab_t t_qr(ab_ctx *c, ab_t a)
 {
     a = number(c, a);
     GIVEN1(a);
-    int64_t d[4];
+    const int64_t *d = tape_at(c, a)->dim;
     char shape[64];
-    dims_of(c, a, d);
     if (d[2] < d[3])
         return tape_fail(c, "qr: found shape %s, expected at least as many rows as columns", shape_text(d, shape));
-    ab_t y = push1(c, OP_QR, a, d, NULL);
+    ab_t y = like(c, OP_QR, a, NULL);
     tape_at(c, y)->needs = false;
     return y;
 }
@@ -304,16 +286,15 @@ ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
     s = number(c, s);
     GIVEN2(s, qpos);
     GIVEN2(kpos, klen);
-    int64_t d[4];
-    dims_of(c, s, d);
+    dims d = dims_of(c, s.id);
     int64_t tq = node_count(tape_at(c, qpos)), tk = node_count(tape_at(c, kpos)), b = node_count(tape_at(c, klen));
     char sa[64];
-    if (d[2] != tq || d[3] != tk || (d[0] != b && d[0] != 1))
+    if (d.dim[2] != tq || d.dim[3] != tk || (d.dim[0] != b && d.dim[0] != 1))
         return tape_fail(c, "mask: scores %s do not fit %lld sentences of %lld queries and %lld keys",
-                         shape_text(d, sa), (long long)b, (long long)tq, (long long)tk);
-    d[0] = b;
-    ab_t in[4] = {t_broadcast_to(c, s, d), qpos, kpos, klen};
-    return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.MASK = {.causal = causal}});
+                         shape_text(d.dim, sa), (long long)b, (long long)tq, (long long)tk);
+    d.dim[0] = b;
+    ab_t in[4] = {t_broadcast_to(c, s, d.dim), qpos, kpos, klen};
+    return tape_push(c, OP_MASK, tape_at(c, s)->type, d.dim, 4, in, &(attr){.MASK = {.causal = causal}});
 }
 /* A masked score has weight 0 after the softmax, so its gradient is 0 already. */
 static void mask_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_add(c, tape_at(c, y)->in[0], dy); }

@@ -5,13 +5,7 @@
 #ifndef ABLATE_PADDING_H
 #define ABLATE_PADDING_H
 #include "tensor/graph/tape.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* t_linear with padding: only t_ce may use the result. No bias, no ReLU. */
 ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu, int64_t padding);
-#ifdef __cplusplus
-}
-#endif
 #endif

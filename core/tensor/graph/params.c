@@ -13,8 +13,7 @@ param *params_find(const params *s, const char *name)
 
 static size_t aligned(size_t count) { return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
 
-/* Derives a parameter's kind from the hook that asks for it and from its shape. Whoever makes a table of tokens marks
- * it. */
+/* A parameter's kind by the hook that asks for it and by its shape; the maker of a table of tokens marks it. */
 static ab_parameter_kind kind_of(ab_hook hook, const param *p)
 {
     bool vector = p->count == (size_t)p->dim[3];
@@ -97,8 +96,7 @@ static void *zeros(const backend *b, size_t bytes)
     return p;
 }
 
-/* The values of one parameter depend on the seed and its name only, not on the order in which layers were
- * traced. */
+/* A parameter's values depend on the seed and its name only, not on the order in which layers were traced. */
 static void fill_in(const params *s, const param *p, uint64_t seed, void *values)
 {
     rng r = rng_seed(seed, hash64(p->name, strlen(p->name)));

@@ -117,21 +117,18 @@ static void place_gradients(ab_ctx *c)
     }
 }
 
-/* A gradient that is another value's storage too (an input, a constant, a second parameter's) is copied
- * first. */
+/* A gradient that is another value's storage, too (an input, a second parameter's), is copied first. */
 static void own_gradients(ab_ctx *c)
 {
     int32_t forward_n = c->forward_n;
     for (int32_t i = 1; i < forward_n && c->grad; i++) {
         if (c->v[i].op != OP_PARAM || !c->grad[i]) continue;
-        int32_t r = c->grad[i];
-        while (c->v[r].op == OP_RESHAPE) r = c->v[r].i.RESHAPE.x;
+        int32_t r = tape_source(c, c->grad[i]);
         op o = c->v[r].op;
         bool borrowed = o == OP_INPUT || o == OP_CONST || o == OP_PARAM || o == OP_STATE;
         for (int32_t j = 1; j < i && !borrowed; j++) {
             int32_t s = c->v[j].op == OP_PARAM || c->v[j].op == OP_INPUT ? c->grad[j] : 0;
-            while (s && c->v[s].op == OP_RESHAPE) s = c->v[s].i.RESHAPE.x;
-            borrowed = s == r;
+            borrowed = tape_source(c, s) == r;
         }
         if (!borrowed) continue;
         ab_t g = {c->grad[i]};
@@ -196,16 +193,14 @@ static bool in_arena(const ab_ctx *c, int32_t i)
     return has_storage(v) && v->alias == i && !v->data;
 }
 
-/* True for inputs and for values that an earlier phase computes for all runs of a later one. Their place is reserved
- * from the first node on. */
+/* Inputs, and values that an earlier phase computes for all runs of a later one, have a place from the start. */
 static bool there_before(const ab_ctx *c, int32_t i)
 {
     const node *v = &c->v[i];
     return v->op == OP_INPUT || (v->phase < PHASE_STEP && v->last == c->n);
 }
 
-/* The slab that holds a value; NULL if it has a place of its own. The slab's first value reserves it, its last reader
- * frees it. */
+/* The slab that holds a value, or NULL. Its first value reserves it, its last reader frees it. */
 static slab *slab_of(const ab_ctx *c, const node *v) { return v->slab ? &c->slabs[v->slab - 1] : NULL; }
 static size_t room_of(const ab_ctx *c, const node *v) { return bytes_of(v) * (size_t)(v->slab ? slab_of(c, v)->n : 1); }
 static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: it has a place already */
@@ -283,7 +278,6 @@ static void place_constants(ab_ctx *c)
 
 int tape_measure(ab_ctx *c)
 {
-    static char elsewhere; /* stands for a parameter's gradient, which is not in the arena */
     if (c->error.text[0]) return -1;
     own_gradients(c);
     mark_live(c);
@@ -291,7 +285,7 @@ int tape_measure(ab_ctx *c)
     together_find(c);
     share_storage(c);
     for (int32_t i = 1; i < c->forward_n && c->grad; i++)
-        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[plan_root(c, c->grad[i])].data = &elsewhere;
+        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[plan_root(c, c->grad[i])].data = c; /* not in the arena */
     together_reserve(c);
     place_values(c);
     return 0;

@@ -1,5 +1,4 @@
-/* print.c - ab_print: values of a tape for people to read. The copies change nothing else: the tape has the same
- * operations besides them, so training has the same bits. */
+/* print.c - ab_print: values of a tape for people to read. The copies change no bits of other operations. */
 #include "tensor/graph/tape.h"
 #include "base/vmath.h"
 #include <math.h>

@@ -4,9 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct {
     double seconds, flops, bytes;
@@ -19,7 +16,4 @@ bool profile_is_on(void);
  * over the memory rate, divided by its time. Operations that read from caches, or use a faster bf16 unit, can exceed
  * 100 %. */
 void profile_print(FILE *f, double flops, double bytes);
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,24 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool score_op(op o)
-{
-    switch (o) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_MINIMUM:
-    case OP_LESS_THAN:
-    case OP_MUL_SCALAR:
-    case OP_ADD_SCALAR:
-    case OP_MAP:
-    case OP_MAP_BACK:
-    case OP_WHERE: return true;
-    default: return false;
-    }
-}
-
 /* ---- the draft: a tape of single numbers ---- */
 
 static ab_t one_number(ab_ctx *c, const char *name, bool needs)
@@ -34,8 +16,8 @@ static ab_t one_number(ab_ctx *c, const char *name, bool needs)
 
 void score_draft_open(score_draft *d, const ab_ctx *c)
 {
-    static params none; /* a program has no parameters of its own */
-    *d = (score_draft){.tape = tape_new(&none, c->backend, c->compute == F64 ? F64 : F32, false)};
+    *d = (score_draft){0};
+    d->tape = tape_new(&d->none, c->backend, generic_type(c), false);
     d->score = one_number(d->tape, "score", true);
     d->gradient = one_number(d->tape, "gradient", false);
 }
@@ -82,7 +64,7 @@ static bool claim_steps(const score_draft *d, bool *const wanted[PASSES], int *v
     for (int32_t i = 1; i < p->n; i++) {
         const node *v = &p->v[i];
         if (v->op == OP_INPUT || !in_some_pass(wanted, i)) continue;
-        if (!score_op(v->op) || f->n_steps == SCORE_STEPS) return false;
+        if (!op_elementwise(v->op) || f->n_steps == SCORE_STEPS) return false;
         score_step *s = &f->step[f->n_steps];
         *s = (score_step){.op = v->op, .n_in = v->n_in, .by = node_by(v), .fn = node_function(v)};
         for (int pass = 0; pass < PASSES; pass++) s->runs[pass] = wanted[pass][i];
@@ -209,11 +191,10 @@ ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table)
     ab_t in[INPUT(ATTEND_PROGRAM, leaf) + SCORE_LEAVES];
     for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};
     in[INPUT(ATTEND_PROGRAM, leaf) + f->values] = table;
-    int64_t lse[4];
-    memcpy(lse, tape_at(c, tape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse)))->dim, sizeof lse);
     ab_t again = tape_push(c, OP_ATTEND_PROGRAM, v.type, v.dim, v.n_in, in, &v.a);
     tape_at(c, again)->call_attr = f;
-    shape_part(c, again, OUTPUT(ATTEND_PROGRAM, lse), sum_type(c), lse);
+    shape_part(c, again, OUTPUT(ATTEND_PROGRAM, lse), sum_type(c),
+               tape_at(c, tape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse)))->dim);
     shape_part(c, again, OUTPUT(ATTEND_PROGRAM, z), sum_type(c), nothing);
     return again;
 }
@@ -225,8 +206,6 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
     ab_t q = {v.i.ATTEND_PROGRAM.q}, k = {v.i.ATTEND_PROGRAM.k}, counts = tape_part(c, y, OUTPUT(ATTEND_PROGRAM, z)),
          in[INPUTS(ATTEND_PROGRAM_BACK)] = {{0}};
     ab_t values = {v.i.ATTEND_PROGRAM.v};
-    int64_t dq[4], d[4];
-    memcpy(dq, tape_at(c, q)->dim, sizeof dq);
     for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};
     in[INPUT(ATTEND_PROGRAM_BACK, lse)] = tape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse));
     in[INPUT(ATTEND_PROGRAM_BACK, dy)] = dy;
@@ -235,18 +214,16 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
         in[INPUT(ATTEND_PROGRAM_BACK, dz)] = (ab_t){c->grad[counts.id]};
         in[INPUT(ATTEND_PROGRAM_BACK, z)] = counts;
     }
-    ab_t g = tape_push(c, OP_ATTEND_PROGRAM_BACK, v.type, dq, LENGTH(in), in, &v.a);
+    ab_t g = tape_push(c, OP_ATTEND_PROGRAM_BACK, v.type, tape_at(c, q)->dim, LENGTH(in), in, &v.a);
     tape_at(c, g)->call_attr = f;
-    memcpy(d, tape_at(c, k)->dim, sizeof d);
-    shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv), v.type, q.id == k.id ? nothing : d);
-    memcpy(d, tape_at(c, values)->dim, sizeof d);
-    shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dv), v.type, values.id == k.id ? nothing : d);
+    shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv), v.type, q.id == k.id ? nothing : tape_at(c, k)->dim);
+    shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dv), v.type, values.id == k.id ? nothing : tape_at(c, values)->dim);
     for (int i = 0; i < SCORE_LEAVES; i++) {
         ab_t leaf = {v.i.ATTEND_PROGRAM.leaf[i]};
         bool reached = f->d_leaf[i] >= 0 || i == f->values || score_number(f, i),
              wanted = i < f->n_leaves && reached && grad_wanted(c, leaf.id);
-        memcpy(d, tape_at(c, leaf)->dim, sizeof d);
-        shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i, sum_type(c), wanted ? d : nothing);
+        shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i, sum_type(c),
+                   wanted ? tape_at(c, leaf)->dim : nothing);
     }
     grad_add(c, q.id, g);
     if (q.id != k.id) grad_add(c, k.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv)));

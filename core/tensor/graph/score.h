@@ -31,9 +31,9 @@
 #ifndef ABLATE_SCORE_H
 #define ABLATE_SCORE_H
 #include "tensor/graph/tape.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
+
+/* Arithmetic, comparisons, functions and their gradients, number by number: programs and updates consist of them. */
+static inline bool op_elementwise(op o) { return o >= OP_ADD && o <= OP_WHERE; }
 
 /* Values: the scaled product, the leaves, the gradient of t, then one per step. */
 enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALUE_STEP };
@@ -49,7 +49,7 @@ typedef enum {
 } weights_kind;
 
 typedef struct {
-    op op; /* ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK WHERE */
+    enum op op; /* op_elementwise */
     int n_in, in[3];
     double by;         /* MUL_SCALAR, ADD_SCALAR */
     int64_t fn;        /* MAP, MAP_BACK: ab_fn */
@@ -87,6 +87,7 @@ static inline bool score_number(const score_program *f, int i)
 /* A tape whose values are single numbers, on which a program is recorded and differentiated. */
 typedef struct {
     ab_ctx *tape;
+    params none; /* the tape's: a program has no parameters of its own */
     ab_t score, leaf[SCORE_LEAVES], gradient;
     int n_leaves;
 } score_draft;
@@ -111,8 +112,6 @@ static inline window_bounds window_of_query(const view *w, int64_t sentence, int
     return b;
 }
 
-/* Can programs contain this operation? */
-bool score_op(op o);
 /* Like t_attend, with dropout's place in the model, a program, its leaves and the ids of gathered leaves (id 0: none).
  * Output z is empty until t_attend_counts requests it. */
 ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s, int64_t place,
@@ -126,7 +125,4 @@ ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n
  * 0 if no leaf is free. */
 ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table);
 void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy);
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -30,12 +30,6 @@ static bool alike(const char *a, const char *b)
     return *a == *b;
 }
 
-static int32_t written_value(const ab_ctx *c, int32_t i)
-{
-    while (c->v[i].op == OP_RESHAPE) i = c->v[i].i.RESHAPE.x;
-    return i;
-}
-
 /* Is x's storage written again after node `from`, up to node `to`? */
 static bool overwritten(const ab_ctx *c, int32_t x, int32_t from, int32_t to)
 {
@@ -50,11 +44,11 @@ static int32_t *parameter_of_gradients(const ab_ctx *c)
 {
     int32_t *of = xcalloc((size_t)c->n, sizeof *of);
     for (int32_t i = 1; i < c->forward_n; i++)
-        if (c->v[i].op == OP_PARAM && c->grad[i]) of[written_value(c, c->grad[i])] = i;
+        if (c->v[i].op == OP_PARAM && c->grad[i]) of[tape_source(c, c->grad[i])] = i;
     for (int32_t i = 1; i < c->n; i++) {
         const node *v = &c->v[i];
         for (int k = 0; k < v->n_in && v->live && v->op != OP_PART && v->op != OP_RESHAPE; k++)
-            of[written_value(c, v->in[k])] = 0;
+            of[tape_source(c, v->in[k])] = 0;
     }
     return of;
 }
@@ -84,7 +78,7 @@ static bool is_read_once(const ab_ctx *c, int32_t x)
 static bool reads_state(const ab_ctx *c, const node *v)
 {
     bool any = false;
-    for (int k = 0; k < v->n_in; k++) any |= c->v[written_value(c, v->in[k])].op == OP_STATE;
+    for (int k = 0; k < v->n_in; k++) any |= c->v[tape_source(c, v->in[k])].op == OP_STATE;
     return any;
 }
 

@@ -2,7 +2,7 @@
  * products, and a product with the norm of its result (together.c). */
 #ifndef ABLATE_TOGETHER_H
 #define ABLATE_TOGETHER_H
-#include "tensor/graph/tape.h"
+#include "tensor/graph/grad.h"
 
 /* After the last readers are known: finds the groups, whose inputs then live until the last member; and, in decoding,
  * the products that only a norm reads, which run with it. */
