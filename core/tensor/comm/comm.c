@@ -63,22 +63,26 @@ const comm *comm_open(const backend *on, const char *folder, int ranks, err *e)
 
 const comm *comm_join(const comm_module *m, const backend *on, const char *folder, int ranks, err *e)
 {
-    static comm c;
-    c = (comm){.m = m};
-    if (c.m->open(on, folder, &c.rank, &c.size, e)) return fail_in(e, "%s: ", c.m->name), NULL;
-    if (c.size != ranks) {
-        fail(e, "%s: found %d rank%s, expected %d: were all started by the same mpirun or srun?", c.m->name, c.size,
-             c.size == 1 ? "" : "s", ranks);
-        return NULL;
-    }
-    if (count_here(&c, e)) return NULL;
-    snprintf(c.about, sizeof c.about, "%d ranks, %s", c.size, c.m->description());
-    return &c;
+    comm *c = xcalloc(1, sizeof *c);
+    c->m = m;
+    int bad = m->open(on, folder, &c->rank, &c->size, e);
+    if (bad)
+        fail_in(e, "%s: ", m->name);
+    else if (c->size != ranks)
+        bad = fail(e, "%s: found %d rank%s, expected %d: were all started by the same mpirun or srun?", m->name,
+                   c->size, c->size == 1 ? "" : "s", ranks);
+    else
+        bad = count_here(c, e);
+    if (bad) return free(c), NULL;
+    snprintf(c->about, sizeof c->about, "%d ranks, %s", c->size, m->description());
+    return c;
 }
 
 void comm_close(const comm *c)
 {
-    if (c) c->m->close();
+    if (!c) return;
+    c->m->close();
+    free((void *)c);
 }
 
 int comm_wait(const comm *c, err *e) { return c && c->m->wait ? c->m->wait(e) : 0; }

@@ -13,8 +13,8 @@ static struct {
     char name[160]; /* the GPU that this process uses */
 } gpu;
 
-/* The CUDA module; NULL and why it cannot be opened. Tried once. */
-static const cuda_module *cuda(const char **why)
+/* The CUDA module; NULL if it cannot be opened. Tried once. */
+static const cuda_module *cuda(void)
 {
     if (!gpu.asked) {
         gpu.asked = true;
@@ -27,14 +27,14 @@ static const cuda_module *cuda(const char **why)
         else if (h)
             fail(&gpu.why, "the CUDA module was built from another version of ablate; rebuild it");
     }
-    *why = gpu.why.text;
     return gpu.module;
 }
 
 static int gpus(const char **why)
 {
-    const cuda_module *m = cuda(why);
-    return m ? m->count(why) : -1;
+    if (cuda()) return gpu.module->count(why);
+    *why = gpu.why.text;
+    return -1;
 }
 
 /* "cuda" and "gpu" are GPU 0. device -1: not a GPU. */
@@ -74,7 +74,6 @@ int device_count(const char *name)
 
 int device_gpus(const char *name, double *free_bytes)
 {
-    const char *why = NULL;
     int device, n = device_count(name), first = 0;
     err none = {0};
     gpu_device d;
@@ -82,7 +81,7 @@ int device_gpus(const char *name, double *free_bytes)
     if (parse(name, &device, &none)) return 0;
     if (!n && device >= 0 && !device_check(name, &none)) first = device, n = 1;
     for (int i = first; i < first + n; i++)
-        if (!cuda(&why)->describe(i, &d) && (i == first || (double)d.free_memory < *free_bytes))
+        if (!gpu.module->describe(i, &d) && (i == first || (double)d.free_memory < *free_bytes))
             *free_bytes = (double)d.free_memory;
     return n;
 }
@@ -95,17 +94,15 @@ const backend *device_open(const char *name, err *e)
     if (same(name, "auto") && gpus(&why) > 0) device = 0;
     if (device < 0) return &cpu_backend;
     if (device_check(name, e)) return NULL;
-    const cuda_module *m = cuda(&why);
-    const backend *b = m->open(device, e);
+    const backend *b = gpu.module->open(device, e);
     gpu_device d;
-    if (b && !m->describe(device, &d)) snprintf(gpu.name, sizeof gpu.name, "cuda:%d %s", device, d.name);
+    if (b && !gpu.module->describe(device, &d)) snprintf(gpu.name, sizeof gpu.name, "cuda:%d %s", device, d.name);
     return b;
 }
 
 void device_close(const backend *b)
 {
-    const char *why = NULL;
-    if (b && on_device(b)) cuda(&why)->close();
+    if (b && on_device(b)) cuda()->close();
 }
 
 const backend *device_open_rank(const char *name, int here, err *e)
@@ -136,14 +133,14 @@ int devices_print(FILE *f)
     if (n < 0) fprintf(f, "cuda    none: %s\n", why);
     for (int i = 0; i < n; i++) {
         gpu_device d;
-        if (cuda(&why)->describe(i, &d))
+        if (gpu.module->describe(i, &d))
             fprintf(f, "cuda:%d  properties cannot be read\n", i);
         else
             fprintf(f, "cuda:%d  %s, compute capability %d.%d, %.1f GiB (%.1f free), %d multiprocessors\n", i, d.name,
                     d.major, d.minor, (double)d.memory / (1 << 30), (double)d.free_memory / (1 << 30),
                     d.multiprocessors);
     }
-    if (n > 0) fprintf(f, "        %s\n", cuda(&why)->libraries());
+    if (n > 0) fprintf(f, "        %s\n", gpu.module->libraries());
     return 0;
 }
 
@@ -160,7 +157,7 @@ int devices_json(FILE *f)
     int n = gpus(&why);
     for (int i = 0; i < n; i++) {
         gpu_device d;
-        if (cuda(&why)->describe(i, &d)) continue;
+        if (gpu.module->describe(i, &d)) continue;
         str_add(&out, i ? ",{\"name\":" : "{\"name\":"), json_string(&out, d.name);
         str_addf(&out, ",\"capability\":\"%d.%d\",\"memory\":%lld,\"free_memory\":%lld}", d.major, d.minor,
                  (long long)d.memory, (long long)d.free_memory);
