@@ -7,21 +7,22 @@
 #define OF_EACH_REAL "tensor/cpu/attend.inc"
 #include "tensor/cpu/each_real.h"
 
-/* The instance of a template that computes rows of this type. */
-#define BY_REAL(type, name, ...)                                                                                       \
-    do {                                                                                                               \
-        if ((type) == F64)                                                                                             \
-            name##_f64(__VA_ARGS__);                                                                                   \
-        else                                                                                                           \
-            name##_f32(__VA_ARGS__);                                                                                   \
-    } while (0)
-
 /* ---- sharing out work: contiguous ranges of (sentence, head) of about equal cost ---- */
 
+static attend_item item_of(const attend_args *a, int64_t b, int64_t h)
+{
+    return (attend_item){.sentence = b,
+                         .head = h,
+                         .q0 = a->q_off[b],
+                         .nq = a->q_off[b + 1] - a->q_off[b],
+                         .k0 = a->k_off[b],
+                         .nk = a->k_off[b + 1] - a->k_off[b]};
+}
 static double cost_of(const attend_args *a, int64_t b)
 {
     enum { SETUP = 16 }; /* cost of reaching a row, in keys */
-    double nq = a->q_off[b + 1] - a->q_off[b], nk = a->k_off[b + 1] - a->k_off[b];
+    attend_item it = item_of(a, b, 0);
+    double nq = (double)it.nq, nk = (double)it.nk;
     return nq * (nk + SETUP) + nk * SETUP;
 }
 
@@ -41,11 +42,11 @@ static void prefetch_next(const attend_args *a, const attend_item *it, size_t on
     int64_t b = it->sentence, h = it->head + 1;
     if (h == a->heads) b++, h = 0;
     if (b == a->n_sentences) return;
-    int64_t nq = a->q_off[b + 1] - a->q_off[b], nk = a->k_off[b + 1] - a->k_off[b];
-    prefetch(&a->k, a->k_off[b], nk, h, a->d_k, one);
-    prefetch(&a->v, a->k_off[b], nk, h, a->d_v, one);
-    prefetch(&a->q, a->q_off[b], nq, h, a->d_k, one);
-    prefetch(&a->dy, a->q_off[b], nq, h, a->d_v, one);
+    attend_item next = item_of(a, b, h);
+    prefetch(&a->k, next.k0, next.nk, h, a->d_k, one);
+    prefetch(&a->v, next.k0, next.nk, h, a->d_v, one);
+    prefetch(&a->q, next.q0, next.nq, h, a->d_k, one);
+    prefetch(&a->dy, next.q0, next.nq, h, a->d_v, one);
 }
 
 typedef void (*attend_work)(const attend_args *a, const attend_item *it);
@@ -62,13 +63,9 @@ static void for_each_item(const attend_args *a, attend_work work)
         double before = 0, from = total * omp_get_thread_num() / omp_get_num_threads();
         double to = total * (omp_get_thread_num() + 1) / omp_get_num_threads();
         for (int64_t b = 0; b < a->n_sentences; b++) {
-            attend_item it = {.sentence = b,
-                              .q0 = a->q_off[b],
-                              .nq = a->q_off[b + 1] - a->q_off[b],
-                              .k0 = a->k_off[b],
-                              .nk = a->k_off[b + 1] - a->k_off[b]};
+            attend_item it = item_of(a, b, 0);
             double cost = cost_of(a, b);
-            for (it.head = 0; it.head < a->heads; it.head++, before += cost) {
+            for (; it.head < a->heads; it.head++, before += cost) {
                 double middle = before + cost / 2;
                 if (it.nq + it.nk == 0 || middle < from || middle >= to) continue;
                 if (tiles) prefetch_next(a, &it, sizeof(uint16_t));
@@ -87,12 +84,7 @@ static void for_each_unit(const attend_args *a, attend_work work)
 #pragma omp parallel for schedule(dynamic)
     for (int64_t u = 0; u < chunks * a->heads; u++)
         for (int64_t b = 0; b < a->n_sentences; b++) {
-            attend_item it = {.sentence = b,
-                              .head = u % a->heads,
-                              .q0 = a->q_off[b],
-                              .nq = a->q_off[b + 1] - a->q_off[b],
-                              .k0 = a->k_off[b],
-                              .nk = a->k_off[b + 1] - a->k_off[b]};
+            attend_item it = item_of(a, b, u % a->heads);
             if (chunk_of(a->score, b, a->n_sentences) == u / a->heads && it.nq + it.nk) work(a, &it);
         }
 }
@@ -277,16 +269,25 @@ static int check_blocks(const call *k, const attend_args *a, const score_args *s
                 (long long)a->n_sentences, (long long)a->heads, (long long)s->times[0], (long long)n);
 }
 
+/* Opens the program of either pass; close_score ends it. */
+static int open_score(const call *k, attend_args *a, score_args *s, const view *counts, err *e)
+{
+    *a = args_of(k);
+    if (score_of(k, s, e)) return -1;
+    a->score = s;
+    s->counts = *counts;
+    if (check_offsets(k, a, e) || check_blocks(k, a, s, e) || open_windows(k, a, s, e)) return -1;
+    open_tables(k->i.ATTEND_PROGRAM.q.type, s);
+    return 0;
+}
+
 int cpu_ATTEND_PROGRAM(const call *k, err *e)
 {
-    attend_args a = args_of(k);
+    attend_args a;
     score_args s;
-    if (score_of(k, &s, e)) return -1;
-    a.score = &s;
-    s.counts = k->o.ATTEND_PROGRAM.z;
-    if (s.counts.data && check_ids(k, &k->i.ATTEND_PROGRAM.ids, s.counts.dim[3], e)) return -1;
-    if (check_offsets(k, &a, e) || check_blocks(k, &a, &s, e) || open_windows(k, &a, &s, e)) return -1;
-    open_tables(k->i.ATTEND_PROGRAM.q.type, &s);
+    const view *z = &k->o.ATTEND_PROGRAM.z;
+    if (z->data && check_ids(k, &k->i.ATTEND_PROGRAM.ids, z->dim[3], e)) return -1;
+    if (open_score(k, &a, &s, z, e)) return -1;
     if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
     int bad = forward(k, a, e);
     close_score(&s);
@@ -323,13 +324,9 @@ static void open_sums(const call *k, const attend_args *a, score_args *s)
 
 int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
 {
-    attend_args a = args_of(k);
+    attend_args a;
     score_args s;
-    if (score_of(k, &s, e)) return -1;
-    a.score = &s;
-    s.counts = k->i.ATTEND_PROGRAM_BACK.dz;
-    if (check_offsets(k, &a, e) || check_blocks(k, &a, &s, e) || open_windows(k, &a, &s, e)) return -1;
-    open_tables(k->i.ATTEND_PROGRAM_BACK.q.type, &s);
+    if (open_score(k, &a, &s, &k->i.ATTEND_PROGRAM_BACK.dz, e)) return -1;
     open_sums(k, &a, &s);
     int bad =
         backward(k, a, &k->i.ATTEND_PROGRAM_BACK.lse, &k->i.ATTEND_PROGRAM_BACK.dy, &k->o.ATTEND_PROGRAM_BACK.dv, e);

@@ -75,7 +75,7 @@ int cpu_DELTA_SCAN(const call *k, err *e)
     delta_job d;
     if (job_of(k, &d, e)) return -1;
     d.y = k->o.DELTA_SCAN.y.data, d.w = k->o.DELTA_SCAN.w.data, d.states = k->o.DELTA_SCAN.states.data;
-    over_range(d.heads, 1, work_of(&d), k->i.DELTA_SCAN.q.type == F64 ? delta_forward_f64 : delta_forward_f32, &d);
+    over_range(d.heads, 1, work_of(&d), OF_TYPE(&k->i.DELTA_SCAN.q, delta_forward), &d);
     return 0;
 }
 
@@ -86,7 +86,7 @@ int cpu_DELTA_SCAN_BACK(const call *k, err *e)
     d.dy = k->i.DELTA_SCAN_BACK.dy.data, d.w = k->i.DELTA_SCAN_BACK.w.data, d.states = k->i.DELTA_SCAN_BACK.states.data;
     d.dq = k->o.DELTA_SCAN_BACK.dq.data, d.dk = k->o.DELTA_SCAN_BACK.dk.data, d.dv = k->o.DELTA_SCAN_BACK.dv.data;
     d.dbeta = k->o.DELTA_SCAN_BACK.dbeta.data, d.ddecay = k->o.DELTA_SCAN_BACK.ddecay.data;
-    over_range(d.heads, 1, 3 * work_of(&d), k->i.DELTA_SCAN.q.type == F64 ? delta_back_f64 : delta_back_f32, &d);
+    over_range(d.heads, 1, 3 * work_of(&d), OF_TYPE(&k->i.DELTA_SCAN.q, delta_back), &d);
     return 0;
 }
 
@@ -95,7 +95,7 @@ int cpu_DPLR_SCAN(const call *k, err *e)
     dplr_job j = {0};
     if (dplr_job_of(k, &j, e)) return -1;
     j.d.y = k->o.DPLR_SCAN.y.data, j.d.w = k->o.DPLR_SCAN.u.data, j.d.states = k->o.DPLR_SCAN.states.data;
-    over_range(j.d.heads, 1, 2 * work_of(&j.d), k->i.DPLR_SCAN.q.type == F64 ? dplr_forward_f64 : dplr_forward_f32, &j);
+    over_range(j.d.heads, 1, 2 * work_of(&j.d), OF_TYPE(&k->i.DPLR_SCAN.q, dplr_forward), &j);
     return 0;
 }
 
@@ -108,7 +108,7 @@ int cpu_DPLR_SCAN_BACK(const call *k, err *e)
     j.d.dq = k->o.DPLR_SCAN_BACK.dq.data, j.d.dk = k->o.DPLR_SCAN_BACK.dk.data, j.d.dv = k->o.DPLR_SCAN_BACK.dv.data;
     j.da = k->o.DPLR_SCAN_BACK.da.data, j.db = k->o.DPLR_SCAN_BACK.db.data;
     j.d.ddecay = k->o.DPLR_SCAN_BACK.ddecay.data;
-    over_range(j.d.heads, 1, 4 * work_of(&j.d), k->i.DPLR_SCAN.q.type == F64 ? dplr_back_f64 : dplr_back_f32, &j);
+    over_range(j.d.heads, 1, 4 * work_of(&j.d), OF_TYPE(&k->i.DPLR_SCAN.q, dplr_back), &j);
     return 0;
 }
 
@@ -124,6 +124,6 @@ int cpu_SOLVE_LOWER(const call *k, err *e)
                    .N = whole(b->dim[2], b->type),
                    .wide = whole(b->dim[3], b->type),
                    .transposed = k->a.SOLVE_LOWER.transposed != 0};
-    over_range(b->dim[0] * b->dim[1], 1, count_of(b) * s.n / 8, b->type == F64 ? solve_f64 : solve_f32, &s);
+    over_range(b->dim[0] * b->dim[1], 1, count_of(b) * s.n / 8, OF_TYPE(b, solve), &s);
     return 0;
 }

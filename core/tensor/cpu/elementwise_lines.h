@@ -9,15 +9,15 @@ INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
     case OP_SUB: return a - b;
     case OP_MUL: return a * b;
     case OP_DIV: return a / b;
-    case OP_MINIMUM: return TYPED(select)(b < a, b, a);
-    default: return TYPED(select)(a < b, TYPED(all)(1), TYPED(all)(0));
+    case OP_MINIMUM: return OF_REAL(select)(b < a, b, a);
+    default: return OF_REAL(select)(a < b, OF_REAL(all)(1), OF_REAL(all)(0));
     }
 }
 
 /* y = a o b; a or b may be a single repeated number. */
 INLINE void TYPED(binary_line)(op o, REAL *y, const REAL *a, const REAL *b, int64_t n, bool repeat_a, bool repeat_b)
 {
-    REALS va = TYPED(all)(*a), vb = TYPED(all)(*b);
+    REALS va = OF_REAL(all)(*a), vb = OF_REAL(all)(*b);
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         if (!repeat_a) va = TYPED(load)(a + i);
@@ -52,13 +52,13 @@ BINARY(LESS_THAN)
 INLINE void TYPED(where_line)(REAL *y, const REAL *const x[3], int64_t n, bool c_repeats, bool a_repeats,
                               bool b_repeats)
 {
-    REALS c = TYPED(all)(*x[0]), a = TYPED(all)(*x[1]), b = TYPED(all)(*x[2]);
+    REALS c = OF_REAL(all)(*x[0]), a = OF_REAL(all)(*x[1]), b = OF_REAL(all)(*x[2]);
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         if (!c_repeats) c = TYPED(load)(x[0] + i);
         if (!a_repeats) a = TYPED(load)(x[1] + i);
         if (!b_repeats) b = TYPED(load)(x[2] + i);
-        TYPED(store)(y + i, TYPED(select)(c != 0, a, b));
+        TYPED(store)(y + i, OF_REAL(select)(c != 0, a, b));
     }
     for (; i < n; i++) y[i] = x[0][c_repeats ? 0 : i] != 0 ? x[1][a_repeats ? 0 : i] : x[2][b_repeats ? 0 : i];
 }

@@ -26,15 +26,21 @@ static inline void *cut(char **at, int64_t n, size_t size)
     return p;
 }
 
-/* Calls the f32, f64 or bf16 instance of a template's function. */
-#define BY_TYPE(type, name, ...)                                                                                       \
+/* Calls the f32 or f64 instance of a template's function: the one that computes rows of this type. */
+#define BY_REAL(type, name, ...)                                                                                       \
     do {                                                                                                               \
         if ((type) == F64)                                                                                             \
             name##_f64(__VA_ARGS__);                                                                                   \
-        else if ((type) == BF16)                                                                                       \
-            name##_bf16(__VA_ARGS__);                                                                                  \
         else                                                                                                           \
             name##_f32(__VA_ARGS__);                                                                                   \
+    } while (0)
+/* Calls the f32, f64 or bf16 instance. */
+#define BY_TYPE(type, name, ...)                                                                                       \
+    do {                                                                                                               \
+        if ((type) == BF16)                                                                                            \
+            name##_bf16(__VA_ARGS__);                                                                                  \
+        else                                                                                                           \
+            BY_REAL(type, name, __VA_ARGS__);                                                                          \
     } while (0)
 
 /* ---- dropout: the decisions at one dropout place in one step (op.h, DROPOUT family) ---- */

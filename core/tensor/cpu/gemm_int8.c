@@ -29,29 +29,21 @@ INLINE float scale_of(int32_t most, float *by)
 
 /* ---- rows ---- */
 
-/* Bytes of a row: q + 128, four per word. */
-static void row_of_bytes(const float *x, int64_t k, float by, uint8_t *to)
-{
-    for (int64_t i = 0; i < k; i++) to[i] = (uint8_t)(whole(x[i], by) + 128);
-}
-static void row_of_shorts(const float *x, int64_t k, float by, int16_t *to)
-{
-    for (int64_t i = 0; i < k; i++) to[i] = (int16_t)whole(x[i], by);
-}
-
 static void round_row(gemm_way way, const float *x, int64_t k, float *words, float *scale)
 {
     int32_t most = 0;
     float by;
+    uint8_t *bytes = (uint8_t *)words;  /* q + 128, four per word */
+    int16_t *shorts = (int16_t *)words; /* q, two per word */
     for (int64_t i = 0; i < k; i++) most = magnitude(x[i]) > most ? magnitude(x[i]) : most;
     *scale = scale_of(most, &by);
     words[words_of(way, k) - 1] = 0; /* numbers behind the last one are 0 or meet a 0 */
     if (by == 0)
         memset(words, way == WAY_BYTES ? 128 : 0, (size_t)words_of(way, k) * sizeof *words);
     else if (way == WAY_BYTES)
-        row_of_bytes(x, k, by, (uint8_t *)words);
+        for (int64_t i = 0; i < k; i++) bytes[i] = (uint8_t)(whole(x[i], by) + 128);
     else
-        row_of_shorts(x, k, by, (int16_t *)words);
+        for (int64_t i = 0; i < k; i++) shorts[i] = (int16_t)whole(x[i], by);
 }
 
 /* ---- packed weights: panels of words, a scale for each column, and for bytes -128 times the column's sum ---- */

@@ -8,9 +8,6 @@
 #define WORDS         floats
 #define STEP(s, b, a) s += (b) * (a)
 #include "tensor/cpu/gemm_kernel.inc"
-#undef WORDS
-#undef STEP
-#undef TARGET
 
 #define WHOLE_NUMBERS
 #define WORDS shorts
@@ -26,9 +23,6 @@ INLINE vi both_products(vi b, int32_t a) { return (b << 16 >> 16) * (int32_t)(in
 #define STEP(s, b, a) s = (vf)((vi)(s) + both_products((vi)(b), (int32_t)float_bits(a)))
 #endif
 #include "tensor/cpu/gemm_kernel.inc"
-#undef WORDS
-#undef STEP
-#undef TARGET
 #if defined(__AVX2__)
 #define WORDS bytes
 #if defined(__AVX512F__)
@@ -39,9 +33,6 @@ INLINE vi both_products(vi b, int32_t a) { return (b << 16 >> 16) * (int32_t)(in
 #define STEP(s, b, a) s = (vf)_mm256_dpbusd_avx_epi32((__m256i)(s), (__m256i)_mm256_set1_ps(a), (__m256i)(b))
 #endif
 #include "tensor/cpu/gemm_kernel.inc"
-#undef WORDS
-#undef STEP
-#undef TARGET
 #else
 void tile_bytes(int rows, int panels, const tile_job *t) { tile_shorts(rows, panels, t); }
 #endif

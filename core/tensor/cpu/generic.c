@@ -134,22 +134,8 @@ static void copy_line(const strided_copy *c, char *to, const char *from)
     int64_t n = c->dim[3], step = c->step[3];
     if (step == (int64_t)c->size)
         memcpy(to, from, (size_t)n * c->size);
-    else if (c->size == 2)
-        line_16(to, from, n, step);
-    else if (c->size == 4)
-        line_32(to, from, n, step);
     else
-        line_64(to, from, n, step);
-}
-
-static void copy_plane(const strided_copy *c, char *to, const char *from)
-{
-    if (c->size == 2)
-        plane_16(to, from, c->dim[2], c->dim[3], c->step[2], c->step[3]);
-    else if (c->size == 4)
-        plane_32(to, from, c->dim[2], c->dim[3], c->step[2], c->step[3]);
-    else
-        plane_64(to, from, c->dim[2], c->dim[3], c->step[2], c->step[3]);
+        (c->size == 2 ? line_16 : c->size == 4 ? line_32 : line_64)(to, from, n, step);
 }
 
 static void copy_planes(const void *job, int64_t first, int64_t end) /* planes of the last two axes */
@@ -161,7 +147,9 @@ static void copy_planes(const void *job, int64_t first, int64_t end) /* planes o
         const char *from = c->from + p / c->dim[1] * c->step[0] + p % c->dim[1] * c->step[1];
         char *to = c->to + p * c->dim[2] * line;
         if (by_block) {
-            copy_plane(c, to, from);
+            (c->size == 2   ? plane_16
+             : c->size == 4 ? plane_32
+                            : plane_64)(to, from, c->dim[2], c->dim[3], c->step[2], c->step[3]);
             continue;
         }
         for (int64_t i = 0; i < c->dim[2]; i++) copy_line(c, to + i * line, from + i * c->step[2]);
@@ -176,16 +164,13 @@ void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_
     c.step[3] = step[3];
     for (int i = 2; i >= 0; i--) {
         if (dim[i] == 1) continue;
-        if (c.dim[at] == 1) {
-            c.dim[at] = dim[i];
-            c.step[at] = step[i];
-        } else if (step[i] == c.step[at] * c.dim[at]) {
+        if (c.dim[at] != 1 && step[i] == c.step[at] * c.dim[at]) {
             c.dim[at] *= dim[i];
-        } else {
-            at--;
-            c.dim[at] = dim[i];
-            c.step[at] = step[i];
+            continue;
         }
+        if (c.dim[at] != 1) at--;
+        c.dim[at] = dim[i];
+        c.step[at] = step[i];
     }
     int64_t n = dim[0] * dim[1] * dim[2] * dim[3];
     if (at == 3 && c.step[3] == (int64_t)size) {

@@ -16,6 +16,9 @@ void over_range(int64_t n, int64_t grain, int64_t work, range_fn f, const void *
 static inline bool is_real(const view *v) { return v->type == F32 || v->type == F64; }
 static inline int wrong_type(const call *k, err *e) { return no_kernel_on("the CPU", k, e); }
 
+/* The f32 or f64 instance of a template's function on v's numbers. */
+#define OF_TYPE(v, name) ((v)->type == F64 ? name##_f64 : name##_f32)
+
 /* ---- copies ---- */
 
 /* Converts n numbers to another type. NULL if there is no such conversion (I32 is converted only by TO_FLOAT). */

@@ -32,12 +32,8 @@ typedef struct {
     bool causal;
 } mask;
 
-#define S f32
-#include "tensor/cpu/ids_rows.h"
-#undef S
-#define S f64
-#include "tensor/cpu/ids_rows.h"
-#define OF_TYPE(v, name) ((v)->type == F64 ? name##_f64 : name##_f32)
+#define OF_EACH_REAL "tensor/cpu/ids_rows.h"
+#include "tensor/cpu/each_real.h"
 
 int check_ids(const call *k, const view *ids, int64_t n, err *e)
 {

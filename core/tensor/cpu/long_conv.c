@@ -43,11 +43,7 @@ static void measure(long_conv *d, const view *offsets, dtype type)
     while (d->top < d->longest) d->top *= 2;
     d->top *= 2;
     d->wave = xmalloc((size_t)(2 * d->top) * dtype_size(type));
-    if (d->longest <= NEAR) return;
-    if (type == F64)
-        make_wave_f64(d->wave, d->top);
-    else
-        make_wave_f32(d->wave, d->top);
+    if (d->longest > NEAR) BY_REAL(type, make_wave, d->wave, d->top);
 }
 
 int cpu_LONG_CONV(const call *k, err *e)
@@ -61,8 +57,7 @@ int cpu_LONG_CONV(const call *k, err *e)
                    .taps = h->dim[2],
                    .backwards = k->a.LONG_CONV.backwards != 0};
     measure(&d, &k->i.LONG_CONV.offsets, x->type);
-    over_range(pairs_of_vectors(&d, x->type) * d.sentences, 1, work_of(&d, x->dim[2]),
-               x->type == F64 ? long_conv_rows_f64 : long_conv_rows_f32, &d);
+    over_range(pairs_of_vectors(&d, x->type) * d.sentences, 1, work_of(&d, x->dim[2]), OF_TYPE(x, long_conv_rows), &d);
     size_t row = (size_t)d.n * dtype_size(y->type), used = (size_t)d.offsets[d.sentences];
     memset((char *)y->data + used * row, 0, ((size_t)y->dim[2] - used) * row);
     free(d.wave);
@@ -80,8 +75,7 @@ int cpu_LONG_CONV_FILTER(const call *k, err *e)
                    .n = x->dim[3],
                    .taps = dh->dim[2]};
     measure(&d, &k->i.LONG_CONV_FILTER.offsets, x->type);
-    over_range(pairs_of_vectors(&d, x->type), 1, 2 * work_of(&d, x->dim[2]),
-               x->type == F64 ? long_conv_taps_f64 : long_conv_taps_f32, &d);
+    over_range(pairs_of_vectors(&d, x->type), 1, 2 * work_of(&d, x->dim[2]), OF_TYPE(x, long_conv_taps), &d);
     free(d.wave);
     return 0;
 }

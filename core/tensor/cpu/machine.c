@@ -4,15 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int wanted_threads;
-
 bool cpu_has_bf16(void) { return cpu_isa() >= ISA_AVX512_BF16; }
 
-void cpu_threads(int n)
-{
-    wanted_threads = n > 0 ? n : omp_get_max_threads(); /* OMP_NUM_THREADS is honoured */
-    omp_set_num_threads(wanted_threads);
-}
+void cpu_threads(int n) { omp_set_num_threads(n > 0 ? n : omp_get_max_threads()); /* OMP_NUM_THREADS is honoured */ }
 
 static void read_model(char *out, size_t n)
 {

@@ -28,7 +28,7 @@ typedef struct {
     int64_t a_batch[2], b_batch[2]; /* elements from one batch entry to the next; 0: repeated */
     int64_t a_row, a_step;          /* elements to the next row of a, and along the inner axis */
     int64_t b_row, b_col;           /* elements along the inner axis, and to the next column of b */
-    int64_t block_i, block_j, blocks_i, blocks_j;
+    int64_t blocks_i, blocks_j;
 } product;
 
 #define OF_EACH_REAL "tensor/cpu/matmul_tiles.h"
@@ -85,11 +85,9 @@ int cpu_MATMUL(const call *k, err *e)
                       .b_row = p.a_step,
                       .b_col = p.a_row};
     }
-    p.block_i = BLOCK_ROWS;
-    p.block_j = BLOCK_COLS;
-    p.blocks_i = (p.rows + p.block_i - 1) / p.block_i;
-    p.blocks_j = (p.cols + p.block_j - 1) / p.block_j;
+    p.blocks_i = (p.rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    p.blocks_j = (p.cols + BLOCK_COLS - 1) / BLOCK_COLS;
     int64_t pieces = p.batch[0] * p.batch[1] * p.blocks_i * p.blocks_j, work = count_of(c) * p.inner / 8;
-    over_range(pieces, 1, work, c->type == F64 ? products_f64 : products_f32, &p);
+    over_range(pieces, 1, work, OF_TYPE(c, products), &p);
     return 0;
 }

@@ -1,5 +1,4 @@
-/* matmul_tiles.h - template (vectors.h; S: f32 or f64): the product of one batch entry, from tiles (strip_tiles.h).
- */
+/* matmul_tiles.h - template (vectors.h; S: f32 or f64): the product of one batch entry, from tiles (strip_tiles.h). */
 #include "tensor/cpu/strip_tiles.h"
 
 /* Rows m .. m_end and columns j .. j_end of one batch entry. */
@@ -39,13 +38,13 @@ static void TYPED(products)(const void *job, int64_t from, int64_t to) /* [from,
 {
     const product *p = job;
     for (int64_t u = from; u < to; u++) {
-        int64_t j = u % p->blocks_j * p->block_j, i = u / p->blocks_j % p->blocks_i * p->block_i;
+        int64_t j = u % p->blocks_j * BLOCK_COLS, i = u / p->blocks_j % p->blocks_i * BLOCK_ROWS;
         int64_t z = u / p->blocks_j / p->blocks_i, z0 = z / p->batch[1], z1 = z % p->batch[1];
         const REAL *a = (const REAL *)p->a + z0 * p->a_batch[0] + z1 * p->a_batch[1];
         const REAL *b = (const REAL *)p->b + z0 * p->b_batch[0] + z1 * p->b_batch[1];
         REAL *c = (REAL *)p->c + z * p->rows * p->cols;
         TYPED(block_product)
-        (p, a, b, c, i, i + p->block_i < p->rows ? i + p->block_i : p->rows, j,
-         j + p->block_j < p->cols ? j + p->block_j : p->cols);
+        (p, a, b, c, i, i + BLOCK_ROWS < p->rows ? i + BLOCK_ROWS : p->rows, j,
+         j + BLOCK_COLS < p->cols ? j + BLOCK_COLS : p->cols);
     }
 }

@@ -25,7 +25,6 @@ enum { FEW = 16 }; /* up to this k, a sorted list collects the first ones; for l
 
 #define OF_EACH_REAL "tensor/cpu/order_rows.h"
 #include "tensor/cpu/each_real.h"
-#define OF_TYPE(v, name) ((v)->type == F64 ? name##_f64 : name##_f32)
 
 int cpu_TOP_K(const call *k, err *e)
 {

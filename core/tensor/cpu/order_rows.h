@@ -65,11 +65,11 @@ static void TYPED(largest)(const void *job, int64_t from, int64_t to)
     for (int64_t r = from; r < to; r++) {
         const REAL *x = (const REAL *)l->x + r * l->n;
         int64_t i = 0;
-        REALS most = TYPED(all)(-(REAL)INFINITY);
+        REALS most = OF_REAL(all)(-(REAL)INFINITY);
         MASKS nan = {0};
         for (; i + LANES <= l->n; i += LANES) {
             REALS v = TYPED(load)(x + i);
-            nan |= v != v, most = TYPED(larger)(v, most);
+            nan |= v != v, most = OF_REAL(larger)(v, most);
         }
         REAL y = -(REAL)INFINITY;
         EACH(k, LANES) y = nan[k] ? (REAL)NAN : most[k] > y ? most[k] : y;

@@ -46,8 +46,7 @@ static inline double tanh_one_f64(double x) { return tanh(x); }
 #include "tensor/cpu/each_real.h"
 
 /* Runs f over the sentences. Rows behind the last sentence become 0 in each of the outputs. */
-static int over_sentences(const call *k, recurrence *r, const view *u, const view *offsets, range_fn f32, range_fn f64,
-                          err *e)
+static int over_sentences(const call *k, recurrence *r, const view *u, const view *offsets, range_fn f, err *e)
 {
     const view *y = &k->out[0];
     int64_t rows = y->dim[2], sentences = offsets->dim[3] - 1;
@@ -60,14 +59,14 @@ static int over_sentences(const call *k, recurrence *r, const view *u, const vie
         size_t row = (size_t)o->dim[3] * dtype_size(o->type);
         if (o->data) memset((char *)o->data + (size_t)ends * row, 0, (size_t)(rows - ends) * row);
     }
-    over_range(sentences, 1, rows * r->d * r->wide / 8, y->type == F64 ? f64 : f32, r);
+    over_range(sentences, 1, rows * r->d * r->wide / 8, f, r);
     return 0;
 }
 
 int cpu_RECURRENT(const call *k, err *e)
 {
     recurrence r = {.x = k->i.RECURRENT.x.data, .y = k->o.RECURRENT.y.data, .kept = k->o.RECURRENT.kept.data};
-    return over_sentences(k, &r, &k->i.RECURRENT.u, &k->i.RECURRENT.offsets, recurrent_f32, recurrent_f64, e);
+    return over_sentences(k, &r, &k->i.RECURRENT.u, &k->i.RECURRENT.offsets, OF_TYPE(&k->out[0], recurrent), e);
 }
 
 int cpu_RECURRENT_BACK(const call *k, err *e)
@@ -78,6 +77,6 @@ int cpu_RECURRENT_BACK(const call *k, err *e)
                     .dx = k->o.RECURRENT_BACK.dx.data,
                     .before = k->o.RECURRENT_BACK.before.data,
                     .dq = k->o.RECURRENT_BACK.dq.data};
-    return over_sentences(k, &r, &k->i.RECURRENT_BACK.u, &k->i.RECURRENT_BACK.offsets, recurrent_back_f32,
-                          recurrent_back_f64, e);
+    return over_sentences(k, &r, &k->i.RECURRENT_BACK.u, &k->i.RECURRENT_BACK.offsets,
+                          OF_TYPE(&k->out[0], recurrent_back), e);
 }

@@ -17,17 +17,14 @@ typedef struct {
     int64_t n;
 } row_job; /* rows of n numbers */
 
-#define S f32
-#include "tensor/cpu/sums_rows.h"
-#undef S
-#define S f64
-#include "tensor/cpu/sums_rows.h"
+#define OF_EACH_REAL "tensor/cpu/sums_rows.h"
+#include "tensor/cpu/each_real.h"
 
 static void sum_one_line(const view *x, sums *s)
 {
     int64_t blocks = (s->axes.sum[1].n + SUM_BLOCK - 1) / SUM_BLOCK;
     s->partial = scratch((size_t)blocks * sizeof *s->partial);
-    over_range(blocks, 1, s->axes.sum[1].n, x->type == F64 ? sum_blocks_f64 : sum_blocks_f32, s);
+    over_range(blocks, 1, s->axes.sum[1].n, OF_TYPE(x, sum_blocks), s);
     double total = 0;
     for (int64_t b = 0; b < blocks; b++) total += s->partial[b];
     if (x->type == F64)
@@ -46,19 +43,19 @@ int cpu_SUM_TO(const call *k, err *e)
         return 0;
     }
     sums s = {.x = x->data, .y = y->data};
-    bool lines = sort_axes(x, y, &s.axes), wide = x->type == F64;
+    bool lines = sort_axes(x, y, &s.axes);
     int64_t outputs = s.axes.keep[0].n * s.axes.keep[1].n, n = count_of(x);
     if (lines && outputs == 1 && s.axes.sum[0].n == 1) {
         sum_one_line(x, &s);
     } else if (lines) {
-        over_range(outputs, 16, n, wide ? sum_lines_f64 : sum_lines_f32, &s);
+        over_range(outputs, 16, n, OF_TYPE(x, sum_lines), &s);
     } else {
         s.width = SUM_WIDTH; /* narrower if threads would be left without a piece */
         while (s.width > 64 &&
                s.axes.keep[0].n * ((s.axes.keep[1].n + s.width - 1) / s.width) < 2 * omp_get_max_threads())
             s.width /= 2;
         int64_t pieces = s.axes.keep[0].n * ((s.axes.keep[1].n + s.width - 1) / s.width);
-        over_range(pieces, 1, n, wide ? sum_columns_f64 : sum_columns_f32, &s);
+        over_range(pieces, 1, n, OF_TYPE(x, sum_columns), &s);
     }
     return 0;
 }
@@ -76,7 +73,7 @@ int cpu_BROADCAST_TO(const call *k, err *e)
     return 0;
 }
 
-static int by_row(const call *k, range_fn f32, range_fn f64, int64_t cost, err *e)
+static int by_row(const call *k, range_fn f, int64_t cost, err *e)
 {
     const view *y = &k->out[0];
     row_job r = {.out = y->data, .n = width_of(y)};
@@ -84,8 +81,8 @@ static int by_row(const call *k, range_fn f32, range_fn f64, int64_t cost, err *
         if (!is_real(y) || k->in[i].type != y->type) return wrong_type(k, e);
         r.in[i] = k->in[i].data;
     }
-    over_range(rows_of(y), 1, count_of(y) * cost, y->type == F64 ? f64 : f32, &r);
+    over_range(rows_of(y), 1, count_of(y) * cost, f, &r);
     return 0;
 }
-int cpu_SOFTMAX(const call *k, err *e) { return by_row(k, softmax_rows_f32, softmax_rows_f64, 4, e); }
-int cpu_SOFTMAX_BACK(const call *k, err *e) { return by_row(k, softmax_back_rows_f32, softmax_back_rows_f64, 2, e); }
+int cpu_SOFTMAX(const call *k, err *e) { return by_row(k, OF_TYPE(&k->out[0], softmax_rows), 4, e); }
+int cpu_SOFTMAX_BACK(const call *k, err *e) { return by_row(k, OF_TYPE(&k->out[0], softmax_back_rows), 2, e); }

@@ -14,7 +14,7 @@ static double TYPED(line_sum)(const REAL *x, int64_t n)
             TYPED(load_step)(v, x + j, end - j, 0);
             EACH(k, STEP) sum[k] += v[k];
         }
-        total += (double)TYPED(sum_places)(sum);
+        total += (double)OF_REAL(sum_places)(sum);
     }
     return total;
 }
@@ -85,19 +85,19 @@ INLINE REALS TYPED(weight)(REALS x)
 {
     MASKS some = ~(x < -87);
     REALS kept = (REALS)((MASKS)x & some);
-    return (REALS)((MASKS)(TYPED(exp)(kept) + 0 * kept) & some);
+    return (REALS)((MASKS)(OF_REAL(exp)(kept) + 0 * kept) & some);
 }
 
 static void TYPED(softmax_row)(REAL *y, const REAL *x, int64_t n)
 {
     const REAL never = -(REAL)INFINITY;
     REALS top[STEP], sum[STEP], v[STEP];
-    EACH(i, STEP) top[i] = TYPED(all)(never), sum[i] = (REALS){0};
+    EACH(i, STEP) top[i] = OF_REAL(all)(never), sum[i] = (REALS){0};
     for (int64_t j = 0; j < n; j += PLACES) {
         TYPED(load_step)(v, x + j, n - j, never);
-        EACH(i, STEP) top[i] = TYPED(larger)(v[i], top[i]);
+        EACH(i, STEP) top[i] = OF_REAL(larger)(v[i], top[i]);
     }
-    REAL most = TYPED(largest_place)(top);
+    REAL most = OF_REAL(largest_place)(top);
     if (most == never) {
         for (int64_t j = 0; j < n; j++) y[j] = x[j] < 0 ? 0 : x[j]; /* no visible key, or NaN */
         return;
@@ -107,7 +107,7 @@ static void TYPED(softmax_row)(REAL *y, const REAL *x, int64_t n)
         EACH(i, STEP) sum[i] += v[i] = TYPED(weight)(v[i] - most);
         TYPED(store_step)(y + j, v, n - j);
     }
-    REAL by = 1 / TYPED(sum_places)(sum);
+    REAL by = 1 / OF_REAL(sum_places)(sum);
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) TYPED(store)(y + j, TYPED(load)(y + j) * by);
     for (; j < n; j++) y[j] *= by;
@@ -132,9 +132,9 @@ static void TYPED(softmax_back_rows)(const void *job, int64_t from, int64_t to)
         for (int64_t j = 0; j < n; j += PLACES) {
             TYPED(load_step)(a, y + j, n - j, 0);
             TYPED(load_step)(b, dy + j, n - j, 0);
-            EACH(k, STEP) sum[k] = TYPED(madd)(a[k], b[k], sum[k]);
+            EACH(k, STEP) sum[k] = OF_REAL(madd)(a[k], b[k], sum[k]);
         }
-        REAL mean = TYPED(sum_places)(sum);
+        REAL mean = OF_REAL(sum_places)(sum);
         int64_t j = 0;
         for (; j + LANES <= n; j += LANES) TYPED(store)(dx + j, TYPED(load)(y + j) * (TYPED(load)(dy + j) - mean));
         for (; j < n; j++) dx[j] = y[j] * (dy[j] - mean);

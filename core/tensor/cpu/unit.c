@@ -17,7 +17,7 @@ int cpu_UNIT(const call *k, err *e)
     const view *x = &k->i.UNIT.x, *y = &k->o.UNIT.y;
     if (!is_real(x) || y->type != x->type) return wrong_type(k, e);
     unit u = {.x = x->data, .y = y->data, .factor = k->o.UNIT.factor.data, .n = x->dim[3], .eps = k->a.UNIT.eps};
-    if (u.n) over_range(count_of(x) / u.n, 1, count_of(x) / 4, x->type == F64 ? unit_rows_f64 : unit_rows_f32, &u);
+    if (u.n) over_range(count_of(x) / u.n, 1, count_of(x) / 4, OF_TYPE(x, unit_rows), &u);
     return 0;
 }
 
@@ -30,7 +30,6 @@ int cpu_UNIT_BACK(const call *k, err *e)
               .y = k->o.UNIT_BACK.dx.data,
               .factor = k->i.UNIT_BACK.factor.data,
               .n = y->dim[3]};
-    if (u.n)
-        over_range(count_of(y) / u.n, 1, count_of(y) / 4, y->type == F64 ? unit_back_rows_f64 : unit_back_rows_f32, &u);
+    if (u.n) over_range(count_of(y) / u.n, 1, count_of(y) / 4, OF_TYPE(y, unit_back_rows), &u);
     return 0;
 }

@@ -8,7 +8,8 @@
  * in every set. So AVX2 and AVX-512 give the same bits. Plain x86-64 has no fused multiply-add and rounds once more
  * (tests allow a difference of 1e-5 of a row's norm between sets).
  *
- * A template is a file included once per row type: `S` is the type's suffix, and TYPED(name) is name_f32 ...
+ * A template is a file included once per row type: `S` is the type's suffix, TYPED(name) is name_f32, name_f64 or
+ * name_bf16, and OF_REAL(name) is name_f32 for bf16, too, whose rows are computed in f32.
  *     NUMBER  element type of rows   REAL  type of computation and statistics
  *     REALS   a vector of REAL       MASKS integers of the same width: all bits set or none
  *     LANES   numbers per vector     STEP  vectors per step of PLACES numbers
@@ -30,16 +31,20 @@
 #define WIDTH 16
 #endif
 
-#define INLINE       static inline __attribute__((always_inline, unused))
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b)  PASTE_(a, b)
-#define TYPED(name)  PASTE(name, S)
-#define NUMBER       TYPED(number)
-#define REAL         TYPED(real)
-#define REALS        TYPED(reals)
-#define MASKS        TYPED(masks)
-#define LANES        TYPED(lanes)
-#define STEP         (PLACES / LANES)
+#define INLINE        static inline __attribute__((always_inline, unused))
+#define PASTE_(a, b)  a##_##b
+#define PASTE(a, b)   PASTE_(a, b)
+#define TYPED(name)   PASTE(name, S)
+#define OF_f32        f32
+#define OF_f64        f64
+#define OF_bf16       f32
+#define OF_REAL(name) PASTE(name, PASTE(OF, S))
+#define NUMBER        TYPED(number)
+#define REAL          TYPED(real)
+#define REALS         TYPED(reals)
+#define MASKS         TYPED(masks)
+#define LANES         TYPED(lanes)
+#define STEP          (PLACES / LANES)
 /* An unrolled loop over constants, so that arrays of vectors become registers. */
 #define EACH(i, n) UNROLL(16) for (int i = 0; i < (n); i++)
 
@@ -116,7 +121,6 @@ INLINE void store_f64(double *p, reals_f64 x) { *(at_f64 *)p = x; }
 INLINE void store_bf16(uint16_t *p, reals_f32 x) { *(at_bf16 *)p = narrow(x); }
 INLINE reals_f32 all_f32(float x) { return x - (reals_f32){0}; }
 INLINE reals_f64 all_f64(double x) { return x - (reals_f64){0}; }
-INLINE reals_f32 all_bf16(float x) { return all_f32(x); }
 
 /* Masked, not copied through memory: a vector load must wait for memcpy's smaller stores. */
 #if WIDTH == 64
@@ -201,16 +205,6 @@ INLINE void store_part_bf16(uint16_t *p, reals_f32 x, int n)
 }
 #endif
 
-/* Statistics and parameters for rows of type S have type REAL. */
-INLINE reals_f32 load_real_f32(const float *p) { return load_f32(p); }
-INLINE reals_f32 load_real_bf16(const float *p) { return load_f32(p); }
-INLINE reals_f64 load_real_f64(const double *p) { return load_f64(p); }
-INLINE reals_f32 load_real_part_f32(const float *p, int n) { return load_part_f32(p, n); }
-INLINE reals_f32 load_real_part_bf16(const float *p, int n) { return load_part_f32(p, n); }
-INLINE reals_f64 load_real_part_f64(const double *p, int n) { return load_part_f64(p, n); }
-INLINE void store_real_f32(float *p, reals_f32 x) { store_f32(p, x); }
-INLINE void store_real_bf16(float *p, reals_f32 x) { store_f32(p, x); }
-INLINE void store_real_f64(double *p, reals_f64 x) { store_f64(p, x); }
 INLINE float load_one_f32(const float *p) { return *p; }
 INLINE double load_one_f64(const double *p) { return *p; }
 INLINE float load_one_bf16(const uint16_t *p) { return widen_one(*p); }
@@ -219,7 +213,6 @@ INLINE void store_one_f64(double *p, double x) { *p = x; }
 INLINE void store_one_bf16(uint16_t *p, float x) { store_part_bf16(p, all_f32(x), 1); }
 /* Numbers that are floats for every row type (dropout decisions). */
 INLINE reals_f32 load_floats_f32(const float *p) { return load_f32(p); }
-INLINE reals_f32 load_floats_bf16(const float *p) { return load_f32(p); }
 INLINE reals_f64 load_floats_f64(const float *p) { return __builtin_convertvector(*(const half_at_f32 *)p, reals_f64); }
 
 /* a b + c, rounded once if the machine can. Explicit, so that bits do not depend on the compiler and are equal in all
@@ -234,42 +227,23 @@ INLINE reals_f32 madd_f32(reals_f32 a, reals_f32 b, reals_f32 c)
     return a * b + c;
 #endif
 }
-INLINE reals_f32 madd_bf16(reals_f32 a, reals_f32 b, reals_f32 c) { return madd_f32(a, b, c); }
 INLINE reals_f64 madd_f64(reals_f64 a, reals_f64 b, reals_f64 c) { return a * b + c; }
 
 /* ---- selection ---- */
 
+/* Lane i is i. */
 #if WIDTH == 64
-#define LANES_F32                                                                                                      \
-    {                                                                                                                  \
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15                                                           \
-    }
-#define LANES_F64                                                                                                      \
-    {                                                                                                                  \
-        0, 1, 2, 3, 4, 5, 6, 7                                                                                         \
-    }
+INLINE masks_f32 numbered_f32(void) { return (masks_f32){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
+INLINE masks_f64 numbered_f64(void) { return (masks_f64){0, 1, 2, 3, 4, 5, 6, 7}; }
 #elif WIDTH == 32
-#define LANES_F32                                                                                                      \
-    {                                                                                                                  \
-        0, 1, 2, 3, 4, 5, 6, 7                                                                                         \
-    }
-#define LANES_F64                                                                                                      \
-    {                                                                                                                  \
-        0, 1, 2, 3                                                                                                     \
-    }
+INLINE masks_f32 numbered_f32(void) { return (masks_f32){0, 1, 2, 3, 4, 5, 6, 7}; }
+INLINE masks_f64 numbered_f64(void) { return (masks_f64){0, 1, 2, 3}; }
 #else
-#define LANES_F32                                                                                                      \
-    {                                                                                                                  \
-        0, 1, 2, 3                                                                                                     \
-    }
-#define LANES_F64                                                                                                      \
-    {                                                                                                                  \
-        0, 1                                                                                                           \
-    }
+INLINE masks_f32 numbered_f32(void) { return (masks_f32){0, 1, 2, 3}; }
+INLINE masks_f64 numbered_f64(void) { return (masks_f64){0, 1}; }
 #endif
 INLINE reals_f32 where_f32(masks_f32 m, reals_f32 x) { return (reals_f32)(m & (masks_f32)x); } /* x or 0 */
 INLINE reals_f64 where_f64(masks_f64 m, reals_f64 x) { return (reals_f64)(m & (masks_f64)x); }
-INLINE reals_f32 where_bf16(masks_f32 m, reals_f32 x) { return where_f32(m, x); }
 INLINE reals_f32 select_f32(masks_f32 m, reals_f32 a, reals_f32 b)
 {
     return (reals_f32)((m & (masks_f32)a) | (~m & (masks_f32)b));
@@ -278,7 +252,6 @@ INLINE reals_f64 select_f64(masks_f64 m, reals_f64 a, reals_f64 b)
 {
     return (reals_f64)((m & (masks_f64)a) | (~m & (masks_f64)b));
 }
-INLINE reals_f32 select_bf16(masks_f32 m, reals_f32 a, reals_f32 b) { return select_f32(m, a, b); }
 /* The larger; b if one is NaN. */
 INLINE reals_f32 larger_f32(reals_f32 a, reals_f32 b)
 {
@@ -293,18 +266,12 @@ INLINE reals_f32 larger_f32(reals_f32 a, reals_f32 b)
 #endif
 }
 INLINE reals_f64 larger_f64(reals_f64 a, reals_f64 b) { return select_f64(a > b, a, b); }
-INLINE reals_f32 larger_bf16(reals_f32 a, reals_f32 b) { return larger_f32(a, b); }
 
 /* The first n lanes, then zeros. */
-INLINE reals_f32 first_f32(reals_f32 x, int n) { return where_f32((masks_f32)LANES_F32 < n, x); }
-INLINE reals_f64 first_f64(reals_f64 x, int n) { return where_f64((masks_f64)LANES_F64 < (int64_t)n, x); }
-INLINE reals_f32 first_bf16(reals_f32 x, int n) { return first_f32(x, n); }
+INLINE reals_f32 first_f32(reals_f32 x, int n) { return where_f32(numbered_f32() < n, x); }
+INLINE reals_f64 first_f64(reals_f64 x, int n) { return where_f64(numbered_f64() < (int64_t)n, x); }
 
 /* ---- across lanes: folds halves until one is left; the result is in all lanes ---- */
-
-INLINE masks_f32 numbered_f32(void) { return (masks_f32)LANES_F32; }
-INLINE masks_f64 numbered_f64(void) { return (masks_f64)LANES_F64; }
-INLINE masks_f32 numbered_bf16(void) { return numbered_f32(); }
 
 /* y is x with the lanes l and l ^ by exchanged, for a constant `by`. */
 #ifdef __clang__ /* clang has no shuffle by a vector, but recognises this loop */
@@ -346,51 +313,40 @@ INLINE masks_f32 numbered_bf16(void) { return numbered_f32(); }
     }
 FOLDS(f32)
 FOLDS(f64)
-FOLDS(bf16)
 #undef FOLDS
 
-/* ---- a step of PLACES numbers, of which the first `left` exist: the others read as `behind` and are not written
- * ---- */
+/* ---- a vector (some) or a step of PLACES numbers, of which the first `left` exist, or none: the others are not
+ * written and read as 0, in a step as `behind` ---- */
 
-#define STEPS(S)                                                                                                       \
+#define STEPS(S, REAL_S)                                                                                               \
+    INLINE reals_##S load_some_##S(const number_##S *p, int64_t left)                                                  \
+    {                                                                                                                  \
+        return left >= lanes_##S ? load_##S(p) : left > 0 ? load_part_##S(p, (int)left) : (reals_##S){0};              \
+    }                                                                                                                  \
+    INLINE void store_some_##S(number_##S *p, reals_##S x, int64_t left)                                               \
+    {                                                                                                                  \
+        if (left >= lanes_##S)                                                                                         \
+            store_##S(p, x);                                                                                           \
+        else if (left > 0)                                                                                             \
+            store_part_##S(p, x, (int)left);                                                                           \
+    }                                                                                                                  \
     INLINE void load_step_##S(reals_##S *v, const number_##S *p, int64_t left, real_##S behind)                        \
     {                                                                                                                  \
-        if (left >= PLACES) {                                                                                          \
-            EACH(i, PLACES / lanes_##S) v[i] = load_##S(p + i * lanes_##S);                                            \
-            return;                                                                                                    \
-        }                                                                                                              \
         EACH(i, PLACES / lanes_##S)                                                                                    \
         {                                                                                                              \
-            int n = (int)left - i * lanes_##S;                                                                         \
-            v[i] = all_##S(behind);                                                                                    \
-            if (n >= lanes_##S)                                                                                        \
-                v[i] = load_##S(p + i * lanes_##S);                                                                    \
-            else if (n > 0)                                                                                            \
-                v[i] = select_##S(numbered_##S() < n, load_part_##S(p + i * lanes_##S, n), v[i]);                      \
+            v[i] = load_some_##S(p + i * lanes_##S, left - i * lanes_##S);                                             \
+            if (left < PLACES)                                                                                         \
+                v[i] = select_##REAL_S(numbered_##REAL_S() < (int)left - i * lanes_##S, v[i], all_##REAL_S(behind));   \
         }                                                                                                              \
     }                                                                                                                  \
     INLINE void store_step_##S(number_##S *p, const reals_##S *v, int64_t left)                                        \
     {                                                                                                                  \
-        if (left >= PLACES) {                                                                                          \
-            EACH(i, PLACES / lanes_##S) store_##S(p + i * lanes_##S, v[i]);                                            \
-            return;                                                                                                    \
-        }                                                                                                              \
-        EACH(i, PLACES / lanes_##S)                                                                                    \
-        {                                                                                                              \
-            int n = (int)left - i * lanes_##S;                                                                         \
-            if (n >= lanes_##S)                                                                                        \
-                store_##S(p + i * lanes_##S, v[i]);                                                                    \
-            else if (n > 0)                                                                                            \
-                store_part_##S(p + i * lanes_##S, v[i], n);                                                            \
-        }                                                                                                              \
+        EACH(i, PLACES / lanes_##S) store_some_##S(p + i * lanes_##S, v[i], left - i * lanes_##S);                     \
     }
-STEPS(f32)
-STEPS(f64)
-STEPS(bf16)
+STEPS(f32, f32)
+STEPS(f64, f64)
+STEPS(bf16, f32)
 #undef STEPS
-INLINE void store_step_real_f32(float *p, const reals_f32 *v, int64_t left) { store_step_f32(p, v, left); }
-INLINE void store_step_real_bf16(float *p, const reals_f32 *v, int64_t left) { store_step_f32(p, v, left); }
-INLINE void store_step_real_f64(double *p, const reals_f64 *v, int64_t left) { store_step_f64(p, v, left); }
 
 /* Not inlined: saves much code for the cost of a call. */
 #define APART static __attribute__((noinline, unused))
@@ -448,16 +404,6 @@ INLINE void turn_square_f64(double *to, int64_t to_row, const double *from, int6
         for (int k = 0; k < n; k++) to[k * to_row + j] = j < rows ? from[j * from_row + k] : 0;
 }
 
-#define TURN_REALS(S, OF)                                                                                              \
-    INLINE void turn_reals_##S(real_##S *to, int64_t to_row, const real_##S *from, int64_t from_row, int rows, int n)  \
-    {                                                                                                                  \
-        OF(to, to_row, from, from_row, rows, n);                                                                       \
-    }
-TURN_REALS(f32, turn_square_f32)
-TURN_REALS(bf16, turn_square_f32)
-TURN_REALS(f64, turn_square_f64)
-#undef TURN_REALS
-
 /* ---- e^x for x <= 88: 2^n times a polynomial on [-ln2/2, ln2/2], within 2 ulp; 0 for NaN and below -87.33, where a
  * subnormal result would cost hundreds of cycles ---- */
 
@@ -481,15 +427,11 @@ INLINE reals_f32 exp_f32(reals_f32 x)
 #endif
 }
 INLINE float log_f32(float x) { return logf(x); }
-INLINE float log_bf16(float x) { return logf(x); }
 INLINE double log_f64(double x) { return log(x); }
 INLINE float exp_one_f32(float x) { return expf(x); }
-INLINE float exp_one_bf16(float x) { return expf(x); }
 INLINE double exp_one_f64(double x) { return exp(x); }
 INLINE float root_f32(float x) { return sqrtf(x); }
-INLINE float root_bf16(float x) { return sqrtf(x); }
 INLINE double root_f64(double x) { return sqrt(x); }
-INLINE reals_f32 exp_bf16(reals_f32 x) { return exp_f32(x); }
 INLINE reals_f64 exp_f64(reals_f64 x)
 {
     for (int i = 0; i < lanes_f64; i++) x[i] = exp(x[i]);
