@@ -26,8 +26,7 @@ static double cost_of(const attend_args *a, int64_t b)
     return nq * (nk + SETUP) + nk * SETUP;
 }
 
-/* Prefetches the next item's rows while this one is computed. Rows of one head lie too far apart for the processor's
- * own prefetcher. */
+/* Prefetches the next item's rows meanwhile: those of one head lie too far apart for the processor's prefetcher. */
 static void prefetch(const columns *x, int64_t first, int64_t rows, int64_t h, int64_t width, size_t one)
 {
     enum { LINE = 64, MOST_ROWS = 128 };
@@ -76,8 +75,7 @@ static void for_each_item(const attend_args *a, attend_work work)
     }
 }
 
-/* Calls `work` for every unit (chunk of sentences, head). One thread computes a unit in order, so its sums do not
- * depend on the number of threads. */
+/* Calls `work` for every unit (chunk of sentences, head). A thread computes a unit in order: sums have one order. */
 static void for_each_unit(const attend_args *a, attend_work work)
 {
     int64_t chunks = a->score->chunks;
@@ -154,8 +152,7 @@ static void zero_gradient(const view *d, int64_t columns, int64_t used)
     zero_rows(d->data, columns == width_of(d) ? used : 0, rows_of(d), width_of(d), d->type);
 }
 
-/* lse, dy: the inputs that hold them. dv: the gradient of values that have a tensor of their own; data NULL: they have
- * none. */
+/* lse, dy: the inputs that hold them. dv: the gradient of values with a tensor of their own; data NULL: none. */
 static int backward(const call *k, attend_args a, const view *lse, const view *dy, const view *dv, err *e)
 {
     dtype type = k->i.ATTEND_BACK.q.type;
@@ -294,8 +291,7 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     return bad;
 }
 
-/* Allocates the gradients of leaves: one sum per (sentence, head) if the leaf has an entry for each, else one per
- * (chunk of sentences, head). */
+/* Allocates the gradients of leaves: a sum per (sentence, head), or per (chunk of sentences, head) if shared. */
 static void open_sums(const call *k, const attend_args *a, score_args *s)
 {
     enum { MOST_CHUNKS = 16, MOST_NUMBERS = 1 << 24 };

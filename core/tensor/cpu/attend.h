@@ -140,8 +140,7 @@ static inline bool runs_program(const attend_args *a)
 
 /* Does a score's weight depend on that score alone? */
 static inline bool weighs_each(const attend_args *a) { return a->score && a->score->program->weights == WEIGHTS_PLAIN; }
-/* How many of a block's nk keys are processed at a time: all of them if weights depend on all scores, or if tables are
- * multiplied for each block. */
+/* How many of a block's nk keys are processed at a time: all, if weights depend on all scores or there are tables. */
 static inline int64_t keys_at_once(const attend_args *a, int64_t nk)
 {
     enum { PART = 128 };

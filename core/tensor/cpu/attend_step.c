@@ -1,5 +1,4 @@
-/* attend_step.c - ATTEND_STEP and ATTEND_PROGRAM_STEP: the new token of every hypothesis attends over its past in the
- * cache. */
+/* attend_step.c - ATTEND_STEP, ATTEND_PROGRAM_STEP: each hypothesis's new token attends over its past in the cache. */
 #include "tensor/cpu/attend.h"
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"

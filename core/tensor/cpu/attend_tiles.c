@@ -67,9 +67,7 @@ static void give(const float *from, const float *by, const columns *x, int64_t f
     for (int64_t r = 0; r < n; r++, from += padded(width)) {
         uint16_t *to = (uint16_t *)x->data + (first + r) * x->stride + h * width;
         float f = by ? by[r] : 1;
-        int64_t j = 0;
-        for (; j + lanes_f32 <= width; j += lanes_f32) store_bf16(to + j, load_f32(from + j) * f);
-        if (j < width) store_part_bf16(to + j, load_f32(from + j) * f, (int)(width - j));
+        for (int64_t j = 0; j < width; j += lanes_f32) store_some_bf16(to + j, load_f32(from + j) * f, width - j);
     }
 }
 
@@ -126,8 +124,7 @@ typedef struct { /* sixteen queries from t on */
     const uint32_t *bits;  /* NULL: no dropout */
 } lanes;
 
-/* s [keys][SIDE]: scores. Writes probabilities, not yet divided by their sum, as pairs; by: each row's factor; lse:
- * log-sum-exp. */
+/* s [keys][SIDE]: scores. Writes probabilities as pairs, yet to be multiplied by `by` of each row, and lse. */
 static void softmax_lanes(const lanes *l, const float *s, uint32_t *pairs, float *by, float *lse)
 {
     const __m512 lowest = _mm512_set1_ps(-1e30f);

@@ -18,17 +18,11 @@ INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
 INLINE void TYPED(binary_line)(op o, REAL *y, const REAL *a, const REAL *b, int64_t n, bool repeat_a, bool repeat_b)
 {
     REALS va = OF_REAL(all)(*a), vb = OF_REAL(all)(*b);
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        if (!repeat_a) va = TYPED(load)(a + i);
-        if (!repeat_b) vb = TYPED(load)(b + i);
-        TYPED(store)(y + i, TYPED(apply)(o, va, vb));
+    for (int64_t i = 0; i < n; i += LANES) {
+        if (!repeat_a) va = TYPED(load_some)(a + i, n - i);
+        if (!repeat_b) vb = TYPED(load_some)(b + i, n - i);
+        TYPED(store_some)(y + i, TYPED(apply)(o, va, vb), n - i);
     }
-    int rest = (int)(n - i);
-    if (!rest) return;
-    if (!repeat_a) va = TYPED(load_part)(a + i, rest);
-    if (!repeat_b) vb = TYPED(load_part)(b + i, rest);
-    TYPED(store_part)(y + i, TYPED(apply)(o, va, vb), rest);
 }
 
 #define BINARY(NAME)                                                                                                   \
@@ -53,14 +47,12 @@ INLINE void TYPED(where_line)(REAL *y, const REAL *const x[3], int64_t n, bool c
                               bool b_repeats)
 {
     REALS c = OF_REAL(all)(*x[0]), a = OF_REAL(all)(*x[1]), b = OF_REAL(all)(*x[2]);
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        if (!c_repeats) c = TYPED(load)(x[0] + i);
-        if (!a_repeats) a = TYPED(load)(x[1] + i);
-        if (!b_repeats) b = TYPED(load)(x[2] + i);
-        TYPED(store)(y + i, OF_REAL(select)(c != 0, a, b));
+    for (int64_t i = 0; i < n; i += LANES) {
+        if (!c_repeats) c = TYPED(load_some)(x[0] + i, n - i);
+        if (!a_repeats) a = TYPED(load_some)(x[1] + i, n - i);
+        if (!b_repeats) b = TYPED(load_some)(x[2] + i, n - i);
+        TYPED(store_some)(y + i, OF_REAL(select)(c != 0, a, b), n - i);
     }
-    for (; i < n; i++) y[i] = x[0][c_repeats ? 0 : i] != 0 ? x[1][a_repeats ? 0 : i] : x[2][b_repeats ? 0 : i];
 }
 static void TYPED(line_WHERE)(const elementwise *w, void *y, const void *const x[3], int64_t n)
 {

@@ -1,39 +1,12 @@
 /* gemm_blocks.c - products of rows with a matrix: packing, blocks, threads. */
 #include "tensor/cpu/gemm_tile.h"
+#include "tensor/cpu/vectors.h"
 
 enum { NC = 1024 / NR * NR, MC = 14 * MR * (64 / VEC) }; /* columns and rows of a block of y */
 
-/* ---- packing ---- */
+_Static_assert((int)L == (int)lanes_f32, "squares of whole vectors");
 
-/* to [i][c] = from [c][i] for L rows of L numbers, rows of `to` NR apart */
-INLINE void transposed_square(const float *from, int64_t ld, float *to)
-{
-    vf x[L], y[L];
-    UNROLL(16)
-    for (int c = 0; c < L; c++) x[c] = *(const vf_at *)(from + c * ld);
-#if VEC == 64
-#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#elif VEC == 32
-#define LOW  0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#else
-#define LOW  0, 4, 1, 5
-#define HIGH 2, 6, 3, 7
-#endif
-    UNROLL(4)
-    for (int n = 1; n < L; n *= 2) {
-        UNROLL(16)
-        for (int c = 0; c < L / 2; c++) {
-            y[2 * c] = __builtin_shufflevector(x[c], x[c + L / 2], LOW);
-            y[2 * c + 1] = __builtin_shufflevector(x[c], x[c + L / 2], HIGH);
-        }
-        UNROLL(16)
-        for (int c = 0; c < L; c++) x[c] = y[c];
-    }
-    UNROLL(16)
-    for (int i = 0; i < L; i++) *(vf_at *)(to + i * NR) = x[i];
-}
+/* ---- packing ---- */
 
 /* Rows k0 .. k0 + kc of columns j .. j + cols of w, as floats [kc][NR]. */
 static void panel_of_floats(int64_t k0, int64_t kc, int64_t j, int64_t cols, const float *w, int64_t ld,
@@ -52,13 +25,8 @@ static void panel_of_floats(int64_t k0, int64_t kc, int64_t j, int64_t cols, con
     }
     for (int64_t i = 0; i < kc; i += L)
         for (int64_t c = 0; c < cols; c += L) {
-            const float *from = w + (j + c) * ld + k0 + i;
-            int64_t rows = smaller(L, kc - i), width = smaller(L, cols - c);
-            if (rows == L && width == L)
-                transposed_square(from, ld, to + i * NR + c);
-            else
-                for (int64_t a = 0; a < width; a++)
-                    for (int64_t e = 0; e < rows; e++) to[(i + e) * NR + c + a] = from[a * ld + e];
+            int rows = (int)smaller(L, kc - i), width = (int)smaller(L, cols - c);
+            turn_square_f32(to + i * NR + c, NR, w + (j + c) * ld + k0 + i, ld, width, rows);
         }
 }
 
@@ -119,8 +87,7 @@ typedef struct {  /* a thread's working memory */
     float *sums;  /* [MC][NC]: sums for bf16 rows, or for floats that only a reader gets; NULL: sums go to y */
 } rooms;
 
-/* Do rows this many floats apart map to one set of the first-level cache? A set has fewer lines than a strip has rows.
- * */
+/* Do rows this many floats apart map to one set of the first-level cache, with fewer lines than a strip has rows? */
 static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
 /* Copies colliding rows of x, kc words each, to `room`, KC apart; returns other rows in place. */
 static const float *set_apart(const float *x, int64_t rows, int64_t kc, float *room, int64_t *row)

@@ -1,22 +1,12 @@
-/* gemm_outer.c - the gradient of weights, c = x' y: a sum over rows, so both factors are packed, some hundred rows at a
- * time. */
+/* gemm_outer.c - the gradient of weights, c = x' y: sums over rows. Packs both factors, some hundred rows at a time. */
 #include "tensor/cpu/gemm_tile.h"
+#include "tensor/cpu/vectors.h"
 
 /* columns of y and of x, and words of their rows, packed at a time: packed y stays in the second-level cache */
 enum { WIDE = 1024 / NR * NR, TALL = 224 / MR * MR, DEEP = 192 };
 enum { PAD = 16 }; /* floats behind a packed panel */
 
-/* The first n < L floats, zeros behind. */
-INLINE vf part_of(const float *from, int n)
-{
-#if VEC == 64
-    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);
-#else
-    float part[L] = {0};
-    memcpy(part, from, (size_t)n * sizeof *part);
-    return *(const vf_at *)part;
-#endif
-}
+/* The first n < L numbers, zeros behind. */
 INLINE vh halves_of(const bf16 *from, int n)
 {
 #if VEC == 64
@@ -33,11 +23,7 @@ INLINE vh halves_of(const bf16 *from, int n)
 INLINE vf words_at(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_t i, int64_t c, int64_t end)
 {
     int here = (int)smaller(L, end - c);
-    if (way == WAY_F32) {
-        const float *from = (const float *)x + i * ld + c;
-        if (here < L) return part_of(from, here);
-        return *(const vf_at *)from;
-    }
+    if (way == WAY_F32) return (vf)load_some_f32((const float *)x + i * ld + c, here);
     int64_t row = way == WAY_PAIRS ? 2 * i : i / 2 * 2;
     const bf16 *from = (const bf16 *)x + row * ld + c;
     vh even, odd = {0};

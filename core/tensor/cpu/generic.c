@@ -112,8 +112,7 @@ COPY_LINE(16)
 COPY_LINE(32)
 COPY_LINE(64)
 
-/* Copies lines whose elements lie far apart but whose beginnings are adjacent, by blocks, so that each cache line is
- * read once. */
+/* Copies lines of far elements but adjacent beginnings, by blocks, so that each cache line is read once. */
 #define COPY_PLANE(bits)                                                                                               \
     static void plane_##bits(char *to, const char *from, int64_t lines, int64_t n, int64_t line_step, int64_t step)    \
     {                                                                                                                  \

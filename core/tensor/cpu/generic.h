@@ -1,5 +1,4 @@
-/* generic.h - shared by the kernels of generic operations: ranges of threads, conversions, views as rows and
- * bytes. */
+/* generic.h - shared by the kernels of generic operations: ranges of threads, conversions, copies. */
 #ifndef ABLATE_CPU_GENERIC_H
 #define ABLATE_CPU_GENERIC_H
 #include "tensor/cpu/fused.h"
@@ -26,8 +25,7 @@ typedef void (*convert_fn)(void *to, const void *from, int64_t n);
 convert_fn converter(dtype to, dtype from);
 /* A flat copy by all threads; does nothing if both are the same storage. */
 void copy_flat(void *to, const void *from, int64_t n, convert_fn f, size_t to_size, size_t from_size);
-/* Copies elements of `size` bytes (2, 4 or 8) from strided storage, with steps [bytes] per axis, to contiguous
- * storage. */
+/* Copies elements of `size` bytes (2, 4 or 8) with steps [bytes] per axis to contiguous storage. */
 void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_t step[4], size_t size);
 
 /* MAP (or MAP_BACK: x, f(x), dy) on n contiguous numbers of F32 or F64. */

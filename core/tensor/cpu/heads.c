@@ -1,5 +1,4 @@
-/* heads.c - HEADS and MERGE between packed rows and [B,H,T,d]; KV_CACHE_APPEND, CACHE_REORDER, STATE_WRITE of decoding;
- * ASSIGN; CALL. */
+/* heads.c - HEADS, MERGE: packed rows and [B,H,T,d]; KV_CACHE_APPEND, CACHE_REORDER, STATE_WRITE; ASSIGN; CALL. */
 #include "tensor/cpu/generic.h"
 #include <string.h>
 

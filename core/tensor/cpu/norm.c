@@ -1,5 +1,4 @@
-/* norm.c - layer normalisation of a residual sum with its dropout (Ba et al. 2016; Vaswani et al. 2017,
- * section 5.4). */
+/* norm.c - layer normalisation of a residual sum with dropout (Ba et al. 2016; Vaswani et al. 2017, 5.4). */
 #include "tensor/cpu/fused.h"
 #include "tensor/cpu/vectors.h"
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #define ABLATE_CPU_PRODUCT_H
 #include "tensor/cpu/gemm.h"
 
-/* Multiplies; uses a kept copy of g->w, learned value `index` of `owner`, if that is faster. index < 0: not a learned
- * value. */
+/* Multiplies, with a kept copy of g->w, learned value `index` of `owner`, if that is faster. index < 0: not learned. */
 void product_rows(gemm *g, params *owner, int32_t index);
 #endif

@@ -58,14 +58,9 @@ static void factors(const void *job, int64_t from, int64_t to)
     for (int64_t i = from; i < to; i++) {
         const char *x = (const char *)f->a->data + (size_t)i * each * size;
         char *y = (char *)f->y->data + (size_t)i * each * size;
-        for (size_t k = 0; k < each; k++) a[k] = size == 8 ? ((const double *)x)[k] : (double)((const float *)x)[k];
+        converter(F64, f->a->type)(a, x, (int64_t)each);
         orthogonal_factor(a, q, q + each, f->m, f->n);
-        for (size_t k = 0; k < each; k++) {
-            if (size == 8)
-                ((double *)y)[k] = q[k];
-            else
-                ((float *)y)[k] = (float)q[k];
-        }
+        converter(f->a->type, F64)(y, q, (int64_t)each);
     }
     free(a);
 }

@@ -1,5 +1,4 @@
-/* recurrent.c - RECURRENT: a gated recurrent unit or a long short-term memory along each sentence. Threads divide the
- * sentences. */
+/* recurrent.c - RECURRENT: a GRU or LSTM along each sentence. Threads divide the sentences. */
 #include "base/vmath.h"
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"

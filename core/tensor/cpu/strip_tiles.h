@@ -9,8 +9,7 @@
 #define STRIP_ROWS_f64 4
 #define TILE_ROWS      TYPED(STRIP_ROWS)
 
-/* c [rows, LANES vectors] += a b over n indices of the inner axis. The last vector has `last` numbers in c.
- * `packed`: rows of b are padded to whole vectors. */
+/* c [rows, LANES vectors] += a b over n terms; the last vector has `last` numbers. packed: so rows of b are padded. */
 INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REAL *a, int64_t a_row, int64_t a_step,
                         const REAL *b, int64_t b_row, int last, REAL *c, int64_t c_row, bool fresh)
 {
@@ -55,8 +54,7 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
     }
 }
 
-/* b [n, width], its rows b_row apart, or if b_col is not 1 its columns b_col apart, as rows of whole vectors,
- * zero-padded. */
+/* b [n, width], rows b_row apart, or columns b_col (not 1) apart, as rows of whole vectors, zero-padded. */
 INLINE void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, int64_t n, int64_t width)
 {
     int64_t wide = (width + LANES - 1) / LANES * LANES;

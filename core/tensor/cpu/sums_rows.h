@@ -45,8 +45,7 @@ static void TYPED(sum_lines)(const void *job, int64_t from,
     }
 }
 
-/* Contiguous outputs, width at most SUM_WIDTH: rows are added in blocks, so that the error grows at most with the
- * square root of their number. */
+/* Contiguous outputs, at most SUM_WIDTH: rows are added in blocks, so that the error grows with their root. */
 static void TYPED(sum_rows)(const sums *s, REAL *y, const REAL *x, int64_t width)
 {
     _Alignas(64) REAL acc[SUM_WIDTH];
@@ -79,8 +78,7 @@ static void TYPED(sum_columns)(const void *job, int64_t from, int64_t to)
 
 /* ---- SOFTMAX ---- */
 
-/* e^x, exactly 0 for x < -87, so that masked scores have weight 0 and no result is subnormal, which would be slow.
- * Keeps NaN. */
+/* e^x, exactly 0 for x < -87, so that masked scores weigh 0 and no result is subnormal (slow). Keeps NaN. */
 INLINE REALS TYPED(weight)(REALS x)
 {
     MASKS some = ~(x < -87);
@@ -108,9 +106,7 @@ static void TYPED(softmax_row)(REAL *y, const REAL *x, int64_t n)
         TYPED(store_step)(y + j, v, n - j);
     }
     REAL by = 1 / OF_REAL(sum_places)(sum);
-    int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) TYPED(store)(y + j, TYPED(load)(y + j) * by);
-    for (; j < n; j++) y[j] *= by;
+    for (int64_t j = 0; j < n; j += LANES) TYPED(store_some)(y + j, TYPED(load_some)(y + j, n - j) * by, n - j);
 }
 
 static void TYPED(softmax_rows)(const void *job, int64_t from, int64_t to)
@@ -135,8 +131,9 @@ static void TYPED(softmax_back_rows)(const void *job, int64_t from, int64_t to)
             EACH(k, STEP) sum[k] = OF_REAL(madd)(a[k], b[k], sum[k]);
         }
         REAL mean = OF_REAL(sum_places)(sum);
-        int64_t j = 0;
-        for (; j + LANES <= n; j += LANES) TYPED(store)(dx + j, TYPED(load)(y + j) * (TYPED(load)(dy + j) - mean));
-        for (; j < n; j++) dx[j] = y[j] * (dy[j] - mean);
+        for (int64_t j = 0; j < n; j += LANES) {
+            REALS d = TYPED(load_some)(dy + j, n - j) - mean;
+            TYPED(store_some)(dx + j, TYPED(load_some)(y + j, n - j) * d, n - j);
+        }
     }
 }

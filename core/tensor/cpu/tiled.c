@@ -13,8 +13,7 @@ typedef struct {
     int32_t *id;
 } program;
 
-/* Kernel calls of the STEP phase in order, assignments last: a value read after it was assigned is still the old one.
- * t_assign copies a vector that is assigned unchanged. */
+/* STEP's calls in order, assignments last: all reads see old values. t_assign copies a vector assigned unchanged. */
 static program collect(const ab_ctx *c, const run_options *o)
 {
     program p = {0, xcalloc((size_t)c->n, sizeof *p.at), xcalloc((size_t)c->n, sizeof *p.id)};

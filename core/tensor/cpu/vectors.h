@@ -215,8 +215,7 @@ INLINE void store_one_bf16(uint16_t *p, float x) { store_part_bf16(p, all_f32(x)
 INLINE reals_f32 load_floats_f32(const float *p) { return load_f32(p); }
 INLINE reals_f64 load_floats_f64(const float *p) { return __builtin_convertvector(*(const half_at_f32 *)p, reals_f64); }
 
-/* a b + c, rounded once if the machine can. Explicit, so that bits do not depend on the compiler and are equal in all
- * sets that can. */
+/* a b + c, rounded once if the machine can: explicit, so that all sets that can give the same bits. */
 INLINE reals_f32 madd_f32(reals_f32 a, reals_f32 b, reals_f32 c)
 {
 #if WIDTH == 64
