@@ -23,15 +23,13 @@ typedef struct {
 } config;
 
 typedef struct {
+    lines_task base; /* without splits; its symbols are sorted from FIRST on */
     const ab_host *host;
     config c;
-    int64_t seed;
-    char **symbol; /* [n_symbols], sorted from FIRST on */
-    int64_t n_symbols, windows, train;
+    int64_t seed, windows, train;
     int32_t *id;   /* the text [windows context] */
     char **line;   /* [windows][2]: inputs and labels that get has returned */
     char *last[2]; /* inputs and labels that get_epoch has returned */
-    double *stats;
 } task;
 
 /* ---- symbols ---- */
@@ -58,10 +56,10 @@ static char *text_of(const char *s, size_t n)
 }
 static int32_t find(const task *t, char *text)
 {
-    char **at = t->n_symbols > FIRST
-                    ? bsearch(&text, t->symbol + FIRST, (size_t)(t->n_symbols - FIRST), sizeof *t->symbol, by_text)
-                    : NULL;
-    return at ? (int32_t)(at - t->symbol) : UNKNOWN;
+    char **at = t->base.n_symbols > FIRST ? bsearch(&text, t->base.symbol + FIRST, (size_t)(t->base.n_symbols - FIRST),
+                                                    sizeof *t->base.symbol, by_text)
+                                          : NULL;
+    return at ? (int32_t)(at - t->base.symbol) : UNKNOWN;
 }
 
 /* Calls f with the text of each symbol of a line, which f frees. */
@@ -95,13 +93,13 @@ static void make_symbols(task *t, char **line, int64_t n)
     gathered g = {.t = t};
     for (int64_t i = 0; i < n; i++) each_symbol(t, line[i], gather, &g);
     if (g.n) qsort(g.text, g.n, sizeof *g.text, by_text);
-    t->symbol = need(malloc((g.n + FIRST) * sizeof *t->symbol));
-    for (int i = 0; i < FIRST; i++) t->symbol[t->n_symbols++] = need(strdup(own[i]));
+    t->base.symbol = need(malloc((g.n + FIRST) * sizeof *t->base.symbol));
+    for (int i = 0; i < FIRST; i++) t->base.symbol[t->base.n_symbols++] = need(strdup(own[i]));
     for (size_t i = 0; i < g.n; i++) {
-        if (i && !strcmp(g.text[i], t->symbol[t->n_symbols - 1]))
+        if (i && !strcmp(g.text[i], t->base.symbol[t->base.n_symbols - 1]))
             free(g.text[i]);
         else
-            t->symbol[t->n_symbols++] = g.text[i];
+            t->base.symbol[t->base.n_symbols++] = g.text[i];
     }
     free(g.text);
 }
@@ -165,11 +163,10 @@ static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
 static void close_task(void *self)
 {
     task *t = self;
-    for (int64_t i = 0; i < t->n_symbols; i++) free(t->symbol[i]);
     for (int64_t i = 0; i < 2 * t->windows && t->line; i++) free(t->line[i]);
     for (int i = 0; i < 2; i++) free(t->last[i]);
-    free(t->symbol), free(t->id), free(t->line), free(t->stats);
-    free(t);
+    free(t->id), free(t->line);
+    lines_close(t);
 }
 
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
@@ -193,20 +190,21 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 static void hide(const task *t, int64_t window, uint64_t state, char *line[2])
 {
     const int32_t *id = t->id + window * t->c.context;
-    size_t n[2] = {0}, longest = strlen(t->symbol[MASK]);
+    size_t n[2] = {0}, longest = strlen(t->base.symbol[MASK]);
     int64_t sure = -1;
     for (int64_t i = 0, known = 0; i < t->c.context; i++) /* one of the known tokens, each as likely */
         if (id[i] != UNKNOWN && uniform(&state) * (double)++known < 1) sure = i;
-    for (int64_t i = 0; i < t->n_symbols; i++)
-        longest = strlen(t->symbol[i]) > longest ? strlen(t->symbol[i]) : longest;
+    for (int64_t i = 0; i < t->base.n_symbols; i++)
+        longest = strlen(t->base.symbol[i]) > longest ? strlen(t->base.symbol[i]) : longest;
     for (int k = 0; k < 2; k++) line[k] = need(malloc((longest + 1) * (size_t)t->c.context + 1));
     for (int64_t i = 0; i < t->c.context; i++) {
         int asked = id[i] != UNKNOWN && (uniform(&state) < t->c.mask || i == sure);
         double how = uniform(&state);
         int32_t shown = id[i];
         if (asked && how < 0.8) shown = MASK;
-        if (asked && how >= 0.9) shown = (int32_t)(LINE_END + splitmix(&state) % (uint64_t)(t->n_symbols - LINE_END));
-        const char *word[2] = {t->symbol[shown], asked ? t->symbol[id[i]] : AB_NO_LABEL};
+        if (asked && how >= 0.9)
+            shown = (int32_t)(LINE_END + splitmix(&state) % (uint64_t)(t->base.n_symbols - LINE_END));
+        const char *word[2] = {t->base.symbol[shown], asked ? t->base.symbol[id[i]] : AB_NO_LABEL};
         for (int k = 0; k < 2; k++) {
             size_t wide = strlen(word[k]);
             if (i) line[k][n[k]++] = ' ';
@@ -239,12 +237,6 @@ static void get_epoch(void *self, int64_t i, int64_t epoch, ab_example *out)
     *out = (ab_example){t->last[0], t->last[1]};
 }
 
-static void vocabs(void *self, ab_vocabs *v)
-{
-    task *t = self;
-    v->symbols = (const char *const *)t->symbol, v->n_symbols = t->n_symbols;
-}
-
 /* ---- scores ---- */
 
 static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
@@ -252,8 +244,8 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
 {
     task *t = self;
     (void)split, (void)err, (void)n_err;
-    t->stats = need(realloc(t->stats, (size_t)(4 * n + 1) * sizeof *t->stats));
-    double *loss = t->stats, *right = loss + 2 * n;
+    t->base.stats = need(realloc(t->base.stats, (size_t)(4 * n + 1) * sizeof *t->base.stats));
+    double *loss = t->base.stats, *right = loss + 2 * n;
     for (int64_t i = 0; i < n; i++) {
         loss[2 * i] = -x[i].log_likelihood / 100, right[2 * i] = (double)x[i].right; /* ratios are in hundredths */
         loss[2 * i + 1] = right[2 * i + 1] = (double)x[i].tokens;
@@ -283,7 +275,7 @@ static const ab_task_plugin self = {.flags = AB_DECODER_ONLY | AB_BIDIRECTIONAL,
                                     .count = count,
                                     .get = get,
                                     .close = close_task,
-                                    .vocabs = vocabs,
+                                    .vocabs = lines_vocabs,
                                     .score_likelihoods = score,
                                     .get_epoch = get_epoch};
 AB_PLUGIN(config, params, &self, .name = "masked", .doc = "masked language model of a text, which sees whole windows",

@@ -53,8 +53,7 @@ static int translate_part(model *m, const vocab *src, const vocab *tgt, const be
         else
             printf("%s\n", out[i]);
     }
-    all->sentences += (int64_t)in->n, all->tokens += stats.tokens, all->seconds += stats.seconds;
-    all->blocks += stats.blocks, all->accepted += stats.accepted;
+    beam_stats_add(all, &stats);
     if (out) decoded_free(out, (int64_t)n);
     return bad || output_flush(e) ? -1 : 0;
 }

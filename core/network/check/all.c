@@ -22,7 +22,8 @@ typedef struct {
     unsigned kinds;
     double bound;
     const char *needs; /* checks it depends on, separated by blanks */
-    check_run run;
+    check_run *run;
+    pairing_check *each; /* instead of run: called for each pairing */
 } check;
 
 /* Reports that a name is taken; never fails, because a copy under its old name may be intended. */
@@ -41,45 +42,45 @@ static void check_name(const plugin *p, check_result *r)
 }
 
 static const check checks[] = {
-    {"name", LAYER | OPT | SCHED | TASK, 0, "", check_name},
-    {"parameters", LAYER | OPT | SCHED, 0, "", check_parameters},
-    {"calls", LAYER, 0, "", check_calls},
-    {"kernels", LAYER, 1, " calls ", check_kernels},
-    {"build", LAYER, 0, " calls kernels ", check_build},
-    {"sublayers", BLOCK, 0, " build ", check_sublayers},
-    {"same_seed", LAYER, 0, " build ", check_same_seed},
-    {"process", LAYER, 0, " same_seed ", check_process},
-    {"op_gradients", LAYER, 1e-6, " same_seed ", check_op_gradients},
-    {"gradient", LAYER, 1e-6, " op_gradients ", check_gradient},
-    {"future", LAYER, 0, " same_seed ", check_future},
-    {"padding", LAYER, 1e-12, " future ", check_padding},
-    {"batch", LAYER, 1e-12, " padding ", check_batch},
-    {"sizes", LAYER, 0, " batch ", check_sizes},
-    {"decode", LAYER, 1e-9, " batch ", check_decode},
-    {"dropout", LAYER, 1e-6, " gradient ", check_dropout},
-    {"positions", ATT, 0, " same_seed ", check_positions},
-    {"relative", POS, 1e-9, " same_seed ", check_relative},
-    {"fp32", LAYER, 1e-4, " gradient ", check_fp32},
-    {"fused", ATT | POS | NORM, 1, " fp32 ", check_fused},
-    {"bf16", LAYER, 0.3, " fp32 ", check_bf16},
-    {"choices", LAYER, 0, " future gradient decode ", check_choices},
-    {"long", LAYER, 1e-3, " fp32 ", check_long},
-    {"device_ops", LAYER, 1e-5, " fp32 ", check_device_ops},
-    {"device", LAYER, 1, " device_ops ", check_device},
-    {"elementwise", OPT, 0, " parameters ", check_elementwise},
-    {"tiles", OPT, 1e-12, " parameters elementwise ", check_tiles},
-    {"apart", OPT, 0, " parameters ", check_apart},
-    {"zero", OPT, 0, " parameters elementwise ", check_zero},
-    {"minimises", OPT, 0.01, " parameters elementwise ", check_minimises},
-    {"resumes", OPT, 0, " parameters elementwise apart ", check_resumes},
-    {"updates", OPT, 0, " resumes ", check_updates},
-    {"device", OPT, 1e-5, " elementwise ", check_device_update},
-    {"rate", SCHED, 0, " parameters ", check_rate},
-    {"stateless", SCHED, 0, " rate ", check_stateless},
-    {"open", TASK, 0, "", check_open},
-    {"examples", TASK, 0, " open ", check_examples},
-    {"repeatable", TASK, 0, " open ", check_repeatable},
-    {"score", TASK, 1e-6, " open examples ", check_score},
+    {"name", LAYER | OPT | SCHED | TASK, 0, "", .run = check_name},
+    {"parameters", LAYER | OPT | SCHED, 0, "", .run = check_parameters},
+    {"calls", LAYER, 0, "", .run = check_calls},
+    {"kernels", LAYER, 1, " calls ", .run = check_kernels},
+    {"build", LAYER, 0, " calls kernels ", .each = check_build},
+    {"sublayers", BLOCK, 0, " build ", .each = check_sublayers},
+    {"same_seed", LAYER, 0, " build ", .each = check_same_seed},
+    {"process", LAYER, 0, " same_seed ", .run = check_process},
+    {"op_gradients", LAYER, 1e-6, " same_seed ", .run = check_op_gradients},
+    {"gradient", LAYER, 1e-6, " op_gradients ", .each = check_gradient},
+    {"future", LAYER, 0, " same_seed ", .each = check_future},
+    {"padding", LAYER, 1e-12, " future ", .each = check_padding},
+    {"batch", LAYER, 1e-12, " padding ", .each = check_batch},
+    {"sizes", LAYER, 0, " batch ", .run = check_sizes},
+    {"decode", LAYER, 1e-9, " batch ", .each = check_decode},
+    {"dropout", LAYER, 1e-6, " gradient ", .each = check_dropout},
+    {"positions", ATT, 0, " same_seed ", .run = check_positions},
+    {"relative", POS, 1e-9, " same_seed ", .run = check_relative},
+    {"fp32", LAYER, 1e-4, " gradient ", .each = check_fp32},
+    {"fused", ATT | POS | NORM, 1, " fp32 ", .run = check_fused},
+    {"bf16", LAYER, 0.3, " fp32 ", .each = check_bf16},
+    {"choices", LAYER, 0, " future gradient decode ", .run = check_choices},
+    {"long", LAYER, 1e-3, " fp32 ", .run = check_long},
+    {"device_ops", LAYER, 1e-5, " fp32 ", .run = check_device_ops},
+    {"device", LAYER, 1, " device_ops ", .run = check_device},
+    {"elementwise", OPT, 0, " parameters ", .run = check_elementwise},
+    {"tiles", OPT, 1e-12, " parameters elementwise ", .run = check_tiles},
+    {"apart", OPT, 0, " parameters ", .run = check_apart},
+    {"zero", OPT, 0, " parameters elementwise ", .run = check_zero},
+    {"minimises", OPT, 0.01, " parameters elementwise ", .run = check_minimises},
+    {"resumes", OPT, 0, " parameters elementwise apart ", .run = check_resumes},
+    {"updates", OPT, 0, " resumes ", .run = check_updates},
+    {"device", OPT, 1e-5, " elementwise ", .run = check_device_update},
+    {"rate", SCHED, 0, " parameters ", .run = check_rate},
+    {"stateless", SCHED, 0, " rate ", .run = check_stateless},
+    {"open", TASK, 0, "", .run = check_open},
+    {"examples", TASK, 0, " open ", .run = check_examples},
+    {"repeatable", TASK, 0, " open ", .run = check_repeatable},
+    {"score", TASK, 1e-6, " open examples ", .run = check_score},
 };
 
 /* ---- results ---- */
@@ -152,6 +153,8 @@ size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MO
         const char *failed = failed_need(c->needs, out, missing, n);
         if (failed)
             check_none(r, SKIPPED "'%s'", failed);
+        else if (c->each)
+            check_each_pairing(p, r, c->each);
         else
             c->run(p, r);
         missing[n++] = failed || r->outcome == CHECK_FAIL;

@@ -7,44 +7,54 @@
 
 static const model_kind exact = {.compute = F64};
 
-/* A model and one pass over the four sentences; false and r when it cannot be. */
-static bool open_pass(model *m, pass *p, const pairing *w, const model_kind *k, const sentences *s, bool training,
-                      check_result *r)
+typedef struct {
+    model m;
+    sentences s;
+    pass p;
+} opened;
+
+static void close_opened(opened *o)
+{
+    pass_close(&o->p);
+    model_free(&o->m);
+}
+
+/* Runs a model on `s` (NULL: the four sentences); false and r if it cannot. */
+static bool open_on(opened *o, const pairing *w, const model_kind *k, const sentences *s, bool training,
+                    check_result *r)
 {
     err e = {0};
-    if (check_model_open(m, w, k, &e)) {
+    if (check_model_open(&o->m, w, k, &e)) {
         check_fail(r, "%s", e.text);
         return false;
     }
-    if (!pass_open(p, m, s, training, 2, 0, &e) && !pass_run(p, 1, &e)) return true;
+    if (s)
+        o->s = *s;
+    else
+        check_sentences(&o->s);
+    if (!pass_open(&o->p, &o->m, &o->s, training, 2, 0, &e) && !pass_run(&o->p, 1, &e)) return true;
     check_fail(r, "%s: %s", w->name, e.text);
-    pass_close(p);
-    model_free(m);
+    close_opened(o);
     return false;
 }
 
 /* ---- build ---- */
 
-static void build(const pairing *w, check_result *r)
+void check_build(const pairing *w, check_result *r)
 {
-    model m;
-    pass p;
-    sentences s;
-    check_sentences(&s);
-    if (!open_pass(&m, &p, w, &exact, &s, true, r)) return;
+    opened o;
+    if (!open_on(&o, w, &exact, NULL, true, r)) return;
     char place[320] = "";
-    if (!isfinite(pass_loss(&p))) {
-        tape_find_not_finite(p.c, &(run_options){.seed = 1, .step = 1, .from = PHASE_CONST}, place, sizeof place);
+    if (!isfinite(pass_loss(&o.p))) {
+        tape_find_not_finite(o.p.c, &(run_options){.seed = 1, .step = 1, .from = PHASE_CONST}, place, sizeof place);
         check_fail(r, "%s: the loss of random values is not finite%s%s", w->name, *place ? ": " : "", place);
     }
-    pass_close(&p);
-    model_free(&m);
+    close_opened(&o);
 }
-void check_build(const plugin *p, check_result *r) { check_each_pairing(p, r, build); }
 
 /* ---- a block uses what a layer has ---- */
 
-static void sublayers(const pairing *w, check_result *r)
+void check_sublayers(const pairing *w, check_result *r)
 {
     static const char *const parts[] = {"enc.0.self.", "enc.0.ffn.", "dec.1.self.", "dec.1.cross.", "dec.1.ffn."};
     model m;
@@ -64,7 +74,6 @@ static void sublayers(const pairing *w, check_result *r)
     }
     model_free(&m);
 }
-void check_sublayers(const plugin *p, check_result *r) { check_each_pairing(p, r, sublayers); }
 
 /* ---- the future ---- */
 
@@ -80,28 +89,23 @@ static void compare_past(const pass *a, const pass *b, int32_t first, const pair
                            w->name, (int)first, (int)t, fabs(pass_row(a, row) - pass_row(b, row)));
 }
 
-static void future(const pairing *w, check_result *r)
+void check_future(const pairing *w, check_result *r)
 {
-    model m;
-    pass a;
-    sentences s;
-    check_sentences(&s);
-    if (!open_pass(&m, &a, w, &exact, &s, false, r)) return;
+    opened o;
+    if (!open_on(&o, w, &exact, NULL, false, r)) return;
     for (int32_t first = 1; first < 7; first += 2) {
-        sentences changed = s;
+        sentences changed = o.s;
         pass b = {0};
         err e = {0};
         check_change_from(&changed, first);
-        if (pass_open(&b, &m, &changed, false, 2, 0, &e) || pass_run(&b, 1, &e))
+        if (pass_open(&b, &o.m, &changed, false, 2, 0, &e) || pass_run(&b, 1, &e))
             check_fail(r, "%s: %s", w->name, e.text);
         else
-            compare_past(&a, &b, first, w, r);
+            compare_past(&o.p, &b, first, w, r);
         pass_close(&b);
     }
-    pass_close(&a);
-    model_free(&m);
+    close_opened(&o);
 }
-void check_future(const plugin *p, check_result *r) { check_each_pairing(p, r, future); }
 
 /* ---- padding, company ---- */
 
@@ -111,125 +115,111 @@ static double apart(const pass *a, int64_t row, const pass *b, int64_t row_b)
     return fabs(x - y) / fmax(1, fabs(x));
 }
 
-static void padding(const pairing *w, check_result *r)
+void check_padding(const pairing *w, check_result *r)
 {
-    model m;
-    pass a, b = {0};
-    sentences s;
+    opened o;
+    pass b = {0};
     err e = {0};
-    check_sentences(&s);
-    if (!open_pass(&m, &a, w, &exact, &s, false, r)) return;
-    if (pass_open(&b, &m, &s, false, 9, 4, &e) || pass_run(&b, 1, &e)) {
+    if (!open_on(&o, w, &exact, NULL, false, r)) return;
+    if (pass_open(&b, &o.m, &o.s, false, 9, 4, &e) || pass_run(&b, 1, &e)) {
         check_fail(r, "%s: padded further: %s", w->name, e.text);
     } else {
-        for (int64_t i = 0; i < a.p.real_rows; i++)
-            if (check_beyond(r, apart(&a, i, &b, i)))
+        for (int64_t i = 0; i < o.p.p.real_rows; i++)
+            if (check_beyond(r, apart(&o.p, i, &b, i)))
                 check_fail(r,
                            "%s: four more positions of padding change the loss of target row %lld from %.12g to %.12g: "
                            "something depends on positions without a token; use ab_mask, ab_klen for the number of "
                            "keys, ab_row_mask for rows",
-                           w->name, (long long)i, pass_row(&a, i), pass_row(&b, i));
+                           w->name, (long long)i, pass_row(&o.p, i), pass_row(&b, i));
     }
-    pass_close(&a);
     pass_close(&b);
-    model_free(&m);
+    close_opened(&o);
 }
-void check_padding(const plugin *p, check_result *r) { check_each_pairing(p, r, padding); }
 
-static void batch_of_one(const pairing *w, check_result *r)
+void check_batch(const pairing *w, check_result *r)
 {
-    model m;
-    pass all;
-    sentences s, one;
-    check_sentences(&s);
-    if (!open_pass(&m, &all, w, &exact, &s, false, r)) return;
-    for (int64_t i = 0; i < s.n; i++) {
+    opened o;
+    sentences one;
+    if (!open_on(&o, w, &exact, NULL, false, r)) return;
+    for (int64_t i = 0; i < o.s.n; i++) {
         pass p = {0};
+        const pass *all = &o.p;
         err e = {0};
-        check_one(&s, i, &one);
-        if (pass_open(&p, &m, &one, false, 0, 0, &e) || pass_run(&p, 1, &e)) {
+        check_one(&o.s, i, &one);
+        if (pass_open(&p, &o.m, &one, false, 0, 0, &e) || pass_run(&p, 1, &e)) {
             check_fail(r, "%s: one sentence alone: %s", w->name, e.text);
         } else {
             for (int64_t t = 0; t < p.p.real_rows; t++)
-                if (check_beyond(r, apart(&p, t, &all, all.p.off[i] + t)))
+                if (check_beyond(r, apart(&p, t, all, all->p.off[i] + t)))
                     check_fail(r,
                                "%s: sentence %lld alone has loss %.12g at token %lld, in a batch of four %.12g: "
                                "sentences of a batch are mixed; the batch axis must stay separate",
-                               w->name, (long long)i, pass_row(&p, t), (long long)t, pass_row(&all, all.p.off[i] + t));
+                               w->name, (long long)i, pass_row(&p, t), (long long)t, pass_row(all, all->p.off[i] + t));
         }
         pass_close(&p);
     }
-    pass_close(&all);
-    model_free(&m);
+    close_opened(&o);
 }
-void check_batch(const plugin *p, check_result *r) { check_each_pairing(p, r, batch_of_one); }
 
 /* ---- an equal seed ---- */
 
-static void same_seed(const pairing *w, check_result *r)
+void check_same_seed(const pairing *w, check_result *r)
 {
-    model m;
-    pass p;
-    sentences s;
+    opened o;
     err e = {0};
-    check_sentences(&s);
-    if (!open_pass(&m, &p, w, &(model_kind){.compute = F64, .dropout = 0.2}, &s, true, r)) return;
-    size_t bytes = m.params.total * sizeof(double);
-    double first = pass_loss(&p), *grad = xmalloc(bytes);
-    memcpy(grad, m.params.grad, bytes);
-    if (pass_run(&p, 2, &e)) check_fail(r, "%s: %s", w->name, e.text);
-    double other = pass_loss(&p);
-    if (pass_run(&p, 1, &e)) check_fail(r, "%s: %s", w->name, e.text);
-    if (pass_loss(&p) != first || memcmp(grad, m.params.grad, bytes))
+    if (!open_on(&o, w, &(model_kind){.compute = F64, .dropout = 0.2}, NULL, true, r)) return;
+    pass *p = &o.p;
+    size_t bytes = o.m.params.total * sizeof(double);
+    double first = pass_loss(p), *grad = xmalloc(bytes);
+    memcpy(grad, o.m.params.grad, bytes);
+    if (pass_run(p, 2, &e)) check_fail(r, "%s: %s", w->name, e.text);
+    double other = pass_loss(p);
+    if (pass_run(p, 1, &e)) check_fail(r, "%s: %s", w->name, e.text);
+    if (pass_loss(p) != first || memcmp(grad, o.m.params.grad, bytes))
         check_fail(r,
                    "%s: two runs with one seed differ (losses %.17g and %.17g): an operation keeps state between calls",
-                   w->name, first, pass_loss(&p));
+                   w->name, first, pass_loss(p));
     if (other == first) check_fail(r, "%s: another seed gives the same loss under dropout 0.2", w->name);
     free(grad);
-    pass_close(&p);
-    model_free(&m);
+    close_opened(&o);
 }
-void check_same_seed(const plugin *p, check_result *r) { check_each_pairing(p, r, same_seed); }
 
 /* ---- other ways to compute a loss ---- */
 
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
 {
-    sentences s;
-    check_sentences(&s);
-    return check_compute_on(&s, w, k, o, r);
+    return check_compute_on(NULL, w, k, o, r);
 }
 
-bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
+bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *out, check_result *r)
 {
-    model m;
-    pass p;
+    opened o;
     err e = {0};
-    *o = (pass_outcome){0};
-    if (!open_pass(&m, &p, w, k, s, true, r)) return false;
-    o->loss = pass_loss(&p);
-    o->n = m.params.total;
-    o->n_rows = (size_t)p.p.real_rows;
-    o->grad = xcalloc(o->n + o->n_rows, sizeof *o->grad);
-    for (size_t i = 0; i < o->n_rows; i++) o->grad[o->n + i] = pass_row(&p, (int64_t)i);
-    o->row = o->grad + o->n;
-    size_t bytes = o->n * dtype_size(m.params.type);
+    *out = (pass_outcome){0};
+    if (!open_on(&o, w, k, s, true, r)) return false;
+    const params *all = &o.m.params;
+    out->loss = pass_loss(&o.p);
+    out->n = all->total;
+    out->n_rows = (size_t)o.p.p.real_rows;
+    out->grad = xcalloc(out->n + out->n_rows, sizeof *out->grad);
+    for (size_t i = 0; i < out->n_rows; i++) out->grad[out->n + i] = pass_row(&o.p, (int64_t)i);
+    out->row = out->grad + out->n;
+    size_t bytes = out->n * dtype_size(all->type);
     void *grad = xmalloc(bytes + 1);
-    if (backend_read(m.backend, grad, m.params.grad, bytes, &e)) check_fail(r, "%s: %s", w->name, e.text);
-    for (size_t i = 0; i < m.params.n && !e.text[0]; i++)
-        for (size_t j = 0; j < m.params.p[i].count && !m.params.p[i].buffer; j++) {
-            size_t at = m.params.p[i].at + j;
-            o->grad[at] = check_number(grad, m.params.type, at);
-            o->size += o->grad[at] * o->grad[at];
+    if (backend_read(o.m.backend, grad, all->grad, bytes, &e)) check_fail(r, "%s: %s", w->name, e.text);
+    for (size_t i = 0; i < all->n && !e.text[0]; i++)
+        for (size_t j = 0; j < all->p[i].count && !all->p[i].buffer; j++) {
+            size_t at = all->p[i].at + j;
+            out->grad[at] = number_at(grad, all->type, at);
+            out->size += out->grad[at] * out->grad[at];
         }
     free(grad);
-    o->size = sqrt(o->size);
-    for (int32_t i = 1; i < p.c->n; i++) {
-        op at = p.c->v[i].op;
-        o->fused |= at == OP_ATTEND || at == OP_ATTEND_PROGRAM || at == OP_DELTA_SCAN;
+    out->size = sqrt(out->size);
+    for (int32_t i = 1; i < o.p.c->n; i++) {
+        op at = o.p.c->v[i].op;
+        out->fused |= at == OP_ATTEND || at == OP_ATTEND_PROGRAM || at == OP_DELTA_SCAN;
     }
-    pass_close(&p);
-    model_free(&m);
+    close_opened(&o);
     return !e.text[0];
 }
 
@@ -302,7 +292,7 @@ void check_fused(const plugin *p, check_result *r)
         snprintf(r->message, sizeof r->message, "relative to the tolerance: 1e-10 in fp64, 1e-5 in fp32");
 }
 
-static void fp32(const pairing *w, check_result *r)
+void check_fp32(const pairing *w, check_result *r)
 {
     double d = distance_between(w, &(model_kind){.compute = F32}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
@@ -311,7 +301,6 @@ static void fp32(const pairing *w, check_result *r)
                    "for fp32",
                    w->name, fabs(d));
 }
-void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp32); }
 
 enum { LONG = 256 };
 /* Checks a sentence far longer than the other checks', for sums and products over time that overflow fp32. */
@@ -319,11 +308,8 @@ static void long_sentence(const pairing *w, check_result *r)
 {
     sentences s = {.n = 1, .src_n = {LONG}, .tgt_n = {LONG}};
     pass_outcome a, b = {0};
-    for (int32_t j = 0; j < LONG; j++) {
-        int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
-        s.src[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(103, (uint64_t)j) + 1) / 2 * tokens);
-        s.tgt[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(104, (uint64_t)j) + 1) / 2 * tokens);
-    }
+    for (int32_t j = 0; j < LONG; j++)
+        s.src[0][j] = check_token(103, (uint64_t)j), s.tgt[0][j] = check_token(104, (uint64_t)j);
     bool done = check_compute_on(&s, w, &exact, &a, r) && check_compute_on(&s, w, &(model_kind){.compute = F32}, &b, r);
     double d = done ? check_distance(w, &a, &b) : 0;
     if (done && check_beyond(r, d))
@@ -346,7 +332,7 @@ void check_long(const plugin *p, check_result *r)
     if (r->outcome == CHECK_OK) snprintf(r->message, sizeof r->message, "%d tokens, with one partner", LONG);
 }
 
-static void bf16(const pairing *w, check_result *r)
+void check_bf16(const pairing *w, check_result *r)
 {
     double d = distance_between(w, &(model_kind){.compute = BF16}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
@@ -355,4 +341,3 @@ static void bf16(const pairing *w, check_result *r)
                    "being rounded; if the result jumps by design, claim AB_DISCONTINUOUS",
                    w->name, d);
 }
-void check_bf16(const plugin *p, check_result *r) { check_each_pairing(p, r, bf16); }

@@ -3,7 +3,6 @@
 #include "network/check/internal.h"
 #include "base/shell.h"
 #include <errno.h>
-#include <math.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -166,15 +164,6 @@ static int copy_file(const char *from, err *e)
     return fd;
 }
 
-/* Finds the first pairing; 'build' reports its faults. */
-static bool first_pairing(const plugin *p, pairing *one, check_result *r)
-{
-    const pairing *w;
-    if (!check_pairings(p, &w, r)) return false;
-    *one = w[0];
-    return true;
-}
-
 /* In the child: loads the plugin again, at another address, on another day, in another folder and environment. */
 static void other_life(const char *path, int to)
 {
@@ -194,7 +183,7 @@ static void other_life(const char *path, int to)
     if (again) {
         check_disguise(again);
         check_disguise_as(200LL * DAY + 12345, 1);
-        if (first_pairing(again, &mine, &r) && !chdir("/")) b = bits_of(&mine);
+        if (check_first_pairing(again, &mine, &r) && !chdir("/")) b = bits_of(&mine);
     }
     if (e.text[0] || r.message[0]) snprintf(b.message, sizeof b.message, "%.250s", *e.text ? e.text : r.message);
     ssize_t sent = write(to, &b, sizeof b);
@@ -256,7 +245,7 @@ void check_calls(const plugin *p, check_result *r)
     pairing one;
     model m;
     err e = {0};
-    if (!first_pairing(p, &one, r)) return;
+    if (!check_first_pairing(p, &one, r)) return;
     check_disguise(p);
     if (check_model_open(&m, &one, &(model_kind){.compute = F64, .dropout = 0.1}, &e)) {
         check_none(r, "%s", e.text);
@@ -273,7 +262,7 @@ void check_calls(const plugin *p, check_result *r)
 void check_process(const plugin *p, check_result *r)
 {
     pairing one;
-    if (!first_pairing(p, &one, r)) return;
+    if (!check_first_pairing(p, &one, r)) return;
     live_again(p, &one, check_disguise(p) > 0, r);
     check_note(r, "the same bits in a second process");
 }

@@ -5,7 +5,6 @@
 #include "tensor/device/device.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

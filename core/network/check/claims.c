@@ -10,11 +10,9 @@
 static void *settings_of(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
     settings set = {0};
-    void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
     check_add_settings(&set, a);
     if (key) settings_set(&set, arena_printf(a, "%s.%s", p->desc.name, key), value, a);
-    if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, a, e)) return NULL;
-    return cfg;
+    return model_bind_plugin(a, &set, p, e);
 }
 
 /* ---- relative positions ---- */
@@ -180,14 +178,12 @@ static int trace_attention(const plugin *a, const plugin *pos, const void *a_cfg
     return 0;
 }
 
-/* Traces the plugin in a small model. */
 static int trace_model(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
     model m;
     check_result r = {0};
-    const pairing *w;
-    if (!check_pairings(p, &w, &r)) return fail(e, "%s", r.message);
-    pairing one = w[0];
+    pairing one;
+    if (!check_first_pairing(p, &one, &r)) return fail(e, "%s", r.message);
     if (key) one.key = arena_printf(a, "%s.%s", p->desc.name, key), one.value = value;
     if (check_model_open(&m, &one, &(model_kind){.compute = F64}, e)) return -1;
     model_free(&m);

@@ -17,6 +17,11 @@ void check_use_device(const backend *b)
     if (checked.device) checked.composing = *checked.device, checked.composing.embeds_tokens = false;
 }
 const backend *check_the_device(void) { return checked.device; }
+bool check_has_device(check_result *r)
+{
+    if (!checked.device) check_none(r, "no device was requested (--device cuda)");
+    return checked.device != NULL;
+}
 const backend *check_the_composing_device(void) { return checked.device ? &checked.composing : NULL; }
 const backend *check_the_devices_cpu(void)
 {
@@ -28,7 +33,6 @@ const backend *check_the_devices_cpu(void)
     return &checked.cpu;
 }
 
-/* Compares loss and gradient on the device with the CPU's in fp32. */
 static void compare(const pairing *w, bool generic, check_result *r)
 {
     /* dropout's places depend on fusion */
@@ -57,10 +61,7 @@ static void compare_all(const pairing *w, check_result *r)
 
 void check_device(const plugin *p, check_result *r)
 {
-    if (checked.device)
-        check_each_pairing(p, r, compare_all);
-    else
-        check_none(r, "no device was requested (--device cuda)");
+    if (check_has_device(r)) check_each_pairing(p, r, compare_all);
 }
 
 /* ---- updates ---- */
@@ -105,10 +106,7 @@ static float *update(const plugin *p, const backend *on, size_t *n, check_result
 void check_device_update(const plugin *p, check_result *r)
 {
     size_t n = 0, m = 0;
-    if (!checked.device) {
-        check_none(r, "no device was requested (--device cuda)");
-        return;
-    }
+    if (!check_has_device(r)) return;
     float *a = update(p, &cpu_backend, &n, r), *b = update(p, checked.device, &m, r);
     double worst = 0;
     for (size_t i = 0; a && b && i < n; i++) worst = check_larger(worst, fabs((double)a[i] - (double)b[i]));

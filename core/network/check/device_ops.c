@@ -32,8 +32,8 @@ static double largest(const node *v)
 {
     double most = 0;
     for (int64_t i = 0; i < node_count(v) && v->type != I32; i++)
-        if (isfinite(check_number(v->data, v->type, (size_t)i)))
-            most = fmax(most, fabs(check_number(v->data, v->type, (size_t)i)));
+        if (isfinite(number_at(v->data, v->type, (size_t)i)))
+            most = fmax(most, fabs(number_at(v->data, v->type, (size_t)i)));
     return most;
 }
 
@@ -68,7 +68,7 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
         if (at->in[k] && kept(&l->cpu->v[at->in[k]])) size = fmax(size, 0.1 * largest(&l->cpu->v[at->in[k]]));
     int64_t first = 0;
     for (int64_t j = 0; j < node_count(v); j++) {
-        double a = check_number(found, v->type, (size_t)j), b = check_number(v->data, v->type, (size_t)j);
+        double a = number_at(found, v->type, (size_t)j), b = number_at(v->data, v->type, (size_t)j);
         double d = a == b || (isnan(a) && isnan(b)) ? 0 : isfinite(a - b) ? fabs(a - b) / size : INFINITY;
         if (d > worst) worst = d, first = j;
     }
@@ -79,8 +79,8 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
         check_fail(l->r,
                    "%s, %s: operation %s gives %.9g on %s, the CPU %.9g: element %lld of %s (value %d of the tape; "
                    "largest %.3g)",
-                   l->w->name, l->what, op_names[at->op], check_number(found, v->type, (size_t)first),
-                   l->device->backend->name, check_number(v->data, v->type, (size_t)first), (long long)first,
+                   l->w->name, l->what, op_names[at->op], number_at(found, v->type, (size_t)first),
+                   l->device->backend->name, number_at(v->data, v->type, (size_t)first), (long long)first,
                    shape_text(v->dim, shape), (int)out, size);
     }
     free(found);
@@ -249,15 +249,13 @@ static void both(const pairing *w, const way *how, lockstep *l)
 void check_device_ops(const plugin *p, check_result *r)
 {
     lockstep l = {.r = r};
-    const pairing *w;
+    pairing *w;
     int kinds = 0;
-    if (!check_the_device()) {
-        check_none(r, "no device was requested (--device cuda)");
-        return;
-    }
+    if (!check_has_device(r)) return;
     size_t n = check_pairings(p, &w, r);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < LENGTH(ways) && r->outcome != CHECK_FAIL; k++) both(&w[i], &ways[k], &l);
+    free(w);
     for (int o = 0; o < OP_COUNT; o++) kinds += l.seen[o];
     check_note(r, "%lld calls of %d operations; largest difference in %s", (long long)l.calls, kinds,
                op_names[l.worst]);

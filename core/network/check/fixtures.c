@@ -1,8 +1,8 @@
 /* fixtures.c - builds the checks' fixtures around a plugin: pairings, small models, batches, passes. */
 #include "network/check/internal.h"
-#include "base/vmath.h"
 #include <math.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__ /* the sanitizer has an allocator of its own */
@@ -23,17 +23,10 @@ size_t check_memory_in_use(void)
 
 /* ---- pairings ---- */
 
-static uint32_t hooks_of(const ab_position_plugin *p)
-{
-    return (p->rotate || p->rotate_by ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) |
-           (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
-}
-
 static void fill_places(pairing *w, const plugin *attention, const plugin *usual, const plugin *position)
 {
-    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     for (int r = 0; r < ROLES; r++)
-        w->attention[r] = attention->iface.attention.roles & bits[r] ? attention->path : usual->path;
+        w->attention[r] = attention->iface.attention.roles & role_bits[r] ? attention->path : usual->path;
 #define USUAL(NAME, name, number, usual, ...) w->name = usual;
     AB_MODEL_KINDS(USUAL)
     w->position = position->path;
@@ -56,42 +49,37 @@ static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, con
     return 2;
 }
 
-size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
+size_t check_pairings(const plugin *p, pairing **out, check_result *r)
 {
-    static struct {
-        pairing *at;
-        size_t cap;
-    } kept;
     size_t n_list, n = 0;
     err e = {0};
-    const plugin *usual = plugin_find(AB_ATTENTION, "scaled_dot", &e);
-    if (!usual) {
+    const plugin *const *list = plugin_list(&n_list), *usual = plugin_find(AB_ATTENTION, "scaled_dot", &e),
+                        *position = plugin_find(AB_POSITION, "sinusoid", &e);
+    pairing *w = *out = xcalloc(n_list + 2, sizeof *w);
+    if (!usual || !position) {
         check_fail(r, "%s", e.text);
-        return 0;
-    }
-    if (p->desc.kind == AB_POSITION) {
-        kept.at = grow(kept.at, &kept.cap, 1, sizeof *kept.at);
-        fill_places(&kept.at[n++], usual, usual, p);
+    } else if (p->desc.kind == AB_POSITION) {
+        fill_places(&w[n++], usual, usual, p);
     } else if (p->desc.kind != AB_ATTENTION) {
-        const plugin *position = plugin_find(AB_POSITION, "sinusoid", &e);
-        kept.at = grow(kept.at, &kept.cap, 2, sizeof *kept.at);
-        if (position)
-            n = fill_parts(kept.at, p, usual, position);
-        else
-            check_fail(r, "%s", e.text);
+        n = fill_parts(w, p, usual, position);
     } else {
-        const plugin *const *list = plugin_list(&n_list);
-        for (size_t i = 0; i < n_list; i++) {
-            if (list[i]->desc.kind != AB_POSITION) continue;
-            if (hooks_of(&list[i]->iface.position) & ~p->iface.attention.accepts) continue;
-            kept.at = grow(kept.at, &kept.cap, n + 1, sizeof *kept.at);
-            fill_places(&kept.at[n++], p, usual, list[i]);
-        }
+        for (size_t i = 0; i < n_list; i++)
+            if (list[i]->desc.kind == AB_POSITION &&
+                !(position_hooks(list[i]) & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED))
+                fill_places(&w[n++], p, usual, list[i]);
         if (!n) check_fail(r, "no available position plugin fits it");
     }
-    for (size_t i = 0; i < n; i++) kept.at[i].claims = p->desc.claims;
-    *out = kept.at;
+    for (size_t i = 0; i < n; i++) w[i].claims = p->desc.claims;
     return n;
+}
+
+bool check_first_pairing(const plugin *p, pairing *one, check_result *r)
+{
+    pairing *w;
+    bool any = check_pairings(p, &w, r) > 0;
+    *one = w[0];
+    free(w);
+    return any;
 }
 
 static size_t most_pairings = SIZE_MAX;
@@ -102,12 +90,13 @@ size_t check_pairings_at_most(size_t n)
     return before;
 }
 
-void check_each_pairing(const plugin *p, check_result *r, pairing_check f)
+void check_each_pairing(const plugin *p, check_result *r, pairing_check *f)
 {
-    const pairing *w;
+    pairing *w;
     size_t n = check_pairings(p, &w, r);
     if (n > most_pairings) n = most_pairings;
     for (size_t i = 0; i < n && r->outcome != CHECK_FAIL; i++) f(&w[i], r);
+    free(w);
     if (r->outcome == CHECK_OK && !r->message[0] && p->desc.kind == AB_ATTENTION)
         check_note(r, "with %zu positional encodings", n);
 }
@@ -122,6 +111,11 @@ double check_hashed(uint64_t place, uint64_t i)
     return (double)((z ^ z >> 31) >> 40) / 8388608.0 - 1;
 }
 
+int32_t check_token(uint64_t place, uint64_t i)
+{
+    return VOCAB_SPECIALS + (int32_t)((check_hashed(place, i) + 1) / 2 * (CHECK_VOCAB - VOCAB_SPECIALS));
+}
+
 /* The first values, but no bias at zero and no gain at one, all of them numbers of fp32. Buffers stay: what they may be
  * only their plugin knows. */
 static void stir(params *s, double spread)
@@ -132,7 +126,7 @@ static void stir(params *s, double spread)
     for (size_t k = 0; k < s->n; k++)
         for (size_t j = 0; j < s->p[k].count && !s->p[k].buffer; j++) {
             size_t at = s->p[k].at + j;
-            double x = check_number(values, s->type, at);
+            double x = number_at(values, s->type, at);
             if (s->p[k].scale == 0) x += 0.3 * check_hashed(k + 1, j);
             x *= spread;
             if (s->type == F64)
@@ -180,16 +174,6 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     return 0;
 }
 
-double check_number(const void *v, dtype type, size_t i)
-{
-    switch (type) {
-    case F64: return ((const double *)v)[i];
-    case F32: return ((const float *)v)[i];
-    case BF16: return from_bf16(((const bf16 *)v)[i]);
-    default: return ((const int32_t *)v)[i];
-    }
-}
-
 /* ---- sentences ---- */
 
 void check_sentences(sentences *s)
@@ -199,10 +183,8 @@ void check_sentences(sentences *s)
     for (int64_t i = 0; i < s->n; i++) {
         s->src_n[i] = src[i], s->tgt_n[i] = tgt[i];
         for (int32_t j = 0; j < 512; j++) {
-            uint64_t k = (uint64_t)(i * 256 + j);
-            int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
-            s->src[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(101, k) + 1) / 2 * tokens);
-            s->tgt[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(102, k) + 1) / 2 * tokens);
+            s->src[i][j] = check_token(101, (uint64_t)(i * 256 + j));
+            s->tgt[i][j] = check_token(102, (uint64_t)(i * 256 + j));
         }
         s->src[i][src[i] - 1] = s->tgt[i][tgt[i] - 1] = VOCAB_EOS;
     }
@@ -301,7 +283,7 @@ double pass_row(const pass *p, int64_t row)
     double loss; /* room for a number of either type */
     err e = {0};
     const char *at = (const char *)v->data + (size_t)(2 * row) * dtype_size(v->type);
-    return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
+    return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : number_at(&loss, v->type, 0);
 }
 
 /* The losses that plugins add in training. */
@@ -311,7 +293,7 @@ static double auxiliary(const pass *p)
     double loss;
     err e = {0};
     if (v->op == OP_NONE) return 0;
-    return backend_read(p->c->backend, &loss, v->data, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
+    return backend_read(p->c->backend, &loss, v->data, dtype_size(v->type), &e) ? NAN : number_at(&loss, v->type, 0);
 }
 
 double pass_loss(const pass *p)

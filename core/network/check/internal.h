@@ -50,10 +50,11 @@ typedef struct { /* the plugins of a model: paths or names; NULL: the default */
 } pairing;
 /* Pairs an attention with every loaded position that it supports (scaled_dot fills roles that it cannot take), a
  * position with scaled_dot, other parts of a layer with scaled_dot and sinusoid. Sets r if there is nothing to pair it
- * with. The array is valid until the next call. */
-size_t check_pairings(const plugin *p, const pairing **out, check_result *r);
-typedef void (*pairing_check)(const pairing *w, check_result *r);
-void check_each_pairing(const plugin *p, check_result *r, pairing_check f); /* up to the first failure */
+ * with. The caller frees the array, also after 0. */
+size_t check_pairings(const plugin *p, pairing **out, check_result *r);
+bool check_first_pairing(const plugin *p, pairing *one, check_result *r); /* false and r: there is none */
+typedef void pairing_check(const pairing *w, check_result *r);
+void check_each_pairing(const plugin *p, check_result *r, pairing_check *f); /* up to the first failure */
 
 enum { CHECK_VOCAB = 13 };
 typedef struct {
@@ -68,9 +69,9 @@ typedef struct {
 } model_kind;
 /* A small model with values exact in fp32, the same for every kind. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
-double check_number(const void *v, dtype type, size_t i); /* element i, of any type */
-/* A number in [-1, 1) that depends only on place and i. */
+/* A number in [-1, 1) that depends only on place and i; a token likewise. */
 double check_hashed(uint64_t place, uint64_t i);
+int32_t check_token(uint64_t place, uint64_t i);
 
 typedef struct {       /* loss and gradient of one pass over the four sentences */
     double loss, size; /* size: norm of the gradient */
@@ -137,48 +138,18 @@ void check_disguise_as(int64_t seconds, int variables);
 
 /* ---- the checks ---- */
 
-const backend *check_the_device(void); /* set by check_use_device, or NULL */
+const backend *check_the_device(void);  /* set by check_use_device, or NULL */
+bool check_has_device(check_result *r); /* else r says that the check does not apply */
 const backend *
 check_the_composing_device(void);           /* the device with layers composed of other operations, as on the CPU */
 const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have equal tapes */
 
-typedef void (*check_run)(const plugin *p, check_result *r);
-void check_parameters(const plugin *p, check_result *r);
-void check_build(const plugin *p, check_result *r);
-void check_kernels(const plugin *p, check_result *r);
-void check_op_gradients(const plugin *p, check_result *r);
-void check_gradient(const plugin *p, check_result *r);
-void check_future(const plugin *p, check_result *r);
-void check_padding(const plugin *p, check_result *r);
-void check_batch(const plugin *p, check_result *r);
-void check_decode(const plugin *p, check_result *r);
-void check_calls(const plugin *p, check_result *r);
-void check_process(const plugin *p, check_result *r);
-void check_sizes(const plugin *p, check_result *r);
-void check_same_seed(const plugin *p, check_result *r);
-void check_dropout(const plugin *p, check_result *r);
-void check_positions(const plugin *p, check_result *r);
-void check_relative(const plugin *p, check_result *r);
-void check_fused(const plugin *p, check_result *r);
-void check_sublayers(const plugin *p, check_result *r);
-void check_rate(const plugin *p, check_result *r);
-void check_stateless(const plugin *p, check_result *r);
-void check_fp32(const plugin *p, check_result *r);
-void check_bf16(const plugin *p, check_result *r);
-void check_choices(const plugin *p, check_result *r);
-void check_long(const plugin *p, check_result *r);
-void check_device(const plugin *p, check_result *r);
-void check_device_ops(const plugin *p, check_result *r);
-void check_device_update(const plugin *p, check_result *r);
-void check_tiles(const plugin *p, check_result *r);
-void check_elementwise(const plugin *p, check_result *r);
-void check_apart(const plugin *p, check_result *r);
-void check_zero(const plugin *p, check_result *r);
-void check_minimises(const plugin *p, check_result *r);
-void check_resumes(const plugin *p, check_result *r);
-void check_updates(const plugin *p, check_result *r);
-void check_open(const plugin *p, check_result *r);
-void check_examples(const plugin *p, check_result *r);
-void check_repeatable(const plugin *p, check_result *r);
-void check_score(const plugin *p, check_result *r);
+typedef void check_run(const plugin *p, check_result *r);
+check_run check_parameters, check_calls, check_kernels, check_process, check_op_gradients, check_sizes, check_positions,
+    check_relative, check_fused, check_choices, check_long, check_device_ops, check_device;
+pairing_check check_build, check_sublayers, check_same_seed, check_gradient, check_dropout, check_future, check_padding,
+    check_batch, check_decode, check_fp32, check_bf16;
+check_run check_elementwise, check_tiles, check_apart, check_zero, check_minimises, check_resumes, check_updates,
+    check_device_update;
+check_run check_rate, check_stateless, check_open, check_examples, check_repeatable, check_score;
 #endif

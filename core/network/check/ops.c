@@ -158,7 +158,6 @@ static const char *shapes_of(const sample *s, char out[280])
     return out;
 }
 
-/* Does the kernel keep to its output? */
 static bool keeps_to_output(const sample *s, const kernel_call *k, check_result *r)
 {
     char shapes[280];
@@ -196,7 +195,7 @@ static bool compare_kernel(const sample *s, dtype type, const dtype *types, doub
         done = !s->op.cpu(&k.run);
         double worst = 0, most = 1e-30;
         for (size_t i = 0; done && i < elements_of(y->dim); i++) {
-            double a = check_number(k.out.data, (dtype)k.run.out.dtype, i), b = check_number(y->data, y->type, i);
+            double a = number_at(k.out.data, (dtype)k.run.out.dtype, i), b = number_at(y->data, y->type, i);
             if (!isfinite(b)) continue;
             worst = check_larger(worst, fabs(a - b));
             most = fmax(most, fabs(b));
@@ -290,7 +289,7 @@ static double weighted(const op_tape *t)
     const node *y = tape_at(t->c, t->y);
     double sum = 0;
     for (int64_t i = 0; i < node_count(y); i++)
-        sum += check_number(y->data, F64, (size_t)i) * check_hashed(31, (uint64_t)i);
+        sum += number_at(y->data, F64, (size_t)i) * check_hashed(31, (uint64_t)i);
     return sum;
 }
 
@@ -351,7 +350,7 @@ static void compare_gradient(const sample *s, int elements, check_result *r)
         size_t n = elements_of(s->dim[k]);
         for (int i = 0; i < elements && !e.text[0] && !sample_has_ids(s, k) && r->outcome != CHECK_FAIL; i++) {
             size_t j = (size_t)((check_hashed(41, (uint64_t)i) + 1) / 2 * (double)n);
-            double claimed = g ? check_number(gradient.c->v[g].data, F64, j) : 0, d = 0;
+            double claimed = g ? number_at(gradient.c->v[g].data, F64, j) : 0, d = 0;
             double error = error_of(&reference, s, k, j, claimed, &d, &e);
             if (check_beyond(r, error))
                 check_fail(r,
@@ -365,7 +364,6 @@ static void compare_gradient(const sample *s, int elements, check_result *r)
     if (reference.c) close_op(&reference);
 }
 
-/* Checks again on numbers several times as large. */
 static void enlarge(const sample *s, double by)
 {
     for (int k = 0; k < s->op.n_in; k++)

@@ -111,11 +111,9 @@ static bool sample_from(samples *all, const pairing *w, const sentences *text)
 bool check_find_samples(const plugin *p, samples *all, check_result *r)
 {
     bool good = true;
-    const pairing *w;
-    size_t n = check_pairings(p, &w, r);
-    pairing *partners = xmalloc((n + 1) * sizeof *partners);
+    pairing *partners;
+    size_t n = check_pairings(p, &partners, r);
     sentences *s = xmalloc(sizeof *s);
-    memcpy(partners, w, n * sizeof *partners);
     *all = (samples){0};
     for (int size = 0; size < 4; size++)
         for (size_t i = 0; i < (size ? 1 : n) && good; i++) {

@@ -98,7 +98,7 @@ void check_tiles(const plugin *p, check_result *r)
     uint32_t n_slots = p->iface.optimizer.n_slots;
     double *mine = xcalloc(MANY, sizeof *mine), *slot[MOST_SLOTS] = {0};
     for (uint32_t i = 0; i < n_slots; i++) slot[i] = xcalloc(MANY, sizeof *slot[i]);
-    if (!optim_bench_open(&b, p, MANY, &e) && !whole_open(&t, &b, &e)) {
+    if (!optim_bench_open(&b, p, MANY, F64, NULL, &e) && !whole_open(&t, &b, &e)) {
         memcpy(mine, optim_values(&b), MANY * sizeof *mine);
         for (int64_t step = 1; step <= OPTIM_STEPS && !e.text[0]; step++) {
             optim_some_gradient(optim_gradient(&b), MANY, step);
@@ -126,7 +126,7 @@ void check_elementwise(const plugin *p, check_result *r)
     }
     optim_bench b;
     err e = {0};
-    if (!optim_bench_open(&b, p, MANY, &e)) {
+    if (!optim_bench_open(&b, p, MANY, F64, NULL, &e)) {
         /* equal values and gradients in some places, others around them: those places must stay equal */
         for (size_t i = 0; i < MANY; i += 97) optim_values(&b)[i] = 0.25;
         for (int64_t step = 1; step <= OPTIM_STEPS && !e.text[0]; step++) {
@@ -198,7 +198,7 @@ void check_apart(const plugin *p, check_result *r)
         return;
     }
     double *first = NULL;
-    if (!optim_bench_open(&b, p, OPTIM_FEW, &e)) {
+    if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, &e)) {
         memcpy(first = xmalloc(b.n * sizeof *first), optim_values(&b), b.n * sizeof *first);
         for (int64_t step = 1; step <= last_step(&b) && !e.text[0]; step++) {
             optim_some_gradient(optim_gradient(&b), b.n, step);
@@ -219,15 +219,13 @@ void check_zero(const plugin *p, check_result *r)
 {
     optim_bench b;
     err e = {0};
-    param vector = {.name = "w", .dim = {1, 1, 1, OPTIM_FEW}, .kind = AB_BIAS};
-    bool one = optim_elementwise(p);
-    if (!optim_bench_open_with(&b, p, one ? &vector : optim_shapes, one ? 1 : OPTIM_SHAPES, F32, NULL, &e)) {
+    if (!optim_bench_open(&b, p, OPTIM_FEW, F32, NULL, &e)) {
         memset(b.m.params.value, 0, params_bytes(&b.m.params, 0, F32));
         for (int64_t step = 1; step <= OPTIM_STEPS && !e.text[0]; step++)
             optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e);
         for (size_t i = 0; i < b.n && !e.text[0]; i++)
-            if (!isfinite(check_number(b.m.params.value, F32, i)))
-                check_fail(r, "a value of 0 with a gradient of 0 becomes %g", check_number(b.m.params.value, F32, i));
+            if (!isfinite(number_at(b.m.params.value, F32, i)))
+                check_fail(r, "a value of 0 with a gradient of 0 becomes %g", number_at(b.m.params.value, F32, i));
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     optim_bench_close(&b);
@@ -253,7 +251,7 @@ static double left_over(const plugin *p, double lr, err *e)
     enum { UPDATES = 400 };
     optim_bench b;
     double first = NAN, last = NAN;
-    if (!optim_bench_open(&b, p, OPTIM_FEW, e)) {
+    if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, e)) {
         first = quadratic(&b, optim_gradient(&b));
         for (int64_t step = 1; step <= UPDATES && !e->text[0]; step++) {
             optim_update(b.o, b.grad, 1, lr * (1 - (double)(step - 1) / UPDATES), step, NULL, e);
@@ -291,8 +289,8 @@ void check_resumes(const plugin *p, check_result *r)
     optim_bench through, again;
     err e = {0};
     uint32_t n_slots = p->iface.optimizer.n_slots;
-    int bad = optim_bench_open(&through, p, OPTIM_FEW, &e);
-    bad |= optim_bench_open(&again, p, OPTIM_FEW, &e);
+    int bad = optim_bench_open(&through, p, OPTIM_FEW, F64, NULL, &e);
+    bad |= optim_bench_open(&again, p, OPTIM_FEW, F64, NULL, &e);
     if (!bad) {
         int64_t cut = last_step(&through);
         optim_steps(&through, 1, cut, &e);

@@ -25,7 +25,6 @@ static void add_parameter(ab_ctx *c, const param *p)
     memcpy(made->part, p->part, sizeof made->part);
 }
 
-/* Opens the optimizer for the parameters `list` with the settings `cfg`; NULL: the defaults and -s. */
 int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg, err *e)
 {
     *b = (optim_bench){0};
@@ -34,10 +33,8 @@ int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, si
     m->compute = type;
     m->backend = &cpu_backend;
     m->cfg.parameter_groups = "";
-    m->optimizer_cfg = cfg ? cfg : arena_alloc(&m->memory, p->desc.cfg_size + 16);
     if (!cfg) check_add_settings(&m->set, &m->memory);
-    if (!cfg && p->desc.params && config_bind(&m->set, p->desc.name, p->desc.params, m->optimizer_cfg, &m->memory, e))
-        return -1;
+    if (!(m->optimizer_cfg = cfg ? cfg : model_bind_plugin(&m->memory, &m->set, p, e))) return -1;
     ab_ctx *c = tape_new(&m->params, &cpu_backend, type, false);
     for (size_t i = 0; i < n; i++) add_parameter(c, &list[i]);
     tape_free(c);
@@ -49,12 +46,11 @@ int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, si
     return b->o ? 0 : -1;
 }
 
-/* One vector of n elements for a rule that works element by element, else all shapes. */
-int optim_bench_open(optim_bench *b, const plugin *p, size_t n, err *e)
+int optim_bench_open(optim_bench *b, const plugin *p, size_t n, dtype type, void *cfg, err *e)
 {
     param vector = {.name = "w", .dim = {1, 1, 1, (int64_t)n}, .kind = AB_BIAS, .scale = 1};
-    if (optim_elementwise(p)) return optim_bench_open_with(b, p, &vector, 1, F64, NULL, e);
-    return optim_bench_open_with(b, p, optim_shapes, OPTIM_SHAPES, F64, NULL, e);
+    if (optim_elementwise(p)) return optim_bench_open_with(b, p, &vector, 1, type, cfg, e);
+    return optim_bench_open_with(b, p, optim_shapes, OPTIM_SHAPES, type, cfg, e);
 }
 
 void optim_bench_close(optim_bench *b)
@@ -67,14 +63,11 @@ void optim_bench_close(optim_bench *b)
 int check_trace_update(const plugin *p, const void *cfg, err *e)
 {
     optim_bench b;
-    param vector = {.name = "w", .dim = {1, 1, 1, 16}, .kind = AB_BIAS, .scale = 1};
-    bool one = optim_elementwise(p);
-    int rc = optim_bench_open_with(&b, p, one ? &vector : optim_shapes, one ? 1 : OPTIM_SHAPES, F64, (void *)cfg, e);
+    int rc = optim_bench_open(&b, p, 16, F64, (void *)cfg, e);
     optim_bench_close(&b);
     return rc;
 }
 
-/* Is element i one of a parameter, not of a gap between two? */
 bool optim_learned(const optim_bench *b, size_t i)
 {
     for (size_t k = 0; k < b->m.params.n; k++)

@@ -93,7 +93,7 @@ void check_updates(const plugin *p, check_result *r)
     err e = {0};
     bool kernels = false;
     check_disguise(p);
-    if (optim_bench_open(&b, p, OPTIM_FEW, &e)) {
+    if (optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, &e)) {
         check_fail(r, "%s", e.text);
     } else {
         trace_often(&b, &kernels, r);

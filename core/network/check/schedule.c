@@ -28,23 +28,12 @@ int check_some_rates(const plugin *p, const void *cfg, err *e)
     return 0;
 }
 
-/* The plugin's default settings; NULL and r. */
-static void *defaults(const plugin *p, arena *a, check_result *r)
-{
-    err e = {0};
-    settings set = {0};
-    void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
-    if (!p->desc.params || !config_bind(&set, p->desc.name, p->desc.params, cfg, a, &e)) return cfg;
-    check_fail(r, "%s", e.text);
-    return NULL;
-}
-
 void check_rate(const plugin *p, check_result *r)
 {
     arena a = {0};
     err e = {0};
-    void *cfg = defaults(p, &a, r);
-    if (cfg && check_some_rates(p, cfg, &e)) check_fail(r, "%s", e.text);
+    void *cfg = model_bind_plugin(&a, &(settings){0}, p, &e);
+    if (!cfg || check_some_rates(p, cfg, &e)) check_fail(r, "%s", e.text);
     check_note(r, "%zu runs of 1 to 1,000 updates", LENGTH(plans));
     arena_free(&a);
 }
@@ -53,7 +42,8 @@ void check_rate(const plugin *p, check_result *r)
 void check_stateless(const plugin *p, check_result *r)
 {
     arena a = {0};
-    void *cfg = defaults(p, &a, r);
+    err none = {0}; /* 'rate' reports it */
+    void *cfg = model_bind_plugin(&a, &(settings){0}, p, &none);
     for (size_t i = 0; cfg && i < LENGTH(plans) && r->outcome != CHECK_FAIL; i++) {
         const ab_run_plan *plan = &plans[i];
         double *first = xmalloc((size_t)(plan->steps + 1) * sizeof *first);

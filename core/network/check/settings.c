@@ -46,7 +46,7 @@ int check_settings_fit(const plugin *p, err *e)
 static const struct {
     const char *name;
     double bound;
-    check_run run;
+    pairing_check *each;
 } through[] = {{"future", 0, check_future}, {"gradient", 1e-6, check_gradient}, {"decode", 1e-9, check_decode}};
 
 void check_try(const plugin *p, const char *name, const char *value)
@@ -60,7 +60,7 @@ static void try_value(const plugin *p, const ab_option *q, const char *value, ch
     check_try(p, q->name, value);
     for (size_t i = 0; i < LENGTH(through) && r->outcome != CHECK_FAIL; i++) {
         check_result one = {.name = through[i].name, .measured = -1, .bound = through[i].bound};
-        through[i].run(p, &one);
+        check_each_pairing(p, &one, through[i].each);
         if (one.outcome == CHECK_FAIL) check_fail(r, "%s = %s: %s: %s", q->name, value, one.name, one.message);
     }
     check_try(p, NULL, NULL);

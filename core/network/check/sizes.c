@@ -33,7 +33,6 @@ typedef struct {
 
 static void fill(sentences *s, const size_case *z)
 {
-    int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
     memset(s, 0, sizeof *s);
     s->n = z->n;
     for (int64_t i = 0; i < s->n; i++) {
@@ -42,9 +41,8 @@ static void fill(sentences *s, const size_case *z)
         s->tgt_n[i] = longest;
         s->src_n[i] = z->source ? 1 + (longest + 2 * (int32_t)i) % z->longest : 5;
         for (int32_t j = 0; j < z->longest; j++) {
-            uint64_t k = (uint64_t)(i * MOST_TOKENS + j);
-            s->src[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(302, k) + 1) / 2 * tokens);
-            s->tgt[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(303, k) + 1) / 2 * tokens);
+            s->src[i][j] = check_token(302, (uint64_t)(i * MOST_TOKENS + j));
+            s->tgt[i][j] = check_token(303, (uint64_t)(i * MOST_TOKENS + j));
         }
     }
 }
@@ -67,7 +65,7 @@ static double *losses(probe *q, pass *p)
     }
     const node *v = &p->c->v[tape_find(p->c, "losses").id];
     double *out = xcalloc((size_t)p->p.real_rows + 1, sizeof *out);
-    for (int64_t i = 0; i < p->p.real_rows; i++) out[i] = check_number(v->data, v->type, (size_t)(2 * i));
+    for (int64_t i = 0; i < p->p.real_rows; i++) out[i] = number_at(v->data, v->type, (size_t)(2 * i));
     return out;
 }
 
@@ -222,11 +220,8 @@ int32_t check_tokens_at_most(int32_t n)
 
 void check_sizes(const plugin *p, check_result *r)
 {
-    const pairing *w;
-    size_t n = check_pairings(p, &w, r), free_one = 0, done = 0;
-    if (r->outcome == CHECK_FAIL) return;
-    pairing *all = xmalloc((n + 1) * sizeof *all); /* the list is made anew by others */
-    memcpy(all, w, n * sizeof *all);
+    pairing *all;
+    size_t n = check_pairings(p, &all, r), free_one = 0, done = 0;
     while (free_one + 1 < n && has_table(&all[free_one])) free_one++;
     int64_t reach = reach_of(p);
     bool on_batch = p->desc.claims & AB_TRAINS_ON_BATCH;

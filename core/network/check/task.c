@@ -23,10 +23,10 @@ static int task_open(opened *o, const plugin *p, err *e)
     char message[1024] = "";
     settings set = {0};
     *o = (opened){.t = &p->iface.task};
-    void *cfg = arena_alloc(&o->memory, p->desc.cfg_size + 16);
     ab_env env = {.data_dir = data_dir(), .seed = 1};
     check_add_settings(&set, &o->memory);
-    if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, &o->memory, e)) return -1;
+    void *cfg = model_bind_plugin(&o->memory, &set, p, e);
+    if (!cfg) return -1;
     if (!o->t->open(&o->self, cfg, &host_table, &env, message, sizeof message)) return 0;
     return fail(e, "%s", message[0] ? message : "open failed without a message");
 }
@@ -79,6 +79,12 @@ static void check_line(const char *line, const char *side, const char *split, in
     if (strpbrk(line, "\n\r")) check_fail(r, "%s example %lld: its %s contains a line end", split, (long long)i, side);
 }
 
+static uint64_t hash_lines(const ab_example *x)
+{
+    return (x->src ? hash64(x->src, strlen(x->src)) : 1) * 0x9E3779B97F4A7C15u ^
+           (x->tgt ? hash64(x->tgt, strlen(x->tgt)) : 2);
+}
+
 /* Lines are borrowed until close: the host keeps the pointers, so they must still hold the same text after others were
  * asked for. */
 static void check_borrowed(const opened *o, check_result *r)
@@ -86,15 +92,13 @@ static void check_borrowed(const opened *o, check_result *r)
     for (int s = 0; s < AB_SPLITS; s++) {
         int64_t n = o->t->count(o->self, (ab_split)s);
         ab_example *x = xcalloc((size_t)n + 1, sizeof *x);
-        uint64_t *text = xcalloc(2 * (size_t)n + 2, sizeof *text);
+        uint64_t *text = xcalloc((size_t)n + 1, sizeof *text);
         for (int64_t i = 0; i < n; i++) {
             o->t->get(o->self, (ab_split)s, i, &x[i]);
-            text[2 * i] = x[i].src ? hash64(x[i].src, strlen(x[i].src)) : 0;
-            text[2 * i + 1] = x[i].tgt ? hash64(x[i].tgt, strlen(x[i].tgt)) : 0;
+            text[i] = hash_lines(&x[i]);
         }
         for (int64_t i = 0; i < n && r->outcome != CHECK_FAIL; i++)
-            if ((x[i].src && hash64(x[i].src, strlen(x[i].src)) != text[2 * i]) ||
-                (x[i].tgt && hash64(x[i].tgt, strlen(x[i].tgt)) != text[2 * i + 1]))
+            if (hash_lines(&x[i]) != text[i])
                 check_fail(r,
                            "%s example %lld changes when others are asked for: lines are borrowed until close, so a "
                            "task must not reuse its buffer",
@@ -114,8 +118,7 @@ static uint64_t example_hash(const opened *o, ab_split s, int64_t i)
 {
     ab_example x = {0};
     o->t->get(o->self, s, i, &x);
-    return (x.src ? hash64(x.src, strlen(x.src)) : 1) * 0x9E3779B97F4A7C15u ^
-           (x.tgt ? hash64(x.tgt, strlen(x.tgt)) : 2);
+    return hash_lines(&x);
 }
 
 /* Says how many examples of dev and test are training examples. */

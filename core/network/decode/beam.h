@@ -59,6 +59,7 @@ typedef struct {
     int64_t blocks, accepted;  /* blockwise: blocks computed, and tokens accepted from them, EOS counted */
 } beam_stats;
 
+void beam_stats_add(beam_stats *to, const beam_stats *more);
 beam_options beam_options_of(const config *c);     /* the run's keys; nbest 1 */
 int64_t beam_batch(const model *m, int64_t batch); /* the value of beam_options.batch, never 0 */
 

@@ -49,18 +49,6 @@ static void mask_release(void *self, void *state)
 
 /* ---- searches ---- */
 
-static void add_stats(beam_stats *to, const beam_stats *s)
-{
-    to->seconds += s->seconds;
-    to->encode_seconds += s->encode_seconds;
-    to->step_seconds += s->step_seconds;
-    to->select_seconds += s->select_seconds;
-    to->tokens += s->tokens;
-    to->steps += s->steps;
-    to->rows += s->rows;
-    to->traces += s->traces;
-}
-
 /* lines [p->n] -> out [p->n]: the first of `nbest` hypotheses that the task accepts; if none, the first one and refused
  * [p->n] = 1. */
 static int search(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *given,
@@ -93,7 +81,7 @@ static int search(model *m, const task_rules *r, const pairs *p, const char *con
         if (!out[i]) out[i] = xstrdup("");
     }
     if (!bad) hypotheses_free(found, p->n * o.nbest);
-    add_stats(stats, &part);
+    beam_stats_add(stats, &part);
     free(found);
     str_free(&text);
     return bad;
@@ -134,7 +122,7 @@ int task_decode(model *m, const task_rules *r, const pairs *p, const char *const
                 char **out, beam_stats *stats, task_routes *routes, err *e)
 {
     task_routes ways = {0};
-    beam_stats sums = {.sentences = p->n};
+    beam_stats sums = {0};
     bool *refused = xcalloc((size_t)p->n + 1, sizeof *refused);
     memset(out, 0, (size_t)p->n * sizeof *out);
     int bad = search(m, r, p, lines, o, r->always, out, refused, &ways, &sums, e);
@@ -145,6 +133,7 @@ int task_decode(model *m, const task_rules *r, const pairs *p, const char *const
         free(out[i]);
         out[i] = NULL;
     }
+    sums.sentences = p->n; /* some were searched twice */
     if (stats) *stats = sums;
     if (routes) *routes = ways;
     free(refused);

@@ -8,11 +8,11 @@ static int64_t words_of(const search *s) { return (s->m->tgt_vocab + 31) / 32; }
 void device_open_search(search *s)
 {
     size_t rows = (size_t)(s->o->batch * s->o->beam_size);
-    s->found = xcalloc((size_t)(s->o->batch * s->wanted), sizeof *s->found);
-    s->log_prob = xcalloc(rows, sizeof *s->log_prob);
+    s->found = arena_alloc(&s->memory, (size_t)(s->o->batch * s->wanted) * sizeof *s->found);
+    s->log_prob = arena_alloc(&s->memory, rows * sizeof *s->log_prob);
     if (!s->o->mask) return;
-    s->line = xcalloc(rows * (size_t)words_of(s), sizeof *s->line);
-    s->line_of = xcalloc(rows, sizeof *s->line_of);
+    s->line = arena_alloc(&s->memory, rows * (size_t)words_of(s) * sizeof *s->line);
+    s->line_of = arena_alloc(&s->memory, rows * sizeof *s->line_of);
 }
 
 /* Packs [v] bytes (0 or not) as bits. */

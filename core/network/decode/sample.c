@@ -1,6 +1,5 @@
 /* sample.c - samples tokens from a decoder-only model. */
 #include "network/decode/sample.h"
-#include "base/vmath.h"
 #include "network/decode/steps.h"
 #include <math.h>
 #include <stdlib.h>
@@ -17,19 +16,13 @@ static int likelier_first(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static double logit_at(const void *row, dtype type, int64_t i)
-{
-    if (type == BF16) return (double)from_bf16(((const bf16 *)row)[i]);
-    return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
-}
-
 /* Samples a token by inverting the distribution function over tokens sorted by probability. `all` has room for v
  * candidates. -1: a logit is not a number. */
 static int32_t draw(const void *logits, dtype type, int64_t v, const sample_options *o, candidate *all, rng *r)
 {
     int64_t n = 0;
     for (int32_t i = 0; i < v; i++) {
-        double x = logit_at(logits, type, i);
+        double x = number_at(logits, type, (size_t)i);
         if (isnan(x)) return -1;
         bool never = i == VOCAB_PAD || i == VOCAB_UNK || i == VOCAB_BOS || (o->endless && i == VOCAB_EOS);
         if (!never && x > -INFINITY) all[n++] = (candidate){x, i};

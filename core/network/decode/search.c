@@ -240,7 +240,6 @@ static int64_t still_live(const search *s)
  * sentences' keys and values, in models of a few million parameters. */
 static int64_t worth_shrinking(const search *s) { return 1 + s->n_at / 12; }
 
-/* Removes the finished sentences from the batch. */
 static void shrink(search *s)
 {
     bool *keep = xmalloc((size_t)s->n_at * sizeof *keep);
@@ -263,7 +262,6 @@ static void shrink(search *s)
     free(keep);
 }
 
-/* Runs a step of every model. */
 static int run_models(search *s, err *e)
 {
     for (int64_t r = 0; r < s->n_at * s->o->beam_size; r++) {
@@ -319,11 +317,13 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 static void open_members(search *s, size_t rows)
 {
     size_t v = (size_t)s->m->tgt_vocab, size = v + NUMBERS_OF_CHUNK * ((v + CHUNK - 1) / CHUNK);
-    s->members = xcalloc((size_t)s->o->n_others + 1, sizeof *s->members);
+    s->members = arena_alloc(&s->memory, ((size_t)s->o->n_others + 1) * sizeof *s->members);
     for (int64_t k = 0; k <= s->o->n_others; k++) {
         member *m = &s->members[k];
-        *m = (member){s, xcalloc(rows, sizeof *m->row), xmalloc(rows * size * sizeof *m->numbers)};
-        for (size_t r = 0; r < rows; r++) m->row[r] = opinion_in(m->numbers + r * size, (int64_t)v);
+        m->s = s;
+        m->row = arena_alloc(&s->memory, rows * sizeof *m->row);
+        float *numbers = arena_alloc(&s->memory, rows * size * sizeof *numbers);
+        for (size_t r = 0; r < rows; r++) m->row[r] = opinion_in(numbers + r * size, (int64_t)v);
         steps_at(s, k)->reader = (column_reader){0, weigh, m};
     }
 }
@@ -333,23 +333,23 @@ void search_open(search *s)
     size_t rows = (size_t)(s->o->batch * s->o->beam_size), v = (size_t)s->m->tgt_vocab;
     s->wanted = s->o->beam_size == 1 ? 1 : 2 * s->o->beam_size;
     s->k = s->wanted < s->m->tgt_vocab ? s->wanted : s->m->tgt_vocab;
-    s->at = xcalloc((size_t)s->o->batch, sizeof *s->at);
-    s->tokens = xcalloc(rows, sizeof *s->tokens);
-    s->parents = xcalloc(rows, sizeof *s->parents);
-    s->choices = xcalloc(rows * (size_t)s->k, sizeof *s->choices);
-    s->chosen = xcalloc(rows, sizeof *s->chosen);
-    s->n_choices = xcalloc(rows, sizeof *s->n_choices);
-    s->log_sum = xcalloc(rows, sizeof *s->log_sum);
-    s->cursor = xcalloc((size_t)s->o->beam_size, sizeof *s->cursor);
-    s->logits = xcalloc((size_t)s->o->n_others + 1, sizeof *s->logits);
-    if (s->o->mask) s->allowed = xmalloc((size_t)omp_get_max_threads() * v);
+    s->at = arena_alloc(&s->memory, (size_t)s->o->batch * sizeof *s->at);
+    s->tokens = arena_alloc(&s->memory, rows * sizeof *s->tokens);
+    s->parents = arena_alloc(&s->memory, rows * sizeof *s->parents);
+    s->choices = arena_alloc(&s->memory, rows * (size_t)s->k * sizeof *s->choices);
+    s->chosen = arena_alloc(&s->memory, rows * sizeof *s->chosen);
+    s->n_choices = arena_alloc(&s->memory, rows * sizeof *s->n_choices);
+    s->log_sum = arena_alloc(&s->memory, rows * sizeof *s->log_sum);
+    s->cursor = arena_alloc(&s->memory, (size_t)s->o->beam_size * sizeof *s->cursor);
+    s->logits = arena_alloc(&s->memory, ((size_t)s->o->n_others + 1) * sizeof *s->logits);
+    if (s->o->mask) s->allowed = arena_alloc(&s->memory, (size_t)omp_get_max_threads() * v);
     if (on_device(s->m->backend)) device_open_search(s);
     steps_open(&s->steps, s->m);
     if (!s->o->mask) s->steps.reader = (column_reader){0, choose_among, s};
     s->steps.block = s->o->block > 1;
     s->steps.ahead = s->steps.block ? s->o->block - 1 : 0;
     if (!s->o->n_others) return;
-    s->others = xcalloc((size_t)s->o->n_others, sizeof *s->others);
+    s->others = arena_alloc(&s->memory, (size_t)s->o->n_others * sizeof *s->others);
     for (int64_t i = 0; i < s->o->n_others; i++) steps_open(&s->others[i], s->o->others[i]);
     open_members(s, rows);
 }
@@ -363,24 +363,5 @@ void search_close(search *s)
     s->stats.traces = s->steps.traces;
     steps_close(&s->steps);
     for (int64_t i = 0; i < s->o->n_others; i++) steps_close(&s->others[i]);
-    free(s->others);
-    for (int64_t k = 0; k <= s->o->n_others && s->members; k++) {
-        free(s->members[k].row);
-        free(s->members[k].numbers);
-    }
-    free(s->members);
-    free(s->logits);
-    free(s->at);
-    free(s->tokens);
-    free(s->parents);
-    free(s->choices);
-    free(s->chosen);
-    free(s->n_choices);
-    free(s->log_sum);
-    free(s->cursor);
-    free(s->allowed);
-    free(s->found);
-    free(s->log_prob);
-    free(s->line);
-    free(s->line_of);
+    arena_free(&s->memory);
 }

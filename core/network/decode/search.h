@@ -25,8 +25,7 @@ struct streams;
 struct search;
 typedef struct { /* the rows that a model of an ensemble has computed */
     struct search *s;
-    opinion *row;   /* [rows] */
-    float *numbers; /* memory of the opinions */
+    opinion *row; /* [rows] */
 } member;
 typedef struct search {
     struct streams *all; /* all streams, this one included */
@@ -57,6 +56,7 @@ typedef struct search {
     int64_t n_lines;
     continuation *found; /* [sentences, wanted] */
     beam_stats stats;
+    arena memory; /* has all arrays */
 } search;
 
 /* m, p, o, out and all must be set. */

@@ -311,6 +311,19 @@ static void place_ancestors(steps *s)
     }
 }
 
+/* Runs the tape; fresh: for the first time, which computes keys and values of the encoder's output. */
+static const void *run_tape(steps *s, bool fresh, const column_reader *reader, double start, err *e)
+{
+    ab_ctx *c = s->tape;
+    if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP, .reader = reader}))
+        return fail(e, "decoder step %lld: %s", (long long)s->time, c->error.text), NULL;
+    s->ran = true;
+    s->time++;
+    s->rows_run += s->batch * s->beam;
+    s->step_seconds += ticks() - start;
+    return tape_at(c, tape_find(c, "logits"))->data;
+}
+
 const void *steps_run(steps *s, const int32_t *tokens, err *e)
 {
     double start = ticks();
@@ -329,17 +342,7 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     place_all(c, "beam.pos", t);
     place_ancestors(s);
     s->reader.node = tape_find(c, "logits").id;
-    /* A batch's first run computes keys and values of the encoder's output. */
-    if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP,
-                                   .reader = s->reader.columns ? &s->reader : NULL})) {
-        fail(e, "decoder step %lld: %s", (long long)s->time, c->error.text);
-        return NULL;
-    }
-    s->ran = true;
-    s->time++;
-    s->rows_run += s->batch * s->beam;
-    s->step_seconds += ticks() - start;
-    return tape_at(c, tape_find(c, "logits"))->data;
+    return run_tape(s, fresh, s->reader.columns ? &s->reader : NULL, start, e);
 }
 
 /* ---- a block of tokens in one step ---- */
@@ -371,14 +374,7 @@ const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *time
     tape_set(c, "time", times);
     tape_set(c, "pos", times);
     tape_set(c, "ancestors", s->ancestors);
-    if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP})) {
-        fail(e, "decoder step: %s", c->error.text);
-        return NULL;
-    }
-    s->ran = true;
-    s->rows_run += s->batch * s->beam;
-    s->step_seconds += ticks() - start;
-    return tape_at(c, tape_find(c, "logits"))->data;
+    return run_tape(s, fresh, NULL, start, e);
 }
 
 const void *steps_proposal(const steps *s, int64_t by)

@@ -132,8 +132,11 @@ static int64_t take(streams *s, int64_t *which)
     return n;
 }
 
-static void add_stats(beam_stats *to, const beam_stats *x)
+void beam_stats_add(beam_stats *to, const beam_stats *x)
 {
+    to->seconds += x->seconds;
+    to->sentences += x->sentences;
+    to->tokens += x->tokens;
     to->encode_seconds += x->encode_seconds;
     to->step_seconds += x->step_seconds;
     to->select_seconds += x->select_seconds;
@@ -158,7 +161,7 @@ static void *run_stream(void *self)
     search_close(&s);
     free(which);
     pthread_mutex_lock(&all->lock);
-    add_stats(&all->stats, &s.stats);
+    beam_stats_add(&all->stats, &s.stats);
     if (bad && !all->bad) all->bad = true, all->error = e;
     pthread_mutex_unlock(&all->lock);
     return NULL;

@@ -39,8 +39,6 @@ static const weight_row rows[] = {
     {ROW_NORM, "dec.ln", "decoder/layer_norm", 0},
     {0}};
 
-static void check(exporting *x) { format_check_heads(x); }
-
 /* ---- attributes: numbers among the variables ---- */
 
 static void number(exporting *x, const char *stack, const char *name, const char *type, int value)
@@ -114,25 +112,10 @@ static int write_binary(exporting *x, err *e)
     format_le(&out, aliases, 4);
     for (size_t i = 0; i < x->n; i++)
         if (x->at[i].alias) append_text(&out, x->at[i].name), append_text(&out, x->at[i].alias);
-    int rc = format_write(x, "model.bin", out.s, out.n, e);
-    str_free(&out);
-    return rc;
+    return format_write_text(x, "model.bin", &out, e);
 }
 
 /* ---- the other files ---- */
-
-static int write_vocabulary(exporting *x, const char *name, const vocab *v, err *e)
-{
-    str out = {0};
-    for (int32_t i = 0; i < vocab_size(v); i++) {
-        str_add(&out, i ? ",\n  " : "[\n  ");
-        json_string(&out, vocab_token(v, i));
-    }
-    str_add(&out, "\n]\n");
-    int rc = format_write(x, name, out.s, out.n, e);
-    str_free(&out);
-    return rc;
-}
 
 static int write_config(exporting *x, err *e)
 {
@@ -142,20 +125,16 @@ static int write_config(exporting *x, err *e)
     str_add(&out, "  \"layer_norm_epsilon\": ");
     json_number(&out, format_eps(x));
     str_add(&out, ",\n  \"multi_query_attention\": false,\n  \"unk_token\": \"<unk>\"\n}\n");
-    int rc = format_write(x, "config.json", out.s, out.n, e);
-    str_free(&out);
-    return rc;
+    return format_write_text(x, "config.json", &out, e);
 }
 
 static int write(exporting *x, err *e)
 {
     add_attributes(x);
     if (write_binary(x, e) || write_config(x, e) || format_write_pieces(x, e)) return -1;
-    if (x->src == x->tgt) return write_vocabulary(x, "shared_vocabulary.json", x->tgt, e);
-    return write_vocabulary(x, "source_vocabulary.json", x->src, e) ||
-                   write_vocabulary(x, "target_vocabulary.json", x->tgt, e)
-               ? -1
-               : 0;
+    if (x->src == x->tgt) return format_write_vocabulary(x, "shared_vocabulary.json", x->tgt, false, e);
+    if (format_write_vocabulary(x, "source_vocabulary.json", x->src, false, e)) return -1;
+    return format_write_vocabulary(x, "target_vocabulary.json", x->tgt, false, e);
 }
 
 const model_format format_ctranslate2 = {.name = "ctranslate2",
@@ -165,5 +144,5 @@ const model_format format_ctranslate2 = {.name = "ctranslate2",
                                          .rows = rows,
                                          .linear = {"/weight", "/bias"},
                                          .norm = {"/gamma", "/beta"},
-                                         .check = check,
+                                         .check = format_check_heads,
                                          .write = write};

@@ -67,13 +67,12 @@ static void check_newer_kinds(exporting *x)
 /* One attention used in all places is refused once. */
 static void check_attention(exporting *x, const char *values)
 {
-    static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
     const plugin *const *at = x->m->attention, *only = at[ROLE_DECODER];
     bool one = true;
     for (int r = 0; r < ROLES; r++) one &= !at[r] || at[r] == only;
     for (int r = 0; r < ROLES; r++)
         if (at[r] && !listed(values, at[r]->desc.name) && (!one || r == ROLE_DECODER))
-            format_refuse(x, one ? "attention" : keys[r], at[r]->desc.name, NULL);
+            format_refuse(x, one ? "attention" : config_attention_keys[r], at[r]->desc.name, NULL);
 }
 
 /* mup multiplies embeddings, queries, sublayers' outputs and logits by numbers that no learned value contains. */
@@ -200,6 +199,25 @@ int format_write(exporting *x, const char *name, const void *data, size_t n, err
     return rc;
 }
 
+int format_write_text(exporting *x, const char *name, str *text, err *e)
+{
+    int rc = format_write(x, name, text->s, text->n, e);
+    str_free(text);
+    return rc;
+}
+
+int format_write_vocabulary(exporting *x, const char *name, const vocab *v, bool ids, err *e)
+{
+    str out = {0};
+    for (int32_t i = 0; i < vocab_size(v); i++) {
+        str_add(&out, i ? ",\n  " : ids ? "{\n  " : "[\n  ");
+        json_string(&out, vocab_token(v, i));
+        if (ids) str_addf(&out, ": %d", i);
+    }
+    str_add(&out, ids ? "\n}\n" : "\n]\n");
+    return format_write_text(x, name, &out, e);
+}
+
 int format_write_pieces(exporting *x, err *e)
 {
     const struct {
@@ -233,10 +251,8 @@ int format_write_safetensors(exporting *x, err *e)
     str_addn(&file, out.s, out.n);
     for (size_t i = 0; i < x->n; i++)
         if (!x->at[i].alias) str_addn(&file, x->at[i].data, x->at[i].bytes);
-    int rc = format_write(x, "model.safetensors", file.s, file.n, e);
     str_free(&out);
-    str_free(&file);
-    return rc;
+    return format_write_text(x, "model.safetensors", &file, e);
 }
 
 /* ---- the export ---- */

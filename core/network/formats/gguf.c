@@ -163,10 +163,8 @@ static int write(exporting *x, err *e)
         str_addn(&out, x->at[i].data, x->at[i].bytes);
         pad(&out);
     }
-    int rc = format_write(x, "model.gguf", out.s, out.n, e);
     str_free(&p.out);
-    str_free(&out);
-    return rc;
+    return format_write_text(x, "model.gguf", &out, e);
 }
 
 const model_format format_gguf = {.name = "gguf",

@@ -48,9 +48,7 @@ static int write_config(exporting *x, err *e)
              "  \"tie_word_embeddings\": false,\n  \"torch_dtype\": \"float32\",\n  \"pad_token_id\": %d,\n"
              "  \"bos_token_id\": %d,\n  \"eos_token_id\": %d\n}\n",
              VOCAB_PAD, VOCAB_BOS, VOCAB_EOS);
-    int rc = format_write(x, "config.json", out.s, out.n, e);
-    str_free(&out);
-    return rc;
+    return format_write_text(x, "config.json", &out, e);
 }
 
 static int write(exporting *x, err *e)

@@ -87,30 +87,13 @@ static int write_config(exporting *x, err *e)
              "  \"pad_token_id\": %d,\n  \"bos_token_id\": %d,\n  \"eos_token_id\": %d,\n"
              "  \"decoder_start_token_id\": %d,\n  \"forced_eos_token_id\": null\n}\n",
              VOCAB_PAD, VOCAB_BOS, VOCAB_EOS, VOCAB_BOS);
-    int rc = format_write(x, "config.json", out.s, out.n, e);
-    str_clear(&out);
+    if (format_write_text(x, "config.json", &out, e)) return -1;
     str_addf(&out,
              "{\n  \"pad_token_id\": %d,\n  \"bos_token_id\": %d,\n  \"eos_token_id\": %d,\n"
              "  \"decoder_start_token_id\": %d,\n  \"num_beams\": %lld,\n  \"length_penalty\": %g,\n"
              "  \"max_length\": 256\n}\n",
              VOCAB_PAD, VOCAB_BOS, VOCAB_EOS, VOCAB_BOS, (long long)c->beam_size, c->length_penalty);
-    if (!rc) rc = format_write(x, "generation_config.json", out.s, out.n, e);
-    str_free(&out);
-    return rc;
-}
-
-static int write_vocabulary(exporting *x, const char *name, const vocab *v, err *e)
-{
-    str out = {0};
-    for (int32_t i = 0; i < vocab_size(v); i++) {
-        str_add(&out, i ? ",\n  " : "{\n  ");
-        json_string(&out, vocab_token(v, i));
-        str_addf(&out, ": %d", i);
-    }
-    str_add(&out, "\n}\n");
-    int rc = format_write(x, name, out.s, out.n, e);
-    str_free(&out);
-    return rc;
+    return format_write_text(x, "generation_config.json", &out, e);
 }
 
 static int write_vocabularies(exporting *x, err *e)
@@ -121,10 +104,10 @@ static int write_vocabularies(exporting *x, err *e)
              "{\n  \"tokenizer_class\": \"MarianTokenizer\",\n  \"separate_vocabs\": %s,\n  \"unk_token\": \"<unk>\",\n"
              "  \"eos_token\": \"</s>\",\n  \"pad_token\": \"<pad>\",\n  \"model_max_length\": %.0f\n}\n",
              separate ? "true" : "false", format_setting(x, "sinusoid.max_len"));
-    int rc = format_write(x, "tokenizer_config.json", out.s, out.n, e);
-    str_free(&out);
-    if (rc || format_write_pieces(x, e) || write_vocabulary(x, "vocab.json", x->src, e)) return -1;
-    return separate ? write_vocabulary(x, "target_vocab.json", x->tgt, e) : 0;
+    if (format_write_text(x, "tokenizer_config.json", &out, e) || format_write_pieces(x, e) ||
+        format_write_vocabulary(x, "vocab.json", x->src, true, e))
+        return -1;
+    return separate ? format_write_vocabulary(x, "target_vocab.json", x->tgt, true, e) : 0;
 }
 
 static int write(exporting *x, err *e)

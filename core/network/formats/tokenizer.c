@@ -156,14 +156,11 @@ int format_write_tokenizer(exporting *x, const vocab *v, err *e)
              VOCAB_BOS);
     add_model(&out, v);
     str_add(&out, "}\n");
-    int rc = format_write(x, "tokenizer.json", out.s, out.n, e);
-    str_clear(&out);
+    if (format_write_text(x, "tokenizer.json", &out, e)) return -1;
     str_addf(&out,
              "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n  \"clean_up_tokenization_spaces\": false,\n"
              "  \"bos_token\": \"<s>\",\n  \"eos_token\": \"</s>\",\n  \"unk_token\": \"<unk>\",\n"
              "  \"pad_token\": \"<pad>\",\n  \"model_max_length\": %lld\n}\n",
              (long long)format_window(x));
-    if (!rc) rc = format_write(x, "tokenizer_config.json", out.s, out.n, e);
-    str_free(&out);
-    return rc;
+    return format_write_text(x, "tokenizer_config.json", &out, e);
 }

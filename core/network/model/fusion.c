@@ -42,14 +42,10 @@ const char *model_step_fusion(model *m, err *e)
 
 int model_choose_plugin(settings *set, const char *name, arena *a, err *e)
 {
-    static const struct {
-        const char *key;
-        int role;
-    } places[] = {{"attention_encoder", AB_SELF}, {"attention_decoder", AB_CAUSAL}, {"attention_cross", AB_CROSS}};
     err unused = {0};
     const plugin *p = plugin_find(AB_ATTENTION, name, &unused);
-    for (size_t i = 0; p && i < LENGTH(places); i++)
-        if (p->iface.attention.roles & (uint32_t)places[i].role) settings_set(set, places[i].key, name, a);
+    for (int r = 0; p && r < ROLES; r++)
+        if (p->iface.attention.roles & role_bits[r]) settings_set(set, config_attention_keys[r], name, a);
     if (p) return 0;
     if (!plugin_find(AB_POSITION, name, &unused)) return fail(e, "%s: no attention or position has that name", name);
     settings_set(set, "position", name, a);

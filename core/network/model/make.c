@@ -31,8 +31,9 @@ int model_open_task(const plugin *p, const settings *set, const ab_env *env, are
 
 /* ---- do the parts fit? ---- */
 
-static uint32_t hooks_of(const ab_position_plugin *p)
+uint32_t position_hooks(const plugin *position)
 {
+    const ab_position_plugin *p = &position->iface.position;
     return (p->embed ? AB_POS_EMBED : 0) | (p->rotate || p->rotate_by ? AB_POS_ROTATE : 0) |
            (p->bias ? AB_POS_BIAS : 0) | (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
 }
@@ -46,27 +47,28 @@ static const char *hook_names(uint32_t hooks, char out[96])
     return out;
 }
 
+const uint32_t role_bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+
 uint32_t model_role(const model *m, int role)
 {
-    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
-    return role == ROLE_DECODER && m->bidirectional ? AB_SELF : bits[role];
+    return role == ROLE_DECODER && m->bidirectional ? AB_SELF : role_bits[role];
 }
 
 int model_check_part(const model *m, const model_part *part, int role, err *e)
 {
-    static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
+    const char *key = config_attention_keys[role];
     const plugin *p = part->attention;
     if (!(p->iface.attention.roles & model_role(m, role)))
         return fail(e, "attention '%s' does not support the role %s; set %s to another attention, such as scaled_dot",
-                    p->desc.name, keys[role], keys[role]);
-    uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&part->position->iface.position);
+                    p->desc.name, key, key);
+    uint32_t hooks = role == ROLE_CROSS ? 0 : position_hooks(part->position);
     uint32_t missing = hooks & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
     char message[96];
     if (missing)
         return fail(e,
                     "position '%s' modifies an attention's %s, which attention '%s' (%s) does not support: this pair "
                     "is not applicable",
-                    part->position->desc.name, hook_names(missing, message), p->desc.name, keys[role]);
+                    part->position->desc.name, hook_names(missing, message), p->desc.name, key);
     return 0;
 }
 
@@ -122,6 +124,23 @@ static int check_parameters(const model *m, err *e)
     return 0;
 }
 
+typedef struct {
+    ab_kind kind;
+    const char *name;
+    const plugin **p;
+    void **cfg;
+} wanted;
+
+/* Finds plugins and binds their settings. */
+static int find_all(model *m, const settings *set, const wanted *w, size_t n, err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(*w[i].p = plugin_find(w[i].kind, w[i].name, e)) ||
+            !(*w[i].cfg = model_bind_plugin(&m->memory, set, *w[i].p, e)))
+            return -1;
+    return 0;
+}
+
 static int change_part(model *m, model_part *part, int role, int64_t layer, err *e)
 {
     settings *own = arena_alloc(&m->memory, sizeof *own);
@@ -130,19 +149,11 @@ static int change_part(model *m, model_part *part, int role, int64_t layer, err 
     if (config_from_settings(own, &part->cfg, &m->memory, e)) return -1;
     const char *const names[ROLES] = {part->cfg.attention_encoder, part->cfg.attention_decoder,
                                       part->cfg.attention_cross};
-    struct {
-        ab_kind kind;
-        const char *name;
-        const plugin **p;
-        void **cfg;
-    } one[] = {{AB_ATTENTION, names[role], &part->attention, &part->attention_cfg},
-               {AB_POSITION, part->cfg.position, &part->position, &part->position_cfg},
-               {AB_FEED_FORWARD, part->cfg.feed_forward, &part->feed_forward, &part->feed_forward_cfg},
-               {AB_NORM, part->cfg.norm, &part->norm, &part->norm_cfg}};
-    for (size_t i = 0; i < LENGTH(one); i++)
-        if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e)) ||
-            !(*one[i].cfg = model_bind_plugin(&m->memory, own, *one[i].p, e)))
-            return -1;
+    const wanted all[] = {{AB_ATTENTION, names[role], &part->attention, &part->attention_cfg},
+                          {AB_POSITION, part->cfg.position, &part->position, &part->position_cfg},
+                          {AB_FEED_FORWARD, part->cfg.feed_forward, &part->feed_forward, &part->feed_forward_cfg},
+                          {AB_NORM, part->cfg.norm, &part->norm, &part->norm_cfg}};
+    if (find_all(m, own, all, LENGTH(all), e)) return -1;
     bool embeds = part->position != m->position && part->position->iface.position.embed;
     return embeds ? fail(e, "position '%s' is added to the embedding, so it cannot be that of some layers only",
                          part->position->desc.name)
@@ -195,24 +206,15 @@ static int find_plugins(model *m, err *e)
 #define KIND(NAME, name, ...) {AB_##NAME, c->name, &m->name, &m->name##_cfg},
     const config *c = &m->cfg;
     const char *names[ROLES] = {c->attention_encoder, c->attention_decoder, c->attention_cross};
-    struct {
-        ab_kind kind;
-        const char *name;
-        const plugin **p;
-        void **cfg;
-    } one[] = {AB_MODEL_KINDS(KIND)};
-    for (size_t i = 0; i < LENGTH(one); i++) {
-        if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e))) return -1;
-        *one[i].cfg = model_bind_plugin(&m->memory, &m->set, *one[i].p, e);
-    }
+    const wanted all[] = {AB_MODEL_KINDS(KIND)};
+    if (find_all(m, &m->set, all, LENGTH(all), e)) return -1;
     m->widest = *c;
     for (int r = 0; r < ROLES; r++) {
         if (r != ROLE_DECODER && !model_has_encoder(m)) continue;
-        if (!(m->attention[r] = plugin_find(AB_ATTENTION, names[r], e))) return -1;
-        m->attention_cfg[r] = model_bind_plugin(&m->memory, &m->set, m->attention[r], e);
-        if (make_parts(m, r, e)) return -1;
+        const wanted attention = {AB_ATTENTION, names[r], &m->attention[r], &m->attention_cfg[r]};
+        if (find_all(m, &m->set, &attention, 1, e) || make_parts(m, r, e)) return -1;
     }
-    return (e && e->text[0]) || check_parameters(m, e) ? -1 : 0;
+    return check_parameters(m, e);
 }
 
 /* Makes up ten n-grams per token, for models that see no text. */

@@ -7,6 +7,7 @@
 #ifndef ABLATE_MODEL_H
 #define ABLATE_MODEL_H
 #include "network/settings/config.h"
+#include "base/vmath.h"
 #include "tensor/graph/tape.h"
 #include "network/plugin/plugin.h"
 
@@ -74,7 +75,9 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
                err *e);
 /* A setting beside the keys, of a task with AB_BIDIRECTIONAL: the decoder's self-attention sees all. */
 #define MODEL_BIDIRECTIONAL "task.bidirectional"
-uint32_t model_role(const model *m, int role); /* AB_SELF, AB_CAUSAL or AB_CROSS of a place (ROLE_...) */
+extern const uint32_t role_bits[ROLES];        /* AB_SELF, AB_CAUSAL, AB_CROSS */
+uint32_t model_role(const model *m, int role); /* the bit of a place (ROLE_...) */
+uint32_t position_hooks(const plugin *p);      /* AB_POS_... of the functions that a position has */
 /* Checks that the part's attention fits its place (ROLE_...) and position; -1 and e. */
 int model_check_part(const model *m, const model_part *part, int role, err *e);
 /* A plugin's parameters from the settings, in `a`. NULL and e. */
@@ -103,6 +106,17 @@ extern void (*model_before_plugin)(void);
 /* Refuses a length beyond the table of the position or of an attention; a plugin with such a table has a parameter
  * `max_len` (ab_plugin.h). needed: rows [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e);
+
+/* Element i of a value's data on the host. */
+static inline double number_at(const void *x, dtype type, size_t i)
+{
+    switch (type) {
+    case F64: return ((const double *)x)[i];
+    case F32: return (double)((const float *)x)[i];
+    case BF16: return (double)from_bf16(((const bf16 *)x)[i]);
+    default: return ((const int32_t *)x)[i];
+    }
+}
 
 /* ---- shapes and inputs ---- */
 

@@ -17,7 +17,6 @@ double sublayer_factor(const config *c, int64_t layers)
     return is_mup(c) && c->base_layers ? (double)c->base_layers / (double)layers : 1;
 }
 
-/* Refuses a plugin for which there is no rule. */
 static int refuse(const char *kind, const char *name, const char *why, err *e)
 {
     return fail(e, "parametrization = mup: %s '%s' cannot take part: %s", kind, name, why);

@@ -1,5 +1,7 @@
 /* plugins.c - a run's plugins as JSON; its results depend on them and on its settings. */
 #include "network/model/model.h"
+#include "base/json.h"
+#include <stdlib.h>
 
 ab_kind model_plugin_kind(const char *key)
 {
@@ -18,18 +20,17 @@ int model_open_plugins(const settings *set, err *e)
     return 0;
 }
 
-static void place_plugin(const char *key, const char *called, const plugin *p, const char *comma, str *out)
+static void write_plugin(const char *key, const plugin *p, str *out)
 {
-    str_addf(out, "%s\"%s%s%s\":{\"name\":", comma, key, called ? " calls " : "", called ? called : "");
-    json_string(out, p->desc.name);
-    str_addf(out, ",\"sha256\":\"%s\",\"file\":", p->sha256);
-    json_string(out, p->path);
+    json_open(out, key, '{');
+    json_key_text(out, "name", p->desc.name);
+    json_key_text(out, "sha256", p->sha256);
+    json_key_text(out, "file", p->path);
     str_addc(out, '}');
 }
 
 int model_plugins_json(const settings *set, str *out, err *e)
 {
-    const char *comma = "";
     str_addc(out, '{');
     for (size_t i = 0; i < set->n; i++) {
         const setting *s = &set->at[i];
@@ -37,12 +38,13 @@ int model_plugins_json(const settings *set, str *out, err *e)
         if (!kind || same(s->value, "same")) continue;
         const plugin *p = plugin_find(kind, s->value, e);
         if (!p) return fail_in(e, "%s: ", s->key);
-        place_plugin(s->key, NULL, p, comma, out);
-        comma = ",";
+        write_plugin(s->key, p, out);
         for (const char *const *c = p->desc.calls; c && *c; c++) {
             const plugin *called = plugin_find(AB_ATTENTION, *c, e);
             if (!called) return fail_in(e, "%s, which '%s' calls: ", *c, p->desc.name);
-            place_plugin(s->key, *c, called, comma, out);
+            char *key = xprintf("%s calls %s", s->key, *c);
+            write_plugin(key, called, out);
+            free(key);
         }
     }
     str_addc(out, '}');

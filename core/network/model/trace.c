@@ -9,18 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static ab_t counting(ab_ctx *c, int64_t n, int64_t step) /* ids 0, step, 2 step ... */
+static ab_t counting(ab_ctx *c, int64_t n, int64_t first, int64_t step) /* ids first, first + step ... */
 {
     int32_t *v = xmalloc((size_t)n * sizeof *v);
-    for (int64_t i = 0; i < n; i++) v[i] = (int32_t)(i * step);
-    ab_t y = t_ids(c, n, v);
-    free(v);
-    return y;
-}
-static ab_t repeated(ab_ctx *c, int64_t n, int32_t value)
-{
-    int32_t *v = xmalloc((size_t)n * sizeof *v);
-    for (int64_t i = 0; i < n; i++) v[i] = value;
+    for (int64_t i = 0; i < n; i++) v[i] = (int32_t)(first + i * step);
     ab_t y = t_ids(c, n, v);
     free(v);
     return y;
@@ -135,7 +127,7 @@ static void source_inputs(tracer *t, phase ph, bool ids)
     ab_ctx *c = t->c;
     t->src_off = t_input(c, "src.offset", I32, ph, 1, 1, 1, t->s.batch + 1);
     t->src_len = t_input(c, "src.len", I32, ph, 1, 1, 1, t->s.batch);
-    t->src_kpos = counting(c, t->s.src_time, 1);
+    t->src_kpos = counting(c, t->s.src_time, 0, 1);
     if (ids) t->src_pos_rows = t_input(c, "src.pos", I32, ph, 1, 1, 1, t->s.src_rows);
 }
 
@@ -180,9 +172,8 @@ static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
     for (const noted *r = c->recorded; r; r = r->next) {
         if (!r->weight) continue;
         if (!c->loss_scale.id) {
-            ab_t none = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){-1});
-            ab_t tokens =
-                t_sum_to(c, t_binary(c, OP_LESS_THAN, none, t_to_float(c, tgt_out)), (int64_t[4]){1, 1, 1, 1});
+            ab_t known = t_binary(c, OP_LESS_THAN, one_number(c, -1), t_to_float(c, tgt_out));
+            ab_t tokens = t_sum_to(c, known, (int64_t[4]){1, 1, 1, 1});
             c->loss_scale = t_binary(c, OP_MUL, norm, tokens);
         }
         all = sum_of(c, all, t_mul_scalar(c, t_binary(c, OP_MUL, r->value, c->loss_scale), r->weight));
@@ -211,7 +202,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     ab_t norm = t_input(c, "norm", m->compute == F64 ? F64 : F32, ph, 1, 1, 1, 1);
     t.tgt_off = t_input(c, "tgt.offset", I32, ph, 1, 1, 1, s->batch + 1);
     t.tgt_len = t_input(c, "tgt.len", I32, ph, 1, 1, 1, s->batch);
-    t.tgt_kpos = counting(c, s->tgt_time, 1);
+    t.tgt_kpos = counting(c, s->tgt_time, 0, 1);
     t.src_ids = src, t.tgt_ids = tgt_in;
     if (model_has_encoder(m)) memory = t.memory = encoder(&t, src);
     ab_t last = decoder(&t, tgt_in, tgt_pos, memory), logits = trace_logits(&t, last, padding(&t));
@@ -258,10 +249,10 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
     t.ancestors = t_input(c, "ancestors", I32, PHASE_STEP, 1, 1, rows, step->capacity);
     t.parents = t_input(c, "parents", I32, PHASE_STEP, 1, 1, 1, rows);
     t.beam_pos = t_input(c, "beam.pos", I32, PHASE_STEP, 1, 1, 1, step->beam);
-    t.beam_off = counting(c, s->batch + 1, step->beam);
-    t.row_off = counting(c, rows + 1, 1);
-    t.row_len = repeated(c, rows, (int32_t)step->seen);
-    t.past_pos = counting(c, step->seen, 1);
+    t.beam_off = counting(c, s->batch + 1, 0, step->beam);
+    t.row_off = counting(c, rows + 1, 0, 1);
+    t.row_len = counting(c, rows, step->seen, 0);
+    t.past_pos = counting(c, step->seen, 0, 1);
     ab_t last = decoder(&t, ids, pos, memory);
     t_keep(c, trace_logits(&t, last, 0), "logits");
     for (int64_t by = 1; by <= step->ahead; by++)

@@ -114,6 +114,7 @@ ab_t attn_attend_program(ab_ctx *c, const ab_t *q, const ab_t *k, ab_t v, const 
 ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, initially zero */
 /* in a decoding step: adds now [rows,..] to the sum carried by each row's parent */
 ab_t attn_carried_sum(ab_ctx *c, ab_t now);
+ab_t attn_zeros(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e);
 ab_t attn_has_key(ab_ctx *c); /* [B,1,Tk,1]: 1 where the sentence has a key */
 
 /* Each row gets the row `by` places later in its sentence, or zeros. Allowed in decoders, too, for targets. */

@@ -117,7 +117,6 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
     return t_state(c, attn_full_name(c, name), c->compute, 1, c->attn->cache_rows, c->attn->capacity, width);
 }
 
-/* Is the program just a softmax? */
 static bool softmax_only(const score_program *f) { return !f->n_steps && f->weights == WEIGHTS_SOFTMAX && f->sink < 0; }
 
 /* f: the score program of one map or several; NULL: none. */

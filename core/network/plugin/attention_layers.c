@@ -6,7 +6,6 @@
  */
 #include "network/plugin/attention_context.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Finds the rows' sentences if the host's layers can run over these rows. */
@@ -96,14 +95,9 @@ static ab_t push(ab_ctx *c, const void *backwards, ab_t x, ab_t h)
 /* y_t = x_{t + by} along the sentence, zeros outside it: [1,B,T,n]. Behind a sentence x is zero already. */
 static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
 {
-    int64_t dim[4], away = by < 0 ? -by : by;
-    memcpy(dim, tape_at(c, x)->dim, sizeof dim);
     if (!by) return x;
-    int64_t time = dim[2], moved = away < time ? away : time;
-    dim[2] = moved;
-    double *v = xcalloc((size_t)(dim[1] * moved * dim[3]), sizeof *v);
-    ab_t zeros = t_const(c, dim, v);
-    free(v);
+    const int64_t *dim = tape_at(c, x)->dim, time = dim[2], away = by < 0 ? -by : by, moved = away < time ? away : time;
+    ab_t zeros = attn_zeros(c, 1, dim[1], moved, dim[3]);
     if (moved == time) return zeros;
     ab_t kept = t_slice(c, x, -2, by < 0 ? 0 : moved, time - moved);
     return by < 0 ? t_concat(c, zeros, kept, -2) : t_concat(c, kept, zeros, -2);
@@ -223,10 +217,8 @@ ab_t host_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
     if (attn_steps(c)) return t_cast(c, long_conv_step(c, rows, past), c->compute);
     ab_t y = t_long_conv(c, rows, past, s.offset, 0);
     if (future.id) { /* 0 for the position itself */
-        double *zero = xcalloc((size_t)n, sizeof *zero);
-        ab_t first = t_const(c, (int64_t[4]){1, 1, 1, n}, zero);
-        free(zero);
-        y = t_binary(c, OP_ADD, y, t_long_conv(c, rows, t_concat(c, first, future, -2), s.offset, 1));
+        ab_t later = t_concat(c, attn_zeros(c, 1, 1, 1, n), future, -2);
+        y = t_binary(c, OP_ADD, y, t_long_conv(c, rows, later, s.offset, 1));
     }
     return t_cast(c, y, c->compute);
 }

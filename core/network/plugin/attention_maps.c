@@ -20,7 +20,6 @@ typedef struct {
     int n;
 } terms;
 
-/* Adds weights p as a term. */
 static bool match_term(ab_ctx *c, int32_t p, const factor *x, terms *t)
 {
     if (t->n == MOST_TERMS) return false;
@@ -60,7 +59,6 @@ static bool match_terms(ab_ctx *c, int32_t p, factor x, int depth, terms *t)
     return match_term(c, p, &x, t);
 }
 
-/* Do both nodes compute equal values from equal inputs? */
 static bool same_value(const ab_ctx *c, int32_t a, int32_t b, int depth)
 {
     const node *u = &c->v[a], *v = &c->v[b];
@@ -86,7 +84,6 @@ static bool same_steps(const score_program *f, const score_program *g)
     return same;
 }
 
-/* Do both terms' scores go through equal steps? */
 static bool alike(const term *a, const term *b)
 {
     enum { DEEP = 16 };

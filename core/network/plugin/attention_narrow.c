@@ -65,7 +65,6 @@ ab_t host_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size)
                              (long long)size, shape_text(d, wanted));
     }
     allowed = host_detach(c, t_cast(c, allowed, c->compute == F64 ? F64 : F32));
-    double none = 0;
-    ab_t sees = t_binary(c, OP_LESS_THAN, t_const(c, (int64_t[4]){1, 1, 1, 1}, &none), spread(c, allowed, size, keys));
+    ab_t sees = t_binary(c, OP_LESS_THAN, one_number(c, 0), spread(c, allowed, size, keys));
     return record(c, t_binary(c, OP_ADD, s, t_mul_scalar(c, t_add_scalar(c, sees, -1), 1e9)), s, allowed, size);
 }

@@ -6,10 +6,10 @@
 
 /* ---- running sums and scans ---- */
 
-static ab_t zeros(ab_ctx *c, int64_t a, int64_t b)
+ab_t attn_zeros(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e)
 {
-    double *v = xcalloc((size_t)(a * b), sizeof *v);
-    ab_t z = t_const(c, (int64_t[4]){1, 1, a, b}, v);
+    double *v = xcalloc((size_t)(a * b * d * e), sizeof *v);
+    ab_t z = t_const(c, (int64_t[4]){a, b, d, e}, v);
     free(v);
     return z;
 }
@@ -23,9 +23,8 @@ ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e)
 ab_t attn_carried_sum(ab_ctx *c, ab_t now)
 {
     if (!now.id) return now;
-    int64_t d[4];
-    memcpy(d, tape_at(c, now)->dim, sizeof d);
-    ab_t state = attn_carried(c, d[0], d[1], d[2], d[3]);
+    node v = *tape_at(c, now);
+    ab_t state = attn_carried(c, v.dim[0], v.dim[1], v.dim[2], v.dim[3]);
     ab_t sum = t_binary(c, OP_ADD, t_cache_reorder(c, state, c->attn->parents), now);
     t_state_write(c, state, sum);
     return sum;
@@ -79,8 +78,8 @@ static ab_t call_step(ab_ctx *c, ab_step f, const void *cfg, ab_t x_t, ab_t h)
 /* One time step; a sentence that has ended keeps its state. */
 static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
 {
-    ab_t at = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){(double)t});
-    ab_t alive = t_binary(c, OP_LESS_THAN, at, s->len), next = call_step(c, s->f, s->cfg, x_t, s->h);
+    ab_t alive = t_binary(c, OP_LESS_THAN, one_number(c, (double)t), s->len),
+         next = call_step(c, s->f, s->cfg, x_t, s->h);
     if (!next.id) return next;
     char shape[64];
     if (tape_at(c, next)->dim[3] != s->d || tape_at(c, next)->dim[2] != tape_at(c, s->h)->dim[2])
@@ -138,7 +137,7 @@ ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
         return t_reshape(c, h, (int64_t[4]){1, batch, 1, d});
     }
     ab_t len = t_reshape(c, t_to_float(c, t->klen), (int64_t[4]){1, 1, batch, 1});
-    scan s = {f, cfg, d, backwards, len, zeros(c, batch, d)};
+    scan s = {f, cfg, d, backwards, len, attn_zeros(c, 1, 1, batch, d)};
     return scan_range(c, &s, x, 0, time);
 }
 

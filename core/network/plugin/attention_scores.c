@@ -146,7 +146,6 @@ static ab_t leaf(score_walk *w, int32_t x)
 
 /* ---- the program, from the softmax down ---- */
 
-/* Is this the mask of the plugin's place? */
 static bool right_mask(const score_walk *w, const node *v)
 {
     const attn_context *t = w->c->attn;
@@ -156,7 +155,6 @@ static bool right_mask(const score_walk *w, const node *v)
            v->i.MASK.k_lengths == t->klen.id && (!v->a.MASK.causal || causal);
 }
 
-/* Does the operation keep masked scores masked? */
 static bool keeps_masked(score_walk *w, const node *v, int k)
 {
     if (!depends(w, v->in[k])) return false;
@@ -248,7 +246,6 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     return y;
 }
 
-/* How weights p were computed from scores. */
 traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
 {
     const traced_weights *x = c->attn->weights_traced;
@@ -320,7 +317,6 @@ const score_program *attn_program_of(score_walk *w, int32_t p)
     return of_scores(w, p) ? program_of(w, &of) : NULL;
 }
 
-/* Records why this call's attention stays composed. */
 static ab_t stays_composed(ab_ctx *c, int32_t at, const char *because)
 {
     const node *v = &c->v[at];

@@ -50,8 +50,6 @@ ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
 static double not_after(const void *unused, const int64_t *i) { return (void)unused, i[0] <= i[1]; }
 static double place(const void *unused, const int64_t *i) { return (void)unused, (double)(i[0] + 1); }
 
-static ab_t number(ab_ctx *c, double x) { return t_const(c, (int64_t[4]){1, 1, 1, 1}, &x); }
-
 /* tau, if exactly these `n` numbers with this sum and sum of squares are above it. */
 static ab_t threshold(ab_ctx *c, bool sparsemax, ab_t n, ab_t sum, ab_t squares)
 {
@@ -73,7 +71,7 @@ static ab_t support(ab_ctx *c, bool sparsemax, ab_t z)
     ab_t tau = threshold(c, sparsemax, n, t_matmul(c, first, before, 0, 0),
                          t_matmul(c, t_map(c, first, AB_SQUARE), before, 0, 0));
     /* all numbers of the prefix are above its tau */
-    ab_t fits = t_binary(c, OP_SUB, number(c, 1), t_binary(c, OP_LESS_THAN, first, tau));
+    ab_t fits = t_binary(c, OP_SUB, one_number(c, 1), t_binary(c, OP_LESS_THAN, first, tau));
     ab_t last = t_to_ids(c, t_add_scalar(c, host_sum(c, fits, -1), -1));
     return host_detach(c, t_binary(c, OP_LESS_THAN, t_gather(c, tau, last), z));
 }
@@ -86,8 +84,8 @@ ab_t host_entmax(ab_ctx *c, ab_t s, double alpha)
     if (!s.id) return s;
     bool sparsemax = alpha == 2;
     ab_t z = t_mul_scalar(c, s, alpha - 1);
-    ab_t top = host_maximum(c, host_detach(c, host_max(c, z, -1)), number(c, -1e30));
-    z = host_maximum(c, t_binary(c, OP_SUB, z, top), number(c, -2));
+    ab_t top = host_maximum(c, host_detach(c, host_max(c, z, -1)), one_number(c, -1e30));
+    z = host_maximum(c, t_binary(c, OP_SUB, z, top), one_number(c, -2));
     ab_t in = support(c, sparsemax, z), kept = t_binary(c, OP_MUL, z, in);
     ab_t tau = threshold(c, sparsemax, host_sum(c, in, -1), host_sum(c, kept, -1),
                          host_sum(c, t_binary(c, OP_MUL, kept, kept), -1));

@@ -9,16 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *include_folder;
-
-void plugin_set_include(const char *folder)
-{
-    free(include_folder);
-    include_folder = xstrdup(folder);
-}
-
-const char *plugin_include(void) { return include_folder ? include_folder : "."; }
-
 /* Is there a plugin at `so` that is no older than its source and than the header? */
 static bool up_to_date(const char *so, const char *source)
 {

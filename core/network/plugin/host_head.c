@@ -43,8 +43,7 @@ ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
     if (!logits.id || !target.id) return (ab_t){0};
     int64_t rows = tape_at(c, logits)->dim[2];
     if (!are_ids_of(c, "ab_cross_entropy", target, rows)) return (ab_t){0};
-    ab_t none = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){-1}),
-         zero = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0});
+    ab_t none = one_number(c, -1), zero = one_number(c, 0);
     ab_t x = t_cast(c, logits, c->compute == F64 ? F64 : F32), at = column(c, target);
     ab_t largest = host_detach(c, host_max(c, x, -1));
     ab_t sum = host_sum(c, t_map(c, t_binary(c, OP_SUB, x, largest), AB_EXP), -1);

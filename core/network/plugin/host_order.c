@@ -42,7 +42,7 @@ ab_t host_one_hot(ab_ctx *c, ab_t ids, int64_t n)
         return tape_fail(c, "ab_one_hot: ids %s below %lld, expected at most three axes and 1 or more",
                          shape_text(d, shape), (long long)n);
     int64_t places[4] = {d[1], d[2], d[3], 1};
-    ab_t one = t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1}), places);
+    ab_t one = t_broadcast_to(c, one_number(c, 1), places);
     return t_scatter_add(c, one, t_reshape(c, ids, places), n);
 }
 

@@ -1,7 +1,6 @@
 /* host_table.c - the table of functions that plugins call: it maps the ABI onto the tape and the attention context. */
 #include "network/plugin/plugin.h"
 #include "network/plugin/attention_context.h"
-#include <stdlib.h>
 #include <string.h>
 
 ab_ctx *host_at(ab_ctx *c, const char *file, int line)

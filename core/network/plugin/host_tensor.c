@@ -60,16 +60,15 @@ ab_t host_full(ab_ctx *c, int rank, const int64_t *dims, double value)
 {
     int64_t d[4];
     if (!host_dims4(c, "ab_full", rank, dims, d)) return (ab_t){0};
-    return t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, &value), d);
+    return t_broadcast_to(c, one_number(c, value), d);
 }
 
 /* Stops the gradient: equal value, no backward edge. */
 ab_t host_detach(ab_ctx *c, ab_t a)
 {
     if (!a.id) return a;
-    int64_t d[4];
-    memcpy(d, tape_at(c, a)->dim, sizeof d);
-    ab_t y = t_reshape(c, a, d);
+    node v = *tape_at(c, a);
+    ab_t y = t_reshape(c, a, v.dim);
     if (y.id) tape_at(c, y)->needs = false;
     return y;
 }
@@ -80,9 +79,8 @@ ab_t host_fp32(ab_ctx *c, ab_t x)
     if (!x.id) return x;
     if (tape_at(c, x)->type == I32) return tape_fail(c, "ab_fp32: found ids; ab_to_float converts them to numbers");
     x = t_cast(c, x, c->compute == F64 ? F64 : F32);
-    int64_t d[4];
-    memcpy(d, tape_at(c, x)->dim, sizeof d);
-    ab_t y = t_reshape(c, x, d);
+    node v = *tape_at(c, x);
+    ab_t y = t_reshape(c, x, v.dim);
     if (y.id) tape_at(c, y)->exact = true;
     return y;
 }

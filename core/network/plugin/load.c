@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct { /* opened plugins; folders to search */
+static struct { /* opened plugins; folders to search; the folder of ab_plugin.h */
     plugin **loaded;
-    char **folders;
+    char **folders, *include;
     size_t n_loaded, cap_loaded, n_folders, cap_folders, searched;
 } known;
 
@@ -264,6 +264,14 @@ int plugin_open_described(err *e)
 }
 
 /* ---- folders ---- */
+
+void plugin_set_include(const char *folder)
+{
+    free(known.include);
+    known.include = xstrdup(folder);
+}
+
+const char *plugin_include(void) { return known.include ? known.include : "."; }
 
 void plugin_add_folder(const char *folder)
 {

@@ -18,14 +18,14 @@ ab_t host_row_mask(ab_ctx *c)
     ab_t ids = host_tokens(c);
     if (!ids.id) return ids;
     int64_t n = node_count(tape_at(c, ids));
-    ab_t padding = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){AB_ID_PAD});
-    return t_binary(c, OP_LESS_THAN, padding, t_reshape(c, t_to_float(c, ids), (int64_t[4]){1, 1, n, 1}));
+    ab_t rows = t_reshape(c, t_to_float(c, ids), (int64_t[4]){1, 1, n, 1});
+    return t_binary(c, OP_LESS_THAN, one_number(c, AB_ID_PAD), rows);
 }
 
 ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4])
 {
     if (c->training) return t_random(c, dim, normal);
-    return t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){normal ? 0 : 0.5}), dim);
+    return t_broadcast_to(c, one_number(c, normal ? 0 : 0.5), dim);
 }
 
 /* ---- losses and numbers for the log ---- */

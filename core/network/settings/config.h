@@ -92,6 +92,7 @@ typedef struct {
     uint32_t since;
 } kind_facts;
 extern const kind_facts config_kinds[AB_KIND_COUNT];
+extern const char *const config_attention_keys[3]; /* encoder, decoder, cross-attention */
 
 /* The kind of plugin that a key selects ("attention" for attention, attention_cross, layers.decoder.1.attention, ...),
  * or NULL for other keys. */

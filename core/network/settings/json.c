@@ -19,9 +19,7 @@ void config_to_json(const settings *s, param_lookup table_of, void *user, str *o
         double number;
         bool truth = p && p->type == AB_BOOL && (same(one->value, "true") || same(one->value, "false"));
         bool bare = p && (truth || ((p->type == AB_INT || p->type == AB_REAL) && parse_real(one->value, &number)));
-        if (i) str_addc(out, ',');
-        json_string(out, one->key);
-        str_addc(out, ':');
+        json_key(out, one->key);
         if (bare)
             str_add(out, one->value);
         else
@@ -52,18 +50,16 @@ static bool json_read(json_in *j, char c)
     return true;
 }
 
+static int json_expect(json_in *j, char c, const char *expected)
+{
+    return json_read(j, c) ? 0 : json_fail(j, expected);
+}
+
 static void add_utf8(str *out, unsigned code)
 {
-    if (code < 0x80)
-        str_addc(out, (char)code);
-    else if (code < 0x800)
-        str_addc(out, (char)(0xc0 | code >> 6)), str_addc(out, (char)(0x80 | (code & 63)));
-    else if (code < 0x10000)
-        str_addc(out, (char)(0xe0 | code >> 12)), str_addc(out, (char)(0x80 | (code >> 6 & 63))),
-            str_addc(out, (char)(0x80 | (code & 63)));
-    else
-        str_addc(out, (char)(0xf0 | code >> 18)), str_addc(out, (char)(0x80 | (code >> 12 & 63))),
-            str_addc(out, (char)(0x80 | (code >> 6 & 63))), str_addc(out, (char)(0x80 | (code & 63)));
+    int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3; /* bytes after the first */
+    str_addc(out, (char)(more ? 0xf00 >> (more + 1) | code >> 6 * more : code));
+    while (more--) str_addc(out, (char)(0x80 | (code >> 6 * more & 63)));
 }
 
 /* The four hexadecimal digits of \uXXXX; j->p is before them. */
@@ -103,7 +99,7 @@ static int json_escape(json_in *j, str *out)
 static int json_text(json_in *j, str *out)
 {
     str_clear(out);
-    if (!json_read(j, '"')) return json_fail(j, "a text in quotes");
+    if (json_expect(j, '"', "a text in quotes")) return -1;
     while (*j->p != '"') {
         if (!*j->p) return json_fail(j, "the closing quote");
         if (*j->p != '\\')
@@ -141,39 +137,27 @@ static void read_first_names(settings *set, arena *a)
     settings_set(set, "norm", "layer_norm", a);
 }
 
+static int read_object(json_in *j, str *key, str *value, settings *out, arena *a)
+{
+    if (json_expect(j, '{', "{")) return -1;
+    for (bool more = !json_read(j, '}'); more;) {
+        if (json_text(j, key) || json_expect(j, ':', ":") || json_scalar(j, value)) return -1;
+        const char *now = config_new_name(str_text(key)), *name = now ? now : str_text(key);
+        if (settings_get(out, name)) return fail(j->e, "stored config: found %s twice, expected it once", name);
+        settings_set(out, name, str_text(value), a);
+        more = json_read(j, ',');
+        if (!more && json_expect(j, '}', ", or }")) return -1;
+    }
+    json_blanks(j);
+    return *j->p ? json_fail(j, "nothing more") : 0;
+}
+
 int config_from_json(const char *json, settings *out, arena *a, err *e)
 {
     json_in j = {json, json, e};
     str key = {0}, value = {0};
-    int rc = -1;
-    if (!json_read(&j, '{')) {
-        json_fail(&j, "{");
-        goto out;
-    }
-    if (json_read(&j, '}')) goto end;
-    do {
-        if (json_text(&j, &key)) goto out;
-        if (!json_read(&j, ':')) {
-            json_fail(&j, ":");
-            goto out;
-        }
-        if (json_scalar(&j, &value)) goto out;
-        const char *now = config_new_name(str_text(&key)), *name = now ? now : str_text(&key);
-        if (settings_get(out, name)) {
-            fail(e, "stored config: found %s twice, expected it once", name);
-            goto out;
-        }
-        settings_set(out, name, str_text(&value), a);
-    } while (json_read(&j, ','));
-    if (!json_read(&j, '}')) {
-        json_fail(&j, ", or }");
-        goto out;
-    }
-end:
-    json_blanks(&j);
-    rc = *j.p ? json_fail(&j, "nothing more") : 0;
+    int rc = read_object(&j, &key, &value, out, a);
     if (!rc) read_first_names(out, a);
-out:
     str_free(&key);
     str_free(&value);
     return rc;

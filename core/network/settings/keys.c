@@ -164,11 +164,9 @@ const ab_option config_params[] = {
 /* Keys that name a plugin: every kind's name, and attention's three roles. */
 #define FACTS(NAME, name, number, usual, since, doc) [AB_##NAME] = {#name, usual, since},
 const kind_facts config_kinds[AB_KIND_COUNT] = {{"host", "", 0}, AB_KINDS(FACTS)};
-static const char *const attention_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
-/* Keys that cannot change a result. */
+const char *const config_attention_keys[3] = {"attention_encoder", "attention_decoder", "attention_cross"};
 static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "device", "threads"};
 
-/* Keys that only decoding reads. */
 static const char *const decoding[] = {"beam_size",    "length_penalty", "max_extra_tokens", "decode_split",
                                        "decode_batch", "device",         "threads"};
 
@@ -190,8 +188,8 @@ const char *config_plugin_kind(const char *key)
     key = place_inner(key);
     for (ab_kind k = 1; k < AB_KIND_COUNT; k++)
         if (same(config_kinds[k].name, key)) return config_kinds[k].name;
-    for (size_t i = 0; i < LENGTH(attention_keys); i++)
-        if (same(attention_keys[i], key)) return "attention";
+    for (size_t i = 0; i < LENGTH(config_attention_keys); i++)
+        if (same(config_attention_keys[i], key)) return "attention";
     return NULL;
 }
 

@@ -71,14 +71,13 @@ const char *place_value(const settings *s, int place, int64_t layer, const char 
 
 void place_settings(const settings *s, int place, int64_t layer, settings *out, arena *a)
 {
-    static const char *const attention[PLACES] = {"attention_encoder", "attention_decoder", "attention_cross"};
     for (size_t i = 0; i < s->n; i++)
         if (!has_prefix(s->at[i].key, PLACE_PREFIX)) settings_set(out, s->at[i].key, s->at[i].value, a);
     for (size_t i = 0; i < s->n; i++) {
         place_key k;
         if (!place_key_read(s->at[i].key, &k)) continue;
         const char *value = place_value(s, place, layer, k.key);
-        if (value) settings_set(out, same(k.key, "attention") ? attention[place] : k.key, value, a);
+        if (value) settings_set(out, same(k.key, "attention") ? config_attention_keys[place] : k.key, value, a);
     }
 }
 

@@ -99,13 +99,12 @@ void meta_free(checkpoint_meta *m)
 static void add_tensor(str *header, const char *prefix, const param *p, uint32_t which, dtype type, size_t *at)
 {
     extent x = param_extent(p, which);
-    str name = {0};
-    str_addf(&name, "%s%s", prefix, p->name);
-    json_string(header, str_text(&name));
-    str_free(&name);
+    char *name = xprintf("%s%s", prefix, p->name);
+    json_key(header, name);
+    free(name);
     int first = 0;
     while (first < 3 && x.dim[first] == 1) first++;
-    str_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", type == F64 ? "F64" : "F32");
+    str_addf(header, "{\"dtype\":\"%s\",\"shape\":[", type == F64 ? "F64" : "F32");
     for (int i = first; i < 4; i++) str_addf(header, "%s%lld", i > first ? "," : "", (long long)x.dim[i]);
     size_t bytes = x.count * dtype_size(type);
     str_addf(header, "],\"data_offsets\":[%zu,%zu]}", *at, *at + bytes);
@@ -116,18 +115,12 @@ static void build_header(str *h, const params *p, const char *const *slots, uint
 {
     size_t at = 0;
     str_add(h, "{\"__metadata__\":{\"format\":\"ablate\"");
-    for (size_t i = 0; i < m->n; i++) {
-        str_addc(h, ',');
-        json_string(h, m->at[i].key);
-        str_addc(h, ':');
-        json_string(h, str_text(&m->at[i].value));
-    }
+    for (size_t i = 0; i < m->n; i++) json_key_text(h, m->at[i].key, str_text(&m->at[i].value));
     str_addc(h, '}');
     for (uint32_t s = 0; s <= n_slots; s++)
         for (size_t i = 0; i < p->n; i++) {
             if (!param_extent(&p->p[i], s).count) continue;
             char *prefix = s ? xprintf("optim.%s.", slots[s - 1]) : xstrdup("");
-            str_addc(h, ',');
             add_tensor(h, prefix, &p->p[i], s, p->type, &at);
             free(prefix);
         }

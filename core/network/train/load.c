@@ -77,7 +77,6 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
     return 0;
 }
 
-/* Replaces the file's plugins by the paths of the available ones. */
 static int find_plugins(const char *path, const checkpoint_meta *meta, settings *set, arena *a, err *e)
 {
     for (const ab_option *p = config_params; p->name; p++) {

@@ -5,7 +5,6 @@
 #include "network/train/teacher.h"
 #include "network/train/watch.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- evaluation ---- */
@@ -79,7 +78,6 @@ static int share_losses(training *t, int n, double sums[][2], err *e)
     return 0;
 }
 
-/* Collects the losses that are known by now. */
 static train_outcome collect(training *t, err *e)
 {
     const double(*own)[2];

@@ -83,7 +83,6 @@ static void assign_last(ab_ctx *c)
     }
 }
 
-/* Calls the plugin's function. */
 static void perform(optimizer *o, update *u, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     static const sums_use uses[DEEDS] = {[REFRESH] = NO_SUMS, [MEASURE] = SUMS_MADE, [UPDATE] = SUMS_READ};

@@ -17,14 +17,12 @@ static char *numbered_file(const train_job *j, const char *what, int64_t step)
 static char *step_file(const train_job *j, int64_t step) { return numbered_file(j, "step", step); }
 /* checkpoint = best: the weights of best_step, unless that is the last step. */
 static char *best_file(const train_job *j, int64_t step) { return numbered_file(j, "best", step); }
-static void remove_best(const train_job *j, int64_t step)
+static void remove_file(char *path)
 {
-    char *path = best_file(j, step);
     unlink(path);
     free(path);
 }
 
-/* The last checkpoint before a step. */
 static int64_t checkpoint_before(const training *t, int64_t step)
 {
     return (step - 1) / t->m->cfg.save_every * t->m->cfg.save_every;
@@ -32,35 +30,43 @@ static int64_t checkpoint_before(const training *t, int64_t step)
 
 /* ---- checkpoints ---- */
 
-static void describe(const training *t, checkpoint_meta *meta)
+static void write_words(checkpoint_meta *meta, const char *key, const vocab *v)
 {
-    str json = {0}, bytes = {0};
-    config_to_json(&t->m->set, NULL, NULL, &json);
-    meta_write(meta, "config", str_text(&json));
-    err ignored = {0}; /* the model's plugins are open; only in tests a task may be missing */
-    str plugins = {0};
-    if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_write(meta, "plugins", str_text(&plugins));
-    str_free(&plugins);
-    if (t->j->src) {
-        vocab_write(t->j->src, &bytes);
-        meta_write_bytes(meta, "vocab.src", bytes.s, bytes.n);
-    }
-    if (t->j->tgt != t->j->src) {
-        str_clear(&bytes);
-        vocab_write(t->j->tgt, &bytes);
-        meta_write_bytes(meta, "vocab.tgt", bytes.s, bytes.n);
-    }
-    meta_write_int(meta, "step", t->step);
-    str_free(&json);
+    str bytes = {0};
+    vocab_write(v, &bytes);
+    meta_write_bytes(meta, key, bytes.s, bytes.n);
     str_free(&bytes);
 }
 
-static void set_real(checkpoint_meta *m, const char *key, double x)
+static void describe(const training *t, checkpoint_meta *meta)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.17g", x);
-    meta_write(m, key, text);
+    str json = {0}, plugins = {0};
+    config_to_json(&t->m->set, NULL, NULL, &json);
+    meta_write(meta, "config", str_text(&json));
+    err ignored = {0}; /* the model's plugins are open; only in tests a task may be missing */
+    if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_write(meta, "plugins", str_text(&plugins));
+    if (t->j->src) write_words(meta, "vocab.src", t->j->src);
+    if (t->j->tgt != t->j->src) write_words(meta, "vocab.tgt", t->j->tgt);
+    meta_write_int(meta, "step", t->step);
+    str_free(&json);
+    str_free(&plugins);
 }
+
+/* Numbers of a state; the last LENT only if the run had threads of others. */
+enum { LENT = 3 };
+static const struct {
+    const char *key;
+    size_t at; /* in training */
+} reals[] = {{"best", offsetof(training, best)},
+             {"recent", offsetof(training, recent)},
+             {"seconds", offsetof(training, seconds)},
+             {"run_seconds", offsetof(training, run_before)},
+             {"core_seconds", offsetof(training, processor_before)},
+             {"src_tokens", offsetof(training, src_tokens)},
+             {"tgt_tokens", offsetof(training, tgt_tokens)},
+             {"lent_seconds", offsetof(training, lent.seconds)},
+             {"lent_src_tokens", offsetof(training, lent.src_tokens)},
+             {"lent_tgt_tokens", offsetof(training, lent.tgt_tokens)}};
 
 int state_write_values(const training *t, const train_result *from, const char *path, err *e)
 {
@@ -82,17 +88,13 @@ int state_write(const training *t, err *e)
     meta_write_int(&meta, "index", b.index);
     meta_write_int(&meta, "best_step", t->best_step);
     meta_write_int(&meta, "worse", t->worse);
-    set_real(&meta, "best", t->best);
-    set_real(&meta, "recent", t->recent);
-    set_real(&meta, "seconds", t->seconds);
-    set_real(&meta, "run_seconds", t->run_before + ticks() - t->j->began);
-    set_real(&meta, "core_seconds", t->processor_before + (double)clock() / CLOCKS_PER_SEC - t->j->processor);
-    set_real(&meta, "src_tokens", t->src_tokens);
-    set_real(&meta, "tgt_tokens", t->tgt_tokens);
-    if (t->lent.seconds > 0) {
-        set_real(&meta, "lent_seconds", t->lent.seconds);
-        set_real(&meta, "lent_src_tokens", t->lent.src_tokens);
-        set_real(&meta, "lent_tgt_tokens", t->lent.tgt_tokens);
+    training now = *t;
+    now.run_before += ticks() - t->j->began;
+    now.processor_before += (double)clock() / CLOCKS_PER_SEC - t->j->processor;
+    for (size_t i = 0; i < LENGTH(reals) - (t->lent.seconds > 0 ? 0 : LENT); i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.17g", *(const double *)((const char *)&now + reals[i].at));
+        meta_write(&meta, reals[i].key, text);
     }
     meta_write(&meta, "points", str_text(&t->points));
     const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
@@ -117,9 +119,7 @@ static int keep_state(const training *t, err *e)
     free(from);
     free(to);
     if (old <= 0 || bad) return bad;
-    to = numbered_file(t->j, "state", old);
-    unlink(to);
-    free(to);
+    remove_file(numbered_file(t->j, "state", old));
     return 0;
 }
 
@@ -198,16 +198,7 @@ int state_resume(training *t, err *e)
         bad = fail(e, "%s: cannot resume from this file: counters are missing", path);
     if (!bad) bad = batcher_seek(t->batches, b, e);
     t->best_saved = t->best_step;
-    t->best = real_of(&meta, "best");
-    t->recent = real_of(&meta, "recent");
-    t->seconds = real_of(&meta, "seconds");
-    t->run_before = real_of(&meta, "run_seconds");
-    t->processor_before = real_of(&meta, "core_seconds");
-    t->src_tokens = real_of(&meta, "src_tokens");
-    t->tgt_tokens = real_of(&meta, "tgt_tokens");
-    t->lent.seconds = real_of(&meta, "lent_seconds");
-    t->lent.src_tokens = real_of(&meta, "lent_src_tokens");
-    t->lent.tgt_tokens = real_of(&meta, "lent_tgt_tokens");
+    for (size_t i = 0; i < LENGTH(reals); i++) *(double *)((char *)t + reals[i].at) = real_of(&meta, reals[i].key);
     t->known = t->step;
     if (!bad) repeat_points(t, meta_text(&meta, "points"));
     if (!bad) log_line(LOG_INFO, "resumed at step %lld from %s", (long long)t->step, path);
@@ -273,7 +264,6 @@ int state_fork(training *t, char *said, size_t most, err *e)
     return bad;
 }
 
-/* At step 0: the values of another model, as far as they fit this one. */
 int state_start_from(training *t, char *said, size_t most, err *e)
 {
     const char *path = t->m->cfg.start_from;
@@ -304,7 +294,7 @@ static bool averaged_with_best(const training *t, int64_t step)
     return step <= last && step > last - (c->average_checkpoints - 1) * c->save_every;
 }
 
-/* Removes checkpoints that are too old. A new best makes more of them obsolete, so all are checked. */
+/* A new best makes more checkpoints obsolete, so all are checked. */
 static void prune(const training *t)
 {
     const config *c = &t->m->cfg;
@@ -312,9 +302,7 @@ static void prune(const training *t)
             step = checkpoint_before(t, t->step + 1) - keep * c->save_every;
     bool all = c->checkpoint == SELECT_BEST && c->average_checkpoints > 1;
     for (; step > 0; step = all ? step - c->save_every : 0) {
-        char *path = step_file(t->j, step);
-        if (!averaged_with_best(t, step)) unlink(path);
-        free(path);
+        if (!averaged_with_best(t, step)) remove_file(step_file(t->j, step));
     }
 }
 
@@ -323,7 +311,7 @@ int state_write_best(const training *t, int64_t before, err *e)
     char *path = best_file(t->j, t->best_step);
     int bad = state_write_values(t, NULL, path, e);
     free(path);
-    if (!bad && before && before != t->best_saved) remove_best(t->j, before);
+    if (!bad && before && before != t->best_saved) remove_file(best_file(t->j, before));
     return bad;
 }
 
@@ -335,7 +323,7 @@ int state_save(training *t, err *e)
               state_write(t, e) || keep_state(t, e);
     free(path);
     if (bad) return -1;
-    if (t->best_saved && t->best_saved != t->best_step) remove_best(t->j, t->best_saved);
+    if (t->best_saved && t->best_saved != t->best_step) remove_file(best_file(t->j, t->best_saved));
     t->best_saved = t->best_step;
     prune(t);
     return bad;

@@ -1,4 +1,3 @@
-/* states.c - see states.h. */
 #include "network/train/states.h"
 #include "network/train/checkpoint.h"
 #include "network/train/state.h"
@@ -18,7 +17,6 @@ static bool updates_of(const char *path, int64_t *at)
     return good;
 }
 
-/* Calls f with each state. */
 static void each_state(const char *folder, void (*f)(void *self, const char *path, int64_t at), void *self)
 {
     DIR *d = opendir(folder);

@@ -1,4 +1,3 @@
-/* tapes.c - see tapes.h. */
 #include "network/train/tapes.h"
 #include <string.h>
 

@@ -1,4 +1,3 @@
-/* teacher.c - see teacher.h. */
 #include "network/train/teacher.h"
 #include "network/train/tapes.h"
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "network/train/optim.h"
 #include "network/train/tapes.h"
 #include "network/train/teacher.h"
-#include "base/vmath.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,18 +257,12 @@ static int64_t *places(const pairs *p)
     return place;
 }
 
-static double logit_at(const void *row, dtype type, int64_t i)
-{
-    if (type == BF16) return (double)from_bf16(((const bf16 *)row)[i]);
-    return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
-}
-
 /* The first of the largest logits [v]. */
-static int32_t likeliest(const void *row, dtype type, int64_t v)
+static int32_t likeliest(const void *row, dtype type, size_t v)
 {
-    int64_t best = 0;
-    for (int64_t i = 1; i < v; i++)
-        if (logit_at(row, type, i) > logit_at(row, type, best)) best = i;
+    size_t best = 0;
+    for (size_t i = 1; i < v; i++)
+        if (number_at(row, type, i) > number_at(row, type, best)) best = i;
     return (int32_t)best;
 }
 
@@ -278,8 +271,7 @@ static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64
 {
     ab_t x = tape_find(c, "logits");
     const node *logits = &c->v[x.id];
-    int64_t v = logits->dim[3];
-    size_t row = (size_t)v * dtype_size(logits->type);
+    size_t v = (size_t)logits->dim[3], row = v * dtype_size(logits->type);
     char *all = xmalloc((size_t)b->tgt_rows * row + 1);
     int bad = tape_read(c, x, all, (size_t)b->tgt_rows * row, e);
     for (int64_t i = 0; i < b->n_sentences && !bad; i++) {
@@ -293,7 +285,6 @@ static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64
     return bad;
 }
 
-/* How evaluation cuts pairs into batches. */
 static batch_options evaluation_options(const model *m, const pairs *p)
 {
     int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
@@ -363,7 +354,6 @@ static double *losses_with(ab_ctx *c, const batch *b, const int32_t *tgt_in, err
     return NULL;
 }
 
-/* Copies the inputs with other tokens behind the middle of each sentence. */
 static int32_t *changed_inputs(const batch *b, int64_t vocab)
 {
     int32_t *in = xmalloc((size_t)b->tgt_cap * sizeof *in + 1), tokens = (int32_t)vocab - VOCAB_SPECIALS;

@@ -1,6 +1,5 @@
 /* watch.c - see watch.h. Sums are in double, in the order of the elements. */
 #include "network/train/watch.h"
-#include "base/vmath.h"
 #include "network/train/weights.h"
 #include <ctype.h>
 #include <math.h>
@@ -39,13 +38,6 @@ static void record(watch *w, const char *stack, int64_t layer, const char *what,
     w->at = grow(w->at, &w->cap, w->n + 1, sizeof *w->at);
     snprintf(w->at[w->n].name, sizeof w->at->name, "%s.%lld.%s", stack, (long long)layer, what);
     w->at[w->n++].value = value;
-}
-
-static double number_at(const void *x, dtype type, size_t i)
-{
-    return type == F64    ? ((const double *)x)[i]
-           : type == BF16 ? (double)from_bf16(((const bf16 *)x)[i])
-                          : (double)((const float *)x)[i];
 }
 
 static int64_t layers_of(const model *m, bool decoder)

@@ -1,4 +1,3 @@
-/* weights.c - see weights.h. */
 #include "network/train/weights.h"
 #include "network/train/train.h"
 #include <stdio.h>

@@ -169,7 +169,6 @@ static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *er
     return 0;
 }
 
-/* Writes a line about the data: the files read and the parts drawn. */
 static void describe_splits(const task *t, char *line, size_t n_line)
 {
     static const char drawn[] = " (drawn from it)";

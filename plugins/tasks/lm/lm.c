@@ -120,7 +120,6 @@ static int read_folder(task *t, int s, const char *path, struct dirent **entry, 
     return bad || !n ? -1 : 0;
 }
 
-/* Reads split s from a file, or from the documents of a folder. */
 static int read_text(task *t, int s, const ab_env *env, const char *key, const char *name, char *err, size_t n_err)
 {
     char path[PATH_BYTES];
@@ -238,7 +237,6 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
     return 0;
 }
 
-/* Writes a line about the data: the parts that were split off. */
 static void describe_split(const task *t, char *line, size_t n_line)
 {
     long long dev = *t->c.dev ? 0 : t->split[AB_DEV].n, test = *t->c.test ? 0 : t->split[AB_TEST].n,

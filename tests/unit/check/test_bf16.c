@@ -6,6 +6,7 @@
 #include "services.h"
 #include "test.h"
 #include <math.h>
+#include <stdlib.h>
 
 enum { MAPS = 15, FORMS = 3 };
 
@@ -25,7 +26,7 @@ static void check_with(const plugin *p, const char *isa, int which, int map, int
 {
     set(which, map, form);
     check_result r = {.outcome = CHECK_OK, .bound = 0.3, .measured = -1};
-    check_bf16(p, &r);
+    check_each_pairing(p, &r, check_bf16);
     if (r.outcome != CHECK_OK) printf("%s, which %d, map %d, form %d: %s\n", isa, which, map, form, r.message);
     CHECK_INT(r.outcome, CHECK_OK);
     CHECK(isfinite(r.measured) && r.measured > 0);
@@ -47,7 +48,7 @@ static void decode(const pairing *w, dtype compute, double out[CHECK_VOCAB])
     for (int t = 0; t < STEPS && !e.text[0]; t++, token = VOCAB_SPECIALS + t) {
         const void *logits = steps_run(&d, &token, &e);
         dtype type = tape_at(d.tape, tape_find(d.tape, "logits"))->type;
-        for (size_t i = 0; logits && i < CHECK_VOCAB; i++) out[i] = check_number(logits, type, i);
+        for (size_t i = 0; logits && i < CHECK_VOCAB; i++) out[i] = number_at(logits, type, i);
         steps_follow(&d, &parent);
     }
     CHECK_TEXT(e.text, "");
@@ -57,7 +58,7 @@ static void decode(const pairing *w, dtype compute, double out[CHECK_VOCAB])
 
 static void check_decoding(const plugin *p, int form)
 {
-    const pairing *w;
+    pairing *w;
     check_result r = {.outcome = CHECK_OK};
     double exact[CHECK_VOCAB], found[CHECK_VOCAB];
     set(7, 0, form);
@@ -66,6 +67,7 @@ static void check_decoding(const plugin *p, int form)
         decode(&w[i], BF16, found);
         for (int k = 0; k < CHECK_VOCAB; k++) CHECK_NEAR(found[k], exact[k], 0.1);
     }
+    free(w);
 }
 
 int main(void)

@@ -153,7 +153,7 @@ static gap gap_between(const void *found, dtype found_type, const void *expected
 {
     gap g = {0};
     for (size_t i = 0; i < n; i++) {
-        double a = check_number(found, found_type, i), b = check_number(expected, type, i);
+        double a = number_at(found, found_type, i), b = number_at(expected, type, i);
         g.size = fmax(g.size, fabs(b));
         if (isnan(g.apart) || fabs(a - b) <= g.apart) continue; /* NaN stays */
         g = (gap){fabs(a - b), g.size, a, b};
@@ -175,7 +175,7 @@ static void compare_desks(const layer_case *l, const desk *one, const desk *many
 {
     const node *a = tape_at(one->c, tape_find(one->c, "loss")), *b = tape_at(many->c, tape_find(many->c, "loss"));
     printf("%s, %s: loss %.9g, composed %.9g, allowed %.0e\n", l->name, dtype_name(one->c->compute),
-           check_number(a->data, a->type, 0), check_number(b->data, b->type, 0), allowed);
+           number_at(a->data, a->type, 0), number_at(b->data, b->type, 0), allowed);
     check_gap(l->name, "the loss", gap_between(a->data, a->type, b->data, b->type, 1), 1, allowed);
     a = tape_at(one->c, tape_find(one->c, "d rows")), b = tape_at(many->c, tape_find(many->c, "d rows"));
     CHECK_INT(node_count(a), node_count(b));
