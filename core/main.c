@@ -2,7 +2,7 @@
 #include "cli/options.h"
 #include "tensor/cpu/cpu.h"
 #include "tensor/device/device.h"
-#include "cli/version.h"
+#include "cli/results.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -258,6 +258,5 @@ const command host_command = {.name = "host",
                               .options = options,
                               .defaults = &defaults,
                               .size = sizeof defaults,
-                              .choices = CHOICES_NONE,
                               .run = host,
                               .example = "ablate-bench host --runs 1000 --points 100"};

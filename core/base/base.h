@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -26,6 +27,7 @@ typedef struct {
     char text[2048];
 } err;                                                    /* text[0] == 0: no error */
 int fail(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first error; e may be NULL; returns -1 */
+int fail_list(err *e, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 /* Puts text such as `file:line: ` before an existing error; returns -1. */
 int fail_in(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 NEVER_RETURNS void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invariant: prints and aborts */
@@ -66,6 +68,7 @@ void str_addn(str *b, const char *s, size_t n);
 void str_addc(str *b, char c);
 void str_add_csv(str *b, const char *cell); /* in quotes if it has a comma, a quote or a line break */
 void str_addf(str *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void str_addv(str *b, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 /* Appends words, breaking lines at `wide` characters; further lines begin with `indent` blanks. *column: characters of
  * the current line. */
 void str_wrap(str *b, const char *text, size_t wide, size_t indent, size_t *column);
@@ -103,6 +106,9 @@ char *path_folder(const char *path);
 /* Returns "; did you mean NAME?" of the nearest, in these quotes, until the next call in this thread, or "". */
 const char *suggestion(const char *given, const char *const *candidates, size_t n, const char *quote);
 
+/* Returns the bytes of the well-formed UTF-8 character at s (RFC 3629: no overlong forms, surrogates, or past
+ * U+10FFFF), or 0. */
+size_t utf8_length(const char *s);
 /* Returns how many bytes at s (0 to 3) form a character that a terminal or browser obeys instead of showing: a control
  * character, U+0080 to U+009F included, or a mark that reverses the direction of text. */
 size_t control_at(const char *s);
@@ -111,13 +117,15 @@ size_t control_at(const char *s);
 void str_add_shown(str *b, const char *s, bool lines);
 bool is_printable(const char *s, bool lines); /* Does str_add_shown change nothing? */
 
-/* JSON output: append a quoted, escaped string; a number (null if not finite). */
-void json_string(str *b, const char *s);
-void json_number(str *b, double x);
-/* `"key":value` with a comma before it unless it is an object's first. */
+/* JSON output. What follows another item or pair gets a comma before it; json_string and json_number write none. */
+void json_string(str *b, const char *s); /* quoted and escaped; NULL: null */
+void json_number(str *b, double x);      /* not finite: null */
+void json_next(str *b);                  /* a comma, unless a list or an object has just begun */
+/* Opens a list or an object, as a key's value, or without a key as a list's item or the document. */
+void json_open(str *b, const char *key, char bracket);
 void json_key(str *b, const char *key);
-void json_key_text(str *b, const char *key, const char *value); /* NULL: null */
-void json_key_real(str *b, const char *key, double value);      /* not finite: null */
+void json_key_text(str *b, const char *key, const char *value);
+void json_key_real(str *b, const char *key, double value);
 void json_key_whole(str *b, const char *key, int64_t value);
 void json_key_bool(str *b, const char *key, bool value);
 
@@ -129,6 +137,8 @@ int file_read(const char *path, str *out, err *e); /* whole file, or 256 MB of a
 int file_read_regular(const char *path, size_t most, str *out, err *e);
 /* Opens a regular file to read; *size: its bytes. -1 and a message for a folder, a pipe, a device; never waits. */
 int file_open_regular(const char *path, size_t *size, err *e);
+/* Reads up to n bytes, also when signals interrupt; fewer only at the end of the file. -1 and errno. */
+ssize_t file_read_some(int fd, void *to, size_t n);
 /* Writes all n bytes, also when signals interrupt; 0, or -1 and errno. */
 int file_write_all(int fd, const void *data, size_t n);
 /* Atomic: temporary file, fsync, rename, fsync of the folder. Follows links; writes directly to a pipe or device. */

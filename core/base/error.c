@@ -14,15 +14,21 @@ static void show(err *e)
     str_free(&text);
 }
 
-int fail(err *e, const char *fmt, ...)
+int fail_list(err *e, const char *fmt, va_list args)
 {
     if (!e || e->text[0]) return -1;
-    va_list args;
-    va_start(args, fmt);
     vsnprintf(e->text, sizeof e->text, fmt, args);
-    va_end(args);
     show(e);
     if (!e->text[0]) strcpy(e->text, "failed without a reason");
+    return -1;
+}
+
+int fail(err *e, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fail_list(e, fmt, args);
+    va_end(args);
     return -1;
 }
 

@@ -29,8 +29,7 @@ int file_open_regular(const char *path, size_t *size, err *e)
     return -1;
 }
 
-/* Reads up to n bytes; fewer only at the end of the file. -1 and errno on an error. */
-static ssize_t read_some(int fd, void *to, size_t n)
+ssize_t file_read_some(int fd, void *to, size_t n)
 {
     size_t done = 0;
     while (done < n) {
@@ -56,7 +55,7 @@ int file_read(const char *path, str *out, err *e)
     ssize_t got;
     do {
         out->s = grow(out->s, &out->cap, out->n + step + 1, 1);
-        got = read_some(fd, out->s + out->n, step);
+        got = file_read_some(fd, out->s + out->n, step);
         if (got > 0) out->n += (size_t)got;
     } while (got == (ssize_t)step && (regular || out->n <= MOST));
     bool endless = !regular && out->n > MOST, bad = got < 0 || endless;
@@ -126,10 +125,8 @@ static int sync_folder_of(const char *path, err *e)
 /* Creates a file beside `path`; *name: its name (the caller frees), or NULL. */
 static int open_temporary(const char *path, char **name, err *e)
 {
-    static unsigned count;
-    for (int tries = 0; tries < 1000; tries++) { /* a killed process of the same id may have left some */
-        unsigned id = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-        *name = xprintf("%s.%ld-%u.tmp", path, (long)getpid(), id);
+    for (int tries = 0; tries < 1000; tries++) { /* another thread, or a killed process of this id, may have some */
+        *name = xprintf("%s.%ld-%d.tmp", path, (long)getpid(), tries);
         int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) return fd;
         free(*name);

@@ -27,14 +27,6 @@ static int add(target *t, const unsigned char *data, size_t n, err *e)
     return 0;
 }
 
-static ssize_t next_part(int fd, unsigned char *part)
-{
-    ssize_t got;
-    do got = read(fd, part, PART);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
-
 static int unpack(int fd, target *t, err *e)
 {
     unsigned char *in = xmalloc(2 * (size_t)PART), *out = in + PART;
@@ -43,7 +35,7 @@ static int unpack(int fd, target *t, err *e)
     int state = inflateInit2(&z, GZIP_WINDOW), rc = 0;
     while (!rc && (state == Z_OK || state == Z_STREAM_END)) {
         if (!z.avail_in && (z.avail_out || state == Z_STREAM_END)) { /* a full part: more may follow */
-            if ((got = next_part(fd, in)) <= 0) break;
+            if ((got = file_read_some(fd, in, PART)) <= 0) break;
             z.next_in = in, z.avail_in = (uInt)got;
         }
         if (state == Z_STREAM_END) inflateReset(&z); /* another member */

@@ -1,13 +1,11 @@
 /* json.c - appends JSON values to a string. */
 #include "base/base.h"
-#include "base/json.h"
 #include <math.h>
 #include <string.h>
 
-/* Returns the bytes of the well-formed UTF-8 character at s (RFC 3629: no overlong forms, surrogates, or past
- * U+10FFFF), or 0. */
-static size_t utf8_length(const unsigned char *s)
+size_t utf8_length(const char *text)
 {
+    const unsigned char *s = (const unsigned char *)text;
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80) return 0;
@@ -26,7 +24,7 @@ void json_string(str *b, const char *s)
     str_addc(b, '"');
     while (*s) {
         const char *at = strchr(from, *s);
-        size_t n = utf8_length((const unsigned char *)s);
+        size_t n = utf8_length(s);
         if (at) {
             str_addc(b, '\\');
             str_addc(b, to[at - from]);
@@ -48,14 +46,14 @@ void json_number(str *b, double x)
     str_add(b, isfinite(x) ? format_real(x, text) : "null");
 }
 
-static void separate(str *out)
+void json_next(str *out)
 {
     if (out->n && !strchr("{[:", out->s[out->n - 1])) str_addc(out, ',');
 }
 
 void json_key(str *out, const char *key)
 {
-    separate(out);
+    json_next(out);
     json_string(out, key);
     str_addc(out, ':');
 }
@@ -65,7 +63,7 @@ void json_open(str *out, const char *key, char bracket)
     if (key)
         json_key(out, key);
     else
-        separate(out);
+        json_next(out);
     str_addc(out, bracket);
 }
 

@@ -30,18 +30,16 @@ void log_line(enum log_level level, const char *fmt, ...)
     static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
     if (level < log_place.least) return;
     FILE *f = log_place.file ? log_place.file : stderr;
-    str line = {0};
-    str_add(&line, prefix[level]);
-    char *text;
+    str text = {0}, line = {0};
     va_list args;
     va_start(args, fmt);
-    int n = vasprintf(&text, fmt, args);
+    str_addv(&text, fmt, args);
     va_end(args);
-    if (n < 0) cannot_print(fmt);
-    str_add_shown(&line, text, true);
+    str_add(&line, prefix[level]);
+    str_add_shown(&line, text.s, true);
     str_addc(&line, '\n');
     fwrite(line.s, 1, line.n, f); /* one write, so that lines of several threads do not mix */
     fflush(f);
-    free(text);
+    str_free(&text);
     str_free(&line);
 }

@@ -1,7 +1,6 @@
 /* program.c - finds the program's file and files beside it; starts the program again with other settings. */
 #include "base/base.h"
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 const char *program_file(void)

@@ -6,7 +6,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -48,14 +47,13 @@ const char *sandbox_missing(void)
     return version() > 0 ? NULL : "this kernel has no Landlock (Linux 5.13, with landlock among its security modules)";
 }
 
-const char *sandbox_words(void)
+const char *sandbox_words(char out[256])
 {
-    static char text[256];
     long v = version();
-    snprintf(text, sizeof text, "sandbox: Landlock %ld and seccomp; reading files is not refused%s%s; MPS is off", v,
+    snprintf(out, 256, "sandbox: Landlock %ld and seccomp; reading files is not refused%s%s; MPS is off", v,
              v < TRUNCATES ? "; this kernel cannot refuse truncate by folder, so it is refused in all" : "",
              v < SIGNALS ? "; nor signals by process, so all but its own are" : "");
-    return text;
+    return out;
 }
 
 static uint64_t rights_of(long v)

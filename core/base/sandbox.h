@@ -18,6 +18,6 @@ enum {
 const char *sandbox_missing(void);
 /* Confines this process; call before it starts threads. 0, or -1 and e. */
 int sandbox_enter(const char *const *writable, size_t n, int flags, err *e);
-/* One line for the user: what this kernel cannot refuse. */
-const char *sandbox_words(void);
+/* Writes one line for the user: what this kernel cannot refuse. */
+const char *sandbox_words(char out[256]);
 #endif

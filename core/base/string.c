@@ -29,12 +29,18 @@ void str_addc(str *b, char c)
 
 void str_addf(str *b, const char *fmt, ...)
 {
-    char small[256];
-    va_list args, again;
+    va_list args;
     va_start(args, fmt);
+    str_addv(b, fmt, args);
+    va_end(args);
+}
+
+void str_addv(str *b, const char *fmt, va_list args)
+{
+    char small[256];
+    va_list again;
     va_copy(again, args);
     int n = vsnprintf(small, sizeof small, fmt, args);
-    va_end(args);
     if (n < 0) cannot_print(fmt);
     if ((size_t)n < sizeof small) {
         str_addn(b, small, (size_t)n);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 typedef struct {
-    const char *path;
     str text;
     char **line;
     size_t n;
@@ -39,17 +38,12 @@ static int agree(const invocation *c, void *options)
 {
     const agree_options *o = options;
     size_t n = c->n_words;
+    if (o->number && o->keep) return call_usage(c, "--number and --keep-lines cannot be combined");
     lines_file *f = xcalloc(n + 1, sizeof *f);
     err e = {0};
-    if (o->number && o->keep) {
-        free(f);
-        fail(&e, "--number and --keep-lines cannot be combined");
-        return call_usage(c, &e);
-    }
     for (size_t k = 0; k < n && !e.text[0]; k++) {
-        f[k].path = c->word[k];
-        if (!file_lines(f[k].path, &f[k].text, &f[k].line, &f[k].n, &e) && f[k].n != f[0].n)
-            fail(&e, "%s has %zu lines and %s has %zu; they are compared line by line", f[0].path, f[0].n, f[k].path,
+        if (!file_lines(c->word[k], &f[k].text, &f[k].line, &f[k].n, &e) && f[k].n != f[0].n)
+            fail(&e, "%s has %zu lines and %s has %zu; they are compared line by line", c->word[0], f[0].n, c->word[k],
                  f[k].n);
     }
     if (!e.text[0]) print(c, f, n, o->number, o->keep);
@@ -71,8 +65,6 @@ const command score_agree_command = {
     .part = FOR_MODELS,
     .does = "print the lines that are identical in several files: trees on which parsers agree",
     .arguments = "FILE FILE...",
-    .least = 2,
-    .most = -1,
     .missing = "expected two or more files",
     .options = options,
     .size = sizeof(agree_options),

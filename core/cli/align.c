@@ -45,5 +45,4 @@ const command align_command = {
     .options = options,
     .size = sizeof(align_options),
     .run = align,
-    .choices = CHOICES_NONE,
     .example = "paste text.en text.de | ablate align --run quick/base | ablate score aer --gold text.align"};

@@ -4,23 +4,18 @@
 #include "lab/study/predict.h"
 #include <stdlib.h>
 
-static int check(const attention_options *o, err *e)
-{
-    if (!o->run) return fail(e, "expected either --run or --model");
-    if (o->figure < 0 && (o->word || o->part >= 0 || o->head > 0))
-        return fail(e, "--word, --part and --head are only valid with --figure");
-    if ((o->figure == 3 || o->figure == 4) && !o->word)
-        return fail(e, "--figure %lld: expected --word, the token that the figure is about", (long long)o->figure);
-    if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf") && !has_suffix(o->out, ".png"))
-        return fail(e, "-o %s: expected .svg, .pdf or .png for a figure", o->out);
-    return 0;
-}
-
 static int attention(const invocation *c, void *options)
 {
     attention_options *o = options;
     err e = {0};
-    if (check(o, &e)) return call_usage(c, &e);
+    if (!o->run) return call_usage(c, "expected either --run or --model");
+    if (o->figure < 0 && (o->word || o->part >= 0 || o->head > 0))
+        return call_usage(c, "--word, --part and --head are only valid with --figure");
+    if ((o->figure == 3 || o->figure == 4) && !o->word)
+        return call_usage(c, "--figure %lld: expected --word, the token that the figure is about",
+                          (long long)o->figure);
+    if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf") && !has_suffix(o->out, ".png"))
+        return call_usage(c, "-o %s: expected .svg, .pdf or .png for a figure", o->out);
     char *path = run_model_path(o->run, &c->p, &e);
     int bad = !path || attention_show(o, path, &e);
     free(path);
@@ -30,9 +25,7 @@ static int attention(const invocation *c, void *options)
 #define AT(field) offsetof(attention_options, field)
 static const attention_options defaults = {.part = -1, .layer = -1, .head = -1, .figure = -1};
 static const option options[] = {
-    {"--run --model", "RUN",
-     "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors)", OPTION_TEXT,
-     AT(run), .choices = CHOICES_RUNS},
+    OPTION_RUN(AT(run)),
     {"--text", "LINE", "the sentence, or the text of a decoder-only model", OPTION_TEXT, AT(text), .required = true},
     {"--output -o", "FILE", "output file: .html; for a figure: .svg, .pdf or .png", OPTION_TEXT, AT(out),
      .required = true},
@@ -57,7 +50,6 @@ const command attention_command = {
         "Shows the softmax's weights if the attention has a softmax over keys. Else shows each key's influence: the\n"
         "length of the derivative of the output at a query with respect to the key's value, or to its input if the\n"
         "attention sums no values, relative to the sum over the keys (docs/pictures.md).",
-    .choices = CHOICES_NONE,
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,

@@ -124,24 +124,23 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, lay
 
 /* ---- over lengths ---- */
 
-/* Fits the slope of log y over log n by least squares, over the longer half of the lengths (at least three). */
-double layer_exponent(const layer *l, double (*y)(const layer_point *p))
+double layer_number_at(const layer_point *p, layer_number k)
+{
+    return (const double[]){p->ms, p->flops, (double)p->bytes, (double)p->chain}[k];
+}
+
+double layer_exponent(const layer *l, layer_number k)
 {
     size_t from = l->n > 5 ? l->n / 2 : l->n > 3 ? l->n - 3 : 0, n = l->n - from;
     double sx = 0, sy = 0, sxx = 0, sxy = 0;
     if (n < 2) return NAN;
     for (size_t i = from; i < l->n; i++) {
-        double u = log((double)l->at[i].n), v = log(y(&l->at[i]));
+        double u = log((double)l->at[i].n), v = log(layer_number_at(&l->at[i], k));
         sx += u, sy += v, sxx += u * u, sxy += u * v;
     }
     return ((double)n * sxy - sx * sy) / ((double)n * sxx - sx * sx);
 }
-double layer_ms(const layer_point *p) { return p->ms; }
-double layer_flops(const layer_point *p) { return p->flops; }
-double layer_bytes(const layer_point *p) { return (double)p->bytes; }
-double layer_chain(const layer_point *p) { return (double)p->chain; }
 
-/* Finds the length at which `l` takes as long as `other`, interpolated between lengths of different order; 0: none. */
 double layer_crossover(const layer *l, const layer *other)
 {
     for (size_t i = 1; i < l->n && i < other->n; i++) {
@@ -194,13 +193,12 @@ static void print_table(const layer *l, size_t n, const layers_options *o)
         printf("%-16s", l[i].label);
         for (size_t k = 0; k < l[i].n; k++) printf(" %8.3f", l[i].at[k].ms);
         for (size_t k = l[i].n; k < longest->n; k++) printf(" %8s", "-");
-        const double of[] = {layer_exponent(&l[i], layer_ms), layer_exponent(&l[i], layer_flops),
-                             layer_exponent(&l[i], layer_bytes), layer_exponent(&l[i], layer_chain)};
-        for (size_t k = 0; k < LENGTH(of); k++) {
-            if (isnan(of[k]))
+        for (layer_number k = 0; k < LAYER_NUMBERS; k++) {
+            double exponent = layer_exponent(&l[i], k);
+            if (isnan(exponent))
                 printf("%s%6s", k ? "  " : "   ", "-"); /* one length has no exponent */
             else
-                printf("%sn^%.2f", k ? "  " : "   ", of[k]);
+                printf("%sn^%.2f", k ? "  " : "   ", exponent);
         }
         double meet = recurrent && recurrent != &l[i] ? layer_crossover(&l[i], recurrent) : 0;
         if (meet > 0) printf("  %.0f", meet);
@@ -345,8 +343,7 @@ static const option options[] = {
     {"--into", "EXPERIMENT",
      "measure the encoder layer of each row of this experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
      .choices = CHOICES_EXPERIMENTS},
-    {"--role", "encoder|decoder", "which self-attention, if the plugin has both [encoder]", OPTION_TEXT, AT(role),
-     .choices = CHOICES_OWN},
+    {"--role", "encoder|decoder", "which self-attention, if the plugin has both [encoder]", OPTION_TEXT, AT(role)},
     {"--memory", "MB", "memory limit: skip longer sentences that might need more [4096]", OPTION_COUNT, AT(memory), 1,
      1e9},
     {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
@@ -365,6 +362,5 @@ const command bench_layers_command = {
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .choices = CHOICES_NONE,
     .run = layers,
     .example = "ablate bench layers --plugin scaled_dot --plugin recurrent --length 64 --length 128 --length 256"};

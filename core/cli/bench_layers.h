@@ -31,13 +31,11 @@ typedef struct {
  * plugin's; NULL: none. 0, or -1 and a message. */
 int layer_measure(layer *l, const char *name, const settings *row, const int64_t *n, size_t n_lengths,
                   const layers_options *o, err *e);
-double layer_ms(const layer_point *p);
-double layer_flops(const layer_point *p);
-double layer_bytes(const layer_point *p);
-double layer_chain(const layer_point *p);
-/* Fits the slope of log y over log n by least squares, over the longer half of the lengths (at least three); NaN for
- * one length. */
-double layer_exponent(const layer *l, double (*y)(const layer_point *p));
+typedef enum { LAYER_MS, LAYER_FLOPS, LAYER_BYTES, LAYER_CHAIN, LAYER_NUMBERS } layer_number;
+double layer_number_at(const layer_point *p, layer_number k);
+/* Fits the slope of log(number) over log n by least squares, over the longer half of the lengths (at least three); NaN
+ * for one length. */
+double layer_exponent(const layer *l, layer_number k);
 /* Finds the length at which `l` takes as long as `other`, interpolated between lengths of different order; 0: none. */
 double layer_crossover(const layer *l, const layer *other);
 const layer *layers_recurrent(const layer *l, size_t n); /* finds the first layer of plugin recurrent; NULL: none */

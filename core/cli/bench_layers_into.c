@@ -32,7 +32,7 @@ static int measure_row(layer *l, const read_row *row, const int64_t *n, size_t n
 
 /* ---- recording ---- */
 
-enum { MOST_RESULTS = 8, MOST_CURVES = 4 };
+enum { MOST_RESULTS = 8 };
 
 static size_t results_of(const layer *l, const layer *recurrent, const char *how, db_result *out)
 {
@@ -40,10 +40,10 @@ static size_t results_of(const layer *l, const layer *recurrent, const char *how
     const struct {
         const char *metric;
         double value;
-    } all[] = {{"time n^", layer_exponent(l, layer_ms)},
-               {"FLOPs n^", layer_exponent(l, layer_flops)},
-               {"memory n^", layer_exponent(l, layer_bytes)},
-               {"chain n^", layer_exponent(l, layer_chain)},
+    } all[] = {{"time n^", layer_exponent(l, LAYER_MS)},
+               {"FLOPs n^", layer_exponent(l, LAYER_FLOPS)},
+               {"memory n^", layer_exponent(l, LAYER_BYTES)},
+               {"chain n^", layer_exponent(l, LAYER_CHAIN)},
                {"ms 1024", shown ? shown->ms : NAN},
                {"MFLOP 1024", shown ? shown->flops / 1e6 : NAN},
                {"chain 1024", shown ? (double)shown->chain : NAN},
@@ -63,24 +63,18 @@ static size_t results_of(const layer *l, const layer *recurrent, const char *how
 
 static size_t points_of(const layer *l, db_point *out)
 {
-    static const struct {
-        const char *metric;
-        double (*y)(const layer_point *p);
-    } curves[MOST_CURVES] = {{"layer ms", layer_ms},
-                             {"layer FLOPs", layer_flops},
-                             {"layer bytes", layer_bytes},
-                             {"layer chain", layer_chain}};
+    static const char *const names[LAYER_NUMBERS] = {"layer ms", "layer FLOPs", "layer bytes", "layer chain"};
     size_t n = 0;
-    for (size_t k = 0; k < MOST_CURVES; k++)
+    for (layer_number k = 0; k < LAYER_NUMBERS; k++)
         for (size_t i = 0; i < l->n; i++)
-            out[n++] = (db_point){.metric = curves[k].metric, .step = l->at[i].n, .value = curves[k].y(&l->at[i])};
+            out[n++] = (db_point){.metric = names[k], .step = l->at[i].n, .value = layer_number_at(&l->at[i], k)};
     return n;
 }
 
 static int write_row(db *d, const read_row *row, const layer *l, const layer *recurrent, const char *how, err *e)
 {
     db_result results[MOST_RESULTS];
-    db_point points[MOST_CURVES * MOST_POINTS];
+    db_point points[LAYER_NUMBERS * MOST_POINTS];
     size_t n_results = results_of(l, recurrent, how, results), n_points = points_of(l, points);
     int bad = 0;
     for (size_t i = 0; i < row->n_runs && !bad; i++)

@@ -75,7 +75,7 @@ static void prepare(const invocation *c, const check_options *o)
     if (sandbox_missing())
         fprintf(stderr, "checked without a sandbox: %s\n", sandbox_missing());
     else
-        fprintf(stderr, "%s\n", sandbox_words());
+        fprintf(stderr, "%s\n", sandbox_words((char[256]){0}));
 }
 
 static int check(const invocation *c, void *options)
@@ -89,7 +89,7 @@ static int check(const invocation *c, void *options)
         return code < 0 ? call_failed(c, &e) : code;
     }
     for (size_t i = 0; i < o->set.n; i++)
-        if (check_set(o->set.at[i], &e)) return call_usage(c, &e);
+        if (check_set(o->set.at[i], &e)) return call_usage(c, "%s", e.text);
     return check_plugins(c->word, c->n_words, &room, o->json);
 }
 
@@ -112,7 +112,6 @@ const command check_command = {
     .about = "Without a name: all loaded plugins. Exit code 1: a check failed. A plugin gets 120 s of processor time "
              "for each check and 1 hour for all, and 16 GiB of memory, and may start no process.",
     .arguments = "[KIND/NAME | NAME | FILE]...",
-    .most = -1,
     .choices = CHOICES_PLUGINS,
     .options = options,
     .size = sizeof(check_options),

@@ -6,7 +6,6 @@
  */
 #include "cli/options.h"
 #include "text/data/corpora.h"
-#include "network/plugin/plugin.h"
 #include "lab/results/read.h"
 #include <stdlib.h>
 #include <string.h>
@@ -185,8 +184,7 @@ static void offer_rows(const place *at)
 static void offer_kind(const place *at, choices_kind kind, const char *own)
 {
     switch (kind) {
-    case CHOICES_FILES:
-    case CHOICES_NONE: break;
+    case CHOICES_FILES: break;
     case CHOICES_SPLITS: offer_list(at, "dev|test"); break;
     case CHOICES_OWN: offer_list(at, own); break;
     case CHOICES_KEYS: offer_keys(at); break;
@@ -278,13 +276,10 @@ static void offer_commands(const place *at)
 static int completion_words(const invocation *c)
 {
     int64_t n;
-    err e = {0};
     char nothing[] = "", *word[MOST_WORDS + 1] = {NULL};
     int64_t there = c->argc - 3;
-    if (c->argc < 4 || !parse_int(c->argv[2], &n) || n < 1 || n > there || n >= MOST_WORDS) {
-        fail(&e, "words: expected the position of a word, then the words");
-        return call_usage(c, &e);
-    }
+    if (c->argc < 4 || !parse_int(c->argv[2], &n) || n < 1 || n > there || n >= MOST_WORDS)
+        return call_usage(c, "words: expected the position of a word, then the words");
     for (int64_t i = 0; i <= n; i++) word[i] = i < there ? c->argv[3 + i] : nothing;
     if (same(word[n], "=")) word[++n] = nothing; /* the value is still empty */
     place at = {.typed = word[n], .before = "", .p = &c->p, .word = word, .n_words = (int)n};
@@ -298,25 +293,21 @@ static int completion_words(const invocation *c)
 static int completion(const invocation *c, void *options)
 {
     (void)options;
-    err e = {0};
     const char *what = c->argc > 1 ? c->argv[1] : "";
     const char *text = same(what, "bash") ? bash : same(what, "zsh") ? zsh : same(what, "fish") ? fish : NULL;
     if (same(what, "words")) return completion_words(c);
     if (text && c->argc == 2) return fputs(text, stdout) < 0;
-    fail(&e, "%s%sexpected bash, zsh or fish", what, *what ? ": " : "");
-    return call_usage(c, &e);
+    return call_usage(c, "%s%sexpected bash, zsh or fish", what, *what ? ": " : "");
 }
 
-const command completion_command = {
-    .name = "completion",
-    .part = FOR_PROGRAM,
-    .does = "print the completion script for bash, zsh or fish",
-    .about = "bash: source <(ablate completion bash). zsh: source <(ablate completion zsh), after compinit. fish: "
-             "ablate completion fish | source.",
-    .arguments = "bash|zsh|fish",
-    .most = -1,
-    .choices = CHOICES_OWN,
-    .one_of = "bash|zsh|fish",
-    .verbatim = true,
-    .run = completion,
-    .example = "source <(ablate completion bash)"};
+const command completion_command = {.name = "completion",
+                                    .part = FOR_PROGRAM,
+                                    .does = "print the completion script for bash, zsh or fish",
+                                    .about = "bash: source <(ablate completion bash). zsh: source <(ablate completion "
+                                             "zsh), after compinit. fish: ablate completion fish | source.",
+                                    .arguments = "bash|zsh|fish",
+                                    .choices = CHOICES_OWN,
+                                    .one_of = "bash|zsh|fish",
+                                    .verbatim = true,
+                                    .run = completion,
+                                    .example = "source <(ablate completion bash)"};

@@ -1,5 +1,4 @@
 /* data.c - ablate list corpora, ablate data get: lists and downloads known corpora. */
-#include "cli/list.h"
 #include "cli/results.h"
 #include "text/data/corpora.h"
 
@@ -7,6 +6,7 @@ static void corpus_json(const corpus *x, const char *folder, str *out)
 {
     int here, all;
     corpus_state(x, folder, &here, &all);
+    json_line(out);
     str_addc(out, '{');
     json_key_text(out, "corpus", x->name);
     json_key_whole(out, "download_bytes", corpus_download_bytes(x));
@@ -19,16 +19,14 @@ static void corpus_json(const corpus *x, const char *folder, str *out)
 
 int corpora_list(const char *folder, bool json)
 {
+    str list = {0};
     if (!json) printf("%-16s %10s  %-12s %s\n", "corpus", "download", "state", "description; licence");
     for (int i = 0; i < n_known_corpora; i++) {
         const corpus *x = &known_corpora[i];
         int here, all;
         char state[32];
-        str line = {0};
         if (json) {
-            corpus_json(x, folder, &line);
-            printf("%s%s", i ? ",\n" : "[\n", str_text(&line));
-            str_free(&line);
+            corpus_json(x, folder, &list);
             continue;
         }
         corpus_state(x, folder, &here, &all);
@@ -36,7 +34,7 @@ int corpora_list(const char *folder, bool json)
         printf("%-16s %7.1f MB  %-12s %s; %s\n", x->name, (double)corpus_download_bytes(x) / 1e6, state, x->about,
                x->licence);
     }
-    if (json) fputs("\n]\n", stdout);
+    if (json) json_print_lines(&list);
     return 0;
 }
 
@@ -73,8 +71,6 @@ const command data_get_command = {.name = "data get",
                                   .part = FOR_DATA,
                                   .does = "download corpora and verify their checksums",
                                   .arguments = "NAME...",
-                                  .least = 1,
-                                  .most = -1,
                                   .missing = "expected a corpus; `ablate list corpora` lists the names",
                                   .choices = CHOICES_CORPORA,
                                   .run = get,

@@ -1,11 +1,9 @@
 /* data_check.c - ablate data check: describes a corpus and its faults. */
 #include "text/data/inspect.h"
 #include "cli/options.h"
-#include "lab/report/grid.h"
 #include "base/gzip.h"
 #include "text/tokens/places.h"
 #include "network/plugin/plugin.h"
-#include "network/settings/config.h"
 #include "cli/results.h"
 #include <dirent.h>
 #include <stdlib.h>
@@ -116,6 +114,8 @@ static void scan_all(const char *place, const char *data_dir, text_report *r)
 
 /* ---- the report ---- */
 
+static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
+
 static void print_count(grid *t, size_t column, int64_t n) { grid_set(t, column, "%lld", (long long)n); }
 
 /* Adds a row of numbers per split; returns whether one of them is not zero. */
@@ -170,7 +170,6 @@ typedef struct {
 
 static void hear(void *to, ab_split s, size_t field, int64_t i, const ab_example *x)
 {
-    static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
     pair_report *r = to;
     char at[PLACE];
     const char *text = x->src && *x->src ? x->src : x->tgt;
@@ -188,7 +187,6 @@ static bool print_report(const data_report *r, pair_report *pairs, const char *p
     bool faults = false;
     t->title = place;
     grid_column(t, "", false);
-    static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
     for (int s = 0; s < AB_SPLITS; s++) grid_column(t, names[s], true);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const char *what = r->alone ? rows[i].alone : rows[i].what;
@@ -278,8 +276,6 @@ const command data_check_command = {
              "times, rows of a table with another number of columns; and in any line text that is not UTF-8 or not in "
              "NFC, line ends and separators, control characters, invisible marks, words that are too long.",
     .arguments = "PLACE",
-    .least = 1,
-    .most = 1,
     .missing = "expected a corpus",
     .options = options,
     .defaults = &defaults,

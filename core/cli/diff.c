@@ -20,8 +20,6 @@ const command diff_command = {.name = "diff",
                               .about =
                                   "For differences between designs, with intervals over seeds, use `ablate table`.",
                               .arguments = "RUN RUN",
-                              .least = 2,
-                              .most = 2,
                               .missing = "expected two runs",
                               .choices = CHOICES_RUNS,
                               .options = options,

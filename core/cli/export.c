@@ -49,10 +49,8 @@ static int export(const invocation *c, void *options)
     char format[64];
     bool of_model = o->format >= MODEL_FORMATS;
     value_word(FORMATS, o->format, format);
-    if (of_model && !c->n_words) {
-        fail(&e, "--format %s: expected a model: its file, or a run such as quick/base@1", format);
-        return call_usage(c, &e);
-    }
+    if (of_model && !c->n_words)
+        return call_usage(c, "--format %s: expected a model: its file, or a run such as quick/base@1", format);
     int rc = of_model ? model_of(c, o, format, &files, &e) : experiment(c, o, &files, &e);
     if (!rc) call_say(c, "%s: %zu file%s\n", o->out, files, files == 1 ? "" : "s");
     return rc ? call_failed(c, &e) : 0;
@@ -76,7 +74,6 @@ const command export_command = {
         "EXPERIMENT: its name; default: the latest. MODEL: a model file, or a run (number, or experiment/row@seed). "
         "Parts that a model's format lacks are refused by name; docs/export.md has the mappings.",
     .arguments = "[EXPERIMENT|MODEL]",
-    .most = 1,
     .choices = CHOICES_EXPERIMENTS,
     .options = options,
     .size = sizeof(export_options),

@@ -1,7 +1,6 @@
 /* gate.c - ablate gate: is a row better than base? The exit code answers, for a stream of rows without a fixed end
  * (statistics/stream.h). */
 #include "cli/options.h"
-#include "base/json.h"
 #include "lab/report/gather.h"
 #include <math.h>
 
@@ -145,7 +144,6 @@ static int gate(const invocation *c, void *options)
     return row ? code : call_failed(c, &e);
 }
 
-static const gate_options defaults = {0};
 static const option options[] = {
     {"--metric", "M", "judge by this metric [the criterion's, else the table's]", OPTION_TEXT,
      offsetof(gate_options, metric)},
@@ -163,12 +161,9 @@ const command gate_command = {
              "in which they were added. Each is tested at a level of its own, so that at most 5 % of the rows called "
              "different are not, however long the stream is (docs/statistics.md).",
     .arguments = "EXPERIMENT ROW",
-    .least = 2,
-    .most = 2,
     .missing = "expected an experiment and a row",
     .choices = CHOICES_EXPERIMENTS,
     .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    .size = sizeof(gate_options),
     .run = gate,
     .example = "ablate gate table3-quarter \"dropout=0\""};

@@ -6,7 +6,7 @@ static int generate(const invocation *c, void *options)
 {
     const generate_options *o = options;
     err e = {0};
-    if (!o->run) return fail(&e, "expected either --run or --model"), call_usage(c, &e);
+    if (!o->run) return call_usage(c, "expected either --run or --model");
     return generate_print(o, &c->p, c->verbosity < 0, &e) ? call_failed(c, &e) : 0;
 }
 
@@ -14,19 +14,16 @@ static int generate(const invocation *c, void *options)
 static const generate_options defaults = {
     .device = "auto", .prompt = "", .tokens = 500, .temperature = 0.8, .top_k = 200, .seed = 1};
 static const option options[] = {
-    {"--run --model", "RUN",
-     "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors)", OPTION_TEXT,
-     AT(run), .choices = CHOICES_RUNS},
+    OPTION_RUN(AT(run)),
     {"--prompt", "TEXT", "start of the text; -: each line of standard input, continued to its end [empty]", OPTION_TEXT,
-     AT(prompt), .choices = CHOICES_NONE},
+     AT(prompt)},
     {"--tokens", "N", "maximum number of tokens to generate [500]", OPTION_COUNT, AT(tokens), 1, 1e7},
     {"--temperature", "T", "divide logits by this; 0: always take the likeliest token [0.8]", OPTION_REAL,
      AT(temperature), 0, 100},
     {"--top-k", "K", "sample only from the K likeliest tokens; 0: all [200]", OPTION_COUNT, AT(top_k), 0, 1e7},
     {"--seed", "S", "random seed; the same seed gives the same text [1]", OPTION_COUNT, AT(seed), 0, 9e15},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device),
-     .choices = CHOICES_OWN},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device)},
     OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
@@ -39,6 +36,5 @@ const command generate_command = {
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .choices = CHOICES_NONE,
     .run = generate,
     .example = "ablate generate --run shakespeare/base --prompt \"ROMEO:\" --tokens 300 --seed 2"};

@@ -30,8 +30,6 @@ const command heads_command = {
              "from pronouns to their antecedents. Without a softmax over keys, each key's influence replaces its "
              "weight (docs/pictures.md).",
     .arguments = "RUN | EXPERIMENT/ROW | EXPERIMENT",
-    .least = 1,
-    .most = 1,
     .missing = "expected a run, EXPERIMENT/ROW or EXPERIMENT",
     .choices = CHOICES_RUNS,
     .options = options,

@@ -48,67 +48,38 @@ static int import_recorded(const invocation *c, err *e)
     return rc;
 }
 
-/* Returns a given option that describes another program's files; NULL: none. */
-static const char *of_foreign(const import_options *o)
-{
-    const struct {
-        const char *name;
-        bool given;
-    } all[] = {{"--row", o->f.row.n},
-               {"--seed", o->f.seed},
-               {"--step", o->f.step},
-               {"--metric", o->f.metrics.n},
-               {"--example", o->f.example},
-               {"--setting", o->f.settings.n},
-               {"--base", o->f.base},
-               {"--lower-is-better", o->f.lower.n},
-               {"--higher-is-better", o->f.higher.n},
-               {"--margin", o->f.margin > 0},
-               {"--failed-as", o->f.failed_as},
-               {"--result", o->result},
-               {"--note", o->f.note},
-               {"--dry-run", o->dry_run}};
-    for (size_t i = 0; i < LENGTH(all); i++)
-        if (all[i].given) return all[i].name;
-    return NULL;
-}
-
 static int import(const invocation *c, void *options)
 {
     const import_options *o = options;
     err e = {0};
-    const char *other = o->f.name ? NULL : of_foreign(o);
-    if (other) return fail(&e, "%s is only for files of another program: expected --as NAME", other), call_usage(c, &e);
+    char name[64];
+    for (const option *p = c->what->options; p->name && !o->f.name; p++)
+        if (c->given[p - c->what->options] && p->type != OPTION_DB && option_name(p, name))
+            return call_usage(c, "%s is only for files of another program: expected --as NAME", name);
     return (o->f.name ? import_foreign(c, o, &e) : import_recorded(c, &e)) ? call_failed(c, &e) : 0;
 }
 
 #define AT(member) offsetof(import_options, member)
-static const import_options defaults = {0};
 static const option options[] = {
     {"--as", "NAME", "the files are another program's (docs/import.md): import their runs as this experiment",
-     OPTION_TEXT, AT(f.name), .choices = CHOICES_NONE},
-    {"--row", "COLUMN", "the column that names rows [row]; several make up the name", OPTION_LIST, AT(f.row),
-     .choices = CHOICES_NONE},
-    {"--seed", "COLUMN", "the column of training seeds [seed]", OPTION_TEXT, AT(f.seed), .choices = CHOICES_NONE},
-    {"--step", "COLUMN", "the column of steps or epochs [step]", OPTION_TEXT, AT(f.step), .choices = CHOICES_NONE},
+     OPTION_TEXT, AT(f.name)},
+    {"--row", "COLUMN", "the column that names rows [row]; several make up the name", OPTION_LIST, AT(f.row)},
+    {"--seed", "COLUMN", "the column of training seeds [seed]", OPTION_TEXT, AT(f.seed)},
+    {"--step", "COLUMN", "the column of steps or epochs [step]", OPTION_TEXT, AT(f.step)},
     {"--metric", "NAME", "a metric to import, the first is judged: a column, or a name in the column \"metric\"",
-     OPTION_LIST, AT(f.metrics), .choices = CHOICES_NONE},
+     OPTION_LIST, AT(f.metrics)},
     {"--example", "COLUMN", "scores are per example: the column that names examples [example]", OPTION_TEXT,
-     AT(f.example), .choices = CHOICES_NONE},
-    {"--setting", "COLUMN", "a column of settings, which a row has one of", OPTION_LIST, AT(f.settings),
-     .choices = CHOICES_NONE},
-    {"--base", "ROW", "the row that others are compared with [the first]", OPTION_TEXT, AT(f.base),
-     .choices = CHOICES_NONE},
-    {"--lower-is-better", "METRIC", "without a direction a metric has no verdict", OPTION_LIST, AT(f.lower),
-     .choices = CHOICES_NONE},
-    {"--higher-is-better", "METRIC", "without a direction a metric has no verdict", OPTION_LIST, AT(f.higher),
-     .choices = CHOICES_NONE},
+     AT(f.example)},
+    {"--setting", "COLUMN", "a column of settings, which a row has one of", OPTION_LIST, AT(f.settings)},
+    {"--base", "ROW", "the row that others are compared with [the first]", OPTION_TEXT, AT(f.base)},
+    {"--lower-is-better", "METRIC", "without a direction a metric has no verdict", OPTION_LIST, AT(f.lower)},
+    {"--higher-is-better", "METRIC", "without a direction a metric has no verdict", OPTION_LIST, AT(f.higher)},
     {"--margin", "X", "differences up to X are equivalent, if fixed before the runs [0: none]", OPTION_REAL,
      AT(f.margin), 0, 0},
     {"--failed-as", "X", "score of a run that failed or lacks a value [its row gets no verdict]", OPTION_TEXT,
-     AT(f.failed_as), .choices = CHOICES_NONE},
+     AT(f.failed_as)},
     {"--result", "last|best", "with steps: the evaluation that counts [last]", OPTION_WORD, AT(result)},
-    {"--note", "TEXT", "shown below the table", OPTION_TEXT, AT(f.note), .choices = CHOICES_NONE},
+    {"--note", "TEXT", "shown below the table", OPTION_TEXT, AT(f.note)},
     {"--dry-run", NULL, "with --as: only print how columns are read", OPTION_FLAG, AT(dry_run)},
     OPTION_DATABASE,
     {0}};
@@ -116,17 +87,12 @@ const command import_command = {
     .name = "import",
     .part = FOR_RESULTS,
     .does = "import runs of other trainers, or recorded experiments, into the database",
-    .about =
-        "With --as: CSV, TSV, JSON lines, TensorBoard event files, W&B's CSV exports, transformers' trainer_state.json "
-        "or a folder of lm-eval's results. "
-        "Importing again under the same name replaces what was imported. docs/import.md has the formats and limits. "
-        "Without --as: files that `ablate record` wrote.",
+    .about = "With --as: CSV, TSV, JSON lines, TensorBoard event files, W&B's CSV exports, transformers' "
+             "trainer_state.json or a folder of lm-eval's results. Importing again under the same name replaces what "
+             "was imported. docs/import.md has the formats and limits. Without --as: files that `ablate record` wrote.",
     .arguments = "FILE...",
-    .least = 1,
-    .most = -1,
     .missing = "expected a file",
     .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    .size = sizeof(import_options),
     .run = import,
     .example = "ablate import results.csv --as mine --metric acc --higher-is-better acc"};

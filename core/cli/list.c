@@ -1,6 +1,6 @@
 /* list.c - ablate list: lists plugins, devices, keys of an INI, corpora. */
 #include "tensor/device/device.h"
-#include "cli/list.h"
+#include "cli/results.h"
 
 typedef struct {
     bool json;
@@ -12,14 +12,10 @@ static int list(const invocation *c, void *options)
     const char *what = c->word[0], *name = c->n_words > 1 ? c->word[1] : NULL;
     bool plugins = same(what, "plugins"), devices = same(what, "devices"), keys = same(what, "keys"),
          corpora = same(what, "corpora");
-    err e = {0};
     if (!plugins && !devices && !keys && !corpora)
-        fail(&e, "found %s, expected plugins, devices, keys or corpora", what);
-    else if (name && !plugins)
-        fail(&e, "%s: found %s behind it, expected nothing", what, name);
-    else if (o->json && keys)
-        fail(&e, "--json: keys are printed as Markdown only");
-    if (e.text[0]) return call_usage(c, &e);
+        return call_usage(c, "found %s, expected plugins, devices, keys or corpora", what);
+    if (name && !plugins) return call_usage(c, "%s: found %s behind it, expected nothing", what, name);
+    if (o->json && keys) return call_usage(c, "--json: keys are printed as Markdown only");
     if (plugins) return plugins_list(c, name, o->json);
     if (corpora) return corpora_list(c->p.data_dir, o->json);
     if (devices) return o->json ? devices_json(stdout) : devices_print(stdout);
@@ -35,8 +31,6 @@ const command list_command = {
     .does = "list plugins and their parameters, devices for runs, keys of an INI, or known corpora",
     .about = "keys prints every INI key with its default and range, as Markdown (docs/ini.md).",
     .arguments = "plugins [KIND | KIND/NAME | FILE.so] | devices | keys | corpora",
-    .least = 1,
-    .most = 2,
     .missing = "expected plugins, devices, keys or corpora",
     .choices = CHOICES_PLUGINS,
     .one_of = "plugins|devices|keys|corpora",

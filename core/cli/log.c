@@ -1,5 +1,5 @@
 /* log.c - ablate watch RUN --log: prints the log of a run's training. */
-#include "cli/watch.h"
+#include "cli/results.h"
 #include "lab/results/read.h"
 #include <stdlib.h>
 #include <string.h>

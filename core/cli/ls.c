@@ -54,16 +54,23 @@ static void count_waiting(const away_list *l, read_listed *list, size_t n)
 
 /* ---- experiments ---- */
 
+enum { COUNTS = 8 };
+static const char *const counted[COUNTS] = {"rows", "runs", "done", "running", "queued", "failed", "killed", "skipped"};
+
+static void counts_of(const read_listed *x, int64_t out[COUNTS])
+{
+    const int64_t n[COUNTS] = {x->rows, x->runs, x->done, x->running, x->queued, x->failed, x->killed, x->skipped};
+    memcpy(out, n, sizeof n);
+}
+
 static void experiment_json(const read_listed *x, str *out)
 {
+    int64_t n[COUNTS];
+    counts_of(x, n);
+    json_line(out);
     str_addc(out, '{');
     json_key_text(out, "experiment", x->name);
-    const struct {
-        const char *key;
-        int64_t n;
-    } counts[] = {{"rows", x->rows},     {"runs", x->runs},     {"done", x->done},     {"running", x->running},
-                  {"queued", x->queued}, {"failed", x->failed}, {"killed", x->killed}, {"skipped", x->skipped}};
-    for (size_t i = 0; i < LENGTH(counts); i++) json_key_whole(out, counts[i].key, counts[i].n);
+    for (size_t k = 0; k < COUNTS; k++) json_key_whole(out, counted[k], n[k]);
     json_key_time(out, "created", x->created_at);
     json_key_text(out, "note", x->note);
     str_addc(out, '}');
@@ -71,15 +78,17 @@ static void experiment_json(const read_listed *x, str *out)
 
 static void experiments_grid(const read_listed *list, size_t n, grid *t)
 {
-    static const char *const headings[] = {"experiment", "rows",   "runs",    "done",  "running", "queued",
-                                           "failed",     "killed", "skipped", "since", "note"};
-    for (size_t i = 0; i < LENGTH(headings); i++) grid_column(t, headings[i], i > 0 && i < 9);
+    grid_column(t, "experiment", false);
+    for (size_t k = 0; k < COUNTS; k++) grid_column(t, counted[k], true);
+    grid_column(t, "since", false);
+    grid_column(t, "note", false);
     for (size_t i = 0; i < n; i++) {
         const read_listed *x = &list[i];
-        int64_t count[] = {x->rows, x->runs, x->done, x->running, x->queued, x->failed, x->killed, x->skipped};
+        int64_t count[COUNTS];
+        counts_of(x, count);
         grid_row(t, false);
         grid_set(t, 0, "%s", x->name);
-        for (size_t k = 0; k < LENGTH(count); k++) grid_set(t, k + 1, "%lld", (long long)count[k]);
+        for (size_t k = 0; k < COUNTS; k++) grid_set(t, k + 1, "%lld", (long long)count[k]);
         print_local_time(t, 9, x->created_at);
         grid_set(t, 10, "%s", x->note ? x->note : "");
     }
@@ -103,15 +112,8 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
     if (!rc) count_waiting(&away, list, n);
     if (!rc && json) {
         str out = {0};
-        for (size_t i = 0; i < n; i++) {
-            str_add(&out, i ? ",\n" : "[\n");
-            str one = {0};
-            experiment_json(&list[i], &one);
-            str_add(&out, str_text(&one));
-            str_free(&one);
-        }
-        printf("%s\n]\n", n ? str_text(&out) : "[");
-        str_free(&out);
+        for (size_t i = 0; i < n; i++) experiment_json(&list[i], &out);
+        json_print_lines(&out);
     } else if (!rc) {
         grid t = {0};
         experiments_grid(list, n, &t);
@@ -133,6 +135,7 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
 
 static void run_json(const read_row *row, const read_run *run, const away_list *away, str *out)
 {
+    json_line(out);
     str_addc(out, '{');
     json_key_whole(out, "run", run->id);
     json_key_text(out, "row", row->name);
@@ -144,8 +147,7 @@ static void run_json(const read_row *row, const read_run *run, const away_list *
     json_key_bool(out, "imported", run->foreign);
     json_key_real(out, "step", run->step >= 0 ? (double)run->step : NAN);
     json_key_real(out, "steps", run->total_steps >= 0 ? (double)run->total_steps : NAN);
-    json_key(out, "results");
-    str_addc(out, '{');
+    json_open(out, "results", '{');
     for (size_t k = 0; k < run->n_results; k++) json_key_real(out, run->results[k].metric, run->results[k].value);
     str_addc(out, '}');
     json_key_time(out, "started", run->started_at);
@@ -199,6 +201,7 @@ static void runs_grid(const read_experiment *x, const away_list *away, grid *t)
 
 static void older_json(const read_older *x, str *out)
 {
+    json_line(out);
     str_addc(out, '{');
     json_key_whole(out, "run", x->run);
     json_key_text(out, "row", x->row);
@@ -218,12 +221,10 @@ static int list_older(reader *r, const char *name, bool json, err *e)
     size_t n;
     int rc = reader_older(r, name, &a, &list, &n, e);
     grid t = {0};
+    str out = {0};
     for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i == 0 || i == 2);
     for (size_t i = 0; i < n && !rc; i++) {
-        str one = {0};
-        older_json(&list[i], &one);
-        if (json) printf("%s%s", i ? ",\n" : "[\n", str_text(&one));
-        str_free(&one);
+        if (json) older_json(&list[i], &out);
         grid_row(&t, false);
         grid_set(&t, 0, "%lld", (long long)list[i].run);
         grid_set(&t, 1, "%s", list[i].row);
@@ -232,7 +233,7 @@ static int list_older(reader *r, const char *name, bool json, err *e)
         print_local_time(&t, 4, list[i].ended_at);
         grid_set(&t, 5, "%s", list[i].settings ? list[i].settings : "");
     }
-    if (!rc && json) printf("%s\n]\n", n ? "" : "[");
+    if (!rc && json) json_print_lines(&out);
     if (!rc && !json) print_grid(&t);
     grid_free(&t);
     arena_free(&a);
@@ -248,16 +249,11 @@ static int list_runs(const invocation *c, reader *r, const char *name, bool json
     if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", name);
     if (!rc) rc = find_away(r, x.name, &a, &away, e);
     if (!rc && json) {
-        const char *before = "[\n";
+        str out = {0};
         for (size_t i = 0; i < x.n_rows; i++)
-            for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as; k++) {
-                str one = {0};
-                run_json(&x.rows[i], &x.rows[i].runs[k], &away, &one);
-                printf("%s%s", before, str_text(&one));
-                before = ",\n";
-                str_free(&one);
-            }
-        printf("%s\n]\n", *before == '[' ? "[" : "");
+            for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as; k++)
+                run_json(&x.rows[i], &x.rows[i].runs[k], &away, &out);
+        json_print_lines(&out);
     } else if (!rc) {
         grid t = {0};
         runs_grid(&x, &away, &t);
@@ -277,15 +273,12 @@ static int list_recorded(reader *r, bool json, err *e)
     size_t n;
     int rc = reader_recorded_names(r, &a, &names, &n, e);
     str out = {0};
-    for (size_t i = 0; i < n && !rc; i++) {
-        str_add(&out, !json ? "" : i ? ",\n" : "[\n");
+    for (size_t i = 0; i < n && !rc; i++)
         if (json)
-            json_string(&out, names[i]);
+            json_line(&out), json_string(&out, names[i]);
         else
-            str_addf(&out, "%s\n", names[i]);
-    }
-    if (!rc) printf("%s%s", n || !json ? str_text(&out) : "[", json ? "\n]\n" : "");
-    str_free(&out);
+            puts(names[i]);
+    if (!rc && json) json_print_lines(&out);
     arena_free(&a);
     return rc;
 }
@@ -294,14 +287,9 @@ static int ls(const invocation *c, void *options)
 {
     const ls_options *o = options;
     err e = {0};
-    if (o->older && !c->n_words) {
-        fail(&e, "--older needs an experiment");
-        return call_usage(c, &e);
-    }
-    if (o->recorded && (o->older || c->n_words)) {
-        fail(&e, "--recorded lists names: expected no %s beside it", c->n_words ? "experiment" : "--older");
-        return call_usage(c, &e);
-    }
+    if (o->older && !c->n_words) return call_usage(c, "--older needs an experiment");
+    if (o->recorded && (o->older || c->n_words))
+        return call_usage(c, "--recorded lists names: expected no %s beside it", c->n_words ? "experiment" : "--older");
     reader *r = (o->recorded || c->n_words ? reader_open_any : reader_open)(&c->p.db, &e);
     int rc = !r            ? -1
              : o->recorded ? list_recorded(r, o->json, &e)
@@ -324,7 +312,6 @@ const command ls_command = {.name = "ls",
                             .part = FOR_RESULTS,
                             .does = "list the experiments in the database, or the runs of one",
                             .arguments = "[EXPERIMENT]",
-                            .most = 1,
                             .choices = CHOICES_EXPERIMENTS,
                             .options = options,
                             .size = sizeof(ls_options),

@@ -9,6 +9,7 @@
 #define HEAD(what)                                                                                                     \
     "/* " what "\n * ab_plugin.h documents the functions called here, with shapes and allowed hooks. */\n#include "    \
     "\"ab_plugin.h\"\n"
+#define MATH "#include <math.h>\n"
 #define NO_SETTINGS                                                                                                    \
     "\ntypedef struct {\n    int64_t unused; /* a field here and a row in params define an INI key */\n} config;\n\n"
 #define END(kind)                                                                                                      \
@@ -24,22 +25,15 @@ static const struct {
     const char *text, *self;
 } skeletons[] = {
     {AB_ATTENTION,
-     HEAD("Scaled dot-product attention: a starting point.") "#include <math.h>\n" NO_SETTINGS
-                                                             "/* x: rows of the query side; mem: rows of the key side, "
-                                                             "equal to x in self-attention. Returns rows [rows, "
-                                                             "d_model]. */\n"
-                                                             "static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, "
-                                                             "ab_t mem)\n{\n    (void)cfg;\n"
-                                                             "    const ab_info *in = ab_info(c);\n"
-                                                             "    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = "
-                                                             "ab_value(c, mem); /* [B,H,T,d] */\n"
-                                                             "    ab_t s = ab_scores(c, q, k, 1 / "
-                                                             "sqrt((double)in->d_k));            /* [B,H,Tq,Tk], "
-                                                             "masked */\n"
-                                                             "    ab_t p = ab_dropout(c, ab_softmax(c, s), "
-                                                             "in->dropout);\n"
-                                                             "    return ab_output(c, ab_weighted_sum(c, p, "
-                                                             "v));\n}\n" END("attention"),
+     HEAD("Scaled dot-product attention: a starting point.") MATH NO_SETTINGS
+     "/* x: rows of the query side; mem: rows of the key side, equal to x in self-attention. Returns rows [rows, "
+     "d_model]. */\n"
+     "static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)\n{\n    (void)cfg;\n    const ab_info *in = "
+     "ab_info(c);\n"
+     "    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem); /* [B,H,T,d] */\n"
+     "    ab_t s = ab_scores(c, q, k, 1 / sqrt((double)in->d_k));            /* [B,H,Tq,Tk], masked */\n"
+     "    ab_t p = ab_dropout(c, ab_softmax(c, s), in->dropout);\n"
+     "    return ab_output(c, ab_weighted_sum(c, p, v));\n}\n" END("attention"),
      ".roles = AB_SELF | AB_CAUSAL | AB_CROSS,\n"
      "                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | "
      "AB_POS_VALUES,\n"
@@ -235,10 +229,7 @@ const command new_command = {
     .does = "write the skeleton of a plugin, or of an experiment's INI",
     .about = "KIND: attention, position, feed_forward, norm, block, optimizer, schedule, task or head: NAME.c, which "
              "builds and passes the checks unchanged, or, for the name NAME.py, the same in Python. Or experiment: "
-             "NAME.ini, which trains a small sweep by the "
-             "protocol of docs/statistics.md.",
+             "NAME.ini, which trains a small sweep by the protocol of docs/statistics.md.",
     .arguments = "KIND NAME",
-    .least = 2,
-    .most = 2,
     .run = new_plugin,
     .example = "ablate new attention mine"};

@@ -54,8 +54,7 @@ static const option *find_option(const command *what, const char *word, size_t *
     return NULL;
 }
 
-/* Returns "--length-penalty" for "--alpha": an option for a settings key has its name. NULL: it has no other
- * name. */
+/* Returns "--length-penalty" for "--alpha": an option for a settings key has its name. NULL: it has no other name. */
 static const char *new_name(const char *bare, char out[64])
 {
     if (!has_prefix(bare, "--")) return NULL;
@@ -71,8 +70,8 @@ static const char *new_name(const char *bare, char out[64])
 static int unknown(const command *what, const char *word, err *e)
 {
     char renamed[64];
-    const char *names[64];
-    char text[64][64];
+    const char *names[MOST_OPTIONS];
+    char text[MOST_OPTIONS][64];
     size_t n = 0;
     for (const option *o = what->options; o && o->name && n < LENGTH(names); o++)
         option_name(o, text[n]), names[n] = text[n], n++;
@@ -113,7 +112,7 @@ static int parse_word(const option *o, const char *name, const char *value, int 
     return -1;
 }
 
-static int take_real(const option *o, const char *name, const char *value, double *at, err *e)
+static int parse_number(const option *o, const char *name, const char *value, double *at, err *e)
 {
     char least[32], most[32];
     bool limit = o->most > o->least;
@@ -137,7 +136,7 @@ static int parse_value(invocation *c, const option *o, const char *name, const c
     case OPTION_WORD: return parse_word(o, name, value, at, e);
     case OPTION_COUNT:
     case OPTION_COUNT_BARE: return parse_count(name, value, (int64_t)o->least, (int64_t)o->most, at, e);
-    case OPTION_REAL: return take_real(o, name, value, at, e);
+    case OPTION_REAL: return parse_number(o, name, value, at, e);
     case OPTION_LIST: {
         text_list *list = at;
         list->at = xrealloc(list->at, (list->n + 1) * sizeof *list->at);
@@ -161,7 +160,7 @@ static bool common(invocation *c, const option *o, bool *help)
 }
 
 /* Parses the option argv[i]. Returns the number of words used, or -1 and a message. */
-static int take(invocation *c, int i, char *into, bool *given, bool *help, err *e)
+static int parse_option(invocation *c, int i, char *into, bool *help, err *e)
 {
     size_t length = 0;
     char *word = c->argv[i], name[64];
@@ -169,7 +168,7 @@ static int take(invocation *c, int i, char *into, bool *given, bool *help, err *
     if (!o) return unknown(c->what, word, e);
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     if (common(c, o, help)) return word[length] ? fail(e, "%s takes no value", name) : 1;
-    given[o - c->what->options] = true;
+    c->given[o - c->what->options] = true;
     if (o->type == OPTION_FLAG) {
         if (word[length]) return fail(e, "%s takes no value", name);
         *(bool *)(void *)(into + o->at) = true;
@@ -184,19 +183,36 @@ static int take(invocation *c, int i, char *into, bool *given, bool *help, err *
     return parse_value(c, o, name, value, into, e) ? -1 : word[length] ? 1 : 2;
 }
 
+/* Finds how many words a usage allows: [] encloses words that may be left out, ... ends a list of any length, behind |
+ * is another form of the word before. */
+static void count_arguments(const char *usage, size_t *least, size_t *most)
+{
+    size_t depth = 0;
+    bool other = false;
+    *least = *most = 0;
+    for (const char *p = usage; *p; p += strspn(p, " ")) {
+        size_t opened = strspn(p, "[");
+        if (*p != '|' && !other && p[opened] != '-') ++*most, *least += !(depth + opened);
+        other = *p == '|';
+        for (; *p && *p != ' '; p++) depth = depth + (*p == '[') - (*p == ']');
+    }
+    if (has_suffix(usage, "...")) *most = SIZE_MAX;
+}
+
 static int check_words(const invocation *c, err *e)
 {
     const command *what = c->what;
-    if ((int)c->n_words < what->least) return fail(e, "%s", what->missing ? what->missing : "missing argument");
-    if (what->most >= 0 && (int)c->n_words > what->most)
-        return fail(e, "unexpected \"%s\"%s%s", c->word[what->most], what->arguments ? ": it takes " : "",
-                    what->arguments ? what->arguments : "");
-    return 0;
+    const char *usage = what->arguments ? what->arguments : "";
+    size_t least, most;
+    count_arguments(usage, &least, &most);
+    if (what->verbatim) return 0;
+    if (c->n_words < least) return fail(e, "%s", what->missing ? what->missing : "missing argument");
+    return c->n_words <= most ? 0 : fail(e, "unexpected \"%s\"%s%s", c->word[most], *usage ? ": it takes " : "", usage);
 }
 
 static int parse(invocation *c, char *into, bool *help, err *e)
 {
-    bool given[64] = {0}, only_words = false;
+    bool only_words = false;
     for (int i = 1; i < c->argc;) {
         char *word = c->argv[i];
         bool asks_help = same(word, "--help") || same(word, "-h");
@@ -207,7 +223,7 @@ static int parse(invocation *c, char *into, bool *help, err *e)
             only_words = true;
             i++;
         } else {
-            int used = take(c, i, into, given, help, e);
+            int used = parse_option(c, i, into, help, e);
             if (used < 0) return -1;
             i += used;
         }
@@ -215,7 +231,7 @@ static int parse(invocation *c, char *into, bool *help, err *e)
     if (*help) return 0;
     const option *o = c->what->options;
     for (size_t k = 0; o && o[k].name; k++)
-        if (o[k].required && !given[k]) {
+        if (o[k].required && !c->given[k]) {
             char name[64];
             option_name(&o[k], name);
             return fail(e, "%s %s is missing: %s", name, o[k].value, o[k].help);
@@ -240,7 +256,7 @@ int command_run(const command *what, int argc, char **argv, const places *p)
     int code;
     if (what->defaults) memcpy(options, what->defaults, what->size);
     if (parse(&c, options, &help, &e))
-        code = call_usage(&c, &e);
+        code = call_usage(&c, "%s", e.text);
     else if (help) {
         command_help(what, &text);
         code = fputs(str_text(&text), stdout) < 0;
@@ -265,11 +281,16 @@ int call_failed(const invocation *c, const err *e)
     return 1;
 }
 
-int call_usage(const invocation *c, const err *e)
+int call_usage(const invocation *c, const char *fmt, ...)
 {
+    err e = {0};
     str text = {0};
+    va_list args;
+    va_start(args, fmt);
+    fail_list(&e, fmt, args);
+    va_end(args);
+    call_failed(c, &e);
     command_usage(c->what, &text);
-    if (e->text[0]) fprintf(stderr, "%s %s: %s\n", program_name, c->what->name, e->text);
     fprintf(stderr, "%srun `%s %s --help` for its options.\n", str_text(&text), program_name, c->what->name);
     str_free(&text);
     return WRONG_USAGE;

@@ -1,31 +1,8 @@
 /* options.h - the description of a command: name, arguments, options. One table generates parsing, ranges, usage,
  * --help, completion and the man page.
  *
- * A new command is one file in core/cli/; the build collects each `const command NAME_command` (commands.cmake).
- * CONTRIBUTING.md has a whole one. In short:
- *
- *     typedef struct { const char *out; int64_t layer; bool serve; text_list metrics; int format; } show_options;
- *
- *     static int show(const invocation *c, void *options)
- *     {
- *         const show_options *o = options;             // defaults and typed options
- *         if (c->n_words > 1) ...                       // c->word[]: arguments; c->p: places, including --db
- *         return call_failed(c, &e);                    // "ablate show: words"; exit code 1
- *     }
- *
- *     static const show_options defaults = {.layer = 1};
- *     static const option options[] = {
- *         {"--output -o", "FILE", "output file", OPTION_TEXT, offsetof(show_options, out), .required = true},
- *         {"--layer", "N", "this layer, from 1", OPTION_COUNT, offsetof(show_options, layer), 1, 1000},
- *         {"--metric", "M", "add a column", OPTION_LIST, offsetof(show_options, metrics)},
- *         {"--format", "text|md|json", "output format", OPTION_WORD, offsetof(show_options, format)},
- *         {"--serve", NULL, "update while a sweep runs", OPTION_FLAG, offsetof(show_options, serve)},
- *         OPTION_DATABASE,
- *         {0}};
- *     const command show_command = {
- *         .name = "show", .part = FOR_RESULTS, .does = "show a run: settings, results, provenance", .arguments = "RUN",
- *         .least = 1, .most = 1, .choices = CHOICES_RUNS, .options = options, .defaults = &defaults,
- *         .size = sizeof defaults, .run = show, .example = "ablate show quick/base"};
+ * A command is one file in core/cli/ (CONTRIBUTING.md, "A command"); the build collects each `const command
+ * NAME_command` (commands.cmake).
  *
  * Every command also takes -h, --help, -q, --quiet, -v and --verbose. An option's value follows it, or an equals sign
  * (--layer=2); after -- there are no options. Exit codes: 0; 1: failure; 2: invalid command line, which prints the
@@ -53,7 +30,6 @@ typedef enum {
 /* The words that completion offers. */
 typedef enum {
     CHOICES_FILES, /* the shell's own completion */
-    CHOICES_NONE,
     CHOICES_SPLITS,
     CHOICES_OWN,  /* the words of `value` ("auto|cpu|cuda") or of a command's `one_of` */
     CHOICES_KEYS, /* key= of an INI, then its values */
@@ -85,6 +61,13 @@ typedef struct {
         "--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS                   \
     }
 
+#define OPTION_RUN(at)                                                                                                 \
+    {                                                                                                                  \
+        "--run --model", "RUN",                                                                                        \
+            "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors)",            \
+            OPTION_TEXT, at, .choices = CHOICES_RUNS                                                                   \
+    }
+
 /* The parts of `ablate help`. */
 #define COMMAND_PARTS(X)                                                                                               \
     X(TRAINING, "experiments")                                                                                         \
@@ -103,8 +86,7 @@ typedef struct {
     command_part part;
     const char *does;      /* one-line description; NULL: the command is not listed */
     const char *about;     /* longer description for --help; or NULL */
-    const char *arguments; /* as shown in the usage: "RUN", "[NAME]", "FILE FILE..."; or NULL */
-    int least, most;       /* number of arguments; most -1: any number */
+    const char *arguments; /* as shown in the usage, which says how many: "RUN", "[NAME]", "FILE FILE..."; or NULL */
     const char *missing;   /* error message for too few; or NULL */
     choices_kind choices;  /* kind of arguments */
     const char *one_of;    /* "bash|zsh|fish": words of the first argument */
@@ -116,6 +98,7 @@ typedef struct {
     const char *example;                            /* a command line, with an explanation after "    # " */
 } command;
 
+enum { MOST_OPTIONS = 64 };
 struct invocation {
     const command *what;
     places p;
@@ -123,7 +106,8 @@ struct invocation {
     char **argv;
     const char **word; /* [n_words] arguments that are no options */
     size_t n_words;
-    int verbosity; /* -1: quiet, 0, 1: verbose */
+    int verbosity;            /* -1: quiet, 0, 1: verbose */
+    bool given[MOST_OPTIONS]; /* by place in the command's table */
 };
 
 /* All commands by name, n of them: made by the build (commands.cmake). */
@@ -137,12 +121,12 @@ int command_run(const command *what, int argc, char **argv, const places *p);
  * the first word of several commands ("score"). */
 const command *command_find(int argc, char **argv, int *used);
 
-/* Prints "ablate NAME: words" on standard error. Returns 1. */
 /* Returns the replacement of a removed command (option "") or option; NULL: none. */
 const char *old_word(const char *command, const char *option);
+/* Prints "ablate NAME: words" on standard error. Returns 1. */
 int call_failed(const invocation *c, const err *e);
-/* call_failed with the usage after the message. Returns 2. */
-int call_usage(const invocation *c, const err *e);
+/* Prints "ablate NAME: words" and the usage on standard error. Returns 2. */
+int call_usage(const invocation *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Prints information on standard error, unless -q. */
 void call_say(const invocation *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

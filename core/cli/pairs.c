@@ -45,7 +45,7 @@ int pairs_read(const invocation *c, const pairs_options *o,
     model m = {0};
     vocab *src = NULL, *tgt = NULL;
     input_part in = {0};
-    if (!o->run) return fail(&e, "expected either --run or --model"), call_usage(c, &e);
+    if (!o->run) return call_usage(c, "expected either --run or --model");
     cpu_threads((int)o->threads);
     char *path = input_check(&e) ? NULL : run_model_path(o->run, &c->p, &e);
     bool open = path && !train_load(path, &m, F32, &cpu_backend, &src, &tgt, &e);

@@ -12,9 +12,7 @@ typedef struct {
 } pairs_options;
 /* clang-format off */
 #define PAIRS_OPTIONS(options, field) \
-    {"--run --model", "RUN", \
-     "a trained run (number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED) or a model file (.safetensors)", OPTION_TEXT, \
-     offsetof(options, field.run), .choices = CHOICES_RUNS}, \
+    OPTION_RUN(offsetof(options, field.run)), \
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, offsetof(options, field.threads), 1, MOST_THREADS}, \
     OPTION_PLUGIN_PATH
 /* clang-format on */

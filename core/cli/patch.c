@@ -7,23 +7,21 @@ static int patch(const invocation *c, void *options)
     const patch_options *o = options;
     err e = {0};
     if (o->out && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf") && !has_suffix(o->out, ".png"))
-        return fail(&e, "-o %s: expected .svg, .pdf or .png", o->out), call_usage(c, &e);
+        return call_usage(c, "-o %s: expected .svg, .pdf or .png", o->out);
     return patch_print(o, c->word[0], &c->p, c->verbosity < 0, &e) ? call_failed(c, &e) : 0;
 }
 
 #define AT(field) offsetof(patch_options, field)
 static const option options[] = {
-    {"--from", "LINE", "the sentence that provides activations", OPTION_TEXT, AT(from), .required = true,
-     .choices = CHOICES_NONE},
-    {"--to", "LINE", "the sentence that gets them, with equally many tokens", OPTION_TEXT, AT(to), .required = true,
-     .choices = CHOICES_NONE},
+    {"--from", "LINE", "the sentence that provides activations", OPTION_TEXT, AT(from), .required = true},
+    {"--to", "LINE", "the sentence that gets them, with equally many tokens", OPTION_TEXT, AT(to), .required = true},
     {"--target", "LINE",
      "the text whose loss is measured: a translation, or a continuation [the model's output for --to; for a language "
      "model --to itself]",
-     OPTION_TEXT, AT(target), .choices = CHOICES_NONE},
+     OPTION_TEXT, AT(target)},
     {"--at", "PLACE",
      "only at this place: enc, dec, a layer such as dec.0, or a sublayer such as dec.2.self [enc, if any]", OPTION_TEXT,
-     AT(at), .choices = CHOICES_NONE},
+     AT(at)},
     {"--output -o", "FILE", "also a heat map: .svg, .pdf or .png", OPTION_TEXT, AT(out)},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     OPTION_PLUGIN_PATH,
@@ -38,8 +36,6 @@ const command patch_command = {
         "sublayer (row) and token (column) the change of the loss after --to if the sublayer's output there is\n"
         "replaced by --from's.",
     .arguments = "RUN",
-    .least = 1,
-    .most = 1,
     .missing = "expected a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED",
     .choices = CHOICES_RUNS,
     .options = options,

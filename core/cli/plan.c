@@ -3,7 +3,6 @@
 #include "cli/options.h"
 #include "network/plugin/plugin.h"
 #include <math.h>
-#include <string.h>
 
 typedef struct {
     const char *detect, *like;
@@ -107,7 +106,7 @@ static int plan_for(const invocation *c, const plan_options *o, const plan_subje
 {
     double effect;
     char metric[64];
-    if (o->detect && read_effect(o->detect, &effect, metric, e)) return call_usage(c, e);
+    if (o->detect && read_effect(o->detect, &effect, metric, e)) return call_usage(c, "%s", e->text);
     if (o->detect) return print_plan(c, o, s, effect, metric, e);
     print_what_to_add(c, s);
     return 2;
@@ -148,7 +147,6 @@ static int plan(const invocation *c, void *options)
     return code == 1 && e.text[0] ? call_failed(c, &e) : code;
 }
 
-static const plan_options defaults = {0};
 static const option options[] = {
     {"--detect", "\"EFFECT METRIC\"", "required: the difference to detect, such as \"0.5 BLEU\"; for PPL in percent",
      OPTION_TEXT, offsetof(plan_options, detect)},
@@ -163,11 +161,8 @@ const command plan_command = {.name = "plan",
                               .about = "docs/statistics.md has the formulas. Standard deviation, sentence variance and "
                                        "times come from runs in the database.",
                               .arguments = "SPEC.ini|EXPERIMENT",
-                              .least = 1,
-                              .most = 1,
                               .missing = "expected an INI file or an experiment",
                               .options = options,
-                              .defaults = &defaults,
-                              .size = sizeof defaults,
+                              .size = sizeof(plan_options),
                               .run = plan,
                               .example = "ablate plan experiments/quick.ini --detect \"2 BLEU\" --sd 1.5"};

@@ -30,17 +30,16 @@ static int plot(const invocation *c, void *options)
     plot_command_options *o = options;
     err e = {0};
     if ((o->size && parse_size(o->size, &o->plot, &e)) || (o->logarithmic && parse_log(o->logarithmic, &o->plot, &e)))
-        return call_usage(c, &e);
+        return call_usage(c, "%s", e.text);
     const char *curves = o->plot.over     ? "over"
                          : o->plot.by     ? "by"
                          : o->plot.bars   ? "bars"
                          : o->logarithmic ? "log"
                                           : NULL;
     if (o->plot.forest && curves)
-        return fail(&e, "--%s is not for --forest, which draws differences from base", curves), call_usage(c, &e);
+        return call_usage(c, "--%s is not for --forest, which draws differences from base", curves);
     if (c->n_words > 1 && !o->plot.forest)
-        return fail(&e, "%s: a second experiment is for --forest, which draws both side by side", c->word[1]),
-               call_usage(c, &e);
+        return call_usage(c, "%s: a second experiment is for --forest, which draws both side by side", c->word[1]);
     o->plot.experiment = c->n_words ? c->word[0] : NULL;
     o->plot.beside = c->n_words > 1 ? c->word[1] : NULL;
     reader *r = reader_open_any(&c->p.db, &e);
@@ -58,7 +57,7 @@ static const option options[] = {
      OPTION_TEXT, AT(plot.over)},
     {"--by", "KEY", "one series per value of this key", OPTION_TEXT, AT(plot.by)},
     {"--log", "AXES", "logarithmic axes: x, y or x,y", OPTION_TEXT, AT(logarithmic)},
-    {"--bars", "sd|range|none", "error bars over seeds [sd]", OPTION_TEXT, AT(plot.bars), .choices = CHOICES_OWN},
+    {"--bars", "sd|range|none", "error bars over seeds [sd]", OPTION_TEXT, AT(plot.bars)},
     {"--title", "TEXT", "title above the chart", OPTION_TEXT, AT(plot.title)},
     {"--size", "WIDTHxHEIGHT", "in points [420x280]", OPTION_TEXT, AT(size)},
     {"--forest", NULL, "draw differences from base with their intervals; of two experiments, side by side", OPTION_FLAG,
@@ -69,7 +68,6 @@ const command plot_command = {.name = "plot",
                               .part = FOR_RESULTS,
                               .does = "draw one chart for a paper: SVG, PDF, PNG, or data for gnuplot and Vega-Lite",
                               .arguments = "[NAME [NAME]]",
-                              .most = 2,
                               .choices = CHOICES_EXPERIMENTS,
                               .options = options,
                               .size = sizeof(plot_command_options),

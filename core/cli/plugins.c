@@ -1,7 +1,6 @@
 /* plugins.c - ablate list plugins: lists the loaded plugins with parameters and descriptions. */
 #include "network/model/fusion.h"
 #include "network/plugin/plugin.h"
-#include "cli/list.h"
 #include "cli/results.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@ static const char *type_name(ab_type t)
 
 static void plugin_json(const plugin *p, str *out)
 {
+    json_line(out);
     str_addc(out, '{');
     json_key_text(out, "kind", plugin_kind_name(p->desc.kind));
     json_key_text(out, "name", p->desc.name);
@@ -26,11 +26,10 @@ static void plugin_json(const plugin *p, str *out)
     json_key_text(out, "paper", p->desc.paper);
     json_key_text(out, "file", p->path);
     json_key_text(out, "sha256", p->sha256);
-    json_key(out, "parameters");
-    str_addc(out, '[');
+    json_open(out, "parameters", '[');
     arena a = {0};
     for (const ab_option *q = p->desc.params; q && q->name; q++) {
-        str_add(out, q == p->desc.params ? "{" : ",{");
+        json_open(out, NULL, '{');
         json_key_text(out, "name", q->name);
         json_key_text(out, "type", type_name(q->type));
         json_key_text(out, "default", param_default(q, &a));
@@ -42,29 +41,28 @@ static void plugin_json(const plugin *p, str *out)
     str_add(out, "]}");
 }
 
-static void print(const plugin *p, bool json, bool parameters, size_t shown)
+/* json: the list that the plugin is added to instead; or NULL. */
+static void print(const plugin *p, bool parameters, str *json)
 {
-    str out = {0};
+    err e = {0};
+    str why = {0};
     if (json) {
-        plugin_json(p, &out);
-        printf("%s%s", shown ? ",\n" : "[\n", str_text(&out));
-    } else {
-        plugin_print(p, stdout, parameters);
-        err e = {0};
-        str why = {0};
-        bool attends = p->desc.kind == AB_ATTENTION || p->desc.kind == AB_POSITION;
-        const char *step = NULL, *how = parameters && attends ? plugin_fusion(p->desc.name, &step, &why, &e) : NULL;
-        if (how && step)
-            printf("    attention of a model that uses it, on the CPU: %s; in decoding steps: %s\n", how, step);
-        if (how && why.n) printf("    composed, because %s\n", str_text(&why));
-        str_free(&why);
+        plugin_json(p, json);
+        return;
     }
-    str_free(&out);
+    plugin_print(p, stdout, parameters);
+    bool attends = p->desc.kind == AB_ATTENTION || p->desc.kind == AB_POSITION;
+    const char *step = NULL, *how = parameters && attends ? plugin_fusion(p->desc.name, &step, &why, &e) : NULL;
+    if (how && step)
+        printf("    attention of a model that uses it, on the CPU: %s; in decoding steps: %s\n", how, step);
+    if (how && why.n) printf("    composed, because %s\n", str_text(&why));
+    str_free(&why);
 }
 
 int plugins_list(const invocation *c, const char *kind, bool json)
 {
     err e = {0};
+    str list = {0};
     size_t n, shown = 0;
     const plugin *const *all = plugin_list(&n);
     const char *slash = kind ? strchr(kind, '/') : NULL;
@@ -72,7 +70,7 @@ int plugins_list(const invocation *c, const char *kind, bool json)
     if (file) {
         const plugin *one = plugin_load(kind, &e);
         if (!one) return call_failed(c, &e), 2;
-        print(one, json, true, shown++);
+        print(one, true, json ? &list : NULL), shown++;
     }
     for (ab_kind k = 1; k < AB_KIND_COUNT && !file; k++)
         for (size_t i = 0; i < n; i++) {
@@ -80,10 +78,10 @@ int plugins_list(const invocation *c, const char *kind, bool json)
             if (d->kind != k) continue;
             char *full = xprintf("%s/%s", plugin_kind_name(k), d->name);
             if (!kind || (slash ? same(full, kind) : same(plugin_kind_name(k), kind)))
-                print(all[i], json, kind != NULL, shown++);
+                print(all[i], kind != NULL, json ? &list : NULL), shown++;
             free(full);
         }
-    if (json && shown) fputs("\n]\n", stdout);
+    if (json && shown) json_print_lines(&list);
     if (shown) return 0;
     str kinds = {0};
     for (ab_kind k = 1; k < AB_KIND_COUNT; k++) str_addf(&kinds, "%s%s", k == 1 ? "" : ", ", plugin_kind_name(k));

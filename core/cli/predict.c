@@ -6,7 +6,7 @@
 static int apply(const invocation *c, predict_options *o, enum predict_work work)
 {
     err e = {0};
-    if (!o->run.n) return fail(&e, "expected either --run or --model"), call_usage(c, &e);
+    if (!o->run.n) return call_usage(c, "expected either --run or --model");
     o->quiet = c->verbosity < 0;
     int bad = predict(o, work, &c->p, &e);
     if (e.text[0]) call_failed(c, &e);
@@ -37,8 +37,7 @@ static const option options[] = {
      OPTION_COUNT, AT(blockwise), 2, MOST_BLOCK},
     {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device),
-     .choices = CHOICES_OWN},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device)},
     {"--precision", "run|fp32|bf16|int8",
      "number format [run: as in training]; int8 is faster and rounds weights (CPU)", OPTION_WORD, AT(precision)},
     {"-s", "TASK.KEY=VALUE", "a parameter of the task, overriding the run's", OPTION_LIST, AT(set),
@@ -46,7 +45,7 @@ static const option options[] = {
     OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};
-#define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .choices = CHOICES_NONE
+#define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults
 const command predict_command = {
     .name = "predict",
     .part = FOR_MODELS,

@@ -10,8 +10,7 @@ static int publish_experiment(const invocation *c, void *options)
 {
     const publish_options *o = options;
     err e = {0};
-    if ((c->n_words == 2) == (o->to != NULL))
-        return fail(&e, "expected one new folder, as FOLDER or with -o"), call_usage(c, &e);
+    if ((c->n_words == 2) == (o->to != NULL)) return call_usage(c, "expected one new folder, as FOLDER or with -o");
     return publish(&c->p, c->word[0], o->to ? o->to : c->word[1], c->verbosity < 0, &e) ? call_failed(c, &e) : 0;
 }
 
@@ -21,12 +20,9 @@ const command publish_command = {
     .name = "publish",
     .part = FOR_RESULTS,
     .does = "write a folder with an experiment's INI, runs, table, page and plugins, for a paper's artifact",
-    .about =
-        "This machine's folders are removed from it, its host's name is not. `ablate verify FOLDER` checks it on any "
-        "machine.",
+    .about = "This machine's folders are removed from it, its host's name is not. `ablate verify FOLDER` checks it on "
+             "any machine.",
     .arguments = "EXPERIMENT [FOLDER]",
-    .least = 1,
-    .most = 2,
     .missing = "expected an experiment and a new folder",
     .choices = CHOICES_EXPERIMENTS,
     .options = options,

@@ -2,7 +2,6 @@
 #include "lab/results/query.h"
 #include "cli/options.h"
 #include "lab/report/store.h"
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +31,7 @@ static int query(const invocation *c, void *options)
     enum query_format f = o->json ? QUERY_JSON : (enum query_format)o->format;
     if (!o->list && read_sql(c, &sql, &e)) {
         str_free(&sql);
-        return call_usage(c, &e);
+        return call_usage(c, "%s", e.text);
     }
     bool compared = !o->list && file_exists(c->p.db.path) &&
                     (strcasestr(str_text(&sql), "paired") || strcasestr(str_text(&sql), "compar"));
@@ -44,13 +43,12 @@ static int query(const invocation *c, void *options)
     return rc ? call_failed(c, &e) : 0;
 }
 
+#define AT(field) offsetof(query_options, field)
 static const option options[] = {
-    {"--format", "text|csv|json|md", "output format [text]", OPTION_WORD, offsetof(query_options, format)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(query_options, json)},
-    {"--list", NULL, "list all views, or describe one, with columns and their meaning", OPTION_FLAG,
-     offsetof(query_options, list)},
-    {"--time-limit", "SECONDS", "end a statement that takes longer; 0: never [60]", OPTION_COUNT,
-     offsetof(query_options, limit), 0, 1e9},
+    {"--format", "text|csv|json|md", "output format [text]", OPTION_WORD, AT(format)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
+    {"--list", NULL, "list all views, or describe one, with columns and their meaning", OPTION_FLAG, AT(list)},
+    {"--time-limit", "SECONDS", "end a statement that takes longer; 0: never [60]", OPTION_COUNT, AT(limit), 0, 1e9},
     OPTION_DATABASE,
     {0}};
 const command query_command = {.name = "query",
@@ -58,8 +56,6 @@ const command query_command = {.name = "query",
                                .does = "run read-only SQL on the database",
                                .about = "Without SQL, or with -, the statement is read from standard input.",
                                .arguments = "[SQL | -]",
-                               .most = 1,
-                               .choices = CHOICES_NONE,
                                .options = options,
                                .defaults = &(const query_options){.limit = 60},
                                .size = sizeof(query_options),

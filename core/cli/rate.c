@@ -133,8 +133,7 @@ static int rate(const invocation *c, void *options)
     size_t rated = 0;
     bool named = *c->word[1];
     for (const char *p = c->word[1]; *p; p++) named = named && !control_at(p) && *p != ' ';
-    if (!named)
-        return fail(&e, "found the metric \"%s\", expected a name without blanks", c->word[1]), call_usage(c, &e);
+    if (!named) return call_usage(c, "found the metric \"%s\", expected a name without blanks", c->word[1]);
     signal(SIGPIPE, SIG_IGN);
     reader *r = reader_open(&c->p.db, &e);
     int rc = r ? reader_experiment(r, c->word[0], READ_VALUES, &a, &x, &e) : -1;
@@ -161,24 +160,21 @@ static const rate_options defaults = {.split = "test", .unit = ""};
 static const option table[] = {
     {"--command", "COMMAND",
      "a shell command: reads a line per sentence, output<tab>reference, and prints a number for each", OPTION_TEXT,
-     AT(command), .required = true, .choices = CHOICES_NONE},
+     AT(command), .required = true},
     {"--source", "FILE", "the source sentences: COMMAND then reads source<tab>output<tab>reference", OPTION_TEXT,
      AT(source)},
     {"--split", "dev|test", "whose outputs [test]", OPTION_TEXT, AT(split), .choices = CHOICES_SPLITS},
     {"--lower-is-better", NULL, "lower values are better", OPTION_FLAG, AT(lower)},
-    {"--unit", "TEXT", "the numbers' unit, such as % [none]", OPTION_TEXT, AT(unit), .choices = CHOICES_NONE},
+    {"--unit", "TEXT", "the numbers' unit, such as % [none]", OPTION_TEXT, AT(unit)},
     OPTION_DATABASE,
     {0}};
 const command rate_command = {
     .name = "rate",
     .part = FOR_RESULTS,
     .does = "add a metric that another program computes from the outputs, such as COMET",
-    .about =
-        "The value of a run is the mean of its sentences' numbers, which are kept: table, report, plot and gate then "
-        "work with\nthe metric, with intervals. Called again, it replaces the numbers.",
+    .about = "The value of a run is the mean of its sentences' numbers, which are kept: table, report, plot and gate "
+             "then work with\nthe metric, with intervals. Called again, it replaces the numbers.",
     .arguments = "EXPERIMENT METRIC",
-    .least = 2,
-    .most = 2,
     .choices = CHOICES_EXPERIMENTS,
     .options = table,
     .defaults = &defaults,

@@ -12,8 +12,7 @@ static int record(const invocation *c, void *options)
 {
     const record_options *o = options;
     err e = {0};
-    if (same(o->statistics, ""))
-        return fail(&e, "--statistics: found nothing, expected METRIC,... or none"), call_usage(c, &e);
+    if (same(o->statistics, "")) return call_usage(c, "--statistics: found nothing, expected METRIC,... or none");
     char *name = xprintf("%s.json.gz", c->word[0]), *folder = path_join(c->p.root, "experiments/recorded");
     char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_below(folder, name, &e);
     str left_out = {0};
@@ -35,7 +34,7 @@ static int record(const invocation *c, void *options)
 static const option options[] = {{"--statistics", "METRIC,...",
                                   "metrics that keep their statistics per sentence, or none [all]; tables of the "
                                   "record have intervals, p and verdicts in these only",
-                                  OPTION_TEXT, offsetof(record_options, statistics), .choices = CHOICES_NONE},
+                                  OPTION_TEXT, offsetof(record_options, statistics)},
                                  OPTION_DATABASE,
                                  {0}};
 const command record_command = {.name = "record",
@@ -44,8 +43,6 @@ const command record_command = {.name = "record",
                                 .about = "FILE.json: another output file, compressed if it ends in .gz. This machine's "
                                          "folders are removed from the record.",
                                 .arguments = "EXPERIMENT [FILE.json]",
-                                .least = 1,
-                                .most = 2,
                                 .missing = "expected an experiment; `ablate ls` lists them",
                                 .choices = CHOICES_EXPERIMENTS,
                                 .options = options,

@@ -21,12 +21,9 @@ static void become_gdb(const invocation *c)
 
 int replay_begin(const invocation *c, replay_options *o)
 {
-    err e = {0};
     if (!o->until) o->until = o->step;
-    if (o->until < o->step) {
-        fail(&e, "--until %lld: expected --step or more, %lld", (long long)o->until, (long long)o->step);
-        return call_usage(c, &e);
-    }
+    if (o->until < o->step)
+        return call_usage(c, "--until %lld: expected --step or more, %lld", (long long)o->until, (long long)o->step);
     if (o->gdb) become_gdb(c);
     return 0;
 }
@@ -37,8 +34,7 @@ static int replay_steps(const invocation *c, void *options)
     err e = {0};
     const char *ini = strstr(c->word[0], ".ini");
     if (ini && (!ini[4] || ini[4] == '/')) return replay_ini(c, o);
-    if (o->set.n || o->seed >= 0)
-        return fail(&e, "-s and --seed: expected an INI; a run has its own"), call_usage(c, &e);
+    if (o->set.n || o->seed >= 0) return call_usage(c, "-s and --seed: expected an INI; a run has its own");
     int code = replay_begin(c, &o->what);
     if (code) return code;
     code = replay(&o->what, c->word[0], &c->p, c->verbosity < 0, &e);
@@ -65,8 +61,6 @@ const command replay_command = {
              "with the run's threads and instruction set. Writes no files. Exit code 1: a point of a curve\n"
              "differs in a digit. A row of an INI is trained from its start, without a database.",
     .arguments = "RUN | SPEC.ini[/ROW]",
-    .least = 1,
-    .most = 1,
     .missing = "expected a run (its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED), or an INI and perhaps a row",
     .choices = CHOICES_RUNS,
     .options = options,

@@ -67,7 +67,7 @@ int replay_ini(const invocation *c, replay_call *o)
     const char *name = row_of(c->word[0], &file);
     spec_options from = {.set = o->set.at, .n_set = o->set.n};
     int code = replay_begin(c, &o->what);
-    if (!code && !file_exists(file)) fail(&e, "%s: found no such INI file", file), code = call_usage(c, &e);
+    if (!code && !file_exists(file)) code = call_usage(c, "%s: found no such INI file", file);
     if (!code) {
         spec_plugin_path(file, &from, &folders);
         plugin_add_path(str_text(&folders));

@@ -48,7 +48,7 @@ static int report(const invocation *c, void *options)
 {
     const report_options *o = options;
     err e = {0};
-    if (!o->out) return fail(&e, "expected -o FILE.html, the page to write"), call_usage(c, &e);
+    if (!o->out) return call_usage(c, "expected -o FILE.html, the page to write");
     reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? 0 : -1;
     if (!rc && o->watch) rc = watch_page(c, r, o->out, &e);
@@ -68,7 +68,6 @@ const command report_command = {.name = "report",
                                 .does =
                                     "write an HTML page of an experiment: verdict, table, curves, cost, grids, runs",
                                 .arguments = "[NAME]",
-                                .most = 1,
                                 .choices = CHOICES_EXPERIMENTS,
                                 .options = options,
                                 .size = sizeof(report_options),

@@ -4,10 +4,10 @@
 #include "lab/results/read.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
     int64_t *id;
     const char **lines; /* "run 5  toy/A/heads=1 seed 0, done" */
     size_t n;
-    const char **folder; /* [n_folders] of all attempts and generations */
+    const char **folder; /* [n_folders], of all attempts and generations */
     size_t n_folders, id_cap, lines_cap, folder_cap;
     size_t elsewhere; /* folders that stay, because they are not below `own` */
     size_t missing;   /* runs whose folder does not exist */
@@ -30,34 +30,32 @@ typedef struct {
 
 /* ---- files ---- */
 
-static int64_t counted;
-static int count_file(const char *path, const struct stat *s, int kind, struct FTW *at)
+static int64_t bytes_below(const char *folder)
 {
-    (void)path, (void)at;
-    if (kind == FTW_F) counted += s->st_size;
-    return 0;
+    FTS *tree = fts_open((char *const[]){(char *)(uintptr_t)folder, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int64_t bytes = 0;
+    for (FTSENT *x; tree && (x = fts_read(tree));) bytes += x->fts_info == FTS_F ? x->fts_statp->st_size : 0;
+    if (tree) fts_close(tree);
+    return bytes;
 }
+
 static int remove_file(const char *path, const struct stat *s, int kind, struct FTW *at)
 {
     (void)s, (void)kind, (void)at;
     return remove(path);
 }
 
-static bool is_own(const removal *m, const char *path) { return m->own && path_is_below(m->own, path); }
-
 static void add_folder(removal *m, const char *path)
 {
-    if (!is_own(m, path)) {
+    if (!m->own || !path_is_below(m->own, path)) {
         m->elsewhere++;
         return;
     }
     for (size_t i = 0; i < m->n_folders; i++)
         if (same(m->folder[i], path)) return;
-    counted = 0;
-    if (nftw(path, count_file, 16, FTW_PHYS)) return;
     m->folder = grow(m->folder, &m->folder_cap, m->n_folders + 1, sizeof *m->folder);
     m->folder[m->n_folders++] = arena_strdup(&m->memory, path);
-    m->bytes += counted;
+    m->bytes += bytes_below(path);
 }
 
 /* A run's log is in its folder .../CONFIG-sSEED-gGENERATION, next to config.json. Earlier generations are sibling
@@ -114,22 +112,17 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
     arena a = {0};
     reader *r = reader_open(&c->p.db, e);
     int rc = r ? 0 : -1;
+    int64_t *ids, number;
+    size_t n = 0;
     for (size_t i = 0; i < c->n_words && !rc; i++) { /* resolve all names before removing anything */
-        int64_t *ids;
-        size_t n = 0;
-        int64_t number;
         if (!parse_int(c->word[i], &number) && !strchr(c->word[i], '/')) /* removing takes a whole name */
             rc = fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", c->word[i]);
         else
             rc = reader_find_runs(r, c->word[i], &a, &ids, &n, e);
         for (size_t k = 0; k < n && !rc; k++) rc = add_run(m, r, ids[k], e);
     }
-    if (!rc && o->experiment) {
-        int64_t *ids;
-        size_t n = 0;
-        rc = reader_all_runs(r, o->experiment, o->older, &a, &ids, &n, e);
-        for (size_t k = 0; k < n && !rc; k++) rc = add_run(m, r, ids[k], e);
-    }
+    if (!rc && o->experiment) rc = reader_all_runs(r, o->experiment, o->older, &a, &ids, &n, e);
+    for (size_t k = 0; k < n && !rc && o->experiment; k++) rc = add_run(m, r, ids[k], e);
     reader_close(r);
     arena_free(&a);
     return rc;
@@ -192,26 +185,17 @@ static int rm(const invocation *c, void *options)
     err e = {0};
     removal m = {0};
     int code = 0;
-    if (!c->n_words == !o->experiment) {
-        fail(&e, "%s",
-             c->n_words ? "expected runs or --experiment, not both"
-                        : "expected a run; `ablate ls EXPERIMENT` lists them");
-        return call_usage(c, &e);
-    }
-    if (o->older && !o->experiment) {
-        fail(&e, "--older needs --experiment NAME");
-        return call_usage(c, &e);
-    }
-    if (o->undo && (!o->experiment || o->older)) {
-        fail(&e, "--undo needs --experiment NAME, without --older");
-        return call_usage(c, &e);
-    }
+    if (!c->n_words == !o->experiment)
+        return call_usage(c, "%s",
+                          c->n_words ? "expected runs or --experiment, not both"
+                                     : "expected a run; `ablate ls EXPERIMENT` lists them");
+    if (o->older && !o->experiment) return call_usage(c, "--older needs --experiment NAME");
+    if (o->undo && (!o->experiment || o->older))
+        return call_usage(c, "--undo needs --experiment NAME, without --older");
     if (o->undo) return undo(c, o->experiment);
     bool ask = !o->dry_run && !o->yes;
-    if (ask && !(isatty(0) && isatty(2))) {
-        fail(&e, "there is no terminal to ask on: expected --yes, or --dry-run");
-        return call_usage(c, &e);
-    }
+    if (ask && !(isatty(0) && isatty(2)))
+        return call_usage(c, "there is no terminal to ask on: expected --yes, or --dry-run");
     m.own = db_own_folder(&c->p.db);
     int rc = find_runs(&m, c, o, &e);
     ask = ask && !rc;
@@ -257,12 +241,10 @@ const command rm_command = {
     .name = "rm",
     .part = FOR_RESULTS,
     .does = "remove runs and their files",
-    .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. "
-             "Running runs cannot be removed. When settings of a row change, its earlier runs stay as older runs, "
-             "which the table leaves out until --undo shows them; the next run hides them again. `ablate ls "
-             "EXPERIMENT --older` lists them.",
-    .arguments = "RUN...",
-    .most = -1,
+    .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. Running runs cannot be "
+             "removed. When settings of a row change, its earlier runs stay as older runs, which the table leaves out "
+             "until --undo shows them; the next run hides them again. `ablate ls EXPERIMENT --older` lists them.",
+    .arguments = "[RUN]...",
     .choices = CHOICES_RUNS,
     .options = options,
     .size = sizeof(rm_options),

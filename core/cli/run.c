@@ -61,7 +61,7 @@ static int run(const invocation *c, void *typed)
     places mine = c->p;
     mine.db.patient = true; /* a backup's lock ends no sweep */
     call.p = &mine;
-    if (sweep_check(typed, &e)) return call_usage(c, &e);
+    if (sweep_check(typed, &e)) return call_usage(c, "%s", e.text);
     int code = sweep_run(&call, typed, &e);
     if (e.text[0]) call_failed(c, &e);
     if (code == 2 && !file_exists(c->word[0])) print_what_there_is(c);
@@ -83,11 +83,11 @@ static const option table[] = {
     {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .choices = CHOICES_ROWS},
     {"--seeds", "LIST", "seeds, such as 1..3 or 1,5 [the INI's]", OPTION_TEXT, AT(seeds)},
     OPTION_DATABASE,
-    {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device), .choices = CHOICES_OWN},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device)},
     {"--workers", "N|auto",
      "runs at a time; auto: as many as fit cores (--threads, or 1, per run; more where few are left) and memory [one "
      "per device]",
-     OPTION_TEXT, AT(at_a_time), .choices = CHOICES_OWN},
+     OPTION_TEXT, AT(at_a_time)},
     {"--no-mps", NULL, "runs that share a GPU take turns: start no MPS daemon (docs/gpu.md)", OPTION_FLAG, AT(no_mps)},
     {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1,
      MOST_THREADS},
@@ -101,13 +101,13 @@ static const option table[] = {
     {"--ignore-room", NULL, "start even if disk or memory may not suffice", OPTION_FLAG, AT(ignore_room)},
     {"--notify", "COMMAND",
      "start COMMAND at the end, and at the first run that fails or goes wrong, with a summary on its standard input",
-     OPTION_TEXT, AT(notify), .choices = CHOICES_NONE},
+     OPTION_TEXT, AT(notify)},
     {"--fail-fast", NULL, "stop at the first run that fails; runs that train save first", OPTION_FLAG, AT(fail_fast)},
     {"--dry-run", NULL, "print the sweep's costs and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm|COMMAND",
      "run workers as processes on this machine, as tasks of a Slurm array job, or by a shell COMMAND, which gets the "
      "command of each run on standard input, or in place of {} (docs/cluster.md) [local]",
-     OPTION_TEXT, AT(launcher), .choices = CHOICES_OWN},
+     OPTION_TEXT, AT(launcher)},
     {"--slurm-args", "TEXT", "options for sbatch, after those of [slurm] in the INI: \"-p cpu -t 4:00:00 -c 8\"",
      OPTION_TEXT, AT(slurm_args)},
     {"--runs-per-task", "N", "with Slurm: runs that share a task's cores [the INI's, or 1]", OPTION_COUNT, AT(per_task),
@@ -126,8 +126,6 @@ const command run_command = {
     .does = "expand a sweep, train missing runs, print the table",
     .about = "The same command resumes a killed or interrupted sweep. docs/ini.md describes the INI.",
     .arguments = "SPEC.ini",
-    .least = 1,
-    .most = 1,
     .missing = "expected an INI file",
     .options = table,
     .defaults = &defaults,
@@ -136,8 +134,7 @@ const command run_command = {
     .example = "ablate run experiments/quick.ini -s steps=200 --seeds 1..3"};
 const command estimate_command = {.name = "estimate",
                                   .part = FOR_TRAINING,
-                                  .least = 1,
-                                  .most = 1,
+                                  .arguments = "SPEC.ini",
                                   .options = table,
                                   .defaults = &defaults,
                                   .size = sizeof defaults,

@@ -19,10 +19,14 @@ typedef struct { /* a metric with its options */
     void (*print)(const void *options, const double *sum, size_t n_refs, str *out);
 } scorer;
 
-typedef struct {
+typedef struct { /* each command's options begin with these */
+    text_list refs;
+    bool json;
     const scorer *by;
-    const void *options;
-    const text_list *paths;
+} score_options;
+
+typedef struct {
+    const score_options *o;
     codes text;
     double sum[CHRF_MOST_STATS]; /* the widest metric's size */
 } scoring;
@@ -31,51 +35,51 @@ static int add_part(void *self, char **const *lines, size_t n, size_t first, err
 {
     scoring *s = self;
     const char *const *refs[MOST_FILES];
-    for (size_t k = 0; k <= s->paths->n; k++)
+    const text_list *paths = &s->o->refs;
+    for (size_t k = 0; k <= paths->n; k++)
         for (size_t i = 0; i < n; i++)
             if (codes_decode(&s->text, lines[k][i], e))
-                return fail_in(e, "%s:%zu: ", k ? s->paths->at[k - 1] : "standard input", first + i);
-    for (size_t k = 0; k < s->paths->n; k++) refs[k] = (const char *const *)lines[k + 1];
-    sentences x = {(const char *const *)lines[0], refs, n, s->paths->n};
-    return s->by->add(s->options, &x, s->sum, e);
+                return fail_in(e, "%s:%zu: ", k ? paths->at[k - 1] : "standard input", first + i);
+    for (size_t k = 0; k < paths->n; k++) refs[k] = (const char *const *)lines[k + 1];
+    sentences x = {(const char *const *)lines[0], refs, n, paths->n};
+    return s->o->by->add(s->o, &x, s->sum, e);
 }
 
-/* Scores standard input against the files and prints the score. */
-static int score_sentences(const invocation *c, const text_list *paths, const scorer *by, const void *options)
+/* Scores standard input against the references and prints the score. */
+static int score_sentences(const invocation *c, void *options)
 {
     err e = {0};
     str out = {0};
-    scoring s = {.by = by, .options = options, .paths = paths};
+    scoring s = {.o = options};
+    const text_list *paths = &s.o->refs;
     size_t n = 0;
-    if (paths->n > MOST_FILES)
-        return fail(&e, "--ref: found more than %d, expected fewer", MOST_FILES), call_usage(c, &e);
+    if (paths->n > MOST_FILES) return call_usage(c, "--ref: found more than %d, expected fewer", MOST_FILES);
     int bad = score_parts(paths->at, paths->n, &n, add_part, &s, &e);
     codes_free(&s.text);
     if (!bad && !n) bad = fail(&e, "standard input: found no sentences to score");
     if (bad) return call_failed(c, &e), WRONG;
-    by->print(options, s.sum, paths->n, &out);
+    s.o->by->print(options, s.sum, paths->n, &out);
     return score_print(&out);
 }
 
 #define REFERENCES(options)                                                                                            \
     {                                                                                                                  \
         "--ref", "FILE", "reference file, line by line parallel to standard input", OPTION_LIST,                       \
-            offsetof(options, refs), .required = true                                                                  \
+            offsetof(options, from.refs), .required = true                                                             \
     }
 #define AS_JSON(options)                                                                                               \
     {                                                                                                                  \
-        "--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(options, json)                              \
+        "--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(options, from.json)                         \
     }
 
 /* ---- bleu ---- */
 
 typedef struct {
-    text_list refs;
-    bool json;
+    score_options from;
     const char *tok, *smooth;
     bool lowercase;
     bleu_options o; /* parsed from the options above */
-} bleu_command_options;
+} bleu_command;
 
 static void write_ints(str *b, const char *name, const int64_t *x, size_t n)
 {
@@ -123,93 +127,84 @@ static void bleu_text(const bleu_score *s, str *b)
 
 static int add_bleu(const void *options, const sentences *x, double *sum, err *e)
 {
-    const bleu_command_options *w = options;
+    const bleu_command *w = options;
     return bleu_add(&w->o, x->hyp, x->refs, x->n_refs, x->n, sum, NULL, e);
 }
 
 static void print_bleu(const void *options, const double *sum, size_t n_refs, str *out)
 {
-    const bleu_command_options *w = options;
+    const bleu_command *w = options;
     bleu_score score;
     bleu_result(&w->o, sum, n_refs, &score);
-    if (w->json)
+    if (w->from.json)
         bleu_json(&score, out);
     else
         bleu_text(&score, out);
 }
 
-static int score_bleu_command_run(const invocation *c, void *options)
+static int score_bleu(const invocation *c, void *options)
 {
-    static const scorer by = {add_bleu, print_bleu};
-    bleu_command_options *w = options;
+    bleu_command *w = options;
     err e = {0};
-    if (bleu_options_parse(&w->o, w->tok, w->lowercase, w->smooth, &e)) return call_usage(c, &e);
-    return score_sentences(c, &w->refs, &by, w);
+    if (bleu_options_parse(&w->o, w->tok, w->lowercase, w->smooth, &e)) return call_usage(c, "%s", e.text);
+    return score_sentences(c, w);
 }
 
+static const bleu_command bleu_defaults = {.from.by = &(const scorer){add_bleu, print_bleu}};
 static const option bleu_command_table[] = {
-    REFERENCES(bleu_command_options),
-    {"--tok", "13a|none|intl|char|zh|compounds", "tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command_options, tok),
-     .choices = CHOICES_OWN},
-    {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(bleu_command_options, lowercase)},
-    {"--smooth", "exp|floor[=X]|add-k[=X]|none", "smoothing [exp]", OPTION_TEXT, offsetof(bleu_command_options, smooth),
-     .choices = CHOICES_OWN},
-    AS_JSON(bleu_command_options),
+    REFERENCES(bleu_command),
+    {"--tok", "13a|none|intl|char|zh|compounds", "tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command, tok)},
+    {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(bleu_command, lowercase)},
+    {"--smooth", "exp|floor[=X]|add-k[=X]|none", "smoothing [exp]", OPTION_TEXT, offsetof(bleu_command, smooth)},
+    AS_JSON(bleu_command),
     {0}};
 const command score_bleu_command = {
     .name = "score bleu",
     .part = FOR_MODELS,
     .does = "compute BLEU of translations on standard input, as sacreBLEU does",
     .options = bleu_command_table,
-    .size = sizeof(bleu_command_options),
-    .run = score_bleu_command_run,
+    .defaults = &bleu_defaults,
+    .size = sizeof bleu_defaults,
+    .run = score_bleu,
     .example = "ablate translate --run quick/base < text.en | ablate score bleu --ref text.de"};
 
 /* ---- chrF ---- */
 
 typedef struct {
-    text_list refs;
-    bool json;
+    score_options from;
     chrf_options o;
-} chrf_command_options;
+} chrf_command;
 
 static int add_chrf(const void *options, const sentences *x, double *sum, err *e)
 {
-    const chrf_command_options *w = options;
+    const chrf_command *w = options;
     return chrf_add(&w->o, x->hyp, x->refs, x->n_refs, x->n, sum, NULL, e);
 }
 
 static void print_chrf(const void *options, const double *sum, size_t n_refs, str *out)
 {
-    const chrf_command_options *w = options;
+    const chrf_command *w = options;
     chrf_score s;
     chrf_result(&w->o, sum, n_refs, &s);
-    if (w->json)
+    if (w->from.json)
         print_json(s.name, s.score, s.signature, out);
     else
         str_addf(out, "%s = %.2f\n%s\n", s.name, s.score, s.signature);
 }
 
-static int score_chrf_command_run(const invocation *c, void *options)
-{
-    static const scorer by = {add_chrf, print_chrf};
-    const chrf_command_options *w = options;
-    return score_sentences(c, &w->refs, &by, w);
-}
-
-static const chrf_command_options chrf_defaults = {.o = CHRF_DEFAULTS};
+static const chrf_command chrf_defaults = {.from.by = &(const scorer){add_chrf, print_chrf}, .o = CHRF_DEFAULTS};
 static const option chrf_command_table[] = {
-    REFERENCES(chrf_command_options),
-    {"--char-order", "N", "characters in the longest n-gram [6]", OPTION_COUNT,
-     offsetof(chrf_command_options, o.char_order), 1, CHRF_MOST_CHARS},
+    REFERENCES(chrf_command),
+    {"--char-order", "N", "characters in the longest n-gram [6]", OPTION_COUNT, offsetof(chrf_command, o.char_order), 1,
+     CHRF_MOST_CHARS},
     {"--word-order", "N", "words in the longest n-gram, 2 for chrF++ [0]", OPTION_COUNT,
-     offsetof(chrf_command_options, o.word_order), 0, CHRF_MOST_WORDS},
-    {"--beta", "N", "weight of recall [2]", OPTION_COUNT, offsetof(chrf_command_options, o.beta), 1, 1000},
-    {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(chrf_command_options, o.lowercase)},
-    {"--whitespace", NULL, "count whitespace as characters", OPTION_FLAG, offsetof(chrf_command_options, o.whitespace)},
+     offsetof(chrf_command, o.word_order), 0, CHRF_MOST_WORDS},
+    {"--beta", "N", "weight of recall [2]", OPTION_COUNT, offsetof(chrf_command, o.beta), 1, 1000},
+    {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(chrf_command, o.lowercase)},
+    {"--whitespace", NULL, "count whitespace as characters", OPTION_FLAG, offsetof(chrf_command, o.whitespace)},
     {"--eps", NULL, "the mean of the orders' F scores, as chrF++.py and NLTK compute it", OPTION_FLAG,
-     offsetof(chrf_command_options, o.eps)},
-    AS_JSON(chrf_command_options),
+     offsetof(chrf_command, o.eps)},
+    AS_JSON(chrf_command),
     {0}};
 const command score_chrf_command = {
     .name = "score chrf",
@@ -218,56 +213,50 @@ const command score_chrf_command = {
     .options = chrf_command_table,
     .defaults = &chrf_defaults,
     .size = sizeof chrf_defaults,
-    .run = score_chrf_command_run,
+    .run = score_sentences,
     .example = "ablate translate --run quick/base < text.en | ablate score chrf --ref text.de --word-order 2"};
 
 /* ---- TER ---- */
 
 typedef struct {
-    text_list refs;
-    bool json;
+    score_options from;
     ter_options o;
-} ter_command_options;
+} ter_command;
 
 static int add_ter(const void *options, const sentences *x, double *sum, err *e)
 {
-    const ter_command_options *w = options;
+    const ter_command *w = options;
     return ter_add(&w->o, x->hyp, x->refs, x->n_refs, x->n, sum, NULL, e);
 }
 
 static void print_ter(const void *options, const double *sum, size_t n_refs, str *out)
 {
-    const ter_command_options *w = options;
+    const ter_command *w = options;
     ter_score s;
     ter_result(&w->o, sum, n_refs, &s);
-    if (w->json)
+    if (w->from.json)
         print_json("TER", s.score, s.signature, out);
     else
         str_addf(out, "TER = %.2f (edits = %.0f ref_len = %.10g)\n%s\n", s.score, s.edits, s.ref_len, s.signature);
 }
 
-static int score_ter_command_run(const invocation *c, void *options)
-{
-    static const scorer by = {add_ter, print_ter};
-    const ter_command_options *w = options;
-    return score_sentences(c, &w->refs, &by, w);
-}
-
+static const ter_command ter_defaults = {.from.by = &(const scorer){add_ter, print_ter}};
 static const option ter_command_table[] = {
-    REFERENCES(ter_command_options),
-    {"--case-sensitive", NULL, "do not lowercase", OPTION_FLAG, offsetof(ter_command_options, o.case_sensitive)},
+    REFERENCES(ter_command),
+    {"--case-sensitive", NULL, "do not lowercase", OPTION_FLAG, offsetof(ter_command, o.case_sensitive)},
     {"--normalized", NULL, "split punctuation from words, as Tercom does", OPTION_FLAG,
-     offsetof(ter_command_options, o.normalized)},
-    {"--no-punct", NULL, "remove punctuation", OPTION_FLAG, offsetof(ter_command_options, o.no_punct)},
+     offsetof(ter_command, o.normalized)},
+    {"--no-punct", NULL, "remove punctuation", OPTION_FLAG, offsetof(ter_command, o.no_punct)},
     {"--asian", NULL, "with the two above: also Chinese and Japanese characters", OPTION_FLAG,
-     offsetof(ter_command_options, o.asian)},
-    AS_JSON(ter_command_options),
+     offsetof(ter_command, o.asian)},
+    AS_JSON(ter_command),
     {0}};
 const command score_ter_command = {
     .name = "score ter",
     .part = FOR_MODELS,
     .does = "compute TER (edits per word, lower is better) of translations on standard input, as sacreBLEU does",
     .options = ter_command_table,
-    .size = sizeof(ter_command_options),
-    .run = score_ter_command_run,
+    .defaults = &ter_defaults,
+    .size = sizeof ter_defaults,
+    .run = score_sentences,
     .example = "ablate translate --run quick/base < text.en | ablate score ter --ref text.de"};

@@ -136,5 +136,4 @@ const command score_aer_command = {
     .options = options,
     .size = sizeof(aer_options),
     .run = aer,
-    .choices = CHOICES_NONE,
     .example = "paste text.en text.de | ablate align --run quick/base | ablate score aer --gold text.align"};

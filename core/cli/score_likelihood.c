@@ -33,5 +33,4 @@ const command score_likelihood_command = {
     .options = options,
     .size = sizeof(likelihood_options),
     .run = likelihood,
-    .choices = CHOICES_NONE,
     .example = "paste text.en text.de | ablate score likelihood --run quick/base"};

@@ -105,8 +105,7 @@ static int show_run(reader *r, const read_detail *d, err *e)
 
 static void pairs_json(const char *key, const read_pair *list, size_t n, str *out)
 {
-    json_key(out, key);
-    str_addc(out, '{');
+    json_open(out, key, '{');
     for (size_t i = 0; i < n; i++) json_key_text(out, list[i].key, list[i].value);
     str_addc(out, '}');
 }
@@ -124,11 +123,10 @@ static void run_json(const read_detail *d, str *out)
     json_key_real(out, "step", d->run.step >= 0 ? (double)d->run.step : NAN);
     json_key_real(out, "steps", d->run.total_steps >= 0 ? (double)d->run.total_steps : NAN);
     json_key_whole(out, "attempts", (int64_t)d->n_attempts);
-    json_key(out, "results");
-    str_addc(out, '[');
+    json_open(out, "results", '[');
     for (size_t i = 0; i < d->run.n_results; i++) {
         const read_result *x = &d->run.results[i];
-        str_add(out, i ? ",{" : "{");
+        json_open(out, NULL, '{');
         json_key_text(out, "metric", x->metric);
         json_key_real(out, "value", x->value);
         json_key_text(out, "how", x->how);
@@ -138,10 +136,9 @@ static void run_json(const read_detail *d, str *out)
     }
     str_addc(out, ']');
     pairs_json("attempt", d->fields, d->n_fields, out);
-    json_key(out, "files");
-    str_addc(out, '[');
+    json_open(out, "files", '[');
     for (size_t i = 0; i < d->n_artifacts; i++) {
-        str_add(out, i ? ",{" : "{");
+        json_open(out, NULL, '{');
         json_key_text(out, "kind", d->artifacts[i].key);
         json_key_text(out, "path", d->artifacts[i].value);
         str_addc(out, '}');
@@ -155,40 +152,20 @@ static void run_json(const read_detail *d, str *out)
 
 /* ---- the command ---- */
 
-/* Prints a run's outputs for a split (ending "hyp") or their references ("ref"), from its files. */
-static int print_lines(const read_detail *d, const char *split, const char *ending, err *e)
-{
-    str text = {0};
-    int rc = read_outputs(d, split, ending, &text, e);
-    if (!rc) fwrite(str_text(&text), 1, text.n, stdout);
-    str_free(&text);
-    return rc;
-}
-
-static int show_ini(reader *r, int64_t id, err *e)
-{
-    str text = {0};
-    int rc = reader_run_ini(r, id, &text, e);
-    if (!rc) fputs(str_text(&text), stdout);
-    str_free(&text);
-    return rc;
-}
-
 static int show_one(reader *r, int64_t id, const show_options *o, err *e)
 {
     arena a = {0};
     read_detail d;
-    int rc = o->ini ? show_ini(r, id, e) : reader_run(r, id, &a, &d, e);
-    if (!rc && !o->ini && o->json) {
-        str out = {0};
+    str out = {0};
+    int rc = o->ini ? reader_run_ini(r, id, &out, e) : reader_run(r, id, &a, &d, e);
+    if (!rc && o->json)
         run_json(&d, &out);
-        fputs(str_text(&out), stdout);
-        str_free(&out);
-    } else if (!rc && (o->hyp || o->ref)) {
-        rc = print_lines(&d, o->hyp ? o->hyp : o->ref, o->hyp ? "hyp" : "ref", e);
-    } else if (!rc && !o->ini) {
+    else if (!rc && (o->hyp || o->ref))
+        rc = read_outputs(&d, o->hyp ? o->hyp : o->ref, o->hyp ? "hyp" : "ref", &out, e);
+    else if (!rc && !o->ini)
         rc = show_run(r, &d, e);
-    }
+    if (!rc) fwrite(str_text(&out), 1, out.n, stdout);
+    str_free(&out);
     arena_free(&a);
     return rc;
 }
@@ -200,10 +177,8 @@ static int show(const invocation *c, void *options)
     arena a = {0};
     int64_t *ids = NULL;
     size_t n = 0;
-    if (o->ini + !!o->hyp + !!o->ref + o->json > 1) {
-        fail(&e, "expected at most one of --ini, --json, --hyp and --ref");
-        return call_usage(c, &e);
-    }
+    if (o->ini + !!o->hyp + !!o->ref + o->json > 1)
+        return call_usage(c, "expected at most one of --ini, --json, --hyp and --ref");
     reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? reader_find_runs(r, c->word[0], &a, &ids, &n, &e) : -1;
     bool one = o->ini || o->hyp || o->ref;
@@ -235,8 +210,6 @@ const command show_command = {.name = "show",
                               .does = "show a run: settings, results, provenance",
                               .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED.",
                               .arguments = "RUN",
-                              .least = 1,
-                              .most = 1,
                               .missing = "expected a run; `ablate ls EXPERIMENT` lists them",
                               .choices = CHOICES_RUNS,
                               .options = options,

@@ -55,10 +55,9 @@ static int sync_run(const invocation *c, void *options)
     return bad ? call_failed(c, &e) : 0;
 }
 
+#define AT(field) offsetof(sync_options, field)
 static const option options[] = {
-    {"--wait", NULL, "wait until all runs have ended", OPTION_FLAG, offsetof(sync_options, wait)},
-    OPTION_DATABASE,
-    {0}};
+    {"--wait", NULL, "wait until all runs have ended", OPTION_FLAG, AT(wait)}, OPTION_DATABASE, {0}};
 const command sync_command = {
     .name = "sync",
     .part = FOR_TRAINING,
@@ -67,11 +66,8 @@ const command sync_command = {
              "command records its workers' reports, and starts lost runs again. Run it as often as you like, on any "
              "machine that sees the results folder. See docs/cluster.md.",
     .arguments = "[EXPERIMENT]",
-    .least = 0,
-    .most = 1,
     .choices = CHOICES_EXPERIMENTS,
     .options = options,
-    .defaults = &(const sync_options){0},
     .size = sizeof(sync_options),
     .run = sync_run,
     .example = "ablate sync table3-multi30k --wait"};
@@ -88,13 +84,8 @@ static int slurm_task(const invocation *c, void *unused)
     }
     return task_run(c->p.program, c->word[0], task, per_task);
 }
-const command slurm_task_command = {.name = "slurm-task",
-                                    .part = FOR_TRAINING,
-                                    .arguments = "SPOOL TASK RUNS",
-                                    .least = 3,
-                                    .most = 3,
-                                    .choices = CHOICES_NONE,
-                                    .run = slurm_task};
+const command slurm_task_command = {
+    .name = "slurm-task", .part = FOR_TRAINING, .arguments = "SPOOL TASK RUNS", .run = slurm_task};
 
 /* Runs SPOOL ROUND, a command that launch/engine.c starts. */
 static int round_run(const invocation *c, void *unused)
@@ -105,10 +96,5 @@ static int round_run(const invocation *c, void *unused)
     if (!parse_int(c->word[1], &round)) return fail(&e, "found the round \"%s\"", c->word[1]), call_failed(c, &e);
     return launch_round(c->p.program, c->word[0], round, &e) ? call_failed(c, &e) : 0;
 }
-const command launch_round_command = {.name = "launch-round",
-                                      .part = FOR_TRAINING,
-                                      .arguments = "SPOOL ROUND",
-                                      .least = 2,
-                                      .most = 2,
-                                      .choices = CHOICES_NONE,
-                                      .run = round_run};
+const command launch_round_command = {
+    .name = "launch-round", .part = FOR_TRAINING, .arguments = "SPOOL ROUND", .run = round_run};

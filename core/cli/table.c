@@ -16,13 +16,9 @@ typedef struct {
 /* Prints the available columns. */
 static int describe(const invocation *c, enum table_format format)
 {
-    err e = {0};
     str out = {0};
     grid t = {0};
-    if (format == TABLE_JSON) {
-        fail(&e, "--columns: found --format json, expected text, md, latex or csv");
-        return call_usage(c, &e);
-    }
+    if (format == TABLE_JSON) return call_usage(c, "--columns: found --format json, expected text, md, latex or csv");
     columns_describe(&t);
     grid_print(&t, format, &out);
     fputs(str_text(&out), stdout);
@@ -46,27 +42,25 @@ static int table(const invocation *c, void *options)
                        .sustained = o->sustained * 1e12};
     enum table_format f = o->json ? TABLE_JSON : o->page ? TABLE_MD : (enum table_format)o->format;
     const char *name = c->n_words ? c->word[0] : NULL;
-    if ((o->caption || o->label) && f != TABLE_LATEX) {
-        fail(&e, "--%s: only valid with --format latex", o->caption ? "caption" : "label");
-        return call_usage(c, &e);
-    }
+    if ((o->caption || o->label) && f != TABLE_LATEX)
+        return call_usage(c, "--%s: only valid with --format latex", o->caption ? "caption" : "label");
     if (o->columns) return describe(c, f);
     if (c->n_words > 1 &&
-        (o->vs >= 0 || o->stats >= 0 || o->page || o->sustained > 0 || o->metrics.n > 1 || f > TABLE_CSV)) {
-        fail(&e,
-             "several experiments: expected no option but one --metric, --output and --format text, md, latex or csv");
-        return call_usage(c, &e);
-    }
+        (o->vs >= 0 || o->stats >= 0 || o->page || o->sustained > 0 || o->metrics.n > 1 || f > TABLE_CSV))
+        return call_usage(c, "several experiments: expected no option but one --metric, --output and --format text, "
+                             "md, latex or csv");
+    if (c->n_words > MOST_TASKS)
+        return call_usage(c, "found %zu experiments, expected at most %d", c->n_words, MOST_TASKS);
     for (size_t i = 0; i < c->n_words; i++)
         for (size_t k = 0; k < i; k++)
             if (same(c->word[i], c->word[k]))
-                return fail(&e, "found %s twice, expected different experiments", c->word[i]), call_usage(c, &e);
+                return call_usage(c, "found %s twice, expected different experiments", c->word[i]);
     if (f == TABLE_TEXT) f = TABLE_TERMINAL;
     if (c->n_words > 1) {
         across_options how = {o->metrics.n ? o->metrics.at[0] : NULL, o->to, (int)f};
         return across_print(&c->p.db, c->word, c->n_words, &how, &e) ? call_failed(c, &e) : 0;
     }
-    if (o->to) return fail(&e, "--output: expected several experiments; `ablate plot` draws one"), call_usage(c, &e);
+    if (o->to) return call_usage(c, "--output: expected several experiments; `ablate plot` draws one");
     if (o->page && file_read(o->page, &ini, &e)) return call_failed(c, &e);
     if (o->page) t.ini = str_text(&ini);
     bool no_file = !file_exists(c->p.db.path); /* a published table needs no database */
@@ -85,31 +79,26 @@ static int table(const invocation *c, void *options)
     return rc ? call_failed(c, &e) : 0;
 }
 
+#define AT(field) offsetof(table_command_options, field)
 static const table_command_options defaults = {.vs = -1, .stats = -1};
 static const option options[] = {
-    {"--metric", "M", "print only this column", OPTION_LIST, offsetof(table_command_options, metrics)},
+    {"--metric", "M", "print only this column", OPTION_LIST, AT(metrics)},
     {"--format", "text|md|latex|csv|json", "output format [text]; csv and json have full precision", OPTION_WORD,
-     offsetof(table_command_options, format)},
-    {"--vs", "paper|recorded", "compare with the paper's figures or with recorded runs", OPTION_WORD,
-     offsetof(table_command_options, vs)},
-    {"--stats", "full", "print all statistics (docs/statistics.md)", OPTION_WORD,
-     offsetof(table_command_options, stats), .choices = CHOICES_OWN},
-    {"--columns", NULL, "describe the columns that tables have, instead of printing one", OPTION_FLAG,
-     offsetof(table_command_options, columns)},
+     AT(format)},
+    {"--vs", "paper|recorded", "compare with the paper's figures or with recorded runs", OPTION_WORD, AT(vs)},
+    {"--stats", "full", "print all statistics (docs/statistics.md)", OPTION_WORD, AT(stats), .choices = CHOICES_OWN},
+    {"--columns", NULL, "describe the columns that tables have, instead of printing one", OPTION_FLAG, AT(columns)},
     {"--sustained", "TFLOPS",
      "rate of your device, for the training cost by the paper's formula [the paper's, for its four GPUs]", OPTION_REAL,
-     offsetof(table_command_options, sustained), 0, 0},
-    {"--caption", "TEXT", "with latex: the caption [name, seeds and statistics]", OPTION_TEXT,
-     offsetof(table_command_options, caption)},
-    {"--label", "KEY", "with latex: the label for \\ref [tab:NAME]", OPTION_TEXT,
-     offsetof(table_command_options, label)},
-    {"--page", "FILE.ini", "as Markdown, with the head comment of this INI around the table", OPTION_TEXT,
-     offsetof(table_command_options, page)},
+     AT(sustained), 0, 0},
+    {"--caption", "TEXT", "with latex: the caption [name, seeds and statistics]", OPTION_TEXT, AT(caption)},
+    {"--label", "KEY", "with latex: the label for \\ref [tab:NAME]", OPTION_TEXT, AT(label)},
+    {"--page", "FILE.ini", "as Markdown, with the head comment of this INI around the table", OPTION_TEXT, AT(page)},
     {"--output -o", "FILE",
      "with several experiments: draw performance profiles, as .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or "
      ".csv",
-     OPTION_TEXT, offsetof(table_command_options, to)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(table_command_options, json)},
+     OPTION_TEXT, AT(to)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
     OPTION_DATABASE,
     {0}};
 const command table_command = {
@@ -120,7 +109,6 @@ const command table_command = {
              "print only the paper's table, without a database. With several experiments, which are the tasks, prints "
              "interquartile mean and probability of improvement of the rows with equal names in all of them.",
     .arguments = "[NAME]...",
-    .most = MOST_TASKS,
     .choices = CHOICES_EXPERIMENTS,
     .options = options,
     .defaults = &defaults,

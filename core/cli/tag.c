@@ -1,47 +1,34 @@
 /* tag.c - ablate tag: sets tags of runs, among them their notes. */
 #include "cli/options.h"
 #include "lab/results/read.h"
-#include <stdlib.h>
 #include <string.h>
 
-/* Sets a tag of every seed that the name covers, or removes it without a value. */
-static int set_tag(const invocation *c, const char *tag, const char *value)
+/* Sets a tag of every seed that the name covers, or removes it if the command line has no value. */
+static int tag(const invocation *c, void *options)
 {
+    (void)options;
     arena a = {0};
     err e = {0};
-    if (!*tag) fail(&e, "found no name of a tag, expected NAME=VALUE, or NAME to remove it");
-    for (const char *p = value ? value : ""; *p; p++)
-        if (control_at(p)) fail(&e, "%s: found a control character, expected text of one line", value);
-    for (const char *p = tag; *p; p++)
-        if (control_at(p)) fail(&e, "%s: found a control character, expected a name", tag);
-    if (e.text[0]) return call_usage(c, &e);
+    const char *equals = strchr(c->word[1], '='), *value = equals ? equals + 1 : NULL;
+    const char *name = arena_strndup(&a, c->word[1], equals ? (size_t)(equals - c->word[1]) : SIZE_MAX);
     int64_t *ids;
     size_t n = 0;
-    reader *r = reader_open(&c->p.db, &e);
+    if (!*name) fail(&e, "found no name of a tag, expected NAME=VALUE, or NAME to remove it");
+    for (const char *p = value ? value : ""; *p; p++)
+        if (control_at(p)) fail(&e, "%s: found a control character, expected text of one line", value);
+    for (const char *p = name; *p; p++)
+        if (control_at(p)) fail(&e, "%s: found a control character, expected a name", name);
+    bool wrong = e.text[0];
+    reader *r = wrong ? NULL : reader_open(&c->p.db, &e);
     int rc = r ? reader_find_runs(r, c->word[0], &a, &ids, &n, &e) : -1;
     reader_close(r);
     db *d = rc ? NULL : db_open(&c->p.db, &e);
     if (!d) rc = -1;
-    for (size_t i = 0; i < n && !rc; i++) rc = db_tag_run(d, ids[i], tag, value, &e);
+    for (size_t i = 0; i < n && !rc; i++) rc = db_tag_run(d, ids[i], name, value, &e);
     db_close(d);
     if (!rc) call_say(c, "%s of %zu run%s\n", value ? "set" : "removed", n, n == 1 ? "" : "s");
     arena_free(&a);
-    return rc ? call_failed(c, &e) : 0;
-}
-
-static int tag(const invocation *c, void *options)
-{
-    (void)options;
-    err e = {0};
-    const char *equals = strchr(c->word[1], '=');
-    if (c->word[1] == equals) {
-        fail(&e, "%s: expected NAME=VALUE, or NAME to remove it", c->word[1]);
-        return call_usage(c, &e);
-    }
-    char *name = xstrndup(c->word[1], equals ? (size_t)(equals - c->word[1]) : strlen(c->word[1]));
-    int code = set_tag(c, name, equals ? equals + 1 : NULL);
-    free(name);
-    return code;
+    return wrong ? call_usage(c, "%s", e.text) : rc ? call_failed(c, &e) : 0;
 }
 
 static const option options[] = {OPTION_DATABASE, {0}};
@@ -50,8 +37,6 @@ const command tag_command = {.name = "tag",
                              .does = "set or remove a tag of a run; `ablate show` prints it",
                              .about = "NAME alone removes the tag. EXPERIMENT/ROW means every seed of the row.",
                              .arguments = "RUN NAME=VALUE | NAME",
-                             .least = 2,
-                             .most = 2,
                              .missing = "expected a run and NAME=VALUE",
                              .choices = CHOICES_RUNS,
                              .options = options,

@@ -6,10 +6,8 @@ static int verify_artifact(const invocation *c, void *options)
 {
     verify_options *o = options;
     err e = {0};
-    if (o->build_plugins && !is_folder(c->word[0])) {
-        fail(&e, "--build-plugins: %s is no folder of `ablate publish`", c->word[0]);
-        return call_usage(c, &e);
-    }
+    if (o->build_plugins && !is_folder(c->word[0]))
+        return call_usage(c, "--build-plugins: %s is no folder of `ablate publish`", c->word[0]);
     if (o->seed < 0) o->seed = (int64_t)now();
     int code = verify(o, c->word[0], &c->p, &e);
     return code < 0 ? call_failed(c, &e) : code;
@@ -34,8 +32,6 @@ const command verify_command = {
         "instruction set, if this processor has it, and compared in every digit. Exit code 0: all holds; 1: an error, "
         "or files or the table do not hold, and then nothing is trained; 3: a run differs in a digit.",
     .arguments = "WHAT",
-    .least = 1,
-    .most = 1,
     .missing = "expected a folder of `ablate publish` or a file of `ablate record`",
     .options = options,
     .defaults = &defaults,

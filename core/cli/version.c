@@ -1,4 +1,4 @@
-#include "cli/version.h"
+#include "cli/results.h"
 #include "commit.h" /* made by commit.cmake */
 #include "tensor/cpu/cpu.h"
 #include "tensor/device/device.h"

@@ -1,7 +1,7 @@
 /* watch.c - ablate watch: a full-screen view of a running sweep. It only reads the database, so it can be started and
  * stopped at any time. */
-#include "cli/watch.h"
-#include "cli/options.h"
+#include "cli/results.h"
+#include "lab/report/watch.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,15 +21,15 @@ typedef struct {
 static volatile sig_atomic_t stop;
 static void ask_stop(int signal_number) { (void)signal_number, stop = 1; }
 
-static void measure(const watch_options *o, watch_view *v)
+static void measure(bool once, watch_view *v)
 {
     struct winsize size = {0};
     const char *plain = getenv("NO_COLOR"), *columns = getenv("COLUMNS");
     bool known = !ioctl(1, TIOCGWINSZ, &size) && size.ws_col && size.ws_row;
     v->columns = known ? size.ws_col : columns ? (int)strtol(columns, NULL, 10) : 80;
     if (v->columns < 40 || v->columns > 500) v->columns = v->columns < 40 ? 40 : 500;
-    v->lines = known && !o->once ? size.ws_row : 10000;
-    v->color = !o->once && isatty(1) && (!plain || !*plain);
+    v->lines = known && !once ? size.ws_row : 10000;
+    v->color = !once && isatty(1) && (!plain || !*plain);
 }
 
 /* Waits for a key or the next frame. False: q, or the end of the input. */
@@ -65,7 +65,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     while (!stop && !rc) {
         str frame = {0};
         size_t wrong;
-        measure(o, &v);
+        measure(false, &v);
         double began = ticks();
         rc = watch_source_draw(w, &v, since + began, &frame, &wrong, e);
         if (c->verbosity > 0) str_addf(&frame, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
@@ -93,16 +93,13 @@ static int watch(const invocation *c, void *options)
     err e = {0};
     int rc;
     size_t wrong = 0;
-    if (o->log && !c->n_words)
-        return fail(&e, "--log: expected a run; `ablate ls EXPERIMENT` lists them"), call_usage(c, &e);
+    if (o->log && !c->n_words) return call_usage(c, "--log: expected a run; `ablate ls EXPERIMENT` lists them");
     if (o->log) return log_print(c, o->lines, o->once);
-    if (o->lines) return fail(&e, "--lines: expected --log with it"), call_usage(c, &e);
+    if (o->lines) return call_usage(c, "--lines: expected --log with it");
     if (o->once || !isatty(1)) {
         watch_view v = {0};
         str frame = {0};
-        watch_options once = *o;
-        once.once = true;
-        measure(&once, &v);
+        measure(true, &v);
         double began = ticks();
         watch_source *w = watch_source_open(&c->p.db, c->n_words ? c->word[0] : NULL, &e);
         rc = w ? watch_source_draw(w, &v, now(), &frame, &wrong, &e) : -1;
@@ -116,15 +113,13 @@ static int watch(const invocation *c, void *options)
     return rc ? call_failed(c, &e) : wrong ? GOES_WRONG : 0;
 }
 
+#define AT(field) offsetof(watch_options, field)
 static const watch_options defaults = {.every = 1};
 static const option options[] = {
-    {"--every", "S", "refresh interval in seconds [1]", OPTION_REAL, offsetof(watch_options, every), 0.05, 3600},
-    {"--once", NULL, "print one frame on standard output; works without a terminal", OPTION_FLAG,
-     offsetof(watch_options, once)},
-    {"--log", NULL, "print the log of RUN until the run ends; with --once only its present text", OPTION_FLAG,
-     offsetof(watch_options, log)},
-    {"--lines -n", "N", "with --log: begin with the last N lines [all]", OPTION_COUNT, offsetof(watch_options, lines),
-     0, 1e9},
+    {"--every", "S", "refresh interval in seconds [1]", OPTION_REAL, AT(every), 0.05, 3600},
+    {"--once", NULL, "print one frame on standard output; works without a terminal", OPTION_FLAG, AT(once)},
+    {"--log", NULL, "print the log of RUN until the run ends; with --once only its present text", OPTION_FLAG, AT(log)},
+    {"--lines -n", "N", "with --log: begin with the last N lines [all]", OPTION_COUNT, AT(lines), 0, 1e9},
     OPTION_DATABASE,
     {0}};
 const command watch_command = {
@@ -136,7 +131,6 @@ const command watch_command = {
         "Below are runs that failed or go wrong: their dev perplexity is not finite, exceeds 1.5 times its best, or\n"
         "does not fall. With --once the exit code is 3 if there are any.",
     .arguments = "[EXPERIMENT | RUN --log]",
-    .most = 1,
     .choices = CHOICES_RUNS,
     .options = options,
     .defaults = &defaults,

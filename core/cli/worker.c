@@ -28,7 +28,7 @@ static int work(const invocation *c, void *typed)
 {
     worker_job *j = typed;
     err e = {0};
-    if (!j->folder == !c->n_words) return fail(&e, "expected the folder of a run"), call_usage(c, &e);
+    if (!j->folder == !c->n_words) return call_usage(c, "expected the folder of a run");
     if (c->n_words) {
         int code = task_run_folder(c->p.program, c->word[0], &e);
         return code < 0 ? call_failed(c, &e) : code;
@@ -45,7 +45,6 @@ const command worker_command = {.name = "worker",
                                          "options are for the program's own processes.",
                                 .example = "ablate worker runs/quick/0123456789ab-s1-g0",
                                 .arguments = "[FOLDER]",
-                                .most = 1,
                                 .options = options,
                                 .defaults = &defaults,
                                 .size = sizeof defaults,

@@ -1,6 +1,5 @@
 /* analysis.c - writes and reads an analysis as JSON. */
 #include "lab/config/analysis.h"
-#include "base/json.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -10,7 +9,7 @@ static void write_list(str *out, const char *key, const text_list *list)
 {
     json_open(out, key, '[');
     for (size_t i = 0; i < list->n; i++) {
-        if (i) str_addc(out, ',');
+        json_next(out);
         json_string(out, list->at[i]);
     }
     str_addc(out, ']');

@@ -1,6 +1,5 @@
-/* build.h - internal to this folder: data shared by the steps that read and expand an INI. Everything lives
- * in the spec's arena. Errors are collected, one per line, in build.errors; a step with errors continues
- * if possible. */
+/* build.h - internal to this folder: data shared by the steps that read and expand an INI. Everything lives in the
+ * spec's arena. Errors are collected, one per line, in build.errors; a step with errors continues if possible. */
 #ifndef ABLATE_CONFIG_BUILD_H
 #define ABLATE_CONFIG_BUILD_H
 #include "lab/config/spec.h"
@@ -65,7 +64,7 @@ void ini_add(ini_section *s, ini_entry e, arena *a);
 
 typedef struct {               /* heads/d_k = 1/512, 4/128: m = 2 keys, n = 2 items */
     const char *where, *label; /* label: the key as written */
-    size_t m, n;
+    size_t m, n, cap;
     const char **keys;   /* [m], full names ("rotary.base") */
     const char ***items; /* [n][m] canonical values; NULL: invalid */
     bool bad;            /* a value or the key is invalid */
@@ -83,7 +82,7 @@ typedef struct { /* one experiment being built */
     str *errors;
     const plugin_schemas *plugins;
     known_plugin *known;
-    size_t n_known;
+    size_t n_known, cap_known;
     settings base;          /* all core keys but seed, and the parameters of plugins that the INI sets for all rows */
     settings defaults;      /* defaults of parameters that plugins of the rows have and [base] does not set */
     ini_entry *base_params; /* where those parameters were set (key: the full name) */
@@ -100,8 +99,9 @@ typedef struct { /* one experiment being built */
 /* Returns array `old` of n elements with room for one more, in the arena. */
 void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a);
 
-/* Appends "where: key: message\n" to the errors. */
-void complain(build *b, const char *where, const char *key, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* Appends "where: key: message\n" to the errors. Returns false. */
+bool complain(build *b, const char *where, const char *key, const char *fmt, ...) PRINTF_LIKE(4, 5);
+bool complain_twice(build *b, const char *where, const char *key, const char *first); /* first: where it was set */
 /* Splits text at `mark` outside quotes; parts are trimmed, quotes kept. */
 size_t split_text(const char *text, char mark, const char ***parts, arena *a);
 const char *unquote(const char *text, arena *a);
@@ -110,7 +110,6 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e);
 /* The parameter of a full key, or NULL. Searches a dotted key in every known plugin of that name. */
 const ab_option *key_param(const build *b, const char *key);
 /* The absolute form of a path in the INI (relative to the file) or on the command line. */
-size_t utf8_at(const char *text); /* bytes of the character at text; 0: no UTF-8 (reader.c) */
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
 void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */
 extern const char COMMAND_LINE[]; /* `where` of settings from -s */
@@ -160,8 +159,8 @@ void read_match(build *b, const char *where, const char *text); /* params | flop
 void read_criterion(build *b, const ini_entry *at, size_t n);
 /* The rows of a sweep that is a two-level design with its lists as factors: all 2^k, or the fraction of that
  * resolution. */
-bool factorial_rows(build *b, const char *where, const ini_entry *factorial, const ini_entry *resolution,
-                    const char *group, const value_list *lists, size_t n_lists, assignment **out, size_t *n);
+bool factorial_rows(build *b, const ini_entry *factorial, const ini_entry *resolution, const char *group,
+                    const value_list *lists, size_t n_lists, assignment **out, size_t *n);
 /* Adds every row at every size of the list: "ROW @ d_model=64". */
 void scale_rows(build *b, const value_list *sizes);
 /* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group

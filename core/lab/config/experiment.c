@@ -20,11 +20,9 @@ static void check_experiment_keys(build *b, const ini_section *s)
         for (size_t k = 0; k < LENGTH(keys); k++) known |= same(keys[k], e->key);
         if (!known)
             complain(b, e->where, e->key,
-                     "found an unknown key in [experiment], expected name, note, seeds, paper, only or "
-                     "match%s",
+                     "found an unknown key in [experiment], expected name, note, seeds, paper, only or match%s",
                      suggestion(e->key, keys, LENGTH(keys), ""));
-        if (!name_set_add(&seen, e->key, i, &first))
-            complain(b, e->where, e->key, "found a second time, expected once; the first is at %s", s->at[first].where);
+        if (!name_set_add(&seen, e->key, i, &first)) complain_twice(b, e->where, e->key, s->at[first].where);
     }
     name_set_free(&seen);
 }

@@ -5,66 +5,65 @@
 #include <math.h>
 #include <string.h>
 
-/* Calls `take` for every plugin that the row runs (perhaps more than once). Skips `attention`, which only sets the
- * three roles, and these are resolved by now. */
-static void each_plugin(build *b, const spec_row *row,
-                        void (*take)(build *, const spec_row *, const plugin_schema *, void *), void *user)
+typedef struct {
+    const plugin_schema **at;
+    size_t n, cap;
+} plugin_list;
+
+static void add_plugin(build *b, const plugin_schema *s, plugin_list *out)
 {
+    if (!s) return;
+    out->at = build_room(out->at, &out->cap, out->n, sizeof *out->at, b->a);
+    out->at[out->n++] = s;
+}
+
+/* Lists the plugins that the row runs, some more than once. Skips `attention`, which only sets the three roles, and
+ * these are resolved by now. */
+static plugin_list plugins_of(build *b, const spec_row *row)
+{
+    plugin_list out = {0};
     for (size_t i = 0; i < row->settings.n; i++) {
         const setting *one = &row->settings.at[i];
         const char *kind = config_plugin_kind(one->key);
         const plugin_schema *s = kind && !same(one->key, "attention") ? value_plugin(b, kind, one->value) : NULL;
-        if (s) take(b, row, s, user);
-        for (const char *const *c = s ? s->calls : NULL; c && *c; c++) {
-            const plugin_schema *called = value_plugin(b, "attention", *c);
-            if (called) take(b, row, called, user);
-        }
+        add_plugin(b, s, &out);
+        for (const char *const *c = s ? s->calls : NULL; c && *c; c++)
+            add_plugin(b, value_plugin(b, "attention", *c), &out);
     }
+    return out;
 }
 
-static void add_params(build *b, const spec_row *row, const plugin_schema *s, void *user)
+static void add_params(build *b, const spec_row *row, const plugin_schema *s, settings *out)
 {
-    settings *out = user;
     for (const ab_option *p = s->params; p && p->name; p++) {
         const char *key = arena_printf(b->a, "%s.%s", s->name, p->name), *given = settings_get(&row->given, key),
                    *usual = param_default(p, b->a), *before = settings_get(&b->defaults, key);
         settings_set(out, key, given ? given : usual, b->a);
         if (settings_get(&b->base, key)) continue;
         if (before && !same(before, usual))
-            complain(
-                b, b->row_where[row->order], row->name,
-                "found two plugins named %s with the defaults %s = %s and %s, expected different names, or the key "
-                "in [base]",
-                s->name, key, before, usual);
+            complain(b, b->row_where[row->order], row->name,
+                     "found two plugins named %s with the defaults %s = %s and %s, expected different names, or the "
+                     "key in [base]",
+                     s->name, key, before, usual);
         settings_set(&b->defaults, key, usual, b->a);
         /* Printed in [base], so that the expansion does not depend on a plugin's defaults. */
         settings_set(&b->s->rows[0].given, key, usual, b->a);
     }
 }
 
-typedef struct {
-    const plugin_schema *s;
-    bool clash;
-} clash_search;
-
-static void find_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
-{
-    (void)b, (void)row;
-    clash_search *c = user;
-    bool both = s->params && s->params->name && c->s->params && c->s->params->name;
-    c->clash |= s != c->s && same(s->name, c->s->name) && both;
-}
+static bool has_params(const plugin_schema *s) { return s->params && s->params->name; }
 
 /* Refuses two plugins with one name whose keys would be ambiguous. */
-static void check_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
+static void check_clash(build *b, const spec_row *row, const plugin_list *x)
 {
-    clash_search c = {s, false};
-    each_plugin(b, row, find_clash, &c);
-    bool *found = user;
-    if (c.clash && !*found)
-        complain(b, b->row_where[row->order], row->name,
-                 "found two plugins named %s that both have parameters, expected different names", s->name);
-    *found |= c.clash;
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t k = 0; k < i; k++) {
+            const plugin_schema *s = x->at[i], *other = x->at[k];
+            if (s == other || !same(s->name, other->name) || !has_params(s) || !has_params(other)) continue;
+            complain(b, b->row_where[row->order], row->name,
+                     "found two plugins named %s that both have parameters, expected different names", s->name);
+            return;
+        }
 }
 
 /* Every plugin of the row must be loaded: without its parameters the row would have another hash. */
@@ -75,10 +74,9 @@ static bool all_loaded(build *b, const spec_row *row)
         const setting *one = &row->settings.at[i];
         const char *kind = config_plugin_kind(one->key);
         if (!kind || same(one->key, "attention") || value_plugin(b, kind, one->value)) continue;
-        complain(b, b->row_where[row->order], row->name,
-                 "found %s = %s, which is not loaded, expected an available plugin of kind %s", one->key, one->value,
-                 kind);
-        all = false;
+        all = complain(b, b->row_where[row->order], row->name,
+                       "found %s = %s, which is not loaded, expected an available plugin of kind %s", one->key,
+                       one->value, kind);
     }
     return all;
 }
@@ -107,13 +105,18 @@ static const char *chosen_for(const build *b, const spec_row *row, const char *k
     return NULL;
 }
 
+static void copy_setting(build *b, const setting *from, settings *to)
+{
+    settings_set(to, from->key, from->value, b->a);
+}
+
 /* Chosen values override the file; a search without one keeps the middle of its range and is listed. */
 static void read_chosen(build *b, spec_row *row)
 {
     spec_tune any;
     for (size_t i = 0; i < row->given.n; i++)
         if (tune_read(b, row->given.at[i].key, row->given.at[i].value, &any))
-            settings_set(&row->searched, row->given.at[i].key, row->given.at[i].value, b->a);
+            copy_setting(b, &row->given.at[i], &row->searched);
     for (size_t i = 0; i < b->options->n_chosen; i++) {
         const spec_chosen *c = &b->options->chosen[i];
         if (!same(c->row, row->name)) continue;
@@ -135,38 +138,30 @@ static bool resolve_row(build *b, spec_row *row)
     err e = {{0}};
     settings all = {0};
     read_chosen(b, row);
-    if (config_from_settings(&row->given, &row->config, b->a, &e)) {
-        complain(b, b->row_where[row->order], row->name, "%s", e.text);
-        return false;
-    }
     settings places = {0};
-    if (places_resolve(&row->given, &row->config, &places, b->a, &e)) {
-        complain(b, b->row_where[row->order], row->name, "%s", e.text);
-        return false;
-    }
-    if (places.n && *b->s->analysis.match &&
-        (same(b->s->analysis.match_key, "layers") || same(b->s->analysis.match_key, "d_model"))) {
-        complain(b, b->row_where[row->order], row->name,
-                 "found %s in a row matched by %s, expected match by another key: settings of layers depend on it",
-                 places.at[0].key, b->s->analysis.match_key);
-        return false;
-    }
+    const char *where = b->row_where[row->order], *key = b->s->analysis.match_key;
+    if (config_from_settings(&row->given, &row->config, b->a, &e) ||
+        places_resolve(&row->given, &row->config, &places, b->a, &e))
+        return complain(b, where, row->name, "%s", e.text);
+    if (places.n && *b->s->analysis.match && (same(key, "layers") || same(key, "d_model")))
+        return complain(b, where, row->name,
+                        "found %s in a row matched by %s, expected match by another key: settings of layers depend on "
+                        "it",
+                        places.at[0].key, key);
     config_unbind(&row->config, NULL, config_params, &all, b->a);
     for (size_t i = 0; i < all.n; i++)
-        if (!same(all.at[i].key, "seed")) settings_set(&row->settings, all.at[i].key, all.at[i].value, b->a);
+        if (!same(all.at[i].key, "seed")) copy_setting(b, &all.at[i], &row->settings);
     for (size_t i = 0; i < places.n; i++)
-        if (!strchr(place_inner(places.at[i].key), '.'))
-            settings_set(&row->settings, places.at[i].key, places.at[i].value, b->a);
+        if (!strchr(place_inner(places.at[i].key), '.')) copy_setting(b, &places.at[i], &row->settings);
     if (!all_loaded(b, row)) return false;
     settings params = {0};
-    bool clash = false;
-    each_plugin(b, row, check_clash, &clash);
-    each_plugin(b, row, add_params, &params);
-    for (size_t i = 0; i < params.n; i++) settings_set(&row->settings, params.at[i].key, params.at[i].value, b->a);
+    plugin_list plugins = plugins_of(b, row);
+    check_clash(b, row, &plugins);
+    for (size_t i = 0; i < plugins.n; i++) add_params(b, row, plugins.at[i], &params);
+    for (size_t i = 0; i < params.n; i++) copy_setting(b, &params.at[i], &row->settings);
     for (size_t i = 0; i < places.n; i++) { /* keys of plugins that the row uses, as above */
         const char *inner = place_inner(places.at[i].key);
-        if (strchr(inner, '.') && settings_get(&params, inner))
-            settings_set(&row->settings, places.at[i].key, places.at[i].value, b->a);
+        if (strchr(inner, '.') && settings_get(&params, inner)) copy_setting(b, &places.at[i], &row->settings);
     }
     return true;
 }
@@ -290,6 +285,7 @@ static bool chosen_by(const spec_row *row, const char *pattern)
 
 static void select_rows(build *b)
 {
+    enum { MOST_NAMED = 8 };
     spec *s = b->s;
     const char **names = arena_alloc(b->a, 2 * s->n_rows * sizeof *names);
     for (size_t i = 0; i < s->n_rows; i++) {
@@ -307,7 +303,6 @@ static void select_rows(build *b)
         if (any) continue;
         const char *near = nearest(s->only[k], names, 2 * s->n_rows);
         const char *several = strchr(s->only[k], ',') ? " (several rows: --only once for each)" : "";
-        enum { MOST_NAMED = 8 };
         bool found = near && *near;
         str list = {0};
         for (size_t i = 0; i < s->n_rows && i < MOST_NAMED && !found; i++)

@@ -8,13 +8,12 @@ enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CONDITION, CRITERION, SCAL
 
 typedef struct { /* one section, or the settings that -s adds to one */
     enum section_kind kind;
-    const char *where,
-        *name; /* name: the sweep's, variant's, condition's or plugin's; for layers the prefix of their keys */
+    const char *where;
+    const char *name; /* the sweep's, variant's, condition's or plugin's; for layers the prefix of their keys */
     const ini_entry *at;
     size_t n;
     value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
-    const ini_entry *combine, *exclude, *paper_row, *group, *alias, *factorial, *resolution,
-        *against; /* own keys, or NULL */
+    const ini_entry *combine, *exclude, *paper_row, *group, *alias, *factorial, *resolution, *against; /* or NULL */
     bool bad;
 } section;
 
@@ -27,32 +26,26 @@ typedef struct {
 
 /* ---- sections ---- */
 
-/* The words after "sweep ", "variant " or another first word. */
-static const char *name_after(const char *title, const char *kind)
-{
-    size_t n = strlen(kind);
-    return has_prefix(title, kind) && title[n] == ' ' ? title + n + 1 : NULL;
-}
+static const struct {
+    const char *title;
+    enum section_kind kind;
+    bool named; /* "sweep NAME" */
+} titles[] = {{"experiment", EXPERIMENT, false}, {"base", BASE, false},          {"sweep", SWEEP, true},
+              {"variant", VARIANT, true},        {"condition", CONDITION, true}, {"layers", LAYERS, true},
+              {"criterion", CRITERION, false},   {"scale", SCALE, false},        {"slurm", SLURM, false}};
 
 static section classify(const ini_section *from, arena *a)
 {
-    const char *sweep = name_after(from->title, "sweep"), *variant = name_after(from->title, "variant"),
-               *layers = name_after(from->title, "layers"), *condition = name_after(from->title, "condition");
-    section s = {.where = from->where, .at = from->at, .n = from->n};
+    section s = {.kind = PLUGIN, .where = from->where, .name = from->title, .at = from->at, .n = from->n};
     s.lists = arena_alloc(a, (s.n + 1) * sizeof *s.lists);
-    s.kind = same(from->title, "experiment")  ? EXPERIMENT
-             : same(from->title, "base")      ? BASE
-             : same(from->title, "criterion") ? CRITERION
-             : same(from->title, "scale")     ? SCALE
-             : same(from->title, "slurm")     ? SLURM
-             : sweep                          ? SWEEP
-             : variant                        ? VARIANT
-             : condition                      ? CONDITION
-             : layers                         ? LAYERS
-                                              : PLUGIN;
-    s.name = sweep ? sweep : variant ? variant : condition ? condition : from->title;
-    if (layers) { /* "decoder 1-3" -> "layers.decoder.1-3" */
-        char *name = arena_printf(a, PLACE_PREFIX "%s", layers);
+    for (size_t i = 0; i < LENGTH(titles); i++) {
+        size_t n = strlen(titles[i].title);
+        if (!has_prefix(from->title, titles[i].title) || from->title[n] != (titles[i].named ? ' ' : 0)) continue;
+        s.kind = titles[i].kind;
+        if (titles[i].named) s.name = from->title + n + 1;
+    }
+    if (s.kind == LAYERS) { /* "decoder 1-3" -> "layers.decoder.1-3" */
+        char *name = arena_printf(a, PLACE_PREFIX "%s", s.name);
         for (char *p = name; *p; p++) *p = *p == ' ' ? '.' : *p;
         s.name = name;
     }
@@ -97,20 +90,18 @@ void spec_names(const char *text, str *out)
 static void check_title(build *b, section *s)
 {
     if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
-    const char **names = arena_alloc(b->a, (b->n_known + 9) * sizeof *names);
-    static const char *const own[] = {"experiment", "base",      "sweep", "variant", "condition",
-                                      "layers",     "criterion", "scale", "slurm"};
-    memcpy(names, own, sizeof own);
-    for (size_t i = 0; i < b->n_known; i++) names[LENGTH(own) + i] = b->known[i].schema->name;
-    const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + LENGTH(own));
-    if (same(near, "layers")) near = "layers PLACE";
-    if (same(near, "sweep") || same(near, "variant") || same(near, "condition"))
-        near = arena_printf(b->a, "%s NAME", near);
-    complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
-             "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
-             "[condition NAME], [layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
-             near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
-    s->bad = true;
+    const char **names = arena_alloc(b->a, (b->n_known + LENGTH(titles)) * sizeof *names);
+    for (size_t i = 0; i < LENGTH(titles); i++) names[i] = titles[i].title;
+    for (size_t i = 0; i < b->n_known; i++) names[LENGTH(titles) + i] = b->known[i].schema->name;
+    const char *first = arena_strndup(b->a, s->name, strcspn(s->name, " "));
+    const char *near = nearest(first, names, b->n_known + LENGTH(titles));
+    for (size_t i = 0; i < LENGTH(titles); i++)
+        if (near == titles[i].title && titles[i].named)
+            near = arena_printf(b->a, "%s %s", near, titles[i].kind == LAYERS ? "PLACE" : "NAME");
+    s->bad = !complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
+                       "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
+                       "[condition NAME], [layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
+                       near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
 }
 
 /* ---- a section's own keys, which are not settings ---- */
@@ -133,8 +124,7 @@ static const ini_entry **own_key(section *s, const char *key)
 static bool has_dot(const section *s, const char *key) { return s->kind == PLUGIN || strchr(place_inner(key), '.'); }
 static bool has_prefixed_keys(const section *s) { return s->kind == PLUGIN || s->kind == LAYERS; }
 
-/* Reads the entries with (or without) a dotted key: plugins named by path are known only after the first
- * round. */
+/* Reads the entries with (or without) a dotted key: plugins named by path are known only after the first round. */
 static void read_entries(build *b, section *s, bool dotted)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -142,19 +132,15 @@ static void read_entries(build *b, section *s, bool dotted)
         if (has_dot(s, e->key) != dotted) continue;
         const ini_entry **own = own_key(s, e->key);
         if (own) {
-            if (*own)
-                complain(b, e->where, e->key, "found a second time, expected once; the first is at %s", (*own)->where),
-                    s->bad = true;
+            if (*own) s->bad = !complain_twice(b, e->where, e->key, (*own)->where);
             *own = e;
             continue;
         }
         value_list l = read_list(b, has_prefixed_keys(s) ? s->name : NULL, e);
-        if (!l.bad && l.n > 1 && s->kind != SWEEP && s->kind != SCALE) {
-            complain(b, e->where, e->key,
-                     "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s", l.n,
-                     l.m == 1 && key_param(b, l.keys[0])->type == AB_TEXT ? ", or quote a text with commas" : "");
-            l.bad = true;
-        }
+        if (!l.bad && l.n > 1 && s->kind != SWEEP && s->kind != SCALE)
+            l.bad = !complain(
+                b, e->where, e->key, "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s",
+                l.n, l.m == 1 && key_param(b, l.keys[0])->type == AB_TEXT ? ", or quote a text with commas" : "");
         s->lists[i] = l;
         s->bad |= l.bad;
     }
@@ -172,9 +158,7 @@ static void check_duplicates(build *b, section *s, const section *earlier)
             if (name_set_add(&seen, s->lists[i].keys[p], n_earlier + i, &first)) continue;
             if (first == n_earlier + i) continue; /* twice in one entry: already reported by read_keys */
             const ini_entry *e = first < n_earlier ? &earlier->at[first] : &s->at[first - n_earlier];
-            complain(b, s->at[i].where, s->lists[i].keys[p], "found a second time, expected once; the first is at %s",
-                     e->where);
-            s->bad = true;
+            s->bad = !complain_twice(b, s->at[i].where, s->lists[i].keys[p], e->where);
         }
     name_set_free(&seen);
 }
@@ -190,7 +174,7 @@ static section *read_options(input *in, const spec_options *o)
         const char *equals = strchr(o->set[i], '=');
         bool text = true;
         for (const char *p = o->set[i]; *p; p++) text &= (unsigned char)*p >= ' ' && *p != 0x7f;
-        for (const char *p = o->set[i]; *p && text; p += utf8_at(p)) text &= utf8_at(p) > 0;
+        for (const char *p = o->set[i]; *p && text; p += utf8_length(p)) text &= utf8_length(p) > 0;
         if (!equals || !text) {
             complain(b, COMMAND_LINE, o->set[i], "found %s, expected -s key=value",
                      equals ? "a control character or no UTF-8" : "no =");
@@ -278,9 +262,8 @@ static void add_sweep(build *b, section *s)
         return;
     }
     /* The lists are known even if a value is invalid, so `combine` is always checked. */
-    bool combined = s->factorial
-                        ? factorial_rows(b, s->where, s->factorial, s->resolution, s->name, lists, n_lists, &rows, &n)
-                        : combine_lists(b, s->where, s->combine, lists, n_lists, &rows, &n);
+    bool combined = s->factorial ? factorial_rows(b, s->factorial, s->resolution, s->name, lists, n_lists, &rows, &n)
+                                 : combine_lists(b, s->where, s->combine, lists, n_lists, &rows, &n);
     if (!combined || s->bad) return;
     if (s->exclude && !exclude_rows(b, s->exclude, rows, &n)) return;
     const char **paper = paper_rows(b, s, n);
@@ -336,7 +319,7 @@ static bool has_settings(const section *s) { return s->kind != EXPERIMENT && s->
 static void read_sections(input *in, section *options)
 {
     build *b = &in->b;
-    section *base[2] = {NULL, options};
+    section *base = NULL;
     for (int dotted = 0; dotted < 2; dotted++) {
         for (size_t i = 0; dotted && i < in->n; i++) check_title(b, &in->at[i]);
         for (size_t i = 0; i < in->n; i++)
@@ -345,23 +328,23 @@ static void read_sections(input *in, section *options)
         for (size_t i = 0; i < 2; i++) read_entries(b, &options[i], dotted);
     }
     for (size_t i = 0; i < in->n; i++)
-        if (in->at[i].kind == BASE) base[0] = &in->at[i];
+        if (in->at[i].kind == BASE) base = &in->at[i];
     for (size_t i = 0; i < in->n; i++) {
         section *s = &in->at[i];
         if (!has_settings(s)) continue;
-        check_duplicates(b, s, has_prefixed_keys(s) ? base[0] : NULL);
+        check_duplicates(b, s, has_prefixed_keys(s) ? base : NULL);
         in->base_bad |= s->bad && (s->kind == BASE || has_prefixed_keys(s));
     }
     for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], NULL);
     in->base_bad |= options[0].bad;
     for (const ab_option *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) settings_set(&b->base, p->name, param_default(p, b->a), b->a);
-    if (base[0]) add_base(b, base[0]);
+    if (base) add_base(b, base);
     for (size_t i = 0; i < in->n; i++)
         if (has_prefixed_keys(&in->at[i])) add_base(b, &in->at[i]);
-    add_base(b, base[1]);
-    const char **paper = base[0] ? paper_rows(b, base[0], 1) : NULL;
-    add_row(b, base[0] ? base[0]->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);
+    add_base(b, options);
+    const char **paper = base ? paper_rows(b, base, 1) : NULL;
+    add_row(b, base ? base->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);
 }
 
 static void build_spec(input *in, const ini_file *file, const spec_options *o)
@@ -454,6 +437,7 @@ static int parse(spec *s, const char *text, const char *path, const spec_options
                       .errors = &found,
                       .plugins = plugins,
                       .n_known = plugins->n,
+                      .cap_known = plugins->n + 1,
                       .options = o ? o : &none}};
     in.b.known = arena_alloc(&s->mem, (plugins->n + 1) * sizeof *in.b.known);
     for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){.schema = &plugins->list[i]};

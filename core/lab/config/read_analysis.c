@@ -44,17 +44,13 @@ const char *tune_canonical(build *b, const value_list *l, const char *text, bool
     if (l->m > 1)
         return complain(b, l->where, l->label, "found %s for coupled keys, expected a search over one key", text), NULL;
     if (p->type != AB_REAL && p->type != AB_INT)
-        return complain(b, l->where, l->label,
-                        "found %s, expected a value: only numeric keys can be "
-                        "searched",
-                        text),
+        return complain(b, l->where, l->label, "found %s, expected a value: only numeric keys can be searched", text),
                NULL;
     if (!split_tune(text, &t, b->a) || !(t.low < t.high) || t.n < 2 || t.n > MOST_CANDIDATES)
-        return complain(
-                   b, l->where, l->label,
-                   "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d candidates, "
-                   "after N perhaps seeds K with K from 1 to 20, and extend",
-                   text, MOST_CANDIDATES),
+        return complain(b, l->where, l->label,
+                        "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d "
+                        "candidates, after N perhaps seeds K with K from 1 to 20, and extend",
+                        text, MOST_CANDIDATES),
                NULL;
     const double end[] = {t.low, t.high};
     for (int i = 0; i < 2; i++)
@@ -99,12 +95,11 @@ bool read_until(build *b, const char *where, const char *text, bool *bad)
     int found = sscanf(text, "until %lf %63[^, ], at most %lld%1s", &effect, metric, &most, rest);
     for (size_t i = 0; i < LENGTH(looks) && found == 3; i++) look = look || most == looks[i];
     if (found != 3 || !(effect > 0) || !look) {
-        complain(b, where, "seeds",
-                 "found \"%s\", expected until EFFECT METRIC, at most N with N 3, 5, 10 or 20, as in until 0.5 BLEU, "
-                 "at most 20",
-                 text);
         *bad = true;
-        return false;
+        return complain(b, where, "seeds",
+                        "found \"%s\", expected until EFFECT METRIC, at most N with N 3, 5, 10 or 20, as in until 0.5 "
+                        "BLEU, at most 20",
+                        text);
     }
     b->s->analysis.until.effect = effect, b->s->analysis.until.most = most;
     b->s->analysis.until.metric = arena_strdup(b->a, metric);
@@ -118,11 +113,8 @@ bool read_until(build *b, const char *where, const char *text, bool *bad)
 
 void read_match(build *b, const char *where, const char *text)
 {
-    static const char *const kinds[][2] = {{"params", "d_ff"}, {"flops", "d_ff"}, {"time", "steps"}}, *const keys[] = {
-                                                                                                          "d_ff",
-                                                                                                          "d_model",
-                                                                                                          "steps",
-                                                                                                          "layers"};
+    static const char *const kinds[][2] = {{"params", "d_ff"}, {"flops", "d_ff"}, {"time", "steps"}};
+    static const char *const keys[] = {"d_ff", "d_model", "steps", "layers"};
     char kind[16] = "", key[16] = "", rest[2];
     int found = sscanf(text, "%15s by %15s %1s", kind, key, rest);
     bool known = false;
@@ -135,11 +127,10 @@ void read_match(build *b, const char *where, const char *text)
         if (same(key, keys[i])) known = true, b->s->analysis.match_key = keys[i];
     bool senseless = same(kind, "params") && same(key, "steps");
     if (*b->s->analysis.match && known && found <= 2 && !senseless) return;
-    complain(
-        b, where, "match",
-        "found \"%s\", expected params, flops or time, then the key to solve for: by d_ff, d_model, layers or steps "
-        "(steps not for params)",
-        text);
+    complain(b, where, "match",
+             "found \"%s\", expected params, flops or time, then the key to solve for: by d_ff, d_model, layers or "
+             "steps (steps not for params)",
+             text);
 }
 
 /* ---- [criterion] ---- */
@@ -217,20 +208,16 @@ static bool names_all(build *b, const ini_entry *factorial, const value_list *li
         for (size_t k = 0; k < n; k++) found = found || same(names[i], lists[k].label);
         if (!found)
             return complain(b, factorial->where, "factorial", "found %s, expected a key of this sweep with two values",
-                            names[i]),
-                   false;
+                            names[i]);
     }
     for (size_t k = 0; k < n; k++)
         if (lists[k].n != 2 && !lists[k].bad)
             return complain(b, lists[k].where, lists[k].label,
-                            "found %zu values, expected two for a factor: low and high", lists[k].n),
-                   false;
+                            "found %zu values, expected two for a factor: low and high", lists[k].n);
     if (n_names != n || n < 2 || n > MOST_FACTORS)
         return complain(b, factorial->where, "factorial",
-                        "found %zu factors and %zu lists, expected each list of the sweep as a factor, 2 to "
-                        "%d",
-                        n_names, n, MOST_FACTORS),
-               false;
+                        "found %zu factors and %zu lists, expected each list of the sweep as a factor, 2 to %d",
+                        n_names, n, MOST_FACTORS);
     return true;
 }
 
@@ -247,12 +234,11 @@ static void add_design(build *b, const char *group, const value_list *lists, siz
     x->designs[x->n_designs++] = d;
 }
 
-bool factorial_rows(build *b, const char *where, const ini_entry *factorial, const ini_entry *resolution,
-                    const char *group, const value_list *lists, size_t k, assignment **out, size_t *n)
+bool factorial_rows(build *b, const ini_entry *factorial, const ini_entry *resolution, const char *group,
+                    const value_list *lists, size_t k, assignment **out, size_t *n)
 {
     int64_t wanted = 0;
     const unsigned *generator = NULL;
-    (void)where;
     if (!names_all(b, factorial, lists, k)) return false;
     for (size_t i = 0; i < k; i++)
         if (lists[i].bad) return false;
@@ -260,8 +246,7 @@ bool factorial_rows(build *b, const char *where, const ini_entry *factorial, con
         (!parse_int(resolution->value, &wanted) || wanted < 3 || wanted > (int64_t)k))
         return complain(b, resolution->where, "resolution",
                         "found \"%s\", expected full or a number from 3 to the number of factors, %zu",
-                        resolution->value, k),
-               false;
+                        resolution->value, k);
     size_t generated = find_fraction(k, (size_t)wanted, &generator), own = k - generated, keys = 0;
     for (size_t i = 0; i < k; i++) keys += lists[i].m;
     *n = (size_t)1 << own;
@@ -283,6 +268,19 @@ bool factorial_rows(build *b, const char *where, const ini_entry *factorial, con
 
 /* ---- [scale] ---- */
 
+/* Returns a row's own settings with others added, which replace equal keys. */
+static assignment joined(build *b, const settings *own, const assignment *more)
+{
+    assignment out = {.at = arena_alloc(b->a, (own->n + more->n) * sizeof *out.at)};
+    for (size_t i = 0; i < own->n; i++) {
+        bool replaced = false;
+        for (size_t k = 0; k < more->n; k++) replaced = replaced || same(more->at[k].key, own->at[i].key);
+        if (!replaced) out.at[out.n++] = own->at[i];
+    }
+    for (size_t k = 0; k < more->n; k++) out.at[out.n++] = more->at[k];
+    return out;
+}
+
 void scale_rows(build *b, const value_list *sizes)
 {
     enum { LEAST_SIZES = 4 };
@@ -300,16 +298,9 @@ void scale_rows(build *b, const value_list *sizes)
         *names = (text_list){arena_alloc(b->a, (sizes->n + 1) * sizeof *names->at), 1};
         names->at[0] = of;
         for (size_t i = 0; i < sizes->n; i++) {
-            const spec_row *from = &b->s->rows[r];
-            assignment set = {.at = arena_alloc(b->a, (from->swept.n + sizes->m) * sizeof *set.at)},
-                       size = {.at = arena_alloc(b->a, sizes->m * sizeof *size.at)};
+            assignment size = {.at = arena_alloc(b->a, sizes->m * sizeof *size.at)}, set;
             for (size_t k = 0; k < sizes->m; k++) size.at[size.n++] = (setting){sizes->keys[k], sizes->items[i][k]};
-            for (size_t k = 0; k < from->swept.n; k++) {
-                bool replaced = false;
-                for (size_t j = 0; j < size.n; j++) replaced = replaced || same(size.at[j].key, from->swept.at[k].key);
-                if (!replaced) set.at[set.n++] = from->swept.at[k];
-            }
-            for (size_t k = 0; k < size.n; k++) set.at[set.n++] = size.at[k];
+            set = joined(b, &b->s->rows[r].swept, &size);
             const char *name = arena_printf(b->a, "%s @ %s", of, assignment_text(b, &size));
             spec_row *added = add_row(b, sizes->where, of, name, &set, NULL);
             if (added) added->size_base = arena_printf(b->a, "%s @ %s", b->s->rows[0].name, assignment_text(b, &size));
@@ -338,11 +329,8 @@ void condition_rows(build *b, const char *where, const char *name, const assignm
     for (size_t r = 0; r < rows; r++)
         if (sets_one_of(b, where, name, set, &b->s->rows[r])) return;
     for (size_t r = 0; r < rows; r++) {
-        const settings *own = &b->s->rows[r].swept;
         const char *row = arena_printf(b->a, "%s @ %s", b->s->rows[r].name, name);
-        assignment both = {.at = arena_alloc(b->a, (own->n + set->n) * sizeof *both.at)};
-        for (size_t k = 0; k < own->n; k++) both.at[both.n++] = own->at[k];
-        for (size_t k = 0; k < set->n; k++) both.at[both.n++] = set->at[k];
+        assignment both = joined(b, &b->s->rows[r].swept, set);
         spec_row *added = add_row(b, where, name, row, &both, NULL);
         if (!base) base = row;
         if (added) added->base = base;

@@ -13,8 +13,7 @@ enum {
     KEY_MAX = 100, /* a key and the start of its value share a line of the library's */
     TITLE_MAX = 49 /* the library's buffer for section names holds 50 */
 };
-/* Characters with a meaning for the library are passed as control characters, which are not allowed in
- * lines. */
+/* Characters with a meaning for the library are passed as control characters, which are not allowed in lines. */
 static const char shown[] = " \t;#", hidden[] = "\x1e\x1c\x1f\x1d";
 
 typedef struct included { /* a file being read, and the line that includes it */
@@ -79,16 +78,17 @@ static int ini_read(const char *path, str *out, err *e)
 
 static const char *place(const reader *r) { return arena_printf(r->a, "%s:%d", r->path, r->line); }
 
-static void refuse(reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void refuse(reader *r, const char *fmt, ...)
+/* Adds an error at the current line. Returns false. */
+static PRINTF_LIKE(2, 3) bool refuse(reader *r, const char *fmt, ...)
 {
-    char message[512];
-    va_list ap;
-    if (!room_for_error(r->errors)) return;
-    va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
-    va_end(ap);
-    str_addf(r->errors, "%s:%d: %s\n", r->path, r->line, message);
+    va_list args;
+    if (!room_for_error(r->errors)) return false;
+    str_addf(r->errors, "%s:%d: ", r->path, r->line);
+    va_start(args, fmt);
+    str_addv(r->errors, fmt, args);
+    va_end(args);
+    str_addc(r->errors, '\n');
+    return false;
 }
 
 /* The next line, without its end, into *text; false at the end of the file. */
@@ -104,25 +104,15 @@ static bool next_line(reader *r, str *text)
     return true;
 }
 
-size_t utf8_at(const char *text)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    size_t n = *s < 0x80 ? 1 : *s < 0xC2 ? 0 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : *s < 0xF5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    bool too_long = (*s == 0xE0 && s[1] < 0xA0) || (*s == 0xF0 && s[1] < 0x90), surrogate = *s == 0xED && s[1] >= 0xA0;
-    return too_long || surrogate || (*s == 0xF4 && s[1] >= 0x90) ? 0 : n;
-}
-
 static bool is_plain(reader *r, const str *text)
 {
     for (size_t i = 0, used = 0; i < text->n; i += used) {
         unsigned char c = (unsigned char)text->s[i];
-        if (!(used = utf8_at(text->s + i)))
-            return refuse(r, "found byte 0x%02x, column %zu, expected UTF-8; `iconv` converts the file", c, i + 1),
-                   false;
+        used = utf8_length(text->s + i);
+        if (!used)
+            return refuse(r, "found byte 0x%02x, column %zu, expected UTF-8; `iconv` converts the file", c, i + 1);
         if (c != '\t' && control_at(text->s + i))
-            return refuse(r, "found a control character (byte %d, column %zu), expected text", c, i + 1), false;
+            return refuse(r, "found a control character (byte %d, column %zu), expected text", c, i + 1);
     }
     return true;
 }
@@ -147,7 +137,7 @@ static bool cut_comment(reader *r, char *s)
     char *open = NULL;
     for (char *p = s; *p; p++) {
         if (*p == '"' && open && !quotes_item(s, open, p))
-            return refuse(r, "found %s, expected quotes around a whole value or item", trim(s)), false;
+            return refuse(r, "found %s, expected quotes around a whole value or item", trim(s));
         if (*p == '"')
             open = open ? NULL : p;
         else if (!open && (*p == '#' || *p == ';') && (p == s || is_blank(p[-1]))) {
@@ -155,8 +145,7 @@ static bool cut_comment(reader *r, char *s)
             return true;
         }
     }
-    if (open) refuse(r, "found an opening quote, expected a closing one on the same line");
-    return !open;
+    return !open || refuse(r, "found an opening quote, expected a closing one on the same line");
 }
 
 static void one_blank(char *s)
@@ -172,27 +161,25 @@ static bool read_header(reader *r, char *s)
 {
     r->skip = true;
     char *close = strchr(s, ']');
-    if (!close) return refuse(r, "%s: found an unclosed section name, expected a ]", s), false;
+    if (!close) return refuse(r, "%s: found an unclosed section name, expected a ]", s);
     char *rest = trim(close + 1);
     if (*rest && *rest != '#' && *rest != ';')
-        return refuse(r, "found \"%s\" after %.*s, expected nothing or a comment", rest, (int)(close + 1 - s), s),
-               false;
+        return refuse(r, "found \"%s\" after %.*s, expected nothing or a comment", rest, (int)(close + 1 - s), s);
     *close = 0;
     char *title = trim(s + 1);
     one_blank(title);
     size_t n = strlen(title);
-    if (!n) return refuse(r, "found [], expected a name in the brackets"), false;
+    if (!n) return refuse(r, "found [], expected a name in the brackets");
     if (title[strcspn(title, ";\"")])
-        return refuse(r, "[%s]: found ; or a quote in a section name, expected neither", title), false;
+        return refuse(r, "[%s]: found ; or a quote in a section name, expected neither", title);
     if (n > TITLE_MAX)
-        return refuse(r, "[%s]: found a section name of %zu bytes, expected at most %d", title, n, TITLE_MAX), false;
+        return refuse(r, "[%s]: found a section name of %zu bytes, expected at most %d", title, n, TITLE_MAX);
     ini_file *f = r->out;
     const char *own = arena_strdup(r->a, title);
     size_t first;
     if (!name_set_add(&r->titles, own, (size_t)r->line, &first))
         return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s:%zu", title,
-                      r->path, first),
-               false;
+                      r->path, first);
     size_t at = 0;
     while (at < f->n && !same(f->at[at].title, own)) at++;
     if (at == f->n) {
@@ -227,14 +214,13 @@ static bool include(reader *r, const char *value)
     const char *folder = strrchr(r->path, '/'), *name = unquote(value, r->a), *where = place(r);
     const char *path =
         *name == '/' || !folder ? name : arena_printf(r->a, "%.*s/%s", (int)(folder - r->path), r->path, name);
-    if (!r->file) return refuse(r, "include: found in a text without a folder, expected an INI without it"), false;
+    if (!r->file) return refuse(r, "include: found in a text without a folder, expected an INI without it");
     if (r->section)
-        return refuse(r, "include: found below [%s], expected it above the first section", r->section->title), false;
+        return refuse(r, "include: found below [%s], expected it above the first section", r->section->title);
     for (const included *f = r->file; f; f = f->by)
         if (is_same_file(f->path, path))
             return refuse(r, "include: found a circle: %s includes this file%s%s", name,
-                          r->file->where ? " through " : "", r->file->where ? r->file->where : ""),
-                   false;
+                          r->file->where ? " through " : "", r->file->where ? r->file->where : "");
     str text = {0};
     load(path, &(included){path, where, r->file}, r->out, &text, r->a, r->errors);
     str_free(&text);
@@ -249,15 +235,15 @@ static bool read_pair(reader *r, char *s)
     char *equals = strchr(s, '=');
     s = trim(s);
     if (!*s) return false;
-    if (!equals || equals == s) return refuse(r, "found \"%s\", expected key = value", s), false;
+    if (!equals || equals == s) return refuse(r, "found \"%s\", expected key = value", s);
     *equals = 0;
     char *key = trim(s), *value = trim(equals + 1);
-    if (key[strcspn(key, ":\"")]) return refuse(r, "found \"%s\" before the =, expected a key", key), false;
+    if (key[strcspn(key, ":\"")]) return refuse(r, "found \"%s\" before the =, expected a key", key);
     if (same(key, "include")) return include(r, value);
     if (!r->section)
-        return refuse(r, "%s: found a key before any section, expected [base] or another section above it", key), false;
+        return refuse(r, "%s: found a key before any section, expected [base] or another section above it", key);
     if (strlen(key) > KEY_MAX)
-        return refuse(r, "%.40s...: found a key of %zu bytes, expected at most %d", key, strlen(key), KEY_MAX), false;
+        return refuse(r, "%.40s...: found a key of %zu bytes, expected at most %d", key, strlen(key), KEY_MAX);
     recode(value, shown, hidden);
     str_addf(&r->clean, "%s=%s", key, value);
     return true;

@@ -48,15 +48,10 @@ static bool can_zip(const value_list *l, size_t n)
     return true;
 }
 
-static void lengths(const value_list *l, size_t n, str *out)
-{
-    for (size_t i = 0; i < n; i++) str_addf(out, "%s%s has %zu", i ? ", " : "", l[i].label, l[i].n);
-}
-
-static void complain_combine(build *b, const char *where, const value_list *l, size_t n)
+static bool complain_combine(build *b, const char *where, const value_list *l, size_t n)
 {
     str out = {0};
-    lengths(l, n, &out);
+    for (size_t i = 0; i < n; i++) str_addf(&out, "%s%s has %zu", i ? ", " : "", l[i].label, l[i].n);
     str_addf(&out, "), expected combine = each (%zu rows), grid (%zu rows) or zip (", rows_each(l, n), rows_grid(l, n));
     if (can_zip(l, n))
         str_addf(&out, "%zu rows)", l[0].n);
@@ -64,6 +59,7 @@ static void complain_combine(build *b, const char *where, const value_list *l, s
         str_add(&out, "not possible: lists differ in length)");
     complain(b, where, "combine", "found %zu lists (%s", n, str_text(&out));
     str_free(&out);
+    return false;
 }
 
 static void read_item(assignment *row, const value_list *l, size_t item)
@@ -92,18 +88,15 @@ bool combine_lists(build *b, const char *where, const ini_entry *combine, const 
 {
     static const char *const choices[] = {"each", "grid", "zip"};
     const char *how = combine ? unquote(combine->value, b->a) : n_lists == 1 ? "each" : NULL;
-    if (!how) return complain_combine(b, where, lists, n_lists), false;
+    if (!how) return complain_combine(b, where, lists, n_lists);
     bool each = same(how, choices[0]), grid = same(how, choices[1]), zip = same(how, choices[2]);
-    if (!each && !grid && !zip) {
+    if (!each && !grid && !zip)
         return complain(b, combine->where, "combine", "found \"%s\", expected each, grid or zip%s", how,
-                        suggestion(how, choices, LENGTH(choices), "")),
-               false;
-    }
-    if (zip && !can_zip(lists, n_lists)) return complain_combine(b, combine->where, lists, n_lists), false;
+                        suggestion(how, choices, LENGTH(choices), ""));
+    if (zip && !can_zip(lists, n_lists)) return complain_combine(b, combine->where, lists, n_lists);
     *n = grid ? rows_grid(lists, n_lists) : zip ? lists[0].n : rows_each(lists, n_lists);
     if (*n > MOST_ROWS)
-        return complain(b, where, "combine", "found %zu rows or more, expected at most %d in a sweep", *n, MOST_ROWS),
-               false;
+        return complain(b, where, "combine", "found %zu rows or more, expected at most %d in a sweep", *n, MOST_ROWS);
     size_t most = 0;
     for (size_t i = 0; i < n_lists; i++) most += lists[i].m;
     *out = arena_alloc(b->a, *n * sizeof **out);
@@ -132,15 +125,15 @@ static bool read_condition(build *b, const ini_entry *e, const char *text, assig
         if (!*parts[i]) continue;
         const char *equals = strchr(parts[i], '=');
         if (!equals)
-            return complain(b, e->where, "exclude", "found \"%s\", expected key=value key=value, ...", parts[i]), false;
+            return complain(b, e->where, "exclude", "found \"%s\", expected key=value key=value, ...", parts[i]);
         const char *key = arena_strndup(b->a, parts[i], (size_t)(equals - parts[i]));
         value_list l = read_list(b, NULL, &(ini_entry){e->where, key, equals + 1});
         if (l.bad) return false;
         if (l.n != 1 || l.m != 1)
-            return complain(b, e->where, "exclude", "found \"%s\", expected one key and one value", parts[i]), false;
+            return complain(b, e->where, "exclude", "found \"%s\", expected one key and one value", parts[i]);
         out->at[out->n++] = (setting){l.keys[0], l.items[0][0]};
     }
-    if (!out->n) return complain(b, e->where, "exclude", "found no condition, expected key=value"), false;
+    if (!out->n) return complain(b, e->where, "exclude", "found no condition, expected key=value");
     return true;
 }
 
@@ -166,8 +159,7 @@ bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *
     size_t n_texts = split_text(exclude->value, ',', &texts, b->a);
     if (n_texts > MOST_PATTERNS)
         return complain(b, exclude->where, "exclude", "found %zu conditions, expected at most %d", n_texts,
-                        MOST_PATTERNS),
-               false;
+                        MOST_PATTERNS);
     for (size_t i = 0; i < n_texts; i++) {
         assignment condition = {0};
         if (!read_condition(b, exclude, texts[i], &condition)) return false;
@@ -176,14 +168,12 @@ bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *
             if (!matches(b, &rows[r], &condition)) rows[kept++] = rows[r];
         if (kept == *n)
             return complain(b, exclude->where, "exclude",
-                            "found \"%s\", which matches no row, expected the values of some row", texts[i]),
-                   false;
+                            "found \"%s\", which matches no row, expected the values of some row", texts[i]);
         *n = kept;
     }
     if (!*n)
         return complain(b, exclude->where, "exclude",
-                        "found conditions that exclude every row, expected at least one row to remain"),
-               false;
+                        "found conditions that exclude every row, expected at least one row to remain");
     return true;
 }
 

@@ -33,28 +33,16 @@ static const slurm_key keys[] = {
     "--nodelist= --nodes= --oversubscribe --partition= --prefer= --priority= --qos= --reservation= --spread-job "      \
     "--switches= --thread-spec= --threads-per-core= --time-min= --tmp= --wckey="
 
-static const char *expected(kind k)
+static bool is_word(build *b, const char *text)
 {
-    switch (k) {
-    case WORD: return "one word";
-    case TIME: return "minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S";
-    case MEMORY: return "megabytes, or a whole number with K, M, G or T";
-    case COUNT: return "a whole number from 1 to 4096";
-    case RUNS: return "a whole number from 1 to 1024";
-    default: return "options with their values, of: " EXTRAS;
-    }
-}
-
-static bool is_word(const char *text)
-{
-    for (const char *p = text; *p; p++)
-        if (*p == ' ' || *p == '\t' || *p == '\'' || *p == '"') return false;
-    return *text && *text != '-';
+    (void)b;
+    return *text && *text != '-' && !text[strcspn(text, " \t'\"")];
 }
 
 /* Is text a Slurm time: up to three numbers separated by ":", or D- and up to three? */
-static bool is_time(const char *text)
+static bool is_time(build *b, const char *text)
 {
+    (void)b;
     const char *day = strchr(text, '-'), *at = day ? day + 1 : text;
     int parts = 1;
     if (day && (day == text || strspn(text, "0123456789") != (size_t)(day - text))) return false;
@@ -66,16 +54,24 @@ static bool is_time(const char *text)
     }
 }
 
-static bool is_memory(const char *text)
+static bool is_memory(build *b, const char *text)
 {
+    (void)b;
     size_t digits = strspn(text, "0123456789");
     return digits && digits < 10 && (!text[digits] || (strchr("KMGTkmgt", text[digits]) && !text[digits + 1]));
 }
 
-static bool is_count(const char *text, int64_t most)
+static bool is_count(build *b, const char *text)
 {
     int64_t n = 0;
-    return parse_int(text, &n) && n >= 1 && n <= most;
+    (void)b;
+    return parse_int(text, &n) && n >= 1 && n <= MOST_COUNT;
+}
+
+static bool is_runs(build *b, const char *text)
+{
+    int64_t n = 0;
+    return is_count(b, text) && parse_int(text, &n) && n <= MOST_RUNS_PER_TASK;
 }
 
 /* Is this an option of EXTRAS, with =VALUE if it needs one? */
@@ -100,15 +96,15 @@ static bool is_extra(build *b, const char *text)
     return n && good == n;
 }
 
-static bool is_good(build *b, kind k, const char *text)
-{
-    return k == WORD     ? is_word(text)
-           : k == TIME   ? is_time(text)
-           : k == MEMORY ? is_memory(text)
-           : k == COUNT  ? is_count(text, MOST_COUNT)
-           : k == RUNS   ? is_count(text, MOST_RUNS_PER_TASK)
-                         : is_extra(b, text);
-}
+static const struct {
+    bool (*fits)(build *b, const char *text);
+    const char *expected;
+} kinds[] = {[WORD] = {is_word, "one word"},
+             [TIME] = {is_time, "minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S"},
+             [MEMORY] = {is_memory, "megabytes, or a whole number with K, M, G or T"},
+             [COUNT] = {is_count, "a whole number from 1 to 4096"},
+             [RUNS] = {is_runs, "a whole number from 1 to 1024"},
+             [EXTRA] = {is_extra, "options with their values, of: " EXTRAS}};
 
 static const slurm_key *find(const char *name)
 {
@@ -143,13 +139,9 @@ void read_slurm(build *b, const ini_entry *at, size_t n)
             unknown(b, &at[i]);
             continue;
         }
-        if (!name_set_add(&seen, at[i].key, i, &first))
-            complain(b, at[i].where, at[i].key,
-                     "found a second time, expected once; the first is at "
-                     "%s",
-                     at[first].where);
-        if (!is_good(b, k->kind, text))
-            complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text, expected(k->kind));
+        if (!name_set_add(&seen, at[i].key, i, &first)) complain_twice(b, at[i].where, at[i].key, at[first].where);
+        if (!kinds[k->kind].fits(b, text))
+            complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text, kinds[k->kind].expected);
         if (parse_int(text, &number) && k->kind == RUNS) b->s->slurm_per_task = number;
         if (k->kind == COUNT) text = arena_printf(b->a, "%lld", (long long)number);
         settings_set(&b->s->slurm, k->key, text, b->a);
@@ -170,5 +162,6 @@ void slurm_reference(FILE *f)
                "They never change a result.\n\n| key | sbatch option | value | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < LENGTH(keys); i++)
         fprintf(f, "| `%s` | %s%s%s | %s | %s |\n", keys[i].key, keys[i].option ? "`" : "",
-                keys[i].option ? keys[i].option : "", keys[i].option ? "`" : "", expected(keys[i].kind), keys[i].doc);
+                keys[i].option ? keys[i].option : "", keys[i].option ? "`" : "", kinds[keys[i].kind].expected,
+                keys[i].doc);
 }

@@ -1,8 +1,7 @@
 /* spec.h - an experiment: an INI file expanded into the rows of an ablation table.
  *
- * After spec_read, every row has its full settings, typed config, JSON and hash. Runs
- * are the rows with `run` set, times the seeds. spec_print writes the expansion as an INI that gives
- * the same rows.
+ * After spec_read, every row has its full settings, typed config, JSON and hash. Runs are the rows with `run` set,
+ * times the seeds. spec_print writes the expansion as an INI that gives the same rows.
  *
  * Ownership: a spec owns everything in it (spec_free); plugin schemas are borrowed and must outlive it.
  */

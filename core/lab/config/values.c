@@ -5,14 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-void complain(build *b, const char *where, const char *key, const char *fmt, ...)
+bool complain(build *b, const char *where, const char *key, const char *fmt, ...)
 {
-    char message[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
-    va_end(ap);
-    if (room_for_error(b->errors)) str_addf(b->errors, "%s: %s: %s\n", where, key, message);
+    va_list args;
+    if (!room_for_error(b->errors)) return false;
+    str_addf(b->errors, "%s: %s: ", where, key);
+    va_start(args, fmt);
+    str_addv(b->errors, fmt, args);
+    va_end(args);
+    str_addc(b->errors, '\n');
+    return false;
+}
+
+bool complain_twice(build *b, const char *where, const char *key, const char *first)
+{
+    return complain(b, where, key, "found a second time, expected once; the first is at %s", first);
 }
 
 /* ---- text ---- */
@@ -87,64 +94,60 @@ const ab_option *key_param(const build *b, const char *key)
 }
 
 /* Sections' own keys, which are not settings of a run. */
-static const char *const section_keys[][2] = {
-    {"combine", "[sweep NAME]"},
-    {"exclude", "[sweep NAME]"},
-    {"group", "[variant NAME]"},
-    {"name", "[experiment] or [variant NAME]"},
-    {"paper_row", "[base], [sweep NAME] or [variant NAME]"},
-    {"note", "[experiment]"},
-    {"seeds", "[experiment]"},
-    {"paper", "[experiment]"},
-    {"only", "[experiment]"},
-    {"match", "[experiment]"},
-    {"factorial", "[sweep NAME]"},
-    {"resolution", "[sweep NAME]"},
-};
+static const ab_option section_keys[] = {{.name = "combine", .doc = "[sweep NAME]"},
+                                         {.name = "exclude", .doc = "[sweep NAME]"},
+                                         {.name = "group", .doc = "[variant NAME]"},
+                                         {.name = "name", .doc = "[experiment] or [variant NAME]"},
+                                         {.name = "paper_row", .doc = "[base], [sweep NAME] or [variant NAME]"},
+                                         {.name = "note", .doc = "[experiment]"},
+                                         {.name = "seeds", .doc = "[experiment]"},
+                                         {.name = "paper", .doc = "[experiment]"},
+                                         {.name = "only", .doc = "[experiment]"},
+                                         {.name = "match", .doc = "[experiment]"},
+                                         {.name = "factorial", .doc = "[sweep NAME]"},
+                                         {.name = "resolution", .doc = "[sweep NAME]"},
+                                         {0}};
 
-/* Reports an unknown key. */
-static void unknown_key(build *b, const char *where, const char *label, const char *key)
+typedef struct {
+    const char **at;
+    size_t n, cap;
+} key_names;
+
+static void add_names(key_names *x, const ab_option *params, const char *plugin, arena *a)
 {
-    if (!room_for_error(b->errors)) return; /* skip the costly search for a near name */
+    for (const ab_option *p = params; p && p->name; p++) {
+        x->at = grow(x->at, &x->cap, x->n + 1, sizeof *x->at);
+        x->at[x->n++] = plugin ? arena_printf(a, "%s.%s", plugin, p->name) : p->name;
+    }
+}
+
+/* Reports an unknown key. Returns false. */
+static bool unknown_key(build *b, const char *where, const char *label, const char *key)
+{
+    if (!room_for_error(b->errors)) return false; /* skip the costly search for a near name */
     place_key place;
-    if (has_prefix(key, PLACE_PREFIX) && !place_key_read(key, &place)) {
-        complain(b, where, label, "found an unknown key, expected %s", place_expects);
-        return;
-    }
-    const char *now = config_new_name(key);
-    if (now) {
-        complain(b, where, label, "%s%swas renamed to %s", same(label, key) ? "" : key, same(label, key) ? "" : " ",
-                 now);
-        return;
-    }
-    size_t n = 0, cap = 0;
-    const char **names = grow(NULL, &cap, LENGTH(section_keys), sizeof *names);
-    for (size_t i = 0; i < LENGTH(section_keys); i++) {
-        names[n++] = section_keys[i][0];
-        if (!same(section_keys[i][0], key)) continue;
-        complain(b, where, label, "found a key that belongs in %s", section_keys[i][1]);
-        free(names);
-        return;
-    }
+    if (has_prefix(key, PLACE_PREFIX) && !place_key_read(key, &place))
+        return complain(b, where, label, "found an unknown key, expected %s", place_expects);
+    const char *now = config_new_name(key), *shown = same(label, key) ? "" : key, *blank = *shown ? " " : "";
+    if (now) return complain(b, where, label, "%s%swas renamed to %s", shown, blank, now);
+    const ab_option *own = find(section_keys, key);
+    if (own) return complain(b, where, label, "found a key that belongs in %s", own->doc);
+    key_names names = {0};
     bool plugin = false;
-    for (const ab_option *p = config_params; p->name; p++) {
-        names = grow(names, &cap, n + 1, sizeof *names);
-        names[n++] = p->name;
-    }
+    add_names(&names, section_keys, NULL, b->a);
+    add_names(&names, config_params, NULL, b->a);
     for (size_t i = 0; i < b->n_known; i++) {
         const plugin_schema *s = b->known[i].schema;
         plugin |= key_is_of(key, s->name);
-        for (const ab_option *p = s->params; p && p->name; p++) {
-            names = grow(names, &cap, n + 1, sizeof *names);
-            names[n++] = arena_printf(b->a, "%s.%s", s->name, p->name);
-        }
+        add_names(&names, s->params, s->name, b->a);
     }
     const char *expected = plugin             ? "a parameter of that plugin"
                            : strchr(key, '.') ? "PLUGIN.parameter of an existing plugin"
                                               : "a key listed by ablate list keys, or PLUGIN.parameter";
-    complain(b, where, label, "found an unknown key%s%s, expected %s%s", same(label, key) ? "" : " ",
-             same(label, key) ? "" : key, expected, suggestion(key, names, n, ""));
-    free(names);
+    complain(b, where, label, "found an unknown key%s%s, expected %s%s", blank, shown, expected,
+             suggestion(key, names.at, names.n, ""));
+    free(names.at);
+    return false;
 }
 
 /* ---- plugin names ---- */
@@ -177,11 +180,9 @@ static bool open_plugin(build *b, const char *where, const char *label, const ch
     else
         s = b->plugins->open(b->plugins->user, kind, file, &e);
     if (s && !same(s->kind, kind)) fail(&e, "this is a plugin of kind %s, expected kind %s", s->kind, kind), s = NULL;
-    if (!s) return complain(b, where, label, "found \"%s\": %s", path, e.text), false;
-    known_plugin *known = arena_alloc(b->a, (b->n_known + 1) * sizeof *known);
-    if (b->n_known) memcpy(known, b->known, b->n_known * sizeof *known);
-    known[b->n_known++] = (known_plugin){s, arena_strdup(b->a, path), file};
-    b->known = known;
+    if (!s) return complain(b, where, label, "found \"%s\": %s", path, e.text);
+    b->known = build_room(b->known, &b->cap_known, b->n_known, sizeof *b->known, b->a);
+    b->known[b->n_known++] = (known_plugin){s, arena_strdup(b->a, path), file};
     return true;
 }
 
@@ -194,8 +195,7 @@ static bool check_plugin(build *b, const char *where, const char *label, const c
     const char **parts;
     size_t n_parts = 0;
     err e = {{0}};
-    if (first && place_pattern(value, &parts, &n_parts, b->a, &e))
-        return complain(b, where, label, "%s", e.text), false;
+    if (first && place_pattern(value, &parts, &n_parts, b->a, &e)) return complain(b, where, label, "%s", e.text);
     for (size_t i = 0; i < n_parts; i++)
         if (!check_plugin(b, where, label, "attention", parts[i])) return false;
     if (n_parts) return true;
@@ -245,20 +245,14 @@ static void add_item(build *b, value_list *l, const char *const *texts)
 {
     if (++b->n_values == MOST_ALL_VALUES)
         complain(b, l->where, l->label, "found more than %d values in all lists, expected fewer", MOST_ALL_VALUES);
-    if (b->n_values >= MOST_ALL_VALUES) {
-        l->bad = true;
-        return;
-    }
+    l->bad |= b->n_values >= MOST_ALL_VALUES;
+    if (b->n_values >= MOST_ALL_VALUES) return;
     const char **item = arena_alloc(b->a, l->m * sizeof *item);
     for (size_t j = 0; j < l->m; j++) {
         item[j] = texts ? check_value(b, l, l->keys[j], texts[j]) : NULL;
         l->bad |= !item[j];
     }
-    if (!(l->n & (l->n + 1))) { /* full at 0, 1, 3, 7, ... */
-        const char ***items = arena_alloc(b->a, (2 * l->n + 1) * sizeof *items);
-        if (l->n) memcpy(items, l->items, l->n * sizeof *items);
-        l->items = items;
-    }
+    l->items = build_room(l->items, &l->cap, l->n, sizeof *l->items, b->a);
     l->items[l->n++] = item;
 }
 
@@ -286,18 +280,16 @@ static void read_item(build *b, value_list *l, const char *text)
         return;
     }
     const ab_option *p = key_param(b, l->keys[0]);
-    if (p->type != AB_TEXT && strstr(text, "..") && !has_prefix(unquote(text, b->a), "tune")) {
-        if (p->type == AB_INT && read_range(text, &from, &to, &by, b->a)) {
-            add_range(b, l, from, to, by);
-            return;
-        }
+    bool range = p->type != AB_TEXT && strstr(text, "..") && !has_prefix(unquote(text, b->a), "tune");
+    if (range && p->type == AB_INT && read_range(text, &from, &to, &by, b->a)) {
+        add_range(b, l, from, to, by);
+        return;
+    }
+    if (range)
         complain(b, l->where, l->label, "found \"%s\", expected %s", text,
                  p->type == AB_INT ? "a rising range of integers, FROM..TO or FROM..TO:STEP"
                                    : "no range: ranges are only for integer keys");
-        add_item(b, l, NULL);
-        return;
-    }
-    add_item(b, l, &text);
+    add_item(b, l, range ? NULL : &text);
 }
 
 static void check_twice(build *b, value_list *l)
@@ -322,18 +314,13 @@ static bool read_keys(build *b, const char *prefix, value_list *l)
     bool ok = true;
     for (size_t j = 0; j < l->m; j++) {
         l->keys[j] = prefix ? arena_printf(b->a, "%s.%s", prefix, parts[j]) : parts[j];
-        if (same(l->keys[j], "seed")) {
-            complain(b, l->where, l->label, "found the key seed; set seeds = ... in [experiment] or use --seeds");
-            ok = false;
-        } else if (!key_param(b, l->keys[j])) {
-            unknown_key(b, l->where, l->label, prefix ? l->keys[j] : parts[j]);
-            ok = false;
-        }
+        if (same(l->keys[j], "seed"))
+            ok = complain(b, l->where, l->label, "found the key seed; set seeds = ... in [experiment] or use --seeds");
+        else if (!key_param(b, l->keys[j]))
+            ok = unknown_key(b, l->where, l->label, l->keys[j]);
         for (size_t k = 0; k < j; k++)
-            if (same(l->keys[k], l->keys[j])) {
-                complain(b, l->where, l->label, "found %s twice, expected each key once", l->keys[j]);
-                ok = false;
-            }
+            if (same(l->keys[k], l->keys[j]))
+                ok = complain(b, l->where, l->label, "found %s twice, expected each key once", l->keys[j]);
     }
     return ok;
 }
@@ -349,15 +336,14 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e)
     for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* so that lists are counted right */
     for (size_t i = 0; i < n && known; i++) {
         if (l.n >= MOST_VALUES) {
-            complain(b, e->where, e->key, "found a list of more than %d values, expected fewer", MOST_VALUES);
-            l.bad = true;
+            l.bad = !complain(b, e->where, e->key, "found a list of more than %d values, expected fewer", MOST_VALUES);
             break;
         }
-        if (!*items[i] && (n > 1 || key_param(b, l.keys[0])->type != AB_TEXT)) {
-            complain(b, e->where, e->key, "found %s, expected %s", n > 1 ? "an empty item in the list" : "no value",
-                     param_expects(key_param(b, l.keys[0]), b->a));
-            l.bad = true;
-        } else
+        const ab_option *p = key_param(b, l.keys[0]);
+        if (!*items[i] && (n > 1 || p->type != AB_TEXT))
+            l.bad = !complain(b, e->where, e->key, "found %s, expected %s",
+                              n > 1 ? "an empty item in the list" : "no value", param_expects(p, b->a));
+        else
             read_item(b, &l, items[i]);
     }
     if (!l.bad) check_twice(b, &l);

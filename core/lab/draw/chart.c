@@ -17,45 +17,48 @@ typedef struct {
 
 /* ---- limits ---- */
 
-static void widen(double v, bool logarithmic, double *lo, double *hi)
+static void widen(scale *s, double v)
 {
-    if (!isfinite(v) || (logarithmic && v <= 0)) return;
-    *lo = fmin(*lo, v), *hi = fmax(*hi, v);
+    if (!isfinite(v) || (s->logarithmic && v <= 0)) return;
+    s->lo = fmin(s->lo, v), s->hi = fmax(s->hi, v);
 }
 
-bool chart_limits(const series *s, size_t n, bool log_x, bool log_y, double *x0, double *x1, double *y0, double *y1)
+/* Limits that include all finite points and intervals; false: there are none. */
+static bool find_limits(const series *s, size_t n, scale *x, scale *y)
 {
-    *x0 = *y0 = INFINITY, *x1 = *y1 = -INFINITY;
+    x->lo = y->lo = INFINITY, x->hi = y->hi = -INFINITY;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < s[i].n; k++) {
             if (!isfinite(s[i].y[k]) || !isfinite(s[i].x[k])) continue;
-            widen(s[i].x[k], log_x, x0, x1);
-            widen(s[i].y[k], log_y, y0, y1);
-            if (s[i].low) widen(s[i].low[k], log_y, y0, y1);
-            if (s[i].high) widen(s[i].high[k], log_y, y0, y1);
+            widen(x, s[i].x[k]);
+            widen(y, s[i].y[k]);
+            if (s[i].low) widen(y, s[i].low[k]);
+            if (s[i].high) widen(y, s[i].high[k]);
         }
-    return isfinite(*x0) && isfinite(*y0);
+    return isfinite(x->lo) && isfinite(y->lo);
 }
 
-static void with_margin(double *lo, double *hi, bool logarithmic, double share)
+static void add_margin(scale *s, double share)
 {
-    if (logarithmic) {
-        double factor = *hi > *lo ? pow(*hi / *lo, share) : 1.2;
-        *lo /= factor, *hi *= factor;
+    if (s->logarithmic) {
+        double factor = s->hi > s->lo ? pow(s->hi / s->lo, share) : 1.2;
+        s->lo /= factor, s->hi *= factor;
     } else {
-        double more = *hi > *lo ? (*hi - *lo) * share : fmax(fabs(*lo) * 0.05, 1e-9);
-        *lo -= more, *hi += more;
+        double more = s->hi > s->lo ? (s->hi - s->lo) * share : fmax(fabs(s->lo) * 0.05, 1e-9);
+        s->lo -= more, s->hi += more;
     }
 }
 
 static bool named_line(const series *s) { return s->name && s->line && !s->faint; }
 static bool named_point(const series *s) { return s->name && !s->line && s->n; }
+static bool is_named(const series *s) { return named_line(s) || named_point(s); }
+static double name_width(const char *name) { return text_width(name, name_size, false) * slack; }
 
 static double names_width(const series *s, size_t n)
 {
     double most = 0;
     for (size_t i = 0; i < n; i++)
-        if (named_line(&s[i])) most = fmax(most, text_width(s[i].name, name_size, false) * slack);
+        if (named_line(&s[i])) most = fmax(most, name_width(s[i].name));
     return most;
 }
 
@@ -63,17 +66,17 @@ static bool find_frame(const chart *c, const series *s, size_t n, frame *f)
 {
     bool joined = false;
     f->whole = true;
+    f->x.logarithmic = c->log_x, f->y.logarithmic = c->log_y;
     for (size_t i = 0; i < n; i++) {
         joined = joined || s[i].line;
         for (size_t k = 0; k < s[i].n; k++) f->whole = f->whole && s[i].x[k] == rint(s[i].x[k]);
     }
-    if (!chart_limits(s, n, c->log_x, c->log_y, &f->x.lo, &f->x.hi, &f->y.lo, &f->y.hi)) return false;
+    if (!find_limits(s, n, &f->x, &f->y)) return false;
     if (c->categories) f->x.lo = -0.4, f->x.hi = (double)c->n_categories - 0.6;
     if (c->x1 != c->x0) f->x.lo = c->x0, f->x.hi = c->x1;
     if (c->y1 != c->y0) f->y.lo = c->y0, f->y.hi = c->y1;
-    f->x.logarithmic = c->log_x, f->y.logarithmic = c->log_y;
-    if (!c->categories) with_margin(&f->x.lo, &f->x.hi, c->log_x, joined ? 0.015 : 0.07);
-    with_margin(&f->y.lo, &f->y.hi, c->log_y, 0.05);
+    if (!c->categories) add_margin(&f->x, joined ? 0.015 : 0.07);
+    add_margin(&f->y, 0.05);
     return true;
 }
 
@@ -207,13 +210,11 @@ static void draw_series(const frame *f, const series *s)
 
 /* ---- legend: below the chart, if a name has no room inside it ---- */
 
-enum {
-    MIN_HEIGHT = 120,
-    SAMPLE = 26
-}; /* height of the chart without its legend; width of a line's sample, or of the number */
+enum { MIN_HEIGHT = 120 }; /* height of the chart without its legend */
+enum { SAMPLE = 26 };      /* width of a line's sample, or of the number */
 
 typedef struct {
-    size_t n, columns; /* entries; n is 0: no legend */
+    size_t n, columns; /* entries, 0: no legend; columns */
     double height;
 } legend;
 
@@ -226,7 +227,7 @@ static size_t line_of(const char *text, double width)
         end += strspn(text + end, " ");
         end += strcspn(text + end, " ");
         snprintf(part, sizeof part, "%.*s", (int)end, text);
-        if (fits && text_width(part, name_size, false) * slack > width) break;
+        if (fits && name_width(part) > width) break;
         fits = end;
     }
     return fits;
@@ -243,8 +244,8 @@ static void find_legend(const chart *c, const series *s, size_t n, legend *out)
 {
     double widest = 0, of_points = 0, lines = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!named_line(&s[i]) && !named_point(&s[i])) continue;
-        double width = text_width(s[i].name, name_size, false) * slack;
+        if (!is_named(&s[i])) continue;
+        double width = name_width(s[i].name);
         widest = fmax(widest, width);
         if (named_point(&s[i])) of_points = fmax(of_points, width);
         out->n++;
@@ -253,8 +254,7 @@ static void find_legend(const chart *c, const series *s, size_t n, legend *out)
     if (!out->n) return;
     out->columns = (size_t)fmax(1, floor(c->width / (widest + SAMPLE + 12)));
     if (out->columns == 1)
-        for (size_t i = 0; i < n; i++)
-            lines += named_line(&s[i]) || named_point(&s[i]) ? (double)lines_of(s[i].name, c->width - SAMPLE) : 0;
+        for (size_t i = 0; i < n; i++) lines += is_named(&s[i]) ? (double)lines_of(s[i].name, c->width - SAMPLE) : 0;
     else
         lines = (double)((out->n + out->columns - 1) / out->columns);
     out->height = lines * line_height + 8;
@@ -266,7 +266,7 @@ static void draw_legend(const frame *f, const series *s, size_t n, const legend 
     double y = f->c->height + line_height, pitch = f->c->width / (double)l->columns, top = y;
     char text[256];
     for (size_t i = 0; i < n; i++) {
-        if (!named_line(&s[i]) && !named_point(&s[i])) continue;
+        if (!is_named(&s[i])) continue;
         double x = (double)(at / rows) * pitch + 2;
         if (at % rows == 0) y = top;
         draw_open(f->d, s[i].key, NULL);
@@ -354,9 +354,9 @@ static box best_box(const frame *f, double x, double y, double width, const box 
                                        : x - width / 2,
                middle = y + ways[i][1] * 11;
         box b = {left, middle - 6, left + width, middle + 6};
-        double cost = (double)i * 0.1, over = 0;
+        double over = 0;
         for (size_t k = 0; k < n; k++) over += overlap(&b, &taken[k]);
-        cost += over;
+        double cost = (double)i * 0.1 + over;
         cost += 1e3 * (fmax(0, f->x.from - b.x0) + fmax(0, b.x1 - f->c->width) + fmax(0, f->y.to - 8 - b.y0));
         if (cost < least) least = cost, best = b, *covered = over;
     }
@@ -375,14 +375,14 @@ static void name_points(const frame *f, const series *s, size_t n, bool numbered
         if (isfinite(x + y)) taken[count++] = (box){x - 4, y - 4, x + 4, y + 4};
     }
     for (size_t i = 0; i < n; i++) {
-        at += named_line(&s[i]) || named_point(&s[i]);
+        at += is_named(&s[i]);
         if (!named_point(&s[i])) continue;
         double x = scale_at(&f->x, s[i].x[0]), y = scale_at(&f->y, s[i].y[0]);
         if (!isfinite(x + y)) continue;
         snprintf(number, sizeof number, "%zu", at);
         const char *text = numbered ? number : s[i].name;
         double covered;
-        box b = best_box(f, x, y, text_width(text, name_size, false) * slack, taken, count, &covered);
+        box b = best_box(f, x, y, name_width(text), taken, count, &covered);
         if (covered > 60) continue; /* no room: the name is in the tooltip */
         taken[count++] = b;
         draw_open(f->d, s[i].key, s[i].hint);

@@ -31,9 +31,6 @@ typedef struct {
  * series has a point. The caller frees. A logarithmic axis omits values that are not positive. */
 drawing *chart_draw(const chart *c, const series *s, size_t n);
 
-/* Limits that include all finite points and intervals; false: there are none. */
-bool chart_limits(const series *s, size_t n, bool log_x, bool log_y, double *x0, double *x1, double *y0, double *y1);
-
 /* ---- axis.c ---- */
 
 /* Maps data to coordinates: lo to `from`, hi to `to`. */

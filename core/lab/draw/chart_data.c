@@ -9,6 +9,13 @@ static void real(str *out, double v, const char *missing)
     str_add(out, isfinite(v) ? format_real(v, text) : missing);
 }
 
+/* Appends y, low and high of point k, the separator before each. */
+static void values(str *out, const series *s, size_t k, char separator, const char *missing)
+{
+    const double v[] = {s->y[k], s->low ? s->low[k] : NAN, s->high ? s->high[k] : NAN};
+    for (size_t i = 0; i < LENGTH(v); i++) str_addc(out, separator), real(out, v[i], missing);
+}
+
 static const char *category(const chart *c, double x)
 {
     size_t i = (size_t)lround(x);
@@ -26,12 +33,7 @@ void chart_csv(const chart *c, const series *s, size_t n, str *out)
                 str_add_csv(out, category(c, s[i].x[k]));
             else
                 real(out, s[i].x[k], "");
-            str_addc(out, ',');
-            real(out, s[i].y[k], "");
-            str_addc(out, ',');
-            real(out, s[i].low ? s[i].low[k] : NAN, "");
-            str_addc(out, ',');
-            real(out, s[i].high ? s[i].high[k] : NAN, "");
+            values(out, &s[i], k, ',', "");
             str_add(out, "\r\n");
         }
 }
@@ -96,12 +98,7 @@ void chart_gnuplot(const chart *c, const series *s, size_t n, str *out)
         str_addf(out, "$data%zu << EOD\n", i);
         for (size_t k = 0; k < s[i].n; k++) {
             real(out, s[i].x[k], "?");
-            str_addc(out, ' ');
-            real(out, s[i].y[k], "?");
-            str_addc(out, ' ');
-            real(out, s[i].low ? s[i].low[k] : NAN, "?");
-            str_addc(out, ' ');
-            real(out, s[i].high ? s[i].high[k] : NAN, "?");
+            values(out, &s[i], k, ' ', "?");
             str_addc(out, '\n');
         }
         str_add(out, "EOD\n");
@@ -147,7 +144,7 @@ static void vega_domain(const series *s, size_t n, str *out)
 {
     str_add(out, "\"field\":\"series\",\"type\":\"nominal\",\"sort\":null,\"title\":null,\"scale\":{\"domain\":[");
     for (size_t i = 0; i < n; i++) {
-        if (i) str_addc(out, ',');
+        json_next(out);
         json_string(out, s[i].name ? s[i].name : "");
     }
     str_add(out, "],\"range\":[");

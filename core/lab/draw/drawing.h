@@ -17,8 +17,8 @@ static inline int series_color(size_t i) { return COLOR_SERIES + (int)(i % SERIE
 static inline int series_dash(size_t i) { return (int)(i / SERIES_COLORS % SERIES_DASHES); }
 /* "#rrggbb" of a colour on white paper. */
 const char *draw_hex(int color);
-/* CSS rules: the colours as variables for light and dark pages, and the classes of themed SVG. */
-const char *draw_css(void);
+/* Appends CSS rules: the colours as variables for light and dark pages, and the classes of themed SVG. */
+void draw_css(str *out);
 
 typedef struct {
     int stroke, fill; /* draw_color or series_color; COLOR_NONE: none */

@@ -1,4 +1,4 @@
-/* internal.h - the shapes of a drawing, for the writers. */
+/* internal.h - the shapes of a drawing, for the writers; pixels as a file. */
 #ifndef ABLATE_DRAW_INTERNAL_H
 #define ABLATE_DRAW_INTERNAL_H
 #include "lab/draw/drawing.h"
@@ -26,4 +26,6 @@ struct drawing {
 extern const char *const draw_dashes[SERIES_DASHES];
 /* Decodes one UTF-8 character at *s and steps over it; 0xFFFD for invalid bytes, 0 at the end. */
 uint32_t utf8_next(const char **s);
+/* Appends a PNG file. rgb [height][width][3], 8 bits each. */
+void png_write(const unsigned char *rgb, int width, int height, str *out);
 #endif

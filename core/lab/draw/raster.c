@@ -3,7 +3,6 @@
  * A polygon's coverage of a pixel is exact along x and sampled on SUBLINES lines along y, by the nonzero rule, so
  * pieces of a line may overlap. */
 #include "lab/draw/internal.h"
-#include "lab/draw/png.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

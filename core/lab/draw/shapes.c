@@ -15,22 +15,15 @@ static const struct {
 
 const char *draw_hex(int color) { return colors[color].light; }
 
-const char *draw_css(void)
+void draw_css(str *out)
 {
-    static char css[2048];
-    if (*css) return css;
-    str s = {0};
-    str_add(&s, ":root{color-scheme:light dark");
-    for (size_t i = 1; i < LENGTH(colors); i++) str_addf(&s, ";--%s:%s", colors[i].name, colors[i].light);
-    str_add(&s, "}\n@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark");
-    for (size_t i = 1; i < LENGTH(colors); i++) str_addf(&s, ";--%s:%s", colors[i].name, colors[i].dark);
-    str_add(&s, "}}\n");
+    str_add(out, ":root{color-scheme:light dark");
+    for (size_t i = 1; i < LENGTH(colors); i++) str_addf(out, ";--%s:%s", colors[i].name, colors[i].light);
+    str_add(out, "}\n@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark");
+    for (size_t i = 1; i < LENGTH(colors); i++) str_addf(out, ";--%s:%s", colors[i].name, colors[i].dark);
+    str_add(out, "}}\n");
     for (size_t i = 1; i < LENGTH(colors); i++)
-        str_addf(&s, ".l%zu{stroke:var(--%s)}.f%zu{fill:var(--%s)}\n", i, colors[i].name, i, colors[i].name);
-    if (s.n >= sizeof css) broken("lab/draw/shapes.c: the style has %zu bytes", s.n);
-    memcpy(css, s.s, s.n + 1);
-    str_free(&s);
-    return css;
+        str_addf(out, ".l%zu{stroke:var(--%s)}.f%zu{fill:var(--%s)}\n", i, colors[i].name, i, colors[i].name);
 }
 
 drawing *drawing_new(double width, double height, const char *label)

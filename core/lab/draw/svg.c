@@ -36,6 +36,11 @@ static void attribute(str *out, const char *name, double v)
     str_addc(out, '"');
 }
 
+static void attributes(str *out, const char *const *names, const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) attribute(out, names[i], v[i]);
+}
+
 /* Colours: classes of the page's style, or the colours themselves. */
 static void colors(str *out, int stroke, int fill, enum svg_style style)
 {
@@ -78,8 +83,7 @@ static void text(str *out, const shape *s, enum svg_style style)
 {
     static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     str_add(out, "<text");
-    attribute(out, "x", s->xy[0]);
-    attribute(out, "y", s->xy[1]);
+    attributes(out, (const char *const[]){"x", "y"}, s->xy, 2);
     str_add(out, anchors[s->letters.anchor]);
     if (s->letters.size != 11) attribute(out, "font-size", s->letters.size);
     if (s->letters.bold) str_add(out, " font-weight=\"600\"");
@@ -106,18 +110,13 @@ static void one(str *out, const shape *s, enum svg_style style)
     case SHAPE_POLYGON: path(out, s, style); break;
     case SHAPE_RECT:
         str_add(out, "<rect");
-        attribute(out, "x", s->xy[0]);
-        attribute(out, "y", s->xy[1]);
-        attribute(out, "width", s->xy[2]);
-        attribute(out, "height", s->xy[3]);
+        attributes(out, (const char *const[]){"x", "y", "width", "height"}, s->xy, 4);
         with_pen(out, &s->pen, style);
         str_add(out, "/>\n");
         break;
     case SHAPE_DISC:
         str_add(out, "<circle");
-        attribute(out, "cx", s->xy[0]);
-        attribute(out, "cy", s->xy[1]);
-        attribute(out, "r", s->xy[2]);
+        attributes(out, (const char *const[]){"cx", "cy", "r"}, s->xy, 3);
         with_pen(out, &s->pen, style);
         str_add(out, "/>\n");
         break;

@@ -55,56 +55,45 @@ static const char *plain(const char *json, arena *a)
 
 /* ---- tables ---- */
 
-enum {
-    EXPERIMENT,
-    RUN,
-    ROW,
-    GROUP,
-    CHANGE,
-    IS_BASE,
-    EXPLORATORY,
-    SEED,
-    STATUS,
-    RECORDED,
-    STEP,
-    TOTAL_STEPS,
-    HOST,
-    DEVICE,
-    COMMIT,
-    PARAMETERS,
-    FLOPS_STEP,
-    TOKENS_SECOND,
-    PEAK_MEMORY,
-    STARTED_AT,
-    ENDED_AT,
-    ERROR,
-    FIXED
-};
-static const struct {
+enum { FIXED = 22 };
+static const int64_t missing = INT64_MIN;
+typedef struct {
     const char *name;
     frame_type type;
-} fixed[FIXED] = {[EXPERIMENT] = {"experiment", FRAME_TEXT},
-                  [RUN] = {"run", FRAME_WHOLE},
-                  [ROW] = {"row", FRAME_TEXT},
-                  [GROUP] = {"group_name", FRAME_TEXT},
-                  [CHANGE] = {"change", FRAME_TEXT},
-                  [IS_BASE] = {"is_base", FRAME_WHOLE},
-                  [EXPLORATORY] = {"exploratory", FRAME_WHOLE},
-                  [SEED] = {"seed", FRAME_WHOLE},
-                  [STATUS] = {"status", FRAME_TEXT},
-                  [RECORDED] = {"recorded", FRAME_WHOLE},
-                  [STEP] = {"step", FRAME_WHOLE},
-                  [TOTAL_STEPS] = {"total_steps", FRAME_WHOLE},
-                  [HOST] = {"host", FRAME_TEXT},
-                  [DEVICE] = {"device", FRAME_TEXT},
-                  [COMMIT] = {"git_commit", FRAME_TEXT},
-                  [PARAMETERS] = {"parameters", FRAME_REAL},
-                  [FLOPS_STEP] = {"flops_step", FRAME_REAL},
-                  [TOKENS_SECOND] = {"tokens_second", FRAME_REAL},
-                  [PEAK_MEMORY] = {"peak_memory", FRAME_REAL},
-                  [STARTED_AT] = {"started_at", FRAME_REAL},
-                  [ENDED_AT] = {"ended_at", FRAME_REAL},
-                  [ERROR] = {"error", FRAME_TEXT}};
+    const char *text; /* one of the three by type; NULL, NaN and `missing`: none */
+    double real;
+    int64_t whole;
+} cell;
+
+/* Makes the cells of a run that every experiment has; their names and types depend on nothing. */
+static void fixed_cells(const read_experiment *x, const read_row *row, const read_run *run, cell out[FIXED])
+{
+    const cell all[FIXED] = {
+        {"experiment", FRAME_TEXT, .text = x->name},
+        {"run", FRAME_WHOLE, .whole = run->id},
+        {"row", FRAME_TEXT, .text = row->name},
+        {"group_name", FRAME_TEXT, .text = row->group},
+        {"change", FRAME_TEXT, .text = row->change},
+        {"is_base", FRAME_WHOLE, .whole = row->is_base},
+        {"exploratory", FRAME_WHOLE, .whole = row->exploratory},
+        {"seed", FRAME_WHOLE, .whole = run->seed},
+        {"status", FRAME_TEXT, .text = db_status_text(run->status)},
+        {"recorded", FRAME_WHOLE, .whole = run->recorded + run->foreign},
+        {"step", FRAME_WHOLE, .whole = run->step >= 0 ? run->step : missing},
+        {"total_steps", FRAME_WHOLE, .whole = run->total_steps >= 0 ? run->total_steps : missing},
+        {"host", FRAME_TEXT, .text = run->host},
+        {"device", FRAME_TEXT, .text = run->device},
+        {"git_commit", FRAME_TEXT, .text = run->git_commit},
+        {"parameters", FRAME_REAL, .real = run->parameters},
+        {"flops_step", FRAME_REAL, .real = run->flops_step},
+        {"tokens_second", FRAME_REAL, .real = run->tokens_second},
+        {"peak_memory", FRAME_REAL, .real = run->peak_memory},
+        {"started_at", FRAME_REAL, .real = run->started_at},
+        {"ended_at", FRAME_REAL, .real = run->ended_at},
+        {"error", FRAME_TEXT, .text = run->error},
+    };
+    memcpy(out, all, sizeof all);
+}
 
 static bool taken(const frame *f, const char *name)
 {
@@ -153,38 +142,14 @@ static setting *all_settings(const read_experiment *x, size_t *n, arena *a)
     return list;
 }
 
-static void put_fixed(frame *f, const read_experiment *x, const read_row *row, const read_run *run)
-{
-    frame_put_text(f, EXPERIMENT, x->name);
-    frame_put_whole(f, RUN, run->id);
-    frame_put_text(f, ROW, row->name);
-    frame_put_text(f, GROUP, row->group);
-    frame_put_text(f, CHANGE, row->change);
-    frame_put_whole(f, IS_BASE, row->is_base);
-    frame_put_whole(f, EXPLORATORY, row->exploratory);
-    frame_put_whole(f, SEED, run->seed);
-    frame_put_text(f, STATUS, db_status_text(run->status));
-    frame_put_whole(f, RECORDED, run->recorded + run->foreign);
-    if (run->step >= 0) frame_put_whole(f, STEP, run->step);
-    if (run->total_steps >= 0) frame_put_whole(f, TOTAL_STEPS, run->total_steps);
-    frame_put_text(f, HOST, run->host);
-    frame_put_text(f, DEVICE, run->device);
-    frame_put_text(f, COMMIT, run->git_commit);
-    frame_put_real(f, PARAMETERS, run->parameters);
-    frame_put_real(f, FLOPS_STEP, run->flops_step);
-    frame_put_real(f, TOKENS_SECOND, run->tokens_second);
-    frame_put_real(f, PEAK_MEMORY, run->peak_memory);
-    frame_put_real(f, STARTED_AT, run->started_at);
-    frame_put_real(f, ENDED_AT, run->ended_at);
-    frame_put_text(f, ERROR, run->error);
-}
-
 static void runs_frame(const read_experiment *x, frame *f, arena *a)
 {
     size_t n, *metric = arena_alloc(a, (x->n_metrics + 1) * sizeof *metric);
     setting *settings = all_settings(x, &n, a);
     const read_pair *pairs;
-    for (size_t j = 0; j < FIXED; j++) frame_add_column(f, fixed[j].name, fixed[j].type);
+    cell cells[FIXED];
+    fixed_cells(x, &(read_row){0}, &(read_run){0}, cells);
+    for (size_t j = 0; j < FIXED; j++) frame_add_column(f, cells[j].name, cells[j].type);
     for (size_t i = 0; i < n; i++)
         settings[i].column = new_column(f, "setting_", settings[i].key,
                                         settings[i].whole    ? FRAME_WHOLE
@@ -196,7 +161,12 @@ static void runs_frame(const read_experiment *x, frame *f, arena *a)
         for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++) {
             const read_run *run = &x->rows[i].runs[k];
             frame_add_row(f);
-            put_fixed(f, x, &x->rows[i], run);
+            fixed_cells(x, &x->rows[i], run, cells);
+            for (size_t j = 0; j < FIXED; j++) {
+                if (cells[j].type == FRAME_TEXT) frame_put_text(f, j, cells[j].text);
+                if (cells[j].type == FRAME_REAL) frame_put_real(f, j, cells[j].real);
+                if (cells[j].type == FRAME_WHOLE && cells[j].whole != missing) frame_put_whole(f, j, cells[j].whole);
+            }
             for (size_t p = 0; p < count; p++) {
                 const setting *s = find_setting(settings, n, pairs[p].key);
                 double v;

@@ -8,7 +8,6 @@ enum export_format { EXPORT_CSV, EXPORT_TENSORBOARD };
 /* Writes experiment `name` (NULL: the latest) below `folder`, creating it:
  *   csv            runs (a row per run: settings and results as columns), results, curves
  *   tensorboard    ROW@SEED/events.out.tfevents.... per run
- * *files: number of files
- * written. */
+ * *files: number of files written. */
 int export_write(reader *r, const char *name, enum export_format format, const char *folder, size_t *files, err *e);
 #endif

@@ -2,7 +2,6 @@
 #include "lab/export/frame.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 void frame_add_column(frame *f, const char *name, frame_type type)
 {
@@ -74,13 +73,10 @@ void frame_free(frame *f)
 
 static void csv_text(str *out, const char *text)
 {
-    if (*text && !text[strcspn(text, ",\"\r\n")]) {
-        str_add(out, text);
-        return;
-    }
-    str_addc(out, '"');
-    for (; *text; text++) str_addf(out, *text == '"' ? "\"\"" : "%c", *text);
-    str_addc(out, '"');
+    if (*text)
+        str_add_csv(out, text);
+    else
+        str_add(out, "\"\"");
 }
 
 void frame_csv(const frame *f, str *out)

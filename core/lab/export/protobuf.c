@@ -32,7 +32,7 @@ void pb_float(str *out, int field, float v)
     little_endian(out, bits, 4);
 }
 
-void pb_bytes(str *out, int field, const void *data, size_t n)
+static void bytes(str *out, int field, const void *data, size_t n)
 {
     tag(out, field, 2);
     varint_add(out, n);
@@ -41,11 +41,11 @@ void pb_bytes(str *out, int field, const void *data, size_t n)
 
 void pb_text(str *out, int field, const char *text)
 {
-    if (text) pb_bytes(out, field, text, strlen(text));
+    if (text) bytes(out, field, text, strlen(text));
 }
 
 void pb_message(str *out, int field, str *message)
 {
-    pb_bytes(out, field, str_text(message), message->n);
+    bytes(out, field, str_text(message), message->n);
     str_free(message);
 }

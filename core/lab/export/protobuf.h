@@ -7,7 +7,6 @@
 void pb_int(str *out, int field, int64_t v); /* int32, int64, enum, bool */
 void pb_double(str *out, int field, double v);
 void pb_float(str *out, int field, float v);
-void pb_bytes(str *out, int field, const void *data, size_t n);
 void pb_text(str *out, int field, const char *text); /* writes nothing for NULL */
 void pb_message(str *out, int field, str *message);  /* appends the message and frees it */
 void little_endian(str *out, uint64_t v, size_t bytes);

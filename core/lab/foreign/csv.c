@@ -108,11 +108,9 @@ static int add_chart(sheet *s, const chart *c, const char *const *cells, size_t 
                      err *e)
 {
     for (size_t i = 1; i < n; i++) {
-        if (!c->runs[i] || !*cells[i]) continue;
-        if (sheet_start(s, name, line, e) || sheet_put_named(s, SHEET_ROW, c->runs[i], e) ||
-            sheet_put_named(s, SHEET_STEP, cells[0], e) || sheet_put_named(s, SHEET_METRIC, c->metrics[i], e) ||
-            sheet_put_named(s, SHEET_VALUE, cells[i], e))
-            return -1;
+        const char *const pairs[][2] = {
+            {SHEET_ROW, c->runs[i]}, {SHEET_STEP, cells[0]}, {SHEET_METRIC, c->metrics[i]}, {SHEET_VALUE, cells[i]}};
+        if (c->runs[i] && *cells[i] && sheet_add_pairs(s, name, line, pairs, LENGTH(pairs), e)) return -1;
     }
     return 0;
 }

@@ -117,11 +117,11 @@ static int add_value(sheet *s, bytes b, int64_t step, const char *name, const ch
     char number[32], at[32];
     snprintf(at, sizeof at, "%lld", (long long)step);
     char *metric = xstrndup((const char *)tag.p, n);
-    int bad = sheet_start(s, name, record, e) || sheet_put_named(s, SHEET_ROW, run, e) ||
-                      sheet_put_named(s, SHEET_METRIC, metric, e) || sheet_put_named(s, SHEET_STEP, at, e) ||
-                      sheet_put_named(s, SHEET_VALUE, v - v == 0 ? format_real(v, number) : "NaN", e)
-                  ? -1
-                  : 0;
+    const char *const pairs[][2] = {{SHEET_ROW, run},
+                                    {SHEET_METRIC, metric},
+                                    {SHEET_STEP, at},
+                                    {SHEET_VALUE, v - v == 0 ? format_real(v, number) : "NaN"}};
+    int bad = sheet_add_pairs(s, name, record, pairs, LENGTH(pairs), e);
     free(metric);
     return bad;
 }

@@ -5,8 +5,8 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* Copies the text with quotes around NaN and Infinity, which Python writes and JSON lacks. */
-void json_python(str *out, const char *text, size_t n);
+/* Parses a text in which NaN and Infinity, which Python writes and JSON lacks, become strings; NULL: it is no JSON. */
+cJSON *json_parse(const char *text, size_t n);
 /* Converts a value to a cell; NULL for null, a list or an object. */
 const char *json_cell(const cJSON *v, char real[32]);
 /* Calls f with the object of each line that is not blank. */

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-void json_python(str *out, const char *text, size_t n)
+/* Copies the text with quotes around NaN and Infinity, which Python writes and JSON lacks. */
+static void add_quotes(str *out, const char *text, size_t n)
 {
     static const char *const names[] = {"NaN", "-Infinity", "Infinity"};
     bool quoted = false;
@@ -23,6 +24,15 @@ void json_python(str *out, const char *text, size_t n)
         str_addf(out, "\"%s\"", names[w]);
         i += strlen(names[w]) - 1;
     }
+}
+
+cJSON *json_parse(const char *text, size_t n)
+{
+    str json = {0};
+    add_quotes(&json, text, n);
+    cJSON *root = cJSON_ParseWithLength(str_text(&json), json.n);
+    str_free(&json);
+    return root;
 }
 
 const char *json_cell(const cJSON *v, char real[32])
@@ -51,11 +61,9 @@ static int add_object(sheet *s, const cJSON *o, const char *prefix, err *e)
 }
 
 /* Reads entries such as {"loss": 0.5, "learning_rate": 1e-4, "epoch": 1.0, "step": 500}. */
-int trainer_state_parse(sheet *s, const char *text, const char *name, const char *row, err *e)
+int trainer_state_parse(sheet *s, const char *text, size_t n, const char *name, const char *row, err *e)
 {
-    str json = {0};
-    json_python(&json, text, strlen(text));
-    cJSON *root = cJSON_Parse(str_text(&json));
+    cJSON *root = json_parse(text, n);
     const cJSON *log = cJSON_GetObjectItemCaseSensitive(root, "log_history"), *entry;
     int bad = cJSON_IsArray(log) ? 0 : fail(e, "found no list \"log_history\", expected a Trainer's state");
     size_t number = 0;
@@ -63,22 +71,20 @@ int trainer_state_parse(sheet *s, const char *text, const char *name, const char
     cJSON_ArrayForEach(entry, log) if (!bad) bad =
         sheet_start(s, name, ++number, e) || sheet_put_named(s, SHEET_ROW, row, e) || add_object(s, entry, "", e);
     cJSON_Delete(root);
-    str_free(&json);
     return bad ? fail_in(e, "%s: ", name) : 0;
 }
 
 int json_lines_each(const char *text, size_t n, int (*f)(void *self, const cJSON *o, size_t line, err *e), void *self,
                     err *e)
 {
-    str one = {0};
     int bad = 0;
     const char *end = text + n;
     for (size_t line = 1; text < end && !bad; line++) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         size_t length = (size_t)((stop ? stop : end) - text);
-        json_python(&one, text, length);
-        if (strspn(str_text(&one), " \t\r") < one.n) {
-            cJSON *o = cJSON_ParseWithLength(one.s, one.n);
+        size_t blank = strspn(text, " \t\r");
+        if (blank < length) {
+            cJSON *o = json_parse(text, length);
             if (!cJSON_IsObject(o))
                 bad = fail(e, "line %zu: found %s, expected one JSON object a line", line,
                            o ? "another JSON value" : "no valid JSON");
@@ -88,7 +94,6 @@ int json_lines_each(const char *text, size_t n, int (*f)(void *self, const cJSON
         }
         text += length + (stop != NULL);
     }
-    str_free(&one);
     return bad;
 }
 

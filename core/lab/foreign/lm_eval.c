@@ -12,14 +12,6 @@ bool is_lm_eval(const char *text)
                                            strstr(text, "\"model_args\"") || strstr(text, "\"task_hashes\""));
 }
 
-static int add_score(sheet *s, const char *name, size_t line, const char *const pairs[][2], size_t n, err *e)
-{
-    int bad = sheet_start(s, name, line, e);
-    for (size_t i = 0; i < n && !bad; i++)
-        if (pairs[i][1]) bad = sheet_put_named(s, pairs[i][0], pairs[i][1], e);
-    return bad;
-}
-
 /* Returns TASK/acc for "acc,none", and TASK/acc (strict-match) for another filter, "acc,strict-match". */
 static char *metric_name(const char *task, const char *key, const char *filter)
 {
@@ -31,11 +23,8 @@ static char *metric_name(const char *task, const char *key, const char *filter)
 
 int lm_eval_results(sheet *s, const char *text, const char *name, str *model, err *e)
 {
-    str json = {0};
     char real[32];
-    json_python(&json, text, strlen(text));
-    cJSON *root = cJSON_Parse(str_text(&json));
-    str_free(&json);
+    cJSON *root = json_parse(text, strlen(text));
     const cJSON *results = item(root, "results"), *task, *v;
     const char *by = cJSON_GetStringValue(item(root, "model_name"));
     const char *args = cJSON_GetStringValue(item(item(root, "config"), "model_args"));
@@ -50,7 +39,7 @@ int lm_eval_results(sheet *s, const char *text, const char *name, str *model, er
         char *metric = metric_name(task->string, v->string, NULL);
         const char *const pairs[][2] = {
             {SHEET_ROW, model->s}, {SHEET_METRIC, metric}, {SHEET_VALUE, json_cell(v, real)}};
-        bad = add_score(s, name, 1, pairs, LENGTH(pairs), e);
+        bad = sheet_add_pairs(s, name, 1, pairs, LENGTH(pairs), e);
         free(metric);
     }
     cJSON_Delete(root);
@@ -84,7 +73,7 @@ static int add_sample(void *self, const cJSON *o, size_t line, err *e)
             {SHEET_METRIC, metric},
             {SHEET_EXAMPLE, example},
             {SHEET_VALUE, cJSON_IsBool(v) ? (cJSON_IsTrue(v) ? "1" : "0") : json_cell(v, real)}};
-        bad = add_score(x->s, x->name, line, pairs, LENGTH(pairs), e);
+        bad = sheet_add_pairs(x->s, x->name, line, pairs, LENGTH(pairs), e);
         free(metric);
     }
     return bad;

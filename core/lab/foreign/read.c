@@ -22,8 +22,6 @@ static int add_file_name(sheet *s, size_t from, const char *path, err *e)
     return bad;
 }
 
-static bool is_events(const char *path) { return strstr(path_end(path), "tfevents") != NULL; }
-
 static int read_text(sheet *s, const char *path, str *text, err *e)
 {
     size_t mark = byte_order_mark(str_text(text), text->n), n = text->n - mark, from = s->n;
@@ -50,9 +48,7 @@ static int walk(const char *folder, paths *out, int depth, err *e)
     for (struct dirent *x; !bad && (x = readdir(d));) {
         if (x->d_name[0] == '.') continue;
         char *path = path_join(folder, x->d_name);
-        struct dirent *entry = x;
-        bool link = entry->d_type == DT_LNK; /* links are not followed: they may form a cycle */
-        if (!link && is_folder(path)) {
+        if (x->d_type != DT_LNK && is_folder(path)) { /* links may form a cycle */
             if (depth < MOST_DEPTH) bad = walk(path, out, depth + 1, e);
             free(path);
             continue;
@@ -115,20 +111,15 @@ static int read_lm_eval(sheet *s, const paths *all, size_t i, err *e)
     return bad ? -1 : 0;
 }
 
-static int read_events(sheet *s, const char *path, const char *run, err *e)
-{
-    str text = {0};
-    int bad = file_read_regular(path, MOST_FILE, &text, e) || events_parse(s, str_text(&text), text.n, path, run, e);
-    str_free(&text);
-    return bad ? -1 : 0;
-}
-
+static bool is_events(const char *path) { return strstr(path_end(path), "tfevents") != NULL; }
 static bool is_state(const char *path) { return same(path_end(path), "trainer_state.json"); }
 
-static int read_state(sheet *s, const char *path, const char *run, err *e)
+/* Reads a file of one run: events, or a Trainer's state. */
+static int read_run(sheet *s, const char *path, const char *run, err *e)
 {
     str text = {0};
-    int bad = file_read_regular(path, MOST_FILE, &text, e) || trainer_state_parse(s, str_text(&text), path, run, e);
+    int bad = file_read_regular(path, MOST_FILE, &text, e);
+    if (!bad) bad = (is_events(path) ? events_parse : trainer_state_parse)(s, str_text(&text), text.n, path, run, e);
     str_free(&text);
     return bad ? -1 : 0;
 }
@@ -155,7 +146,7 @@ static int read_last_state(sheet *s, const char *folder, const paths *all, size_
         last = !same(of, run) || other <= step;
         free(of);
     }
-    int bad = last ? read_state(s, all->at[i], run, e) : 0;
+    int bad = last ? read_run(s, all->at[i], run, e) : 0;
     free(run);
     return bad;
 }
@@ -168,17 +159,16 @@ static int read_folder(sheet *s, const char *folder, err *e)
     if (all.n) qsort(all.at, all.n, sizeof *all.at, by_name);
     for (size_t i = 0; i < all.n && !bad; i++) {
         char *run = run_of(folder, all.at[i]);
-        if (is_events(all.at[i])) bad = read_events(s, all.at[i], run, e);
+        if (is_events(all.at[i])) bad = read_run(s, all.at[i], run, e);
         if (!bad && is_results(all.at[i])) bad = read_lm_eval(s, &all, i, e);
         if (!bad && is_state(all.at[i])) bad = read_last_state(s, folder, &all, i, e);
         free(run);
     }
     if (!bad && s->n == before)
-        bad =
-            fail(e,
-                 "%s: found no scalars of TensorBoard (files named *tfevents*), results of lm-eval (results*.json) or "
-                 "trainer_state.json in it",
-                 folder);
+        bad = fail(e,
+                   "%s: found no scalars of TensorBoard (files named *tfevents*), results of lm-eval (results*.json) "
+                   "or trainer_state.json in it",
+                   folder);
     free_texts(all.at, all.n);
     return bad;
 }
@@ -186,8 +176,8 @@ static int read_folder(sheet *s, const char *folder, err *e)
 int sheet_read(sheet *s, const char *path, err *e)
 {
     if (is_folder(path)) return read_folder(s, path, e);
-    if (is_events(path)) return read_events(s, path, path_end(path), e);
-    if (is_state(path)) return read_state(s, path, "run", e);
+    if (is_events(path)) return read_run(s, path, path_end(path), e);
+    if (is_state(path)) return read_run(s, path, "run", e);
     str text = {0};
     int bad = file_read_regular(path, MOST_FILE, &text, e);
     if (!bad && is_results(path) && is_lm_eval(str_text(&text))) {

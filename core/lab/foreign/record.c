@@ -36,16 +36,16 @@ static cJSON *settings_of(foreign *f, size_t row)
 }
 
 /* Hashes text that differs from every configuration of ablate's own. */
-static char *hash_of(const foreign_options *o, const char *row, const cJSON *settings)
+static const char *hash_of(foreign *f, const foreign_options *o, const char *row, const cJSON *settings)
 {
     char sha[65], *json = cJSON_PrintUnformatted(settings), *text = xprintf("imported\n%s\n%s\n%s", o->name, row, json);
     sha256_of(text, strlen(text), sha);
     cJSON_free(json);
     free(text);
-    return xstrdup(sha);
+    return arena_strdup(&f->mem, sha);
 }
 
-static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_t ord, char **hash)
+static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_t ord, const char **hash)
 {
     cJSON *v = cJSON_CreateObject(), *settings = settings_of(f, row);
     str change = {0}, swept = {0};
@@ -56,7 +56,7 @@ static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_
         str_addf(&change, "%s%s=%s", change.n ? " " : "", key_of(f, c), own ? own : "");
         str_addf(&swept, "%s%s", swept.n ? " " : "", key_of(f, c));
     }
-    *hash = hash_of(o, f->rows.at[row], settings);
+    *hash = hash_of(f, o, f->rows.at[row], settings);
     cJSON_AddStringToObject(v, "hash", *hash);
     cJSON_AddStringToObject(v, "group_name", "");
     cJSON_AddNumberToObject(v, "place", (double)ord);
@@ -172,7 +172,7 @@ static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
 int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err *e)
 {
     cJSON *root = cJSON_CreateObject();
-    char **hash = xcalloc(f->rows.n + 1, sizeof *hash);
+    const char **hash = arena_alloc(&f->mem, (f->rows.n + 1) * sizeof *hash);
     cJSON_AddNumberToObject(root, "ablate_export", 1);
     add_experiment(root, f, o);
     cJSON *list = cJSON_AddArrayToObject(root, "variants");
@@ -182,8 +182,6 @@ int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err
     list = cJSON_AddArrayToObject(root, "runs");
     for (size_t i = 0; i < f->n_outcomes;) i += add_run(list, f, o, i, hash[f->outcomes[i].row]);
     int rc = db_import_foreign(d, root, o->name, runs, e);
-    for (size_t r = 0; r < f->rows.n; r++) free(hash[r]);
-    free(hash);
     cJSON_Delete(root);
     return rc;
 }

@@ -29,13 +29,12 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
         if (r != f->base && last * best < 0) str_addf(&turned, "%s%s", turned.n ? ", " : "", f->rows.at[r]);
     }
     if (o->best || turned.n)
-        foreign_warn(
-            f,
-            "%s is each run's %s evaluation%s. With the %s one instead, base has %.4g, not %.4g; the sign of Δ turns "
-            "for: %s.",
-            metric, o->best ? "best" : "last", o->best ? ", selected by the reported score" : "",
-            o->best ? "last" : "best", o->best ? last0 : best0, o->best ? best0 : last0,
-            turned.n ? turned.s : "no row");
+        foreign_warn(f,
+                     "%s is each run's %s evaluation%s. With the %s one instead, base has %.4g, not %.4g; the sign of "
+                     "Δ turns for: %s.",
+                     metric, o->best ? "best" : "last", o->best ? ", selected by the reported score" : "",
+                     o->best ? "last" : "best", o->best ? last0 : best0, o->best ? best0 : last0,
+                     turned.n ? turned.s : "no row");
     str_free(&turned);
 }
 

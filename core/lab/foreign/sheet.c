@@ -74,6 +74,14 @@ int sheet_put_named(sheet *s, const char *column, const char *text, err *e)
     return 0;
 }
 
+int sheet_add_pairs(sheet *s, const char *file, size_t line, const char *const pairs[][2], size_t n, err *e)
+{
+    int bad = sheet_start(s, file, line, e);
+    for (size_t i = 0; i < n && !bad; i++)
+        if (pairs[i][1]) bad = sheet_put_named(s, pairs[i][0], pairs[i][1], e);
+    return bad;
+}
+
 const char *sheet_cell(const sheet *s, size_t record, size_t column)
 {
     const sheet_record *r = &s->records[record];

@@ -50,6 +50,8 @@ int sheet_column(sheet *s, const char *name, size_t *column, err *e); /* finds o
 int sheet_start(sheet *s, const char *file, size_t line, err *e);     /* adds a record */
 void sheet_add(sheet *s, size_t column, const char *text); /* writes into the last record; "" leaves the cell empty */
 int sheet_put_named(sheet *s, const char *column, const char *text, err *e);
+/* Adds a record of n pairs: a column's name, its text or NULL. */
+int sheet_add_pairs(sheet *s, const char *file, size_t line, const char *const pairs[][2], size_t n, err *e);
 const char *sheet_cell(const sheet *s, size_t record, size_t column); /* NULL: empty; column SIZE_MAX: NULL */
 /* Unifies spellings in columns that contain only numbers: 0.0001 after 1e-4 becomes 1e-4, so that rows and settings
  * differ only by value. */
@@ -71,7 +73,7 @@ int lm_eval_results(sheet *s, const char *text, const char *name, str *model, er
 int lm_eval_samples(sheet *s, const char *text, size_t n, const char *name, const char *task, const char *model,
                     err *e);
 /* Reads the log_history of a trainer_state.json, as transformers' Trainer writes it; row: the run. */
-int trainer_state_parse(sheet *s, const char *text, const char *name, const char *row, err *e);
+int trainer_state_parse(sheet *s, const char *text, size_t n, const char *name, const char *row, err *e);
 
 /* Reads a file of any of these kinds, or a folder of event files or lm-eval's results. */
 int sheet_read(sheet *s, const char *path, err *e);

@@ -4,7 +4,6 @@
  * start, evaluation, end and failure, and never a carriage return. The mode json prints one object per line.
  * Respects NO_COLOR. */
 #include "lab/launch/internal.h"
-#include "base/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

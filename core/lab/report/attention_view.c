@@ -1,6 +1,5 @@
 /* attention_view.c - draws figures of attention weights, and writes the page around them. */
 #include "lab/report/attention_view.h"
-#include "base/json.h"
 #include <math.h>
 
 static const double pitch = 17, font = 11.5, least_weight = 0.01, lines_height = 150;
@@ -164,8 +163,9 @@ void attention_page(const attention_map *maps, size_t n, const char *run, const 
     str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
                  "content=\"width=device-width,initial-scale=1\"><title>Attention: ");
     svg_text(out, source);
-    str_addf(out, "</title>\n<style>\n%s%s</style></head>\n<body><main>\n<h1>Attention</h1>\n<p class=\"note\">",
-             draw_css(), attention_css);
+    str_add(out, "</title>\n<style>\n");
+    draw_css(out);
+    str_addf(out, "%s</style></head>\n<body><main>\n<h1>Attention</h1>\n<p class=\"note\">", attention_css);
     svg_text(out, run);
     str_add(out, "</p>\n<p>");
     svg_text(out, source);

@@ -184,8 +184,9 @@ int page_print(reader *r, const char *name, bool live, str *out, err *e)
         str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
                      "content=\"width=device-width,initial-scale=1\"><title>");
         svg_text(out, g.x.name);
-        str_addf(out, "</title>\n<style>\n%s%s</style></head>\n<body%s>\n<main>\n", draw_css(), page_css,
-                 live ? " data-live" : "");
+        str_add(out, "</title>\n<style>\n");
+        draw_css(out);
+        str_addf(out, "%s</style></head>\n<body%s>\n<main>\n", page_css, live ? " data-live" : "");
         add_head(&g, live, out);
         add_verdict(&g, out);
         add_table(&g, &a, out);

@@ -1,5 +1,4 @@
 /* export.c - writes an experiment as JSON text: one line per row, result and curve, for readable git diffs. */
-#include "base/json.h"
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>

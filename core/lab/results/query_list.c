@@ -1,5 +1,4 @@
 /* query_list.c - ablate query --list: the views and the meaning of their columns. */
-#include "base/json.h"
 #include "lab/results/internal.h"
 #include "lab/results/query.h"
 #include <cjson/cJSON.h>

@@ -1,6 +1,5 @@
 /* all.c - the list of checks, in order, and the command. */
 #include "network/check/internal.h"
-#include "base/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

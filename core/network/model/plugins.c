@@ -1,6 +1,5 @@
 /* plugins.c - a run's plugins as JSON; its results depend on them and on its settings. */
 #include "network/model/model.h"
-#include "base/json.h"
 #include <stdlib.h>
 
 ab_kind model_plugin_kind(const char *key)
