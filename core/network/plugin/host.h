@@ -6,7 +6,7 @@
 /* Converts rank and dims to right-aligned axes; false and an error if invalid. */
 bool host_dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int64_t out[4]);
 static inline ab_t one_number(ab_ctx *c, double x) { return t_const(c, (int64_t[4]){1, 1, 1, 1}, &x); }
-static inline int from_end(int axis) { return axis >= 0 ? axis - 4 : axis; }
+static inline int from_end(int axis) { return axis >= 0 && axis < 4 ? axis - 4 : axis; }
 
 /* Functions of the tape that plugins call as they are. */
 #define host_where             t_where

@@ -51,7 +51,11 @@ int plugin_check_param(const ab_plugin *p, const ab_option *q, const char *path,
         return fail(e, "%s: parameter '%s' has no doc; a description with the unit is required", path, q->name);
     if (q->type < AB_INT || q->type > AB_TEXT)
         return fail(e, "%s: parameter '%s' has the unknown type %d", path, q->name, (int)q->type);
-    if (q->offset + 8 > p->cfg_size) return fail(e, "%s: parameter '%s' is outside the config struct", path, q->name);
+    if (q->offset + 8 > p->cfg_size)
+        return fail(e,
+                    "%s: parameter '%s' takes bytes %zu to %zu, expected all within the config struct's %zu; is its "
+                    "field an int64_t, double or const char *?",
+                    path, q->name, (size_t)q->offset, (size_t)q->offset + 7, (size_t)p->cfg_size);
     bool ranged = q->type == AB_INT || q->type == AB_REAL;
     bool word = q->type == AB_INT && q->choices && q->def < 0;
     if (ranged && !word && (q->def < q->min || q->def > q->max))
@@ -223,7 +227,11 @@ plugin *plugin_open_file(const char *full, err *e)
 {
     if (has_suffix(full, ".py")) return open_python(full, e);
     void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!so) return fail(e, "%s: cannot be opened: %s", full, dlerror()), NULL;
+    if (!so) {
+        const char *why = dlerror(),
+                   *lacks = strstr(why, "undefined symbol: ab_host_") ? "; does it end with AB_PLUGIN(...)?" : "";
+        return fail(e, "%s: cannot be opened: %s%s", full, why, lacks), NULL;
+    }
     const ab_plugin *constant = find_constant(so, full, e);
     return constant ? accept_plugin(constant, full, e) : NULL;
 }

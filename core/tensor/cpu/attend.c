@@ -197,7 +197,7 @@ static int score_of(const call *k, score_args *s, err *e)
     for (int i = 0; i < s->program->n_leaves; i++) {
         bool table = i == s->program->keys || i == s->program->values;
         if ((table || s->program->gathered[i]) &&
-            check_ids(k, &k->i.ATTEND_PROGRAM_BACK.ids, s->leaf[i].dim[table ? 2 : 3], e))
+            check_ids(&k->i.ATTEND_PROGRAM_BACK.ids, s->leaf[i].dim[table ? 2 : 3], e))
             return -1;
     }
     return 0;
@@ -231,15 +231,15 @@ static void close_score(score_args *s)
 }
 
 /* Reads the program's windows, cut to the keys that each query may see. The caller releases them. */
-static int open_windows(const call *k, const attend_args *a, score_args *s, err *e)
+static int open_windows(const attend_args *a, score_args *s, err *e)
 {
     const score_program *f = s->program;
     if (f->window < 0) return 0;
     const view *w = &s->leaf[f->window];
     if (w->dim[1] != 1 || w->dim[2] != s->times[0] || w->dim[3] != 2 || (w->dim[0] != 1 && w->dim[0] != a->n_sentences))
-        return fail(e, "%s: windows [%lld,%lld,%lld,%lld], expected [1 or %lld,1,%lld,2]", op_names[k->op],
-                    (long long)w->dim[0], (long long)w->dim[1], (long long)w->dim[2], (long long)w->dim[3],
-                    (long long)a->n_sentences, (long long)s->times[0]);
+        return fail(e, "windows [%lld,%lld,%lld,%lld], expected [1 or %lld,1,%lld,2]", (long long)w->dim[0],
+                    (long long)w->dim[1], (long long)w->dim[2], (long long)w->dim[3], (long long)a->n_sentences,
+                    (long long)s->times[0]);
     s->window = cpu_backend.alloc((size_t)(a->n_sentences * s->times[0]) * sizeof *s->window);
     for (int64_t b = 0; b < a->n_sentences; b++)
         for (int64_t i = 0; i < a->q_off[b + 1] - a->q_off[b] && i < s->times[0]; i++) {
@@ -251,7 +251,7 @@ static int open_windows(const call *k, const attend_args *a, score_args *s, err 
     return 0;
 }
 
-static int check_blocks(const call *k, const attend_args *a, const score_args *s, err *e)
+static int check_blocks(const attend_args *a, const score_args *s, err *e)
 {
     const score_program *f = s->program;
     if (!f->block) return 0;
@@ -260,10 +260,10 @@ static int check_blocks(const call *k, const attend_args *a, const score_args *s
         (d[2] == 1 || d[2] == s->times[0]) && d[3] == n && f->weights != WEIGHTS_PLAIN)
         return 0;
     return fail(e,
-                "%s: chosen blocks [%lld,%lld,%lld,%lld], expected [1 or %lld,1 or %lld,1 or %lld,%lld], for a softmax "
+                "chosen blocks [%lld,%lld,%lld,%lld], expected [1 or %lld,1 or %lld,1 or %lld,%lld], for a softmax "
                 "or entmax",
-                op_names[k->op], (long long)d[0], (long long)d[1], (long long)d[2], (long long)d[3],
-                (long long)a->n_sentences, (long long)a->heads, (long long)s->times[0], (long long)n);
+                (long long)d[0], (long long)d[1], (long long)d[2], (long long)d[3], (long long)a->n_sentences,
+                (long long)a->heads, (long long)s->times[0], (long long)n);
 }
 
 /* Opens the program of either pass; close_score ends it. */
@@ -273,7 +273,7 @@ static int open_score(const call *k, attend_args *a, score_args *s, const view *
     if (score_of(k, s, e)) return -1;
     a->score = s;
     s->counts = *counts;
-    if (check_offsets(k, a, e) || check_blocks(k, a, s, e) || open_windows(k, a, s, e)) return -1;
+    if (check_offsets(k, a, e) || check_blocks(a, s, e) || open_windows(a, s, e)) return -1;
     open_tables(k->i.ATTEND_PROGRAM.q.type, s);
     return 0;
 }
@@ -283,7 +283,7 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     attend_args a;
     score_args s;
     const view *z = &k->o.ATTEND_PROGRAM.z;
-    if (z->data && check_ids(k, &k->i.ATTEND_PROGRAM.ids, z->dim[3], e)) return -1;
+    if (z->data && check_ids(&k->i.ATTEND_PROGRAM.ids, z->dim[3], e)) return -1;
     if (open_score(k, &a, &s, z, e)) return -1;
     if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
     int bad = forward(k, a, e);

@@ -61,7 +61,7 @@ int cpu_ATTEND_PROGRAM_STEP(const call *k, err *e)
         .program = k->call_attr, .ids = k->i.ATTEND_PROGRAM_STEP.ids.data, .counts = k->o.ATTEND_PROGRAM_STEP.z};
     memcpy(s.leaf, k->i.ATTEND_PROGRAM_STEP.leaf, sizeof s.leaf);
     for (int i = 0; i < s.program->n_leaves; i++)
-        if (s.program->gathered[i] && check_ids(k, &k->i.ATTEND_PROGRAM_STEP.ids, s.leaf[i].dim[3], e)) return -1;
-    if (s.counts.data && check_ids(k, &k->i.ATTEND_PROGRAM_STEP.ids, s.counts.dim[3], e)) return -1;
+        if (s.program->gathered[i] && check_ids(&k->i.ATTEND_PROGRAM_STEP.ids, s.leaf[i].dim[3], e)) return -1;
+    if (s.counts.data && check_ids(&k->i.ATTEND_PROGRAM_STEP.ids, s.counts.dim[3], e)) return -1;
     return run_step(k, &s, e);
 }

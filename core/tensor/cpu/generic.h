@@ -32,7 +32,7 @@ void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_
 void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x[3], int64_t n);
 
 /* Checks that ids are in 0 .. n-1; the error names the first that is not. */
-int check_ids(const call *k, const view *ids, int64_t n, err *e);
+int check_ids(const view *ids, int64_t n, err *e);
 /* y[i] = row ids[i] of x, which has `rows` rows. */
 int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, const view *y, err *e);
 #endif

@@ -39,8 +39,8 @@ static int fill_moved(const call *k, const view *rows, const view *heads, moved 
     for (int64_t b = 0; b <= m->batch; b++) {
         int64_t least = b ? m->offset[b - 1] : 0;
         if (m->offset[b] < least || m->offset[b] > m->n_rows)
-            return fail(e, "%s: offset %lld is %d, expected %lld to %lld (the number of rows)", op_names[k->op],
-                        (long long)b, (int)m->offset[b], (long long)least, (long long)m->n_rows);
+            return fail(e, "offset %lld is %d, expected %lld to %lld (the number of rows)", (long long)b,
+                        (int)m->offset[b], (long long)least, (long long)m->n_rows);
     }
     return 0;
 }

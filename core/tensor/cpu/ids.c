@@ -35,7 +35,7 @@ typedef struct {
 #define OF_EACH_REAL "tensor/cpu/ids_rows.h"
 #include "tensor/cpu/each_real.h"
 
-int check_ids(const call *k, const view *ids, int64_t n, err *e)
+int check_ids(const view *ids, int64_t n, err *e)
 {
     const int32_t *id = ids->data;
     int64_t all = count_of(ids);
@@ -44,8 +44,7 @@ int check_ids(const call *k, const view *ids, int64_t n, err *e)
     if (!all || (int64_t)largest < n) return 0;
     int64_t i = 0;
     while ((int64_t)(uint32_t)id[i] < n) i++;
-    return fail(e, "%s: id %d at index %lld, expected 0 to %lld", op_names[k->op], (int)id[i], (long long)i,
-                (long long)n - 1);
+    return fail(e, "id %d at index %lld, expected 0 to %lld", (int)id[i], (long long)i, (long long)n - 1);
 }
 
 /* ---- rows of a table ---- */
@@ -66,7 +65,7 @@ static void copy_rows(const void *job, int64_t from, int64_t to)
 int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, const view *y, err *e)
 {
     if (x->type != y->type || ids->type != I32) return wrong_type(k, e);
-    if (check_ids(k, ids, rows, e)) return -1;
+    if (check_ids(ids, rows, e)) return -1;
     if (!count_of(y)) return 0;
     row_copy r = {y->data, x->data, ids->data, bytes_of(x) / (size_t)rows};
     over_range(count_of(ids), 1, count_of(y), copy_rows, &r);
@@ -83,7 +82,7 @@ int cpu_EMBEDDING_BACK(const call *k, err *e)
 {
     const view *dy = &k->i.EMBEDDING_BACK.dy, *ids = &k->i.EMBEDDING_BACK.ids, *y = &k->o.EMBEDDING_BACK.y;
     if (!is_real(y) || dy->type != y->type || ids->type != I32) return wrong_type(k, e);
-    if (check_ids(k, ids, rows_of(y), e)) return -1;
+    if (check_ids(ids, rows_of(y), e)) return -1;
     by_id b = {
         .y = y->data, .x = dy->data, .ids = ids->data, .n_ids = count_of(ids), .width = width_of(y), .n = rows_of(y)};
     over_range(b.width, lanes_f32, count_of(dy), OF_TYPE(y, rows_back), &b);
@@ -138,7 +137,7 @@ static int choose(const call *k, int64_t n, range_fn f, err *e)
 {
     const view *x = &k->i.GATHER.x, *ids = &k->i.GATHER.ids, *y = &k->o.GATHER.y;
     if (!is_real(y) || x->type != y->type || ids->type != I32) return wrong_type(k, e);
-    if (check_ids(k, ids, n, e)) return -1;
+    if (check_ids(ids, n, e)) return -1;
     int64_t step[4];
     strides_of(ids, step);
     by_id b = {.y = y->data,

@@ -61,7 +61,10 @@ int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void)
     if (c->v[i].product) tape_call(c, c->v[i].product, o, &product), k.product = &product;
     if (profile.on && wait) wait();
     double start = profile.on ? ticks() : 0;
-    if (c->backend->kernels[k.op](&k, &c->error)) return fail_in(&c->error, "%s: ", op_names[k.op]);
+    const node *v = &c->v[i];
+    if (c->backend->kernels[k.op](&k, &c->error))
+        return v->file ? fail_in(&c->error, "%s:%d: %s: ", v->file, v->line, op_names[k.op])
+                       : fail_in(&c->error, "%s: ", op_names[k.op]);
     if (profile.on) {
         if (wait) wait();
         profile.of[k.op].seconds += ticks() - start;
