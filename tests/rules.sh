@@ -4,8 +4,8 @@
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file
 #   in core/; the folder beside the checkout named outside .ci/run; a file or folder that README.md, CONTRIBUTING.md,
 #   docs/ or a comment names and that is not there; a promise without a test that is there; a page, or all pages written
-#   by hand, over its words; lines over 120 columns; C files over 500 lines; files that include each other in a circle;
-#   a comment that opens with "of", "those of", "the same", "what" or "that".
+#   by hand, over its words; lines over 120 columns; C files over 500 lines, core and plugins over 105,600; files that
+#   include each other in a circle; a comment that opens with "of", "those of", "the same", "what" or "that".
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
@@ -14,11 +14,12 @@ trap 'rm -rf "$work"' EXIT
 cat >"$work/rules.pl" <<'PERL'
 use strict;
 use warnings;
-my $root = shift;
+my ($root, $most_lines) = (@ARGV, 105600);
 my $bad = 0;
 my (%includes, %file);    # by a name without its ending: the names it includes, its file
 my %most_words = ('README.md' => 700, 'docs/results.md' => 1500, 'docs/plugins.md' => 700, 'docs/performance.md' => 2470,
     'docs/gpu.md' => 2360, 'CHANGELOG.md' => 1200);
+my $lines_of_all = 0;                                    # sources of core and plugins
 my ($words_of_all, $largest, $most) = (0, '', 0);        # pages written by hand, without the changelog
 sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++ }
 
@@ -227,6 +228,7 @@ sub check {
             refuse($path, 1, "no commit in the section " . ($section =~ /^## (.*)/)[0]);
         }
     }
+    $lines_of_all += @lines if $path =~ m{^(?:core|plugins)/.*\.(?:c|h|cu|inc|cc|cuh|cpp)$};
     if ($path =~ /\.md$/ && $path !~ m{^(?:CHANGELOG\.md|docs/ini\.md|experiments/.*)$}) {
         $words_of_all += $words;
         ($largest, $most) = ($path, $words) if $words > $most;
@@ -277,6 +279,7 @@ sub check_circles {
 
 walk('');
 refuse($largest, 1, "$words_of_all words in all pages written by hand, at most 38800") if $words_of_all > 38800;
+refuse('core', 1, "$lines_of_all lines in core and plugins, at most $most_lines") if $lines_of_all > $most_lines;
 check_circles();
 exit($bad ? 1 : 0);
 PERL
@@ -337,6 +340,10 @@ printf '%s\n' '# Page' '' 'Its purpose.' '' '## Guarantees' '' '### Runs' '' '- 
     '- Of [x](x.md), `a.b`. [fuzz/ini]' '' '## Not guaranteed' '' '- This.' >"$work/clean/docs/reliability.md"
 if ! perl "$work/rules.pl" "$work/clean"; then
     echo "the tree that keeps every rule was refused"
+    failed=1
+fi
+if said=$(perl "$work/rules.pl" "$work/clean" 9) || [[ $said != core:1:*' lines in core and plugins, at most 9' ]]; then
+    echo "a tree with more lines than it may have was not refused, or not for its one reason: $said"
     failed=1
 fi
 long=$(printf '%121s' '' | tr ' ' x)
