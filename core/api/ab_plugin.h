@@ -98,7 +98,7 @@ typedef struct { /* one INI key; {0} ends the table */
     /* description with the unit in brackets: "longest sequence [tokens]". Required. */
     const char *doc;
 } ab_option;
-typedef ab_option ab_param; /* its name before 2.3 */
+typedef ab_option ab_param; /* the type's name before 2.3 */
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
@@ -224,7 +224,7 @@ typedef struct {
      * parameters. 0: the parameters are evaluated themselves. Not together with slot_shape */
     uint32_t evaluated;
     /* 2.6: `refresh` runs before `update` in steps 1, 1 + n, 1 + 2 n, ..., n = period(cfg) >= 1, and costs nothing in
-     * others. It gets what update gets, and assigns likewise; measure and update see what it assigned. Both or NULL */
+     * others. It gets and assigns as update does; measure and update see its results. Both or NULL */
     int64_t (*period)(const void *cfg);
     void (*refresh)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
     /* 2.6: numbers [1,n], at most AB_MEASURED of them, the same n for every parameter. In every step, before the first
@@ -250,8 +250,8 @@ typedef struct {
 /* ---- fused operations: a reference in host operations, and optional kernels -------------------------------------- */
 /* A kernel gets views of dense row-major memory, 64-byte aligned on the CPU.
  * Types: each view says its own. All are float in fp32 and double in fp64 (`ablate check`), ids int32. In a bf16 run
- *     rows and what ab_linear returns are bfloat16, everything else float, so inputs and output may differ: look at
- *     each dtype and return -1 for what the kernel does not have.
+ *     rows and what ab_linear returns are bfloat16, everything else float, so inputs and output may differ: read each
+ *     dtype and return -1 for one without a kernel.
  * Threads: one call at a time per tape, but tapes of several runs or threads may call the same kernel at once: no
  *     static state. A CPU kernel may start an OpenMP region; it returns when all output is written.
  * Aliasing: out never shares memory with an input. Inputs are read-only and may be views of the same memory.

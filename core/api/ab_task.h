@@ -57,7 +57,7 @@ typedef struct {    /* the vocabularies and batches that an opened task requests
     ab_vocab src, tgt;
     /* [n_symbols] words of its lines that are one token each, for every kind of vocabulary; */
     const char *const *symbols;
-    int64_t n_symbols; /* they must occur in the lines. Borrowed until close */
+    int64_t n_symbols; /* words that must occur in the lines. Borrowed until close */
     /* 0; or, for a decoder-only task with src NULL: the lines of a split, each with its end, form one text, read in
      * windows of this many tokens: at random places in train, consecutively in dev and test, where the windows are then
      * the examples */
@@ -72,7 +72,7 @@ typedef struct {    /* the vocabularies and batches that an opened task requests
     int64_t n_documents[AB_SPLITS];
 } ab_vocabs;
 typedef struct {           /* a model's prediction of one example, given the true previous tokens */
-    double log_likelihood; /* natural logarithm, summed over its target tokens (labels) */
+    double log_likelihood; /* natural logarithm, summed over the example's target tokens (labels) */
     /* target tokens, including the end if there is one; target tokens that the model finds likeliest */
     int64_t tokens, right;
 } ab_likelihood;
@@ -142,7 +142,7 @@ typedef struct {
     int64_t errors, skipped; /* sentences: no tree, or words differ from the gold tree; no words that count */
     /* The arrays are owned by the host until the next call. */
     const double *stats;  /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
-    const double *strict; /* [n][3] likewise, but gold is always counted */
+    const double *strict; /* [n][3] as above, but gold is always counted */
     /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
     const double *complete;
 } ab_f1;

@@ -117,7 +117,7 @@ size_t control_at(const char *s);
 void str_add_shown(str *b, const char *s, bool lines);
 bool is_printable(const char *s, bool lines); /* Does str_add_shown change nothing? */
 
-/* JSON output. What follows another item or pair gets a comma before it; json_string and json_number write none. */
+/* JSON output. A comma goes before each item or pair but the first; json_string and json_number write none. */
 void json_string(str *b, const char *s); /* quoted and escaped; NULL: null */
 void json_number(str *b, double x);      /* not finite: null */
 void json_next(str *b);                  /* a comma, unless a list or an object has just begun */

@@ -14,7 +14,7 @@
 static inline void free_pointer(void *variable)
 {
     void *p;
-    memcpy(&p, variable, sizeof p); /* its type may be any pointer's */
+    memcpy(&p, variable, sizeof p); /* `variable` points to a pointer of any type */
     free(p);
 }
 #endif

@@ -49,7 +49,7 @@ static inline float vexp_partsf(float x, float *shifted)
  * subnormal and lose digits. */
 static inline float vexpf(float x)
 {
-    x = x < -104.0f ? -104.0f : x; /* this order keeps NaN */
+    x = x < -104.0f ? -104.0f : x; /* the operands in this order let NaN pass */
     x = x > 89.0f ? 89.0f : x;
     float shifted, p = vexp_partsf(x, &shifted);
     /* times 2^n in two steps, because 2^n itself can exceed the range of normal numbers at both ends */

@@ -34,7 +34,7 @@ static int replay_steps(const invocation *c, void *options)
     err e = {0};
     const char *ini = strstr(c->word[0], ".ini");
     if (ini && (!ini[4] || ini[4] == '/')) return replay_ini(c, o);
-    if (o->set.n || o->seed >= 0) return call_usage(c, "-s and --seed: expected an INI; a run has its own");
+    if (o->set.n || o->seed >= 0) return call_usage(c, "-s and --seed: found a run, expected an INI");
     int code = replay_begin(c, &o->what);
     if (code) return code;
     code = replay(&o->what, c->word[0], &c->p, c->verbosity < 0, &e);

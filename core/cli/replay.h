@@ -6,7 +6,7 @@
 
 typedef struct {
     replay_options what;
-    text_list set; /* this and seed: only for an INI */
+    text_list set; /* set and seed: only for an INI */
     int64_t seed;
 } replay_call;
 

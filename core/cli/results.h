@@ -13,7 +13,7 @@ void print_local_time(grid *t, size_t column, double seconds);
 void json_key_time(str *out, const char *key, double seconds);
 /* Begins the next item of a list that has each item on a line of its own. */
 void json_line(str *out);
-/* Prints such a list, which may be empty, and frees it. */
+/* Prints a list of json_line's items, which may be empty, and frees it. */
 void json_print_lines(str *out);
 
 /* ---- commands in files of their own; each returns the exit code ---- */

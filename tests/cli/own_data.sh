@@ -166,7 +166,7 @@ echo "a run says what endangers its results, once, and keeps it"
 head -20 pairs >part/dev.tsv
 exits 0 ablate run own.ini -s translation.data=./part -s translation.dev=dev -s heads=1,2 --threads 1 --progress none \
     --db danger.db
-equal "$(grep -c '^./part: [0-9]* of 20 dev pairs are training pairs too' err)" 1 "said once"
+equal "$(grep -c '^./part: [0-9]* of 20 dev pairs also occur as training pairs' err)" 1 "said once"
 sql "SELECT value FROM tag WHERE tag='data_check'" danger.db >tags
-has tags ' of 20 dev pairs are training pairs too'
+has tags ' of 20 dev pairs also occur as training pairs'
 finish

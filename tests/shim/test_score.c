@@ -127,7 +127,7 @@ static score_program *program_of(const score_case *s, ab_ctx *c)
 typedef struct {
     const char *name;
     int64_t d;
-    int64_t gap; /* columns that are nobody's, in front of q */
+    int64_t gap; /* unused columns in front of q */
     bool self, causal;
     double p;
     int n;

@@ -149,7 +149,7 @@ spec_row *add_row(build *b, const char *where, const char *group, const char *na
 
 /* "tune(LOW .. HIGH, N)" as canonical text. NULL after a complaint, or if it is no search (*is_tune false). */
 const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune);
-/* Parses such a canonical text. */
+/* Parses a canonical text. */
 bool tune_read(const build *b, const char *key, const char *text, spec_tune *out);
 /* The middle of a search, as canonical text: the row's value until one is chosen. */
 const char *tune_middle(build *b, const spec_tune *t);

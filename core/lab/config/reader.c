@@ -22,7 +22,7 @@ typedef struct included { /* a file being read, and the line that includes it */
 } included;
 
 typedef struct {
-    const char *next, *end; /* the text that is left */
+    const char *next, *end; /* the text not yet read */
     int line;               /* number of inih's current line */
     const char *path;
     const included *file; /* NULL: a text, which includes nothing */

@@ -84,7 +84,7 @@ typedef struct {
     int64_t slurm_per_task;    /* its runs_per_task; 0: not given */
 } spec;
 
-typedef struct {            /* from the command line; {0} is none. Borrowed */
+typedef struct {            /* from the command line; {0}: not given. Borrowed */
     const char *const *set; /* key=value, with the INI's list and slash grammar */
     size_t n_set;
     const char *const *only; /* row name, group or glob; replaces `only` of the file */

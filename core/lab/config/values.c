@@ -331,7 +331,7 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e)
     const char **items;
     bool known = read_keys(b, prefix, &l);
     size_t n = split_text(e->value, ',', &items, b->a);
-    /* its comma makes no list */
+    /* a comma in this value separates no list items */
     if (has_prefix(e->value, "tune(")) n = 1, items = arena_alloc(b->a, sizeof *items), items[0] = e->value;
     for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* so that lists are counted right */
     for (size_t i = 0; i < n && known; i++) {

@@ -6,7 +6,7 @@
 
 static const char *headline_of(const foreign *f) { return f->metrics.at[f->headline]; }
 
-/* Warns about last and best evaluations: each run's best is optimistic, more so with more evaluations. */
+/* Warns if runs have unlike numbers of evaluations, or last and best disagree: the best of more is optimistic. */
 static void ask_evaluation(foreign *f, const foreign_options *o)
 {
     size_t curves = 0, least = SIZE_MAX, most = 0;

@@ -224,7 +224,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     double sum = 0;
     size_t plain = 0;
     for (size_t i = 0; i < n; i++) o.failed = o.failed || x[i].failed;
-    while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* they precede points */
+    while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* no step: first */
     while (plain + o.n_points < n && x[plain + o.n_points].example == SIZE_MAX) o.n_points++;
     o.points = x + plain, o.examples = o.points + o.n_points, o.n_examples = n - plain - o.n_points;
     for (size_t i = 0; i < o.n_points; i++) {

@@ -85,7 +85,7 @@ static int write_diverged(launcher *l, worker *w, err *e)
 
 static bool was_killed(int s) { return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGHUP; }
 
-/* Returns the run's status, with any reason in w->error; *what: one word. */
+/* Returns the run's status, with any reason in w->error; *what: the status as one word. */
 static enum db_status outcome(launcher *l, worker *w, int code, int sig, const char **what)
 {
     if (code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
@@ -324,7 +324,7 @@ static void watch_step(launcher *l, worker *w)
  * ended; rank 0's report then counts. */
 static void watch_mpirun(launcher *l, worker *w)
 {
-    bool saves = same(w->phase, "train"); /* it writes a checkpoint first */
+    bool saves = same(w->phase, "train"); /* the worker writes a checkpoint first */
     double over = w->reported;
     if (l->interrupted_at > 0 && !(over > 0) && !saves) over = l->interrupted_at;
     if (over > 0 && ticks() - over > GRACE) worker_kill(w), w->hung = true;

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* If all runs that are left fit at the same time, they share all cores from their start. */
+/* If all remaining runs fit at the same time, they share all cores from their start. */
 int launch_threads(const launch_options *o, int at_once)
 {
     long cores = o->cores > 0 ? o->cores : sysconf(_SC_NPROCESSORS_ONLN);

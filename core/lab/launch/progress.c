@@ -68,7 +68,7 @@ static double left_of_all(const progress *p, const worker *w, size_t n)
         known++;
     }
     double mean = p->finished ? p->finished_seconds / (double)p->finished : whole / (double)known;
-    if (p->running > known) sum += mean * (double)(p->running - known); /* starting: all is left */
+    if (p->running > known) sum += mean * (double)(p->running - known); /* starting: nothing is done yet */
     size_t queued = p->total - p->done - p->failed - p->killed - p->skipped - p->running;
     if (queued) sum += mean * (double)queued;
     return sum / (double)(p->workers > 0 ? p->workers : 1);

@@ -98,7 +98,7 @@ enum { MOST = 1024 }; /* runs of a task */
 
 typedef struct {
     const char *spool, *job; /* job: FOLDER/job, or NULL in Slurm */
-    int64_t first, n, left;  /* its runs; workers that have not ended */
+    int64_t first, n, left;  /* runs of the task; workers that have not ended */
     pid_t *pid;              /* [n] */
     bool *ranked;            /* [n] pid is mpirun's */
     char me[192];
@@ -208,7 +208,7 @@ static void collect_ended(task *t)
             t->pid[k] = 0, t->left--;
             if (!is_mine(t, t->first + k, true)) continue;
             if (t->told && worker_was_asked(code, sig))
-                t->again = true, leave(t, t->first + k); /* this task, or the host's next call, resumes it */
+                t->again = true, leave(t, t->first + k); /* this task or a later one resumes the run */
             else if (write_exit(t->spool, t->first + k, code, sig, &e))
                 t->failed = true, fprintf(stderr, "ablate: %s\n", e.text);
         }

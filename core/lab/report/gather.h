@@ -58,7 +58,7 @@ typedef struct {
     bool has_paper;
     read_published paper;
     int trials;
-    analysis judged; /* its rules; the metric as runs name it */
+    analysis judged; /* its rules; the metric's name in the runs */
     bool conditions; /* some rows have another base ([condition NAME]) */
     bool foreign;    /* its runs were trained by another program (db.h) */
     bool passage;    /* its rows are language models of one text: their windows are no documents */

@@ -81,7 +81,7 @@ void footnote_judging(const gathered *g, grid *t)
 
 static size_t candidates_of(const gathered *g, const char *row)
 {
-    int64_t most = 0; /* they are numbered from 1 */
+    int64_t most = 0; /* trials are numbered from 1 */
     for (size_t i = 0; i < g->n_trials; i++)
         if (same(g->trials_made[i].row, row) && g->trials_made[i].n > most) most = g->trials_made[i].n;
     return (size_t)most;

@@ -159,7 +159,7 @@ int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e)
 bool stats_whole(const double *value, size_t n, size_t stride); /* whole numbers, which 'v' keeps exactly */
 /* Appends one column of n numbers: its kind, 'v' or 'd', and their bytes. */
 void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out);
-/* Reads such a column from p, which begins with the kind. Returns the byte after the column; NULL: it is cut short. */
+/* Reads a column so written from p on, its kind first. Returns the byte after the column; NULL: it is cut short. */
 const unsigned char *stats_get_column(const unsigned char *p, const unsigned char *end, size_t n, size_t stride,
                                       double *value);
 void base64_encode(const void *data, size_t n, str *out);

@@ -128,7 +128,7 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
     } else if (rest[strspn(rest, " \t\r\n;")]) {
         fail(e, "query: found a second statement at \"%.24s\", expected one", rest + strspn(rest, " \t\r\n;"));
     } else {
-        sqlite3_set_authorizer(q, NULL, NULL); /* its argument's lifetime ends here */
+        sqlite3_set_authorizer(q, NULL, NULL); /* the authorizer's argument lives only up to here */
         return s;
     }
     sqlite3_set_authorizer(q, NULL, NULL);

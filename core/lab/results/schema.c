@@ -4,7 +4,7 @@
 
 /* SQL is laid out by hand: the formatter would split its lines. */
 /* clang-format off */
-/* Tables that version 2 added: the statistics of tables are stored, and the trials that tuned a row. */
+/* Version 2 added these: `comparison` stores the statistics that tables print, `trial` the trials that tuned a row. */
 #define TABLES_2 \
     /* One row of a table against base in one metric (docs/statistics.md). delta, low, high are in `unit`. */ \
     "CREATE TABLE comparison(\n" \

@@ -1,4 +1,4 @@
-/* trained.c - finds the model of a run that differs from another in decoding alone. */
+/* trained.c - finds a trained model to reuse: the model of a run whose settings differ only in decoding. */
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
 
@@ -16,7 +16,7 @@ static int rows_decode_apart(db *d, int64_t experiment, const char *keys, err *e
     return (int)apart;
 }
 
-/* Finds the first done run of the experiment with this seed and the same settings but those of decoding. */
+/* Finds the first done run of the experiment with this seed, whose settings differ at most in keys of decoding. */
 static int find_sibling(db *d, const db_claim *c, const char *keys, int64_t *run, err *e)
 {
 #define TRAINING(ROW)                                                                                                  \

@@ -9,6 +9,6 @@
 typedef struct {
     double mean, low, high;
 } best_of;
-/* values: [n], NaN: it failed; 1 <= k <= n. lower: less is better. */
+/* values: [n], NaN for a failed trial; 1 <= k <= n. lower: less is better. */
 best_of best_of_trials(const double *values, size_t n, size_t k, bool lower);
 #endif

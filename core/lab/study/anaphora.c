@@ -113,7 +113,7 @@ static int add_sentences(measuring *x, err *e)
 
 /* ---- opening ---- */
 
-/* Does the model read text? Symbols are none, nor words on a source side: such tasks have their own lexicon. */
+/* Does the model read text? Tasks on symbols, or with words on a source side, have a lexicon of their own. */
 static bool reads_text(const measuring *x)
 {
     ab_vocabs v = {.flags = x->task->flags, .src = x->task->src_vocab, .tgt = x->task->tgt_vocab};

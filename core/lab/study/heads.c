@@ -127,7 +127,7 @@ static void notes(grid *g)
 void record_sources(grid *g, const bool seen[FROM_ROWS + 1])
 {
     if (seen[FROM_VALUES])
-        grid_footnote(g, "Weights by value: %s, its length for each key, divided by the sum over the keys.",
+        grid_footnote(g, "Weights by value: %s, the derivative's norm for each key, divided by its sum over the keys.",
                       influence_source(FROM_VALUES));
     if (seen[FROM_ROWS])
         grid_footnote(g, "Weights by input: %s, computed for the rows that the attention reads, as one head.",

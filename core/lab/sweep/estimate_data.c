@@ -152,7 +152,7 @@ static bool read_published(const spec_row *row, group *g)
     return false;
 }
 
-/* Prints what endangers results on the row's corpus. */
+/* Prints the corpus's faults that can falsify results. */
 static void print_dangers(const ab_task_plugin *task, void *self, const char *name, const spec_row *row)
 {
     AUTOFREE char *key = xprintf("%s.data", name);

@@ -36,7 +36,7 @@ typedef struct { /* the work of a row that can be traced */
     double flops, tokens;      /* FLOPs and tokens of an update */
     row_speed speed;
     double to_time;        /* most updates to time */
-    bool timed, too_large; /* it was timed; it is too large to be timed */
+    bool timed, too_large; /* the row was timed; the row is too large to be timed */
     char *counted;         /* rows with the same text have the same costs */
 } row_work;
 

@@ -260,7 +260,7 @@ static int64_t own_seed(const spec *s, size_t n)
 
 /* ---- rows that this call does not train ---- */
 
-/* Such rows keep an earlier call's values: with other settings their results would leave the table. */
+/* A searched row outside this call keeps its earlier values: with others its results would leave the table. */
 static bool is_left_out(const spec_row *row) { return row->n_tunes && row->same_as < 0 && !row->run; }
 
 /* Returns the candidate that the stored trials chose, if all are candidates of the row's present search; NULL: none. */

@@ -15,7 +15,7 @@ typedef struct {
     check_outcome outcome;
     double measured, bound; /* the largest figure measured and its limit; measured < 0: no figure */
     char message[2048];     /* the fault and where to look; or a description of what was checked */
-    bool late;              /* it ran out of time: it may pass on a machine with less to do */
+    bool late;              /* the check ran out of time; it may pass on an idle machine */
 } check_result;
 
 enum { CHECK_MOST = 32 };

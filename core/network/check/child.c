@@ -83,7 +83,7 @@ static void prepare(void)
     limit(RLIMIT_CPU, PROCESSOR);
     limit(RLIMIT_FSIZE, FILE_SIZE); /* files in memory, too */
     limit(RLIMIT_NOFILE, FILES);
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these map terabytes, and so does CUDA */
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these sanitizers and CUDA map terabytes */
     if (!on_gpu()) limit(RLIMIT_AS, MEMORY);
 #endif
 }

@@ -69,7 +69,7 @@ typedef struct {
 } model_kind;
 /* A small model with values exact in fp32, the same for every kind. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
-/* A number in [-1, 1) that depends only on place and i; a token likewise. */
+/* A number in [-1, 1), and a token: each depends only on place and i. */
 double check_hashed(uint64_t place, uint64_t i);
 int32_t check_token(uint64_t place, uint64_t i);
 

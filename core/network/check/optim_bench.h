@@ -18,7 +18,7 @@ bool optim_elementwise(const plugin *p);
 /* Opens the optimizer for the parameters `list` with the settings `cfg`; NULL: the defaults and -s. Returns 0, or -1
  * and e; close it in either case. */
 int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg, err *e);
-/* Likewise, for one vector of n elements if the rule works element by element, else for parameters of all shapes. */
+/* As above, for one vector of n elements if the rule works element by element, else for parameters of all shapes. */
 int optim_bench_open(optim_bench *b, const plugin *p, size_t n, dtype type, void *cfg, err *e);
 void optim_bench_close(optim_bench *b);
 static inline double *optim_values(const optim_bench *b) { return b->m.params.value; }

@@ -68,7 +68,7 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e);
  * because all rows are written before any attends. Unused rows have time 0. Not on a device. NULL and e if the
  * decoder's attention reads positions or carries more than keys and values. */
 const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *times, err *e);
-/* The logits [R, V] that the head proposed in the last such step for the token `by` after the next one. */
+/* The logits [R, V] that the head proposed in the last step for the token `by` after the next one. */
 const void *steps_proposal(const steps *s, int64_t by);
 /* Before their first token all hypotheses of a sentence are equal. Called before the first step, this computes it with
  * one row per sentence (not on a device, where a graph reads rows at fixed addresses); steps_follow then returns to all

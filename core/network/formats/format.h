@@ -92,7 +92,7 @@ int64_t format_kv_heads(const exporting *x);    /* key-value heads of the decode
 void format_add(exporting *x, const char *name, const char *type, int rank, int64_t rows, int64_t columns,
                 const void *data);
 int format_write(exporting *x, const char *name, const void *data, size_t n, err *e); /* one file of the folder */
-int format_write_text(exporting *x, const char *name, str *text, err *e);             /* likewise; frees the text */
+int format_write_text(exporting *x, const char *name, str *text, err *e); /* one file of the folder; frees the text */
 /* Writes a vocabulary as JSON: a list of its tokens, or (ids) an object with each one's id. */
 int format_write_vocabulary(exporting *x, const char *name, const vocab *v, bool ids, err *e);
 /* Writes SentencePiece models, if the vocabularies have them, as PREFIXsource.spm and target.spm. */

@@ -9,7 +9,7 @@
 const char *model_fusion(model *m, str *why, err *e);
 /* model_fusion for a decoding step. */
 const char *model_step_fusion(model *m, err *e);
-/* Sets the attention of that name in every role it supports, or the position. Returns 0, or -1 and e: there is none. */
+/* Sets the attention of that name in every role it supports, or the position. 0, or -1 and e: no such plugin. */
 int model_choose_plugin(settings *set, const char *name, arena *a, err *e);
 /* model_fusion of a small model with this attention or position and defaults otherwise; *step: of its decoding steps.
  * CPU and GPUs fuse the same (tests/shim/test_score.c). NULL and e on failure. */

@@ -144,7 +144,7 @@ plugin *plugin_open_tried(const char *path, const char *full, err *e)
     int ends[2] = {-1, -1}, status = 0;
     char part[4096];
     str said = {0};
-    if (!enter && has_suffix(full, ".py")) return plugin_open_file(full, e); /* its faults are exceptions */
+    if (!enter && has_suffix(full, ".py")) return plugin_open_file(full, e); /* Python's faults are exceptions */
     fflush(NULL);
     pid_t pid = pipe(ends) ? -1 : fork();
     if (pid == 0) open_and_exit(full, ends[1]);

@@ -47,7 +47,7 @@ const plugin *plugin_open(ab_kind kind, const char *name, err *e);
 /* From now on other people's files are opened in child processes that enter a sandbox by `shut`. This process knows
  * only the children's descriptions of these files and cannot make models with them. */
 void plugin_describe_in(int (*shut)(err *e));
-int plugin_open_described(err *e); /* in a child in the sandbox: ends this, and opens what was described */
+int plugin_open_described(err *e); /* in a child in the sandbox: opens the files described so far */
 /* Counts with plugins' functions: in a child in the sandbox if this process only describes plugins. NAN and e. */
 double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *e);
 /* Finds a name in the folders, or an open plugin by its path; opens no path. kind 0: any. NULL and e, with the nearest
@@ -55,9 +55,9 @@ double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *
 const plugin *plugin_find(ab_kind kind, const char *name, err *e);
 /* Folders to search: FOLDER/KIND of every kind, and FOLDER itself. */
 void plugin_add_folder(const char *folder);
-void plugin_add_path(const char *folders);     /* several, separated by colons; NULL and "" are none */
+void plugin_add_path(const char *folders);     /* several, separated by colons; NULL or "": adds none */
 bool plugin_task_has_source(const char *name); /* false: the task exists and its models are decoder-only */
-bool plugin_is_own(const plugin *p);           /* it is in the first folder, the program's */
+bool plugin_is_own(const plugin *p);           /* its file is in the first folder, the program's */
 typedef void (*plugin_file)(const char *path, void *self);
 void plugin_each_file(plugin_file f, void *self); /* the files of the folders, which it does not open */
 /* Loads every plugin of the folders; logs refused ones. The array belongs to the list. */

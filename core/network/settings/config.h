@@ -164,7 +164,7 @@ int config_resolve(config *c, err *e);
  * returns the parameter of a dotted key, or NULL (then the value is written as text); it may be NULL itself. */
 typedef const ab_option *(*param_lookup)(void *user, const char *key);
 void config_to_json(const settings *s, param_lookup table_of, void *user, str *out);
-/* Reads such an object, as stored with a run; old names of keys become the new ones. */
+/* Reads the object that config_to_json writes, as stored with a run; old names of keys become the new ones. */
 int config_from_json(const char *json, settings *out, arena *a, err *e);
 
 /* ---- files of other runs (run_file.c) ---- */

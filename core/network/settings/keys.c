@@ -79,7 +79,7 @@ const ab_option config_params[] = {
     INT(base_d_model, 0, 0, 65536, NULL,
         "d_model at which mup is the standard parametrisation [values]; 0 = not given"),
     INT(base_d_k, 0, 0, 65536, NULL,
-        "d_k at which mup's scores are the standard ones [values]; 0 = d_k: more heads, not wider ones"),
+        "d_k at which mup scales scores as usual [values]; 0 = d_k: width adds heads, not wider ones"),
     INT(base_layers, 0, 0, 256, NULL,
         "layers at which mup's sublayers have the standard size, for pre_norm: each output is multiplied by "
         "base_layers / layers (Dey et al. 2025, CompleteP, alpha = 1) [layers]; 0 = depths are not scaled"),

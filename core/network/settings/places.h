@@ -18,7 +18,7 @@ typedef struct {
 } place_key;
 
 bool place_key_read(const char *key, place_key *out); /* false: the key is not of this form */
-/* The KEY part of such a key; other keys unchanged. */
+/* Returns the KEY part of a key for one place; other keys unchanged. */
 const char *place_inner(const char *key);
 extern const char place_expects[]; /* for messages: the form of such a key */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name without folders and a file's ending: what is left is never taken for a path. */
+/* Removes folders and a file's ending from a name: the rest is never read as a path. */
 static char *plain_name(const char *text, size_t n, arena *a)
 {
     char *name = arena_strndup(a, text, n), *slash = strrchr(name, '/');
@@ -66,7 +66,7 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
                     path, s->key, s->value);
     if (found && sha && !same(found->sha256, sha)) {
         char *who = xprintf("%s '%s'", plugin_kind_name(kind), name);
-        if (!strstr(str_text(&differ->names), who)) { /* it may have several places */
+        if (!strstr(str_text(&differ->names), who)) { /* a plugin may have several places */
             str_addf(&differ->names, "%s%s", differ->n++ ? ", " : "", who);
             str_clear(&differ->how);
             str_addf(&differ->how, "%s has sha256 %.12s, expected %.12s", found->path, found->sha256, sha);

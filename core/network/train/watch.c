@@ -15,7 +15,7 @@ struct watch {
     void *before; /* the parameters' values before the update [params.learned], in the host's memory */
     watched *at;
     size_t n, cap;
-    bool no_entropies; /* they could not be computed */
+    bool no_entropies; /* entropies could not be computed */
 };
 
 watch *watch_open(model *m)

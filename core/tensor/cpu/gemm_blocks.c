@@ -161,7 +161,7 @@ static strip strip_of(const piece *w, int64_t s)
     return (strip){from, strip_from(w, s + 1), w->a + from * w->a_row, w->a_row};
 }
 
-/* Enough panels to hide the latency of the chains, at most as many as columns are left. */
+/* Enough panels to hide the latency of the chains, at most those of the remaining columns. */
 static int64_t panels_at_once(int64_t rows, int64_t columns)
 {
     return rows == 1 && columns >= 4 * NR ? 4 : rows == 2 && columns >= 2 * NR ? 2 : 1;
@@ -237,7 +237,7 @@ static void by_panels(const piece *w)
     }
 }
 
-/* A block of at most MC rows and NC columns; panels: packed columns of w from j0 on; then: what will be read next. */
+/* A block of at most MC rows and NC columns; panels: packed columns of w from j0 on; then: the next panels to read. */
 static void block(const gemm *g, area b, const float *panels, const float *then, const rooms *r)
 {
     int64_t words = words_of(g->way, g->k);

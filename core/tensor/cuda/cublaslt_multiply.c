@@ -172,7 +172,7 @@ static cublasStatus_t describe(const product *p, lt_plan *x, int64_t m)
     const void *vector = vector_of(p);
     if (vector) { /* the heuristic looks at the address's alignment */
         SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
-        int32_t type = (int32_t)number_of(p->type_c); /* nothing else is documented */
+        int32_t type = (int32_t)number_of(p->type_c); /* cuBLASLt documents no other type for the bias */
         SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
         if (p->sums && p->batch > 1) SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, p->step_sums);
     }

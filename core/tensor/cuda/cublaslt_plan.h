@@ -40,7 +40,7 @@ cublasStatus_t lt_set_rows(lt_plan *x, int64_t m); /* sets the number of rows of
 /* Sets the number of rows and checks that the algorithm supports it. */
 cublasStatus_t lt_load_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm);
 cublasStatus_t lt_multiply(const product *p, lt_plan *x, const cublasLtMatmulAlgo_t *algorithm);
-/* Counts and logs a failure of the library and what happens `then`. */
+/* Counts a failure of the library, and logs it with `then`, the consequence. */
 void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char *then);
 
 /* ---- choices saved in a file (cublaslt_file.c) ---- */

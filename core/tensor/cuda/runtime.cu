@@ -305,7 +305,7 @@ void gpu_wait(void)
 
 void *gpu_stream(void)
 {
-    gpu_flush(); /* the next launch may read what was written */
+    gpu_flush(); /* the next launch may read these writes */
     return stream;
 }
 const gpu_counter *gpu_counters(void) { return counter; }

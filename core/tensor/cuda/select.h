@@ -18,8 +18,8 @@ typedef struct {
  * (host memory; -1: none), ids that are not allowed, and logits that are -infinity or NaN. log_sum [rows] = log sum exp
  * over all v (0 for a skipped row); NaN if a logit is NaN. logits, best and log_sum are device memory. With out, and
  * log_prob: out = the continuations of each sentence's rows with the largest log_prob + (logit - log_sum), largest
- * first, ties by row, padded with -infinity, -1, -1. All of a sentence are NaN if a log_sum of its rows is. Returns 0,
- * or -1 (message: gpu_error). */
+ * first, ties by row, padded with -infinity, -1, -1. If log_sum of a row is NaN, all continuations of its sentence are.
+ * Returns 0, or -1 (message: gpu_error). */
 int gpu_select_best(dtype type, const choosing *c, const void *logits, const int32_t never[2], gpu_choice *best,
                     double *log_sum, continuation *out);
 

@@ -204,7 +204,7 @@ template <class C, class Index> __global__ void kv_cache_append(cache_call m, in
         if (t < now) {
             int64_t who = t < m.n_ancestors ? m.ancestors[r * m.n_ancestors + t] : -1;
             v = who >= 0 && who < m.cached ? load(cache + (who * m.cap + t) * line + j) : __uint_as_float(0x7fffffffu);
-        } else if (t == now) { /* this call does not read this time from the cache */
+        } else if (t == now) { /* this call does not read position `time` from the cache */
             C *mine = cache + (r * m.cap + t) * line + j;
             store(mine, m.x[r * line + j]);
             v = load(mine);

@@ -148,7 +148,7 @@ extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
 }
 
 static gpu_counter counter;
-static bool counter_known; /* these numbers are on the device or pending */
+static bool counter_known; /* these numbers are on the device, or their copy is pending */
 
 extern "C" void gpu_set_counter(uint64_t seed, uint64_t step)
 {

@@ -4,7 +4,7 @@
 #include "base/vmath.h"
 #include <math.h>
 
-/* True for NaN and +infinity. -infinity is what masks write. */
+/* True for NaN and +infinity. -infinity is allowed: masks write it. */
 static bool went_wrong(const node *v)
 {
     int64_t n = v->data && v->type != I32 ? node_count(v) : 0;

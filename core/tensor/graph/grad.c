@@ -75,7 +75,7 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
         c->scope = y.scope; /* a gradient belongs where its value does */
         rule(c, (ab_t){i}, dy);
         c->scope = scope;
-        c->grad[i] = 0; /* its gradient has been used */
+        c->grad[i] = 0; /* the node's gradient has been used */
     }
 }
 

@@ -272,7 +272,7 @@ typedef union {
     OPS(OUTPUT_VIEWS)
 } op_outputs;
 
-/* CPU_##where(TEXT): TEXT, if the CPU has a kernel for the operation; CUDA_##where likewise. */
+/* CPU_##where(TEXT): TEXT, if the CPU has a kernel for the operation. CUDA_##where(TEXT): TEXT, if a GPU has one. */
 #define CPU_ON_BOTH(...) __VA_ARGS__
 #define CPU_ON_CPU(...)  __VA_ARGS__
 #define CPU_NO_KERNEL(...)

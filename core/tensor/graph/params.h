@@ -56,7 +56,7 @@ param *params_find(const params *s, const char *name);
 /* Appends a parameter. asked_in: the plugin function that asks for it, which determines its kind. Call params_order
  * after the last one: it moves buffers behind the others. */
 param *params_add(params *s, const char *name, const int64_t dim[4], double scale, double fill, ab_hook asked_in);
-/* Assigns places in the flat vectors by group, starting with group 0, then to buffers; before memory is allocated. */
+/* Assigns places in the flat vectors by group, from group 0, then to buffers. Call it before memory is allocated. */
 void params_order(params *s, int n_groups);
 /* Sets the slots' extents: `shape` changes dim from the parameter's shape to the slot's (an axis of 0: no slot). NULL:
  * same shapes. */

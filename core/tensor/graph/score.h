@@ -45,7 +45,7 @@ typedef enum {
     WEIGHTS_SOFTMAX,
     WEIGHTS_PLAIN,    /* t itself; 0 for keys that it does not see */
     WEIGHTS_ENTMAX15, /* max(0, t/2 - tau)^2, tau such that their sum is 1 (Peters et al. 2019) */
-    WEIGHTS_SPARSEMAX /* max(0, t - tau), likewise (Martins and Astudillo 2016) */
+    WEIGHTS_SPARSEMAX /* max(0, t - tau), tau as above (Martins and Astudillo 2016) */
 } weights_kind;
 
 typedef struct {
@@ -67,7 +67,7 @@ typedef struct score_program {
     int window;       /* leaf; -1: none */
     int blocks;       /* leaf that chooses blocks, if `block` */
     int64_t block;    /* keys of a block; 0: none are chosen. Not with WEIGHTS_PLAIN */
-    int keys, values; /* leaves that are tables of vectors (keys: gathered); -1: none */
+    int keys, values; /* leaves E and z's table (see above), for keys and values; -1: none */
     double keys_scale;
     int hiding;               /* value: the last term of t, independent of scores and learned values; -1: none */
     int d_score;              /* value: the gradient of VALUE_SCORE; -1: none */

@@ -19,7 +19,7 @@ typedef struct {
     uint8_t n_in, n_out; /* n_out > 1: the next n_out - 1 nodes are its PARTs */
     uint8_t phase;
     bool needs; /* depends on a parameter or on an input that needs a gradient */
-    bool live;  /* it is read or a result */
+    bool live;  /* the node is read, or is a result */
     bool exact; /* LINEAR must not cast it to the type of rows */
     bool waits; /* runs with a later node: a member of its group, or the norm of its result (together.h) */
     union {     /* ids of its inputs' nodes, by number and by name; 0: absent */
@@ -171,7 +171,7 @@ ab_t tape_fail(ab_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 extern __thread ab_ctx *tape_latest;
 /* Checks a tensor from a plugin: an id that is not on this tape is an error. 0, the failed tensor, is accepted. */
 bool tape_owns(ab_ctx *c, ab_t x);
-/* Checks a plugin function's result likewise. A failed tensor without an error is an error, too. who, name:
+/* Checks a plugin function's result as tape_owns does. A failed tensor without an error is an error, too. who, name:
  * "attention", "dot". */
 ab_t tape_given(ab_ctx *c, ab_t x, const char *who, const char *name);
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a);

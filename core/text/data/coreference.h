@@ -17,8 +17,8 @@ typedef struct {
  * one that ends before the pronoun and whose head is no pronoun. */
 typedef struct {
     size_t sentence, pronoun; /* the pronoun's sentence and word */
-    word_span antecedent;     /* the nearest such mention */
-    word_span other;          /* the nearest such mention of another entity, without a word of this one's */
+    word_span antecedent;     /* the entity's nearest earlier mention, as above */
+    word_span other;          /* the nearest one of another entity, without a word of the first */
 } anaphor;
 
 typedef struct {

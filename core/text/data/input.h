@@ -32,6 +32,6 @@ void input_end(input_part *p); /* closes the file too */
 /* Returns the next part's number of lines after p, a part of up to `most`: twice as many, or as many as take two
  * seconds at p's rate since input_next. Parts begin small, so that the first answer comes soon. */
 size_t input_more(const input_part *p, size_t most, size_t largest);
-/* Flushes standard output; -1 and e if nobody reads it any more. */
+/* Flushes standard output; -1 and e if its reader has closed it. */
 int output_flush(err *e);
 #endif

@@ -143,7 +143,7 @@ void data_dangers(const data_report *r, str *out)
     for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
         const split_report *x = &r->split[s];
         if (x->in_train)
-            str_addf(out, "%s%lld of %lld %s %s are training %s too", out->n ? "; " : "", (long long)x->in_train,
+            str_addf(out, "%s%lld of %lld %s %s also occur as training %s", out->n ? "; " : "", (long long)x->in_train,
                      (long long)x->pairs, split_names[s], what, what);
         if (x->long_word)
             str_addf(out, "%s%lld of %lld %s %s have a word of more than %d characters", out->n ? "; " : "",

@@ -34,7 +34,7 @@ typedef struct {
 } data_listener;
 /* Looks at every pair of a task whose data are open. to: NULL, or who hears of the faults. */
 void data_inspect(const ab_task_plugin *task, void *self, data_report *out, const data_listener *to);
-/* Faults of a line's text. A byte order mark at the start of a file is none, and left out of `line`. */
+/* Faults of a line's text. A byte order mark at the start of a file is no fault, and is removed from `line`. */
 enum {
     TEXT_CRLF,
     TEXT_CR,
@@ -51,6 +51,6 @@ unsigned text_faults_of(const char *line, size_t n); /* bits 1 << TEXT_...; n: b
 
 /* Is `data`, the value of a task's key or NULL, a corpus that data_inspect can read? */
 bool data_inspectable(const char *data);
-/* Appends what endangers results, joined by "; ": pairs of dev or test in train, empty sides. */
+/* Appends faults that can falsify results, joined by "; ": pairs of dev or test in train, empty sides. */
 void data_dangers(const data_report *r, str *out);
 #endif

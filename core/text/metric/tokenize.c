@@ -5,7 +5,7 @@
 #define TOKENIZER_NAME(name) #name,
 const char *const tokenizer_names[N_TOKENIZERS] = {TOKENIZERS(TOKENIZER_NAME)};
 
-/* ---- passes: each reads the text once, from the left, and never looks again at what it has used ---- */
+/* ---- passes: each reads the text once, from the left, and does not scan its own output again ---- */
 
 void codes_swap(codes *a, codes *b)
 {

@@ -13,7 +13,7 @@ extern const char *const tokenizer_names[N_TOKENIZERS];
 
 typedef bool (*codes_class)(int32_t c);
 
-/* Passes over *text, from the left; *spare is working memory. Each uses what it has changed up. */
+/* Each edits *text in one pass from the left and does not scan its own output again. *spare is working memory. */
 void codes_replace(codes *text, codes *spare, const char *from, const char *to); /* every ASCII text `from` by `to` */
 void codes_set_apart(codes *text, codes *spare, codes_class class);              /* blanks around each of the class */
 void codes_pad(codes *text, codes *spare);                                       /* a blank at both ends */

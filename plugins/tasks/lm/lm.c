@@ -215,7 +215,7 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
 {
     text *train = &t->split[AB_TRAIN], *dev = &t->split[AB_DEV], *test = &t->split[AB_TEST];
     if (read_text(t, AB_TRAIN, env, "file", t->c.file, err, n_err)) return -1;
-    double rest = 1; /* share of the file that is left */
+    double rest = 1; /* share of the file not yet assigned */
     if (*t->c.test) {
         if (read_text(t, AB_TEST, env, "test", t->c.test, err, n_err)) return -1;
     } else if (t->c.test_part > 0) {

@@ -41,7 +41,7 @@ static void add(buffer *out, size_t from, const char *before, slice text)
 
 typedef struct { /* an open constituent */
     slice label;
-    int written; /* its opening bracket */
+    int written; /* the constituent's opening bracket */
 } opened;
 
 void linear_write(form f, const tree *t, const labels *known, buffer *out)
@@ -169,8 +169,8 @@ typedef struct {   /* tokens to be put into the order of form `words` */
     int64_t n_open;
 } ordering;
 
-/* An opening bracket takes the item completed last, a word or a constituent, as its first child. One with no such item
- * stays where it is, and *good becomes 0. */
+/* An opening bracket takes the item completed last, a word or a constituent, as its first child. A bracket without one
+ * stays in its place, and *good becomes 0. */
 static void order(ordering *o, const char *line, int *good)
 {
     const size_t none = SIZE_MAX;

@@ -23,7 +23,7 @@ typedef struct { /* "these two small cats that sleep" */
     const noun *noun;
     int determiner, plural;
     const adjective *adjective[2];
-    const clause *relative; /* its subject is this noun; or NULL */
+    const clause *relative; /* the relative clause's subject is this noun; or NULL */
     bool pronoun;
 } phrase;
 

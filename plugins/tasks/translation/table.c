@@ -55,7 +55,7 @@ static unsigned json_code(const char *hex)
     return strspn(hex, "0123456789abcdefABCDEF") >= 4 && sscanf(hex, "%4x", &code) == 1 ? code : 0;
 }
 
-/* Writes the code point of \uXXXX, *at behind its u, as UTF-8. Returns the end of what it wrote; NULL: it is none. */
+/* Writes the code point of \uXXXX, *at behind its u, as UTF-8. Returns the end of the text; NULL: no code point. */
 static char *json_unicode(char **at, char *to)
 {
     unsigned c = json_code(*at), low;

@@ -12,7 +12,7 @@ typedef struct {
 typedef struct {
     shape s;
     int64_t q_rows, k_rows, longest, width;
-    view q, kv, q_off, k_off, y, lse, dy, dq, dkv; /* self: q holds all columns, after one that is nobody's; kv is q */
+    view q, kv, q_off, k_off, y, lse, dy, dq, dkv; /* self: q holds an unused column, then q, k and v; kv is q */
     call forward, back;
 } attend_case;
 
@@ -151,7 +151,7 @@ static void check_attend(dtype type, const shape *s)
     CHECK_ROWS(c.dq, exact.dq, type == BF16 ? 3e-2 : tolerance(type));
     check_zero_rows(&c.dq, c.q_rows - 3);
     if (s->self) {
-        double first = 0; /* the column that is nobody's */
+        double first = 0; /* the gradient of the unused column */
         for (int64_t r = 0; r < c.q_rows; r++) first += fabs(get(&c.dq, r * c.width));
         CHECK_NEAR(first, 0, 0);
     } else {

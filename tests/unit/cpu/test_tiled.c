@@ -3,7 +3,7 @@
 #include "test.h"
 
 enum { TILE = 64, COUNT = 2 * TILE + 10, GUARD = TILE, VECTORS = 4 };
-static const double mark = -12345; /* behind every vector: nobody may read or write it */
+static const double mark = -12345; /* behind every vector: no kernel may read or write it */
 
 typedef struct {
     ab_ctx *c;

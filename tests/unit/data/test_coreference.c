@@ -63,11 +63,11 @@ static void test_pronouns(void)
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "their", "PRON", "_", "4", "Entity=(1-x")
                       WORD(4, "nap", "NOUN", "_", "2", "Entity=1)")),
                ": found 1 sentences and no pronoun with an antecedent");
-    /* one that it heads */
+    /* a mention that the pronoun heads */
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "they", "PRON", "_", "2", "Entity=(1-x")
                       WORD(4, "all", "DET", "_", "3", "Entity=1)")),
                "0: 2 < 0-1");
-    /* a part of a discontinuous mention is none */
+    /* a part of a discontinuous mention is no mention */
     CHECK_TEXT(of(CAT("Entity=(1[1/2]-x)") WORD(3, "they", "PRON", "_", "4", "Entity=(1)") NAP),
                ": found 1 sentences and no pronoun with an antecedent");
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "dogs", "NOUN", "_", "2", "Entity=(2[1/2]-x)") THEY), "0: 3 < 0-1");

@@ -128,7 +128,7 @@ static void check(size_t k, bool training, int64_t batch, int64_t time, bool ali
     params_free(&s);
 }
 
-/* Two tapes that are alike give the same numbers where only the empty sentences at the end are more. */
+/* A tape of the same structure, with more empty sentences at its end, computes the same numbers. */
 static void check_numbers(void)
 {
     params s = {0};

@@ -233,7 +233,7 @@ static void test_no_delta(void)
     CHECK(!strstr(t, "no p"));
     free(t);
     set_status("done", true);
-    set_status("running", false); /* base and what is equal to it are left, and a row that failed */
+    set_status("running", false); /* still done: base and the row that equals it; one row failed */
     t = print("one", TABLE_TEXT, false, "PPL");
     CHECK_LINE(t, "No Δ", "No Δ: only base's runs have PPL so far.");
     CHECK(!strstr(t, "no p"));

@@ -237,7 +237,7 @@ static void test_requeue_and_change(db *d)
 static void test_names(db *d)
 {
     static const char *const bad[][2] = {{"", "expected a name"}, {"a/b", "expected none of"}};
-    /* Their names in SQL: unique, and valid without quotes. */
+    /* An experiment's view in SQL: its name is unique, and valid without quotes. */
     static const char *const views[][2] = {{"run", "run_2"},
                                            {"Results", "Results_2"},
                                            {"sqlite_x", "e_sqlite_x_"},
