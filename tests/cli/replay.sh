@@ -70,7 +70,7 @@ has err 'found no row "A/heads=3"; did you mean "A/heads='
 exits 2 ablate replay none.ini/base --step 1
 has err 'none.ini: found no such INI file'
 exits 2 ablate replay ini/base --step 1 -s threads=2
-has err "-s and --seed: expected an INI"
+has err "-s and --seed: found a run, expected an INI"
 exits 1 ablate replay ini/base --step 121
 has err "step 121: the run has 120"
 exits 2 ablate replay ini/base --step 5 --until 4
