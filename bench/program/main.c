@@ -43,7 +43,8 @@ const backend *bench_device(const bench_options *o, dtype *compute, err *e)
         fail(e, "--precision int8 is only for the CPU: expected bf16 or fp32 on %s", o->device);
         return NULL;
     }
-    return b && !device_compute(bf16 ? PRECISION_BF16 : PRECISION_FP32, b, compute, e) ? b : NULL;
+    if (b) *compute = device_compute(bf16 ? PRECISION_BF16 : PRECISION_FP32, b);
+    return b;
 }
 
 int bench_model(model *m, const bench_options *o, const char *plugin, const backend *b, err *e)

@@ -36,7 +36,8 @@ static int wanted_compute(const predict_options *o, const char *path, const back
     if (o->precision == AS_THE_RUN) return device_model_compute(path, on, out, e);
     if (o->precision == IN_INT8 && on_device(on))
         return fail(e, "--precision int8 is only for the CPU: expected run, fp32 or bf16 on %s", o->device);
-    return device_compute(o->precision == IN_BF16 ? PRECISION_BF16 : PRECISION_FP32, on, out, e);
+    *out = device_compute(o->precision == IN_BF16 ? PRECISION_BF16 : PRECISION_FP32, on);
+    return 0;
 }
 
 /* ---- the models ---- */

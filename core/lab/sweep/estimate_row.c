@@ -240,8 +240,8 @@ static int count_work(row_work *w, const row_work *before, size_t n, const spec_
             return 0;
         }
     model_shape shape = costs_shape(row_number(row, "batch_tokens"), w->g->length);
-    if (device_compute(row->config.precision, on, &w->compute, e) ||
-        count_shape(row, w->g, on, w->compute, &shape, &w->costs, e) ||
+    w->compute = device_compute(row->config.precision, on);
+    if (count_shape(row, w->g, on, w->compute, &shape, &w->costs, e) ||
         count_update(row, w->g, on, w->compute, &w->update, e))
         return -1;
     w->flops = update_flops(row, &w->update);

@@ -6,31 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct {
-    const backend *device;
-    backend composing; /* the device without fused embedding: its tapes are the CPU's */
-    backend cpu;       /* the CPU without what the device lacks */
-} checked;
 void check_use_device(const backend *b)
 {
-    checked.device = on_device(b) ? b : NULL;
-    if (checked.device) checked.composing = *checked.device, checked.composing.embeds_tokens = false;
+    check_given.device = on_device(b) ? b : NULL;
+    if (check_given.device) check_given.composing = *check_given.device, check_given.composing.embeds_tokens = false;
 }
-const backend *check_the_device(void) { return checked.device; }
+const backend *check_the_device(void) { return check_given.device; }
 bool check_has_device(check_result *r)
 {
-    if (!checked.device) check_none(r, "no device was requested (--device cuda)");
-    return checked.device != NULL;
+    if (!check_given.device) check_none(r, "no device was requested (--device cuda)");
+    return check_given.device != NULL;
 }
-const backend *check_the_composing_device(void) { return checked.device ? &checked.composing : NULL; }
+const backend *check_the_composing_device(void) { return check_given.device ? &check_given.composing : NULL; }
 const backend *check_the_devices_cpu(void)
 {
-    checked.cpu = cpu_backend;
-    checked.cpu.takes_tables = checked.device->takes_tables, checked.cpu.takes_weights = checked.device->takes_weights;
-    checked.cpu.takes_maps = checked.device->takes_maps;
+    check_given.cpu = cpu_backend;
+    check_given.cpu.takes_tables = check_given.device->takes_tables,
+    check_given.cpu.takes_weights = check_given.device->takes_weights;
+    check_given.cpu.takes_maps = check_given.device->takes_maps;
     for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN ... are composed on both; LONG_CONV cannot be composed */
-        if (!checked.device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER) checked.cpu.kernels[o] = NULL;
-    return &checked.cpu;
+        if (!check_given.device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER)
+            check_given.cpu.kernels[o] = NULL;
+    return &check_given.cpu;
 }
 
 static void compare(const pairing *w, bool generic, check_result *r)
@@ -39,7 +36,7 @@ static void compare(const pairing *w, bool generic, check_result *r)
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
     pass_outcome a = {0}, b = {0};
     here.on = check_the_devices_cpu();
-    there.on = checked.device;
+    there.on = check_given.device;
     const double allowed = 1e-4;
     bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
     double d = done ? check_distance(w, &a, &b) : 0;
@@ -47,7 +44,7 @@ static void compare(const pairing *w, bool generic, check_result *r)
         check_fail(r,
                    "%s%s: in fp32 on %s loss or gradient differs from the CPU's by %.2g (relative): losses %.9g and "
                    "%.9g, allowed %.0e",
-                   w->name, generic ? ", never fused" : "", checked.device->name, d, b.loss, a.loss, allowed);
+                   w->name, generic ? ", never fused" : "", check_given.device->name, d, b.loss, a.loss, allowed);
     free(a.grad);
     free(b.grad);
 }
@@ -107,11 +104,12 @@ void check_device_update(const plugin *p, check_result *r)
 {
     size_t n = 0, m = 0;
     if (!check_has_device(r)) return;
-    float *a = update(p, &cpu_backend, &n, r), *b = update(p, checked.device, &m, r);
+    float *a = update(p, &cpu_backend, &n, r), *b = update(p, check_given.device, &m, r);
     double worst = 0;
     for (size_t i = 0; a && b && i < n; i++) worst = check_larger(worst, fabs((double)a[i] - (double)b[i]));
     if (a && b && check_beyond(r, worst))
-        check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", checked.device->name, worst);
+        check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", check_given.device->name,
+                   worst);
     free(a);
     free(b);
 }

@@ -82,11 +82,10 @@ bool check_first_pairing(const plugin *p, pairing *one, check_result *r)
     return any;
 }
 
-static size_t most_pairings = SIZE_MAX;
 size_t check_pairings_at_most(size_t n)
 {
-    size_t before = most_pairings;
-    most_pairings = n;
+    size_t before = check_given.most_pairings;
+    check_given.most_pairings = n;
     return before;
 }
 
@@ -94,7 +93,7 @@ void check_each_pairing(const plugin *p, check_result *r, pairing_check *f)
 {
     pairing *w;
     size_t n = check_pairings(p, &w, r);
-    if (n > most_pairings) n = most_pairings;
+    if (n > check_given.most_pairings) n = check_given.most_pairings;
     for (size_t i = 0; i < n && r->outcome != CHECK_FAIL; i++) f(&w[i], r);
     free(w);
     if (r->outcome == CHECK_OK && !r->message[0] && p->desc.kind == AB_ATTENTION)

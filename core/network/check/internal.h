@@ -138,6 +138,18 @@ void check_disguise_as(int64_t seconds, int variables);
 
 /* ---- the checks ---- */
 
+/* How this process checks: set by the caller of check_all. */
+typedef struct {
+    size_t most_pairings;
+    int32_t most_tokens;
+    settings given; /* the settings of -s; live as long as the program */
+    arena memory;
+    setting tried; /* the value that is tried; key NULL: none */
+    const backend *device;
+    backend composing; /* the device without fused embedding: its tapes are the CPU's */
+    backend cpu;       /* the CPU without what the device lacks */
+} check_setup;
+extern check_setup check_given;          /* settings.c */
 const backend *check_the_device(void);  /* set by check_use_device, or NULL */
 bool check_has_device(check_result *r); /* else r says that the check does not apply */
 const backend *

@@ -3,26 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct {
-    settings given; /* the settings of -s; live as long as the program */
-    arena memory;
-    setting tried; /* the value that is tried; key NULL: none */
-} own_settings;
+check_setup check_given = {.most_pairings = SIZE_MAX, .most_tokens = INT32_MAX};
 
 int check_set(const char *text, err *e)
 {
     const char *equals = strchr(text, '='), *dot = strchr(text, '.');
     if (!equals || !dot || dot > equals) return fail(e, "-s %s: expected PLUGIN.KEY=VALUE", text);
-    settings_set(&own_settings.given, arena_strndup(&own_settings.memory, text, (size_t)(equals - text)), equals + 1,
-                 &own_settings.memory);
+    settings_set(&check_given.given, arena_strndup(&check_given.memory, text, (size_t)(equals - text)), equals + 1,
+                 &check_given.memory);
     return 0;
 }
 
 void check_add_settings(settings *s, arena *a)
 {
-    for (size_t i = 0; i < own_settings.given.n; i++)
-        settings_set(s, own_settings.given.at[i].key, own_settings.given.at[i].value, a);
-    if (own_settings.tried.key) settings_set(s, own_settings.tried.key, own_settings.tried.value, a);
+    for (size_t i = 0; i < check_given.given.n; i++)
+        settings_set(s, check_given.given.at[i].key, check_given.given.at[i].value, a);
+    if (check_given.tried.key) settings_set(s, check_given.tried.key, check_given.tried.value, a);
 }
 
 int check_settings_fit(const plugin *p, err *e)
@@ -31,10 +27,10 @@ int check_settings_fit(const plugin *p, err *e)
     arena a = {0};
     settings own = {0};
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
-    for (size_t i = 0; i < own_settings.given.n; i++)
-        if (has_prefix(own_settings.given.at[i].key, p->desc.name) && own_settings.given.at[i].key[n] == '.')
-            settings_set(&own, own_settings.given.at[i].key, own_settings.given.at[i].value, &a);
-    int bad = own.n < own_settings.given.n
+    for (size_t i = 0; i < check_given.given.n; i++)
+        if (has_prefix(check_given.given.at[i].key, p->desc.name) && check_given.given.at[i].key[n] == '.')
+            settings_set(&own, check_given.given.at[i].key, check_given.given.at[i].value, &a);
+    int bad = own.n < check_given.given.n
                   ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name)
               : own.n && p->desc.params ? config_bind(&own, p->desc.name, p->desc.params, cfg, &a, e)
               : own.n                   ? fail(e, "-s: %s has no parameters", p->desc.name)
@@ -51,8 +47,8 @@ static const struct {
 
 void check_try(const plugin *p, const char *name, const char *value)
 {
-    own_settings.tried =
-        name ? (setting){arena_printf(&own_settings.memory, "%s.%s", p->desc.name, name), value} : (setting){0};
+    check_given.tried =
+        name ? (setting){arena_printf(&check_given.memory, "%s.%s", p->desc.name, name), value} : (setting){0};
 }
 
 static void try_value(const plugin *p, const ab_option *q, const char *value, check_result *r)

@@ -210,11 +210,10 @@ static bool has_table(const pairing *w)
     return false;
 }
 
-static int32_t most_tokens = INT32_MAX;
 int32_t check_tokens_at_most(int32_t n)
 {
-    int32_t before = most_tokens;
-    most_tokens = n;
+    int32_t before = check_given.most_tokens;
+    check_given.most_tokens = n;
     return before;
 }
 
@@ -227,7 +226,7 @@ void check_sizes(const plugin *p, check_result *r)
     bool on_batch = p->desc.claims & AB_TRAINS_ON_BATCH;
     for (size_t i = 0; i < LENGTH(sizes) && r->outcome != CHECK_FAIL; i++) {
         const pairing *with = sizes[i].longest > 100 ? &all[free_one] : &all[i % n];
-        if (sizes[i].longest + 21 > reach || sizes[i].longest > most_tokens) continue;
+        if (sizes[i].longest + 21 > reach || sizes[i].longest > check_given.most_tokens) continue;
         for (int training = 0; training < 2 && r->outcome != CHECK_FAIL; training++)
             if (!training || !on_batch) one_size(&sizes[i], with, training, r);
         done++;

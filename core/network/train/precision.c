@@ -3,16 +3,9 @@
 #include "network/settings/config.h"
 #include "network/train/checkpoint.h"
 
-int device_compute(int64_t precision, const backend *on, dtype *out, err *e)
+dtype device_compute(int64_t precision, const backend *on)
 {
-    static bool said;
-    (void)e;
-    *out = precision == PRECISION_BF16 || (precision != PRECISION_FP32 && device_has_bf16(on)) ? BF16 : F32;
-    if (*out == BF16 && !device_has_bf16(on) && !said) {
-        said = true;
-        log_line(LOG_INFO, "bf16: stored in bf16, multiplied in fp32, because the instruction set has no faster way");
-    }
-    return 0;
+    return precision == PRECISION_BF16 || (precision != PRECISION_FP32 && device_has_bf16(on)) ? BF16 : F32;
 }
 
 int device_model_compute(const char *path, const backend *on, dtype *out, err *e)
@@ -26,7 +19,7 @@ int device_model_compute(const char *path, const backend *on, dtype *out, err *e
         bad = fail(e, "%s: contains no settings, so it is not a checkpoint of ablate", path);
     if (!bad)
         bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) || config_from_settings(&set, &cfg, &a, e);
-    if (!bad) bad = device_compute(cfg.precision, on, out, e);
+    if (!bad) *out = device_compute(cfg.precision, on);
     meta_free(&meta);
     arena_free(&a);
     return bad ? -1 : 0;

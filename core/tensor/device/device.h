@@ -24,10 +24,9 @@ bool device_has_bf16(const backend *b);
 int devices_print(FILE *f); /* `ablate list devices` */
 int devices_json(FILE *f);  /* `ablate list devices --json` */
 
-/* Type of the matrix products for the key `precision` (enum config_precision) on a device: BF16 or F32. If bf16 is
- * requested but its products are no faster than fp32's on the device, rows are stored in bf16 and multiplied in fp32,
- * and this is logged once. Returns 0. */
-int device_compute(int64_t precision, const backend *on, dtype *out, err *e);
+/* Type of the matrix products for the key `precision` (enum config_precision) on a device: BF16 or F32. Where bf16's
+ * products are no faster than fp32's, rows are stored in bf16 and multiplied in fp32; a run's log says so. */
+dtype device_compute(int64_t precision, const backend *on);
 /* The type for a trained model, from the settings in its file, so that it computes as its run did. Returns -1 and e if
  * the file is not a checkpoint of ablate. */
 int device_model_compute(const char *path, const backend *on, dtype *out, err *e);
