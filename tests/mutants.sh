@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# mutants.sh ROOT [WORD...] - applies each wrong line of tests/oracle/mutants.txt to a copy of the tree, one at a time,
-# and fails if the named test of the short suite passes with it. WORD: only rows that contain it. First each named test
-# must pass in the unchanged copy.
+# mutants.sh ROOT [WORD...] - applies each wrong line of tests/oracle/mutants.txt (or $MUTANTS) to a copy of the tree,
+# one at a time, and fails if the named test of the short suite passes with it. WORD: only rows that contain it. Each
+# named test must pass in the unchanged copy first.
 set -euo pipefail
 root=$(readlink -f "${1:?the folder to look at}")
 shift
+list=${MUTANTS:-tests/oracle/mutants.txt}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tree"
@@ -20,7 +21,7 @@ rows() {
         [[ $row != "" && $row != "#"* ]] || continue
         [ $# -gt 0 ] || { echo "$row"; continue; }
         for word in "$@"; do [[ $row != *"$word"* ]] || { echo "$row"; break; }; done
-    done <tests/oracle/mutants.txt
+    done <"$list"
 }
 # put FILE TEXT WRONG: replaces the text, which must stand there once.
 put() {
@@ -32,7 +33,7 @@ put() {
 check() { ./ablate test -R "^($1)\$" >"$work/said" 2>&1 </dev/null; }
 
 rows "$@" >"$work/rows"
-[ -s "$work/rows" ] || { echo "no row of tests/oracle/mutants.txt contains this"; exit 1; }
+[ -s "$work/rows" ] || { echo "no row of $list contains this"; exit 1; }
 tests=$(sed 's/.* | //' "$work/rows" | sort -u | paste -sd'|')
 check "$tests" || { tail -20 "$work/said"; echo "the tests fail in the unchanged tree"; exit 1; }
 [[ $(cat "$work/said") == *"100% tests passed"* ]] || { tail -20 "$work/said"; echo "these tests do not exist: $tests"; exit 1; }

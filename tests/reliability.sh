@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# reliability.sh [whole|races|ptx|faults|kills|hosts|damage|fuzz|threads]... - the third tier of tests, before a
-# release: the long runs that docs/reliability.md reports; without arguments all. CI runs a part of each.
+# reliability.sh [PART]... - the third tier of tests, before a release: the long runs that docs/reliability.md reports;
+# without arguments all parts. CI runs a part of each.
 #   whole    the tests of which `ablate test --all` runs a part, with all cases (label `whole`)
 #   races    the emulated CUDA kernels under the race detector: all cases, and twenty orders of blocks and threads
 #   ptx      the GPU's tests on nvcc's PTX, all with its race detector in both orders, and planted mistakes
@@ -12,9 +12,10 @@
 #   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
 #   threads  a sweep and a watched page under ThreadSanitizer (tests/threads.sh)
+#   promises a wrong line for each test of docs/reliability.md, which must notice it (tests/oracle/promises.txt)
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
-[ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads
+[ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads promises
 ./ablate list plugins >/dev/null && ninja --quiet -C build tests/fault.so || exit 1
 rc=0
 for part in "$@"; do
@@ -42,7 +43,8 @@ for part in "$@"; do
     damage) ABLATE_TEST_DAMAGE=${DAMAGE:-2000} bash tests/cli/damage.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     fuzz) bash tests/fuzz/run.sh "${MILLIONS:-10}" || rc=1 ;;
     threads) bash tests/threads.sh || rc=1 ;;
-    *) echo "reliability.sh: found '$part', expected whole, races, ptx, faults, kills, hosts, damage, fuzz or threads" && exit 2 ;;
+    promises) MUTANTS=tests/oracle/promises.txt bash tests/mutants.sh . || rc=1 ;;
+    *) echo "reliability.sh: found '$part', expected whole, races, ptx, faults, kills, hosts, damage, fuzz, threads or promises" && exit 2 ;;
     esac
 done
 exit $rc

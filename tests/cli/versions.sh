@@ -14,6 +14,10 @@ for version in 3772abc fa6aaa1; do
         "results of $version"
     equal "$(ls "$version".db.version*)" "$version.db.version$([ $version = 3772abc ] && echo 1 ||
         echo 4).bak" "the copy of the old database"
+    if command -v sqlite3 >/dev/null; then
+        sqlite3 "$source/tests/data/versions/$version.db" .dump >old.txt
+        sqlite3 "$version".db.version*.bak .dump | cmp - old.txt || wrong "the copy differs from the old database"
+    fi
     exits 0 ablate show old/base@1 --db "$version.db"
     has out "sequence.kind = copy"
     printf 's0001 s0002 s0003\ns0004 s0000\n' >in.txt

@@ -114,6 +114,12 @@ static void test_fence(db *d)
     CHECK_SQL(path, "SELECT error FROM attempt WHERE run_id=2 AND n=1",
               "its lease expired and another process took over the run");
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM point WHERE run_id=2"), 0, 0);
+    db_claim first = new; /* this owner's claim before it took the run again */
+    first.attempt = 1;
+    e.text[0] = 0;
+    CHECK_INT(db_heartbeat(d, &first, 1, 2, 10, &e), -1);
+    CHECK_HAS(e.text, "attempt 1: no longer held by this process (now running, attempt 2");
+    e.text[0] = 0;
     CHECK_OK(db_finish(d, &new, DB_FAILED, 1, -1, "out of memory", &e));
     db_claim_free(&old);
     db_claim_free(&new);
