@@ -1,4 +1,4 @@
-# Times of a run: all its parts together, without what lies between them, by a clock that does not jump.
+# Times of a run: the sum of its parts without the gaps between them, by a monotonic clock.
 source "$(dirname "$0")/common.bash" "$@"
 
 fast=(--threads 1 --progress none)

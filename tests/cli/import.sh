@@ -65,7 +65,7 @@ printf '%s\n' '{"doc_id":0,"acc":1.0,"filter":"none"}' '{"doc_id":1,"acc":0.0,"f
     >lm/m/samples_arc_1.jsonl
 exits 0 ablate import lm --as lm --higher-is-better arc/acc
 has err "arc/acc (higher is better; judged)"
-hasnt err "seed " # it draws few-shot examples
+hasnt err "seed " # this seed draws few-shot examples
 sed 's/"random_seed":7/"random_seed":8/' lm/m/results_1.json >lm/m/results_2.json
 exits 1 ablate import lm --as lm
 has err "found arc/acc of row m, seed 0 twice"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Data as users have them: folders, tables, two files, one text, one file of trees, each perhaps with .gz; parts that
-# are split off; refusals.
+# Data in the forms that users have: folders, tables, two files, one text, one file of trees, each perhaps with .gz;
+# parts that are split off; refusals.
 source "$(dirname "$0")/common.bash" "$@"
 
 words=(ein hund sieht die katze und das haus rot blau geht kommt)

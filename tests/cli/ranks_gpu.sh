@@ -9,7 +9,7 @@ export ABLATE_CUDA_MODULE=$build/tests/emulated_cuda.so ABLATE_NCCL=$build/tests
 [ -e "$ABLATE_CUDA_MODULE" ] || { echo "skipped: the tests were not built (ninja unit_tests)"; exit 77; }
 mpi_install
 command -v mpirun >/dev/null || { echo "skipped: mpirun is not here (Debian: openmpi-bin)"; exit 77; }
-export ABLATE_MPI_MODULE=none # it would be opened for ranks on CPUs alone
+export ABLATE_MPI_MODULE=none # the MPI module would be opened for ranks on CPUs only
 
 spec() { # NAME STEPS
     tiny "$1" "$2" | sed 's/^sequence.test_examples.*/sequence.test_examples = 1/; s/^beam_size.*/beam_size = 1/; s/^save_every.*/save_every = 2/; s/^eval_every.*/eval_every = 100/'

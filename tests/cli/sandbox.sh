@@ -50,7 +50,7 @@ sed 's/= free/= shut/' free.ini >shut.ini
 ablate list plugins ./spy.c >/dev/null
 if ! [ -e seen/constructor ]; then wrong "the plugin does not even write without a sandbox"; fi
 rm -f seen/*
-kill $SPY_PID 2>/dev/null # it may be about to end
+kill $SPY_PID 2>/dev/null # the process may be about to end
 sleep 600 &
 SPY_PID=$!
 echo precious >precious

@@ -6,7 +6,7 @@ versions=$source/tests/data/versions
 fast=(--threads 1 --progress plain)
 counts="SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM run WHERE status='done'),
     (SELECT sum(exploratory) FROM variant)"
-# untouched DATABASE COUNTS WHAT: it has no new run and no new exploratory row.
+# untouched DATABASE COUNTS WHAT: DATABASE has no new run and no new exploratory row.
 untouched() {
     hasnt err "start "
     equal "$(sql "$counts" "$1")" "$2" "$3: runs, done ones, exploratory rows"

@@ -1,5 +1,5 @@
-/* import_fuzz.c - bytes as a recorded experiment: taken into a database whose checks hold afterwards, or refused with
- * words and nothing taken. */
+/* import_fuzz.c - bytes as a recorded experiment: imported into a database whose checks hold afterwards, or refused
+ * with a message and no change. */
 #include "file.h"
 #include "lab/results/internal.h"
 

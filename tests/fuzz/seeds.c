@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* How many inputs; -1: the file cannot be read. */
+/* Returns the number of inputs in the file; -1: it cannot be read. */
 static long run(const char *path)
 {
     static uint8_t data[1 << 20];

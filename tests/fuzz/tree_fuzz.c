@@ -46,7 +46,7 @@ static void back_and_forth(const tree *t)
     free(tag);
 }
 
-/* The bytes choose among the allowed tokens: there is one until the end, and the end comes. */
+/* The bytes choose among the allowed tokens: some token is always allowed, and the tree ends. */
 static void walk(form f, const uint8_t *data, size_t n)
 {
     static const char *const labelled[] = {"<pad>", "<unk>", "<s>", "</s>", "S", "/S", "NP", "/NP", "XX"};

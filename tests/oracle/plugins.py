@@ -182,7 +182,7 @@ def cases():
     both = lambda name, **more: dict(attention_encoder=name, attention_decoder=name, **more)
     self_only = {"convolutional", "delta_net", "delta_product", "gated_delta_net", "gated_linear", "hyena", "kda", "lstm", "mamba2", "moba",
                  "recurrent", "retention", "rwkv7", "synthesizer"}
-    more = {  # settings that make a small model use what is special
+    more = {  # settings by which a small model uses the plugin's special cases
         "moba": {"moba.block": 2, "moba.top_k": 2}, "restricted": {"restricted.r": 1}, "hyena": {
             "hyena.length": 8, "hyena.bands": 2, "hyena.width": 3}, "synthesizer": {"synthesizer.max_len": 9},
         "low_rank_value": {"low_rank_value.rank": 2}, "softcap": {"softcap.cap": 0.7},

@@ -384,7 +384,7 @@ cudaError_t cudaMalloc(void **to, size_t bytes)
 cudaError_t cudaFree(void *p)
 {
     for (int i = 0; i < IN_GRAPHS; i++)
-        if (streams[i]) clock_join(&host, &streams[i]->known); /* it waits for the device */
+        if (streams[i]) clock_join(&host, &streams[i]->known); /* cudaFree waits for the device */
     if (p) memory_free(p);
     return give(cudaSuccess);
 }

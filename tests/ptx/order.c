@@ -20,7 +20,7 @@ typedef struct {
     uint32_t number; /* in its stream */
 } operation;
 static operation *operations;
-static uint32_t current, last_number[STREAMS]; /* operation 0 is none */
+static uint32_t current, last_number[STREAMS]; /* operation 0 stands for no operation */
 static clock_of known;                         /* operations that ended before the current one */
 
 void clock_join(clock_of *to, const clock_of *from)
@@ -196,7 +196,7 @@ static int piece_of(const void *p) /* the last piece that starts at or before p,
 }
 void *memory_alloc(size_t bytes)
 {
-    enum { APART = 256 }; /* bytes before and after that belong to nobody */
+    enum { APART = 256 }; /* unused bytes before and after an allocation */
     char *p = aligned_alloc(256, (bytes + 255) / 256 * 256 + (size_t)2 * APART);
     if (!p) return NULL;
     memset(p, 0xff, bytes + APART);

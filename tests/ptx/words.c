@@ -74,7 +74,7 @@ word next_number(reader *r)
     r->s = end + (*end == 'U');
     return minus ? 0 - v : v;
 }
-size_t type_bytes(const char *type) /* "f32", ".v4" is none: 0 */
+size_t type_bytes(const char *type) /* "f32"; 0 if it is no type, as ".v4" */
 {
     if (!strcmp(type, "pred")) return 1;
     const char *digits = type + strcspn(type, "0123456789");

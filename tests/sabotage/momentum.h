@@ -1,4 +1,4 @@
-/* A right optimizer with two slots; the including file gives them their names (NAMES), or forgets to. */
+/* A correct optimizer with two slots; the including file names them (NAMES), or fails to. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -120,7 +120,7 @@ static int next_thread()
 
 static void make(fiber *f);
 
-/* Returns to the scheduler; if nobody watches, switches directly to the next thread. */
+/* Returns to the scheduler; without a watcher, switches directly to the next thread. */
 static void to_scheduler(fiber *f)
 {
     int t = gpu_watch ? -1 : next_thread();

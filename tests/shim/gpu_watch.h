@@ -18,10 +18,10 @@ struct gpu_watcher {
     void (*fence)(int thread);                           /* __threadfence */
     void (*atomic)(int thread, const void *p);           /* on 4 bytes, before it happens */
     void (*touch)(const void *p, size_t n, bool writes); /* by the work as a whole, which is no kernel */
-    void (*memory)(const void *p, size_t n);             /* nobody has touched this device memory yet */
+    void (*memory)(const void *p, size_t n);             /* no kernel has touched this device memory yet */
     void (*reads)(const void *p, size_t n); /* the thread that runs has device memory read for it; may be NULL */
 };
-extern const gpu_watcher *gpu_watch; /* NULL: nobody watches */
+extern const gpu_watcher *gpu_watch; /* NULL: no watcher */
 enum { GPU_STACK = 256 << 10 };      /* bytes per thread */
 /* The block of device memory that has this address, from .. from + bytes - 1; false: none has. */
 bool gpu_memory_block(const void *at, uintptr_t *from, size_t *bytes);

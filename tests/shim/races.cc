@@ -65,7 +65,7 @@ struct release {
     uint32_t block;
     uint16_t thread;
     uint32_t epoch, fence_epoch;
-    std::vector<uint16_t> fences;                       /* each thread's that happen before */
+    std::vector<uint16_t> fences;                       /* fences of each thread that happen before this one */
     std::vector<std::shared_ptr<const release>> before; /* releases that its thread had acquired */
 };
 struct acquired {

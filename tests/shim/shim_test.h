@@ -298,7 +298,7 @@ static inline void check_alone(const char *what, kernel on_gpu, const call *k)
     size_t part = bytes_of_view(y) / (size_t)y->dim[0];
     char *back = xmalloc(bytes_of_view(y)), *alone = xmalloc(part);
     err e = {{0}};
-    for (int run = 0; run < 2; run++) { /* all; the last one */
+    for (int run = 0; run < 2; run++) { /* 0: all of axis 0; 1: its last element alone */
         call g = *k;
         g.batch_invariant = true;
         for (int i = 0; i < k->n_in + 1; i++) {

@@ -130,7 +130,7 @@ static void check_tables(void)
 
 #ifdef GPU_ON_CPU
 
-/* A graph for thousands of sentences: the warps of a batch with fewer. Nothing is run. */
+/* Counts the warps that a graph for thousands of sentences starts for a batch with fewer, without running them. */
 static void check_warps(void)
 {
     enum { ROWS = 25000, SENTENCES = 12500, USUAL = 1000, HEADS = 8, WIDTH = HEADS * 8 };

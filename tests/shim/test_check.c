@@ -56,7 +56,7 @@ static void check_every_plugin(void)
         checked++;
         if (same(p->desc.name, "soap")) /* its ab_qr has a kernel for CPUs only, and a GPU says so */
             check_rows(p, CHECK_FAIL, "the cuda backend has no kernel for QR");
-        else if (same(p->desc.name, "hyena")) /* likewise its ab_long_conv */
+        else if (same(p->desc.name, "hyena")) /* its ab_long_conv has a kernel for CPUs only, too */
             check_rows(p, CHECK_FAIL, "the cuda backend has no kernel for LONG_CONV");
         else
             check_rows(p, CHECK_OK, p->desc.kind == AB_OPTIMIZER ? "" : "calls of");

@@ -109,7 +109,7 @@ static void check_setting(dtype type, const setting *s)
     if (!s->self) free(kv.data), free(dkv.data);
 }
 
-/* Without a word from the user: where there are 128 rows per sentence, whatever the longest. */
+/* If the user has chosen nothing, cuDNN runs from 128 rows per sentence on, however long the longest is. */
 static void check_choice(void)
 {
     static const struct {

@@ -70,8 +70,7 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
 static gpu_tally at_choice, decoding; /* up to the last choice; of the last step that a graph ran */
 static int64_t choices;
 
-/* The device's, then other continuations in the place of what nobody has computed: they go on from one another, and
- * none ends. */
+/* The device's, then made-up continuations for unused places: each continues another, and none ends. */
 static int counted_choose(const choosing *c, const void *logits, dtype type, continuation *out, err *e)
 {
     bool none = false;
@@ -113,7 +112,7 @@ static gpu_tally count_decoding(const char *name, world *w, const backend *on)
     return decoding;
 }
 
-/* ---- how many there are, and why ---- */
+/* ---- the number of launches, and the reason for each ---- */
 
 enum {
     /* an encoder's layer: q k v as one, the result, two of the feed-forward part; a decoder's: the same, and of the

@@ -68,7 +68,8 @@ static void train(const job *j, int rank)
     err e = {0};
     model m;
     outcome *o = &j->of[rank];
-    if (j->sleeps && rank == j->sleeps) unsetenv("ABLATE_NCCL_TIMEOUT"); /* it waits for rank 0's id, however late */
+    if (j->sleeps && rank == j->sleeps)
+        unsetenv("ABLATE_NCCL_TIMEOUT"); /* this rank waits for rank 0's id, however late */
     const backend *on = open_device(&module, &e);
 #ifdef GPU_ON_CPU
     bool joins = j->ranks > 1;
@@ -170,7 +171,7 @@ static void check_losses_of_ranks(job *j)
     CHECK_HAS(j->of[0].words, "another rank was lost: remote process exited");
     j->dies = 0, j->sleeps = 1;
     setenv("ABLATE_NCCL_TIMEOUT", "0.3", 1);
-    for (int early = 0; early < 2; early++) { /* and the rank that waits can end: its stream does */
+    for (int early = 0; early < 2; early++) { /* the waiting rank can end, because its stream ends */
         j->early = early, run(j);
         CHECK_HAS(j->of[0].words, "no data from the other ranks for 0.3 s (ABLATE_NCCL_TIMEOUT)");
     }

@@ -28,7 +28,7 @@ static void test_norm(dtype type, int64_t rows, int64_t width, int way)
               .training = way != NOT_TRAINING};
     k.in[0] = x, k.in[1] = s, k.in[2] = gain, k.in[3] = random_rows(F32, 1, width);
     k.out[0] = like(&x), k.out[1] = s.data ? like(&x) : none, k.out[2] = tensor(F32, 1, 1, rows, 2);
-    /* one or two columns: 1 / sd may be anything up to 1000, and what is normalised is noise */
+    /* one or two columns: 1 / sd may be anything up to 1000, and the normalised rows are noise */
     check_call(what, cpu_NORM, cuda_NORM, &k, width < 3 ? 1e-3 : 1e-5);
     release_views(&k);
 }

@@ -11,7 +11,7 @@ typedef struct {
     int64_t rows, v;
     int k;
     bool ties, masked;
-    int shift; /* numbers by which the logits begin behind a multiple of 16 bytes */
+    int shift; /* the logits begin this many numbers behind a multiple of 16 bytes */
 } setting;
 
 static void check_row(const char *name, dtype type, const setting *s, int64_t r, const view *logits,

@@ -111,7 +111,7 @@ static void test_rows(void)
     check_rows_back(70000, 2, 600, 70000);
 }
 
-/* Sorted by id, in order within an id, what is out of range at the end; against a plain loop. */
+/* Rows sorted by id, stable, ids out of range last; against a plain loop. */
 static void check_order(int64_t n, int64_t rows, bool some_outside)
 {
     int32_t *id = xmalloc((size_t)n * 4 + 4), *order = xmalloc((size_t)n * 4 + 4), *key = xmalloc((size_t)n * 4 + 4);
@@ -223,7 +223,7 @@ static void check_top_k(int64_t lines, int64_t n, int64_t k, bool odd)
 {
     for (int smallest = 0; smallest < 2; smallest++) {
         view x = randoms(tensor(F32, 1, 2, lines, n)), y = randoms_in(tensor(F32, 1, 2, lines, n), -9, 9);
-        for (int64_t i = 0; i < size_of(&x) && odd; i++) { /* equal ones, and what is no number */
+        for (int64_t i = 0; i < size_of(&x) && odd; i++) { /* equal numbers, and NaN */
             double v = (double)rng_below(&dice, 6);
             set(&x, i, v == 5 ? NAN : v == 4 ? -INFINITY : v);
         }

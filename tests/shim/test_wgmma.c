@@ -18,7 +18,7 @@ static void check_taken(const setting *s, dtype type, bool expected)
                dtype_name(type), (long long)(dnn_attend_counts().wgmma - before), expected ? "some" : "none");
 }
 
-/* Its sums are those that the backward pass of our other kernels wants. */
+/* wgmma's log-sums serve the backward pass of our other kernels, too. */
 static void check_backward(void)
 {
     static const setting s = {"backward", 1, 64, 64, 0, true, true, 0.1, 2, {257, 3}, {0}};

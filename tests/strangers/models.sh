@@ -103,7 +103,7 @@ run teacher.ini --threads 1 --progress plain
 COMMANDS
 # No byte that a terminal obeys (a model's own words may have them: they are its output).
 obeys() { LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1"; }
-# answers FAULT COMMAND...: ends by itself and in words, and writes nothing beside what it was asked for
+# answers FAULT COMMAND...: the command ends by itself with a message, and writes no file but its output
 answers() {
     local what=$1 code=0
     shift

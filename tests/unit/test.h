@@ -49,7 +49,7 @@ static int test_failed, test_done;
                                   __LINE__, #text, f_ ? f_ : "(null)", e_);                                            \
     } while (0)
 
-/* A condition with words of its own that print what was found and expected. */
+/* Checks a condition; on failure prints a given message with the values found and expected. */
 #define CHECK_THAT(condition, ...)                                                                                     \
     do {                                                                                                               \
         test_done++;                                                                                                   \

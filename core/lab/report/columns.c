@@ -325,7 +325,7 @@ const column columns[] = {
     {"plugin_changed", NULL, "runs", JSON | IF_ANY, ONCE, "done runs with a plugin that has changed since",
      .number = changed_number},
     {"at_edge", NULL, "", JSON | IF_ANY, ONCE, "searched values at an end of those tried", .text = edge_text},
-    {"n", "n", "runs", READERS | CSV | JSON, ONCE, "runs with a number, in the metric with most of them",
+    {"n", "n", "runs", READERS | CSV | JSON, ONCE, "runs with a value, in the metric that has the most",
      .number = seeds_number, .print = print_fixed},
     {"failed", NULL, "runs", CSV | JSON, ONCE, "failed runs", .number = failed_number},
     {"open", NULL, "runs", JSON, ONCE, "runs that are queued, running or were killed", .number = open_number},

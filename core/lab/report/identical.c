@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Does a run have a number that is no share of none or all? */
+/* Does a run have a value that tells runs apart: other than 0, 1 and 100, the shares of none and all? */
 static bool tells_apart(const read_run *run)
 {
     bool any = false;

@@ -1,4 +1,4 @@
-/* watch_source.c - keeps a live view's connection between frames, and the experiment until somebody writes. */
+/* watch_source.c - keeps a live view's connection between frames, and the experiment until a process writes. */
 #include "lab/report/watch.h"
 #include <stdlib.h>
 #include <sys/stat.h>

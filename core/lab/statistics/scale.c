@@ -130,7 +130,7 @@ static arm arm_of(const scale_points *p, size_t i)
 
 static size_t step_of(const scale_points *p, size_t i) { return p->step ? p->step[i] : i; }
 
-/* Sorts by size. */
+/* Inserts a difference by size x, in ascending order. */
 static void add_difference(differences *p, double x, difference d)
 {
     size_t n = p->n++;
@@ -196,7 +196,7 @@ static trend trend_of(const differences *p, size_t n)
     return f;
 }
 
-/* Degrees of freedom of the sum's seeds: those of the scatter about the line, where it is larger. */
+/* Degrees of freedom of the sum's variance; at most those of the scatter about the line, if it is inflated. */
 static double df_of(const trend *f, const sum_variance *s)
 {
     return f->inflated > 1 ? fmin(satterthwaite(s), (double)(f->n - 2)) : satterthwaite(s);

@@ -123,8 +123,8 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
         room_lacks(&x, s, o, &text, &lack);
         if (x.busy > BUSY)
             str_addf(&text,
-                     "other processes work on this machine: 1 s of a processor took %.1f s; these times hold for a "
-                     "machine without them\n",
+                     "other processes work on this machine: 1 s of a processor took %.1f s; these times hold for an "
+                     "idle machine\n",
                      x.busy);
         str_addc(&text, '\n');
     }

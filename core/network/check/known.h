@@ -6,6 +6,6 @@
 
 /* Has this plugin been checked (FOLDER/checked.tsv)? words: message of the first failed check; empty: all passed. */
 bool check_known(const char *folder, const char *hash, str *message);
-/* Checks it, unless it was checked before or belongs to the program. */
+/* Checks p, unless it was checked before or belongs to the program. */
 void check_once(const plugin *p, const char *folder, bool talk);
 #endif

@@ -89,7 +89,7 @@ void check_tiles(const plugin *p, check_result *r)
         return;
     }
     if (p->iface.optimizer.refresh) {
-        check_none(r, "it has refresh, which whole vectors do not run");
+        check_none(r, "its refresh runs per parameter, not by whole vectors");
         return;
     }
     optim_bench b;

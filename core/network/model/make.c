@@ -81,7 +81,7 @@ static int check_vocabularies(const model *m, err *e)
                     (long long)m->src_vocab, (long long)m->tgt_vocab);
     if (!model_has_encoder(m) && m->cfg.char_ngrams)
         return fail(
-            e, "char_ngrams composes tokens of the source, which a decoder-only model has not: found %lld, expected 0",
+            e, "char_ngrams composes tokens of the source, which a decoder-only model lacks: found %lld, expected 0",
             (long long)m->cfg.char_ngrams);
     return 0;
 }

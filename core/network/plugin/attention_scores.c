@@ -214,7 +214,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     bool some = depends(w, x);
     if (v.op == OP_MASK && some) {
         if (above != WANTS_HIDDEN) return give_up(w, x, "is followed by what may give masked keys a weight");
-        if (w->masked || !right_mask(w, &v)) return give_up(w, x, "is not the one mask of this place");
+        if (w->masked || !right_mask(w, &v)) return give_up(w, x, "is not this place's mask, or a second one");
         w->masked = true;
         w->causal = v.a.MASK.causal != 0;
         return emit(w, v.i.MASK.s, WANTS_HIDDEN);

@@ -32,7 +32,7 @@ typedef struct {
     void (*fault)(void *to, ab_split s, size_t field, int64_t i, const ab_example *x);
     void *to;
 } data_listener;
-/* Looks at every pair of a task whose data are open. to: NULL, or who hears of the faults. */
+/* Examines every pair of a task whose data are open. to: NULL, or a listener that is called for each fault. */
 void data_inspect(const ab_task_plugin *task, void *self, data_report *out, const data_listener *to);
 /* Faults of a line's text. A byte order mark at the start of a file is no fault, and is removed from `line`. */
 enum {

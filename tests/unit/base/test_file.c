@@ -56,7 +56,7 @@ static void whole_files(void)
     CHECK_INT(mkfifo(in("pipe"), 0600), 0);
     pid_t child = fork();
     if (!child) _exit(file_write_plain(in("pipe"), big, sizeof big));
-    CHECK_INT(file_read(in("pipe"), &s, &e), 0); /* its size reads as 0, and it comes in pieces */
+    CHECK_INT(file_read(in("pipe"), &s, &e), 0); /* a pipe: its size reads as 0, and reads return pieces */
     CHECK_INT(s.n, sizeof big);
     CHECK(!memcmp(s.s, big, sizeof big));
     CHECK_INT(waitpid(child, NULL, 0), child);

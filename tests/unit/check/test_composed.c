@@ -94,7 +94,7 @@ static void check_decoder_only(void)
     settings_set(&set, "char_ngrams", "8", &a);
     CHECK_INT(model_open(&m, &set, 0, 20, F32, &cpu_backend, &e), -1);
     CHECK_TEXT(e.text,
-               "char_ngrams composes tokens of the source, which a decoder-only model has not: found 8, expected 0");
+               "char_ngrams composes tokens of the source, which a decoder-only model lacks: found 8, expected 0");
     arena_free(&a);
 }
 

@@ -281,7 +281,7 @@ static void test_rm(void)
     CHECK_INT(RUN(&show_command, "show", "1"), 1);
     CHECK_INT(RUN(&rm_command, "rm"), 2);
     CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy", "--yes"), 0);
-    CHECK_INT(RUN(&ls_command, "ls", "toy"), 0); /* those recorded are left */
+    CHECK_INT(RUN(&ls_command, "ls", "toy"), 0); /* only recorded runs remain */
     CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy.recorded", "--yes"), 0);
     CHECK_INT(RUN(&ls_command, "ls", "toy"), 1);
 }

@@ -99,7 +99,7 @@ static double slope(int f, double x)
     return f == AB_SIGN || f == AB_FLOOR ? 0 : (function(f, x + h) - function(f, x - h)) / (2 * h);
 }
 
-/* Sines and cosines of numbers of every size, in place too; what is beside a large number keeps its bits. */
+/* Sines and cosines of numbers of every size, in place too; the neighbours of a large number keep their bits. */
 static void test_far(void)
 {
     enum { MANY = 777 };
@@ -371,7 +371,8 @@ static void test_product_bits(void)
             view padded = product_of(&wide, &tall, 0, 0), other = product_of(&x, &turned, 0, 1);
             CHECK(same_bits(&z, &padded));
             CHECK(same_bits(&z, &other));
-            view last = tensor(t, 1, 1, 1, k), column = tensor(t, 1, 1, 1, k); /* its last row and column alone */
+            view last = tensor(t, 1, 1, 1, k),
+                 column = tensor(t, 1, 1, 1, k); /* the product's last row and column alone */
             for (int64_t j = 0; j < k; j++)
                 set(&last, j, get(&x, (m - 1) * k + j)), set(&column, j, get(&y, j * cols + cols - 1));
             view alone = product_of(&last, &y, 0, 0), down = product_of(&x, &column, 0, 1);

@@ -131,7 +131,7 @@ static void check_shape(int64_t k, int64_t n, bool transposed)
     free(c.x_scale), free(c.w_scale), free(c.sum);
 }
 
-/* A row with a number that is none gives no numbers; training and values without the flag are not rounded. */
+/* A row with a NaN gives NaN; training and values without the flag are not rounded. */
 static void edges(void)
 {
     example c = new_example(24, 40, false);

@@ -23,7 +23,7 @@ static void check_top_k(dtype t, int64_t lines, int64_t n, int64_t k, bool small
 {
     view x = randoms(tensor(t, 1, 1, lines, n)), y = tensor(I32, 1, 1, lines, k);
     double *expected = xmalloc((size_t)(lines * k + n) * sizeof *expected), *line = expected + lines * k;
-    for (int64_t i = 0; i < lines * n && odd; i++) { /* many equal ones, and what is no number */
+    for (int64_t i = 0; i < lines * n && odd; i++) { /* many equal numbers, and NaN */
         double v = (double)rng_below(&dice, 7);
         set(&x, i, v == 6 ? NAN : v == 5 ? -INFINITY : v - 2);
     }

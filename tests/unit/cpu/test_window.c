@@ -183,7 +183,7 @@ static bool allows(const chosen *x, int64_t b, int64_t h, int64_t i, int64_t j)
 {
     return x->f(x->sentences > 1 ? b : 0, x->heads > 1 ? h : 0, x->queries > 1 ? i : 0, j / x->size);
 }
-/* By time and window; a window without a key that can be seen is none. */
+/* Visible keys by time and window; a window without a visible key hides nothing. */
 static bool may_see(const chosen *x, int64_t b, int64_t i, int64_t j)
 {
     int64_t n = offset[b + 1] - offset[b], seen = x->causal && i + 1 < n ? i + 1 : n;

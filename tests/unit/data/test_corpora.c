@@ -180,7 +180,7 @@ static void test_get(const char *dir)
     char *left = xprintf("test -z \"$(find %s -name '*.part' -o -name '*.scratch')\"", data);
     sh(left);
 
-    /* Downloads are kept: with nobody serving, a lost text file comes back; what is there is left alone. */
+    /* Downloads are kept: without a server a lost text file is restored, and existing files stay unchanged. */
     stop();
     remove_file(data, "mine/train.de");
     char *killed = path_join(data, "mine/train.en.part"); /* left by a call that was killed */

@@ -96,7 +96,7 @@ static void test_sequence(void)
         }
         CHECK_INT(score(&l, t, AB_TEST, 150, m, 2), 2);
         l.task->close(t);
-        set_int(&l, "test_step", 4); /* a curve: 21 to 24, 25 to 28, 29 and 30 */
+        set_int(&l, "test_step", 4); /* a curve by length: 21 to 24, 25 to 28, 29 and 30 */
         t = open_task(&l, "/nowhere", 1);
         CHECK_INT(l.task->count(t, AB_TEST), 400);
         CHECK_INT(score(&l, t, AB_TEST, 200, m, 8), 5);

@@ -40,7 +40,7 @@ static void check_step(const forcing *f, const pairs *p, const void *logits, dty
     }
 }
 
-/* The true prefix of each sentence moves to a random row, the others follow anybody. */
+/* The true prefix of each sentence moves to a random row, the other rows continue random rows. */
 static void wander(forcing *f, steps *s, rng *r)
 {
     int32_t parents[16 * BEAM];
@@ -138,8 +138,8 @@ static void fused(void)
     }
 }
 
-/* Keys and values of the sources that stay are computed once: a layer's product of the encoder's rows is given to the
- * next tape, unless more is made of it before the steps. */
+/* Keys and values of remaining sources are computed once: the next tape inherits a layer's product of the encoder's
+ * rows, unless further operations change it before the steps. */
 static void sources_once(void)
 {
     static const struct {

@@ -180,7 +180,7 @@ static double sum_of(const void *data, size_t n)
     for (size_t i = 0; i < n; i++) {
         float f;
         memcpy(&f, (const char *)data + 4 * i, 4);
-        sum += (double)(i % 7 + 1) * (double)f; /* so that a wrong order shows */
+        sum += (double)(i % 7 + 1) * (double)f; /* weights by index, so that a wrong order changes the sum */
     }
     return sum;
 }

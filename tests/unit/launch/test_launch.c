@@ -284,7 +284,7 @@ static void test_interrupt(void)
     free((char *)b.o.path);
 }
 
-/* Waits for the file `when`, gives the running run to somebody else, as happens after a lease ran out, and
+/* Waits for the file `when`, assigns the running run to another owner, as after an expired lease, and
  * makes the file `done`. */
 static void steal(const char *path, const char *when, const char *done)
 {

@@ -1,5 +1,5 @@
-/* The weights of ab_entmax against their definition, p = max(0, (alpha - 1) s - tau)^(1 / (alpha - 1)) with tau
- * found by halving; and their sums. Scores that may not be seen weigh 0. */
+/* The weights of ab_entmax against their definition, p = max(0, (alpha - 1) s - tau)^(1 / (alpha - 1)) with tau found
+ * by bisection; and their sums. Hidden scores have weight 0. */
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/attention_context.h"
 #include "test.h"
@@ -34,7 +34,7 @@ static double tau_of(const double *s, double alpha)
     return (low + high) / 2;
 }
 
-/* Lines of unlike spread, with equal ones, one number alone, and numbers that may not be seen. */
+/* Lines of unlike spread, with equal ones, one number alone, and hidden numbers. */
 static double score(int line, int key)
 {
     if (line == 0) return 0.25;

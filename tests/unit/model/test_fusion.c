@@ -76,7 +76,7 @@ static void check_tape(const char *attention, const char *position, op expected,
     arena_free(&a);
 }
 
-/* Live numbers that training holds for each pair of tokens: with chosen blocks of keys none, composed many. */
+/* Numbers that training stores per pair of tokens: none if blocks of keys are chosen and fused, many if composed. */
 static int64_t pairs_held(bool generic)
 {
     enum { T = 50 };

@@ -135,7 +135,7 @@ static void check_exploratory(rng *r)
     CHECK(out[1].p_adjusted + out[2].p_adjusted < with_three);
     CHECK_TEXT(comparison_verdict(&out[1], &rule, &accuracy), "better");
     rows[3].row.exploratory = false,
-    rows[0].row.exploratory = true; /* a base chosen late makes all of it exploratory */
+    rows[0].row.exploratory = true; /* a base chosen after the runs makes all rows exploratory */
     judge(4, false, NULL, out);
     CHECK(out[1].exploratory);
 }

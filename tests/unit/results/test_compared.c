@@ -140,7 +140,7 @@ static void test_comparisons(db *d, const db_options *o)
                           " v.config_hash=p.base_hash AND v.archived=0 WHERE p.row='base' AND p.base='A/heads=1'"),
                1, 0);
     CHECK_INT(old_verdicts(o), 0);
-    /* another base: the stored verdict is an old one */
+    /* another base: the stored verdict is out of date */
     CHECK_OK(db_put_comparisons(d, "toy", second, &compared, 1, &e));
     sqlite3 *q;
     sqlite3_open(o->path, &q);

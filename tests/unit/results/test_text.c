@@ -130,8 +130,8 @@ static int export_to(db *d, const char *experiment, const char *file, size_t poi
     return rc;
 }
 
-/* A metric that is a curve in the first run and a result in the second has its place among results from the record, not
- * from the run that comes first. */
+/* A metric that is a curve in the first run and a result in the second takes its place among the results from the
+ * record, not from the first run. */
 static void check_order_of_metrics(db *d, const char *json)
 {
     char *path3 = path_join(folder, "recorded/third.db"), *json3 = path_join(folder, "toy3.json");

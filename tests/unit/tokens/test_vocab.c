@@ -160,7 +160,7 @@ static void test_bytes(void)
         CHECK(a.n == c.n && !memcmp(a.s, c.s, a.n));
         vocab_free(back);
 
-        /* Any cut and any changed byte is refused in words. */
+        /* Any cut and any changed byte is refused with a message. */
         for (size_t n = 0; n < a.n; n += 1 + n / 3) {
             e.text[0] = 0;
             CHECK(!vocab_read(a.s, n, &e));

@@ -363,7 +363,7 @@ static void test_checkpoints(world *w)
     vocab_free(src);
     str text = {0};
     CHECK_INT(file_read(path, &text, &e), 0);
-    for (size_t cut = 0; cut < text.n; cut += text.n / 23 + 1) { /* a file cut anywhere is refused in words */
+    for (size_t cut = 0; cut < text.n; cut += text.n / 23 + 1) { /* a file cut anywhere is refused with a message */
         err why = {0};
         CHECK_INT(file_write(path, text.s, cut, &why), 0);
         CHECK_INT(checkpoint_read(path, &m.params, NULL, 0, &why), -1);
