@@ -83,37 +83,33 @@ typedef struct {
 
 static void write_ints(str *b, const char *name, const int64_t *x, size_t n)
 {
-    str_addf(b, "\"%s\": [", name);
-    for (size_t i = 0; i < n; i++) str_addf(b, "%s%lld", i ? ", " : "", (long long)x[i]);
-    str_add(b, "], ");
+    json_open(b, name, '[');
+    for (size_t i = 0; i < n; i++) str_addf(b, "%s%lld", i ? "," : "", (long long)x[i]);
+    str_addc(b, ']');
 }
 
 static void print_json(const char *name, double score, const char *signature, str *b)
 {
-    str_addf(b, "{\"name\": \"%s\", \"score\": ", name);
-    json_number(b, score);
-    str_add(b, ", \"signature\": ");
-    json_string(b, signature);
+    json_open(b, NULL, '{');
+    json_key_text(b, "name", name);
+    json_key_real(b, "score", score);
+    json_key_text(b, "signature", signature);
     str_add(b, "}\n");
 }
 
 static void bleu_json(const bleu_score *s, str *b)
 {
-    str_add(b, "{\"score\": ");
-    json_number(b, s->score);
-    str_add(b, ", \"precisions\": [");
-    for (int k = 0; k < BLEU_ORDERS; k++) {
-        if (k) str_add(b, ", ");
-        json_number(b, s->precisions[k]);
-    }
-    str_add(b, "], ");
+    json_open(b, NULL, '{');
+    json_key_real(b, "score", s->score);
+    json_open(b, "precisions", '[');
+    for (int k = 0; k < BLEU_ORDERS; k++) json_next(b), json_number(b, s->precisions[k]);
+    str_addc(b, ']');
     write_ints(b, "counts", s->counts, BLEU_ORDERS);
     write_ints(b, "totals", s->totals, BLEU_ORDERS);
-    str_add(b, "\"bp\": ");
-    json_number(b, s->bp);
-    str_addf(b, ", \"sys_len\": %lld, \"ref_len\": %lld, \"signature\": ", (long long)s->sys_len,
-             (long long)s->ref_len);
-    json_string(b, s->signature);
+    json_key_real(b, "bp", s->bp);
+    json_key_whole(b, "sys_len", s->sys_len);
+    json_key_whole(b, "ref_len", s->ref_len);
+    json_key_text(b, "signature", s->signature);
     str_add(b, "}\n");
 }
 

@@ -83,13 +83,14 @@ static void print(const aer_counts *c, bool json, str *out)
                  precision, recall, c->links, c->sure, c->sentences);
         return;
     }
-    str_add(out, "{\"aer\": ");
-    json_number(out, aer);
-    str_add(out, ", \"precision\": ");
-    json_number(out, precision);
-    str_add(out, ", \"recall\": ");
-    json_number(out, recall);
-    str_addf(out, ", \"links\": %zu, \"sure\": %zu, \"sentences\": %zu}\n", c->links, c->sure, c->sentences);
+    json_open(out, NULL, '{');
+    json_key_real(out, "aer", aer);
+    json_key_real(out, "precision", precision);
+    json_key_real(out, "recall", recall);
+    json_key_whole(out, "links", (int64_t)c->links);
+    json_key_whole(out, "sure", (int64_t)c->sure);
+    json_key_whole(out, "sentences", (int64_t)c->sentences);
+    str_add(out, "}\n");
 }
 
 typedef struct {

@@ -22,12 +22,12 @@ static void f1_json_block(const char *name, const evalb_result *r, str *b)
     } figures[] = {{"recall", r->recall},           {"precision", r->precision}, {"f1", r->f1},
                    {"strict_f1", r->strict_f1},     {"complete", r->complete},   {"crossing", r->crossing},
                    {"no_crossing", r->no_crossing}, {"tagging", r->tagging}};
-    str_addf(b, "\"%s\": {\"sentences\": %lld, \"errors\": %lld, \"skipped\": %lld, \"valid\": %lld", name,
-             (long long)r->sentences, (long long)r->errors, (long long)r->skipped, (long long)r->valid);
-    for (size_t i = 0; i < LENGTH(figures); i++) {
-        str_addf(b, ", \"%s\": ", figures[i].name);
-        json_number(b, figures[i].x);
-    }
+    json_open(b, name, '{');
+    json_key_whole(b, "sentences", r->sentences);
+    json_key_whole(b, "errors", r->errors);
+    json_key_whole(b, "skipped", r->skipped);
+    json_key_whole(b, "valid", r->valid);
+    for (size_t i = 0; i < LENGTH(figures); i++) json_key_real(b, figures[i].name, figures[i].x);
     str_addc(b, '}');
 }
 
@@ -52,10 +52,9 @@ static int print_f1(const f1_options *w, const evalb_params *p, const evalb_row 
     if (w->json) {
         str_addc(&out, '{');
         f1_json_block("all", all, &out);
-        str_add(&out, ", ");
         f1_json_block("len40", at_cutoff, &out);
-        if (w->by_length) str_add(&out, ", "), by_length_json(rows, n, &out);
-        if ((w->pairs != -2)) str_add(&out, ", "), confusion_json(labels, pairs_shown(w), &out);
+        if (w->by_length) by_length_json(rows, n, &out);
+        if (w->pairs != -2) confusion_json(labels, pairs_shown(w), &out);
         str_add(&out, "}\n");
     } else {
         evalb_print_rows(stdout, EVALB_CURRENT, rows, n, all);

@@ -236,11 +236,17 @@ int format_write_safetensors(exporting *x, err *e)
 {
     str out = {0}, file = {0};
     size_t at = 0;
-    str_add(&out, "{\"__metadata__\":{\"format\":\"pt\"}");
+    json_open(&out, NULL, '{');
+    json_open(&out, "__metadata__", '{');
+    json_key_text(&out, "format", "pt");
+    str_addc(&out, '}');
     for (size_t i = 0; i < x->n; i++) {
         const format_tensor *t = &x->at[i];
         if (t->alias) continue;
-        str_addf(&out, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[%lld", t->name, (long long)t->dim[0]);
+        json_open(&out, t->name, '{');
+        json_key_text(&out, "dtype", "F32");
+        json_open(&out, "shape", '[');
+        str_addf(&out, "%lld", (long long)t->dim[0]);
         if (t->rank == 2) str_addf(&out, ",%lld", (long long)t->dim[1]);
         str_addf(&out, "],\"data_offsets\":[%zu,%zu]}", at, at + t->bytes);
         at += t->bytes;

@@ -33,21 +33,30 @@ static int write_config(exporting *x, err *e)
 {
     const config *c = &x->m->cfg;
     str out = {0};
-    str_addf(&out,
-             "{\n  \"architectures\": [\"LlamaForCausalLM\"],\n  \"model_type\": \"llama\",\n  \"vocab_size\": %lld,\n"
-             "  \"hidden_size\": %lld,\n  \"intermediate_size\": %lld,\n  \"num_hidden_layers\": %lld,\n"
-             "  \"num_attention_heads\": %lld,\n  \"num_key_value_heads\": %lld,\n  \"head_dim\": %lld,\n",
-             (long long)vocab_size(x->tgt), (long long)c->d_model, (long long)format_inner(x),
-             (long long)c->layers_decoder, (long long)c->heads, (long long)format_kv_heads(x), (long long)c->d_k);
-    str_addf(&out,
-             "  \"hidden_act\": \"%s\",\n  \"max_position_embeddings\": %lld,\n  \"rms_norm_eps\": %.9g,\n"
-             "  \"rope_theta\": %.9g,\n  \"attention_bias\": %s,\n  \"mlp_bias\": false,\n",
-             same(x->m->feed_forward->desc.name, "geglu") ? "gelu_pytorch_tanh" : "silu", (long long)format_window(x),
-             format_eps(x), format_setting(x, "rotary.base"), format_attention_bias(x) ? "true" : "false");
-    str_addf(&out,
-             "  \"tie_word_embeddings\": false,\n  \"torch_dtype\": \"float32\",\n  \"pad_token_id\": %d,\n"
-             "  \"bos_token_id\": %d,\n  \"eos_token_id\": %d\n}\n",
-             VOCAB_PAD, VOCAB_BOS, VOCAB_EOS);
+    json_open(&out, NULL, '{');
+    json_open(&out, "architectures", '[');
+    json_string(&out, "LlamaForCausalLM");
+    str_addc(&out, ']');
+    json_key_text(&out, "model_type", "llama");
+    json_key_text(&out, "torch_dtype", "float32");
+    json_key_text(&out, "hidden_act", same(x->m->feed_forward->desc.name, "geglu") ? "gelu_pytorch_tanh" : "silu");
+    json_key_whole(&out, "vocab_size", vocab_size(x->tgt));
+    json_key_whole(&out, "hidden_size", c->d_model);
+    json_key_whole(&out, "intermediate_size", format_inner(x));
+    json_key_whole(&out, "num_hidden_layers", c->layers_decoder);
+    json_key_whole(&out, "num_attention_heads", c->heads);
+    json_key_whole(&out, "num_key_value_heads", format_kv_heads(x));
+    json_key_whole(&out, "head_dim", c->d_k);
+    json_key_whole(&out, "max_position_embeddings", format_window(x));
+    json_key_real(&out, "rms_norm_eps", format_eps(x));
+    json_key_real(&out, "rope_theta", format_setting(x, "rotary.base"));
+    json_key_bool(&out, "attention_bias", format_attention_bias(x));
+    json_key_bool(&out, "mlp_bias", false);
+    json_key_bool(&out, "tie_word_embeddings", false);
+    json_key_whole(&out, "pad_token_id", VOCAB_PAD);
+    json_key_whole(&out, "bos_token_id", VOCAB_BOS);
+    json_key_whole(&out, "eos_token_id", VOCAB_EOS);
+    str_add(&out, "}\n");
     return format_write_text(x, "config.json", &out, e);
 }
 

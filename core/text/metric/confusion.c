@@ -127,41 +127,35 @@ void confusion_text(const confusion *c, size_t most, str *out)
     if (c->n_pairs > most) str_addf(out, "and %zu more pairs\n", c->n_pairs - most);
 }
 
-static void json_count(str *out, const char *name, int64_t n) { str_addf(out, ", \"%s\": %lld", name, (long long)n); }
-static void json_figure(str *out, const char *name, double x)
-{
-    str_addf(out, ", \"%s\": ", name);
-    json_number(out, x);
-}
-
 void confusion_json(const confusion *c, size_t most, str *out)
 {
-    str_add(out, "\"labels\": [");
+    json_open(out, "labels", '[');
     for (size_t i = 0; i < c->n_labels; i++) {
         const confusion_label *l = &c->labels[i];
         rates r = rates_of(l);
-        str_addf(out, "%s{\"label\": ", i ? ", " : "");
-        json_string(out, l->label);
-        json_count(out, "gold", l->gold);
-        json_count(out, "right", l->right);
-        json_count(out, "taken", l->taken);
-        json_count(out, "missed", l->missed);
-        json_count(out, "found", l->test);
-        json_count(out, "found_right", l->test_right);
-        json_count(out, "found_taken", l->test_taken);
-        json_count(out, "spurious", l->spurious);
-        json_figure(out, "recall", r.recall);
-        json_figure(out, "precision", r.precision);
-        json_figure(out, "f1", r.f1);
+        json_open(out, NULL, '{');
+        json_key_text(out, "label", l->label);
+        json_key_whole(out, "gold", l->gold);
+        json_key_whole(out, "right", l->right);
+        json_key_whole(out, "taken", l->taken);
+        json_key_whole(out, "missed", l->missed);
+        json_key_whole(out, "found", l->test);
+        json_key_whole(out, "found_right", l->test_right);
+        json_key_whole(out, "found_taken", l->test_taken);
+        json_key_whole(out, "spurious", l->spurious);
+        json_key_real(out, "recall", r.recall);
+        json_key_real(out, "precision", r.precision);
+        json_key_real(out, "f1", r.f1);
         str_addc(out, '}');
     }
-    str_add(out, "], \"taken\": [");
+    str_addc(out, ']');
+    json_open(out, "taken", '[');
     for (size_t i = 0; i < c->n_pairs && i < most; i++) {
-        str_addf(out, "%s{\"gold\": ", i ? ", " : "");
-        json_string(out, c->pairs[i].gold);
-        str_add(out, ", \"test\": ");
-        json_string(out, c->pairs[i].test);
-        str_addf(out, ", \"n\": %lld}", (long long)c->pairs[i].n);
+        json_open(out, NULL, '{');
+        json_key_text(out, "gold", c->pairs[i].gold);
+        json_key_text(out, "test", c->pairs[i].test);
+        json_key_whole(out, "n", c->pairs[i].n);
+        str_addc(out, '}');
     }
     str_addc(out, ']');
 }
@@ -187,17 +181,18 @@ void by_length_text(const evalb_row *rows, size_t n, str *out)
 
 void by_length_json(const evalb_row *rows, size_t n, str *out)
 {
-    str_add(out, "\"by_length\": [");
+    json_open(out, "by_length", '[');
     for (size_t i = 0; i < LENGTH(bins); i++) {
         evalb_result r;
         evalb_sum(rows, n, bins[i].least, bins[i].most, &r);
-        str_addf(out, "%s{\"words\": \"%s\"", i ? ", " : "", bins[i].name);
-        json_count(out, "sentences", r.sentences);
-        json_count(out, "valid", r.valid);
-        json_figure(out, "recall", r.recall);
-        json_figure(out, "precision", r.precision);
-        json_figure(out, "f1", r.f1);
-        json_figure(out, "strict_f1", r.strict_f1);
+        json_open(out, NULL, '{');
+        json_key_text(out, "words", bins[i].name);
+        json_key_whole(out, "sentences", r.sentences);
+        json_key_whole(out, "valid", r.valid);
+        json_key_real(out, "recall", r.recall);
+        json_key_real(out, "precision", r.precision);
+        json_key_real(out, "f1", r.f1);
+        json_key_real(out, "strict_f1", r.strict_f1);
         str_addc(out, '}');
     }
     str_addc(out, ']');

@@ -76,7 +76,7 @@ static void check_chrf_ter(void)
     CHECK_INT(RUN(&score_chrf_command, hyp, "chrf", "--ref", ref), 0);
     CHECK_HAS(str_text(&output), "chrF2 = 64.69\nnrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:ablate-");
     CHECK_INT(RUN(&score_chrf_command, hyp, "chrf", "--ref", ref, "--word-order", "2", "--json"), 0);
-    CHECK_HAS(str_text(&output), "{\"name\": \"chrF2++\", \"score\": 66.472047806157");
+    CHECK_HAS(str_text(&output), "{\"name\":\"chrF2++\",\"score\":66.472047806157");
     CHECK_INT(RUN(&score_ter_command, hyp, "ter", "--ref", ref), 0);
     CHECK_HAS(
         str_text(&output),
@@ -99,10 +99,9 @@ static void check_bleu(void)
     CHECK_INT(
         RUN(&score_bleu_command, "the the the the the the the\n", "bleu", "--ref", ref, "--smooth", "none", "--json"),
         0);
-    CHECK_HAS(str_text(&output),
-              "{\"score\": 0, \"precisions\": [28.571428571428573, 0, 0, 0], \"counts\": [2, 0, 0, 0], "
-              "\"totals\": [7, 6, 5, 4], \"bp\": 1, \"sys_len\": 7, \"ref_len\": 6, \"signature\": "
-              "\"nrefs:1|case:mixed|eff:no|tok:13a|smooth:none|version:ablate-");
+    CHECK_HAS(str_text(&output), "{\"score\":0,\"precisions\":[28.571428571428573,0,0,0],\"counts\":[2,0,0,0],"
+                                 "\"totals\":[7,6,5,4],\"bp\":1,\"sys_len\":7,\"ref_len\":6,\"signature\":"
+                                 "\"nrefs:1|case:mixed|eff:no|tok:13a|smooth:none|version:ablate-");
     CHECK_TEXT(str_text(&words), "");
     CHECK_INT(
         RUN(&score_bleu_command, "The cat is on the mat", "bleu", "--ref", ref, "--ref", second, "--lc", "--tok=none"),
@@ -143,11 +142,10 @@ static void check_f1(void)
     put("strict.prm", "MAX_ERROR 0\nCUTOFF_LEN 1\n");
     /* 3 + 1 of 3 + 3 and of 3 + 1; strictly 4 of 12: 2 * 4 / (12 + 4) */
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold, "--json"), 0);
-    CHECK_HAS(str_text(&output),
-              "{\"all\": {\"sentences\": 4, \"errors\": 1, \"skipped\": 1, \"valid\": 2, \"recall\": "
-              "66.66666666666667, "
-              "\"precision\": 100, \"f1\": 80, \"strict_f1\": 50, \"complete\": 50, \"crossing\": 0, "
-              "\"no_crossing\": 100, \"tagging\": 100}, \"len40\": {\"sentences\": 4,");
+    CHECK_HAS(str_text(&output), "{\"all\":{\"sentences\":4,\"errors\":1,\"skipped\":1,\"valid\":2,\"recall\":"
+                                 "66.66666666666667,"
+                                 "\"precision\":100,\"f1\":80,\"strict_f1\":50,\"complete\":50,\"crossing\":0,"
+                                 "\"no_crossing\":100,\"tagging\":100},\"len40\":{\"sentences\":4,");
     CHECK_TEXT(str_text(&words), "standard input:3: error: 1 words that count, but 2 in the gold tree\n"
                                  "standard input:4: skipped: no words that count\n");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold), 0);
@@ -164,9 +162,9 @@ static void check_f1(void)
               0);
     CHECK_HAS(str_text(&output), "      1  NP -> VP\nand 1 more pairs\n");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold, "--json", "--confusion=0", "--by-length"), 0);
-    CHECK_HAS(str_text(&output), "}, \"by_length\": [{\"words\": \"1-10\", \"sentences\": 4,");
-    CHECK_HAS(str_text(&output), "], \"labels\": [{\"label\": \"S\", \"gold\": 2,");
-    CHECK_HAS(str_text(&output), ", \"taken\": []}\n");
+    CHECK_HAS(str_text(&output), "},\"by_length\":[{\"words\":\"1-10\",\"sentences\":4,");
+    CHECK_HAS(str_text(&output), "],\"labels\":[{\"label\":\"S\",\"gold\":2,");
+    CHECK_HAS(str_text(&output), ",\"taken\":[]}\n");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold, "--confusion=many"), 2);
     CHECK_HAS(str_text(&words), "--confusion many: expected a number from 0");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold, "--param", params), 2);
@@ -196,7 +194,7 @@ static void check_inputs(void)
     CHECK_INT(RUN(&score_bleu_command, "the cat is on the mat\n", "bleu", "--ref", ref), 0);
     CHECK_HAS(str_text(&output), "BLEU = 100.00");
     CHECK_INT(RUN(&score_f1_command, "(S (NP (NN rain)) (VP (VBZ falls)))\r\n", "f1", "--gold", gold, "--json"), 0);
-    CHECK_HAS(str_text(&output), "\"f1\": 100,");
+    CHECK_HAS(str_text(&output), "\"f1\":100,");
     give_input = second_line;
     CHECK_INT(RUN(&score_bleu_command, "a heading\nthe cat is on the mat\n", "bleu", "--ref", ref), 0);
     CHECK_HAS(str_text(&output), "BLEU = 100.00");

@@ -151,12 +151,10 @@ static void check_text(void)
     CHECK_HAS(out.s, " gold -> test --\n      2  NP -> VP\nand 1 more pairs\n");
     str_clear(&out);
     confusion_json(&c, 9, &out);
-    CHECK_HAS(out.s, "{\"label\": \"NP\", \"gold\": 3, \"right\": 1, \"taken\": 2, \"missed\": 0, \"found\": 2, "
-                     "\"found_right\": 1, \"found_taken\": 1, \"spurious\": 0, \"recall\": 33.333333333333336, "
-                     "\"precision\": 50, \"f1\": 40}");
-    CHECK_HAS(
-        out.s,
-        "\"taken\": [{\"gold\": \"NP\", \"test\": \"VP\", \"n\": 2}, {\"gold\": \"A\", \"test\": \"NP\", \"n\": 1}]");
+    CHECK_HAS(out.s, "{\"label\":\"NP\",\"gold\":3,\"right\":1,\"taken\":2,\"missed\":0,\"found\":2,"
+                     "\"found_right\":1,\"found_taken\":1,\"spurious\":0,\"recall\":33.333333333333336,"
+                     "\"precision\":50,\"f1\":40}");
+    CHECK_HAS(out.s, "\"taken\":[{\"gold\":\"NP\",\"test\":\"VP\",\"n\":2},{\"gold\":\"A\",\"test\":\"NP\",\"n\":1}]");
     confusion_free(&c);
     str_clear(&out);
     count((const char *const[]){"( (S (N x)))"}, (const char *const[]){"(ROOT (S (N x)))"}, 1, &c);
@@ -191,10 +189,8 @@ static void check_lengths(void)
                      "41+          2       2   50.00   50.00   50.00   50.00\n");
     str_clear(&out);
     by_length_json(rows, LENGTH(rows), &out);
-    CHECK_HAS(
-        out.s,
-        "\"by_length\": [{\"words\": \"1-10\", \"sentences\": 2, \"valid\": 2, \"recall\": 50, \"precision\": 75, "
-        "\"f1\": 60, \"strict_f1\": 60}, {\"words\": \"11-20\", \"sentences\": 2, \"valid\": 1, ");
+    CHECK_HAS(out.s, "\"by_length\":[{\"words\":\"1-10\",\"sentences\":2,\"valid\":2,\"recall\":50,\"precision\":75,"
+                     "\"f1\":60,\"strict_f1\":60},{\"words\":\"11-20\",\"sentences\":2,\"valid\":1,");
     str_clear(&out);
     by_length_text(rows, 0, &out);
     CHECK_HAS(out.s, "\n41+          0       0    0.00    0.00    0.00    0.00\n");
