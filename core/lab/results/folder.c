@@ -1,4 +1,5 @@
 /* folder.c - the folder of a database's runs: checkpoints, models, outputs and logs. */
+#include "base/cleanup.h"
 #include "lab/results/db.h"
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,19 +15,14 @@ char *db_runs_folder(const db_options *o)
 {
     const char *path = o->path;
     if (one_file(path, o->usual)) return path_join(o->root, "runs");
-    char *here = path[0] == '/' ? xstrdup("") : getcwd(NULL, 0),
-         *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", path);
-    free(here);
-    return folder;
+    AUTOFREE char *here = path[0] == '/' ? xstrdup("") : getcwd(NULL, 0);
+    return xprintf("%s%s%s.runs", here, *here ? "/" : "", path);
 }
 
 char *db_own_folder(const db_options *o)
 {
-    char *first = path_join(o->root, "results.db"), *shared = path_join(o->root, "runs"), *folder = db_runs_folder(o);
+    AUTOFREE char *first = path_join(o->root, "results.db"), *shared = path_join(o->root, "runs"),
+                  *folder = db_runs_folder(o);
     bool others = same(folder, shared) && file_exists(first) && !one_file(o->path, first);
-    char *own = others ? NULL : realpath(folder, NULL);
-    free(first);
-    free(shared);
-    free(folder);
-    return own;
+    return others ? NULL : realpath(folder, NULL);
 }

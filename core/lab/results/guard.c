@@ -1,5 +1,6 @@
 /* guard.c - limits what a database's schema may do and which files its paths may name: it may come from a stranger. */
 #include "base/below.h"
+#include "base/cleanup.h"
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static bool is_known_view(const char *name, const char *text, bool generated)
 
 int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     /* The upgrade of an older version drops all views before it reads any. */
     const char *sql =
         version < DB_VERSION
@@ -48,13 +49,12 @@ int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
                      "what is shown; if it is yours, remove it (DROP %s) and keep it in another file",
                      path, same(type, "table") ? "virtual table" : type, name, type);
     }
-    arena_free(&a);
     return rc;
 }
 
 static int inspect_pages(sqlite3 *q, const char *pragma, const char *path, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     sqlite3_stmt *s = sql_open(q, e, pragma, "");
     int rc = sql_next(s, e);
     const char *found = rc == 1 ? sql_text(s, 0, &a) : NULL;
@@ -65,7 +65,6 @@ static int inspect_pages(sqlite3 *q, const char *pragma, const char *path, err *
             "can be saved",
             path, found ? found : "", path);
     sqlite3_finalize(s);
-    arena_free(&a);
     return rc < 0 ? -1 : 0;
 }
 
@@ -92,17 +91,9 @@ static mark mark_of(const char *path)
 
 static bool mark_stands(const mark *m)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     err none = {0};
-    bool is = m->file && !file_read_regular(m->file, sizeof m->says, &text, &none) && same(str_text(&text), m->says);
-    str_free(&text);
-    return is;
-}
-
-static void mark_free(mark *m)
-{
-    free(m->folder);
-    free(m->file);
+    return m->file && !file_read_regular(m->file, sizeof m->says, &text, &none) && same(str_text(&text), m->says);
 }
 
 /* Checks the file: a damaged page can hide rows from one query and show them to another, without an error. Checking all
@@ -137,7 +128,7 @@ int guard_pages(sqlite3 *q, const char *path, err *e)
     int bad = stands ? 0 : inspect_file(q, path, e);
     if (!bad && !stands && m.file && !make_folders(m.folder, &none)) file_write(m.file, m.says, strlen(m.says), &none);
     if (!bad) snprintf(asked, sizeof asked, "%s", path);
-    mark_free(&m);
+    free(m.folder), free(m.file);
     return bad;
 }
 
@@ -152,7 +143,7 @@ const char *read_own_path(const char *runs, int64_t seed, const char *stored, ar
 
 int read_run_file(const read_detail *d, const char *path, err *e)
 {
-    char *full = realpath(path, NULL);
+    AUTOFREE char *full = realpath(path, NULL);
     struct stat info;
     bool inside = full && run_file_name(full, d->run.seed);
     int rc = 0;
@@ -162,21 +153,18 @@ int read_run_file(const read_detail *d, const char *path, err *e)
             (long long)d->run.id, path, (long long)d->run.seed);
     else if (full && (stat(full, &info) || !S_ISREG(info.st_mode)))
         rc = fail(e, "%s: found no regular file", path);
-    free(full);
     return rc;
 }
 
 int read_outputs(const read_detail *d, const char *split, const char *ending, str *out, err *e)
 {
     static const size_t most = (size_t)1 << 30; /* bytes */
-    char *file = xprintf("/%s.%s", split, ending);
+    AUTOFREE char *file = xprintf("/%s.%s", split, ending);
     const char *path = NULL;
     for (size_t i = 0; i < d->n_artifacts; i++)
         if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
-    int rc = !path ? fail(e, "run %lld has no outputs for %s: found no file %s%s", (long long)d->run.id, split,
-                          file + 1, d->run.recorded ? "; it was recorded elsewhere" : "")
-             : read_run_file(d, path, e) || file_read_regular(path, most, out, e) ? -1
-                                                                                  : 0;
-    free(file);
-    return rc;
+    return !path ? fail(e, "run %lld has no outputs for %s: found no file %s%s", (long long)d->run.id, split, file + 1,
+                        d->run.recorded ? "; it was recorded elsewhere" : "")
+           : read_run_file(d, path, e) || file_read_regular(path, most, out, e) ? -1
+                                                                                : 0;
 }
