@@ -81,7 +81,7 @@ echo '0-0 1-1 2p2' >by_hand
 exits 0 ablate score aer --gold by_hand <<<'0-0 2-2 1-0 0-0'
 has out 'AER = 40.00 (precision = 66.67 recall = 50.00 links = 3 sure = 2 sentences = 1)'
 exits 0 ablate score aer --gold by_hand --json <<<'0-0 2-2 1-0'
-has out '{"aer": 40, "precision": 66.66666666666'
+has out '{"aer":40,"precision":66.66666666666'
 exits 2 ablate score aer --gold by_hand <<<'0-0 2:2'
 has err 'standard input:1: found "2:2", expected links such as 0-2 (sure) or 1p3 (possible)'
 finish
