@@ -10,7 +10,7 @@ enum { GZIP_WINDOW = 15 + 16, PART = 1 << 16 }; /* 16 selects gzip's header and 
 
 typedef struct {
     const char *path;
-    str *text; /* or the file `to` */
+    str *text; /* receives the output; NULL: the file `to` does */
     int to;
     size_t most, n;
 } target;

@@ -28,7 +28,7 @@ enum { SCOPED = 3 }; /* version 6: abstract sockets and signals reach only proce
 enum { TRUNCATES = 3, SIGNALS = 6 };
 typedef struct {
     uint64_t files, network, scoped;
-} ruleset; /* as of version 6; earlier versions read its beginning */
+} ruleset; /* as of Landlock's version 6; earlier kernels read its beginning */
 typedef struct {
     uint64_t allowed;
     int32_t folder;

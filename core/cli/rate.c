@@ -19,7 +19,7 @@ typedef struct {
 } rate_options;
 
 enum { MOST = 1 << 30 };                /* most bytes of a file of outputs */
-static const char mark[] = "command: "; /* retrain.c has it, too */
+static const char mark[] = "command: "; /* as in retrain.c */
 
 /* Reads COMMAND's output for a standard input. */
 static int filter(const char *command, const str *in, str *out, err *e)

@@ -49,7 +49,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     struct termios before, raw;
     watch_view v = {0};
     int rc = 0;
-    const double since = now() - ticks(); /* a clock that is set meanwhile changes no rate */
+    const double since = now() - ticks(); /* rates do not change if the user sets the clock */
     watch_source *w = watch_source_open(&c->p.db, c->n_words ? c->word[0] : NULL, e);
     if (!w) return -1;
     bool terminal = !tcgetattr(0, &before);

@@ -12,7 +12,7 @@ echo "without extend the edge is named"
 made plain "tune(0.0001 .. 0.001, 3)" >plain.ini
 exits 0 ablate run plain.ini --threads 1 --progress plain
 has err "search: base gets lr = 0.001, dev PPL"
-has err "of 3 candidates, at the edge of what was tried"
+has err "best of 3 candidates, at the edge of what was tried"
 has out "Best at an edge of the range; a better value may lie beyond it: base (lr = 0.001, the highest of 3); thin"
 exits 0 ablate table plain --format json
 has out '"at_edge":"lr = 0.001, the highest of 3"'
@@ -36,7 +36,7 @@ hasnt out "At an edge"
 made far "tune(0.0000001 .. 0.000001, 3, extend)" >far.ini
 exits 0 ablate run far.ini --threads 1 --progress plain
 equal "$(trials_of far | grep -o chosen | wc -l) $(trials_of far | tr ',' '\n' | wc -l)" "1 4" "four further candidates at most"
-has err "of 7 candidates, at the edge of what was tried"
+has err "best of 7 candidates, at the edge of what was tried"
 has out "Best at an edge of the range"
 made inside "tune(0.01 .. 100, 5, extend)" >inside.ini
 exits 0 ablate run inside.ini "${quiet[@]}"

@@ -46,7 +46,7 @@ typedef struct {
 typedef struct {
     ini_section *at;
     size_t n, cap;
-    bool includes; /* sections of other files are among them */
+    bool includes; /* sections include those of other files */
 } ini_file;
 
 /* Reports invalid lines, duplicate sections, and `include`, which only ini_load follows. */
@@ -85,7 +85,7 @@ typedef struct { /* one experiment being built */
     size_t n_known, cap_known;
     settings base;          /* all core keys but seed, and the parameters of plugins that the INI sets for all rows */
     settings defaults;      /* defaults of parameters that plugins of the rows have and [base] does not set */
-    ini_entry *base_params; /* where those parameters were set (key: the full name) */
+    ini_entry *base_params; /* the entries that set base's plugin parameters (key: the full name) */
     size_t n_base_params, cap_base_params;
     const char **row_where; /* [rows of s] */
     name_set row_names;
@@ -173,7 +173,7 @@ void find_bases(build *b);
 /* ---- slurm.c: [slurm] ---- */
 
 void read_slurm(build *b, const ini_entry *at, size_t n); /* fills b->s->slurm and the derived fields */
-void slurm_reference(FILE *f);                            /* its keys as Markdown */
+void slurm_reference(FILE *f);                            /* the keys of [slurm] as Markdown */
 
 /* ---- finish.c: the rows' settings, config, JSON, hash; equal rows; unused plugin parameters; selection ----
  */

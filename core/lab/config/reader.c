@@ -28,7 +28,7 @@ typedef struct {
     const included *file; /* NULL: a text, which includes nothing */
     ini_file *out;
     ini_section *section; /* NULL: none yet in this file */
-    size_t inherited;     /* its first entries, which an included file set */
+    size_t inherited;     /* number of its first entries, which an included file set */
     arena *a;
     str *errors;
     bool skip;   /* the section header was invalid: skip its keys */

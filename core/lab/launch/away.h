@@ -27,7 +27,7 @@ enum { AWAY = 30 * 24 * 3600, AWAY_GRACE = 3 };
 typedef struct {
     worker w;
     int start;    /* number of the worker's start whose events are being read */
-    off_t read;   /* bytes of them read */
+    off_t read;   /* bytes of the events read */
     int missing;  /* consecutive times that the engine did not know its task */
     int launched; /* how often its command was started; the last time in round `round` (engine.c) */
     int round;

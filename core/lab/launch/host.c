@@ -338,7 +338,7 @@ static void watch(launcher *l)
     for (int i = 0; i < l->n_workers; i++) {
         worker *w = &l->w[i];
         if (!w->pid) continue;
-        if (held > HELD) w->news += held; /* this process was stopped, perhaps its workers too */
+        if (held > HELD) w->news += held; /* this process was suspended (SIGSTOP), perhaps its workers too */
         if (l->interrupted_at > 0 && ticks() - l->interrupted_at > INTERRUPT_GRACE) worker_kill(w);
         if (!(l->interrupted_at > 0)) watch_step(l, w);
         if (w->ranks > 1) watch_mpirun(l, w);

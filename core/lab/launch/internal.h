@@ -11,17 +11,17 @@
 typedef struct {
     db_claim claim;
     pid_t pid; /* 0: no process */
-    int fd;    /* its events; -1: closed */
-    bool gone; /* its process has ended and was reaped */
+    int fd;    /* the worker's events; -1: closed */
+    bool gone; /* the worker's process has ended and was reaped */
     int jobs;  /* > 0: socket for further runs and numbers of threads */
     int lent;  /* threads lent to it; 0: its own only */
-    bool idle; /* its process waits for a run */
+    bool idle; /* the worker's process waits for a run */
     char *folder, *log, *argv_json;
     const char *model; /* file of a run that differs in decoding alone; NULL: train */
     int ranks;         /* processes of the run; more than one: pid is mpirun's */
     char *events;      /* with ranks: the file for their events */
     str buffer;        /* incomplete events */
-    str late;          /* read while the database was held by another process; they follow those in `buffer` */
+    str late;          /* events read while another process held the database, after `buffer`'s */
     db_point *points;  /* received but not yet written; their names are in `buffer` */
     size_t n_points, points_cap;
     char phase[24], device[24]; /* "cpu", "cuda:1" */
@@ -30,7 +30,7 @@ typedef struct {
     care_curve curve;
     double news;                /* ticks() of its last event */
     double term_at;             /* when the watchdog asked it to stop; 0: never */
-    bool silent;                /* its silence has been reported */
+    bool silent;                /* the worker's silence has been reported */
     double started, first_tick; /* ticks() at the process's start, at its first progress */
     bool diverged, ended;       /* ended: it has sent its last line */
     double reported;            /* ticks() when it reported that it was done, stopped or diverged; 0: not yet */
@@ -57,7 +57,7 @@ int worker_start(worker *w, resting *r, int slot, const launch_options *o, int t
 /* Detaches the process from an idle worker. */
 resting worker_collect_process(worker *w);
 void worker_dismiss(resting *r);          /* ends the process and waits for its end */
-int launch_gpus(const launch_options *o); /* GPUs that its runs may use; 0: they use the CPU */
+int launch_gpus(const launch_options *o); /* Number of GPUs for the runs; 0: the runs use the CPU */
 void worker_clear(worker *w);
 /* Asks for a checkpoint and exit: SIGTERM; with ranks SIGUSR1, which mpirun forwards to all. */
 void worker_ask_stop(worker *w);

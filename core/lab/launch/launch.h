@@ -17,7 +17,7 @@ typedef struct {
     const char *experiment;
     const int64_t *runs;
     size_t n;                         /* run ids that belong to this call, in order */
-    size_t done, failed, skipped;     /* how many of them before the call */
+    size_t done, failed, skipped;     /* runs in each state before the call */
     const char *folder;               /* checkpoints and logs: FOLDER/EXPERIMENT/RUN/ */
     const char *data_dir, *cache_dir; /* passed on to workers */
     const char *device;               /* auto, cpu, cuda, cuda:N: passed on to workers ... */
@@ -50,7 +50,7 @@ typedef struct {
 int launch_clean(db *d, const launch_options *o, err *e);
 
 typedef struct {
-    size_t done, failed, killed; /* in this call; killed: by another process, the next call resumes them */
+    size_t done, failed, killed; /* in this call; killed: by another process; the next call resumes these */
     size_t left;                 /* runs of this call that are neither done nor failed nor skipped */
     bool stopped;                /* by fail_fast */
     int interrupted;             /* 0, or the signal: SIGINT, SIGTERM, SIGHUP */

@@ -80,7 +80,7 @@ static void on_point(launcher *l, worker *w, char **f)
     if (same(f[1], "dev_PPL")) {
         w->dev_ppl = x.value;
         w->step = x.step;
-        if (w->total) progress_event(&l->p, w, "eval", x.value); /* else a resumed run repeats it */
+        if (w->total) progress_event(&l->p, w, "eval", x.value); /* without this test a resumed run repeats it */
         watch_curve(l, w, x.step, x.value);
     }
     w->points = grow(w->points, &w->points_cap, w->n_points + 1, sizeof *w->points);

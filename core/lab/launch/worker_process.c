@@ -86,7 +86,7 @@ char **worker_arguments(worker *w, int slot, const launch_options *o, int thread
 {
     char gpu[24], **args = arena_alloc(&w->texts, MAX_ARGS * sizeof *args);
     int n = 0;
-    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot * w->ranks % o->gpus : 0); /* each rank uses the next one */
+    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot * w->ranks % o->gpus : 0); /* each rank uses the next GPU */
     bool any = o->gpus > 0 && !same(o->device, "cpu") && !strchr(o->device, ':');
     snprintf(w->device, sizeof w->device, "%s", any ? gpu : same(o->device, "auto") ? "cpu" : o->device);
     bool ranked = w->ranks > 1;

@@ -7,7 +7,7 @@ typedef struct {
     const char *name;
     const char **levels; /* distinct values, numbers in ascending order, words in order of appearance */
     size_t n_levels;
-    bool numbers; /* all levels are */
+    bool numbers; /* all levels are numbers */
 } factor;
 
 typedef struct {

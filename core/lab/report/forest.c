@@ -61,7 +61,7 @@ static void draw_row(drawing *d, const forest_row *r, const scale *x, double y, 
     bool outside = r->d < x->lo || r->d > x->hi;
     if (isfinite(r->low) && isfinite(r->high)) {
         double a = draw_end(d, r->low, x, y, p), b = draw_end(d, r->high, x, y, p);
-        if (a == b) a += r->d > 0 ? -12 : 12; /* all of it is outside: the arrow's shaft */
+        if (a == b) a += r->d > 0 ? -12 : 12; /* the whole interval lies outside: draws an arrow's shaft */
         draw_line(d, a, y, b, y, p);
     } else if (outside)
         draw_end(d, r->d, x, y, p);
@@ -109,7 +109,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
     }
     names *= 1.16, texts *= 1.12;
     bool narrow = width < 500 || names > width * 0.36 || texts > width * 0.36; /* names and numbers above the lines */
-    bool apart = narrow && names + texts + 16 > width;                         /* and numbers below names */
+    bool apart = narrow && names + texts + 16 > width;                         /* numbers stand below names */
     static const double pitches[] = {22, 34, 48}, texts_at[] = {4, -5, -12}, marks_at[] = {0, 7, 14};
     const int form = narrow + apart;
     double pitch = pitches[form], name_size = names > width - 8 ? fmax(7, 12 * (width - 8) / names) : 12;
@@ -124,7 +124,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
         if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
         draw_text(d, narrow ? 4 : names + 6, text_y, rows[i].name,
                   (lettering){.anchor = narrow ? ANCHOR_START : ANCHOR_END, .size = name_size});
-        if (narrow) /* not through the words above */
+        if (narrow) /* this line ends below the words */
             draw_line(d, scale_at(&x, 0), mark_y - 7, scale_at(&x, 0), mark_y + 7,
                       (pen){.stroke = COLOR_INK, .width = 1.2});
         draw_row(d, &rows[i], &x, mark_y, 4);

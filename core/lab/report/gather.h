@@ -52,7 +52,7 @@ typedef struct {
     const char **signatures; /* by metric; NULL: none; "several": runs differ */
     const char **headings;   /* by metric, for readers: "PPL (test)" if the part that was scored is known */
     int headline;            /* index of the metric of delta and p, or NO_HEADLINE */
-    gathered_row *rows;      /* x.n_rows of them */
+    gathered_row *rows;      /* [x.n_rows] */
     bool has_recorded;
     read_experiment recorded;
     bool has_paper;

@@ -6,7 +6,7 @@
 
 typedef struct {
     const metric *metric;
-    const read_row *const *rows; /* n of them; rows with the same `runs` are one row shown twice */
+    const read_row *const *rows; /* [n]; rows with the same `runs` are one row shown twice */
     size_t n, base;              /* base: index, or n for none */
     const size_t *bases;         /* [n]: the row that each is compared with, a base with itself; NULL: base */
     int trials;                  /* number of shuffles in the randomisation test */

@@ -82,7 +82,7 @@ typedef struct {
     size_t n_params;
     const char *paper_row;      /* row key in the published table; NULL: the row's own name */
     size_t n_seeds;             /* number of the experiment's seeds, from the first; 0: all */
-    bool left_out;              /* not asked for: gets no new run */
+    bool left_out;              /* not selected: gets no new run */
     const char *not_applicable; /* why this row cannot run (an incompatible pair of plugins), or NULL */
     const char *plugins_json;   /* the present plugins, as in db_provenance; NULL: unknown */
 } db_row_spec;
@@ -306,5 +306,5 @@ int db_import(db *d, const char *path, size_t *imported, err *e);
  * Replaces an earlier import under that name; any other experiment of that name is an error. */
 struct cJSON;
 int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *imported, err *e);
-void db_stats_text(const db_stats *s, str *out); /* appends them as in a record: base64 */
+void db_stats_text(const db_stats *s, str *out); /* appends the statistics as in a record: base64 */
 #endif

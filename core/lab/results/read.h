@@ -89,7 +89,7 @@ typedef struct {
     const char *view;                                 /* name of its view in SQL */
     const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
-    bool has_recorded; /* it has recorded runs (DB_RECORDED) */
+    bool has_recorded; /* the experiment has recorded runs (DB_RECORDED) */
     size_t older;      /* number of older runs, which the rows leave out (db.h) */
     size_t n_rows;
     const read_row *rows; /* in the table's order */

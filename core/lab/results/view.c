@@ -59,7 +59,7 @@ static const char *use_name(used_names *used, const char *wanted)
     for (int try = 2; i < l->n; i++)
         if (!strcasecmp(l->at[i], name)) {
             name = arena_printf(&used->a, "%s_%d", wanted, try++);
-            i = SIZE_MAX; /* compares with all again */
+            i = SIZE_MAX; /* starts again, since it must differ from all */
         }
     l->at = list_grow(&used->a, l->at, l->n, sizeof *l->at);
     return l->at[l->n++] = name;

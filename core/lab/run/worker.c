@@ -173,7 +173,7 @@ static int read_settings(run *r, err *e)
     snprintf(seed, sizeof seed, "%lld", (long long)r->job.seed);
     settings_set(&r->set, "seed", seed, &r->memory);
     r->cfg.seed = r->job.seed;
-    if (!bad && !r->job.config) /* the host read them from the user's INI */
+    if (!bad && !r->job.config) /* the settings come from the user's INI */
         plugin_add_path(r->cfg.plugin_path), bad = model_open_plugins(&r->set, e);
     return bad;
 }

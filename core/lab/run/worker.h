@@ -33,7 +33,7 @@ typedef struct {
     vocab *src, *tgt;
     task_rules rules;
     dataset data;
-    err renew_error;     /* get_epoch's lines were wrong; "": they were not */
+    err renew_error;     /* error in get_epoch's lines; "": none */
     contrasts contrasts; /* pairs of the key `contrast`; n 0: none */
     pairs contrast_right, contrast_wrong;
     const backend *on;

@@ -84,7 +84,7 @@ static double gap_of(double sum, double total, size_t n_a, size_t n_b)
 /* Counts the `sums` (ascending) that together with the part `with` give a gap of at least `least`. */
 static size_t as_far(const double *sums, size_t n, double with, double total, size_t n_a, size_t n_b, double least)
 {
-    double middle = total * (double)n_a / (double)(n_a + n_b) - with; /* where the gap is 0 */
+    double middle = total * (double)n_a / (double)(n_a + n_b) - with; /* sum at which the gap is 0 */
     size_t low = 0, high = n;
     while (low < high) { /* the first one not below the middle */
         size_t at = (low + high) / 2;
@@ -102,7 +102,7 @@ static size_t as_far(const double *sums, size_t n, double with, double total, si
             high = at;
     }
     size_t below = low;
-    for (low = turn, high = n; low < high;) { /* and rise from there */
+    for (low = turn, high = n; low < high;) { /* the gap rises from there */
         size_t at = (low + high) / 2;
         if (gap_of(with + sums[at], total, n_a, n_b) >= least)
             high = at;

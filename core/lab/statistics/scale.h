@@ -36,7 +36,7 @@ typedef struct {
 enum { SCALE_MOST = 16 };
 typedef struct {
     size_t n;                   /* sizes of which both have two runs or more; at most SCALE_MOST are used */
-    scale_point at[SCALE_MOST]; /* by size, in base's parameters; intervals from this size's own variances */
+    scale_point at[SCALE_MOST]; /* sorted by size (base's parameters); intervals by the size's variances */
     double slope, slope_low, slope_high,
         slope_p;       /* slope of d over the natural logarithm of the size; NaN: under 3 sizes */
     scale_point next;  /* expected difference at four times the largest size */

@@ -20,7 +20,7 @@ typedef struct {
     pairs dev;          /* the dev set's first sentences: a view */
     int64_t *frequency; /* counts of source ids in the training set */
     double fixed[2 * FARTHEST + 1],
-        in_constituents; /* words with a constituent; by distance, how many of them have a word of it there */
+        in_constituents; /* words in a constituent; by distance, those with a word of their constituent there */
 } measuring;
 
 double head_share(const head_figures *h, enum head_role role, int half)

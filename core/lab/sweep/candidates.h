@@ -7,7 +7,7 @@ enum { MOST_KEYS = 2, MOST_TRIALS = 64, MOST_EXTENSIONS = 4 };
 
 typedef struct {
     double value[MOST_KEYS];  /* one value for each of the row's tunes */
-    int64_t index[MOST_KEYS]; /* its place in the tune's range; beyond it below 0, or n and more */
+    int64_t index[MOST_KEYS]; /* each value's place in its tune; below 0 or >= n: beyond the range */
     size_t number;            /* counted from 1 */
     bool alive;
     size_t asked, scored; /* rungs, counted from 1, whose trials are written; whose scores are read */
@@ -23,11 +23,11 @@ typedef struct {
 
 /* Fills r->at with the candidates of r->row's tunes. */
 int candidates_list(row_search *r, err *e);
-/* The candidate that is left when the last rung has decided; NULL: none. */
+/* The candidate that won the last rung; NULL: none. */
 candidate *candidates_best(row_search *r);
 /* Is the candidate's value of a tune the first or the last of those tried? */
 bool candidate_at_edge(const row_search *r, const candidate *c, size_t tune);
-/* Adds the next value beyond each edge with the best one, if the tune has `extend` and the key allows it. Any added? */
+/* Adds a value beyond each edge at which the best candidate lies, if the tune has `extend`. Were any added? */
 bool candidates_extend(row_search *r);
 /* {"lr":0.001} */
 const char *candidate_settings(const row_search *r, const candidate *c, arena *a);

@@ -12,7 +12,7 @@ typedef struct { /* trials of a row's search that are not done, and their update
 } search_left;
 
 typedef struct {
-    size_t row;          /* its number in the spec */
+    size_t row;          /* the row's number in the spec */
     size_t left;         /* runs still to train */
     double parameters;   /* learned numbers */
     double flops_token;  /* forward and backward, per source and target token */
@@ -33,7 +33,7 @@ typedef struct { /* a row that cannot be trained, and why */
 typedef struct {
     row_refused *refused;
     size_t n_refused, refused_cap;
-    row_estimate *rows; /* one for each row to run; n of them */
+    row_estimate *rows; /* [n], one for each row to run */
     size_t n, timed;    /* rows; how many of the first ones have timed updates */
     int gpus;           /* GPUs available to runs; 0: none */
     double gpu_free;    /* free bytes of the GPU with the least */

@@ -13,7 +13,7 @@ typedef struct { /* rows with the same data and vocabularies */
     char *key;
     int64_t src, tgt; /* sizes of the vocabularies; src 0: decoder-only */
     int64_t length;   /* tokens of the sentence whose costs are counted */
-    bool windows;     /* windows of a text: all have that length */
+    bool windows;     /* the examples are windows of a text, all of `length` */
     split_size split[AB_SPLITS];
     double seconds; /* to read the data once */
     bool subwords;  /* at least one side has subwords */

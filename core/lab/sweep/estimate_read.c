@@ -174,7 +174,7 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, in
     for (size_t i = 0; i < x->n; i++) {
         const row_estimate *r = &x->rows[i];
         double n = (double)n_runs[r->row];
-        if (!n_runs[r->row]) continue; /* its times may be unknown */
+        if (!n_runs[r->row]) continue; /* a row that is not run may have unknown times */
         runs += n_runs[r->row];
         updates += r->seconds * n, beside += r->beside * n, disk += r->disk * n;
         flops += r->flops * n;

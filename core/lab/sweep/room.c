@@ -30,7 +30,7 @@ bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str
     double has, needs, free = care_free_memory();
     const char *of;
     bool any = false;
-    for (size_t i = 0; i < x->n && same(o->launcher, "local"); i++) { /* else on other machines */
+    for (size_t i = 0; i < x->n && same(o->launcher, "local"); i++) { /* other launchers train on other machines */
         const char *name = s->rows[x->rows[i].row].name;
         if (!((needs = lacks(x, &x->rows[i], o, free, most_ranks(s), &of, &has)) > 0)) continue;
         if (!any) no_room(name, needs, has, of, o->workers > 1 ? " for the runs at a time" : "", e);

@@ -25,7 +25,7 @@ typedef struct {
     spec_options wanted;
     spec spec;
     char *experiment;  /* the INI's own */
-    sweep_costs costs; /* its rows' costs */
+    sweep_costs costs; /* costs of the spec's rows */
     prepared found;
     bool talk;
     int interrupted; /* the signal, or 0 */
@@ -94,7 +94,7 @@ static int train_rows(void *self, spec *x, err *e)
     size_t n = 0;
     launch_options l = launch_of(s, x, folder, cache, &resume, &sbatch);
     int code = freeze(s, x, &l, &d, &frozen, &n, e); /* writes rows and missing runs to the database: freeze.c */
-    /* before the runs, so that tables of a running or killed sweep allow for the choices, too */
+    /* before the runs, so that tables of a running or killed sweep count the choices, too */
     if (!code && same(x->name, s->experiment) && s->found.n_trials)
         code = db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) ? 1 : 0;
     if (!code) code = launch(s, x, d, frozen, n, &l, e); /* one worker process per run */

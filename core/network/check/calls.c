@@ -215,7 +215,7 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
 {
     int status = 0;
     bits mine = bits_of(w), other = {0};
-    if (reads_clock) nanosleep(&(struct timespec){1, 100000000}, NULL); /* the clock differs while it loads, too */
+    if (reads_clock) nanosleep(&(struct timespec){1, 100000000}, NULL); /* so that the clock differs */
     if (!state.pid) check_second_start(NULL);
     pid_t pid = state.pid;
     size_t n = strlen(p->path) + 1;

@@ -149,9 +149,9 @@ typedef struct {
     backend composing; /* the device without fused embedding: its tapes are the CPU's */
     backend cpu;       /* the CPU without what the device lacks */
 } check_setup;
-extern check_setup check_given;          /* settings.c */
+extern check_setup check_given;         /* settings.c */
 const backend *check_the_device(void);  /* set by check_use_device, or NULL */
-bool check_has_device(check_result *r); /* else r says that the check does not apply */
+bool check_has_device(check_result *r); /* false: r says that the check does not apply */
 const backend *
 check_the_composing_device(void);           /* the device with layers composed of other operations, as on the CPU */
 const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have equal tapes */

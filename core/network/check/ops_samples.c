@@ -1,4 +1,4 @@
-/* ops_samples.c - finds the operations that a plugin calls, listed or not, with the inputs that they get in models. */
+/* ops_samples.c - finds the operations that a plugin calls, listed or not, and records their inputs in models. */
 #include "network/check/ops.h"
 #include <stdlib.h>
 #include <string.h>

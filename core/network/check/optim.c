@@ -214,7 +214,7 @@ void check_apart(const plugin *p, check_result *r)
 
 /* ---- nothing to go by ---- */
 
-/* Values and gradients of 0, as biases and words that no batch had have them, in fp32: numbers stay numbers. */
+/* Values and gradients of 0 stay finite in fp32: biases and words that no batch contains have them. */
 void check_zero(const plugin *p, check_result *r)
 {
     optim_bench b;

@@ -59,12 +59,12 @@ typedef struct search {
     arena memory; /* has all arrays */
 } search;
 
-/* m, p, o, out and all must be set. */
+/* The fields m, p, o, out, all must be set. */
 void search_open(search *s);
 void search_close(search *s);
 /* Decodes sentences which[n] of p into `out`. */
 int search_batch(search *s, const int64_t *which, int64_t n, err *e);
-/* Decodes them greedily, in blocks of o->block tokens. */
+/* Decodes the sentences greedily, in blocks of o->block tokens. */
 int blocks_batch(search *s, const int64_t *which, int64_t n, err *e);
 /* The length penalty: log P is divided by it for the score of an output of `length` tokens, EOS counted. */
 double search_penalty(const search *s, int64_t length);

@@ -15,7 +15,7 @@ typedef struct {
     size_t n, values_cap;
     char *data;
     size_t size;
-    bool taken, read; /* taken: `data` has the values; read: the current tape reads them there */
+    bool taken, read; /* taken: `data` has the values; read: the current tape reads `data` */
 } source_values;
 
 /* Takes from a tape that has run the values of the sentences with keep[b] (NULL: all): copies them, or, if the tape

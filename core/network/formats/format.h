@@ -46,7 +46,7 @@ typedef struct {
 typedef struct exporting exporting;
 typedef struct {
     const char *name;    /* the word after --format */
-    const char *program; /* its name in refusals */
+    const char *program; /* the format's program, as refusals name it */
     bool encoder;        /* for encoder-decoder models; false: for decoder-only ones */
     const setting_rule *rules;
     const weight_row *rows;

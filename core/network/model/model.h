@@ -54,7 +54,7 @@ typedef struct model {
     bool bidirectional; /* a decoder that sees whole lines (MODEL_BIDIRECTIONAL) */
     bool wide_logits;   /* logits of evaluation are fp32, not bf16: a teacher's */
     bool prints;        /* loss tapes keep what ab_print prints */
-    FILE *print_to;     /* and these runs write the values here; NULL: nowhere. Owned by the caller */
+    FILE *print_to;     /* runs of loss tapes print the values here; NULL: nowhere. Owned by the caller */
     bool generic;       /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
         /* source token ngram.token[i] has n-gram ngram.id[i]: [n]; initially ten made up for every token, for models

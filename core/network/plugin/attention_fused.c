@@ -133,7 +133,7 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
     if (turn_q.of.rows.id && turn_k.of.rows.id && !(same_rows && overlap(turn_q.of, K, turn_k.of, K))) {
         ab_t rows = turned(c, turn_q.of.rows, &turn_q, maps * t->info.heads),
              keys = turned(c, same_rows ? rows : turn_k.of.rows, &turn_k, maps * t->info.heads);
-        bool values = overlap(turn_q.of, K, at_v, U) || overlap(turn_k.of, K, at_v, U); /* are taken as they were */
+        bool values = overlap(turn_q.of, K, at_v, U) || overlap(turn_k.of, K, at_v, U); /* values share these columns */
         if (at_v.rows.id == turn_k.of.rows.id && !values) at_v.rows = keys;
         at_q = (columns){same_rows ? keys : rows, turn_q.of.col}, at_k = (columns){keys, turn_k.of.col};
     } else {

@@ -70,7 +70,7 @@ static ab_t support(ab_ctx *c, bool sparsemax, ab_t z)
          n = host_computed_table(c, 1, (int64_t[]){t}, place, NULL, 0);
     ab_t tau = threshold(c, sparsemax, n, t_matmul(c, first, before, 0, 0),
                          t_matmul(c, t_map(c, first, AB_SQUARE), before, 0, 0));
-    /* all numbers of the prefix are above its tau */
+    /* every number of the prefix is above the prefix's tau */
     ab_t fits = t_binary(c, OP_SUB, one_number(c, 1), t_binary(c, OP_LESS_THAN, first, tau));
     ab_t last = t_to_ids(c, t_add_scalar(c, host_sum(c, fits, -1), -1));
     return host_detach(c, t_binary(c, OP_LESS_THAN, t_gather(c, tau, last), z));

@@ -18,7 +18,7 @@ typedef struct plugin {
     } iface;
     char *path;
     char sha256[65]; /* plugin_hash of its file */
-    bool described;  /* by a child: its functions are not here (plugin_describe_in) */
+    bool described;  /* by a child process; this one has none of its functions (plugin_describe_in) */
 } plugin;
 
 const char *plugin_kind_name(ab_kind kind); /* "attention", "position", ...: AB_KINDS of ab_plugin.h */

@@ -331,7 +331,7 @@ int state_save(training *t, err *e)
 
 /* ---- the weights that count ---- */
 
-/* The last checkpoints, or the best one and those before it. */
+/* Averages the last checkpoints, or the best one and its predecessors. */
 static int average(training *t, train_result *out, err *e)
 {
     const config *c = &t->m->cfg;

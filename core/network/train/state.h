@@ -29,10 +29,10 @@ typedef struct {
     double sum, tokens;     /* sums of the step whose batches are being counted */
     int64_t counted, known; /* the step's batches so far; last step whose loss is known */
     double plain;           /* the loss per token of that step */
-    bool stopping;          /* some rank was asked to stop: all of them do */
+    bool stopping;          /* a rank was asked to stop: all ranks stop */
     double limit;           /* max_time in seconds; 0: none */
     bool out_of_time;       /* a rank has reached the limit: this step is the last one of all ranks */
-    str points;             /* all points of its curves so far: lines of metric, step, value */
+    str points;             /* all points of the run's curves so far: lines of metric, step, value */
 } training;
 
 #define STATE_FILE "state.safetensors" /* the state to resume from; with keep_states also state-STEP.safetensors */

@@ -30,7 +30,7 @@ typedef struct {
 } key_range;
 typedef struct { /* keys of a block of queries */
     key_range keys;
-    uint32_t sees; /* bit q: query q may see them */
+    uint32_t sees; /* bit q: query q may see these keys */
 } key_run;
 typedef struct {
     int64_t from, to, next; /* keys from .. to - 1; index of the next run */

@@ -120,7 +120,7 @@ static void turn_pairs(const uint32_t *pairs, int64_t keys, uint16_t *to, int64_
 
 typedef struct { /* sixteen queries from t on */
     const attend_args *a;
-    int64_t t, seen, keys; /* keys that any of them sees, and padded */
+    int64_t t, seen, keys; /* seen: keys that any query sees; keys: seen, padded */
     const uint32_t *bits;  /* NULL: no dropout */
 } lanes;
 

@@ -38,7 +38,7 @@ void cpu_threads(int n);           /* 0: all; call it before the first kernel */
 const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16"; static storage */
 /* Frees the packed copies of weights of `s`; called by params_free for values of this backend. */
 void cpu_release_params(params *s);
-typedef struct packed_copy { /* begins each of them (product.c); the first is params.packed */
+typedef struct packed_copy { /* head of each packed copy (product.c), a list from params.packed */
     struct packed_copy *next;
     void *packed;
 } packed_copy;

@@ -10,7 +10,7 @@ typedef struct {
     void *y, *w, *states;                      /* states [heads, chunks, d_k, d_v]: at the beginning of each chunk */
     void *dq, *dk, *dv, *dbeta, *ddecay;
     int64_t heads, time, d_k, d_v; /* heads: heads times sentences */
-    int64_t chunk, chunks;         /* positions of a chunk; number of them */
+    int64_t chunk, chunks;         /* positions of a chunk; number of chunks */
     int64_t C, K, V;               /* chunk, d_k and d_v in whole vectors */
     bool backwards;
 } delta_job;

@@ -221,7 +221,7 @@ static void by_strips(const piece *w, float *room)
     }
 }
 
-/* All strips take a panel before the next one, which lies in memory and is fetched meanwhile: a share by each strip. */
+/* All strips multiply by one panel, then by the next. Each strip prefetches a share of the next panel meanwhile. */
 static void by_panels(const piece *w)
 {
     int64_t words = words_of(w->g->way, w->g->k), step = smaller(16, divide_up(NR, w->strips));

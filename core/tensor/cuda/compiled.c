@@ -178,7 +178,7 @@ static void *load(const char *source, const char *expression, err *e)
     char *in = folder(), *path = NULL;
     int capability = gpu_capability();
     void *kernel = NULL;
-    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* its version is part of the file's name */
+    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* the file's name has its version */
     if (there && in) path = file_of(in, source, expression, capability);
     if (there && !(path && read_kept(path, &image, &name))) {
         if (!compilations++)

@@ -155,7 +155,7 @@ static trial trial_of(const product *p, lt_plan *x)
     trial t = {.p = *p, .x = x};
     int64_t rows = p->exact ? PROOF_ROWS : p->m;
     if (p->exact) t.p.a = t.a = rows_that_repeat(p), t.p.m = LT_EXACT_ROWS;
-    if (p->exact || p->beta != 0) { /* else c is written again by the product itself */
+    if (p->exact || p->beta != 0) { /* otherwise the product itself overwrites c */
         size_t bytes = (size_t)((p->batch - 1) * p->step_c + rows * p->row_c) * dtype_size(p->type_c);
         t.p.c = t.c = gpu_alloc(bytes);
         gpu_zero(t.c, bytes);
@@ -287,7 +287,7 @@ static void prefer_fastest(const product *p, lt_plan *x, candidates *c)
 {
     if (!c->n || load_kept(x, c) || gpu_capturing()) return;
     int file = lt_lock_choices();
-    if (!load_kept(x, c)) time_and_keep(p, x, c); /* another program may have timed it meanwhile */
+    if (!load_kept(x, c)) time_and_keep(p, x, c); /* another program may have timed this product meanwhile */
     lt_unlock_choices(file);
 }
 

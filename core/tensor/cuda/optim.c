@@ -16,7 +16,7 @@ typedef struct { /* a node's value */
     where where;
     int index;    /* number of the vector, the scalar or the step */
     int last_use; /* the last step that reads it, -1: none */
-    int home;     /* its register, -1: none */
+    int home;     /* the value's register, -1: none */
 } value;
 typedef struct {
     ab_ctx *c;

@@ -277,7 +277,7 @@ void *gpu_scratch(int slot, size_t bytes)
     if (s->bytes >= bytes) return s->data;
     if (s->data) {
         old_block *o = (old_block *)malloc(sizeof *o);
-        if (o) *o = {s->data, outgrown}, outgrown = o; /* else the GPU's memory is freed with the process */
+        if (o) *o = {s->data, outgrown}, outgrown = o; /* if o is NULL, the memory is freed with the process */
     }
     size_t size = bytes + bytes / 4;
     s->data = gpu_alloc(size), s->bytes = size;

@@ -33,7 +33,7 @@ DEVICE uint64_t warp_best(uint64_t x)
 }
 
 struct row_choosing {
-    const uint32_t *line; /* its mask, or NULL */
+    const uint32_t *line; /* the row's mask, or NULL */
     int v, never, nor;
 };
 /* The choice's rank; 0 if it is not allowed. */
@@ -99,7 +99,7 @@ DEVICE void select_row(const T *x, const row_choosing &c, int k, gpu_choice *out
         uint64_t found = warp_best(lane < warps ? bests[lane] : 0);
         gpu_choice choice = choice_of(found);
         if (threadIdx.x == 0) out[n] = choice;
-        __syncthreads(); /* all have seen the best */
+        __syncthreads(); /* all threads have read the best */
         int thread = choice.id / N % (int)blockDim.x;
         if (found && warp == thread / 32) {
             uint64_t next = next_best<T, N>(x, c, found, thread);

@@ -319,7 +319,7 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
         return;
     }
     op source = c->v[tape_source(c, value.id)].op;
-    if (source == OP_INPUT || source == OP_STATE) /* which may be assigned, too: copies its old value first */
+    if (source == OP_INPUT || source == OP_STATE) /* another assignment may change it: copies it first */
         value = push1(c, OP_CAST, value, tape_at(c, to)->dim, NULL);
     ab_t y = push2(c, OP_ASSIGN, to, value, tape_at(c, to)->dim, NULL);
     tape_at(c, y)->live = true;

@@ -63,7 +63,7 @@ static void find_last_readers(ab_ctx *c)
         if (!v->live) continue;
         for (int k = 0; k < v->n_in; k++) {
             node *u = &c->v[v->in[k]];
-            if (v->in[k] && u->last < i + v->n_out - 1) u->last = i + v->n_out - 1; /* not reused by a later output */
+            if (v->in[k] && u->last < i + v->n_out - 1) u->last = i + v->n_out - 1; /* no later output may reuse it */
             if (v->in[k] && v->op == OP_ASSIGN) u->last = c->n;  /* assignments are done at the very end */
             if (v->in[k] && u->phase < v->phase) u->last = c->n; /* read again by later runs of the later phase */
         }

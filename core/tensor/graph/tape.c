@@ -126,7 +126,7 @@ ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, cons
 {
     int64_t shape[4]; /* copies: the arguments may lie in nodes, which move when the tape grows */
     attr constants;
-    memset(&constants, 0, sizeof constants); /* all of it, so that two can be compared */
+    memset(&constants, 0, sizeof constants); /* zeroes all bytes, so that memcmp can compare attrs */
     if (a) memcpy(&constants, a, attr_size[o]);
     memcpy(shape, dim, sizeof shape);
     if (n_in != op_n_in[o] && o != OP_CALL)

@@ -46,7 +46,7 @@ typedef struct {
     double word_dropout; /* training: probability that a source token, EOS apart, is shown as VOCAB_UNK */
     /* ranks > 1: slice `rank` of each batch: whole pairs or windows, about equal tokens, possibly none */
     int64_t rank, ranks;
-    /* Called before an epoch's first batch: sets the pairs' ids anew, in place. NULL: they stay */
+    /* Called before an epoch's first batch: sets the pairs' ids anew, in place. NULL: ids stay */
     void (*renew)(void *self, int64_t epoch);
     void *self;
     bool train; /* true: shuffled, endless epochs. false: one pass, longest first */

@@ -81,7 +81,7 @@ int metric_decimals(const metric *m, double value)
     if (metric_in_percent(m)) return 2;
     if ((same(m->unit, "%") || m->direction > 0) && fabs(value) > 1.5) return 1; /* as papers print BLEU and F1 */
     if (!(fabs(value) > 0)) return 2;
-    int digits = 3 - (int)floor(log10(fabs(value))); /* four significant ones */
+    int digits = 3 - (int)floor(log10(fabs(value))); /* four significant digits */
     return digits < 0 ? 0 : digits > 9 ? 9 : digits;
 }
 

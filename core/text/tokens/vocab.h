@@ -56,7 +56,7 @@ vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const cha
 vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols,
                           int64_t n_symbols, const char *const *lines, int64_t n, err *e);
 void vocab_free(vocab *v);                /* NULL is allowed */
-void vocabs_free(vocab *src, vocab *tgt); /* both sides', which may be one */
+void vocabs_free(vocab *src, vocab *tgt); /* frees both sides' vocabularies, which may be one */
 
 vocab_kind vocab_kind_of(const vocab *v);
 int64_t vocab_size(const vocab *v); /* ids 0 .. size - 1 */

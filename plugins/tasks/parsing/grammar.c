@@ -258,5 +258,5 @@ void grammar_allowed(const grammar *g, const void *self, uint8_t *mask)
     }
     if (word && g->form == WORDS) mask[in->ids[s->place]] = 1;
     for (size_t i = 0; i < g->opening.n && open; i++) mask[g->opening.at[i]] = 1;
-    for (size_t i = 0; i < g->tags.n && word; i++) mask[g->tags.at[i]] = 1; /* none in `words` */
+    for (size_t i = 0; i < g->tags.n && word; i++) mask[g->tags.at[i]] = 1; /* form `words` has no tags */
 }

@@ -50,7 +50,7 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out)
     size_t from = out->n, depth = 0;
     opened *open = resized(NULL, t->n + 1, sizeof *open);
     buffer_add(out, "", 0);
-    for (size_t i = 1; i + 1 < t->n; i++) { /* all but TOP */
+    for (size_t i = 1; i + 1 < t->n; i++) { /* all nodes but TOP */
         const bracket *b = &t->at[i];
         if (b->kind == OPEN) {
             open[depth++] = (opened){b->label, f != IN_ORDER};

@@ -21,7 +21,7 @@ typedef struct { /* a set of texts, each its own memory; {0} is empty */
     char **at;
     size_t n, cap;
 } labels;
-int64_t labels_find(const labels *l, slice text); /* its index, or -1 */
+int64_t labels_find(const labels *l, slice text); /* the label's index, or -1 */
 void labels_add(labels *l, slice text);           /* once */
 void labels_free(labels *l);
 

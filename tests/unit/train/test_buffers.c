@@ -1,5 +1,5 @@
-/* State without gradient (ab_buffer): set by each update, resumed bit for bit, averaged, taken along, counted apart;
- * its mean over parts of a batch; experts balanced by it. */
+/* State without gradient (ab_buffer): set by each update, resumed bit for bit, averaged, copied by start_from, counted
+ * apart; its mean over parts of a batch; experts balanced by it. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/model/groups.h"

@@ -32,7 +32,7 @@ void evalb_params_default(evalb_params *p);
 /* From an EVALB parameter file: lines NAME VALUE, or # for a comment. Other parameters have EVALB's defaults:
  * MAX_ERROR 10, CUTOFF_LEN 40, LABELED 1, empty lists. DEBUG has no effect. */
 int evalb_params_load(evalb_params *p, const char *path, err *e);
-void evalb_params_free(evalb_params *p); /* also after a load that failed */
+void evalb_params_free(evalb_params *p); /* call it after a failed load, too */
 
 /* ---- scores ---- */
 
