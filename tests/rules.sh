@@ -214,11 +214,11 @@ sub check {
     if ($path ne '.ci/run' && index($text, $beside) >= 0) {
         for my $i (0 .. $#lines) { refuse($path, $i + 1, "names $beside; only .ci/run may") if index($lines[$i], $beside) >= 0 }
     }
-    # One exception: a script's line in which a quoted text or SQL stands, which a break would change, and Python's, has
-    # 200. (A here document's line without either is broken too.)
+    # Scripts may have lines of 200 columns if they contain quoted text or SQL, which a line break would change, and
+    # Python files always. Other lines of a here document keep the limit.
     if ($path =~ /\.(?:c|h|cc|inc|cu|cuh|sh|bash|cmake|py)$|^(?:ablate|CMakeLists\.txt|\.ci\/run)$/) {
         for my $i (0 .. $#lines) {
-            utf8::decode(my $decoded = $lines[$i]);    # where it is no UTF-8, bytes are counted
+            utf8::decode(my $decoded = $lines[$i]);    # a line that is not UTF-8 is counted in bytes
             my $columns = length $decoded;
             my $quotes = $path !~ /\.(?:c|h|cc|inc|cu|cuh)$/ && $decoded =~ /["'`]|\bSELECT\b/;
             my $most = $quotes || $path =~ /\.py$/ ? 200 : 120;

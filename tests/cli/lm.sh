@@ -117,9 +117,9 @@ hasnt page.html encoder
 exits 0 ablate attention --run lm/base --text "$text" --figure 5 -o five.svg
 has five.svg 'aria-label="decoder self-attention, layer'
 exits 1 ablate attention --run lm/base --text "$text" --figure 5 --part source -o five.svg
-has err "--part: a decoder-only model has one side"
+has err "--part: found a decoder-only model, expected one with a source"
 exits 1 ablate attention --run lm/base --text "$text" --target "$text" -o page.html
-has err "--target: a decoder-only model has one side"
+has err "--target: found a decoder-only model, expected one with a source"
 
 echo "what is refused"
 exits 1 write --prompt "Zebra"

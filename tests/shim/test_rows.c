@@ -50,7 +50,7 @@ static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
     k.out[0] = like(&z), k.out[1] = way == WITHOUT_S ? none : like(&z);
     k.out[2] = tensor(F32, 1, 1, 1, width), k.out[3] = tensor(F32, 1, 1, 1, width);
     k.out[4] = rng_below(&dice, 2) ? tensor(F32, 1, 1, 1, width) : none;
-    /* in bf16 the sums of ds are of rounded numbers: one that is rounded the other way is in them */
+    /* in bf16 ds is rounded before it is summed: one number rounded the other way changes the sum */
     check_call(what, cpu_NORM_BACK, cuda_NORM_BACK, &k, type == BF16 && k.out[4].data ? 1e-3 : 1e-5);
     release_views(&k);
 }

@@ -103,7 +103,7 @@ static void without_folders(const char *json, const char *data_dir, const char *
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e)
 {
     CLEANUP(str_free) str text = {0}, clean = {0};
-    reader *r = reader_open(&p->db, e); /* creates no database */
+    reader *r = reader_open(&p->db, e); /* does not create a missing database */
     db *d = r ? db_open(&p->db, e) : NULL;
     reader_close(r);
     int bad = !d || db_export(d, experiment, &text, o, e);

@@ -17,7 +17,7 @@ typedef struct {
     size_t *slots;
 } names;
 size_t names_add(names *x, arena *a, const char *text); /* returns its number; adds a new text */
-size_t names_find(const names *x, const char *text);    /* SIZE_MAX: not there */
+size_t names_find(const names *x, const char *text);    /* SIZE_MAX: no such name */
 void names_free(names *x);
 
 typedef struct {

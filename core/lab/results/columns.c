@@ -206,7 +206,7 @@ static void add_source(sources *s, const columns *c, const column *x)
     s->at[s->n++] = copy;
 }
 
-static const double units[] = {1, 1.4426950408889634}; /* factors of sums: as they are, nats as bits */
+static const double units[] = {1, 1.4426950408889634}; /* factor of a sum: 1, or from nats to bits */
 
 static void place_from_short(columns *c, column *x, sources *s)
 {

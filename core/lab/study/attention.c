@@ -163,9 +163,10 @@ int attention_show(const attention_options *o, const char *path, err *e)
     CLEANUP(pairs_free) pairs p = {0};
     collected all = {0};
     const char *target = o->target;
-    int bad = src || (!target && o->part != 0 && o->part != 2)
-                  ? 0
-                  : fail(e, "%s: a decoder-only model has one side", target ? "--target" : "--part");
+    int bad =
+        src || (!target && o->part != 0 && o->part != 2)
+            ? 0
+            : fail(e, "%s: found a decoder-only model, expected one with a source", target ? "--target" : "--part");
     all.decoder_only = !src;
     if (!bad && src) bad = source_check_reach(&m, src, "--text", o->text, e);
     if (!bad && src) bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);

@@ -315,9 +315,8 @@ static void print_rows(const measured *all)
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < LENGTH(named) && (!i || !same(all->at[i].row, all->at[i - 1].row)); k++)
             row_line(&g, all, i, named[k]);
-    grid_footnote(
-        &g, "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
-            "heads and layers, after training; entropy in bits. Δ against base, under a condition base under it,");
+    grid_footnote(&g, "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
+                      "heads and layers, after training; entropy in bits. Δ against base (within each condition),");
     grid_footnote(&g, "intervals and p over seeds (Welch), not corrected for the number of rows.");
     record_all_sources(&g, all);
     print_grid(&g);

@@ -63,7 +63,7 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
 {
     long most = number_after(message, "value <= ");
     if (most > 0) {
-        const long usual = most / 4 / 100 * 100; /* tokens that recur: Gowda and May 2020, section 4 */
+        const long usual = most / 4 / 100 * 100; /* small enough that tokens recur (Gowda and May 2020, section 4) */
         return fail(
             e, "vocab_size %lld is too large: %lld lines give a %s vocabulary of at most %ld; set vocab_size = %ld%s",
             (long long)size, (long long)n, kind, most, usual ? usual : most,

@@ -49,7 +49,7 @@ static void check_refusal(int64_t keys, double dropout, bool training, const cha
 int main(void)
 {
     check_bounds(7, 7);
-    check_bounds(0, ROWS); /* not said: all rows */
+    check_bounds(0, ROWS); /* 0: longest unknown, so all rows */
     check_refusal(ATTEND_KEYS, 0.1, true, "");
     check_refusal(ATTEND_KEYS + 1, 0.1, true,
                   "attention with dropout: found a sentence of 1048577 keys, expected at most 1048576");

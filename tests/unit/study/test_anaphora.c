@@ -46,7 +46,7 @@ static void test_rows(void)
     CHECK_TEXT(rows_of(words, "he sees the dog", 0, 5), "no");       /* one fewer */
     CHECK_TEXT(rows_of(words, "he  sees", 0, 2), "no");              /* a word that is empty */
     CHECK_TEXT(rows_of(chars, "he is", 1, 2), "1-3 4-6");            /* the blank belongs to no word */
-    const char *found = rows_of(pieces, "she sees the woman", 0, 4); /* its pieces spell the words */
+    const char *found = rows_of(pieces, "she sees the woman", 0, 4); /* the pieces of each row spell its word */
     CHECK_THAT(strlen(found) > 2, "pieces: found '%s', expected rows", found);
     id_list other = {0};
     row_span rows[2];
