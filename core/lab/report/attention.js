@@ -131,7 +131,7 @@
     }
     say(m);
     document.getElementById('source').textContent = m.influence
-      ? `Influence ${m.influence}: its length for each key, divided by the sum over the keys. The layer has no single softmax over keys.` : '';
+      ? `Influence ${m.influence}: the norm for each key, divided by the sum over the keys. The layer has no single softmax over keys.` : '';
     form.querySelectorAll('.head').forEach((b, head) => {
       b.setAttribute('aria-pressed', state.on.has(head));
       b.style.borderColor = `var(--s${head % COLORS})`;
