@@ -139,6 +139,7 @@ int file_read_regular(const char *path, size_t most, str *out, err *e);
 int file_open_regular(const char *path, size_t *size, err *e);
 /* Reads up to n bytes, also when signals interrupt; fewer only at the end of the file. -1 and errno. */
 ssize_t file_read_some(int fd, void *to, size_t n);
+void file_read_rest(int fd, size_t most, str *out); /* appends up to about `most` bytes, until the end or an error */
 /* Writes all n bytes, also when signals interrupt; 0, or -1 and errno. */
 int file_write_all(int fd, const void *data, size_t n);
 /* Atomic: temporary file, fsync, rename, fsync of the folder. Follows links; writes directly to a pipe or device. */
@@ -184,7 +185,8 @@ typedef struct {
 rng rng_seed(uint64_t seed, uint64_t stream);
 uint64_t rng_next(rng *r);
 uint64_t rng_below(rng *r, uint64_t n); /* unbiased, n > 0 */
-double rng_uniform(rng *r);             /* [0,1) */
+void rng_shuffle(rng *r, int64_t *a, size_t n);
+double rng_uniform(rng *r); /* [0,1) */
 double rng_normal(rng *r);
 
 /* ---- time and log ---- */

@@ -42,6 +42,12 @@ ssize_t file_read_some(int fd, void *to, size_t n)
     return (ssize_t)done;
 }
 
+void file_read_rest(int fd, size_t most, str *out)
+{
+    char part[4096];
+    for (ssize_t n; out->n < most && (n = file_read_some(fd, part, sizeof part)) > 0;) str_addn(out, part, (size_t)n);
+}
+
 int file_read(const char *path, str *out, err *e)
 {
     enum { MOST = 256 << 20 }; /* most bytes of a file without a size: a device has no end */

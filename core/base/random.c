@@ -60,6 +60,15 @@ uint64_t rng_below(rng *r, uint64_t n)
     return (uint64_t)(product >> 64);
 }
 
+void rng_shuffle(rng *r, int64_t *a, size_t n)
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)rng_below(r, i);
+        int64_t kept = a[i - 1];
+        a[i - 1] = a[j], a[j] = kept;
+    }
+}
+
 double rng_uniform(rng *r) { return (double)(rng_next(r) >> 11) * 0x1p-53; }
 
 /* Box and Muller (1958). Discards the second number, so that the two words remain the whole state. */

@@ -20,9 +20,7 @@ char *output_of(const char *const *args)
     }
     close(ends[1]);
     str text = {0};
-    char part[4096];
-    for (ssize_t n; (n = read(ends[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR);)
-        if (n > 0) str_addn(&text, part, (size_t)n);
+    file_read_rest(ends[0], SIZE_MAX, &text);
     close(ends[0]);
     int status = 1;
     if (pid > 0) status = process_wait(pid);

@@ -327,13 +327,13 @@ difference contrast_rows(const comparison_task *t, const double *weights)
 /* ---- seeds dealt into groups ---- */
 
 /* Makes the runs order[0..n) of the row a separate row; z: [runs][m] of all runs, or NULL. */
-static arm dealt(const row_runs *r, const double *z, const size_t *order, size_t n, bool log_scale)
+static arm dealt(const row_runs *r, const double *z, const int64_t *order, size_t n, bool log_scale)
 {
     size_t m = z ? r->arm.m : 0;
     double *scores = xcalloc(n + 1, sizeof *scores), *own = xcalloc(n * m + 1, sizeof *own);
     for (size_t i = 0; i < n; i++) {
         scores[i] = log_scale ? log(r->values[order[i]]) : r->values[order[i]];
-        if (m) memcpy(own + i * m, z + order[i] * m, m * sizeof *own);
+        if (m) memcpy(own + i * m, z + (size_t)order[i] * m, m * sizeof *own);
     }
     arm a = arm_measure(scores, m ? own : NULL, n, m);
     a.widening = r->arm.widening;
@@ -342,13 +342,11 @@ static arm dealt(const row_runs *r, const double *z, const size_t *order, size_t
     return a;
 }
 
-static void shuffle(size_t *order, size_t n, rng *r)
+/* Deals the numbers 0 .. n-1 into a random order. */
+static void deal(int64_t *order, size_t n, rng *r)
 {
-    for (size_t i = 0; i < n; i++) order[i] = i;
-    for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)rng_below(r, i), kept = order[i - 1];
-        order[i - 1] = order[j], order[j] = kept;
-    }
+    for (size_t i = 0; i < n; i++) order[i] = (int64_t)i;
+    rng_shuffle(r, order, n);
 }
 
 double dealt_rejections(const read_row *a, const read_row *b, const metric *m, size_t n, size_t deals, double level,
@@ -357,15 +355,16 @@ double dealt_rejections(const read_row *a, const read_row *b, const metric *m, s
     bool one = a->runs == b->runs, log_scale = metric_in_percent(m);
     comparison_task t = {.metric = m};
     row_runs x = row_runs_collect(&t, a, false), y = row_runs_collect(&t, b, false);
-    size_t rejected = 0, *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
+    size_t rejected = 0;
+    int64_t *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
     double share = NAN;
     if (n >= 2 && !x.left_out && !y.left_out && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
         bool crossed = x.arm.m && y.arm.m && row_runs_same_sentences(&x, &y);
         double *zx = crossed ? row_runs_influences(&x) : NULL, *zy = crossed ? row_runs_influences(&y) : NULL;
         rng r = rng_seed(seed, 11);
         for (size_t i = 0; i < deals; i++) {
-            shuffle(order, x.n, &r);
-            if (!one) shuffle(other, y.n, &r);
+            deal(order, x.n, &r);
+            if (!one) deal(other, y.n, &r);
             arm first = dealt(&x, zx, order, n, log_scale),
                 second = one ? dealt(&x, zx, order + n, n, log_scale) : dealt(&y, zy, other, n, log_scale);
             rejected += design_compare(&first, &second, INFINITY).p <= level;

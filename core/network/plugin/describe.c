@@ -142,7 +142,6 @@ static int expect_tried(const char *path, int status, err *e)
 plugin *plugin_open_tried(const char *path, const char *full, err *e)
 {
     int ends[2] = {-1, -1}, status = 0;
-    char part[4096];
     str said = {0};
     if (!enter && has_suffix(full, ".py")) return plugin_open_file(full, e); /* Python's faults are exceptions */
     fflush(NULL);
@@ -151,8 +150,7 @@ plugin *plugin_open_tried(const char *path, const char *full, err *e)
     if (pid < 0) close(ends[0]), close(ends[1]);
     if (pid < 0) return enter ? (fail(e, "%s: %s", path, strerror(errno)), NULL) : plugin_open_file(full, e);
     close(ends[1]);
-    for (ssize_t n; said.n < MOST_BYTES && ((n = read(ends[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR));)
-        if (n > 0) str_addn(&said, part, (size_t)n);
+    file_read_rest(ends[0], MOST_BYTES, &said);
     close(ends[0]);
     status = process_wait(pid);
     plugin *p = NULL;

@@ -84,15 +84,6 @@ static void sort_pool(const pairs *p, int64_t *order, int64_t n, bool down)
     for (int64_t i = 0; i < n; i++) order[down ? n - 1 - i : i] = s[i].pair;
 }
 
-static void shuffle(int64_t *a, int64_t n, rng *r)
-{
-    for (int64_t i = n - 1; i > 0; i--) {
-        int64_t j = (int64_t)rng_below(r, (uint64_t)i + 1), t = a[i];
-        a[i] = a[j];
-        a[j] = t;
-    }
-}
-
 /* Cut the order into batches, each as full as the budget allows. */
 static void cut_batches(batcher *b)
 {
@@ -129,13 +120,13 @@ static void plan(batcher *b)
     }
     for (int64_t i = 0; i < n; i++) b->order[i] = i;
     rng r = rng_seed(b->o.seed, (uint64_t)b->next.epoch);
-    if (b->o.train) shuffle(b->order, n, &r);
+    if (b->o.train) rng_shuffle(&r, b->order, (size_t)n);
     bool down = !b->o.train;
     for (int64_t i = 0; i < n; i += b->pool, down = !down)
         sort_pool(b->p, b->order + i, i + b->pool < n ? b->pool : n - i, down);
     cut_batches(b);
     for (int64_t k = 0; k < b->n_batches; k++) b->turn[k] = k;
-    if (b->o.train) shuffle(b->turn, b->n_batches, &r);
+    if (b->o.train) rng_shuffle(&r, b->turn, (size_t)b->n_batches);
     b->planned = b->next.epoch;
 }
 
