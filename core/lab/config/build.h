@@ -40,13 +40,16 @@ typedef struct {
 typedef struct {
     const char *where;
     const char *title; /* the words between the brackets, single blanks between them */
+    const char *path;  /* the last file with this section */
     ini_entry *at;
     size_t n, cap;
 } ini_section;
 typedef struct {
     ini_section *at;
     size_t n, cap;
-    bool includes; /* sections include those of other files */
+    name_set titles; /* titles of the sections, by their place in `at`; freed after reading */
+    name_set loaded; /* identities of the files; freed after reading */
+    bool includes;   /* sections include those of other files */
 } ini_file;
 
 /* Reports invalid lines, duplicate sections, and `include`, which only ini_load follows. */

@@ -141,6 +141,7 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
     int64_t trained = b->s->analysis.until.most ? b->s->analysis.until.most : (int64_t)b->s->n_seeds;
     comparison_criterion *k = &b->s->analysis.criterion;
     *k = (comparison_criterion){.metric = "", .level = 0.05, .failed_as = NAN, .given = true};
+    const char *margin = NULL; /* the key that gave it */
     int64_t seeds = trained < LEAST ? LEAST : trained < USUAL ? trained : USUAL;
     for (size_t i = 0; i < n; i++) {
         const char *text = unquote(at[i].value, b->a), *wanted = "the name of a metric";
@@ -148,12 +149,11 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
         if (same(at[i].key, "metric"))
             k->metric = text, good = *text;
         else if (same(at[i].key, "margin") || same(at[i].key, "not_worse_by")) {
-            bool one_sided = same(at[i].key, "not_worse_by");
-            if (k->margin > 0 && one_sided != k->one_sided)
-                complain(b, at[i].where, at[i].key, "found beside %s, expected one of them",
-                         one_sided ? "margin" : "not_worse_by");
+            if (margin && !same(margin, at[i].key))
+                complain(b, at[i].where, at[i].key, "found beside %s, expected one of them", margin);
+            margin = at[i].key;
             wanted = "the largest difference that does not matter, 0 or more";
-            good = parse_real(text, &k->margin) && k->margin >= 0, k->one_sided = one_sided;
+            good = parse_real(text, &k->margin) && k->margin >= 0, k->one_sided = same(margin, "not_worse_by");
         } else if (same(at[i].key, "level"))
             wanted = "a level between 0 and 0.5", good = parse_real(text, &k->level) && k->level > 0 && k->level < 0.5;
         else if (same(at[i].key, "seeds"))

@@ -37,7 +37,7 @@ typedef struct {
     bool joins;  /* the current piece continues the previous entry */
     str value;   /* value of the pieces so far */
     const char *key;
-    name_set titles;
+    name_set keys; /* keys of a section with inherited entries, by their place in it */
 } reader;
 
 void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a)
@@ -176,19 +176,19 @@ static bool read_header(reader *r, char *s)
         return refuse(r, "[%s]: found a section name of %zu bytes, expected at most %d", title, n, TITLE_MAX);
     ini_file *f = r->out;
     const char *own = arena_strdup(r->a, title);
-    size_t first;
-    if (!name_set_add(&r->titles, own, (size_t)r->line, &first))
-        return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s:%zu", title,
-                      r->path, first);
-    size_t at = 0;
-    while (at < f->n && !same(f->at[at].title, own)) at++;
-    if (at == f->n) {
+    size_t at = f->n, i;
+    if (name_set_add(&f->titles, own, at, &at)) {
         f->at = build_room(f->at, &f->cap, f->n, sizeof *f->at, r->a);
         f->at[f->n++] = (ini_section){.title = own};
+    } else if (f->at[at].path == r->path) {
+        return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s", title,
+                      f->at[at].where);
     }
     r->section = &f->at[at];
-    r->section->where = place(r);
+    r->section->where = place(r), r->section->path = r->path;
     r->inherited = r->section->n;
+    name_set_free(&r->keys);
+    for (size_t k = 0; k < r->inherited; k++) name_set_add(&r->keys, r->section->at[k].key, k, &i);
     r->skip = false;
     str_addf(&r->clean, "[%s]", title);
     return true;
@@ -200,31 +200,37 @@ static void recode(char *s, const char *from, const char *to)
         if (strchr(from, *s)) *s = to[strchr(from, *s) - from];
 }
 
-static bool load(const char *path, const included *file, ini_file *out, str *text, arena *a, str *errors);
+static int load(const char *path, const included *file, ini_file *out, str *text, arena *a, str *errors, err *e);
 
-static bool is_same_file(const char *a, const char *b)
+/* A text that names the file itself, by whatever path; NULL: there is none. */
+static const char *identity_of(const char *path, arena *a)
 {
-    struct stat x, y;
-    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    struct stat s;
+    return stat(path, &s) ? NULL : arena_printf(a, "%ju:%ju", (uintmax_t)s.st_dev, (uintmax_t)s.st_ino);
 }
 
-/* include = FILE, above the first section: reads the sections of a file beside this one. False: it is no pair. */
+/* include = FILE, above the first section: reads the sections of a file beside this one, unless they are read already.
+ * False: it is no pair. */
 static bool include(reader *r, const char *value)
 {
     const char *folder = strrchr(r->path, '/'), *name = unquote(value, r->a), *where = place(r);
     const char *path =
         *name == '/' || !folder ? name : arena_printf(r->a, "%.*s/%s", (int)(folder - r->path), r->path, name);
-    if (!r->file) return refuse(r, "include: found in a text without a folder, expected an INI without it");
+    if (!r->file) return refuse(r, "include: found in text that is not a file, expected no include");
     if (r->section)
         return refuse(r, "include: found below [%s], expected it above the first section", r->section->title);
+    const char *identity = identity_of(path, r->a);
     for (const included *f = r->file; f; f = f->by)
-        if (is_same_file(f->path, path))
-            return refuse(r, "include: found a circle: %s includes this file%s%s", name,
+        if (same(identity, identity_of(f->path, r->a)))
+            return refuse(r, "include: found a cycle: %s includes this file%s%s", name,
                           r->file->where ? " through " : "", r->file->where ? r->file->where : "");
-    str text = {0};
-    load(path, &(included){path, where, r->file}, r->out, &text, r->a, r->errors);
-    str_free(&text);
     r->out->includes = true;
+    size_t before;
+    if (identity && !name_set_add(&r->out->loaded, identity, 0, &before)) return false;
+    str text = {0};
+    err e = {{0}};
+    if (load(path, &(included){path, where, r->file}, r->out, &text, r->a, r->errors, &e)) refuse(r, "%s", e.text);
+    str_free(&text);
     return false;
 }
 
@@ -277,6 +283,12 @@ static char *read_line(char *buffer, int size, void *user)
     return buffer;
 }
 
+/* Does the entry stand in this file? */
+static bool is_own(const reader *r, const ini_entry *e)
+{
+    return has_prefix(e->where, r->path) && e->where[strlen(r->path)] == ':';
+}
+
 static int read_entry(void *user, const char *section, const char *key, const char *value)
 {
     reader *r = user;
@@ -291,8 +303,8 @@ static int read_entry(void *user, const char *section, const char *key, const ch
     char *whole = arena_strdup(r->a, str_text(&r->value));
     recode(whole, hidden, shown);
     ini_entry e = {place(r), r->key, whole};
-    for (size_t i = 0; i < r->inherited; i++)
-        if (same(s->at[i].key, e.key)) return s->at[i] = e, 1;
+    size_t at;
+    if (r->inherited && !name_set_add(&r->keys, e.key, s->n, &at) && !is_own(r, &s->at[at])) return s->at[at] = e, 1;
     ini_add(s, e, r->a);
     return 1;
 }
@@ -310,27 +322,35 @@ static void split(const char *text, size_t n, const char *path, const included *
     int rc = ini_parse_stream(read_line, &r, read_entry, &r);
     str_free(&r.clean);
     str_free(&r.value);
-    name_set_free(&r.titles);
+    name_set_free(&r.keys);
     if (rc) str_addf(errors, "%s:%d: found a line that the INI library rejects, expected key = value\n", path, rc);
+}
+
+static void free_sets(ini_file *f)
+{
+    name_set_free(&f->titles);
+    name_set_free(&f->loaded);
 }
 
 void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors)
 {
     split(text, n, path, NULL, out, a, errors);
+    free_sets(out);
 }
 
-static bool load(const char *path, const included *file, ini_file *out, str *text, arena *a, str *errors)
+static int load(const char *path, const included *file, ini_file *out, str *text, arena *a, str *errors, err *e)
 {
-    err e = {{0}};
-    if (ini_read(path, text, &e))
-        return str_addf(errors, "%s%s%s\n", file->where ? file->where : "", file->where ? ": " : "", e.text), false;
+    if (ini_read(path, text, e)) return -1;
     split(str_text(text), text->n, path, file, out, a, errors);
-    return true;
+    return 0;
 }
 
 bool ini_load(const char *path, ini_file *out, str *text, arena *a, str *errors)
 {
-    if (!load(path, &(included){.path = path}, out, text, a, errors)) return false;
+    err e = {{0}};
+    int bad = load(path, &(included){.path = path}, out, text, a, errors, &e);
+    free_sets(out);
+    if (bad) return str_addf(errors, "%s\n", e.text), false;
     if (!out->includes) return true;
     str_clear(text);
     for (size_t i = 0; i < out->n; i++) {
