@@ -30,6 +30,19 @@ long="SELECT r.status FROM run r JOIN variant v ON v.id = r.variant_id JOIN expe
     WHERE x.name = 'long' ORDER BY r.status"
 equal "$(sql "SELECT group_concat(status, ' ') FROM ($long)")" "failed queued" "status of the runs that trained at once"
 
+# a run ends by a signal while another trains, which saves its state; save_every alone would not have yet
+{ tiny saved 100000 | sed 's/^save_every.*/save_every = 100000/' && printf '[variant b]\nd_ff = 16\n'; } >saved.ini
+ablate run saved.ini "${options[@]}" --workers 2 --fail-fast >out 2>err &
+host=$!
+wait_for 30 eval '[ "$(grep -c "step [0-9]*/100000" err)" -ge 4 ]' || wrong "the two runs do not train: $(cat err)"
+equal "$(leftovers | wc -l)" 2 "workers"
+kill -SEGV "$(leftovers | head -1)"
+code=0
+wait $host || code=$?
+equal $code 1 "exit code after a signal"
+equal "$(ls home/runs/saved/*/state.safetensors | wc -l)" 1 "states saved by the run that was stopped"
+equal "$(sql "SELECT group_concat(status, ' ') FROM (${long//\'long\'/\'saved\'})")" "failed queued" "status after a signal"
+
 sed -i -e 's/name = long/name = search/' -e 's/^steps.*/steps = 12/' -e 's/^lr = .*/lr = tune(0.001 .. 0.01, 2)/' \
     -e 's/^\[base\]/&\nattention = .\/crash.c/' fast.ini
 exits 1 ablate run fast.ini "${options[@]}" --fail-fast

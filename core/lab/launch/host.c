@@ -161,7 +161,7 @@ static int finish(launcher *l, worker *w, err *e)
 /* Records the end of a run whose process waits for another. */
 static int finish_idle(launcher *l, worker *w, err *e)
 {
-    resting process = worker_collect_process(w);
+    resting process = worker_detach_process(w);
     int bad = launch_end(l, w, WORKER_DONE, -1, e);
     if (!bad)
         l->rest[w - l->w] = process;
@@ -399,7 +399,7 @@ static int loop(launcher *l, err *e)
             more = got > 0 && !launch_interrupts;
         }
         for (int i = 0; i < l->n_workers && !more; i++) worker_dismiss(&l->rest[i]);
-        if (!more && !l->handled) launch_lend(l);
+        if (!more && !l->handled && !l->out->stopped) launch_lend(l);
         if (active(l) && listen_once(l, e)) return -1;
         progress_draw(&l->p, l->w, (size_t)l->n_workers, false);
     }

@@ -18,7 +18,9 @@ void figure_text(str *out, const char *before, const char *text, const char *aft
     str_add(out, after);
 }
 
-series line_series(const char *name, size_t i, const double *v, size_t n)
+curve_line line_points(double *v, size_t n) { return (curve_line){n, v, v + n, v + 2 * n, v + 3 * n}; }
+
+series line_series(const char *name, size_t i, const curve_line *l)
 {
     return (series){.name = name,
                     .key = name,
@@ -26,11 +28,11 @@ series line_series(const char *name, size_t i, const double *v, size_t n)
                     .color = series_color(i),
                     .dash = series_dash(i),
                     .marker = (int)i % 5,
-                    .n = n,
-                    .x = v,
-                    .y = v + n,
-                    .low = v + 2 * n,
-                    .high = v + 3 * n};
+                    .n = l->n,
+                    .x = l->x,
+                    .y = l->y,
+                    .low = l->low,
+                    .high = l->high};
 }
 
 /* ---- forest ---- */
@@ -93,6 +95,8 @@ static size_t add_rows_with(const gathered *g, const char *verdict, const char *
     return n;
 }
 
+static double detectable_of(const comparison *c) { return c->detectable; }
+
 /* Appends the verdicts as a paragraph. */
 static void describe_verdict(const gathered *g, int decimals, arena *a, str *out)
 {
@@ -126,7 +130,7 @@ static void describe_verdict(const gathered *g, int decimals, arena *a, str *out
                  "Lines are 95 %% intervals for the design; better and worse mean p of at most %g after Holm over %zu "
                  "row%s. ",
                  k ? k->level : 0.05, g->tests, g->tests == 1 ? "" : "s");
-        double detectable = gathered_median(g, (size_t)g->headline, gathered_detectable);
+        double detectable = gathered_median(g, (size_t)g->headline, detectable_of);
         if (isfinite(detectable) && undecided)
             str_addf(&text,
                      "With these seeds, a difference of about %.*f%s is detected four times in five; smaller "
@@ -344,7 +348,8 @@ static drawing *interaction(const gathered *g, const factor_table *t, const fact
             v[2 * across->n_levels + i] = x->mean[c] - x->sd[c];
             v[3 * across->n_levels + i] = x->mean[c] + x->sd[c];
         }
-        s[j] = line_series(lines->levels[j], j, v, across->n_levels);
+        curve_line l = line_points(v, across->n_levels);
+        s[j] = line_series(lines->levels[j], j, &l);
         s[j].key = NULL, s[j].points = true, s[j].marker = (int)j % 4;
     }
     return chart_draw(&(chart){.title = g->headings[g->headline],

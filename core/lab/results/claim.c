@@ -97,7 +97,8 @@ int sql_owner_lives(sqlite3 *q, err *e)
 
 /* ---- claiming ---- */
 
-/* Finds the first run, in `among` unless that is NULL, with an expired lease and no owner. 1 and *id; 0: none; -1. */
+/* Finds the first run, in `among` unless that is NULL, whose lease has expired and whose owner is gone. 1 and *id; 0:
+ * none; -1. */
 static int find_expired(db *d, const char *experiment, const db_queue *among, int64_t *id, err *e)
 {
     sqlite3_stmt *s = sql_keep(d->q, e,
@@ -401,17 +402,23 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
 int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
 {
     *out = (db_counts){0};
-    for (size_t i = 0; i < n; i++) {
+    sqlite3_stmt *s = sql_open(d->q, e,
+                               "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND "
+                               "r.archived=0 AND v.archived=0",
+                               "");
+    int rc = s ? 0 : -1;
+    for (size_t i = 0; i < n && rc >= 0; i++) {
         enum db_status status;
-        sqlite3_stmt *s = sql_keep(d->q, e,
-                                   "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND "
-                                   "r.archived=0 AND v.archived=0",
-                                   "i", runs[i]);
-        int rc = sql_next(s, e);
-        if (rc == 1 && sql_status(s, 0, &status, e)) rc = -1;
-        sql_rest(s);
-        if (rc < 0) return -1;
-        ++*(rc ? &out->of[status] : &out->gone);
+        sqlite3_bind_int64(s, 1, runs[i]);
+        rc = sql_next(s, e);
+        if (rc == 1 && sql_status(s, 0, &status, e))
+            rc = -1;
+        else if (rc == 1)
+            out->of[status]++;
+        else
+            out->gone++;
+        sqlite3_reset(s);
     }
-    return 0;
+    sqlite3_finalize(s);
+    return rc < 0 ? -1 : 0;
 }

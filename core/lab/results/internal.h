@@ -49,7 +49,8 @@ int sql_next(sqlite3_stmt *s, err *e);
 /* sql_next that also checks values: `names` lists the columns in order, separated by blanks; NULL in a named one is
  * damage: -1 and a message ("metric.name - result.checkpoint"; "-": may be NULL). */
 int sql_row(sqlite3_stmt *s, const char *names, err *e);
-/* Loops over rows: sql_row if *rc is 0. Else, and at the end, ends the statement and returns false; *rc is 0 or -1. */
+/* Condition of a loop over rows: if *rc is 0, reads a row and returns true. At the end or after an error ends the
+ * statement and returns false; *rc is 0 or -1. */
 bool sql_each(sqlite3_stmt *s, const char *names, int *rc, err *e);
 /* Reads the row's first columns, in order, each to the pointer of its letter: i int64_t, NULL reads as 0; I int64_t,
  * NULL reads as -1; d double, NULL reads as NAN; B bool; - leaves a column out, without a pointer. Texts, as const char

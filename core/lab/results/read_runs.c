@@ -51,6 +51,7 @@ static int again(loading *l, sqlite3_stmt *s, int64_t id, err *e)
 static int load_result(const loading *l, read_run *run, read_result *x, err *e)
 {
     sqlite3_stmt *s = l->results;
+    *x = (read_result){0};
     sql_read(s, l->a, "ssdssI-sssB", &x->metric, &x->how, &x->value, &x->direction, &x->signature, &x->step, &x->unit,
              &x->aggregation, &x->counts, &x->left_out);
     if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
@@ -62,6 +63,7 @@ static int load_result(const loading *l, read_run *run, read_result *x, err *e)
 static int load_results(loading *l, read_run *run, err *e)
 {
     read_result *list = NULL;
+    size_t cap = 0;
     int rc = 0;
     if (!l->results) {
 #define RESULTS(STATS)                                                                                                 \
@@ -75,17 +77,17 @@ static int load_results(loading *l, read_run *run, err *e)
         return -1;
     }
     while (!rc && (rc = sql_row(l->results, "metric.name result.checkpoint", e)) == 1) {
-        list = list_grow(l->a, list, run->n_results, sizeof *list);
+        list = grow(list, &cap, run->n_results + 1, sizeof *list);
         rc = load_result(l, run, &list[run->n_results++], e);
     }
-    run->results = list;
+    run->results = arena_keep(l->a, list, run->n_results, sizeof *list);
     return rc;
 }
 
-/* Loads the columns of RUN_STATE and the error. out is {0}. */
+/* Loads the columns of RUN_STATE and the error. */
 static int load_state(sqlite3_stmt *s, arena *a, read_run *out, err *e)
 {
-    out->exit_code = out->signal = -1;
+    *out = (read_run){.exit_code = -1, .signal = -1};
     out->parameters = out->flops_step = out->tokens_second = out->peak_memory = NAN;
     out->core_seconds = out->future_seen = NAN;
     sql_read(s, a, "ii-BiiIIdddsl", &out->id, &out->seed, &out->recorded, &out->attempts, &out->generation, &out->step,
@@ -123,13 +125,13 @@ static const char *shared_name(loading *l, int i)
 }
 
 /* Loads a run from its first row of RUN_COLUMNS_BRIEF, or adds a further result to it. */
-static int load_brief(loading *l, read_run **list, read_row *row, err *e)
+static int load_brief(loading *l, read_run **list, size_t *cap, read_row *row, err *e)
 {
     enum { METRIC_ID = 13, METRIC, VALUE };
     sqlite3_stmt *s = l->runs;
     read_run *run = row->n_runs ? &(*list)[row->n_runs - 1] : NULL;
     if (!run || run->id != sqlite3_column_int64(s, 0)) {
-        *list = list_grow(l->a, *list, row->n_runs, sizeof **list);
+        *list = grow(*list, cap, row->n_runs + 1, sizeof **list);
         run = &(*list)[row->n_runs++];
         if (load_state(s, l->a, run, e)) return -1;
     }
@@ -145,6 +147,7 @@ static int load_brief(loading *l, read_run **list, read_row *row, err *e)
 int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
 {
     read_run *list = NULL;
+    size_t cap = 0;
     bool brief = l->depth == READ_BRIEF;
     int rc = 0;
     if (!l->runs) {
@@ -156,13 +159,13 @@ int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
     }
     while (!rc && (rc = sql_row(l->runs, RUN_NEVER_NULL, e)) == 1) {
         if (brief) {
-            rc = load_brief(l, &list, row, e);
+            rc = load_brief(l, &list, &cap, row, e);
             continue;
         }
-        list = list_grow(l->a, list, row->n_runs, sizeof *list);
+        list = grow(list, &cap, row->n_runs + 1, sizeof *list);
         rc = load_run(l, l->runs, &list[row->n_runs++], e);
     }
-    row->runs = list;
+    row->runs = arena_keep(l->a, list, row->n_runs, sizeof *list);
     return rc;
 }
 

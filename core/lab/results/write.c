@@ -25,18 +25,28 @@ static int insert_points(db *d, int64_t run, const db_point *points, size_t n, e
 {
     int64_t created = 0;
     int rc = sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0 ? -1 : 0;
-    /* SQLite stores a whole number of this size in 2 or 3 bytes */
     if (d->ticks_from <= 0) d->ticks_from = now() - ticks();
+    /* SQLite stores a whole number of this size in 2 or 3 bytes */
     double seconds = floor(d->ticks_from + ticks()) - (double)created;
+    sqlite3_stmt *s = sql_keep(
+        d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)", "");
+    if (!s) return -1;
     const char *last = NULL;
     int64_t id = -1;
     for (size_t i = 0; i < n && !rc; i++) {
         if (!same(points[i].metric, last)) id = metric_id(d->q, last = points[i].metric, NULL, e);
-        rc = id < 0 ? -1
-                    : sql_do(d->q, e,
-                             "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)",
-                             "iiidd", run, id, points[i].step, points[i].value, seconds);
+        sqlite3_bind_int64(s, 1, run);
+        sqlite3_bind_int64(s, 2, id);
+        sqlite3_bind_int64(s, 3, points[i].step);
+        if (isfinite(points[i].value))
+            sqlite3_bind_double(s, 4, points[i].value);
+        else
+            sqlite3_bind_null(s, 4);
+        sqlite3_bind_double(s, 5, seconds);
+        rc = id < 0 ? -1 : sql_next(s, e);
+        sqlite3_reset(s);
     }
+    sql_rest(s);
     return rc;
 }
 

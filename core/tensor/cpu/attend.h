@@ -149,7 +149,7 @@ static inline int64_t keys_at_once(const attend_args *a, int64_t nk)
 }
 
 enum { CHUNK = 2048 };                                      /* numbers of a program's value processed at a time */
-static inline int64_t program_numbers(const attend_args *a) /* [numbers]: the program's values; scores of both passes */
+static inline int64_t program_numbers(const attend_args *a) /* room for a program's values and both passes' scores */
 {
     return a->score ? (int64_t)(1 + SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
 }

@@ -87,7 +87,7 @@ typedef struct {  /* a thread's working memory */
     float *sums;  /* [MC][NC]: sums for bf16 rows, or for floats that only a reader gets; NULL: sums go to y */
 } rooms;
 
-/* Do rows this many floats apart map to one set of the first-level cache, with fewer lines than a strip has rows? */
+/* Do rows this many floats apart map to one set of the first-level cache? It has fewer lines than a strip has rows. */
 static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
 /* Copies colliding rows of x, kc words each, to `room`, KC apart; returns other rows in place. */
 static const float *set_apart(const float *x, int64_t rows, int64_t kc, float *room, int64_t *row)

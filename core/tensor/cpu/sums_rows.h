@@ -45,7 +45,8 @@ static void TYPED(sum_lines)(const void *job, int64_t from,
     }
 }
 
-/* Contiguous outputs, at most SUM_WIDTH: rows are added in blocks, so that the error grows with their root. */
+/* Contiguous outputs, at most SUM_WIDTH: rows are added in blocks, so that the error grows at
+ * most with the root of their number. */
 static void TYPED(sum_rows)(const sums *s, REAL *y, const REAL *x, int64_t width)
 {
     _Alignas(64) REAL acc[SUM_WIDTH];

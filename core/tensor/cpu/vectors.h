@@ -331,16 +331,25 @@ FOLDS(f64)
     }                                                                                                                  \
     INLINE void load_step_##S(reals_##S *v, const number_##S *p, int64_t left, real_##S behind)                        \
     {                                                                                                                  \
+        if (left >= PLACES) {                                                                                          \
+            EACH(i, PLACES / lanes_##S) v[i] = load_##S(p + i * lanes_##S);                                            \
+            return;                                                                                                    \
+        }                                                                                                              \
         EACH(i, PLACES / lanes_##S)                                                                                    \
         {                                                                                                              \
             v[i] = load_some_##S(p + i * lanes_##S, left - i * lanes_##S);                                             \
-            if (left < PLACES)                                                                                         \
-                v[i] = select_##REAL_S(numbered_##REAL_S() < (int)left - i * lanes_##S, v[i], all_##REAL_S(behind));   \
+            v[i] = select_##REAL_S(numbered_##REAL_S() < (int)left - i * lanes_##S, v[i], all_##REAL_S(behind));       \
         }                                                                                                              \
     }                                                                                                                  \
     INLINE void store_step_##S(number_##S *p, const reals_##S *v, int64_t left)                                        \
     {                                                                                                                  \
-        EACH(i, PLACES / lanes_##S) store_some_##S(p + i * lanes_##S, v[i], left - i * lanes_##S);                     \
+        EACH(i, PLACES / lanes_##S)                                                                                    \
+        {                                                                                                              \
+            if (left >= PLACES)                                                                                        \
+                store_##S(p + i * lanes_##S, v[i]);                                                                    \
+            else                                                                                                       \
+                store_some_##S(p + i * lanes_##S, v[i], left - i * lanes_##S);                                         \
+        }                                                                                                              \
     }
 STEPS(f32, f32)
 STEPS(f64, f64)
