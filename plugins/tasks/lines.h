@@ -60,8 +60,8 @@ static inline void lines_vocabs(void *self, ab_vocabs *v)
     const lines_task *t = (lines_task *)self;
     v->symbols = (const char *const *)t->symbol, v->n_symbols = t->n_symbols;
 }
-/* The seed of a task's data: data_seed, or the run's if that is "run". Splits have streams of their own from it on, so
- * that one split's size does not change the others. */
+/* data_seed, or the run's seed if it is "run". Each split draws from its own stream, so that one split's size does not
+ * change the others. */
 static inline uint64_t lines_seed(int64_t data_seed, const ab_env *env)
 {
     return (uint64_t)(data_seed < 0 ? env->seed : data_seed) * 1000;

@@ -243,16 +243,22 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
                  size_t n_err)
 {
     task *t = self;
-    (void)split, (void)err, (void)n_err;
+    double nats = 0, tokens = 0;
     t->base.stats = need(realloc(t->base.stats, (size_t)(4 * n + 1) * sizeof *t->base.stats));
     double *loss = t->base.stats, *right = loss + 2 * n;
     for (int64_t i = 0; i < n; i++) {
         loss[2 * i] = -x[i].log_likelihood / 100, right[2 * i] = (double)x[i].right; /* ratios are in hundredths */
         loss[2 * i + 1] = right[2 * i + 1] = (double)x[i].tokens;
+        nats -= x[i].log_likelihood, tokens += (double)x[i].tokens;
+    }
+    if (!(tokens > 0)) {
+        snprintf(err, n_err, "no hidden token of %s to score", split == AB_TRAIN ? "train" : "dev");
+        return -1;
     }
     int made = 0;
     if (made < max) {
         out[made] = ratio_metric("loss", "nats/token", "-ln p of each hidden token", loss, n);
+        out[made].value = nats / tokens; /* without the rounding of hundredths */
         out[made++].better = AB_LOWER;
     }
     if (made < max) out[made++] = ratio_metric("acc", "%", "hidden tokens that are the likeliest", right, n);

@@ -125,7 +125,7 @@ static int record_loaded(db *d, int64_t run, const char *now, err *e)
 
 /* Queues a recorded run, which never replaces an own one. Of runs trained with another version of a plugin, a done one
  * stays and is marked as changed; an unfinished one restarts from scratch. */
-static int check_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
+static int apply_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
 {
     int64_t recorded = 0;
     if (sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0) return -1;
@@ -167,7 +167,7 @@ static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord,
                     "INSERT INTO tag(run_id,tag,value) SELECT ?1,'" DB_LATE "','1' WHERE EXISTS(SELECT 1 FROM run"
                     " WHERE variant_id=?2 AND status='done')",
                     "ii", out->id, variant);
-    return rc || (found && check_origin(d, row, out, e)) ? -1 : found;
+    return rc || (found && apply_origin(d, row, out, e)) ? -1 : found;
 }
 
 static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)

@@ -17,20 +17,13 @@ static enum db_kind typed(const char *text, db_param *out)
     return DB_TEXT;
 }
 
-static const char *const place_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
-
 /* Returns why this attention refuses its place or the position plugin there; NULL: it does not. */
 static const char *unfit(const plugin *att, const plugin *pos, int role, arena *a)
 {
-    static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
-    const ab_position_plugin *h = &pos->iface.position;
-    uint32_t hooks = role == PLACE_CROSS
-                         ? 0
-                         : (h->rotate || h->rotate_by ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
-                               (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
-    if (!(att->iface.attention.roles & roles[role]))
-        return arena_printf(a, "attention %s does not support the place %s", att->desc.name, place_keys[role]);
-    if (hooks & ~att->iface.attention.accepts)
+    if (!(att->iface.attention.roles & role_bits[role]))
+        return arena_printf(a, "attention %s does not support the place %s", att->desc.name,
+                            config_attention_keys[role]);
+    if (role != ROLE_CROSS && position_missing(pos, att))
         return arena_printf(a, "attention %s does not support the hooks of position %s", att->desc.name,
                             pos->desc.name);
     return NULL;
@@ -50,7 +43,8 @@ static const char *not_applicable(const spec_row *row, arena *a)
         for (int64_t l = 0; l < layers && (encoder || i == PLACE_DECODER); l++) {
             const char *own = place_value(&row->placed, i, l, "attention"),
                        *place = place_value(&row->placed, i, l, "position");
-            const plugin *att = plugin_find(AB_ATTENTION, own ? own : settings_get(&row->placed, place_keys[i]), &e),
+            const plugin *att = plugin_find(AB_ATTENTION,
+                                            own ? own : settings_get(&row->placed, config_attention_keys[i]), &e),
                          *pos = plugin_find(AB_POSITION, place ? place : settings_get(&row->placed, "position"), &e);
             const char *words = att && pos ? unfit(att, pos, i, a) : NULL;
             if (words) return words;

@@ -84,7 +84,7 @@ static const check checks[] = {
 
 /* ---- results ---- */
 
-static void print_line(check_result *r, check_outcome outcome, const char *fmt, va_list ap)
+static void set_result(check_result *r, check_outcome outcome, const char *fmt, va_list ap)
 {
     r->outcome = outcome;
     vsnprintf(r->message, sizeof r->message, fmt, ap);
@@ -95,7 +95,7 @@ void check_fail(check_result *r, const char *fmt, ...)
     if (r->outcome == CHECK_FAIL) return;
     va_list ap;
     va_start(ap, fmt);
-    print_line(r, CHECK_FAIL, fmt, ap);
+    set_result(r, CHECK_FAIL, fmt, ap);
     va_end(ap);
 }
 
@@ -104,7 +104,7 @@ void check_none(check_result *r, const char *fmt, ...)
     if (r->outcome == CHECK_FAIL) return;
     va_list ap;
     va_start(ap, fmt);
-    print_line(r, CHECK_NONE, fmt, ap);
+    set_result(r, CHECK_NONE, fmt, ap);
     va_end(ap);
 }
 
@@ -113,7 +113,7 @@ void check_note(check_result *r, const char *fmt, ...)
     if (r->outcome != CHECK_OK) return;
     va_list ap;
     va_start(ap, fmt);
-    print_line(r, CHECK_OK, fmt, ap);
+    set_result(r, CHECK_OK, fmt, ap);
     va_end(ap);
 }
 

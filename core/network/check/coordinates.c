@@ -78,7 +78,7 @@ static size_t name_all(const model *m, coordinate *out, first_values *v)
 }
 
 /* Measures all values after `step` updates. */
-static int compare_one(model *m, const batch *b, first_values *v, int step, int width, coordinate *out, err *e)
+static int measure_step(model *m, const batch *b, first_values *v, int step, int width, coordinate *out, err *e)
 {
     model_shape shape = {b->n_sentences, 0, b->tgt_rows, 0, b->tgt_longest};
     m->keep_outputs = true;
@@ -113,7 +113,7 @@ static int train(model *m, int width, coordinate *out, size_t *n, err *e)
     const double(*sums)[2];
     int bad = s ? 0 : -1, next = 0;
     for (int64_t step = 0; next < COORDINATE_STEPS && !bad; step++) {
-        if (step == coordinate_steps[next]) bad = compare_one(m, &b, &v, next++, width, out, e);
+        if (step == coordinate_steps[next]) bad = measure_step(m, &b, &v, next++, width, out, e);
         if (!bad && next < COORDINATE_STEPS)
             bad = train_step_gradient(s, &b, step + 1, e) || train_step_losses(s, &sums, e) < 0 ||
                   train_step_update(s, (double)b.predicted, step + 1, e);
@@ -124,7 +124,7 @@ static int train(model *m, int width, coordinate *out, size_t *n, err *e)
     return bad;
 }
 
-static void print_number(settings *s, const char *key, int64_t value, arena *a)
+static void set_number(settings *s, const char *key, int64_t value, arena *a)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
@@ -145,9 +145,9 @@ size_t coordinates_measure(const settings *set, coordinate out[MOST_COORDINATES]
         for (size_t i = 0; i < LENGTH(usual); i++) settings_set(&s, usual[i][0], usual[i][1], &a);
         for (size_t i = 0; i < set->n; i++) settings_set(&s, set->at[i].key, set->at[i].value, &a);
         int64_t width = coordinate_widths[w];
-        print_number(&s, "d_model", width, &a);
-        print_number(&s, "d_ff", 4 * width, &a);
-        print_number(&s, "heads", width / D_K, &a);
+        set_number(&s, "d_model", width, &a);
+        set_number(&s, "d_ff", 4 * width, &a);
+        set_number(&s, "heads", width / D_K, &a);
         bad = model_open(&m, &s, 0, VOCAB, F32, &cpu_backend, e);
         if (!bad) bad = train(&m, w, out, &n, e), model_free(&m);
         arena_free(&a);

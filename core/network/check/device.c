@@ -11,7 +11,6 @@ void check_use_device(const backend *b)
     check_given.device = on_device(b) ? b : NULL;
     if (check_given.device) check_given.composing = *check_given.device, check_given.composing.embeds_tokens = false;
 }
-const backend *check_the_device(void) { return check_given.device; }
 bool check_has_device(check_result *r)
 {
     if (!check_given.device) check_none(r, "no device was requested (--device cuda)");

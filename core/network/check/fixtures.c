@@ -64,8 +64,7 @@ size_t check_pairings(const plugin *p, pairing **out, check_result *r)
         n = fill_parts(w, p, usual, position);
     } else {
         for (size_t i = 0; i < n_list; i++)
-            if (list[i]->desc.kind == AB_POSITION &&
-                !(position_hooks(list[i]) & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED))
+            if (list[i]->desc.kind == AB_POSITION && !position_missing(list[i], p))
                 fill_places(&w[n++], p, usual, list[i]);
         if (!n) check_fail(r, "no available position plugin fits it");
     }

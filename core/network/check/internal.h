@@ -138,7 +138,7 @@ void check_disguise_as(int64_t seconds, int variables);
 
 /* ---- the checks ---- */
 
-/* How this process checks: set by the caller of check_all. */
+/* How later checks of this process run; set by check_set, check_try, check_use_device and the two ..._at_most. */
 typedef struct {
     size_t most_pairings;
     int32_t most_tokens;
@@ -150,7 +150,6 @@ typedef struct {
     backend cpu;       /* the CPU without what the device lacks */
 } check_setup;
 extern check_setup check_given;         /* settings.c */
-const backend *check_the_device(void);  /* set by check_use_device, or NULL */
 bool check_has_device(check_result *r); /* false: r says that the check does not apply */
 const backend *
 check_the_composing_device(void);           /* the device with layers composed of other operations, as on the CPU */

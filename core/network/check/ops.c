@@ -40,7 +40,7 @@ static int64_t trespass(const zoned *z, int zone)
     return 0;
 }
 
-static void print_number(void *v, dtype type, size_t i, double x)
+static void store_number(void *v, dtype type, size_t i, double x)
 {
     if (type == F64) ((double *)v)[i] = x;
     if (type == F32) ((float *)v)[i] = (float)x;
@@ -57,7 +57,7 @@ static void fill_input(const sample *s, int k, double size, dtype type, void *to
 {
     size_t n = elements_of(s->dim[k]);
     if (sample_has_ids(s, k)) memcpy(to, s->data[k], n * sizeof(int32_t));
-    for (size_t i = 0; i < n && !sample_has_ids(s, k); i++) print_number(to, type, i, input_at(s, k, size, i));
+    for (size_t i = 0; i < n && !sample_has_ids(s, k); i++) store_number(to, type, i, input_at(s, k, size, i));
 }
 
 /* ---- a tape of the operation alone ---- */

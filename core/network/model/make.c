@@ -31,11 +31,16 @@ int model_open_task(const plugin *p, const settings *set, const ab_env *env, are
 
 /* ---- do the parts fit? ---- */
 
-uint32_t position_hooks(const plugin *position)
+static uint32_t position_hooks(const plugin *position)
 {
     const ab_position_plugin *p = &position->iface.position;
     return (p->embed ? AB_POS_EMBED : 0) | (p->rotate || p->rotate_by ? AB_POS_ROTATE : 0) |
            (p->bias ? AB_POS_BIAS : 0) | (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
+}
+
+uint32_t position_missing(const plugin *position, const plugin *attention)
+{
+    return position_hooks(position) & ~attention->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
 }
 
 static const char *hook_names(uint32_t hooks, char out[96])
@@ -61,8 +66,7 @@ int model_check_part(const model *m, const model_part *part, int role, err *e)
     if (!(p->iface.attention.roles & model_role(m, role)))
         return fail(e, "attention '%s' does not support the role %s; set %s to another attention, such as scaled_dot",
                     p->desc.name, key, key);
-    uint32_t hooks = role == ROLE_CROSS ? 0 : position_hooks(part->position);
-    uint32_t missing = hooks & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
+    uint32_t missing = role == ROLE_CROSS ? 0 : position_missing(part->position, p);
     char message[96];
     if (missing)
         return fail(e,

@@ -77,7 +77,8 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
 #define MODEL_BIDIRECTIONAL "task.bidirectional"
 extern const uint32_t role_bits[ROLES];        /* AB_SELF, AB_CAUSAL, AB_CROSS */
 uint32_t model_role(const model *m, int role); /* the bit of a place (ROLE_...) */
-uint32_t position_hooks(const plugin *p);      /* AB_POS_... of the functions that a position has */
+/* AB_POS_... of the position's functions that the attention does not accept; embed is not among them. */
+uint32_t position_missing(const plugin *position, const plugin *attention);
 /* Checks that the part's attention fits its place (ROLE_...) and position; -1 and e. */
 int model_check_part(const model *m, const model_part *part, int role, err *e);
 /* A plugin's parameters from the settings, in `a`. NULL and e. */

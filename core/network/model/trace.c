@@ -172,7 +172,7 @@ static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
     for (const noted *r = c->recorded; r; r = r->next) {
         if (!r->weight) continue;
         if (!c->loss_scale.id) {
-            ab_t known = t_binary(c, OP_LESS_THAN, one_number(c, -1), t_to_float(c, tgt_out));
+            ab_t none = one_number(c, -1), known = t_binary(c, OP_LESS_THAN, none, t_to_float(c, tgt_out));
             ab_t tokens = t_sum_to(c, known, (int64_t[4]){1, 1, 1, 1});
             c->loss_scale = t_binary(c, OP_MUL, norm, tokens);
         }

@@ -214,7 +214,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     bool some = depends(w, x);
     if (v.op == OP_MASK && some) {
         if (above != WANTS_HIDDEN) return give_up(w, x, "is followed by what may give masked keys a weight");
-        if (w->masked || !right_mask(w, &v)) return give_up(w, x, "is not this place's mask, or a second one");
+        if (w->masked || !right_mask(w, &v)) return give_up(w, x, "is a second mask, or not this place's");
         w->masked = true;
         w->causal = v.a.MASK.causal != 0;
         return emit(w, v.i.MASK.s, WANTS_HIDDEN);
@@ -255,7 +255,7 @@ traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
 }
 
 /* Adds the sink: a number per query, or shared by several. */
-static void match_sink(score_walk *w, ab_t sink)
+static void add_sink(score_walk *w, ab_t sink)
 {
     const attn_context *t = w->c->attn;
     const int64_t most[4] = {t->batch, t->info.heads, t->q_time, 1};
@@ -290,7 +290,7 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
     w->twin = xcalloc((size_t)w->c->n, sizeof *w->twin);
     score_draft_open(&w->draft, w->c);
     ab_t result = emit(w, t, w->plain ? WANTS_ZERO : WANTS_HIDDEN);
-    if (of->sink.id) match_sink(w, of->sink);
+    if (of->sink.id) add_sink(w, of->sink);
     if (!w->masked) give_up(w, 0, "its scores are not masked: by ab_scores or ab_mask");
     if (w->failed) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);

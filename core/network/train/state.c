@@ -52,7 +52,7 @@ static void describe(const training *t, checkpoint_meta *meta)
     str_free(&plugins);
 }
 
-/* Numbers of a state; the last LENT only if the run had threads of others. */
+/* Numbers of a state; the last LENT are written only if the run had threads of others. */
 enum { LENT = 3 };
 static const struct {
     const char *key;

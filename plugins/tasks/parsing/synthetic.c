@@ -258,7 +258,9 @@ int synthetic_trees(uint64_t seed, int64_t n, buffer *out)
     for (int64_t tries = 0; made < n && tries < 20 * n + 1000; tries++) {
         size_t before = out->n;
         sentence(&m);
-        uint64_t h = hash_of(out->s + before, out->n - before), at = (h += !h) & (slots - 1);
+        uint64_t h = hash_of(out->s + before, out->n - before);
+        if (!h) h = 1;
+        uint64_t at = h & (slots - 1);
         while (seen[at] && seen[at] != h) at = (at + 1) & (slots - 1);
         if (seen[at])
             out->n = before, out->s[before] = 0;

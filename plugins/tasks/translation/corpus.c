@@ -22,16 +22,16 @@ const corpus_defaults *corpus_find(const char *name)
     return &unknown;
 }
 
-static void file_path(char path[PATH], const corpus_place *at, const char *stem, size_t n, const char *language)
+static void file_path(char path[PATH_BYTES], const corpus_place *at, const char *stem, size_t n, const char *language)
 {
     int absolute = *stem == '/', in_data_dir = !strchr(at->data, '/');
     if (absolute)
-        snprintf(path, PATH, "%.*s.%s", (int)n, stem, language);
+        snprintf(path, PATH_BYTES, "%.*s.%s", (int)n, stem, language);
     else if (in_data_dir)
-        snprintf(path, PATH, "%s/%s/%.*s.%s", at->data_dir, at->data, (int)n, stem, language);
+        snprintf(path, PATH_BYTES, "%s/%s/%.*s.%s", at->data_dir, at->data, (int)n, stem, language);
     else
-        snprintf(path, PATH, "%s%s%.*s.%s", at->data, at->data[strlen(at->data) - 1] == '/' ? "" : "/", (int)n, stem,
-                 language);
+        snprintf(path, PATH_BYTES, "%s%s%.*s.%s", at->data, at->data[strlen(at->data) - 1] == '/' ? "" : "/", (int)n,
+                 stem, language);
 }
 
 /* Reports the missing file, where it was searched for, and how to get it. */
@@ -70,11 +70,11 @@ int corpus_lines(split *s, const corpus_place *at, const char *path, char ***lin
 }
 
 /* True if the file exists, or the file with .gz, which is then appended. */
-static int is_there(char path[PATH])
+static int is_there(char path[PATH_BYTES])
 {
     size_t n = strlen(path);
     if (!access(path, F_OK)) return 1;
-    if (n + 4 > PATH) return 0;
+    if (n + 4 > PATH_BYTES) return 0;
     strcpy(path + n, ".gz");
     if (!access(path, F_OK)) return 1;
     path[n] = 0;
@@ -83,7 +83,7 @@ static int is_there(char path[PATH])
 
 int corpus_has(const corpus_place *at, const char *stem)
 {
-    char path[PATH];
+    char path[PATH_BYTES];
     const char *const endings[] = {at->src, "tsv"};
     for (int i = 0; i < 2; i++) {
         file_path(path, at, stem, strlen(stem), endings[i]);
@@ -115,7 +115,7 @@ int corpus_read_files(split *s, const corpus_place *at, const char *src, const c
 static int read_stem(split *s, const corpus_place *at, const char *key, const char *stems, const char *stem,
                      size_t n_stem, char *err, size_t n_err)
 {
-    char path[2][PATH], table[PATH];
+    char path[2][PATH_BYTES], table[PATH_BYTES];
     file_path(table, at, stem, n_stem, "tsv");
     for (int side = 0; side < 2; side++) {
         file_path(path[side], at, stem, n_stem, side ? at->tgt : at->src);

@@ -2,8 +2,7 @@
 #ifndef CORPUS_H
 #define CORPUS_H
 #include "ab_plugin.h"
-
-enum { PATH = 4096 }; /* bytes of a path */
+#include "tasks/path.h"
 
 typedef struct { /* defaults of a corpus by its folder's name */
     const char *name, *train, *dev, *test;

@@ -107,25 +107,25 @@ static int is_file(const char *path)
 }
 
 /* A path of `data`: below the data folder if it has no '/'. */
-static void data_path(char path[PATH], const char *data_dir, const char *data, size_t n)
+static void table_path(char path[PATH_BYTES], const char *data_dir, const char *data, size_t n)
 {
     if (memchr(data, '/', n))
-        snprintf(path, PATH, "%.*s", (int)n, data);
+        snprintf(path, PATH_BYTES, "%.*s", (int)n, data);
     else
-        snprintf(path, PATH, "%s/%.*s", data_dir, (int)n, data);
+        snprintf(path, PATH_BYTES, "%s/%.*s", data_dir, (int)n, data);
 }
 
 /* data = a table FILE, or two files joined by +: all pairs, as training pairs. 1: done; 0: data is neither; -1. A file
  * whose whole name exists is one table, even with a + in its name. */
-static int read_whole(task *t, const corpus_place *at, char folder[PATH], char *err, size_t n_err)
+static int read_whole(task *t, const corpus_place *at, char folder[PATH_BYTES], char *err, size_t n_err)
 {
-    char path[2][PATH];
+    char path[2][PATH_BYTES];
     const char *plus = strchr(at->data, '+');
     split *s = &t->split[AB_TRAIN];
-    data_path(path[0], at->data_dir, at->data, strlen(at->data));
+    table_path(path[0], at->data_dir, at->data, strlen(at->data));
     if (!access(path[0], F_OK)) plus = NULL;
-    data_path(path[0], at->data_dir, at->data, plus ? (size_t)(plus - at->data) : strlen(at->data));
-    if (plus) data_path(path[1], at->data_dir, plus + 1, strlen(plus + 1));
+    table_path(path[0], at->data_dir, at->data, plus ? (size_t)(plus - at->data) : strlen(at->data));
+    if (plus) table_path(path[1], at->data_dir, plus + 1, strlen(plus + 1));
     int table = ends_in(at->data, ".tsv") || ends_in(at->data, ".tsv.gz");
     if (!plus && !is_file(path[0]) && (!table || !access(path[0], F_OK))) return 0;
     for (int i = 0; i < 1 + (plus != NULL); i++)
@@ -137,7 +137,7 @@ static int read_whole(task *t, const corpus_place *at, char folder[PATH], char *
         }
     if (plus ? corpus_read_files(s, at, path[0], path[1], err, n_err) : corpus_read_table(s, at, path[0], err, n_err))
         return -1;
-    snprintf(folder, PATH, "%s", path[0]);
+    snprintf(folder, PATH_BYTES, "%s", path[0]);
     strrchr(folder, '/')[1] = 0; /* where dev and test are; the '/' stays: "." alone would be in the data folder */
     return 1;
 }
@@ -171,7 +171,7 @@ static int open_corpus(task *t, const config *c, const corpus_defaults *d, const
     const char *const keys[AB_SPLITS] = {"translation.train", "translation.dev", "translation.test"};
     const char *const given[AB_SPLITS] = {c->train, c->dev, c->test};
     const char *const usual[AB_SPLITS] = {d->train, d->dev, d->test};
-    char folder[PATH];
+    char folder[PATH_BYTES];
     split *lacks[AB_SPLITS] = {0};
     int whole = read_whole(t, &at, folder, err, n_err);
     if (whole < 0) return -1;

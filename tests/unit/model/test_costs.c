@@ -7,7 +7,8 @@
 enum { VOCAB = 50, SENTENCES = 3, LENGTH_OF_ONE = 8 };
 
 /* width: of separable convolutions in place of self-attention; NULL: `attention` stands everywhere. */
-static model_costs costs_of(const char *attention, const char *width, int64_t length, double *formula)
+static model_costs costs_of(const char *attention, const char *heads, const char *width, int64_t length,
+                            double *formula)
 {
     arena a = {0};
     settings set = {0};
@@ -22,7 +23,7 @@ static model_costs costs_of(const char *attention, const char *width, int64_t le
     for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
     settings_set(&set, "attention", attention, &a);
-    settings_set(&set, "heads", "4", &a);
+    settings_set(&set, "heads", heads, &a);
     for (int i = 0; i < 4 && width; i++) settings_set(&set, convolution[i][0], i ? convolution[i][1] : width, &a);
     CHECK_INT(model_open_to_count(&m, &set, VOCAB, VOCAB, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
@@ -43,11 +44,19 @@ static model_costs costs_of(const char *attention, const char *width, int64_t le
 
 static double separable_cost(const char *width, int64_t length)
 {
-    return costs_of("scaled_dot", width, length, NULL).forward[COST_ATTENTION];
+    return costs_of("scaled_dot", "4", width, length, NULL).forward[COST_ATTENTION];
 }
 
-/* Section 4: the kernels of a separable convolution over k of n tokens cost what grows as k n; so over all tokens
- * (k = n) as n^2, as self-attention does. */
+/* Section 3.2.2: heads of d_model / h each cost together what one of d_model costs, but for their softmaxes. */
+static void check_heads(void)
+{
+    double one = costs_of("scaled_dot", "1", NULL, LENGTH_OF_ONE, NULL).forward[COST_ATTENTION],
+           eight = costs_of("scaled_dot", "8", NULL, LENGTH_OF_ONE, NULL).forward[COST_ATTENTION];
+    CHECK_THAT(eight >= one && eight < 1.1 * one, "attention, forward: found %.0f FLOPs with 8 heads, %.0f with one",
+               eight, one);
+}
+
+/* Section 4: the kernels of a separable convolution cost k n d, so n^2 d over all tokens (k = n). */
 static void check_separable(void)
 {
     enum { N = 64 }; /* much more than k: a kernel's part beyond the ends costs nothing */
@@ -61,8 +70,8 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     enum { LAYERS = 2, D = 32, FF = 48 };
     double formula, rows = SENTENCES * LENGTH_OF_ONE;
-    model_costs one = costs_of("scaled_dot", NULL, LENGTH_OF_ONE, &formula),
-                two = costs_of("scaled_dot", NULL, 2 * LENGTH_OF_ONE, NULL);
+    model_costs one = costs_of("scaled_dot", "4", NULL, LENGTH_OF_ONE, &formula),
+                two = costs_of("scaled_dot", "4", NULL, 2 * LENGTH_OF_ONE, NULL);
     double products = 2 * rows * 2 * D * FF * 2 * LAYERS; /* both stacks, both products of a feed-forward, forward */
     CHECK_THAT(one.forward[COST_FEED_FORWARD] >= products && one.forward[COST_FEED_FORWARD] < 1.1 * products,
                "feed-forward, forward: found %.0f FLOPs, its products alone are %.0f", one.forward[COST_FEED_FORWARD],
@@ -77,12 +86,13 @@ int main(void)
     CHECK_THAT(pairs >= expected && pairs < 1.02 * expected, "pairs of attention: found %.0f FLOPs, expected %.0f",
                pairs, expected);
     CHECK_NEAR(two.forward[COST_FEED_FORWARD] / one.forward[COST_FEED_FORWARD], 2, 1e-3);
-    model_costs composed = costs_of("additive", NULL, LENGTH_OF_ONE, NULL);
+    model_costs composed = costs_of("additive", "4", NULL, LENGTH_OF_ONE, NULL);
     CHECK_THAT(composed.forward[COST_ATTENTION] > one.forward[COST_ATTENTION],
                "additive attention: found %.0f FLOPs, scaled_dot has %.0f", composed.forward[COST_ATTENTION],
                one.forward[COST_ATTENTION]);
     CHECK_THAT(one.values > 0 && one.learned >= 4u * 4u * (size_t)one.parameters, "memory: found %zu and %zu bytes",
                one.values, one.learned);
+    check_heads();
     check_separable();
     return test_end();
 }
