@@ -32,7 +32,7 @@ static void find_places(places *p)
     p->db.usual = p->db.path, p->db.root = p->root;
 }
 
-/* Refuses numbers of variables that would count as unset. */
+/* Refuses values of variables that are not numbers of 0 or more. */
 static int check_environment(err *e)
 {
     static const char *const numbers[] = {"ABLATE_CHECK_SECONDS", "ABLATE_DATABASE_WAIT", "ABLATE_KEEP_FREE",

@@ -12,7 +12,7 @@
 #   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
 #   threads  a sweep and a watched page under ThreadSanitizer (tests/threads.sh)
-#   promises a wrong line for each test of docs/reliability.md, which must notice it (tests/oracle/promises.txt)
+#   promises a wrong line for each test that tests/oracle/promises.txt gives one, which must notice it
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 [ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads promises

@@ -104,7 +104,7 @@ typedef ab_option ab_param; /* the type's name before 2.3 */
 
 /* roles: encoder self, decoder self (masked), encoder-decoder */
 enum { AB_SELF = 1, AB_CAUSAL = 2, AB_CROSS = 4 };
-/* a position's hooks */
+/* a position's hooks; AB_POS_ALL: every hook of this header */
 enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16, AB_POS_ALL = 31 };
 
 typedef struct { /* the place of this call in the model */

@@ -1,4 +1,4 @@
-/* cleanup.h - attributes of local variables that own something: it is freed where their scope ends, by whatever way.
+/* cleanup.h - frees what a local variable owns when its scope ends, also by return.
  *
  *     AUTOFREE char *path = path_join(folder, name);    calls free(path)
  *     CLEANUP(str_free) str text = {0};                 calls str_free(&text)

@@ -1,6 +1,5 @@
 /* log.c - the clock and the log. */
 #include "base/base.h"
-#include <stdlib.h>
 #include <time.h>
 
 static double seconds(clockid_t clock)

@@ -116,7 +116,7 @@ static void scan_all(const char *place, const char *data_dir, text_report *r)
 
 static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
 
-static void print_count(grid *t, size_t column, int64_t n) { grid_set(t, column, "%lld", (long long)n); }
+static void set_count(grid *t, size_t column, int64_t n) { grid_set(t, column, "%lld", (long long)n); }
 
 /* Adds a row of numbers per split; returns whether one of them is not zero. */
 static bool print_row(grid *t, const char *what, const data_report *r, size_t field)
@@ -126,7 +126,7 @@ static bool print_row(grid *t, const char *what, const data_report *r, size_t fi
     grid_set(t, 0, "%s", what);
     for (int s = 0; s < AB_SPLITS; s++) {
         int64_t n = *(const int64_t *)((const char *)&r->split[s] + field);
-        print_count(t, 1 + (size_t)s, n);
+        set_count(t, 1 + (size_t)s, n);
         some = some || n;
     }
     return some;
@@ -141,7 +141,7 @@ static void print_bins(grid *t, const char *side, const data_report *r, bool sou
         else
             grid_set(t, 0, "%s: to %lld words", side, (long long)length_bins[k]);
         for (int s = 0; s < AB_SPLITS; s++)
-            print_count(t, 1 + (size_t)s, (source ? r->split[s].src_bins : r->split[s].tgt_bins)[k]);
+            set_count(t, 1 + (size_t)s, (source ? r->split[s].src_bins : r->split[s].tgt_bins)[k]);
     }
 }
 

@@ -53,9 +53,11 @@ static int import(const invocation *c, void *options)
     const import_options *o = options;
     err e = {0};
     char name[64];
-    for (const option *p = c->what->options; p->name && !o->f.name; p++)
-        if (c->given[p - c->what->options] && p->type != OPTION_DB && option_name(p, name))
-            return call_usage(c, "%s is only for files of another program: expected --as NAME", name);
+    for (const option *p = c->what->options; p->name && !o->f.name; p++) {
+        if (!c->given[p - c->what->options] || p->type == OPTION_DB) continue;
+        option_name(p, name);
+        return call_usage(c, "%s is only for files of another program: expected --as NAME", name);
+    }
     return (o->f.name ? import_foreign(c, o, &e) : import_recorded(c, &e)) ? call_failed(c, &e) : 0;
 }
 

@@ -183,8 +183,8 @@ static int parse_option(invocation *c, int i, char *into, bool *help, err *e)
     return parse_value(c, o, name, value, into, e) ? -1 : word[length] ? 1 : 2;
 }
 
-/* Finds how many words a usage allows: [] encloses words that may be left out, ... ends a list of any length, behind |
- * is another form of the word before. */
+/* Counts the words of a usage: those in [] are optional, a final ... allows more, a word after | is an alternative,
+ * options do not count. */
 static void count_arguments(const char *usage, size_t *least, size_t *most)
 {
     size_t depth = 0;
@@ -204,8 +204,8 @@ static int check_words(const invocation *c, err *e)
     const command *what = c->what;
     const char *usage = what->arguments ? what->arguments : "";
     size_t least, most;
-    count_arguments(usage, &least, &most);
     if (what->verbatim) return 0;
+    count_arguments(usage, &least, &most);
     if (c->n_words < least) return fail(e, "%s", what->missing ? what->missing : "missing argument");
     return c->n_words <= most ? 0 : fail(e, "unexpected \"%s\"%s%s", c->word[most], *usage ? ": it takes " : "", usage);
 }

@@ -131,9 +131,9 @@ static int rate(const invocation *c, void *options)
     read_experiment x;
     lines source = {0};
     size_t rated = 0;
-    bool named = *c->word[1];
-    for (const char *p = c->word[1]; *p; p++) named = named && !control_at(p) && *p != ' ';
-    if (!named) return call_usage(c, "found the metric \"%s\", expected a name without blanks", c->word[1]);
+    const char *name = c->word[1];
+    if (!*name || !is_printable(name, false) || strchr(name, ' '))
+        return call_usage(c, "found the metric \"%s\", expected a name without blanks", name);
     signal(SIGPIPE, SIG_IGN);
     reader *r = reader_open(&c->p.db, &e);
     int rc = r ? reader_experiment(r, c->word[0], READ_VALUES, &a, &x, &e) : -1;

@@ -14,10 +14,9 @@ static int tag(const invocation *c, void *options)
     int64_t *ids;
     size_t n = 0;
     if (!*name) fail(&e, "found no name of a tag, expected NAME=VALUE, or NAME to remove it");
-    for (const char *p = value ? value : ""; *p; p++)
-        if (control_at(p)) fail(&e, "%s: found a control character, expected text of one line", value);
-    for (const char *p = name; *p; p++)
-        if (control_at(p)) fail(&e, "%s: found a control character, expected a name", name);
+    if (value && !is_printable(value, false))
+        fail(&e, "%s: found a control character, expected text of one line", value);
+    if (!is_printable(name, false)) fail(&e, "%s: found a control character, expected a name", name);
     bool wrong = e.text[0];
     reader *r = wrong ? NULL : reader_open(&c->p.db, &e);
     int rc = r ? reader_find_runs(r, c->word[0], &a, &ids, &n, &e) : -1;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 from ablate import _native as native
 from ablate._error import Error, nearest
@@ -172,7 +172,7 @@ class Task:
     ) -> int:
         def call() -> int:
             made = self.opened[number]
-            lines = [(line or b"").decode() for line in (native.TEXT * n).from_address(outputs)]
+            lines = [cast(bytes, line).decode() for line in (native.TEXT * n).from_address(outputs)]
             references = [target.decode() for _, target in made.lines[split][:n]]
             f = self.hooks.get("score")
             scores = (

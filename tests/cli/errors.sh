@@ -86,6 +86,21 @@ exits 2 ablate run
 has err 'expected an INI file'
 exits 2 ablate run good.ini bad.ini
 has err 'unexpected "bad.ini"'
+# words that the usage allows, at least and at most
+while IFS=: read -r words says; do
+    # shellcheck disable=SC2086
+    exits 2 ablate $words
+    has err "$says"
+done <<'W'
+show a b:unexpected "b": it takes RUN
+sync a b:unexpected "b": it takes [EXPERIMENT]
+publish a b c:unexpected "c": it takes EXPERIMENT [FOLDER]
+list keys x y:unexpected "y": it takes plugins [KIND
+plan:expected an INI file or an experiment
+tag x:expected a run and NAME=VALUE
+diff a:expected two runs
+import:expected a file
+W
 exits 2 ablate run good.ini --olny base
 has err 'unknown option --olny; did you mean --only?'
 exits 2 ablate run good.ini --threads

@@ -32,7 +32,7 @@ trials_of() {
 }
 equal "$(trials_of more | grep -cE '^4 0.01 1 pruned, 5 0.1 1 .*chosen, . [0-9]+ 1 pruned$')" 1 \
     "further candidates of full length, until one is worse"
-hasnt out "At an edge"
+hasnt out "Best at an edge"
 made far "tune(0.0000001 .. 0.000001, 3, extend)" >far.ini
 exits 0 ablate run far.ini --threads 1 --progress plain
 equal "$(trials_of far | grep -o chosen | wc -l) $(trials_of far | tr ',' '\n' | wc -l)" "1 4" "four further candidates at most"
@@ -40,7 +40,7 @@ has err "best of 7 candidates, at the edge of what was tried"
 has out "Best at an edge of the range"
 made inside "tune(0.01 .. 100, 5, extend)" >inside.ini
 exits 0 ablate run inside.ini "${quiet[@]}"
-hasnt out "At an edge"
+hasnt out "Best at an edge"
 equal "$(sql "SELECT max(n) FROM trial t JOIN experiment x ON x.id=t.experiment_id WHERE x.name='inside'")" 5 "candidates inside"
 
 echo "the same command trains nothing more, and a row that --only leaves out keeps what was found beyond the range"

@@ -66,6 +66,6 @@ typedef struct {
     bool build_plugins;
 } verify_options;
 enum { HOLDS = 0, FAILS = 1, OTHER_DIGITS = 3 };
-/* Checks a file of record_write or a folder of publish, and prints what it finds. One of these codes; -1 and e */
+/* Checks a file of record_write or a folder of publish, prints what it finds, returns one of these codes; -1 and e. */
 int verify(const verify_options *o, const char *what, const places *p, err *e);
 #endif

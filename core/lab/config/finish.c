@@ -111,7 +111,7 @@ static void copy_setting(build *b, const setting *from, settings *to)
 }
 
 /* Chosen values override the file; a search without one keeps the middle of its range and is listed. */
-static void read_chosen(build *b, spec_row *row)
+static void apply_chosen(build *b, spec_row *row)
 {
     spec_tune any;
     for (size_t i = 0; i < row->given.n; i++)
@@ -137,7 +137,7 @@ static bool resolve_row(build *b, spec_row *row)
 {
     err e = {{0}};
     settings all = {0};
-    read_chosen(b, row);
+    apply_chosen(b, row);
     settings places = {0};
     const char *where = b->row_where[row->order], *key = b->s->analysis.match_key;
     if (config_from_settings(&row->given, &row->config, b->a, &e) ||

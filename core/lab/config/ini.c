@@ -98,10 +98,11 @@ static void check_title(build *b, section *s)
     for (size_t i = 0; i < LENGTH(titles); i++)
         if (near == titles[i].title && titles[i].named)
             near = arena_printf(b->a, "%s %s", near, titles[i].kind == LAYERS ? "PLACE" : "NAME");
-    s->bad = !complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
-                       "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
-                       "[condition NAME], [layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
-                       near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
+    complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
+             "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
+             "[condition NAME], [layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
+             near ? "; did you mean [" : "", near ? near : "", near ? "]?" : ""),
+        s->bad = true;
 }
 
 /* ---- a section's own keys, which are not settings ---- */
@@ -132,15 +133,16 @@ static void read_entries(build *b, section *s, bool dotted)
         if (has_dot(s, e->key) != dotted) continue;
         const ini_entry **own = own_key(s, e->key);
         if (own) {
-            if (*own) s->bad = !complain_twice(b, e->where, e->key, (*own)->where);
+            if (*own) complain_twice(b, e->where, e->key, (*own)->where), s->bad = true;
             *own = e;
             continue;
         }
         value_list l = read_list(b, has_prefixed_keys(s) ? s->name : NULL, e);
         if (!l.bad && l.n > 1 && s->kind != SWEEP && s->kind != SCALE)
-            l.bad = !complain(
-                b, e->where, e->key, "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s",
-                l.n, l.m == 1 && key_param(b, l.keys[0])->type == AB_TEXT ? ", or quote a text with commas" : "");
+            complain(b, e->where, e->key,
+                     "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s", l.n,
+                     l.m == 1 && key_param(b, l.keys[0])->type == AB_TEXT ? ", or quote a text with commas" : ""),
+                l.bad = true;
         s->lists[i] = l;
         s->bad |= l.bad;
     }
@@ -158,7 +160,8 @@ static void check_duplicates(build *b, section *s, const section *earlier)
             if (name_set_add(&seen, s->lists[i].keys[p], n_earlier + i, &first)) continue;
             if (first == n_earlier + i) continue; /* twice in one entry: already reported by read_keys */
             const ini_entry *e = first < n_earlier ? &earlier->at[first] : &s->at[first - n_earlier];
-            s->bad = !complain_twice(b, s->at[i].where, s->lists[i].keys[p], e->where);
+            complain_twice(b, s->at[i].where, s->lists[i].keys[p], e->where);
+            s->bad = true;
         }
     name_set_free(&seen);
 }

@@ -62,25 +62,25 @@ static bool complain_combine(build *b, const char *where, const value_list *l, s
     return false;
 }
 
-static void read_item(assignment *row, const value_list *l, size_t item)
+static void copy_item(assignment *row, const value_list *l, size_t item)
 {
     for (size_t j = 0; j < l->m; j++) row->at[row->n++] = (setting){l->keys[j], l->items[item][j]};
 }
 
 /* Row `row` of a grid: the last list varies fastest. */
-static void read_grid(assignment *out, const value_list *l, size_t n, size_t row)
+static void copy_grid(assignment *out, const value_list *l, size_t n, size_t row)
 {
     size_t stride = rows_grid(l, n);
     for (size_t i = 0; i < n; i++) {
         stride /= l[i].n;
-        read_item(out, &l[i], row / stride % l[i].n);
+        copy_item(out, &l[i], row / stride % l[i].n);
     }
 }
 
-static void read_each(assignment *out, const value_list *l, size_t row)
+static void copy_each(assignment *out, const value_list *l, size_t row)
 {
     while (row >= l->n) row -= l->n, l++;
-    read_item(out, l, row);
+    copy_item(out, l, row);
 }
 
 bool combine_lists(build *b, const char *where, const ini_entry *combine, const value_list *lists, size_t n_lists,
@@ -104,11 +104,11 @@ bool combine_lists(build *b, const char *where, const ini_entry *combine, const 
         assignment *row = &(*out)[r];
         row->at = arena_alloc(b->a, most * sizeof *row->at);
         if (each)
-            read_each(row, lists, r);
+            copy_each(row, lists, r);
         else if (grid)
-            read_grid(row, lists, n_lists, r);
+            copy_grid(row, lists, n_lists, r);
         else
-            for (size_t i = 0; i < n_lists; i++) read_item(row, &lists[i], r);
+            for (size_t i = 0; i < n_lists; i++) copy_item(row, &lists[i], r);
     }
     return true;
 }

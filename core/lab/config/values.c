@@ -336,13 +336,15 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e)
     for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* so that lists are counted right */
     for (size_t i = 0; i < n && known; i++) {
         if (l.n >= MOST_VALUES) {
-            l.bad = !complain(b, e->where, e->key, "found a list of more than %d values, expected fewer", MOST_VALUES);
+            complain(b, e->where, e->key, "found a list of more than %d values, expected fewer", MOST_VALUES),
+                l.bad = true;
             break;
         }
         const ab_option *p = key_param(b, l.keys[0]);
         if (!*items[i] && (n > 1 || p->type != AB_TEXT))
-            l.bad = !complain(b, e->where, e->key, "found %s, expected %s",
-                              n > 1 ? "an empty item in the list" : "no value", param_expects(p, b->a));
+            complain(b, e->where, e->key, "found %s, expected %s", n > 1 ? "an empty item in the list" : "no value",
+                     param_expects(p, b->a)),
+                l.bad = true;
         else
             read_item(b, &l, items[i]);
     }

@@ -65,10 +65,10 @@ typedef struct {
     int64_t whole;
 } cell;
 
-/* Makes the cells of a run that every experiment has; their names and types depend on nothing. */
+/* Fills the columns that every experiment has; names and types are constant. */
 static void fixed_cells(const read_experiment *x, const read_row *row, const read_run *run, cell out[FIXED])
 {
-    const cell all[FIXED] = {
+    const cell all[] = {
         {"experiment", FRAME_TEXT, .text = x->name},
         {"run", FRAME_WHOLE, .whole = run->id},
         {"row", FRAME_TEXT, .text = row->name},
@@ -92,6 +92,7 @@ static void fixed_cells(const read_experiment *x, const read_row *row, const rea
         {"ended_at", FRAME_REAL, .real = run->ended_at},
         {"error", FRAME_TEXT, .text = run->error},
     };
+    _Static_assert(LENGTH(all) == FIXED, "FIXED counts the rows of all");
     memcpy(out, all, sizeof all);
 }
 

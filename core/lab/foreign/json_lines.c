@@ -54,7 +54,7 @@ static int add_object(sheet *s, const cJSON *o, const char *prefix, err *e)
         char *key = *prefix ? xprintf("%s.%s", prefix, v->string) : xstrdup(v->string);
         const char *cell = json_cell(v, real);
         if (!bad && cJSON_IsObject(v)) bad = add_object(s, v, key, e);
-        if (!bad && cell) bad = sheet_put_named(s, key, cell, e);
+        if (!bad && cell) bad = sheet_add_named(s, key, cell, e);
         free(key);
     }
     return bad;
@@ -69,7 +69,7 @@ int trainer_state_parse(sheet *s, const char *text, size_t n, const char *name, 
     size_t number = 0;
     s->format = "transformers' trainer_state.json";
     cJSON_ArrayForEach(entry, log) if (!bad) bad =
-        sheet_start(s, name, ++number, e) || sheet_put_named(s, SHEET_ROW, row, e) || add_object(s, entry, "", e);
+        sheet_start(s, name, ++number, e) || sheet_add_named(s, SHEET_ROW, row, e) || add_object(s, entry, "", e);
     cJSON_Delete(root);
     return bad ? fail_in(e, "%s: ", name) : 0;
 }

@@ -66,7 +66,7 @@ void sheet_add(sheet *s, size_t column, const char *text)
     r->cell[column] = *text ? arena_strdup(&s->mem, text) : NULL;
 }
 
-int sheet_put_named(sheet *s, const char *column, const char *text, err *e)
+int sheet_add_named(sheet *s, const char *column, const char *text, err *e)
 {
     size_t c;
     if (sheet_column(s, column, &c, e)) return -1;
@@ -78,7 +78,7 @@ int sheet_add_pairs(sheet *s, const char *file, size_t line, const char *const p
 {
     int bad = sheet_start(s, file, line, e);
     for (size_t i = 0; i < n && !bad; i++)
-        if (pairs[i][1]) bad = sheet_put_named(s, pairs[i][0], pairs[i][1], e);
+        if (pairs[i][1]) bad = sheet_add_named(s, pairs[i][0], pairs[i][1], e);
     return bad;
 }
 

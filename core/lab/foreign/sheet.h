@@ -49,7 +49,7 @@ typedef struct {
 int sheet_column(sheet *s, const char *name, size_t *column, err *e); /* finds or adds a column */
 int sheet_start(sheet *s, const char *file, size_t line, err *e);     /* adds a record */
 void sheet_add(sheet *s, size_t column, const char *text); /* writes into the last record; "" leaves the cell empty */
-int sheet_put_named(sheet *s, const char *column, const char *text, err *e);
+int sheet_add_named(sheet *s, const char *column, const char *text, err *e);
 /* Adds a record of n pairs: a column's name, its text or NULL. */
 int sheet_add_pairs(sheet *s, const char *file, size_t line, const char *const pairs[][2], size_t n, err *e);
 const char *sheet_cell(const sheet *s, size_t record, size_t column); /* NULL: empty; column SIZE_MAX: NULL */

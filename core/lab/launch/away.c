@@ -166,7 +166,7 @@ static int submit(launcher *l, away_job *j, err *e)
         l->p.running++;
     }
     bad = db_end(l->d, bad, e);
-    err ignored = {0}; /* nothing was submitted: returns the claims; if that fails, collect_back does it later */
+    err ignored = {0}; /* nothing was submitted: returns the claims; if that fails, requeue_unsubmitted does it later */
     if (bad && !j->id && !away_give_back(l, j, 0, &ignored)) forget(j);
     return bad;
 }
@@ -360,7 +360,7 @@ static int submitter_is_gone(const away_job *j, bool *gone, err *e)
 
 /* Queues again the runs of a host that ended after claiming them and before submitting. Tasks that Slurm started
  * meanwhile end their workers when they find that the runs are no longer theirs. */
-static int collect_back(launcher *l, away_job *j, err *e)
+static int requeue_unsubmitted(launcher *l, away_job *j, err *e)
 {
     bool gone, began = false;
     if (submitter_is_gone(j, &gone, e)) return -1;
@@ -382,7 +382,7 @@ static int collect_back(launcher *l, away_job *j, err *e)
 static int sync_job(launcher *l, const away_engine *how, const char *spool, bool wait, sync_result *out, err *e)
 {
     away_job j = {0};
-    int rc = job_read(&j, l, how, spool, e), bad = rc < 0 || (!rc && collect_back(l, &j, e));
+    int rc = job_read(&j, l, how, spool, e), bad = rc < 0 || (!rc && requeue_unsubmitted(l, &j, e));
     if (rc > 0) {
         out->jobs++;
         size_t before = still_away(&j);

@@ -19,8 +19,7 @@ void events_open(int fd)
 }
 bool events_broken(void) { return pipe_to_host.broken; }
 
-/* Sends nothing after a failed write: a line would follow half of another, or a run seem complete without its result.
- * */
+/* Sends nothing after a failed write: a line would follow half of another, or a run seem whole without its result. */
 static void send_line(str *line)
 {
     str_addc(line, '\n');

@@ -55,7 +55,7 @@ typedef struct {
  * and its output in FOLDER/log.txt. *r is empty afterwards. */
 int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e);
 /* Detaches the process from an idle worker. */
-resting worker_collect_process(worker *w);
+resting worker_detach_process(worker *w);
 void worker_dismiss(resting *r);          /* ends the process and waits for its end */
 int launch_gpus(const launch_options *o); /* Number of GPUs for the runs; 0: the runs use the CPU */
 void worker_clear(worker *w);

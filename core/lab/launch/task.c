@@ -189,14 +189,14 @@ static void share_cores(int64_t per_task)
     setenv("OMP_NUM_THREADS", share, 1);
 }
 
-static void send_to_stop(task *t)
+static void ask_to_stop(task *t)
 {
     for (int64_t k = 0; k < t->n && !t->told; k++)
         if (t->pid[k] > 0) kill(t->pid[k], t->ranked[k] ? SIGUSR1 : SIGTERM);
     t->told = true;
 }
 
-static void collect_ended(task *t)
+static void reap_ended(task *t)
 {
     int status;
     for (pid_t gone; (gone = waitpid(-1, &status, WNOHANG)) > 0;)
@@ -246,9 +246,9 @@ static void run(task *t, const char *program)
     while (t->left) {
         int s = sigtimedwait(&set, NULL, &moment);
         t->time_is_up |= s == SIGUSR1;
-        if ((s > 0 && s != SIGCHLD) || (t->job && !file_exists(t->job))) send_to_stop(t);
+        if ((s > 0 && s != SIGCHLD) || (t->job && !file_exists(t->job))) ask_to_stop(t);
         keep(t);
-        collect_ended(t);
+        reap_ended(t);
     }
 }
 

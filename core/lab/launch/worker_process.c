@@ -130,7 +130,7 @@ static int begun(worker *w, pid_t pid, int fd, int jobs)
     return 0;
 }
 
-resting worker_collect_process(worker *w)
+resting worker_detach_process(worker *w)
 {
     resting r = {w->pid, w->fd, w->jobs};
     w->fd = -1, w->jobs = 0;

@@ -1,4 +1,5 @@
-/* attention_view.h - attention weights of one sentence as an interactive page, or as a figure 3 to 5 of the paper. */
+/* attention_view.h - attention weights of one sentence as an interactive page, or as one figure like the paper's 3 to
+ * 5. */
 #ifndef ABLATE_REPORT_ATTENTION_VIEW_H
 #define ABLATE_REPORT_ATTENTION_VIEW_H
 #include "lab/draw/drawing.h"

@@ -14,8 +14,8 @@ typedef struct {
     size_t failed, failed_base; /* runs that failed or diverged and are not scored: no interval, p or verdict */
     double delta, low, high;    /* low, high: 95 % interval for the design, from two seeds per side */
     double p, p_adjusted;       /* p: for the design; p_adjusted: after Holm over the planned rows with a p */
-    double p_equivalent;        /* p of two one-sided tests against the margin, after looks and Holm; NaN: no margin */
-    double p_equivalent_alone;  /* p_equivalent before Holm */
+    double p_equivalent; /* p of two one-sided tests against the margin, of one with not_worse_by; after looks, Holm */
+    double p_equivalent_alone; /* p_equivalent before Holm */
     double v, u, df;   /* v: variance of seeds, u: of sentences, on the compared scale; df: degrees of freedom of v */
     double choice;     /* variance of the choice of searched settings (statistics/choice.h) */
     double seed_sd;    /* standard deviation over the row's seeds, without the noise of a finite test set */

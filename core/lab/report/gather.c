@@ -251,8 +251,6 @@ bool gathered_is_base(const gathered *g, const gathered_row *row)
     return row->base != NO_ROW && row->row->runs == g->rows[row->base].row->runs;
 }
 
-double gathered_detectable(const comparison *c) { return c->detectable; }
-
 double gathered_median(const gathered *g, size_t metric, double (*number)(const comparison *))
 {
     double *v = xmalloc((g->x.n_rows + 1) * sizeof *v);

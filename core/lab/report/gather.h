@@ -87,7 +87,6 @@ double gathered_budget(const gathered_row *row, const char *by);
 double gathered_minutes(const gathered_row *row); /* duration of its shortest run; NaN: unknown */
 /* Returns the median of a number over the rows' comparisons where it is finite, each row once; NaN: none. */
 double gathered_median(const gathered *g, size_t metric, double (*number)(const comparison *));
-double gathered_detectable(const comparison *c);              /* c->detectable, for gathered_median */
 size_t row_named(const read_experiment *x, const char *name); /* NO_ROW: none */
 gathered_row *gathered_base(const gathered *g);               /* NULL: none */
 /* Is the row its own base, or base's runs under another name? */

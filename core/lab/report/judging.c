@@ -137,8 +137,9 @@ void footnote_tuning(const gathered *g, grid *t)
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].edge) str_addf(&s, "%s%s (%s)", s.n ? "; " : "", g->rows[i].row->name, g->rows[i].edge);
     if (s.n)
-        grid_footnote(t, "Best at an edge of the range; a better value may lie beyond it: %s. Add `extend` to tune.",
-                      s.s);
+        grid_footnote(
+            t, "Best at an edge of the range; a better value may lie beyond it: %s. `extend` in `tune` searches on.",
+            s.s);
     if (least != most)
         grid_footnote(t,
                       "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come "

@@ -81,7 +81,8 @@ static void add_series(plot *p, const char *name, point *points, size_t n, bool 
     for (size_t i = 0; i < n; i++)
         v[i] = points[i].x, v[n + i] = points[i].y, v[2 * n + i] = points[i].low, v[3 * n + i] = points[i].high;
     series *s = &p->series[p->n];
-    *s = line_series(name, p->n++, v, n);
+    curve_line l = line_points(v, n);
+    *s = line_series(name, p->n++, &l);
     s->line = line, s->points = true;
 }
 
@@ -201,9 +202,9 @@ static int over_steps(plot *p, reader *r, err *e)
             level == NO_ROW ? gathered_label(&p->g.rows[i], &p->mem) : p->factors.factors[by].levels[level];
         bool bars = l.low && !same(p->o->bars, "none");
         series *s = &p->series[p->n];
-        *s = line_series(name, p->n++, l.x, l.n);
-        s->band = true, s->marker = 0, s->y = l.y;
-        s->low = bars ? l.low : NULL, s->high = bars ? l.high : NULL;
+        if (!bars) l.low = l.high = NULL;
+        *s = line_series(name, p->n++, &l);
+        s->band = true, s->marker = 0;
     }
     if (!rc) p->chart.x_label = "step", p->chart.y_label = arena_strdup(&p->mem, metric);
     str_free(&known);
@@ -243,7 +244,8 @@ static int over_trials(plot *p, err *e)
             v[k] = (double)k + 1, v[n + k] = b.mean, v[2 * n + k] = b.low, v[3 * n + k] = b.high;
         }
         series *s = &p->series[p->n];
-        *s = line_series(gathered_label(&p->g.rows[i], &p->mem), p->n++, v, n);
+        curve_line l = line_points(v, n);
+        *s = line_series(gathered_label(&p->g.rows[i], &p->mem), p->n++, &l);
         s->points = s->band = true;
         if (same(p->o->bars, "none")) s->low = s->high = NULL;
     }

@@ -166,12 +166,13 @@ static int write_curve(sqlite3 *q, int64_t run, int64_t metric, size_t keep, str
 
 static int write_curves(sqlite3 *q, int64_t run, size_t keep, str *out, err *e)
 {
+    str_add(out, ",\n\"curves\":[");
+    if (!keep) return str_addc(out, ']'), 0;
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT DISTINCT m.id,m.name FROM point p JOIN metric m ON m.id=p.metric_id WHERE"
-                               " p.run_id=?1 AND ?2 ORDER BY m.id",
-                               "ii", run, (int64_t)keep);
+                               " p.run_id=?1 ORDER BY m.id",
+                               "i", run);
     int rc = 0, n = 0;
-    str_add(out, ",\n\"curves\":[");
     while (sql_each(s, "metric.id metric.name", &rc, e)) {
         str_add(out, n++ ? ",\n{" : "\n{");
         json_key_text(out, "metric", (const char *)sqlite3_column_text(s, 1));

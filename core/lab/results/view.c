@@ -14,7 +14,8 @@ int view_check_name(const char *name, err *e)
     return 0;
 }
 
-/* Makes a name that SQL reads without quotes: table3_multi30k of "table3-multi30k", order_ of "order", no sqlite_. */
+/* Makes a name that SQL reads without quotes: table3_multi30k of "table3-multi30k", order_ of "order"; one that begins
+ * with sqlite_, which SQLite reserves, gets e_ in front. */
 static void bare_name(const char *name, str *out)
 {
     str_clear(out);

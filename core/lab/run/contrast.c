@@ -63,7 +63,7 @@ void contrast_close(worker_run *r)
 
 /* Reports the share of pairs of a group (-1: all) whose right target is likelier. rows [n][2]: 1 if it is likelier,
  * else 0; then 1, which counts the pair. */
-static void report_change(const worker_run *r, const double *rows, int64_t group)
+static void report_share(const worker_run *r, const double *rows, int64_t group)
 {
     const contrasts *x = &r->contrasts;
     AUTOFREE double *own = xcalloc((size_t)x->n * 2, sizeof *own);
@@ -90,6 +90,6 @@ int contrast_score(worker_run *r, err *e)
     train_score(&r->model, &r->contrast_right, right, NULL, &why);
     if (!why.text[0]) train_score(&r->model, &r->contrast_wrong, wrong, NULL, &why);
     for (int64_t i = 0; i < n; i++) right[2 * i] = right[2 * i] < wrong[2 * i], right[2 * i + 1] = 1;
-    for (int64_t g = -1; g < r->contrasts.n_groups && !why.text[0]; g++) report_change(r, right, g);
+    for (int64_t g = -1; g < r->contrasts.n_groups && !why.text[0]; g++) report_share(r, right, g);
     return why.text[0] ? fail(e, "contrast: %s", why.text) : 0;
 }

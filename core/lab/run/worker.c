@@ -71,7 +71,7 @@ static void renew(void *self, int64_t epoch)
 }
 void (*worker_renew(const run *r))(void *, int64_t) { return r->task->get_epoch ? renew : NULL; }
 /* Uses threads lent by the host; returns whether any are lent. They change a run's time, not its numbers. */
-static bool read_threads(void *self, int64_t step)
+static bool use_threads(void *self, int64_t step)
 {
     run *r = self;
     int threads = r->job.lend ? event_threads(0) : 0;
@@ -141,7 +141,7 @@ static void clear_folder(const char *folder, bool all)
 
 /* Locks the run's folder for this process, because the worker of a killed host may still be writing its checkpoint. The
  * lock ends with the process. File systems without locks get none. */
-static int read_folder(run *r, err *e)
+static int lock_folder(run *r, err *e)
 {
     enum { PATIENCE = 120 }; /* seconds: one step and one checkpoint of the other process */
     const job *j = &r->job;
@@ -397,14 +397,14 @@ static void report_process(const run *r)
 static int join_ranks(run *r, err *e)
 {
     int rank = 0, ranks = 1, here = 0;
-    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? read_folder(r, e) : -1;
+    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? lock_folder(r, e) : -1;
     comm_place(&rank, &ranks, &here);
     if (!(r->on = device_open_rank(r->job.device, here, e)) ||
         !(r->comm = comm_open(r->on, r->job.folder, (int)r->job.ranks, e)))
         return -1;
     r->leads = comm_leads(r->comm);
     if (!r->leads) events_open(-1);
-    return (r->leads && read_folder(r, e)) || comm_barrier(r->comm, e) ? -1 : 0;
+    return (r->leads && lock_folder(r, e)) || comm_barrier(r->comm, e) ? -1 : 0;
 }
 
 /* After the last update rank 0 continues alone, on the cores of its machine's other ranks. */
@@ -441,7 +441,7 @@ train_outcome worker_do(run *r, err *e)
         .renew = worker_renew(r),
         .renewed = r,
         .events = {
-            .self = r, .point = send_point, .progress = send_progress, .stop = should_stop, .lent = read_threads}};
+            .self = r, .point = send_point, .progress = send_progress, .stop = should_stop, .lent = use_threads}};
     training = 1;
     train_outcome outcome = train_run(&t, &r->trained, e);
     training = 0;
@@ -452,7 +452,7 @@ train_outcome worker_do(run *r, err *e)
     report_costs(r);
     report_process(r);
     if (outcome != TRAIN_DONE) return outcome;
-    read_threads(r, r->trained.step);
+    use_threads(r, r->trained.step);
     event_phase("score");
     if (score_perplexity(r, e)) return TRAIN_FAILED;
     if (!r->model.bidirectional) watch_future(r);

@@ -56,9 +56,9 @@ static const double CHOICE_SHARE = 0.5;
 /* Half the width of the interval at level 1 - alpha, and the p at which the interval just reaches 0. */
 double howe_half_width(double v, double df, double u, double choice, double alpha);
 double howe_p(double d, double v, double df, double u, double choice);
-/* p of a one-sided test against a margin that the difference keeps by `inside` (negative: it lies beyond). With
- * inside = margin - |d|: equivalence, the larger p of two such tests (Schuirmann 1987), below 0.05 exactly if the 90 %
- * interval lies inside the margin. */
+/* p of a one-sided test that a difference lies inside a margin; inside: its distance from the margin, negative beyond.
+ * With inside = margin - |d|: equivalence, the larger p of two such tests (Schuirmann 1987), below 0.05 exactly if the
+ * 90 % interval lies inside the margin. */
 double margin_p(double inside, double v, double df, double u, double choice);
 
 /* ---- planning ---- */

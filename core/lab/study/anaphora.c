@@ -186,7 +186,7 @@ static void add_batch(const measuring *x, const influence *from, const batch *b)
     }
 }
 
-static int measure_one(measuring *x, err *e)
+static int measure_all(measuring *x, err *e)
 {
     enum { SENTENCES = 16 };
     CLEANUP(pairs_free) pairs p = {0};
@@ -215,7 +215,7 @@ int anaphora_measure(const char *path, const places *p, const coreference *file,
     measuring x = {.file = file, .out = out};
     *out = (anaphora_figures){0};
     if (train_load(path, &x.m, F32, &cpu_backend, &x.src, &x.tgt, e)) return -1;
-    int bad = open_task(&x, p, e) || add_sentences(&x, e) || measure_one(&x, e) ? -1 : 0;
+    int bad = open_task(&x, p, e) || add_sentences(&x, e) || measure_all(&x, e) ? -1 : 0;
     if (x.task) x.task->close(x.self);
     free(x.sentence);
     arena_free(&x.memory);

@@ -124,7 +124,7 @@ static void notes(grid *g)
                      "queries. Entropy in bits.");
 }
 
-void record_sources(grid *g, const bool seen[FROM_ROWS + 1])
+void footnote_sources(grid *g, const bool seen[FROM_ROWS + 1])
 {
     if (seen[FROM_VALUES])
         grid_footnote(g, "Weights by value: %s, the derivative's norm for each key, divided by its sum over the keys.",
@@ -134,12 +134,12 @@ void record_sources(grid *g, const bool seen[FROM_ROWS + 1])
                       influence_source(FROM_ROWS));
 }
 
-static void record_all_sources(grid *g, const measured *all)
+static void footnote_all_sources(grid *g, const measured *all)
 {
     bool seen[FROM_ROWS + 1] = {false};
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < all->at[i].n; k++) seen[all->at[i].head[k].from] = true;
-    record_sources(g, seen);
+    footnote_sources(g, seen);
 }
 
 static void print_heads(const measured *all)
@@ -169,7 +169,7 @@ static void print_heads(const measured *all)
         for (int k = 0; k < HEAD_ROLES; k++) put_number(&g, 3 + (size_t)k, "%.1f", 100 * r->head[i].chance[k]);
     }
     notes(&g);
-    record_all_sources(&g, all);
+    footnote_all_sources(&g, all);
     print_grid(&g);
 }
 
@@ -258,7 +258,7 @@ static void print_roles(const measured *all)
                       "pruned: dev PPL without this head; against others:");
     grid_footnote(&g, "compared with pruning another head of the same attention. n: seeds; intervals and "
                       "p over seeds, Student's t.");
-    record_all_sources(&g, all);
+    footnote_all_sources(&g, all);
     print_grid(&g);
 }
 
@@ -318,7 +318,7 @@ static void print_rows(const measured *all)
     grid_footnote(&g, "Gradient: Frobenius norm of the softmax's Jacobian over the keys, mean over queries, "
                       "heads and layers, after training; entropy in bits. Δ against base (within each condition),");
     grid_footnote(&g, "intervals and p over seeds (Welch), not corrected for the number of rows.");
-    record_all_sources(&g, all);
+    footnote_all_sources(&g, all);
     print_grid(&g);
 }
 

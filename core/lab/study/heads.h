@@ -64,7 +64,7 @@ spread spread_of(const double *x, size_t n);
 void put_number(grid *g, size_t column, const char *format, double x); /* not finite: an empty cell */
 const char *source_name(weights_source s); /* in a table: "softmax", "by value", "by input" */
 /* Explains below a table the weights that are not a softmax's. seen: which sources occur. */
-void record_sources(grid *g, const bool seen[FROM_ROWS + 1]);
+void footnote_sources(grid *g, const bool seen[FROM_ROWS + 1]);
 /* Finds the path of the run's model, which the caller frees, and prints the run unless `quiet`. NULL and e. */
 char *heads_model_path(const places *p, const measured_run *r, bool quiet, err *e);
 

@@ -108,7 +108,7 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
     if (best)
         grid_footnote(&g,
                       "best: even sentences select the head with the largest difference, odd ones give the figures.");
-    record_sources(&g, seen);
+    footnote_sources(&g, seen);
     print_grid(&g);
 }
 
@@ -153,7 +153,7 @@ static void print_rows(const measured_run *runs, const anaphora_figures *f, size
     notes(&g);
     grid_footnote(&g, "For each seed, even sentences select the head with the largest difference, odd ones give the "
                       "figures. n: seeds; intervals and p over seeds, Student's t.");
-    record_sources(&g, seen);
+    footnote_sources(&g, seen);
     print_grid(&g);
 }
 

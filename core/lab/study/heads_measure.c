@@ -191,7 +191,7 @@ static void finish(const measuring *x, head_figures *h)
         h->chance[ROLE_SYNTAX] = fmax(h->chance[ROLE_SYNTAX], x->fixed[d] / x->in_constituents);
 }
 
-static int measure_one(measuring *x, err *e)
+static int measure_all(measuring *x, err *e)
 {
     enum { SENTENCES = 16 };
     int64_t longest = x->dev.src_longest > x->dev.tgt_longest ? x->dev.src_longest : x->dev.tgt_longest;
@@ -257,7 +257,7 @@ int heads_measure(const char *path, const places *p, const measure_options *o, m
 {
     measuring x = {.out = out};
     if (train_load(path, &x.m, F32, &cpu_backend, &x.src, &x.tgt, e)) return -1;
-    int bad = open_data(&x, p, o, e) || measure_one(&x, e) || (o->prune && prune(&x, e)) ? -1 : 0;
+    int bad = open_data(&x, p, o, e) || measure_all(&x, e) || (o->prune && prune(&x, e)) ? -1 : 0;
     dataset_free(&x.data);
     if (x.task) x.task->close(x.self);
     free(x.frequency);

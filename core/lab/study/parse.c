@@ -73,7 +73,7 @@ static int decode(parser *x, parse_line *line, int64_t n, beam_stats *stats, tas
     return bad ? -1 : 0;
 }
 
-/* Gives lines that are too long for the model an empty output, which is left; returns their number. */
+/* Gives lines that are too long for the model an empty output; returns their number. */
 static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
 {
     int64_t left = 0;

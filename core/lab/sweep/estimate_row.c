@@ -88,7 +88,7 @@ static const row_work *guide_of(const row_work *w, size_t n, const row_work *of)
     return best;
 }
 
-static void read_speed(row_work *w, const row_work *from)
+static void derive_speed(row_work *w, const row_work *from)
 {
     double step = w->flops / from->flops, token = step * from->tokens / w->tokens;
     w->speed = (row_speed){from->speed.step * step, from->speed.forward * token, from->speed.token * token, 1};
@@ -123,7 +123,7 @@ static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on,
     print_doing("", 0);
     for (size_t i = 0; i < n; i++) {
         const row_work *guide = w[i].timed ? NULL : guide_of(w, n, &w[i]);
-        if (guide) read_speed(&w[i], guide);
+        if (guide) derive_speed(&w[i], guide);
     }
 }
 

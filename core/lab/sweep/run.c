@@ -310,7 +310,8 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     s->interrupted = result.interrupted;
     if (e->text[0]) return 1;
     if (result.interrupted) return 128 + result.interrupted;
-    if (result.stopped) return fail(e, "stopped at the first failed run (--fail-fast)"), 1;
+    if (result.stopped)
+        return fail(e, "stopped at the first failed run (--fail-fast); the same command continues the other runs"), 1;
     if (!l->detach || !result.left) return code;
     if (s->talk)
         fprintf(stderr, "%zu runs are %s; `ablate sync %s` records their progress, the same command resumes them\n",

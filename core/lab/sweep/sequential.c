@@ -1,4 +1,5 @@
-/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds, the later ones of undecided rows. */
+/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds, after the first only for
+ * undecided rows. */
 #include "lab/sweep/sweep.h"
 #include "lab/report/gather.h"
 

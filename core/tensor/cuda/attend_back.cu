@@ -246,8 +246,8 @@ DEVICE void prepare_queries(const gpu_attention &a, int head, const attend_place
 
 /* Computes dq of the tile of queries at `query` from ds. */
 template <class T, int D>
-DEVICE void assign_dq(const gpu_attention &a, int head, const attend_place &at, int query, int from,
-                      const whole_sentence<T> &m)
+DEVICE void write_dq(const gpu_attention &a, int head, const attend_place &at, int query, int from,
+                     const whole_sentence<T> &m)
 {
     int lane = threadIdx.x & 31, n = min((int)OWN, at.own.n - query),
         keys = a.causal ? min(at.other.n, query + n) : at.other.n;
@@ -280,7 +280,7 @@ DEVICE void back_sentence(const gpu_attention &a, philox_key dice, int head, int
         back_keys<T, D, W, true>(a, dice, head, keys, from, &m);
     }
     __syncthreads();
-    for (int query = mine; query < m.at.own.n; query += ALL) assign_dq<T, D>(a, head, m.at, query, from, m);
+    for (int query = mine; query < m.at.own.n; query += ALL) write_dq<T, D>(a, head, m.at, query, from, m);
 }
 
 /* The launch bounds allow the most warps per multiprocessor without spilled registers. */

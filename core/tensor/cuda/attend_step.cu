@@ -33,7 +33,7 @@ DEVICE void load_columns(const T *p, int width, float (&x)[LOADS][8])
 }
 
 template <bool VECTOR, int LANES, int LOADS, class T>
-DEVICE void assign_columns(T *p, int width, const float (&x)[LOADS][8])
+DEVICE void store_columns(T *p, int width, const float (&x)[LOADS][8])
 {
     int lane = threadIdx.x % LANES;
     UNROLL for (int i = 0; i < LOADS; i++)
@@ -73,9 +73,9 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
         T *to = cache + (row * a.capacity + time) * width;
         float x[LOADS][8];
         load_columns<VECTOR, LANES>(qkv + q_width + k_column, a.d_k, x);
-        assign_columns<VECTOR, LANES>(to + k_column, a.d_k, x);
+        store_columns<VECTOR, LANES>(to + k_column, a.d_k, x);
         load_columns<VECTOR, LANES>(qkv + q_width + v_column, a.d_v, x);
-        assign_columns<VECTOR, LANES>(to + v_column, a.d_v, x);
+        store_columns<VECTOR, LANES>(to + v_column, a.d_v, x);
     }
 
     past<LOADS> mine = {lowest, 0, {}};
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
     if (threadIdx.x >= LANES) return;
     for (int w = 1; w < WARPS; w++) join(mine, top[w], sum[w], part[w][lane]);
     UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) mine.y[i][c] /= mine.sum;
-    assign_columns<VECTOR, LANES>(y, a.d_v, mine.y);
+    store_columns<VECTOR, LANES>(y, a.d_v, mine.y);
 }
 
 template <class T, bool VECTOR, int LANES, int LOADS> static int run(const gpu_attention_step *a)

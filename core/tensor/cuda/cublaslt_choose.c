@@ -116,7 +116,7 @@ static bool for_all_rows(lt_plan *x, const cublasLtMatmulAlgo_t *algorithm)
     static const int64_t some[] = {1,   2,   4,   7,   8,    16,   17,   28,   32,   64,   100,
                                    128, 256, 500, 512, 1000, 1024, 2048, 4096, 8192, 65536};
     for (size_t i = 0; i < LENGTH(some); i++)
-        if (lt_load_rows(x, some[i], algorithm) != CUBLAS_STATUS_SUCCESS) return false;
+        if (lt_try_rows(x, some[i], algorithm) != CUBLAS_STATUS_SUCCESS) return false;
     return true;
 }
 
@@ -246,7 +246,7 @@ static double time_of(trial *t)
     return ms[TIMES / 2];
 }
 
-static void store_first(candidates *c, int i)
+static void move_first(candidates *c, int i)
 {
     cublasLtMatmulAlgo_t best = c->at[i];
     memmove(&c->at[1], &c->at[0], (size_t)i * sizeof c->at[0]);
@@ -258,7 +258,7 @@ static bool load_kept(const lt_plan *x, candidates *c)
     const lt_config *kept = lt_kept_choice(&x->key);
     for (int i = 0; i < c->n && kept; i++)
         if (same_config(&c->at[i], kept)) {
-            store_first(c, i);
+            move_first(c, i);
             return true;
         }
     return false;
@@ -279,7 +279,7 @@ static void time_and_keep(const product *p, lt_plan *x, candidates *c)
     if (best < 0) return;
     lt_config chosen = config_of(&c->at[best]);
     lt_keep_choice(&x->key, &chosen, ms[best], ms, n);
-    store_first(c, best);
+    move_first(c, best);
 }
 
 /* Chooses by the file, or by timing and then writes the file. */

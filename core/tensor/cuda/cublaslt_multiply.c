@@ -125,7 +125,7 @@ static lt_key key_of(const product *p)
 /* ---- making a plan ---- */
 
 /* Logs once per shape that our own kernels multiply from now on. */
-static void assign_up(lt_plan *x, const product *p, const char *doing, cublasStatus_t s)
+static void give_up(lt_plan *x, const product *p, const char *doing, cublasStatus_t s)
 {
     lt_failed(p, doing, s, "using our own kernels instead");
     x->refused = true;
@@ -194,10 +194,10 @@ static int make_plan(const product *p, const lt_key *key, lt_plan *at)
     memset(&x, 0, sizeof x);
     x.key = *key, x.used = true;
     cublasStatus_t s = describe(p, &x, p->exact ? LT_EXACT_ROWS : p->m);
-    if (s != CUBLAS_STATUS_SUCCESS) assign_up(&x, p, "describe matrices", s);
+    if (s != CUBLAS_STATUS_SUCCESS) give_up(&x, p, "describe matrices", s);
     if (!x.refused) {
         s = lt_choose(p, &x);
-        if (s != CUBLAS_STATUS_SUCCESS && s != CUBLAS_STATUS_NOT_SUPPORTED) assign_up(&x, p, "choose an algorithm", s);
+        if (s != CUBLAS_STATUS_SUCCESS && s != CUBLAS_STATUS_NOT_SUPPORTED) give_up(&x, p, "choose an algorithm", s);
         if (!x.n) x.refused = true;
     }
     *at = x;
@@ -226,7 +226,7 @@ cublasStatus_t lt_multiply(const product *p, lt_plan *x, const cublasLtMatmulAlg
                              algorithm, work, LT_WORKSPACE, gpu_stream());
 }
 
-cublasStatus_t lt_load_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm)
+cublasStatus_t lt_try_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm)
 {
     cublasLtMatmulHeuristicResult_t result;
     TRY(lt_set_rows(x, m));
@@ -242,12 +242,12 @@ int lt_product(const product *p)
     if (!x->used && make_plan(p, &key, x)) return -1;
     while (!x->refused) {
         /* exact products share a plan: lt_choose asked for many numbers of rows, but not for all */
-        cublasStatus_t s = x->m == p->m ? CUBLAS_STATUS_SUCCESS : lt_load_rows(x, p->m, &x->algorithm[x->at]);
+        cublasStatus_t s = x->m == p->m ? CUBLAS_STATUS_SUCCESS : lt_try_rows(x, p->m, &x->algorithm[x->at]);
         if (s == CUBLAS_STATUS_SUCCESS) s = lt_multiply(p, x, &x->algorithm[x->at]);
         if (s == CUBLAS_STATUS_SUCCESS) return gpu_launched();
         if (gpu_forgive()) return -1;
         if (++x->at == x->n)
-            assign_up(x, p, "multiply with its last algorithm", s);
+            give_up(x, p, "multiply with its last algorithm", s);
         else
             lt_failed(p, "multiply with one algorithm", s, "using the next one");
     }

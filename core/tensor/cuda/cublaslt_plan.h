@@ -34,11 +34,11 @@ typedef struct {
     int n, at;                       /* at: the algorithm in use; earlier ones failed */
 } lt_plan;
 
-/* Fills in a plan's algorithms (n 0: none). Returns another status than success or not supported as it is. */
+/* Fills in a plan's algorithms (n 0: none). Returns success, or cuBLASLt's status. */
 cublasStatus_t lt_choose(const product *p, lt_plan *x);
 cublasStatus_t lt_set_rows(lt_plan *x, int64_t m); /* sets the number of rows of a and c */
 /* Sets the number of rows and checks that the algorithm supports it. */
-cublasStatus_t lt_load_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm);
+cublasStatus_t lt_try_rows(lt_plan *x, int64_t m, const cublasLtMatmulAlgo_t *algorithm);
 cublasStatus_t lt_multiply(const product *p, lt_plan *x, const cublasLtMatmulAlgo_t *algorithm);
 /* Counts a failure of the library, and logs it with `then`, the consequence. */
 void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char *then);

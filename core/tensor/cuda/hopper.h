@@ -51,7 +51,8 @@ DEVICE void barrier_wait(unsigned barrier, unsigned parity)
     __syncwarp();
 }
 
-/* Copies the map's tile at this column and row to shared memory, zeros beyond its ends. By one thread. */
+/* Copies the map's tile at this column and row to shared memory, zeros beyond its ends. Its bytes arrive at the
+ * barrier. By one thread. */
 DEVICE void tile_load(unsigned to, const gpu_tensor_map &map, int column, int row, unsigned barrier)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "

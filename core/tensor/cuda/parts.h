@@ -14,7 +14,7 @@ enum { PARTS_GROUP = 16 };
 __host__ DEVICE int64_t parts_groups(int64_t parts) { return (parts + PARTS_GROUP - 1) / PARTS_GROUP; }
 __host__ DEVICE int64_t parts_tickets(int64_t parts) { return 1 + parts_groups(parts); }
 
-/* By a whole block: is it the last of `all` to arrive? It then sees the others' writes before they arrived. */
+/* By a whole block: is it the last of `all` to arrive? It then sees all that the others wrote before arriving. */
 DEVICE bool last_to_come(unsigned *ticket, int64_t all)
 {
     __shared__ bool last;

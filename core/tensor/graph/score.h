@@ -87,7 +87,7 @@ static inline bool score_number(const score_program *f, int i)
 /* A tape whose values are single numbers, on which a program is recorded and differentiated. */
 typedef struct {
     ab_ctx *tape;
-    params none; /* the tape's: a program has no parameters of its own */
+    params none; /* the tape points here: do not copy an open draft */
     ab_t score, leaf[SCORE_LEAVES], gradient;
     int n_leaves;
 } score_draft;

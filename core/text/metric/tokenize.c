@@ -160,7 +160,7 @@ static void tokenize_intl(codes *text, codes *spare)
     codes_set_apart(text, spare, is_symbol);
 }
 
-/* "a-b" becomes "a ##AT##-##AT## b". As from the left with s/(\S)-(\S)/.../g, a character belongs to one pair. */
+/* "a-b" becomes "a ##AT##-##AT## b"; "a-b-c" splits at the first hyphen only, as s/(\S)-(\S)/.../g does. */
 static void split_compounds(codes *text, codes *spare)
 {
     spare->n = 0;
