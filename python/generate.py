@@ -176,7 +176,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ablate._context import Tensor
+    from ablate._tensor import Tensor
 
 
 class HostFunctions:

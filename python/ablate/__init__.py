@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ablate._context import Context as Context, Info as Info, Parameter as Parameter, Tensor as Tensor
+from ablate._context import Context as Context
 from ablate._error import Error as Error
 from ablate._kinds import (
     BIAS as BIAS,
@@ -42,16 +42,14 @@ from ablate._kinds import (
     task as task,
     text as text,
 )
+from ablate._tensor import Info as Info, Parameter as Parameter, Tensor as Tensor
 
 if TYPE_CHECKING:
+    from ablate._frames import Chart as Chart, Frame as Frame, Table as Table, program as program
     from ablate._results import (
-        Chart as Chart,
-        Frame as Frame,
-        Table as Table,
         curves as curves,
         judge as judge,
         plot as plot,
-        program as program,
         query as query,
         run as run,
         runs as runs,

@@ -11,8 +11,9 @@ from typing import Any, Callable
 
 from ablate import _kinds as kinds
 from ablate import _native as native
-from ablate._context import Context, Parameter, Tensor
+from ablate._context import Context
 from ablate._error import Error
+from ablate._tensor import Parameter, Tensor
 
 MAGIC, MAJOR = 0x41424C54, 2
 _OWN = os.path.dirname(__file__)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, TypeVar
 from ablate._error import Error, nearest
 
 if TYPE_CHECKING:
-    from ablate._context import Context, Tensor
+    from ablate._context import Context
+    from ablate._tensor import Tensor
 
 # The numbers of ab_plugin.h, under its names.
 SELF, CAUSAL, CROSS = 1, 2, 4

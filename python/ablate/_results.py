@@ -7,242 +7,13 @@ import html
 import io
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ablate._error import Error, nearest
-
-if TYPE_CHECKING:
-    import pandas
-
-_HERE = os.path.dirname(os.path.abspath(__file__))
-Record = Mapping[str, Any]
-
-
-def program() -> str:
-    """
-    Return the path of the program ``ablate``.
-
-    Returns
-    -------
-    str
-        $ABLATE_PROGRAM, else that of this checkout or installation, else the first on PATH.
-    """
-    asked = os.environ.get("ABLATE_PROGRAM")
-    places = [asked] if asked else [
-        os.path.join(_HERE, "../../build/ablate"),
-        os.path.join(_HERE, "../../../../bin/ablate"),
-        os.path.join(sys.prefix, "bin/ablate"),
-        shutil.which("ablate") or "",
-    ]  # fmt: skip
-    for place in places:
-        if place and os.access(place, os.X_OK) and os.path.isfile(place):
-            return os.path.normpath(place)
-    raise Error(
-        f"found no program ablate in {', '.join(filter(None, places))}; build it (./ablate), or set ABLATE_PROGRAM"
-    )
-
-
-def _call(*arguments: str, db: str | None = None, standard_input: str | None = None) -> str:
-    words = [program(), *arguments, *(["--db", db] if db else [])]
-    done = subprocess.run(words, capture_output=True, text=True, input=standard_input)
-    if done.returncode:
-        raise Error(done.stderr.strip() or f"ablate {arguments[0]} ended with exit code {done.returncode}")
-    return done.stdout
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as missing:
-        raise Error("to_pandas needs pandas: pip install pandas") from missing
-    return pandas
-
-
-# ---- what functions return ----
-
-
-class Frame(Sequence[Record]):
-    """
-    A table of plain values: a sequence of dicts.
-
-    Attributes
-    ----------
-    columns : list of str
-        Names, in order.
-    """
-
-    def __init__(self, records: Iterable[Record], columns: Sequence[str] | None = None) -> None:
-        self._records = list(records)
-        self.columns = list(columns if columns is not None else self._records[0] if self._records else [])
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __getitem__(self, at: Any) -> Any:
-        """Return a record by its number, or a column's values by its name."""
-        if isinstance(at, str):
-            if at not in self.columns:
-                raise Error(
-                    f"found no column '{at}', expected one of {', '.join(self.columns)}{nearest(at, self.columns)}"
-                )
-            return [record.get(at) for record in self._records]
-        return self._records[at]
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self._records)
-
-    def __repr__(self) -> str:
-        shown = [[_shown(r.get(c)) for c in self.columns] for r in self._records[:60]]
-        widths = [max([len(c), *(len(row[i]) for row in shown)]) for i, c in enumerate(self.columns)]
-        lines = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip()
-            for row in [self.columns, *shown]
-        ]
-        return "\n".join(lines + ([f"... {len(self)} records"] if len(self) > 60 else []))
-
-    def _repr_html_(self) -> str:
-        return _html_table(
-            self.columns, ([_shown(r.get(c)) for c in self.columns] for r in self._records[:60])
-        )
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """
-        Return the records as a DataFrame; needs pandas.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each record.
-        """
-        frame: pandas.DataFrame = _pandas().DataFrame(self._records, columns=self.columns)
-        return frame
-
-    def to_parquet(self, path: str) -> None:
-        """
-        Write the records to an Apache Parquet file; needs pyarrow.
-
-        Parameters
-        ----------
-        path : str
-            The file.
-        """
-        try:
-            import pyarrow  # type: ignore[import-untyped,import-not-found,unused-ignore]
-            import pyarrow.parquet  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        except ImportError as missing:
-            raise Error("to_parquet needs pyarrow: pip install pyarrow") from missing
-        columns = {c: pyarrow.array(_one_type([r.get(c) for r in self._records])) for c in self.columns}
-        pyarrow.parquet.write_table(pyarrow.table(columns), path)
-
-
-def _one_type(values: list[Any]) -> list[Any]:
-    """Return values of one type: whole numbers, else real ones, else texts; None stays."""
-    kinds = {type(v) for v in values if v is not None}
-    if kinds <= {int} or kinds <= {bool} or kinds <= {str}:
-        return values
-    if kinds <= {int, float}:
-        return [None if v is None else float(v) for v in values]
-    return [None if v is None else str(v) for v in values]
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    return "<table>" + line(head, "th") + "".join(line(row, "td") for row in rows) + "</table>"
-
-
-class Table:
-    """
-    An experiment's table with its verdicts and warnings, as ``ablate table`` prints it.
-
-    Attributes
-    ----------
-    name : str
-        The experiment.
-    rows : Frame
-        Every number in full precision (``ablate table --columns`` explains them).
-    text : str
-        The printed table.
-    """
-
-    def __init__(self, arguments: Sequence[str], db: str | None, kept: Any = None) -> None:
-        read = json.loads(_call("table", *arguments, "--json", db=db))
-        self.name: str = read["experiment"]
-        self.rows = Frame(read["rows"])
-        self.text = _call("table", *arguments, db=db)
-        self._markdown = _call("table", *arguments, "--format", "md", db=db)
-        self._kept = kept  # a temporary folder
-
-    def __repr__(self) -> str:
-        return self.text.rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        out, cells = [], []
-        for line in self._markdown.splitlines():
-            if line.startswith("|"):
-                if set(line) - set("|-: "):
-                    found = re.split(r"(?<!\\)\|", line.strip("|"))
-                    cells.append([re.sub(r"\\(.)", r"\1", cell.strip().replace("**", "")) for cell in found])
-            elif line.strip():
-                out.append("<p>" + html.escape(re.sub(r"\\(.)", r"\1", line)) + "</p>")
-        return (_html_table(cells[0], cells[1:]) if cells else "") + "".join(out)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """
-        Return the rows as a DataFrame; needs pandas.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each row of the table.
-        """
-        return self.rows.to_pandas()
-
-
-class Chart:
-    """
-    A chart as SVG.
-
-    Attributes
-    ----------
-    svg : str
-        The drawing.
-    """
-
-    def __init__(self, arguments: Sequence[str], db: str | None) -> None:
-        self._arguments, self._db = arguments, db
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "chart.svg")
-            self.save(path)
-            with open(path, encoding="utf-8") as file:
-                self.svg = file.read()
-
-    def save(self, path: str) -> None:
-        """
-        Write the chart to a file.
-
-        Parameters
-        ----------
-        path : str
-            Ends with .svg, .pdf, .png, .gp, .json (Vega-Lite) or .csv.
-        """
-        _call("plot", *self._arguments, "--output", path, db=self._db)
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-
-# ---- what users call ----
+from ablate._frames import Chart, Frame, Record, Table, call, one_type, program
 
 
 def _options(names: Mapping[str, Any]) -> list[str]:
@@ -367,7 +138,7 @@ def table(
 
 def _exported(name: str | None, which: str, db: str | None) -> Frame:
     with tempfile.TemporaryDirectory() as folder:
-        _call("export", *([name] if name else []), "--format", "csv", "-o", folder, db=db)
+        call("export", *([name] if name else []), "--format", "csv", "-o", folder, db=db)
         with open(os.path.join(folder, which + ".csv"), encoding="utf-8", newline="") as file:
             return _read_csv(file.read())
 
@@ -376,7 +147,7 @@ def _read_csv(text: str) -> Frame:
     reader = csv.reader(io.StringIO(text))
     columns = next(reader, [])
     rows = [[_value(cell) for cell in row] for row in reader]
-    values = [_one_type([row[i] for row in rows]) for i in range(len(columns))]
+    values = [one_type([row[i] for row in rows]) for i in range(len(columns))]
     return Frame((dict(zip(columns, row)) for row in zip(*values)), columns)
 
 
@@ -455,7 +226,7 @@ def query(sql: str, *, db: str | None = None) -> Frame:
     Frame
         A record for each row.
     """
-    return Frame(json.loads(_call("query", "-", "--json", db=db, standard_input=sql)))
+    return Frame(json.loads(call("query", "-", "--json", db=db, standard_input=sql)))
 
 
 def plot(name: str | None = None, *, db: str | None = None, **options: Any) -> Chart:
@@ -533,7 +304,7 @@ def judge(
     for option, value in (("--seed", seed), ("--example", example), ("--step", step), ("--base", base)):
         words += [option, value] if value is not None else []
     words += ["--lower-is-better" if lower_is_better else "--higher-is-better", metric]
-    _call("import", path, "--as", name, *words, db=db)
+    call("import", path, "--as", name, *words, db=db)
     return Table([name], db, folder)
 
 
@@ -576,7 +347,7 @@ def to_wandb(project: str, name: str | None = None, *, db: str | None = None, **
         How many runs. Their ids depend on experiment, row and seed, so that a second call updates them.
     """
     try:
-        import wandb
+        import wandb  # type: ignore[import-not-found,unused-ignore]
     except ImportError as missing:
         raise Error("to_wandb needs wandb: pip install wandb") from missing
     import hashlib

@@ -2,7 +2,7 @@
 training. A loss is a mean over tokens."""
 import numpy as np
 
-from equations_layers import linear, log_softmax, silu
+from equations_basics import linear, log_softmax, silu
 
 
 class Softmax:  # Vaswani et al. 2017, section 3.4

@@ -12,8 +12,11 @@ import sys
 
 import numpy as np
 
-from equations_layers import ATTENTIONS, BLOCKS, FEED_FORWARDS, NORMS, POSITIONS, linear, log_softmax
+from equations_attentions import ATTENTIONS
+from equations_basics import log_softmax
 from equations_heads import HEADS
+from equations_layers import BLOCKS, FEED_FORWARDS, NORMS
+from equations_positions import POSITIONS
 
 VOCABULARY, SPECIALS, BOS, EOS = 13, 4, 2, 3
 MASK = (1 << 64) - 1

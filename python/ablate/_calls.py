@@ -1,0 +1,123 @@
+"""Calls of the program's functions: arguments, results, and refusals at the line of the plugin's call."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from os.path import dirname
+from typing import TYPE_CHECKING, Any, Sequence
+
+from ablate import _native as native
+from ablate._error import Error, nearest
+from ablate._host import HostFunctions
+from ablate._tensor import MAPS, Shape, Tensor
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_OWN = dirname(__file__)
+_file_names: dict[str, bytes] = {}
+
+
+def _caller() -> FrameType:
+    """Return the frame of the plugin's own code that called this module."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename.startswith(_OWN) and frame.f_back:
+        frame = frame.f_back
+    return frame
+
+
+def _python_words(text: str) -> str:
+    """Return a message of the program with Python's names for its functions and constants."""
+    import re
+
+    text = re.sub(r" \(AB_PLUGIN\(.*?= (AB_\w+)\)\)", r" (claims=\1)", text)
+    text = re.sub(r"\bab_(sum|max)_axis\b", r"\1", text)
+    text = re.sub(r"\bab_info\(c\)(->)?", lambda m: "c.info" + ("." if m[1] else ""), text)
+    return re.sub(r"\bab_(?=[a-z])", "c.", re.sub(r"\bAB_(?=[A-Z])", "ab.", text))
+
+
+class Calls(HostFunctions):
+    """How a context reaches the program."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+        self._kept: list[Any] = []  # callbacks that the program may call before this call returns
+
+    def __getattr__(self, name: str) -> Any:
+        extra = " (a method of tensors: t.exp())" if name in MAPS else nearest(name, dir(type(self)))
+        raise AttributeError(f"the context has no function '{name}'{extra}")
+
+    def _at(self) -> int:
+        frame = _caller()
+        name = frame.f_code.co_filename
+        if name not in _file_names:
+            _file_names[name] = name.encode()
+        return native.host.at(self._address, _file_names[name], frame.f_lineno)
+
+    def _convert(self, name: str, place: int, kind: str, value: Any) -> Any:
+        if kind == "ab_t":
+            if isinstance(value, Tensor):
+                if value._context._address != self._address:
+                    raise Error(
+                        f"{name}: argument {place} is a tensor of another call; tensors end with their call"
+                    )
+                return value._id
+            if value is None:
+                return 0
+            if isinstance(value, (int, float)):
+                return self._raw("full", *self._dims((1,)), float(value))
+            raise Error(f"{name}: argument {place} is {value!r}, expected a tensor or a number")
+        if kind == "double":
+            if isinstance(value, (int, float)):
+                return float(value)
+            what = "a tensor" if isinstance(value, Tensor) else repr(value)
+            raise Error(f"{name}: argument {place} is {what}, expected a number")
+        if kind == "const char *":
+            if isinstance(value, str):
+                return value.encode()
+            raise Error(f"{name}: argument {place} is {value!r}, expected a text")
+        if isinstance(value, int):
+            return value
+        if hasattr(value, "__index__"):
+            return value.__index__()
+        raise Error(f"{name}: argument {place} is {value!r}, expected a whole number")
+
+    def _raw(self, name: str, *arguments: Any) -> Any:
+        function = native.host.function(name)
+        address = self._at()
+        result: Any = function.call(address, *arguments)
+        if not result or result < 0:
+            message = native.services.error(self._address)
+            if message:
+                native.services.clear(self._address)
+                text: str = message.decode(errors="replace")
+                frame = _caller()
+                prefix = f"{frame.f_code.co_filename}:{frame.f_lineno}: "
+                mine = text.startswith(prefix)
+                raise Error(_python_words(text[len(prefix) :]) if mine else text, placed=not mine)
+        return result or 0
+
+    def _ids(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        kinds = native.host.function(name).kinds
+        if len(arguments) != len(kinds):
+            raise Error(f"{name}: {len(arguments)} arguments, expected {len(kinds)}")
+        return [self._convert(name, i + 1, kind, a) for i, (kind, a) in enumerate(zip(kinds, arguments))]
+
+    def _axis(self, name: str, axis: int) -> int:
+        if not isinstance(axis, int) or not -4 <= axis <= 3:
+            raise Error(f"{name}: axis {axis!r}, expected -4 to 3, or -1 for the last")
+        return axis
+
+    def _shape(self, x: Tensor) -> Shape:
+        dim = (ctypes.c_int64 * 4)()
+        native.services.shape(self._address, x._id, dim)
+        return (dim[0], dim[1], dim[2], dim[3])
+
+    def _dims(self, shape: Sequence[int]) -> tuple[int, Any]:
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = shape[0]
+        for n in shape:
+            if not hasattr(n, "__index__"):
+                raise Error(f"shape {tuple(shape)!r}: expected whole numbers")
+        return len(shape), (ctypes.c_int64 * max(1, len(shape)))(*shape)
