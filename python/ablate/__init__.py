@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ablate._context import Context as Context
 from ablate._error import Error as Error
+from ablate._info import Info as Info, Parameter as Parameter
 from ablate._kinds import (
     BIAS as BIAS,
     BIAS_HOOK as BIAS_HOOK,
@@ -42,7 +43,7 @@ from ablate._kinds import (
     task as task,
     text as text,
 )
-from ablate._tensor import Info as Info, Parameter as Parameter, Tensor as Tensor
+from ablate._tensor import Tensor as Tensor
 
 if TYPE_CHECKING:
     from ablate._frames import Chart as Chart, Frame as Frame, Table as Table, program as program
@@ -65,7 +66,7 @@ __all__ = [
 ] + _RESULTS
 
 
-def __getattr__(name: str) -> object:
+def _missing(name: str) -> object:
     if name in _RESULTS:
         from ablate import _results
 
@@ -73,3 +74,7 @@ def __getattr__(name: str) -> object:
     from ablate._error import nearest
 
     raise AttributeError(f"ablate has no '{name}'{nearest(name, __all__)}")
+
+
+if not TYPE_CHECKING:  # type checkers know what is missing
+    __getattr__ = _missing

@@ -13,7 +13,8 @@ from ablate import _kinds as kinds
 from ablate import _native as native
 from ablate._context import Context
 from ablate._error import Error
-from ablate._tensor import Parameter, Tensor
+from ablate._info import Parameter
+from ablate._tensor import Tensor
 
 MAGIC, MAJOR = 0x41424C54, 2
 _OWN = os.path.dirname(__file__)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Sequence
 from ablate import _native as native
 from ablate._error import Error, nearest
 from ablate._host import HostFunctions
-from ablate._tensor import MAPS, Shape, Tensor
+from ablate._tensor import MAPS, Tensor
 
 if TYPE_CHECKING:
     from types import FrameType
+
+    from ablate._info import Shape
 
 _OWN = dirname(__file__)
 _file_names: dict[str, bytes] = {}
@@ -44,9 +46,12 @@ class Calls(HostFunctions):
         self._address = address
         self._kept: list[Any] = []  # callbacks that the program may call before this call returns
 
-    def __getattr__(self, name: str) -> Any:
+    def _missing(self, name: str) -> Any:
         extra = " (a method of tensors: t.exp())" if name in MAPS else nearest(name, dir(type(self)))
         raise AttributeError(f"the context has no function '{name}'{extra}")
+
+    if not TYPE_CHECKING:  # type checkers know what is missing
+        __getattr__ = _missing
 
     def _at(self) -> int:
         frame = _caller()

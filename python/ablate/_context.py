@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 from ablate import _native as native
 from ablate._calls import Calls
 from ablate._error import Error
-from ablate._tensor import Info, Parameter, Tensor
+from ablate._info import Info, Parameter
+from ablate._tensor import Tensor
 
 if TYPE_CHECKING:
     from ablate._kinds import Op
@@ -17,7 +18,16 @@ _QUERY, _KEY, _VALUE, _KEY_STEP, _VALUE_STEP = range(5)
 
 
 class Context(Calls):
-    """The graph that is being traced, for one call of a plugin's function."""
+    """
+    The graph that is being traced, for one call of a plugin's function.
+
+    Its functions raise `Error` at the plugin's line if shapes, names or the place of the call do not fit.
+
+    Parameters
+    ----------
+    address : int
+        Of the program's ab_ctx.
+    """
 
     def _call(self, name: str, *arguments: Any) -> Tensor:
         return Tensor(self, self._raw(name, *self._ids(name, arguments)))

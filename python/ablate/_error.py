@@ -6,11 +6,20 @@ from typing import Iterable
 
 
 class Error(Exception):
-    """A refusal of the program: a shape, a name, an axis or a function that does not fit."""
+    """
+    A refusal of the program: a shape, a name, an axis or a function that does not fit.
+
+    Parameters
+    ----------
+    text : str
+        What was found and what was expected.
+    placed : bool
+        Whether the text begins with file and line.
+    """
 
     def __init__(self, text: str, placed: bool = False) -> None:
         super().__init__(text)
-        self.placed = placed  # whether the text begins with file and line
+        self.placed = placed
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -82,6 +82,13 @@ class Frame(Sequence[Record]):
     """
     A table of plain values: a sequence of dicts.
 
+    Parameters
+    ----------
+    records : iterable of dict
+        The rows.
+    columns : sequence of str, optional
+        Names, in order; by default those of the first record.
+
     Attributes
     ----------
     columns : list of str
@@ -189,6 +196,15 @@ class Table:
     """
     An experiment's table with its verdicts and warnings, as ``ablate table`` prints it.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words for ``ablate table``.
+    db : str, optional
+        The database.
+    kept : object, optional
+        A temporary folder that lives as long as the table.
+
     Attributes
     ----------
     name : str
@@ -205,7 +221,7 @@ class Table:
         self.rows = Frame(read["rows"])
         self.text = call("table", *arguments, db=db)
         self._markdown = call("table", *arguments, "--format", "md", db=db)
-        self._kept = kept  # a temporary folder
+        self._kept = kept
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
@@ -236,6 +252,13 @@ class Table:
 class Chart:
     """
     A chart as SVG.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words for ``ablate plot``.
+    db : str, optional
+        The database.
 
     Attributes
     ----------

@@ -21,267 +21,362 @@ class HostFunctions:
         raise NotImplementedError
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:
-        """Add a and b, with broadcasting over axes of length 1.
+        """
+        Add a and b.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The sums.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("add", a, b)
 
     def sub(self, a: Tensor, b: Tensor) -> Tensor:
-        """Subtract b from a, with broadcasting over axes of length 1.
+        """
+        Subtract b from a.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The differences.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("sub", a, b)
 
     def mul(self, a: Tensor, b: Tensor) -> Tensor:
-        """Multiply a and b, with broadcasting over axes of length 1.
+        """
+        Multiply a and b element by element.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The products.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("mul", a, b)
 
     def div(self, a: Tensor, b: Tensor) -> Tensor:
-        """Divide a by b, with broadcasting over axes of length 1.
+        """
+        Divide a by b element by element.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The quotients.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("div", a, b)
 
     def minimum(self, a: Tensor, b: Tensor) -> Tensor:
-        """The smaller; ties give the gradient to a.
+        """
+        Return the smaller of a and b; ties give the gradient to a.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The smaller elements.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("minimum", a, b)
 
     def maximum(self, a: Tensor, b: Tensor) -> Tensor:
-        """The larger; ties give the gradient to a.
+        """
+        Return the larger of a and b; ties give the gradient to a.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The larger elements.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("maximum", a, b)
 
     def where(self, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
-        """a where condition (0 or 1) is 1, else b; the other one has no influence, even if
-        it is not finite.
+        """
+        Choose a where condition is 1, else b.
 
         Parameters
         ----------
         condition : Tensor
-            A tensor, as above.
+            Elements 0 or 1.
         a : Tensor
-            A tensor, as above.
+            Broadcast like condition; the one not chosen has no influence, even if it is not finite.
         b : Tensor
-            A tensor, as above.
+            Broadcast like condition; the one not chosen has no influence, even if it is not finite.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The chosen elements.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("where", condition, a, b)
 
     def less_than(self, a: Tensor, b: Tensor) -> Tensor:
-        """a < b as 0 or 1; no gradient.
+        """
+        Compare a < b; no gradient.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal axes, or axes of length 1, which are repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Elements 0 or 1.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("less_than", a, b)
 
     def mul_scalar(self, a: Tensor, by: float) -> Tensor:
-        """Multiply a by a number.
+        """
+        Multiply a by a number.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
         by : float
-            A number, or places.
+            The factor.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("mul_scalar", a, by)
 
     def add_scalar(self, a: Tensor, by: float) -> Tensor:
-        """Add a number to a.
+        """
+        Add a number to a.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
         by : float
-            A number, or places.
+            The number.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("add_scalar", a, by)
 
     def gelu(self, a: Tensor) -> Tensor:
-        """a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))).
+        """
+        Compute a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))).
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("gelu", a)
 
     def silu(self, a: Tensor) -> Tensor:
-        """a sigmoid(a).
+        """
+        Compute a sigmoid(a).
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("silu", a)
 
     def softplus(self, a: Tensor) -> Tensor:
-        """log(1 + exp(a)).
+        """
+        Compute log(1 + exp(a)).
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("softplus", a)
 
     def sum(self, a: Tensor, axis: int) -> Tensor:
-        """The axis remains, with length 1.
+        """
+        Sum over an axis, which remains with length 1.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
         axis : int
-            Axis, -1 is the last.
+            From -4 to -1; -1 is the last.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The sums.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("sum", a, self._axis("sum", axis))
 
     def cumsum(self, a: Tensor) -> Tensor:
-        """Running sums along axis -2.
+        """
+        Sum along axis -2 up to and including each index.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            [..,T,n].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("cumsum", a)
 
     def softmax(self, s: Tensor) -> Tensor:
-        """Over the last axis; -inf has weight 0.
+        """
+        Normalize exp(s) to weights of sum 1 over the last axis; -inf has weight 0.
 
         Parameters
         ----------
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Scores [..,Tq,Tk].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Weights of the same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("softmax", s)
 
@@ -292,180 +387,238 @@ class HostFunctions:
         ta: bool = False,
         tb: bool = False,
     ) -> Tensor:
-        """Multiply matrices, the last two axes; the others broadcast.
-
-        ta, tb: transpose a, b first.
+        """
+        Multiply matrices, the last two axes; the others broadcast.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            [..,m,k], with ta [..,k,m].
         b : Tensor
-            A tensor, as above.
+            [..,k,n], with tb [..,n,k].
         ta : bool, optional
-            Whether to transpose a.
+            Whether to transpose a first.
         tb : bool, optional
-            Whether to transpose b.
+            Whether to transpose b first.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [..,m,n].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("matmul", a, b, ta, tb)
 
     def transpose(self, a: Tensor, axis1: int, axis2: int) -> Tensor:
-        """Swap two axes.
+        """
+        Swap two axes.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
         axis1 : int
-            Axis, -1 is the last.
+            From -4 to -1; -1 is the last.
         axis2 : int
-            Axis, -1 is the last.
+            From -4 to -1; -1 is the last.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The elements with swapped axes.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("transpose", a, self._axis("transpose", axis1), self._axis("transpose", axis2))
 
     def slice(self, a: Tensor, axis: int, from_: int, n: int) -> Tensor:
-        """Keep n indices of an axis, starting at `from_`.
+        """
+        Keep n indices of an axis.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
         axis : int
-            Axis, -1 is the last.
+            From -4 to -1; -1 is the last.
         from_ : int
-            First index, or first position.
+            The first index that is kept, from 0.
         n : int
-            Number of rows, columns or ids.
+            How many indices.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The shape of a with length n along the axis.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("slice", a, self._axis("slice", axis), from_, n)
 
     def concat(self, a: Tensor, b: Tensor, axis: int) -> Tensor:
-        """Join a and b along an axis.
+        """
+        Join a and b along an axis.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            Tensors with equal lengths along the other axes.
         b : Tensor
-            A tensor, as above.
+            Tensors with equal lengths along the other axes.
         axis : int
-            Axis, -1 is the last.
+            From -4 to -1; -1 is the last.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The lengths along the axis add up.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("concat", a, b, self._axis("concat", axis))
 
     def detach(self, a: Tensor) -> Tensor:
-        """Equal values, no gradient.
+        """
+        Return equal values without a gradient.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same values.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("detach", a)
 
     def rotate_half(self, a: Tensor) -> Tensor:
-        """(x1,x2) -> (-x2,x1), halves of the last axis.
+        """
+        Map the halves (x1,x2) of the last axis to (-x2,x1).
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            [..,d] with even d.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("rotate_half", a)
 
     def embedding(self, table: Tensor, ids: Tensor) -> Tensor:
-        """[n,d],[T] -> [T,d].
+        """
+        Look up rows of a table.
 
         Parameters
         ----------
         table : Tensor
-            A tensor, as above.
+            [n,d].
         ids : Tensor
-            Ids, as a tensor.
+            Ids [T] from 0 to n - 1.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [T,d].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("embedding", table, ids)
 
     def to_float(self, ids: Tensor) -> Tensor:
-        """Ids as numbers.
+        """
+        Convert ids to numbers.
 
         Parameters
         ----------
         ids : Tensor
-            Ids, as a tensor.
+            Ids of any shape.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("to_float", ids)
 
     def outer(self, a: Tensor, b: Tensor) -> Tensor:
-        """[T],[n] -> [T,n].
+        """
+        Multiply each element of a by each of b.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            [T].
         b : Tensor
-            A tensor, as above.
+            [n].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [T,n].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("outer", a, b)
 
     def relative_position(self, qpos: Tensor, kpos: Tensor) -> Tensor:
-        """k - q as numbers [Tq,Tk].
+        """
+        Return how far each key is behind each query.
 
         Parameters
         ----------
         qpos : Tensor
-            A tensor, as above.
+            From `qpos`: ids [Tq].
         kpos : Tensor
-            A tensor, as above.
+            From `kpos`: ids [Tk].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Numbers [Tq,Tk]: k - q, in positions.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("relative_position", qpos, kpos)
 
@@ -475,78 +628,102 @@ class HostFunctions:
         kpos: Tensor,
         clip: int,
     ) -> Tensor:
-        """Ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip.
+        """
+        Return clamp(k - q, -clip, clip) + clip as ids.
 
         Parameters
         ----------
         qpos : Tensor
-            A tensor, as above.
+            From `qpos`: ids [Tq].
         kpos : Tensor
-            A tensor, as above.
+            From `kpos`: ids [Tk].
         clip : int
-            A number, as above.
+            The largest distance that is told apart, in positions.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Ids [Tq,Tk] from 0 to 2 clip.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("clipped_relative_position", qpos, kpos, clip)
 
     def gather(self, x: Tensor, ids: Tensor) -> Tensor:
-        """[..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk].
+        """
+        Choose elements of the last axis by ids.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            [..,Tq,n].
         ids : Tensor
-            Ids, as a tensor.
+            Ids [Tq,Tk] or [..,Tq,Tk], from 0 to n - 1.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [..,Tq,Tk].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("gather", x, ids)
 
     def scatter_add(self, p: Tensor, ids: Tensor, n: int) -> Tensor:
-        """Adjoint of gather: [..,Tq,Tk] -> [..,Tq,n].
+        """
+        Add elements up by ids: the adjoint of `gather`.
 
         Parameters
         ----------
         p : Tensor
-            Probability, or weights.
+            [..,Tq,Tk].
         ids : Tensor
-            Ids, as a tensor.
+            Ids [Tq,Tk] or [..,Tq,Tk], from 0 to n - 1.
         n : int
-            Number of rows, columns or ids.
+            Length of the result's last axis.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [..,Tq,n].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("scatter_add", p, ids, n)
 
     def linear(self, x: Tensor, name: str, width: int, bias: bool = True) -> Tensor:
-        """Map [..,n] to [..,width] by a learned matrix `name`, initially Glorot uniform.
+        """
+        Map the last axis by a learned matrix, initially Glorot uniform.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            [..,n].
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of the learned or recorded values, below the layer.
         width : int
             Columns of the result.
         bias : bool, optional
-            Whether to add a learned bias.
+            Whether to add a learned bias, initially 0.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [..,width].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called in an operation's or an optimizer's functions.
         """
         return self._call("linear", x, name, width, bias)
 
@@ -557,23 +734,29 @@ class HostFunctions:
         width: int,
         bias: bool = True,
     ) -> Tensor:
-        """max(0, linear) in one operation.
+        """
+        Compute max(0, linear) in one operation.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            [..,n].
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of the learned or recorded values, below the layer.
         width : int
             Columns of the result.
         bias : bool, optional
-            Whether to add a learned bias.
+            Whether to add a learned bias, initially 0.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [..,width].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called in an operation's or an optimizer's functions.
         """
         return self._call("linear_relu", x, name, width, bias)
 
@@ -581,27 +764,32 @@ class HostFunctions:
         self,
         x: Tensor,
         gain: Tensor,
-        bias: bool = True,
+        bias: Tensor,
         eps: float = 1e-6,
     ) -> Tensor:
-        """(x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias
-        [d].
+        """
+        Compute (x - mean) / sqrt(variance + eps) gain + bias over the last axis.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d].
         gain : Tensor
-            Gain [d].
-        bias : bool, optional
-            Whether to add a learned bias.
+            [d].
+        bias : Tensor
+            [d].
         eps : float, optional
             Added before the square root.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called in an operation's or an optimizer's functions.
         """
         return self._call("layer_norm", x, gain, bias, eps)
 
@@ -610,399 +798,548 @@ class HostFunctions:
         x: Tensor,
         s: Tensor,
         gain: Tensor,
-        bias: bool = True,
+        bias: Tensor,
         eps: float = 1e-6,
     ) -> Tensor:
-        """Layer norm of x + dropout(s).
+        """
+        Compute the layer norm of x + dropout(s).
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d].
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Rows [rows,d].
         gain : Tensor
-            Gain [d].
-        bias : bool, optional
-            Whether to add a learned bias.
+            [d].
+        bias : Tensor
+            [d].
         eps : float, optional
             Added before the square root.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called in an operation's or an optimizer's functions.
         """
         return self._call("add_layer_norm", x, s, gain, bias, eps)
 
     def self_attention(self, x: Tensor) -> Tensor:
-        """Call the row's self-attention, with learned values below "self".
+        """
+        Call the row's self-attention, with learned values below "self".
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a block's forward.
         """
         return self._call("self_attention", x)
 
     def cross_attention(self, x: Tensor) -> Tensor:
-        """Attend to the encoder's output, if info.cross, with learned values below
-        "cross".
+        """
+        Attend to the encoder's output, with learned values below "cross".
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model]; `Info.cross` says whether the layer has an encoder.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a block's forward.
         """
         return self._call("cross_attention", x)
 
     def feed_forward(self, x: Tensor, name: str) -> Tensor:
-        """Call the row's feed-forward, if info.feed_forward, with learned values below
-        `name`.
+        """
+        Call the row's feed-forward.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model]; `Info.feed_forward` says whether the layer has one.
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of its learned values, such as "ffn"; two calls with one name share them.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a block's forward.
         """
         return self._call("feed_forward", x, name)
 
     def normalize(self, x: Tensor, name: str) -> Tensor:
-        """Call the row's norm, with learned values below `name`.
+        """
+        Call the row's norm.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model].
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of its learned values, such as "self.ln"; two calls with one name share them.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a block.
         """
         return self._call("normalize", x, name)
 
     def add_normalize(self, x: Tensor, s: Tensor, name: str) -> Tensor:
-        """norm(x + dropout(s)), one operation if the norm has `add`.
+        """
+        Call the row's norm on x + dropout(s), in one operation if it has `add`.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model].
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Rows [rows,d_model].
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of its learned values, such as "self.ln"; two calls with one name share them.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a block.
         """
         return self._call("add_normalize", x, s, name)
 
     def add_dropout(self, x: Tensor, s: Tensor) -> Tensor:
-        """x + dropout(s).
+        """
+        Compute x + dropout(s).
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model].
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Rows [rows,d_model].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a block.
         """
         return self._call("add_dropout", x, s)
 
     def assign(self, to: Tensor, value: Tensor) -> None:
-        """Set p or a slot to this value after the update.
+        """
+        Set the parameter or a slot to a value after the update.
 
         Parameters
         ----------
         to : Tensor
-            End of the window, or what is set.
+            The parameter or one of its slots, as the function got it.
         value : Tensor
-            Value.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an optimizer's functions.
         """
         self._call_none("assign", to, value)
 
     def scores(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
-        """Scale q.k + position + mask: [B,H,Tq,Tk].
+        """
+        Compute scale q.k plus position and mask.
 
         Parameters
         ----------
         q : Tensor
-            Queries [B,H,Tq,d].
+            Queries [B,H,Tq,d_k].
         k : Tensor
-            Keys [B,H,Tk,d].
+            Keys [B,H,Tk,d_k].
         scale : float
-            Factor of the scores.
+            Factor of the products of queries and keys.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,H,Tq,Tk]; keys in the future and padding have -inf.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("scores", q, k, scale)
 
     def mask(self, s: Tensor) -> Tensor:
-        """-inf for invisible keys (future, padding).
+        """
+        Set the scores of keys in the future and of padding to -inf.
 
         Parameters
         ----------
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            [B,H,Tq,Tk].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("mask", s)
 
     def position(self, s: Tensor, q: Tensor, k: Tensor) -> Tensor:
-        """Only the position hooks bias and scores, no mask.
+        """
+        Add what the position's hooks bias and scores return; no mask.
 
         Parameters
         ----------
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Scores [B,H,Tq,Tk].
         q : Tensor
-            Queries [B,H,Tq,d].
+            Queries [B,H,Tq,d_k].
         k : Tensor
-            Keys [B,H,Tk,d].
+            Keys [B,H,Tk,d_k].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape as s.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("position", s, q, k)
 
     def weighted_sum(self, p: Tensor, v: Tensor) -> Tensor:
-        """p.v, with the position's contribution to values.
+        """
+        Compute p.v, with the position's contribution to values.
 
         Parameters
         ----------
         p : Tensor
-            Probability, or weights.
+            Weights [B,H,Tq,Tk].
         v : Tensor
-            Values [B,H,Tk,d].
+            Values [B,H,Tk,d_v].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,H,Tq,d_v].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("weighted_sum", p, v)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
-        """softmax(scores).v, as one fused operation if possible.
+        """
+        Compute softmax(scores).v, as one fused operation if possible.
 
         Parameters
         ----------
         q : Tensor
-            Queries [B,H,Tq,d].
+            Queries [B,H,Tq,d_k].
         k : Tensor
-            Keys [B,H,Tk,d].
+            Keys [B,H,Tk,d_k].
         v : Tensor
-            Values [B,H,Tk,d].
+            Values [B,H,Tk,d_v].
         scale : float
-            Factor of the scores.
+            Factor of the products of queries and keys.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,H,Tq,d_v].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("attend", q, k, v, scale)
 
     def causal_kv_sum(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Q_t .
-
-        sum over visible j of k_j v_j^T: [B,H,Tq,dv], from key_step, value_step:
-        decoding carries the sum.
+        """
+        Compute q_t times the sum over visible j of k_j v_j'; decoding carries the sum.
 
         Parameters
         ----------
         q : Tensor
-            Queries [B,H,Tq,d].
+            Queries [B,H,Tq,d_k].
         k : Tensor
-            Keys [B,H,Tk,d].
+            Keys [B,H,T,d_k], from `key_step`.
         v : Tensor
-            Values [B,H,Tk,d].
+            Values [B,H,T,d_v], from `value_step`.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,H,Tq,d_v].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("causal_kv_sum", q, k, v)
 
     def output(self, y: Tensor) -> Tensor:
-        """[B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear.
-
-        From 2.6 on also rows [rows, H d_v], as merge returns.
+        """
+        Merge heads and map them to the model's width by a learned matrix.
 
         Parameters
         ----------
         y : Tensor
-            A tensor, as above.
+            [B,H,T,d_v], or rows [rows,H d_v] as `merge` returns them.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Rows [rows,d_model].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("output", y)
 
     def heads(self, rows: Tensor, heads: int) -> Tensor:
-        """Rows [rows, heads d] made from x or mem -> [B,heads,T,d].
+        """
+        Split rows into heads.
 
         Parameters
         ----------
         rows : Tensor
-            Rows [rows,n].
+            Rows [rows,heads d] made from x or mem.
         heads : int
-            Number of heads.
+            How many heads.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,heads,T,d].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("heads", rows, heads)
 
     def rotate(self, x: Tensor) -> Tensor:
-        """The position's rotation of queries or keys (self-attention).
+        """
+        Apply the position's rotation to queries or keys of self-attention.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            [B,H,T,d_k].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("rotate", x)
 
     def remember(self, x: Tensor) -> Tensor:
-        """Keys, values or similar [B,n,T,d], with equal n and d in every step: returns x.
+        """
+        Return x in training, and in decoding all steps so far.
 
-        In decoding x is this step's [B,n,1,d], and the result is [B,n,Tk,d], as long as
-        kpos: all steps so far, then zeros, which mask hides. Call order identifies a
-        cache.
+        Keys, values or similar [B,n,T,d], with equal n and d in every step: returns x. In decoding x is
+        this step's [B,n,1,d], and the result is [B,n,Tk,d], as long as kpos: all steps so far, then zeros,
+        which mask hides. Call order identifies a cache.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Keys, values or similar, [B,n,T,d].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,n,T,d], in decoding [B,n,Tk,d].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("remember", x)
 
     def merge(self, y: Tensor) -> Tensor:
-        """[B,n,Tq,d] -> rows [rows, n d] of the query side.
+        """
+        Merge heads into rows of the query side.
 
         Parameters
         ----------
         y : Tensor
-            A tensor, as above.
+            [B,n,Tq,d].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Rows [rows,n d].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("merge", y)
 
     def pad(self, rows: Tensor) -> Tensor:
-        """Rows [rows,n] -> [1,B,T,n], zeros at padding; rows made from x or from mem, not
-        from both.
+        """
+        Arrange rows by sentence, with zeros at padding.
 
         Parameters
         ----------
         rows : Tensor
-            Rows [rows,n].
+            Rows [rows,n] made from x or from mem, not from both.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [1,B,T,n].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("pad", rows)
 
     def pack(self, x: Tensor) -> Tensor:
-        """[1,B,T,n] -> rows [rows,n] of the query side.
+        """
+        Arrange sentences as rows of the query side.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            [1,B,T,n].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Rows [rows,n].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("pack", x)
 
     def qpos(self) -> Tensor:
-        """Positions of the queries: ids [Tq].
+        """
+        Return positions of the queries.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Ids [Tq].
+
+        Raises
+        ------
+        Error
+            If it is called outside an attention and a position's rotate, bias, scores and values.
         """
         return self._call("qpos")
 
     def kpos(self) -> Tensor:
-        """Positions of the keys: ids [Tk].
+        """
+        Return positions of the keys.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Ids [Tk].
+
+        Raises
+        ------
+        Error
+            If it is called outside an attention and a position's rotate, bias, scores and values.
         """
         return self._call("kpos")
 
     def klen(self) -> Tensor:
-        """Visible keys per sentence, as numbers [B,1,1,1].
+        """
+        Return how many keys of each sentence are visible.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Numbers [B,1,1,1], in tokens.
+
+        Raises
+        ------
+        Error
+            If it is called outside an attention and a position's rotate, bias, scores and values.
         """
         return self._call("klen")
 
@@ -1014,28 +1351,36 @@ class HostFunctions:
         d: int,
         backwards: bool = False,
     ) -> Tensor:
-        """Rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m =
-        tanh(a + r u), h' = (1 - z) m + z h, where a = x W + b is the linear named `in`,
-        u = h U, both with columns z, r, m; U [d,3d] is named `u` and uniform in
-        1/sqrt(d).
+        """
+        Run a gated recurrent unit along each sentence.
+
+        Rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' =
+        (1 - z) m + z h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U
+        [d,3d] is named `u` and uniform in 1/sqrt(d).
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,n] made from x or mem.
         in_ : str
             Name of the linear of the inputs.
         u : str
-            Name of the recurrent matrix.
+            Name of the recurrent matrix [d,3d].
         d : int
             Width of the state.
         backwards : bool, optional
-            Whether to run from the end.
+            Whether to run from the end of a sentence; not in a decoder.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The states, rows [rows,d].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("gru", x, in_, u, d, backwards)
 
@@ -1047,238 +1392,312 @@ class HostFunctions:
         before: int,
         behind: int,
     ) -> Tensor:
-        """Rows [rows,width], a convolution: y_t = b + sum over j = -before .
+        """
+        Convolve along each sentence, with zeros around it.
 
-        behind of x_{t+j} W_j, zeros around the sentence. W and b are the linear named
-        `name` with (before + 1 + behind) n inputs, oldest position first.
+        Rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros
+        around the sentence. W and b are the linear named `name` with (before + 1 + behind) n inputs, oldest
+        position first.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,n] made from x or mem.
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of the linear with (before + 1 + behind) n inputs.
         width : int
             Columns of the result.
         before : int
-            Positions before.
+            How many positions before a token it sees, in tokens.
         behind : int
-            Positions behind.
+            How many positions behind a token it sees, in tokens; 0 in a decoder.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Rows [rows,width].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("conv", x, name, width, before, behind)
 
     def max(self, a: Tensor, axis: int) -> Tensor:
-        """The axis remains, with length 1.
+        """
+        Return the maximum over an axis, which remains with length 1.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
         axis : int
-            Axis, -1 is the last.
+            From -4 to -1; -1 is the last.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The largest elements.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("max", a, self._axis("max", axis))
 
     def to_ids(self, a: Tensor) -> Tensor:
-        """The nearest integers as ids; no gradient.
+        """
+        Round to the nearest integers, as ids; no gradient.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            A tensor of any shape.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Ids of the same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("to_ids", a)
 
     def one_hot(self, ids: Tensor, n: int) -> Tensor:
-        """[..,T] -> [..,T,n]: 1 at the id, else 0.
+        """
+        Return 1 at each id and 0 elsewhere.
 
         Parameters
         ----------
         ids : Tensor
-            Ids, as a tensor.
+            Ids [..,T] from 0 to n - 1.
         n : int
-            Number of rows, columns or ids.
+            Length of the new axis.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [..,T,n].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("one_hot", ids, n)
 
     def scatter_rows(self, rows: Tensor, ids: Tensor, n: int) -> Tensor:
-        """Adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id.
+        """
+        Add rows up by id: the adjoint of `embedding`.
 
         Parameters
         ----------
         rows : Tensor
-            Rows [rows,n].
+            [T,d].
         ids : Tensor
-            Ids, as a tensor.
+            Ids [T] from 0 to n - 1.
         n : int
-            Number of rows, columns or ids.
+            How many rows the result has.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [n,d].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("scatter_rows", rows, ids, n)
 
     def tokens(self) -> Tensor:
-        """Ids [rows]; in a decoder, the token before each target.
+        """
+        Return the tokens of x's rows; in a decoder, the token before each target.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Ids [rows].
+
+        Raises
+        ------
+        Error
+            If it is called in an operation's or an optimizer's functions.
         """
         return self._call("tokens")
 
     def row_mask(self) -> Tensor:
-        """[rows,1]: 1 for a row with a token, 0 for a padding row.
+        """
+        Return 1 for a row with a token, 0 for a padding row.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [rows,1].
+
+        Raises
+        ------
+        Error
+            If it is called in an operation's or an optimizer's functions.
         """
         return self._call("row_mask")
 
     def add_loss(self, name: str, value: Tensor, weight: float) -> None:
-        """Values recorded in training besides the loss, as curves named PLUGIN.name: one
-        number per call, averaged over calls (layers) with the same name.
-
-        add_loss also adds weight times value, a mean over tokens, to the loss. From 2.6
-        on log takes a vector [n] too, of at most AB_LOG_MOST numbers: curves
-        PLUGIN.name[0] to [n-1]. No effect outside training.
+        """
+        Add weight times value to the loss, and record value as a curve PLUGIN.name.
 
         Parameters
         ----------
         name : str
-            Name of the learned or recorded value, below the layer.
+            Lower-case letters, digits and _; values of one name are averaged over calls.
         value : Tensor
-            Value.
+            One number, a mean over tokens; no effect outside training.
         weight : float
             Factor in the loss.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called in an operation's or an optimizer's functions.
         """
         self._call_none("add_loss", name, value, weight)
 
     def share(self, name: str, x: Tensor) -> None:
-        """Share x under this name with later layers of this stack.
+        """
+        Share x under this name with later layers of this stack.
 
         Parameters
         ----------
         name : str
-            Name of the learned or recorded value, below the layer.
+            What `shared` asks for.
         x : Tensor
-            Rows or a tensor, as above.
+            A tensor of any shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called in an operation's or an optimizer's functions.
         """
         self._call_none("share", name, x)
 
     def shared(self, name: str) -> Tensor:
-        """Return the last value that the same plugin in the same place (self, cross, ffn)
-        of an earlier layer shared under this name.
+        """
+        Return the value that the same plugin shared last in an earlier layer.
 
         Parameters
         ----------
         name : str
-            Name of the learned or recorded value, below the layer.
+            What `share` named in the same place (self, cross or ffn).
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The shape that was shared.
+
+        Raises
+        ------
+        Error
+            If no earlier layer has shared it, or it is called in an operation's or an optimizer's functions.
         """
         return self._call("shared", name)
 
     def window(self, s: Tensor, from_: Tensor, to: Tensor) -> Tensor:
-        """Restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions
-        from .
-
-        to - 1, which are numbers [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to -
-        from)) time. Every window must contain a key visible to its query.
+        """
+        Restrict scores to a window of keys for each query.
 
         Parameters
         ----------
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Scores [..,Tq,Tk].
         from_ : Tensor
-            First index, or first position.
+            The first visible position, numbers [B or 1,1,Tq or 1,1].
         to : Tensor
-            End of the window, or what is set.
+            The end, the position behind the last visible one; every window contains a visible key.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape; fused attention takes O(Tq (to - from)) time.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("window", s, from_, to)
 
     def running_sum(self, a: Tensor) -> Tensor:
-        """Sums over the queries up to and including each: [B,n,Tq,d] made from x -> the
-        same shape; decoding carries them.
-
-        d may be Tk.
+        """
+        Sum over the queries up to and including each; decoding carries the sums.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            [B,n,Tq,d] made from x; d may be Tk.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("running_sum", a)
 
     def fp32(self, x: Tensor) -> Tensor:
-        """x for products that must not be rounded to bf16: linear of the result runs in
-        fp32 there, and returns fp32.
+        """
+        Keep products with x from being rounded to bf16: a linear of the result runs in fp32.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            A tensor of any shape.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same values.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("fp32", x)
 
     def shift(self, rows: Tensor, by: int) -> Tensor:
-        """Rows [rows,n], each the row `by` tokens before it in its sentence (by < 0: after
-        it, not in a decoder); zeros where there is none; decoding carries them.
+        """
+        Return for each row the row `by` tokens before it in its sentence, zeros where there is none.
 
         Parameters
         ----------
         rows : Tensor
             Rows [rows,n].
         by : int
-            A number, or places.
+            In tokens; below 0: after it, not in a decoder.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape; decoding carries the rows.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("shift", rows, by)
 
@@ -1289,108 +1708,138 @@ class HostFunctions:
         before: int,
         behind: int,
     ) -> Tensor:
-        """a convolution of each column by itself: rows [rows,n] -> [rows,n]; learns
-        `name`, [before + 1 + behind, n], oldest first.
+        """
+        Convolve each column by itself along each sentence.
 
         Parameters
         ----------
         rows : Tensor
             Rows [rows,n].
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of the weights [before + 1 + behind,n], oldest position first.
         before : int
-            Positions before.
+            How many positions before a token it sees, in tokens.
         behind : int
-            Positions behind.
+            How many positions behind a token it sees, in tokens; 0 in a decoder.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("depthwise_conv", rows, name, before, behind)
 
     def call_attention(self, name: str, x: Tensor, mem: Tensor) -> Tensor:
-        """The rows that another attention, named in `calls`, makes of x and mem in this
-        place: rows as this plugin got them or computed from them (in self-attention
-        pass one t twice).
-
-        Its learned values are below its name; a second call has its own, below NAME.2.
+        """
+        Call another attention in this place.
 
         Parameters
         ----------
         name : str
-            Name of the learned or recorded value, below the layer.
+            One of the plugin's `calls`; a second call of one name learns values below NAME.2.
         x : Tensor
-            Rows or a tensor, as above.
+            Rows as this plugin got them or computed from them; in self-attention one tensor twice.
         mem : Tensor
-            Rows of the key side.
+            Rows as this plugin got them or computed from them; in self-attention one tensor twice.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Rows [rows,d_model].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or `calls` does not name it, or it is called outside an attention's forward.
         """
         return self._call("call_attention", name, x, mem)
 
     def logits(self, x: Tensor) -> Tensor:
-        """x [rows,d_model] times the softmax's table: [rows,vocabulary].
+        """
+        Multiply x by the softmax's table.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [rows,vocabulary].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a head.
         """
         return self._call("logits", x)
 
     def token_vectors(self) -> Tensor:
-        """The softmax's table [vocabulary,d_model], a vector for each token.
+        """
+        Return the softmax's table, a vector for each token.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [vocabulary,d_model].
+
+        Raises
+        ------
+        Error
+            If it is called outside a head.
         """
         return self._call("token_vectors")
 
     def cross_entropy(self, logits: Tensor, target: Tensor) -> Tensor:
-        """[rows,vocabulary], ids [rows] -> -log softmax(logits)[target], [rows,1]; 0 for
-        target -1.
+        """
+        Compute -log softmax(logits)[target], 0 for target -1.
 
         Parameters
         ----------
         logits : Tensor
-            Logits [rows,vocabulary].
+            [rows,vocabulary].
         target : Tensor
             Ids [rows]; -1: none.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [rows,1], in nats.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a head.
         """
         return self._call("cross_entropy", logits, target)
 
     def ahead(self, ids: Tensor, by: int) -> Tensor:
-        """Ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where
-        there is none.
+        """
+        Return for each row the id `by` rows behind it in its sentence, -1 where there is none.
 
         Parameters
         ----------
         ids : Tensor
-            Ids, as a tensor.
+            Ids [rows].
         by : int
-            A number, or places.
+            In rows.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Ids [rows].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a head's losses.
         """
         return self._call("ahead", ids, by)
 
@@ -1402,143 +1851,178 @@ class HostFunctions:
         beta: Tensor | None = None,
         log_decay: Tensor | None = None,
     ) -> Tensor:
-        """Y_t = q_t S_t -> [B,H,T,d_v].
+        """
+        Run the gated delta rule along each sentence.
 
-        The state S [d_k,d_v] of each sentence and head begins with 0: S_t = a S +
-        beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the
-        gated delta rule). log_decay id 0: a = 1. beta id 0, without the correction: S_t
-        = a S + k_t' v_t. q, k [B,H,T,d_k], v [B,H,T,d_v], beta, log_decay [B,H,T,1]; an
-        axis B or H of length 1 is repeated. Self-attention only. In a decoder y_t sees
-        the positions up to t, and decoding carries S. In the encoder a second
-        recurrence runs from the end of each sentence and both are summed: y_t = q_t
-        (S_t + R_t), so position t itself counts twice. From 2.7 on all but q may have n
-        T positions, n for each token in order: q_t reads S after the n-th.
+        Y_t = q_t S_t -> [B,H,T,d_v]. The state S [d_k,d_v] of each sentence and head begins with 0: S_t = a
+        S + beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule).
+        log_decay None: a = 1. beta id 0, without the correction: S_t = a S + k_t' v_t. q, k [B,H,T,d_k], v
+        [B,H,T,d_v], beta, log_decay [B,H,T,1]; an axis B or H of length 1 is repeated. Self-attention only.
+        In a decoder y_t sees the positions up to t, and decoding carries S. In the encoder a second
+        recurrence runs from the end of each sentence and both are summed: y_t = q_t (S_t + R_t), so
+        position t itself counts twice. From 2.7 on all but q may have n T positions, n for each token in
+        order: q_t reads S after the n-th.
 
         Parameters
         ----------
         q : Tensor
-            Queries [B,H,Tq,d].
+            [B,H,T,d_k].
         k : Tensor
-            Keys [B,H,Tk,d].
+            [B,H,T,d_k].
         v : Tensor
-            Values [B,H,Tk,d].
+            [B,H,T,d_v].
         beta : Tensor, optional
-            A tensor, as above.
+            [B,H,T,1]; None: without the correction.
         log_decay : Tensor, optional
-            A tensor, as above.
+            [B,H,T,1]; None: no decay.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,H,T,d_v].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("delta_scan", q, k, v, beta, log_decay)
 
     def set_buffer(self, buffer: Tensor, value: Tensor) -> None:
-        """In training sets the buffer's value after the step, once per step; no gradient.
+        """
+        Set a buffer's value after the step, in training, once per step.
 
-        Each of k parts of a step (ranks, batches of gradient_accumulation) computes a
-        proposal from the value before the step; the new value is their mean. A part
-        without sentences proposes the old value.
+        In training sets the buffer's value after the step, once per step; no gradient. Each of k parts of a
+        step (ranks, batches of gradient_accumulation) computes a proposal from the value before the step;
+        the new value is their mean. A part without sentences proposes the old value.
 
         Parameters
         ----------
         buffer : Tensor
-            A tensor, as above.
+            From `buffer`.
         value : Tensor
-            Value.
+            The same shape; no gradient.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called in an operation's or an optimizer's functions.
         """
         self._call_none("set_buffer", buffer, value)
 
     def qr(self, a: Tensor) -> Tensor:
-        """Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's
-        diagonal >= 0.
+        """
+        Return Q of a = Q R; no gradient, on CPUs only.
 
-        Columns that depend on those before them complete a basis; zeros give the
-        identity. No gradient; on CPUs only.
+        Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0.
+        Columns that depend on those before them complete a basis; zeros give the identity. No gradient; on
+        CPUs only.
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            [..,m,n] with m >= n.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an optimizer's functions.
         """
         return self._call("qr", a)
 
     def measured(self, i: int) -> Tensor:
-        """Sum over all parameters of number i that `measure` returned: one element.
-
-        In update only.
+        """
+        Return the sum over all parameters of a number that `measure` returned.
 
         Parameters
         ----------
         i : int
-            Index.
+            Which of its numbers, from 0.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            One element.
+
+        Raises
+        ------
+        Error
+            If it is called outside an optimizer's functions.
         """
         return self._call("measured", i)
 
     def softmax_sink(self, s: Tensor, sink: Tensor) -> Tensor:
-        """Softmax with one more logit in its sum, whose key has no value.
-
-        sink: the shape of s with 1 as its last axis, or 1 along others too.
+        """
+        Normalize with one more logit in the sum, whose key has no value.
 
         Parameters
         ----------
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Scores [..,Tq,Tk].
         sink : Tensor
-            A tensor, as above.
+            The shape of s with 1 as its last axis, or 1 along others too.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Weights of the shape of s; their sum is below 1.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("softmax_sink", s, sink)
 
     def entmax(self, s: Tensor, alpha: float) -> Tensor:
-        """Sparse weights over the last axis.
-
-        alpha: 1.5, or 2 for sparsemax; -inf has weight 0.
+        """
+        Normalize to sparse weights over the last axis; -inf has weight 0.
 
         Parameters
         ----------
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Scores [..,Tq,Tk].
         alpha : float
-            1.5 or 2.
+            1.5, or 2 for sparsemax.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            Weights of the same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("entmax", s, alpha)
 
     def unit_length(self, a: Tensor, eps: float = 1e-6) -> Tensor:
-        """a / sqrt(sum of squares over the last axis + eps): rows of length 1, one
-        operation on CPUs.
+        """
+        Compute a / sqrt(sum of squares over the last axis + eps).
 
         Parameters
         ----------
         a : Tensor
-            A tensor, as above.
+            [..,d].
         eps : float, optional
             Added before the square root.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape; rows have length 1.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("unit_length", a, eps)
 
@@ -1548,65 +2032,82 @@ class HostFunctions:
         past: Tensor,
         future: Tensor | None = None,
     ) -> Tensor:
-        """a convolution of each column by itself with a filter as long as the sentence:
-        rows [rows,n] -> the same shape, in O(T log^2 T) on CPUs; a GPU has no kernel
-        and says so.
+        """
+        Convolve each column with a filter as long as the sentence.
 
-        Row i of past [L,n] weighs the position i before, row i of future [L,n] the
-        position i + 1 behind; future id 0: none, as in every decoder. Rows beyond a
-        filter's length count as 0. Decoding keeps all positions, and past needs a row
-        for each, as many as kpos. Without a future no position affects an earlier one,
-        not even by rounding.
+        a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] -> the
+        same shape, in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the
+        position i before, row i of future [L,n] the position i + 1 behind; future None: none, as in every
+        decoder. Rows beyond a filter's length count as 0. Decoding keeps all positions, and past needs a
+        row for each, as many as kpos. Without a future no position affects an earlier one, not even by
+        rounding.
 
         Parameters
         ----------
         rows : Tensor
             Rows [rows,n].
         past : Tensor
-            A tensor, as above.
+            [L,n]: row i weighs the position i before.
         future : Tensor, optional
-            A tensor, as above.
+            [L,n]: row i weighs the position i + 1 behind; None: no future.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("long_conv", rows, past, future)
 
     def teacher(self) -> Tensor:
-        """The logits [rows,vocabulary] of the run's teacher (the key teacher) for these
-        rows, fp32, in evaluation; no gradient.
-
-        An error if the run has no teacher.
+        """
+        Return the logits of the run's teacher for these rows; no gradient.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [rows,vocabulary] in fp32.
+
+        Raises
+        ------
+        Error
+            If the run has no teacher, or it is called outside a head's losses.
         """
         return self._call("teacher")
 
     def key_blocks(self, s: Tensor, allowed: Tensor, size: int) -> Tensor:
-        """Restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only
-        where allowed [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient.
+        """
+        Restrict scores to chosen blocks of keys.
 
-        Its first three axes are those of s, or 1. On CPUs, fused attention skips keys
-        that none of 32 neighbouring queries sees. Every query must see a key.
+        Restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only where allowed
+        [..,Tq,ceil(Tk / size)] is above 0 at j / size; no gradient. Its first three axes are those of s, or
+        1. On CPUs, fused attention skips keys that none of 32 neighbouring queries sees. Every query must
+        see a key.
 
         Parameters
         ----------
         s : Tensor
-            Scores [B,H,Tq,Tk], or what is added.
+            Scores [..,Tq,Tk].
         allowed : Tensor
-            A tensor, as above.
+            [..,Tq,ceil(Tk / size)]: above 0 for a block that a query sees.
         size : int
-            A number, as above.
+            Keys of a block, in tokens.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("key_blocks", s, allowed, size)
 
@@ -1618,26 +2119,35 @@ class HostFunctions:
         d: int,
         backwards: bool = False,
     ) -> Tensor:
-        """As gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m'
-        = f m + i g, h' = o tanh(m'), where a and u have columns i, f, o, g; U [d,4d].
+        """
+        Run a long short-term memory along each sentence.
+
+        As gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o
+        tanh(m'), where a and u have columns i, f, o, g; U [d,4d].
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,n] made from x or mem.
         in_ : str
             Name of the linear of the inputs.
         u : str
-            Name of the recurrent matrix.
+            Name of the recurrent matrix [d,4d].
         d : int
             Width of the state.
         backwards : bool, optional
-            Whether to run from the end.
+            Whether to run from the end of a sentence; not in a decoder.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The states, rows [rows,d].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention, and a feed-forward or block that claims
+            `MIXES_TOKENS`.
         """
         return self._call("lstm", x, in_, u, d, backwards)
 
@@ -1650,66 +2160,83 @@ class HostFunctions:
         b: Tensor,
         log_decay: Tensor,
     ) -> Tensor:
-        """As delta_scan, with S_t = diag(exp(log_decay_t)) S + a_t' (b_t S) + k_t' v_t: a
-        decay for each column of k and a change of rank 1 (RWKV-7, Peng et al.
+        """
+        Run a recurrence with a decay per column and a change of rank 1.
 
-        2025, section 4; Kimi Delta Attention). q, k, a, b, log_decay [B,H,T,d_k], v
-        [B,H,T,d_v]. Any decay is exact, also one to 0.
+        As delta_scan, with S_t = diag(exp(log_decay_t)) S + a_t' (b_t S) + k_t' v_t: a decay for each
+        column of k and a change of rank 1 (RWKV-7, Peng et al. 2025, section 4; Kimi Delta Attention). q,
+        k, a, b, log_decay [B,H,T,d_k], v [B,H,T,d_v]. Any decay is exact, also one to 0.
 
         Parameters
         ----------
         q : Tensor
-            Queries [B,H,Tq,d].
+            [B,H,T,d_k].
         k : Tensor
-            Keys [B,H,Tk,d].
+            [B,H,T,d_k].
         v : Tensor
-            Values [B,H,Tk,d].
+            [B,H,T,d_v].
         a : Tensor
-            A tensor, as above.
+            [B,H,T,d_k].
         b : Tensor
-            A tensor, as above.
+            [B,H,T,d_k].
         log_decay : Tensor
-            A tensor, as above.
+            [B,H,T,d_k].
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [B,H,T,d_v].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
         """
         return self._call("dplr_scan", q, k, v, a, b, log_decay)
 
     def solve_lower(self, l: Tensor, b: Tensor) -> Tensor:
-        """(1 + L)^-1 b, where L is the part of l [..,n,n] below the diagonal and b
-        [..,n,m]; an axis before these of length 1 is repeated.
+        """
+        Solve with 1 plus the part of l below the diagonal: (1 + L)^-1 b.
 
         Parameters
         ----------
         l : Tensor
-            A tensor, as above.
+            [..,n,n].
         b : Tensor
-            A tensor, as above.
+            [..,n,m]; an axis before these of length 1 is repeated.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            [..,n,m].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
         """
         return self._call("solve_lower", l, b)
 
     def layer(self, x: Tensor, name: str) -> Tensor:
-        """a layer of the decoder's kind (its first layer's plugins and settings) over rows
-        [rows,d_model], in training; its learned values are below `name`.
+        """
+        Run a layer of the decoder's kind in training.
 
         Parameters
         ----------
         x : Tensor
-            Rows or a tensor, as above.
+            Rows [rows,d_model].
         name : str
-            Name of the learned or recorded value, below the layer.
+            Of its learned values.
 
         Returns
         -------
         Tensor
-            The result; `ablate.Error` if the program refuses it.
+            The same shape.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside a head's losses.
         """
         return self._call("layer", x, name)

@@ -22,7 +22,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Option:
-    """A parameter of a plugin: an INI key."""
+    """
+    A parameter of a plugin: an INI key.
+
+    `real`, `integer`, `boolean`, `choice` and `text` make it.
+
+    Parameters
+    ----------
+    type_ : int
+        The number of ab_type.
+    default, low, high : float
+        Its default and range; of a choice, the index of its default.
+    choices : str or None
+        Words with ``|`` between them, or the default of a text.
+    doc : str
+        What it is.
+    """
 
     def __init__(
         self, type_: int, default: float, low: float, high: float, choices: str | None, doc: str
@@ -339,7 +354,7 @@ def _decorator(kind: str, about: str) -> Any:
     paper : str, optional
         Who, when, equation.
     **words : Option or int
-        Its INI keys, made by `real`, `integer`, `boolean`, `choice` and `text`; ``claims``;{"".join(f" ``{s}``;" for s in KINDS[kind].settings)}
+        Its INI keys, made by `real`, `integer`, `boolean`, `choice` and `text`; also {", ".join(f"``{s}``" for s in ["claims", *KINDS[kind].settings])}.
 
     Returns
     -------
@@ -375,7 +390,20 @@ task = _decorator(
 
 
 class Op:
-    """An operation with a gradient of its own, made by `op`."""
+    """
+    An operation with a gradient of its own, made by `op`.
+
+    Parameters
+    ----------
+    reference : callable
+        ``f(c, *inputs, **attributes)``, its definition in other operations.
+    name : str
+        The function's.
+    doc : str
+        What it does.
+    attributes : sequence of str
+        Names of its numbers.
+    """
 
     def __init__(
         self, reference: Callable[..., Tensor], name: str, doc: str, attributes: Sequence[str]

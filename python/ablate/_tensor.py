@@ -1,97 +1,18 @@
-"""What a plugin's function gets: tensors of the graph that is being traced, and the place of its call."""
+"""Tensors of the graph that is being traced."""
 
 from __future__ import annotations
 
-import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ablate._error import Error, nearest
 
 if TYPE_CHECKING:
     from ablate._context import Context
+    from ablate._info import Shape
 
-Shape = Tuple[int, int, int, int]
 Operand = Union["Tensor", float]
 
 MAPS = "exp log tanh sigmoid relu sqrt square abs sign cos sin elu1 recip silu erf floor".split()
-
-
-class Info:
-    """
-    The place of a call in the model.
-
-    Attributes
-    ----------
-    heads, d_k, d_v, d_model, d_ff : int
-        Sizes.
-    layer, n_layers : int
-        The layer's number, from 0, and their count.
-    role : int
-        `SELF`, `CAUSAL` or `CROSS`; outside attention `SELF` in the encoder, `CAUSAL` in the decoder.
-    training : bool
-        Whether dropout is on.
-    dropout : float
-        The dropout inside this sublayer.
-    cross, feed_forward : bool
-        For blocks: whether the layer reads an encoder's output; whether it has a feed-forward.
-    tied : bool
-        For heads: whether `token_vectors` is an embedding's table.
-    vocabulary : int
-        For heads: the number of tokens.
-    """
-
-    heads: int
-    d_k: int
-    d_v: int
-    d_model: int
-    d_ff: int
-    layer: int
-    n_layers: int
-    role: int
-    training: bool
-    dropout: float
-    cross: bool
-    feed_forward: bool
-    tied: bool
-    vocabulary: int
-
-    def __init__(self, of: Any) -> None:
-        for name, kind in of._fields_:
-            value = getattr(of, name)
-            setattr(self, name, bool(value) if kind is ctypes.c_uint32 and name != "role" else value)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"info has no '{name}'{nearest(name, vars(self))}")
-
-
-class Parameter:
-    """
-    The parameter that an optimizer updates.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``"dec.0.self.qkv.w"``.
-    kind : int
-        `WEIGHT`, `BIAS`, `GAIN`, `EMBEDDING` or `TABLE`.
-    shape : tuple of int
-        Its four axes.
-    parts : tuple of int
-        Outputs of the matrices side by side in it.
-    """
-
-    name: str
-    kind: int
-    shape: Shape
-    parts: tuple[int, ...]
-    heads: int
-
-    def __init__(self, of: Any) -> None:
-        self.name, self.kind = of.name.decode(), of.kind
-        a, b, c, d = of.dim
-        self.shape = (a, b, c, d)
-        self.parts = tuple(of.part[: of.n_parts])
-        self.heads = of.heads
 
 
 class Tensor:
@@ -99,7 +20,14 @@ class Tensor:
     A value of the graph, with four axes aligned at the right.
 
     Operators work elementwise and broadcast over axes of length 1, ``@`` multiplies the last two axes. Nothing is
-    computed while a plugin's function runs: it only traces the graph.
+    computed while a plugin's function runs: it only traces the graph. Functions of `Context` make tensors.
+
+    Parameters
+    ----------
+    context : Context
+        The graph.
+    id_ : int
+        The tensor's number in it.
     """
 
     __slots__ = ("_context", "_id")
@@ -107,8 +35,11 @@ class Tensor:
     def __init__(self, context: Context, id_: int) -> None:
         self._context, self._id = context, id_
 
-    def __getattr__(self, name: str) -> Any:
+    def _missing(self, name: str) -> Any:
         raise AttributeError(f"a tensor has no '{name}'{nearest(name, dir(Tensor))}")
+
+    if not TYPE_CHECKING:  # type checkers know what is missing
+        __getattr__ = _missing
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape})"
@@ -287,73 +218,199 @@ class Tensor:
         return self._context._call("map", self, 1 + MAPS.index(name))
 
     def exp(self) -> Tensor:
-        """e to the power of each element."""
+        """
+        Raise e to the power of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("exp")
 
     def log(self) -> Tensor:
-        """Natural logarithm of each element."""
+        """
+        Compute the natural logarithm of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("log")
 
     def tanh(self) -> Tensor:
-        """Hyperbolic tangent of each element."""
+        """
+        Compute the hyperbolic tangent of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("tanh")
 
     def sigmoid(self) -> Tensor:
-        """1 / (1 + exp(-x)) of each element."""
+        """
+        Compute 1 / (1 + exp(-x)) of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("sigmoid")
 
     def relu(self) -> Tensor:
-        """max(0, x) of each element."""
+        """
+        Compute max(0, x) of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("relu")
 
     def sqrt(self) -> Tensor:
-        """Square root of each element."""
+        """
+        Compute the square root of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("sqrt")
 
     def square(self) -> Tensor:
-        """Square of each element."""
+        """
+        Multiply each element by itself.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("square")
 
     def abs(self) -> Tensor:
-        """Absolute value of each element."""
+        """
+        Return the absolute value of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("abs")
 
     def sign(self) -> Tensor:
-        """-1, 0 or 1; no gradient."""
+        """
+        Return -1, 0 or 1 for each element; no gradient.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("sign")
 
     def cos(self) -> Tensor:
-        """Cosine of each element."""
+        """
+        Compute the cosine of each element, in radians.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("cos")
 
     def sin(self) -> Tensor:
-        """Sine of each element."""
+        """
+        Compute the sine of each element, in radians.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("sin")
 
     def elu1(self) -> Tensor:
-        """elu(x) + 1 of each element."""
+        """
+        Compute elu(x) + 1 of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("elu1")
 
     def recip(self) -> Tensor:
-        """1 / x of each element."""
+        """
+        Compute 1 / x of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("recip")
 
     def silu(self) -> Tensor:
-        """x sigmoid(x) of each element."""
+        """
+        Compute x sigmoid(x) of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("silu")
 
     def erf(self) -> Tensor:
-        """Error function of each element."""
+        """
+        Compute the error function of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("erf")
 
     def floor(self) -> Tensor:
-        """The largest whole number not above each element; no gradient."""
+        """
+        Return the largest whole number not above each element; no gradient.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._map("floor")
 
     def gelu(self) -> Tensor:
-        """x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) of each element."""
+        """
+        Compute x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) of each element.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._context.gelu(self)
 
     def detach(self) -> Tensor:
-        """Return equal values without a gradient."""
+        """
+        Return equal values without a gradient.
+
+        Returns
+        -------
+        Tensor
+            The same shape.
+        """
         return self._context.detach(self)

@@ -1,0 +1,103 @@
+"""The place of a plugin's call: in the model, and among the parameters of an optimizer."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Tuple
+
+from ablate._error import nearest
+
+Shape = Tuple[int, int, int, int]
+
+
+class Info:
+    """
+    The place of a call in the model, `Context.info`.
+
+    Parameters
+    ----------
+    of : Structure
+        The program's ab_info.
+
+    Attributes
+    ----------
+    heads, d_k, d_v, d_model, d_ff : int
+        Sizes.
+    layer, n_layers : int
+        The layer's number, from 0, and their count.
+    role : int
+        `SELF`, `CAUSAL` or `CROSS`; outside attention `SELF` in the encoder, `CAUSAL` in the decoder.
+    training : bool
+        Whether dropout is on.
+    dropout : float
+        The dropout inside this sublayer.
+    cross, feed_forward : bool
+        For blocks: whether the layer reads an encoder's output; whether it has a feed-forward.
+    tied : bool
+        For heads: whether `token_vectors` is an embedding's table.
+    vocabulary : int
+        For heads: the number of tokens.
+    """
+
+    heads: int
+    d_k: int
+    d_v: int
+    d_model: int
+    d_ff: int
+    layer: int
+    n_layers: int
+    role: int
+    training: bool
+    dropout: float
+    cross: bool
+    feed_forward: bool
+    tied: bool
+    vocabulary: int
+
+    def __init__(self, of: Any) -> None:
+        for name, kind in of._fields_:
+            value = getattr(of, name)
+            setattr(self, name, bool(value) if kind is ctypes.c_uint32 and name != "role" else value)
+
+    def _missing(self, name: str) -> Any:
+        raise AttributeError(f"info has no '{name}'{nearest(name, vars(self))}")
+
+    if not TYPE_CHECKING:  # type checkers know what is missing
+        __getattr__ = _missing
+
+
+class Parameter:
+    """
+    The parameter that an optimizer updates, `Context.this_parameter`.
+
+    Parameters
+    ----------
+    of : Structure
+        The program's ab_parameter.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"dec.0.self.qkv.w"``.
+    kind : int
+        `WEIGHT`, `BIAS`, `GAIN`, `EMBEDDING` or `TABLE`.
+    shape : tuple of int
+        Its four axes.
+    parts : tuple of int
+        Outputs of the matrices side by side in it.
+    heads : int
+        Heads side by side in each part; 1: none.
+    """
+
+    name: str
+    kind: int
+    shape: Shape
+    parts: tuple[int, ...]
+    heads: int
+
+    def __init__(self, of: Any) -> None:
+        self.name, self.kind = of.name.decode(), of.kind
+        a, b, c, d = of.dim
+        self.shape = (a, b, c, d)
+        self.parts = tuple(of.part[: of.n_parts])
+        self.heads = of.heads
