@@ -12,10 +12,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     evalb_result all, cut;
     err e = {0};
     const char *path = fuzz_file(data, n);
-    if (evalb_params_load(&p, path, &e))
+    if (evalb_params_load(&p, path, &e)) {
         must(has_prefix(e.text, path), "refused without its path");
-    else if (evalb_score(&p, gold, test, 2, NULL, &all, &cut, &e))
-        must(e.text[0], "refused without a word");
+    } else {
+        must(p.eq_label.n % 2 == 0 && p.eq_word.n % 2 == 0, "half of a pair");
+        if (evalb_score(&p, gold, test, 2, NULL, &all, &cut, &e)) must(e.text[0], "refused without a word");
+    }
     evalb_params_free(&p);
     return 0;
 }

@@ -65,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     err e = {0};
     int rc = train_load(fuzz_file(bytes, length), &m, F32, &cpu_backend, &src, &tgt, &e);
     free(bytes);
+    must(rc || n > EDIT || length == original[data[0] % MODELS].n, "a model was loaded that has been cut off");
     if (rc) {
         must(e.text[0], "refused without a word");
         return 0;

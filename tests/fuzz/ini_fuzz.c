@@ -9,8 +9,9 @@ static const plugin_schema list[] = {{"attention", "scaled_dot", NULL, NULL}, {"
                                      {"position", "sinusoid", NULL, NULL},    {"position", "none", NULL, NULL},
                                      {"feed_forward", "relu", NULL, NULL},    {"norm", "layer_norm", NULL, NULL},
                                      {"block", "post_norm", NULL, NULL},      {"block", "pre_norm", NULL, NULL},
-                                     {"optimizer", "adam", NULL, NULL},       {"schedule", "noam", NULL, NULL},
-                                     {"task", "sequence", alphabet, NULL},    {"task", "translation", NULL, NULL}};
+                                     {"head", "softmax", NULL, NULL},         {"optimizer", "adam", NULL, NULL},
+                                     {"schedule", "noam", NULL, NULL},        {"task", "sequence", alphabet, NULL},
+                                     {"task", "translation", NULL, NULL}};
 static const plugin_schemas plugins = {.list = list, .n = sizeof list / sizeof *list};
 
 static void back_and_forth(const spec *s)

@@ -1,6 +1,30 @@
-/* model_fuzz.c - bytes as a model's file: its text entries and the values of two parameters, or refused with words. */
+/* model_fuzz.c - bytes as a model's file: its text entries and the values of a parameter, which are bytes of the file,
+ * or refused with words. */
 #include "file.h"
 #include "network/train/checkpoint.h"
+#include "tensor/graph/params.h"
+#include <string.h>
+
+/* A parameter as tests/fuzz/model_seeds/one_tensor has it. */
+static void read_values(const char *path, const uint8_t *data, size_t n)
+{
+    static const int64_t shape[4] = {1, 1, 10, 16};
+    params p = {0};
+    err e = {0};
+    uint64_t head = 0;
+    params_add(&p, "embed", shape, 0, 0, AB_IN_HOST);
+    params_order(&p, 1);
+    params_alloc_values(&p, F32, NULL);
+    size_t bytes = p.p[0].count * sizeof(float);
+    if (checkpoint_read(path, &p, NULL, 0, &e)) {
+        must(e.text[0], "refused without a word");
+    } else {
+        memcpy(&head, data, sizeof head);
+        must(head <= n - 8 && bytes <= n - 8 - head, "more values than the file has bytes");
+        must(memmem(data + 8 + head, n - 8 - head, p.value, bytes) != NULL, "values that the file does not have");
+    }
+    params_free(&p);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -17,5 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     str_free(&bytes);
     meta_free(&m);
+    read_values(path, data, n);
     return 0;
 }
