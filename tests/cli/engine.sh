@@ -93,7 +93,7 @@ has out "6 runs ended, 0 not finished"
 as_near leaves
 
 echo "a host that is killed while it hands over: the same command finishes the sweep"
-library=$(dirname "$program")/tests/fault.so
+library=${ABLATE_FAULTS:-$(dirname "$program")/tests/fault.so}
 checks=$((checks + 1))
 [ -f "$library" ] || wrong "found no $library; ninja -C build tests/fault.so"
 { tiny handed 10 && printf '[sweep a]\nheads = 1\n'; } >handed.ini

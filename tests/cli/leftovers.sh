@@ -36,7 +36,7 @@ equal "$(left)" 0 "checkpoints of an earlier generation"
 equal "$(ls "$folder"-g*/model.safetensors | wc -l)" 2 "models stay"
 
 echo "a host killed at each removal of a file in turn"
-library=$(dirname "$program")/tests/fault.so
+library=${ABLATE_FAULTS:-$(dirname "$program")/tests/fault.so}
 checks=$((checks + 1))
 [ -f "$library" ] || wrong "found no $library; ninja -C build tests/fault.so"
 export ABLATE_FAULT_COUNT=$work/count
