@@ -27,12 +27,12 @@ static double lacks(const sweep_costs *x, const row_estimate *r, const sweep_opt
 
 bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str *rows, err *e)
 {
-    double has, needs, free = care_free_memory();
+    double has, needs, free = care_free_memory(), ranks = most_ranks(s);
     const char *of;
     bool any = false;
     for (size_t i = 0; i < x->n && same(o->launcher, "local"); i++) { /* other launchers train on other machines */
         const char *name = s->rows[x->rows[i].row].name;
-        if (!((needs = lacks(x, &x->rows[i], o, free, most_ranks(s), &of, &has)) > 0)) continue;
+        if (!((needs = lacks(x, &x->rows[i], o, free, ranks, &of, &has)) > 0)) continue;
         if (!any) no_room(name, needs, has, of, o->workers > 1 ? " for the runs at a time" : "", e);
         str_addf(rows, "no room for %s: it needs %.3g GB of %s, %.3g GB are free\n", name, needs / 1e9, of, has / 1e9);
         any = true;
