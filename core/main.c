@@ -1,4 +1,4 @@
-/* main.c - the command line: finds the places and calls the command. */
+/* main.c - the command line: finds folders and database, and calls the command. */
 #include "cli/options.h"
 #include "tensor/cpu/cpu.h"
 #include "tensor/device/device.h"
@@ -21,7 +21,7 @@ static void find_places(places *p)
     p->data_dir = p->data_default ? arena_printf(&paths, "%s/data", p->root) : data;
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
-    /* in the checkout that holds the build folder; in the one it links to; in an installation */
+    /* relative to the program: in a checkout; in the one that a build folder links to; in an installation */
     static const char *const recorded[] = {"../experiments/recorded", "source/experiments/recorded",
                                            "../share/ablate/experiments/recorded"};
     char *found = is_folder(p->db.recorded) ? NULL : file_of_program(recorded, LENGTH(recorded));
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 {
     places p = {0};
     program_wait_asleep(argv);
-    /* cJSON returns NULL for invalid JSON and without memory; the latter ends the program */
+    /* cJSON returns NULL for invalid JSON and without memory; xmalloc ends the program for the latter */
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free});
     if (argc < 2) return print(commands_overview, stderr);
     bool help = same(argv[1], "help");

@@ -1,5 +1,5 @@
-/* ab_host.h - the part of ab_plugin.h that says what a plugin may call: the host's functions, by macros. A plugin
- * includes ab_plugin.h, which includes this and explains tensors and tags (which hooks may call it). */
+/* ab_host.h - the host's functions, which plugins call through macros. A plugin includes ab_plugin.h, which includes
+ * this header and explains tensors and tags (which hooks may call a function). */
 #ifndef AB_HOST_H
 #define AB_HOST_H
 
@@ -18,11 +18,11 @@ typedef enum { /* ab_map: one input, elementwise */
                AB_ELU1,
                AB_RECIP,
                AB_SILU,
-               AB_ERF, /* 2.7, as AB_FLOOR */
+               AB_ERF, /* AB_ERF and AB_FLOOR: since 2.7 */
                AB_FLOOR
-} ab_fn; /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, AB_FLOOR: no gradient; AB_RECIP: 1/x; AB_SILU: x sigmoid(x) */
+} ab_fn; /* AB_ELU1: elu(x) + 1; AB_RECIP: 1/x; AB_SILU: x sigmoid(x); AB_SIGN (-1, 0, 1) and AB_FLOOR: no gradient */
 
-/* *_STEP: in decoding, this step only */
+/* In decoding AB_KEY and AB_VALUE give all steps so far, *_STEP the current one only. */
 typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;
 
 typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
@@ -30,14 +30,14 @@ typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
 /* One step of ab_scan: returns the state after time t, from x_t [B,n] and the previous state [B,d]. */
 typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
 
-enum { AB_LOG_MOST = 64 }; /* numbers in a vector for ab_log */
+enum { AB_LOG_MOST = 64 }; /* most numbers in a vector that ab_log records */
 
 typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element of a table at indices i */
 
 /* clang-format off */
 /* One row per function, which plugins call by a macro below: X(result, name, parameters, arguments, tag, since). The
- * tag says which hooks may call it (ab_plugin.h), `since` the minor version of the ABI that added it. O: the results
- * have other types. S: functions for tasks. Append only: add rows at the end and raise AB_ABI_MINOR. */
+ * tag says which hooks may call it (ab_plugin.h), `since` the minor version of the ABI that added it. O: results other
+ * than ab_t and void. S: functions for tasks. Append only: add rows at the end and raise AB_ABI_MINOR. */
 #define AB_HOST(X, O, S)                                                                                               \
     O(ab_ctx *, at, (ab_ctx *c, const char *file, int line))                                                           \
     O(int64_t, dim, (ab_ctx *c, ab_t x, int axis)) /* axis -1 is the last */                                           \
@@ -51,7 +51,7 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, div, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
     X(ab_t, minimum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the smaller; ties give the gradient to a */    \
     X(ab_t, maximum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the larger; ties give the gradient to a */     \
-    /* a where condition (0 or 1) is 1, else b; the other one has no influence, even if it is not finite */            \
+    /* a where condition (0 or 1) is 1, else b; the value not chosen has no influence, even if it is not finite */     \
     X(ab_t, where, (ab_ctx *c, ab_t condition, ab_t a, ab_t b), (c, condition, a, b), ANY, 0)                          \
     X(ab_t, less_than, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* a < b as 0 or 1; no gradient */              \
     X(ab_t, mul_scalar, (ab_ctx *c, ab_t a, double by), (c, a, by), ANY, 0)                                            \
@@ -79,87 +79,87 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, rotate_half, (ab_ctx *c, ab_t a), (c, a), ANY, 0)                                                          \
     /* ids and tables */                                                                                               \
     X(ab_t, embedding, (ab_ctx *c, ab_t table, ab_t ids), (c, table, ids), ANY, 0) /* [n,d],[T] -> [T,d] */            \
-    X(ab_t, to_float, (ab_ctx *c, ab_t ids), (c, ids), ANY, 0) /* ids as numbers */                                    \
+    X(ab_t, to_float, (ab_ctx *c, ab_t ids), (c, ids), ANY, 0) /* ids as real numbers */                               \
     X(ab_t, outer, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* [T],[n] -> [T,n] */                              \
-    /* k - q as numbers [Tq,Tk] */                                                                                     \
+    /* k - q as real numbers [Tq,Tk] */                                                                                \
     X(ab_t, relative_position, (ab_ctx *c, ab_t qpos, ab_t kpos), (c, qpos, kpos), ANY, 0)                             \
     /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */                                                                \
     X(ab_t, clipped_relative_position, (ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip),                                \
       (c, qpos, kpos, clip), ANY, 0)                                                                                   \
-    /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk] */                                                           \
+    /* x[..,i,ids[..,i,j]]: x [..,Tq,n], ids [Tq,Tk] or [..,Tq,Tk] -> [..,Tq,Tk] */                                    \
     X(ab_t, gather, (ab_ctx *c, ab_t x, ab_t ids), (c, x, ids), ANY, 0)                                                \
     /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */                                                                   \
     X(ab_t, scatter_add, (ab_ctx *c, ab_t p, ab_t ids, int64_t n), (c, p, ids, n), ANY, 0)                             \
     X(ab_t, consts, (ab_ctx *c, int rank, const int64_t *dims, const double *v), (c, rank, dims, v), ANY, 0)           \
-    /* f depends on *cfg and i only: tables are cached */                                                              \
+    /* a table of f(cfg, i), which is cached: f must depend on *cfg and i only */                                      \
     X(ab_t, computed_table, (ab_ctx *c, int rank, const int64_t *dims, ab_element f, const void *cfg, size_t cfg_size),\
       (c, rank, dims, f, cfg, cfg_size), ANY, 0)                                                                       \
     /* learned values, named below the calling layer. The same name gives the same value; a name already used in this  \
      * layer by the host or the other plugin (attention, position) is an error. Initially uniform in [-scale, scale];  \
-     * 0: zeros; < 0: normal, deviation -scale */                                                                      \
+     * scale 0: zeros; scale < 0: normal with standard deviation -scale */                                             \
     X(ab_t, weight, (ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale),                        \
       (c, name, rank, dims, scale), MODEL, 0)                                                                          \
     /* initially `value` everywhere */                                                                                 \
     X(ab_t, weight_full, (ab_ctx *c, const char *name, int rank, const int64_t *dims, double value),                   \
       (c, name, rank, dims, value), MODEL, 0)                                                                          \
-    /* [..,n] -> [..,width], Glorot uniform */                                                                         \
+    /* a learned product [..,n] -> [..,width], initially Glorot uniform */                                             \
     X(ab_t, linear, (ab_ctx *c, ab_t x, const char *name, int64_t width, int bias),                                    \
       (c, x, name, width, bias), MODEL, 0)                                                                             \
     /* max(0, linear) in one operation */                                                                              \
     X(ab_t, linear_relu, (ab_ctx *c, ab_t x, const char *name, int64_t width, int bias),                               \
       (c, x, name, width, bias), MODEL, 0)                                                                             \
-    /* rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x +       \
-     * dropout(s) */                                                                                                   \
+    /* rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]. add_layer_norm does  \
+     * this to x + dropout(s) */                                                                                       \
     X(ab_t, layer_norm, (ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps), (c, x, gain, bias, eps), MODEL, 0)      \
     X(ab_t, add_layer_norm, (ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps),                             \
       (c, x, s, gain, bias, eps), MODEL, 0)                                                                            \
-    /* the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with one      \
-     * name share them */                                                                                              \
-    X(ab_t, self_attention, (ab_ctx *c, ab_t x), (c, x), BLOCK, 0) /* values below "self" */                           \
-    /* to the encoder's output, if info.cross; below "cross" */                                                        \
+    /* the layer's sublayers. Their learned values lie below the layer's name and `name` ("ffn", "self.ln"): calls     \
+     * with the same name share them */                                                                                \
+    X(ab_t, self_attention, (ab_ctx *c, ab_t x), (c, x), BLOCK, 0) /* learned values below "self" */                   \
+    /* attention to the encoder's output; needs info.cross; learned values below "cross" */                            \
     X(ab_t, cross_attention, (ab_ctx *c, ab_t x), (c, x), BLOCK, 0)                                                    \
-    X(ab_t, feed_forward, (ab_ctx *c, ab_t x, const char *name), (c, x, name), BLOCK, 0) /* if info.feed_forward */    \
-    X(ab_t, normalize, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LAYER, 0) /* the run's norm */             \
+    X(ab_t, feed_forward, (ab_ctx *c, ab_t x, const char *name), (c, x, name), BLOCK, 0) /* needs info.feed_forward */ \
+    X(ab_t, normalize, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LAYER, 0) /* by the run's norm */          \
     /* norm(x + dropout(s)), one operation if the norm has `add` */                                                    \
     X(ab_t, add_normalize, (ab_ctx *c, ab_t x, ab_t s, const char *name), (c, x, s, name), LAYER, 0)                   \
     X(ab_t, add_dropout, (ab_ctx *c, ab_t x, ab_t s), (c, x, s), LAYER, 0) /* x + dropout(s) */                        \
     X(ab_t, call, (ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size),                    \
       (c, op, in, attr, attr_size), ANY, 0)                                                                            \
-    /* sets p or slot to this value after the update */                                                                \
+    /* gives `to`, the parameter p or a slot, this value after the update */                                           \
     X(void, assign, (ab_ctx *c, ab_t to, ab_t value), (c, to, value), UPDATE, 0)                                       \
-    /* the attention context, through which a plugin's forward also serves decoding */                                 \
-    /* linear, split heads, rotate, cache in decoding */                                                               \
+    /* the attention context: with these functions one forward serves training and decoding */                         \
+    /* linear, split heads, rotate queries and keys; in decoding keys and values are cached */                         \
     X(ab_t, project, (ab_ctx *c, ab_t x, ab_projection what), (c, x, what), ATTENTION, 0)                              \
     /* scale q.k + position + mask: [B,H,Tq,Tk] */                                                                     \
     X(ab_t, scores, (ab_ctx *c, ab_t q, ab_t k, double scale), (c, q, k, scale), ATTENTION, 0)                         \
     X(ab_t, mask, (ab_ctx *c, ab_t s), (c, s), ATTENTION, 0) /* -inf for invisible keys (future, padding) */           \
-    /* only the position hooks bias and scores, no mask */                                                             \
+    /* s after the position's hooks bias and scores, without mask */                                                   \
     X(ab_t, position, (ab_ctx *c, ab_t s, ab_t q, ab_t k), (c, s, q, k), ATTENTION, 0)                                 \
-    /* p.v, with the position's contribution to values */                                                              \
+    /* p v, plus the position's contribution to values */                                                              \
     X(ab_t, weighted_sum, (ab_ctx *c, ab_t p, ab_t v), (c, p, v), ATTENTION, 0)                                        \
     /* softmax(scores).v, as one fused operation if possible */                                                        \
     X(ab_t, attend, (ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale), (c, q, k, v, scale), ATTENTION, 0)              \
-    /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv], from ab_key_step, ab_value_step: decoding carries the sum */\
+    /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv]; k and v from ab_key_step and ab_value_step */               \
     X(ab_t, causal_kv_sum, (ab_ctx *c, ab_t q, ab_t k, ab_t v), (c, q, k, v), ATTENTION, 0)                            \
-    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear. From 2.6 on also rows [rows, H d_v], as ab_merge       \
-     * returns */                                                                                                      \
+    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear. Since 2.6 y may also be rows [rows, H d_v] from        \
+     * ab_merge */                                                                                                     \
     X(ab_t, output, (ab_ctx *c, ab_t y), (c, y), ATTENTION, 0)                                                         \
     /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */                       \
     /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */                                                     \
     X(ab_t, heads, (ab_ctx *c, ab_t rows, int64_t heads), (c, rows, heads), ATTENTION, 0)                              \
-    /* the position's rotation of queries or keys (self-attention) */                                                  \
+    /* queries or keys after the position's hook rotate (self-attention) */                                            \
     X(ab_t, rotate, (ab_ctx *c, ab_t x), (c, x), ATTENTION, 0)                                                         \
-    /* keys, values or similar [B,n,T,d], with equal n and d in every step: returns x. In decoding x is this step's    \
-     * [B,n,1,d], and the result is [B,n,Tk,d], as long as ab_kpos: all steps so far, then zeros, which ab_mask        \
-     * hides. Call order identifies a cache */                                                                         \
+    /* x (keys, values or similar) [B,n,T,d], with equal n and d in every step. In decoding x is this step's           \
+     * [B,n,1,d], and the result [B,n,Tk,d], as long as ab_kpos, has all steps so far, then zeros, which ab_mask       \
+     * hides. The order of calls identifies a cache */                                                                 \
     X(ab_t, remember, (ab_ctx *c, ab_t x), (c, x), ATTENTION, 0)                                                       \
     /* [B,n,Tq,d] -> rows [rows, n d] of the query side */                                                             \
     X(ab_t, merge, (ab_ctx *c, ab_t y), (c, y), ATTENTION, 0)                                                          \
     /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made from x or from mem, not from both */                    \
     X(ab_t, pad, (ab_ctx *c, ab_t rows), (c, rows), SENTENCE, 0)                                                       \
     X(ab_t, pack, (ab_ctx *c, ab_t x), (c, x), SENTENCE, 0) /* [1,B,T,n] -> rows [rows,n] of the query side */         \
-    /* [1,B,T,n] -> [1,B,T,d]; padding passes the state on; decoding carries it. In cross-attention only over values   \
-     * made from mem */                                                                                                \
+    /* the states of f over time: [1,B,T,n] -> [1,B,T,d]. Padding leaves the state unchanged; decoding keeps it. In    \
+     * cross-attention x must be made from mem */                                                                      \
     X(ab_t, scan, (ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards),                           \
       (c, f, cfg, x, d, backwards), SENTENCE, 0)                                                                       \
     X(ab_t, qpos, (ab_ctx *c), (c), ATTENTION, 0) /* positions of the queries: ids [Tq] */                             \
@@ -168,29 +168,29 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, klen, (ab_ctx *c), (c), ATTENTION, 0)                                                                      \
     S(int, bleu, (const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,           \
       ab_bleu *out, char *err, size_t n_err))                                                                          \
-    /* one block, without a byte order mark; free with free_lines */                                                   \
+    /* all lines in one block of memory, without a byte order mark; free with free_lines */                            \
     S(int, read_lines, (const char *path, char ***lines, int64_t *n, char *err, size_t n_err))                         \
     S(void, free_lines, (char **lines))                                                                                \
     S(int, f1, (const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err))      \
     /* layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation if the     \
-     * device has it. Restricted like ab_scan */                                                                       \
-    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m   \
-     * + z h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u`    \
-     * and uniform in 1/sqrt(d) */                                                                                     \
+     * device has it. In cross-attention only rows made from mem, as in ab_scan */                                     \
+    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + \
+     * z h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u`,     \
+     * initially uniform in [-1/sqrt(d), 1/sqrt(d)] */                                                                 \
     X(ab_t, gru, (ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards),                         \
       (c, x, in, u, d, backwards), SENTENCE, 0)                                                                        \
     /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the     \
      * sentence. W and b are the linear named `name` with (before + 1 + behind) n inputs, oldest position first */     \
     X(ab_t, conv, (ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind),                \
       (c, x, name, width, before, behind), SENTENCE, 0)                                                                \
-    /* order along an axis. NaN counts as largest. Among equal values the first comes first and takes the gradient of  \
-     * max. ids, unless NULL, receives the original indices of the values, as ids of the same shape */                 \
+    /* order along an axis. NaN counts as largest. Equal values keep their order; max passes the gradient to the       \
+     * first. ids, unless NULL, receives the original indices of the values, as ids of the same shape */               \
     X(ab_t, max, (ab_ctx *c, ab_t a, int axis), (c, a, axis), ANY, 0) /* the axis remains, with length 1 */            \
     /* the k largest of the last axis, largest first: [..,k] */                                                        \
     X(ab_t, top_k, (ab_ctx *c, ab_t a, int64_t k, ab_t *ids), (c, a, k, ids), ANY, 0)                                  \
     /* sorts the last axis */                                                                                          \
     X(ab_t, sort, (ab_ctx *c, ab_t a, int descending, ab_t *ids), (c, a, descending, ids), ANY, 0)                     \
-    /* computed ids. gather and scatter_add also take ids for each batch and head, [B or 1,H or 1,Tq,Tk] */            \
+    /* ids from tensors. gather and scatter_add also take ids for each batch and head, [B or 1,H or 1,Tq,Tk] */        \
     X(ab_t, to_ids, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* the nearest integers as ids; no gradient */                \
     /* [..,T] -> [..,T,n]: 1 at the id, else 0 */                                                                      \
     X(ab_t, one_hot, (ab_ctx *c, ab_t ids, int64_t n), (c, ids, n), ANY, 0)                                            \
@@ -199,19 +199,19 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     /* noise, different in every call and reproducible from the run's seed and step, as dropout is. Outside training   \
      * every number is the mean, so that results repeat: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in (0,1)) */\
     X(ab_t, noise, (ab_ctx *c, ab_noise what, int rank, const int64_t *dims), (c, what, rank, dims), MODEL, 0)         \
-    /* the tokens of x's rows */                                                                                       \
-    /* ids [rows]; in a decoder, the token before each target */                                                       \
+    /* about the tokens of the rows */                                                                                 \
+    /* ids [rows] of the tokens; in a decoder, of the token before each target */                                      \
     X(ab_t, tokens, (ab_ctx *c), (c), MODEL, 0)                                                                        \
     /* [rows,1]: 1 for a row with a token, 0 for a padding row */                                                      \
     X(ab_t, row_mask, (ab_ctx *c), (c), MODEL, 0)                                                                      \
     /* values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged over   \
-     * calls (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss.      \
-     * From 2.6 on log takes a vector [n] too, of at most AB_LOG_MOST numbers: curves PLUGIN.name[0] to [n-1]. No      \
-     * effect outside training */                                                                                      \
+     * calls (layers) with the same name. add_loss also adds weight times value to the loss; value must be a mean over \
+     * tokens. Since 2.6 log also takes a vector [n] of at most AB_LOG_MOST numbers: curves PLUGIN.name[0] to [n-1].   \
+     * No effect outside training */                                                                                   \
     X(void, add_loss, (ab_ctx *c, const char *name, ab_t value, double weight), (c, name, value, weight), MODEL, 0)    \
     X(void, log, (ab_ctx *c, const char *name, ab_t value), (c, name, value), MODEL, 0)                                \
-    /* values across layers: `shared` returns the last value that the same plugin in the same place (self, cross,      \
-     * ffn) of an earlier layer of this stack shared under this name */                                                \
+    /* passes values to later layers: `shared` returns the last x that this plugin shared under this name in an        \
+     * earlier layer of the same stack, in the same sublayer (self, cross, ffn) */                                     \
     X(void, share, (ab_ctx *c, const char *name, ab_t x), (c, name, x), MODEL, 0)                                      \
     X(ab_t, shared, (ab_ctx *c, const char *name), (c, name), MODEL, 0)                                                \
     /* UPDATE: the parameter being updated; not with AB_ELEMENTWISE */                                                 \
@@ -220,21 +220,20 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
      * numbers [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a key     \
      * visible to its query */                                                                                         \
     X(ab_t, window, (ab_ctx *c, ab_t s, ab_t from, ab_t to), (c, s, from, to), ATTENTION, 1)                           \
-    /* sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape; decoding carries      \
-     * them. d may be Tk */                                                                                            \
+    /* running sums a_1 + ... + a_t: [B,n,Tq,d] made from x -> the same shape; decoding keeps them. d may be Tk */     \
     X(ab_t, running_sum, (ab_ctx *c, ab_t a), (c, a), SENTENCE, 2)                                                     \
-    /* x for products that must not be rounded to bf16: ab_linear of the result runs in fp32 there, and returns fp32 */\
+    /* x, marked: in a bf16 run ab_linear of the result computes in fp32 and returns fp32 */                           \
     X(ab_t, fp32, (ab_ctx *c, ab_t x), (c, x), ANY, 3)                                                                 \
-    /* rows [rows,n], each the row `by` tokens before it in its sentence (by < 0: after it, not in a decoder); zeros   \
-     * where there is none; decoding carries them */                                                                   \
+    /* shifts rows [rows,n] by `by` tokens along each sentence (by < 0: towards its start, not in a decoder); rows     \
+     * without a token there are 0; decoding keeps the rows it needs */                                                \
     X(ab_t, shift, (ab_ctx *c, ab_t rows, int64_t by), (c, rows, by), SENTENCE, 4)                                     \
-    /* a convolution of each column by itself: rows [rows,n] -> [rows,n]; learns `name`, [before + 1 + behind, n],     \
-     * oldest first */                                                                                                 \
+    /* a convolution of each column by itself: rows [rows,n] -> [rows,n]. The filter `name` [before + 1 + behind, n]   \
+     * is learned, oldest position first */                                                                            \
     X(ab_t, depthwise_conv, (ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind),                  \
       (c, rows, name, before, behind), SENTENCE, 4)                                                                    \
-    /* the rows that another attention, named in `calls`, makes of x and mem in this place: rows as this plugin got    \
-     * them or computed from them (in self-attention pass one ab_t twice). Its learned values are below its name; a    \
-     * second call has its own, below NAME.2 */                                                                        \
+    /* the rows that another attention, `name`, listed in `calls`, computes from x and mem: this plugin's own x and    \
+     * mem, or rows computed from them (in self-attention pass one ab_t twice). Its learned values lie below its name, \
+     * those of a second call below NAME.2 */                                                                          \
     X(ab_t, call_attention, (ab_ctx *c, const char *name, ab_t x, ab_t mem), (c, name, x, mem), FORWARD, 4)            \
     /* x [rows,d_model] times the softmax's table: [rows,vocabulary] */                                                \
     X(ab_t, logits, (ab_ctx *c, ab_t x), (c, x), HEAD, 5)                                                              \
@@ -242,7 +241,7 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, token_vectors, (ab_ctx *c), (c), HEAD, 5)                                                                  \
     /* [rows,vocabulary], ids [rows] -> -log softmax(logits)[target], [rows,1]; 0 for target -1 */                     \
     X(ab_t, cross_entropy, (ab_ctx *c, ab_t logits, ab_t target), (c, logits, target), HEAD, 5)                        \
-    /* ids [rows] -> for each row the id `by` rows behind it in its sentence, -1 where there is none */                \
+    /* ids [rows] -> for each row the id `by` rows later in its sentence, -1 where there is none */                    \
     X(ab_t, ahead, (ab_ctx *c, ab_t ids, int64_t by), (c, ids, by), LOSSES, 5)                                         \
     /* y_t = q_t S_t -> [B,H,T,d_v]. The state S [d_k,d_v] of each sentence and head begins with 0: S_t = a S +        \
      * beta_t k_t' (v_t - a k_t S), where S = S_{t-1} and a = exp(log_decay_t) (the gated delta rule). log_decay id    \
@@ -262,37 +261,37 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
      * (ranks, batches of gradient_accumulation) computes a proposal from the value before the step; the new value is  \
      * their mean. A part without sentences proposes the old value */                                                  \
     X(void, set_buffer, (ab_ctx *c, ab_t buffer, ab_t value), (c, buffer, value), MODEL, 6)                            \
-    /* Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0. Columns that      \
-     * depend on those before them complete a basis; zeros give the identity. No gradient; on CPUs only */             \
+    /* Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0. A column of a     \
+     * that depends on earlier ones gets a direction that completes the basis; a = 0 gives the identity. No gradient;  \
+     * on CPUs only */                                                                                                 \
     X(ab_t, qr, (ab_ctx *c, ab_t a), (c, a), UPDATE, 6)                                                                \
     /* sum over all parameters of number i that `measure` returned: one element. In update only */                     \
     X(ab_t, measured, (ab_ctx *c, int64_t i), (c, i), UPDATE, 6)                                                       \
-    /* weights over the last axis, which ab_weighted_sum fuses as it does ab_softmax's. softmax_sink: softmax with     \
-     * one more logit in its sum, whose key has no value: sink has the shape of s with 1 as its last axis, or 1 along  \
+    /* weights over the last axis; ab_weighted_sum fuses them like ab_softmax's. softmax_sink adds the logit `sink`,   \
+     * whose key has no value, to the softmax's sum: sink has the shape of s with 1 as its last axis, or 1 along       \
      * others too. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */                                           \
     X(ab_t, softmax_sink, (ab_ctx *c, ab_t s, ab_t sink), (c, s, sink), ANY, 6)                                        \
     X(ab_t, entmax, (ab_ctx *c, ab_t s, double alpha), (c, s, alpha), ANY, 6)                                          \
-    /* in the steps that `ablate replay` shows, prints x: name, shape, mean, root mean square,                         \
-     * range and first numbers; in training also those of its gradient. In other steps it does nothing and costs       \
-     * nothing. Not in decoding */                                                                                     \
+    /* in the steps that `ablate replay` shows, prints x: name, shape, mean, root mean square, range and first         \
+     * numbers; in training its gradient's, too. In other steps it does nothing and costs nothing. Not in decoding */  \
     X(void, print, (ab_ctx *c, const char *name, ab_t x), (c, name, x), MODEL, 6)                                      \
     /* a / sqrt(sum of squares over the last axis + eps): rows of length 1, one operation on CPUs */                   \
     X(ab_t, unit_length, (ab_ctx *c, ab_t a, double eps), (c, a, eps), ANY, 6)                                         \
     /* a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] -> the same shape,  \
-     * in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the position i before,     \
-     * row i of future [L,n] the position i + 1 behind; future id 0: none, as in every decoder. Rows beyond a          \
-     * filter's length count as 0. Decoding keeps all positions, and past needs a row for each, as many as ab_kpos.    \
-     * Without a future no position affects an earlier one, not even by rounding */                                    \
+     * in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the position i before, row \
+     * i of future [L,n] the position i + 1 after; future id 0: none, as in every decoder. Filters shorter than the    \
+     * sentence continue with 0. Decoding keeps all positions and needs as many rows of past as ab_kpos. Without a     \
+     * future no position affects an earlier one, not even by rounding */                                              \
     X(ab_t, long_conv, (ab_ctx *c, ab_t rows, ab_t past, ab_t future), (c, rows, past, future), ATTENTION, 6)          \
-    /* the logits [rows,vocabulary] of the run's teacher (the key teacher) for these rows, fp32, in evaluation; no     \
+    /* the logits [rows,vocabulary] of the run's teacher (INI key teacher) for these rows, fp32, in evaluation; no     \
      * gradient. An error if the run has no teacher */                                                                 \
     X(ab_t, teacher, (ab_ctx *c), (c), LOSSES, 6)                                                                      \
     /* restricts scores s [..,Tq,Tk] to chosen blocks of keys: a query sees key j only where allowed [..,Tq,ceil(Tk /  \
      * size)] is above 0 at j / size; no gradient. Its first three axes are those of s, or 1. On CPUs, fused           \
      * attention skips keys that none of 32 neighbouring queries sees. Every query must see a key */                   \
     X(ab_t, key_blocks, (ab_ctx *c, ab_t s, ab_t allowed, int64_t size), (c, s, allowed, size), ATTENTION, 6)          \
-    /* as gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o tanh(m'),   \
-     * where a and u have columns i, f, o, g; U [d,4d] */                                                              \
+    /* like gru, but a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o       \
+     * tanh(m'), where a and u have columns i, f, o, g; U [d,4d] */                                                    \
     X(ab_t, lstm, (ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards),                        \
       (c, x, in, u, d, backwards), SENTENCE, 6)                                                                        \
     /* as delta_scan, with S_t = diag(exp(log_decay_t)) S + a_t' (b_t S) + k_t' v_t: a decay for each column of k and  \
@@ -300,11 +299,11 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
      * [B,H,T,d_k], v [B,H,T,d_v]. Any decay is exact, also one to 0 */                                                \
     X(ab_t, dplr_scan, (ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t log_decay),                            \
       (c, q, k, v, a, b, log_decay), ATTENTION, 7)                                                                     \
-    /* (1 + L)^-1 b, where L is the part of l [..,n,n] below the diagonal and b [..,n,m]; an axis before these of      \
-     * length 1 is repeated */                                                                                         \
+    /* (1 + L)^-1 b, where L is the part of l [..,n,n] below the diagonal and b is [..,n,m]; earlier axes of length 1  \
+     * are repeated */                                                                                                 \
     X(ab_t, solve_lower, (ab_ctx *c, ab_t l, ab_t b), (c, l, b), ANY, 7)                                               \
-    /* a layer of the decoder's kind (its first layer's plugins and settings) over rows [rows,d_model], in training;   \
-     * its learned values are below `name` */                                                                          \
+    /* a layer with the plugins and settings of the decoder's first, applied to rows [rows,d_model], in training; its  \
+     * learned values lie below `name` */                                                                              \
     X(ab_t, layer, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LOSSES, 7)
 /* clang-format on */
 #define AB_MEMBER_(result, name, parameters, ...) result(*name) parameters;
@@ -360,7 +359,7 @@ extern const ab_host *ab_host_;
 #define ab_gather(c, x, i)                       ab_host_->gather(AB_AT_(c), x, i)
 #define ab_scatter_add(c, p, i, n)               ab_host_->scatter_add(AB_AT_(c), p, i, n)
 #define ab_const(c, v, ...)                      ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
-/* cfg: a typed pointer; f may depend on sizeof *cfg bytes. */
+/* cfg: a pointer with its type: f may read the sizeof *cfg bytes there. */
 #define ab_table(c, f, cfg, ...) ab_host_->computed_table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
 
 #define ab_weight(c, name, s, ...)                  ab_host_->weight(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)

@@ -29,13 +29,13 @@
 typedef struct ab_ctx ab_ctx; /* one graph being built */
 typedef struct {
     int32_t id;
-} ab_t; /* one tensor of it; 0 = failed */
+} ab_t; /* one tensor of a graph; id 0: failed */
 typedef struct ab_host ab_host;
 
 /* ---- kinds of plugins: loading, folders, INI keys, reference, `ablate check` and the build are derived from this
  * list */
-/* AB_NAME; name of the folder and INI key, and in KIND/NAME (the interface is ab_NAME_plugin); number; the plugin
- * used where an INI names none; the minor version of the ABI since when it exists; description. */
+/* Columns: AB_NAME; name of the folder and INI key, and in KIND/NAME (the interface is ab_NAME_plugin); number; the
+ * plugin used where an INI names none; the minor version of the ABI that added the kind; description. */
 #define AB_MODEL_KINDS(X) /* one plugin for a model (layers may have another position, feed-forward and norm) */       \
     X(POSITION, position, 2, "sinusoid", 0,                                                                            \
       "positional encoding by embeddings, rotations, score biases (section 3.5)")                                      \
@@ -113,12 +113,12 @@ typedef struct { /* the place of this call in the model */
     /* AB_SELF, AB_CAUSAL or AB_CROSS; outside attention AB_SELF in the encoder, AB_CAUSAL in the decoder */
     uint32_t role;
     uint32_t training; /* 1: dropout is on */
-    /* inside this sublayer: attention_dropout in an attention, activation_dropout in a feed-forward, else 0 */
+    /* dropout rate here: attention_dropout in an attention, activation_dropout in a feed-forward, else 0 */
     double dropout;
     /* for blocks: 1 if the layer reads an encoder's output; 1 if it has a feed-forward */
     uint32_t cross, feed_forward;
-    /* 2.6, for heads: 1 if ab_token_vectors is an embedding's table (share_embeddings), so that using it adds no
-     * parameters; the number of tokens. 0 elsewhere */
+    /* 2.6, for heads, else 0. tied: 1 if ab_token_vectors is an embedding's table (share_embeddings), so that using it
+     * adds no parameters. vocabulary: number of tokens */
     uint32_t tied;
     int64_t vocabulary;
 } ab_info;
@@ -146,8 +146,8 @@ typedef struct {
     ab_t (*scores)(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos); /* s [B,H,Tq,Tk] */
     /* y [B,H,Tq,d_v], p [B,H,Tq,Tk] */
     ab_t (*values)(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos);
-    /* 2.7: instead of rotate; x: the rows that queries and keys are made of [rows,d_model], one of each hypothesis in
-     * decoding. What it computes of x (ab_heads, ab_running_sum) has the shape of qk or broadcasts to it. */
+    /* 2.7: instead of rotate. x [rows,d_model]: the rows from which queries and keys are projected, in decoding one per
+     * hypothesis. A tensor computed from x (ab_heads, ab_running_sum) must have qk's shape or broadcast to it. */
     ab_t (*rotate_by)(ab_ctx *c, const void *cfg, ab_t qk, ab_t pos, ab_t x);
 } ab_position_plugin;
 
@@ -176,12 +176,12 @@ typedef struct {
     /* x: the decoder's last rows [rows,d_model]. Returns logits [rows,vocabulary], each row from its own row of x; the
      * loss is their cross entropy. NULL: ab_logits(c, x) */
     ab_t (*logits)(ab_ctx *c, const void *cfg, ab_t x);
-    /* In training, losses besides the cross entropy, by ab_add_loss. target: ids [rows], the tokens that rows are to
-     * predict, -1 for none. NULL: none */
+    /* In training, adds losses to the cross entropy, by ab_add_loss. target: ids [rows], the tokens that rows are to
+     * predict, -1 for none. NULL: no other losses */
     void (*losses)(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target);
-    /* 2.6 Blockwise decoding (Stern et al. 2018): how many tokens after the next one this head can propose, and logits
-     * [rows,vocabulary] of the one that follows `by` tokens after the next, by = 1 .. ahead, with learned values of
-     * `losses`. NULL: none */
+    /* 2.6 Blockwise decoding (Stern et al. 2018). ahead: how many tokens after the next one this head can propose.
+     * propose: logits [rows,vocabulary] of the token `by` tokens after the next, by = 1 .. ahead; uses learned values
+     * of `losses`. NULL: none */
     int64_t (*ahead)(const void *cfg);
     ab_t (*propose)(ab_ctx *c, const void *cfg, ab_t x, int64_t by);
 } ab_head_plugin;
@@ -193,22 +193,22 @@ typedef enum {                /* the purpose of a parameter */
                AB_BIAS,       /* a vector [1,1,1,n] other than a norm's gain */
                AB_GAIN,       /* a norm's gain or bias, or another vector with a non-zero initial value */
                AB_EMBEDDING,  /* a table of tokens [vocabulary, d_model]: embeddings, softmax */
-               AB_TABLE       /* a position's values */
+               AB_TABLE       /* values of a position plugin */
 } ab_parameter_kind;
 typedef struct {      /* one parameter, as an update sees it */
     const char *name; /* "dec.0.self.qkv.w" */
     ab_parameter_kind kind;
     int64_t dim[4];
-    /* number and outputs of the matrices side by side in it (queries, keys, values); 1: only itself */
+    /* matrices side by side in this parameter (queries, keys, values): their number, 1: no others; outputs of each */
     int64_t n_parts, part[3];
-    int64_t heads; /* 2.7: heads side by side in the outputs of each of these (queries, keys, values); 1: none */
+    int64_t heads; /* 2.7: heads side by side in the outputs of each of these matrices; 1: none */
 } ab_parameter;
 
 /* Set: update is called once, on the flat vector of all parameters, and run in tiles; it sees no shapes. Not set:
  * update is called for each parameter with its shape, and may use all functions tagged ANY without randomness: matmul,
  * sums over axes, norms. */
 enum { AB_ELEMENTWISE = 1 };
-enum { AB_MEASURED = 8 }; /* most numbers of measure */
+enum { AB_MEASURED = 8 }; /* most numbers that measure may return */
 typedef struct {
     uint32_t flags;
     uint32_t n_slots;         /* state vectors per parameter, initially 0; at most 8, before 2.6 4 */
@@ -227,8 +227,8 @@ typedef struct {
      * others. It gets and assigns as update does; measure and update see its results. Both or NULL */
     int64_t (*period)(const void *cfg);
     void (*refresh)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
-    /* 2.6: numbers [1,n], at most AB_MEASURED of them, the same n for every parameter. In every step, before the first
-     * update, the host sums them over all parameters; update has the sums by ab_measured. It is called for each
+    /* 2.6: returns numbers [1,n], n <= AB_MEASURED, the same n for every parameter. In every step, before the first
+     * update, the host sums them over all parameters; update reads the sums by ab_measured. measure is called for each
      * parameter with its shape, with AB_ELEMENTWISE too, and assigns nothing. NULL: none */
     ab_t (*measure)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
 } ab_optimizer_plugin;
@@ -296,7 +296,7 @@ enum {
      * change it. Most rows and most elements of the gradient must still agree in every precision. */
     AB_DISCONTINUOUS = 4,
     /* 2.4. A feed-forward or block whose rows depend on other tokens of their sentence, through the functions tagged
-     * SENTENCE. That a decoder sees no later token, padding, the batch and decoding are checked as for attentions. */
+     * SENTENCE. `ablate check` tests causality, padding, batches and decoding as for attentions. */
     AB_MIXES_TOKENS = 8,
 };
 

@@ -41,7 +41,7 @@ typedef struct {                   /* one metric of a scored set */
 typedef struct {          /* the host's data for opening a task */
     const char *data_dir; /* folder of the corpora: $ABLATE_DATA, or data/ */
     int64_t seed;         /* for generated data */
-    int64_t no_data;      /* 1: a trained model is being used; the data may be missing: count is 0 */
+    int64_t no_data;      /* 1: opened only to use a trained model: read no data; count is 0 */
 } ab_env;
 enum {
     AB_SHARED_VOCAB = 1, /* one vocabulary for both sides (required for tied embeddings) */
@@ -55,19 +55,19 @@ enum {
 typedef struct {    /* the vocabularies and batches that an opened task requests */
     uint32_t flags; /* AB_SHARED_VOCAB, or 0 */
     ab_vocab src, tgt;
-    /* [n_symbols] words of its lines that are one token each, for every kind of vocabulary; */
+    /* [n_symbols] words that stay one token each, in every kind of vocabulary; all must occur in */
     const char *const *symbols;
-    int64_t n_symbols; /* words that must occur in the lines. Borrowed until close */
-    /* 0; or, for a decoder-only task with src NULL: the lines of a split, each with its end, form one text, read in
-     * windows of this many tokens: at random places in train, consecutively in dev and test, where the windows are then
-     * the examples */
+    int64_t n_symbols; /* the task's lines. Borrowed until close */
+    /* 0, or the tokens of a window, for a decoder-only task with src NULL: a split's lines, each with its end token,
+     * form one text. Train reads windows at random places, dev and test read consecutive ones, which are then the
+     * examples */
     int64_t window;
     /* 2.6 For a decoder-only task with src NULL and no window. given: tokens at the start of each line that are not
-     * predicted: no loss, no score. endless 1: no end is predicted, for all lines have the same number of tokens */
+     * predicted: no loss, no score. endless 1: no end is predicted, because all lines have the same number of tokens */
     int64_t given, endless;
-    /* 2.6 With window: the lines of each document of a split, in order; together all its lines. Windows of dev and test
-     * end where their document ends, and intervals are over documents. n_documents 0: the split is one text. Borrowed
-     * until close */
+    /* 2.6 With window: numbers of lines of the documents of a split, in order; their sum is the split's lines. Windows
+     * of dev and test end where their document ends, and intervals are over documents. n_documents 0: the split is one
+     * text. Borrowed until close */
     const int64_t *documents[AB_SPLITS];
     int64_t n_documents[AB_SPLITS];
 } ab_vocabs;
@@ -123,14 +123,14 @@ typedef struct {
      * `score` may be NULL. Called for test, for dev if test is empty, or for both (decode_split = dev+test). */
     int (*score_likelihoods)(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max,
                              char *err, size_t n_err);
-    /* 2.7: training example i as epoch 0, 1, ... shows it, with as many words as get's, for a task whose examples have
-     * labels (src): fresh masks. Depends on its arguments only. The lines are borrowed until the next call */
+    /* 2.7: training example i as it is in epoch 0, 1, ... (fresh masks), for a task whose examples have labels (src);
+     * as many words as from `get`. Depends on its arguments only. The lines are borrowed until the next call */
     void (*get_epoch)(void *self, int64_t i, int64_t epoch, ab_example *out);
 } ab_task_plugin;
 
 /* ---- corpus scores that the host computes for tasks ---- */
 
-typedef struct { /* a corpus score, for tasks */
+typedef struct {
     double value;
     char signature[160];
     const double *stats; /* [n][10], owned by the host until the next call */
@@ -139,11 +139,11 @@ typedef struct { /* a corpus score, for tasks */
 typedef struct {
     /* bracketing F1 as EVALB computes it with COLLINS.prm (PTB brackets, one tree per line) */
     double f1, strict_f1;    /* strict: gold brackets of errors and skips count as missed */
-    int64_t errors, skipped; /* sentences: no tree, or words differ from the gold tree; no words that count */
+    int64_t errors, skipped; /* sentences without a tree or with wrong words; without words that count */
     /* The arrays are owned by the host until the next call. */
     const double *stats;  /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
     const double *strict; /* [n][3] as above, but gold is always counted */
-    /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
+    /* [n][2] for AB_SUM_RATIO: 1 if every bracket matches; 1 if the sentence counts (no error, no skip) */
     const double *complete;
 } ab_f1;
 #endif

@@ -90,20 +90,20 @@ size_t byte_order_mark(const char *text, size_t n); /* bytes of the UTF-8 mark a
 /* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
 bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact */
 bool parse_real(const char *s, double *out); /* finite only */
-/* Returns the variable's number; `usual` if it has none. main.c refuses other values of the variables that it lists. */
+/* Returns the number in an environment variable, `usual` if it has none. main.c rejects wrong values at the start. */
 double environment_real(const char *variable, double usual);
 /* Writes the shortest text that reads back as x ("0.1", "100000", "5e-09"); `out` holds 32. */
 const char *format_real(double x, char out[32]);
-/* Finds the candidate that `given` means: the same in other letters, its name in the field (field_words.c), else the
- * nearest by edit distance; NULL if all are further than 1 + length / 3. */
+/* Finds the candidate that `given` means: equal but for upper and lower case, else the field's synonym (field_words.c),
+ * else the nearest by edit distance; NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
-void remove_tree(const char *folder);    /* with all in it; follows no link */
-void free_texts(char **texts, size_t n); /* each, and the list */
+void remove_tree(const char *folder);    /* and all in it; follows no link */
+void free_texts(char **texts, size_t n); /* frees each text and the list */
 /* Returns the end of the path after its last /. */
 const char *path_end(const char *path);
 /* Returns the folder of the path, "." if it names none; the caller frees. */
 char *path_folder(const char *path);
-/* Returns "; did you mean NAME?" of the nearest, in these quotes, until the next call in this thread, or "". */
+/* Returns "; did you mean NAME?" of the nearest, NAME within `quote`, until this thread's next call; "": none. */
 const char *suggestion(const char *given, const char *const *candidates, size_t n, const char *quote);
 
 /* Returns the bytes of the well-formed UTF-8 character at s (RFC 3629: no overlong forms, surrogates, or past
@@ -115,7 +115,7 @@ size_t control_at(const char *s);
 /* Appends s with each of these bytes as \xNN, so that others' text is shown and not obeyed. lines: keeps newlines and
  * tabs. */
 void str_add_shown(str *b, const char *s, bool lines);
-bool is_printable(const char *s, bool lines); /* Does str_add_shown change nothing? */
+bool is_printable(const char *s, bool lines); /* true if str_add_shown would copy s unchanged */
 
 /* JSON output. A comma goes before each item or pair but the first; json_string and json_number write none. */
 void json_string(str *b, const char *s); /* quoted and escaped; NULL: null */

@@ -31,7 +31,7 @@ static double beta_fraction(double x, double a, double b)
     return f * exp(a * log(x) + b * log1p(-x) - log_beta) / a;
 }
 
-/* Regularised: I_x(a, b). */
+/* The regularised incomplete beta function I_x(a, b). */
 static double incomplete_beta(double x, double a, double b)
 {
     if (!(a > 0 && b > 0) || isnan(x)) return NAN;

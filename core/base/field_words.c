@@ -83,7 +83,7 @@ static size_t distance(const char *a, const char *b, size_t *rows)
     return last[m];
 }
 
-/* Finds a candidate that is the word in other letters, or the name of the field's word. */
+/* Finds a candidate that equals the word but for upper and lower case, or of which the word is a synonym. */
 static const char *known(const char *given, const char *const *candidates, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -100,7 +100,7 @@ const char *nearest(const char *given, const char *const *candidates, size_t n)
 {
     const char *best = known(given, candidates, n);
     size_t n_given = strlen(given), limit = 1 + n_given / 3, *rows = NULL, cap = 0;
-    bool even = false; /* is best as long as the given word? */
+    bool even = false; /* does best have the given word's length? */
     if (best) return best;
     for (size_t i = 0; i < n; i++) {
         if (!candidates[i]) continue;
@@ -110,7 +110,7 @@ const char *nearest(const char *given, const char *const *candidates, size_t n)
         size_t d = distance(given, candidates[i], rows);
         if (d >= n_given || d > limit || (best && d == limit && (even || m != n_given))) continue;
         best = candidates[i], even = m == n_given;
-        limit = d; /* the next must be nearer, or as near and even */
+        limit = d; /* the next must be nearer, or as near and of the given length */
     }
     free(rows);
     return best;

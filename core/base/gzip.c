@@ -34,7 +34,7 @@ static int unpack(int fd, target *t, err *e)
     ssize_t got = 1;
     int state = inflateInit2(&z, GZIP_WINDOW), rc = 0;
     while (!rc && (state == Z_OK || state == Z_STREAM_END)) {
-        if (!z.avail_in && (z.avail_out || state == Z_STREAM_END)) { /* a full part: more may follow */
+        if (!z.avail_in && (z.avail_out || state == Z_STREAM_END)) { /* first take the rest of a full output */
             if ((got = file_read_some(fd, in, PART)) <= 0) break;
             z.next_in = in, z.avail_in = (uInt)got;
         }

@@ -11,7 +11,7 @@ void out_of_memory(size_t n)
         fprintf(stderr, "out of memory: cannot allocate %zu bytes\n", n);
     else
         fprintf(stderr, "out of memory\n");
-    _exit(1); /* not exit: its handlers may allocate, too */
+    _exit(1); /* not exit, whose handlers may allocate */
 }
 
 static void *got(void *p, size_t n)

@@ -29,7 +29,7 @@ void program_wait_asleep(char **argv)
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
     setenv("GOMP_SPINCOUNT", "2000", 1);
 #if __clang_major__ >= 18
-    setenv("KMP_BLOCKTIME", "50us", 1); /* for LLVM's library, whose older versions know milliseconds only */
+    setenv("KMP_BLOCKTIME", "50us", 1); /* LLVM's OpenMP library; its older versions know milliseconds only */
 #endif
     execv("/proc/self/exe", argv);
 }

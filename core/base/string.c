@@ -135,8 +135,8 @@ void str_add_shown(str *b, const char *s, bool lines)
 
 /* ---- numbers ---- */
 
-/* A decimal number [+-]digits[.digits][e[+-]digits] and the text after it: value * 10^exponent. `value` is negative, so
- * that the least int64 fits; `overflow`: it did not fit. */
+/* A decimal number [+-]digits[.digits][e[+-]digits] and the text after it: value * 10^exponent. `value` holds the
+ * negated digits, so that the least int64 fits; `overflow`: they did not fit. */
 struct decimal {
     int64_t value;
     bool negative, overflow, plain; /* plain: digits only */

@@ -34,7 +34,7 @@ static inline float vexp_partsf(float x, float *shifted)
     /* x = n ln 2 + r, |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer. */
     *shifted = x * 1.44269504088896341f + 12582912.0f;
     float n = *shifted - 12582912.0f;
-    float r = x - n * 0.693359375f; /* ln 2 in two parts, the first short enough for n times it to be exact */
+    float r = x - n * 0.693359375f; /* ln 2 in two parts; the first has so few bits that its product with n is exact */
     r = r - n * -2.12194440e-4f;
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
@@ -116,7 +116,7 @@ static inline float vsigmoidf(float x)
 static inline float verff(float x)
 {
     float a = float_of_bits(float_bits(x) & 0x7fffffffu), t = a > 4.0f ? 4.0f : a, z = t * t;
-    /* below 0.93 an odd polynomial, above it 1 - exp of one; both fitted for the least largest error */
+    /* below 0.93 an odd polynomial, above it 1 - exp(polynomial); both minimise the largest error */
     float p = -5.96761703e-4f;
     p = p * z + 4.99119423e-3f;
     p = p * z - 2.67681349e-2f;
@@ -169,7 +169,7 @@ static inline double vlog_normal(double x)
     r = r * w + 2.0 / 7;
     r = r * w + 2.0 / 5;
     r = (r * w + 2.0 / 3) * w;
-    /* ln 2 in two parts, the first short enough for e times it to be exact */
+    /* ln 2 in two parts; the first has so few bits that its product with e is exact */
     return e * 0x1.62e42feep-1 - (half - (s * (half + r) + e * 0x1.a39ef35793c76p-33) - f);
 }
 

@@ -13,7 +13,7 @@
 
 /* ---- one layer at one length ---- */
 
-/* Counts the operations of a node that depend on each other: a recurrence has one for each position. */
+/* Counts a node's operations that must run one after the other: a recurrence has one for each position. */
 static int64_t chain_of(const ab_ctx *c, const node *v)
 {
     if (v->op == OP_RECURRENT) return v->dim[2] / (c->v[v->i.RECURRENT.offsets].dim[3] - 1);
@@ -40,7 +40,7 @@ typedef struct {
     layer_point *out;
 } counting;
 
-/* Adds the cost of each operation after it ran, because actual values determine a window. */
+/* Adds the cost of each operation after it ran, because the size of a window depends on the values. */
 static int count_node(void *self, int32_t id, err *e)
 {
     counting *k = self;
@@ -55,7 +55,7 @@ static int count_node(void *self, int32_t id, err *e)
     return 0;
 }
 
-/* Runs once, which also computes tables and touches memory. */
+/* Runs once, which also computes tables and touches all memory. */
 static int count(block *b, layer_point *out, err *e)
 {
     counting k = {b, out};
@@ -75,14 +75,14 @@ static void fill(block *b, int64_t count_of, int64_t seed)
     for (int64_t i = 0; x && i < count_of; i++) x[i] = (float)(2 * rng_uniform(&r) - 1);
 }
 
-/* Returns the requested role, or self-attention's other one if the plugin has only that. */
+/* Returns the requested role, or the other role of self-attention if the plugin has only that. */
 static uint32_t role_of(const layer *l, const layers_options *o)
 {
     uint32_t has = l->p->iface.attention.roles, wanted = same(o->role, "decoder") ? AB_CAUSAL : AB_SELF;
     return has & wanted ? wanted : wanted ^ (AB_SELF | AB_CAUSAL);
 }
 
-/* Returns seconds; with one thread the processor's, which exclude other programs. */
+/* Returns seconds; with one thread processor time, on which other programs have no effect. */
 static double time_of(const layers_options *o) { return o->threads == 1 ? processor_ticks() : ticks(); }
 
 static int measure(const layer *l, const void *cfg, const layers_options *o, layer_point *out, err *e)
@@ -226,7 +226,7 @@ static int parse_lengths(const layers_options *o, int64_t *n, size_t *count_of, 
     return 0;
 }
 
-/* Can a longer sentence be measured? Memory grows at most with its square. */
+/* Does length n fit into the memory limit? Memory grows at most with the square of the length. */
 static bool fits(const layer *l, int64_t n, const layers_options *o)
 {
     if (!l->n) return true;

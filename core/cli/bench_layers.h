@@ -36,7 +36,7 @@ double layer_number_at(const layer_point *p, layer_number k);
 /* Fits the slope of log(number) over log n by least squares, over the longer half of the lengths (at least three); NaN
  * for one length. */
 double layer_exponent(const layer *l, layer_number k);
-/* Finds the length at which `l` takes as long as `other`, interpolated between lengths of different order; 0: none. */
+/* Finds the length at which `l` takes as long as `other`, interpolated where the faster one changes; 0: none. */
 double layer_crossover(const layer *l, const layer *other);
 const layer *layers_recurrent(const layer *l, size_t n); /* finds the first layer of plugin recurrent; NULL: none */
 

@@ -66,7 +66,7 @@ static int check_coordinates(void *self)
 /* Builds plugins in advance, because they are opened in sandboxed child processes, where no compiler starts. */
 static void prepare(const invocation *c, const check_options *o)
 {
-    err later = {0}; /* reported when it is opened */
+    err later = {0}; /* the error is reported when the plugin is opened */
     for (size_t i = 0; i < o->set.n && o->coordinates; i++) {
         const char *value = strchr(o->set.at[i], '=');
         if (value && plugin_suffix(value)) free(plugin_prepare(value + 1, &later));

@@ -53,7 +53,7 @@ static const char fish[] =
 enum { MOST_WORDS = 64 };
 
 typedef struct {
-    const char *typed;  /* beginning of the word */
+    const char *typed;  /* the word as typed so far */
     const char *before; /* prefix of each suggested word: "heads=" */
     const places *p;
     char **word; /* the command line: n_words before the one being typed */
@@ -96,7 +96,7 @@ static void offer_keys(const place *at)
         for (const ab_option *p = all->list[i].params; p && p->name; p++) offer_key(at, all->list[i].name, p->name);
 }
 
-/* Offers the plugins of a kind, "KIND/NAME" for all kinds. */
+/* Offers the names of a kind's plugins; kind NULL: KIND/NAME of all plugins. */
 static void offer_plugins(const place *at, const char *kind)
 {
     const plugin_schemas *all = run_schemas();
@@ -127,7 +127,7 @@ static void offer_values(const place *at, const char *key)
     offer_list(at, found->choices);
 }
 
-/* Offers the database's experiments, and with `runs` their rows; in bash only names that it does not cut. */
+/* Offers the database's experiments, and with `runs` their rows; in bash none with = or blanks, where bash splits. */
 static void offer_experiments(const place *at, bool runs)
 {
     arena a = {0};
@@ -149,8 +149,8 @@ static void offer_experiments(const place *at, bool runs)
     arena_free(&a);
 }
 
-/* Treats a plugin's file as a plugin of its name without parameters, and does not open it, because pressing a key must
- * run no code. An INI that sets its parameters offers no rows. */
+/* Names the plugin of a file after the file and does not open it, because pressing a key must run no code. It has no
+ * parameters, so an INI that sets one offers no rows. */
 static const plugin_schema *not_opened(void *memory, const char *kind, const char *path, err *e)
 {
     (void)e;
@@ -179,7 +179,7 @@ static void offer_rows(const place *at)
     arena_free(&a);
 }
 
-/* ---- a place of a command line ---- */
+/* ---- the word being typed ---- */
 
 static void offer_kind(const place *at, choices_kind kind, const char *own)
 {
@@ -214,7 +214,7 @@ static const option *option_before(const command *c, const char *word)
     return NULL;
 }
 
-/* Completes "heads=pr" in shells that do not cut it: offers the values, each with "heads=" before it. */
+/* Completes "heads=pr" in shells that do not split words at =: offers the values, each with "heads=" before it. */
 static void offer_setting(const place *at)
 {
     const char *sign = strchr(at->typed, '=');

@@ -14,7 +14,7 @@ typedef struct {
     bool strict, all;
 } check_options;
 
-/* ---- places of faults ---- */
+/* ---- where faults are ---- */
 
 enum { SHOWN = 5 };
 typedef struct {
@@ -118,7 +118,7 @@ static const char *const names[AB_SPLITS] = {"train", "dev", "test"};
 
 static void set_count(grid *t, size_t column, int64_t n) { grid_set(t, column, "%lld", (long long)n); }
 
-/* Adds a row of numbers per split; returns whether one of them is not zero. */
+/* Adds a row with a number for each split; returns whether one of them is not zero. */
 static bool print_row(grid *t, const char *what, const data_report *r, size_t field)
 {
     bool some = false;
@@ -147,7 +147,7 @@ static void print_bins(grid *t, const char *side, const data_report *r, bool sou
 
 #define AT(field) offsetof(split_report, field)
 static const struct {
-    const char *what, *alone; /* label for pairs; for examples without a source, NULL: none */
+    const char *what, *alone; /* label for pairs; label for examples without a source, NULL: no row */
     size_t field;
     bool fault;
 } rows[] = {{"pairs", "examples", AT(pairs), false},
@@ -175,7 +175,7 @@ static void hear(void *to, ab_split s, size_t field, int64_t i, const ab_example
     const char *text = x->src && *x->src ? x->src : x->tgt;
     size_t n = strlen(place_of(text, at)), k = 0;
     while (k < LENGTH(rows) && rows[k].field != field) k++;
-    if (k == LENGTH(rows) || field == offsetof(split_report, not_utf8)) return; /* listed among the text's faults */
+    if (k == LENGTH(rows) || field == offsetof(split_report, not_utf8)) return; /* scan_all reports these */
     if (n)
         add_place(&r->row[k], r->all, "%.*s", (int)n - 2, at);
     else
@@ -236,7 +236,7 @@ static int check(const invocation *c, void *options)
     void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
     ab_env env = {.data_dir = c->p.data_dir, .seed = 1};
     int bad = 0;
-    if (!has_data(x)) bad = fail(&e, "--task %s: has no %s.data to check", o->task, o->task);
+    if (!has_data(x)) bad = fail(&e, "--task %s: found no key %s.data", o->task, o->task);
     if (!bad && x->desc.params) bad = config_bind(&given, o->task, x->desc.params, cfg, &a, &e);
     bool texts = !bad && !same(o->task, "image");
     if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, message, sizeof message))

@@ -158,8 +158,8 @@ const command gate_command = {
     .does = "is a row better than base? The exit code answers, for programs that keep trying",
     .about = "Exit code 0: better; 3: not (worse, or equivalent within the criterion's margin); 4: undecided; 1 and 2: "
              "errors. All rows of the experiment, including those removed from its INI, form one stream in the order "
-             "in which they were added. Each is tested at a level of its own, so that at most 5 % of the rows called "
-             "different are not, however long the stream is (docs/statistics.md).",
+             "in which they were added. Each is tested at a level of its own, so that the expected share of wrong "
+             "ones among the rows called different is at most 5 %, however long the stream is (docs/statistics.md).",
     .arguments = "EXPERIMENT ROW",
     .missing = "expected an experiment and a row",
     .choices = CHOICES_EXPERIMENTS,

@@ -4,7 +4,7 @@
 
 enum { WIDE = 110, NARROW = 60, INDENT = 24 };
 
-/* Columns of --help: the terminal's, at most WIDE, which is also used without a terminal. */
+/* Returns the width of --help: the terminal's, but at most WIDE; WIDE without a terminal. */
 static size_t wide(void)
 {
     size_t columns = terminal_columns(1);

@@ -54,7 +54,7 @@ static const option *find_option(const command *what, const char *word, size_t *
     return NULL;
 }
 
-/* Returns "--length-penalty" for "--alpha": an option for a settings key has its name. NULL: it has no other name. */
+/* Returns "--length-penalty" for "--alpha", whose settings key was renamed to length_penalty; NULL: not renamed. */
 static const char *new_name(const char *bare, char out[64])
 {
     if (!has_prefix(bare, "--")) return NULL;
@@ -273,7 +273,7 @@ int command_run(const command *what, int argc, char **argv, const places *p)
 
 /* ---- messages ---- */
 
-__attribute__((weak)) const char program_name[] = "ablate"; /* bench/program/main.c has another */
+__attribute__((weak)) const char program_name[] = "ablate"; /* bench/program/main.c defines another */
 
 int call_failed(const invocation *c, const err *e)
 {

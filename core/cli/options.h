@@ -86,13 +86,13 @@ typedef struct {
     command_part part;
     const char *does;      /* one-line description; NULL: the command is not listed */
     const char *about;     /* longer description for --help; or NULL */
-    const char *arguments; /* as shown in the usage, which says how many: "RUN", "[NAME]", "FILE FILE..."; or NULL */
+    const char *arguments; /* as in the usage, says how many: "RUN", "[NAME]", "FILE FILE..."; or NULL */
     const char *missing;   /* error message for too few; or NULL */
     choices_kind choices;  /* kind of arguments */
     const char *one_of;    /* "bash|zsh|fish": words of the first argument */
     bool verbatim;         /* no options: the command reads argv itself */
     const option *options; /* ends with {0}; NULL: none */
-    const void *defaults;  /* a struct of the options, `size` bytes */
+    const void *defaults;  /* default values: a struct of `size` bytes */
     size_t size;
     int (*run)(const invocation *c, void *options); /* the exit code */
     const char *example;                            /* a command line, with an explanation after "    # " */
@@ -107,7 +107,7 @@ struct invocation {
     const char **word; /* [n_words] arguments that are no options */
     size_t n_words;
     int verbosity;            /* -1: quiet, 0, 1: verbose */
-    bool given[MOST_OPTIONS]; /* by place in the command's table */
+    bool given[MOST_OPTIONS]; /* by index in the command's table */
 };
 
 /* All commands by name, n of them: made by the build (commands.cmake). */

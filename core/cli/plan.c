@@ -13,7 +13,7 @@ typedef struct {
 typedef struct {
     const char *name, *metric; /* metric: suggested if no run has one */
     size_t rows, bases;        /* rows with a base to compare with; their bases */
-    size_t seeds, of_base;     /* a row's and base's; 0: unknown */
+    size_t seeds, of_base;     /* seeds of a row, seeds of base; 0: unknown */
 } plan_subject;
 
 /* Reads "0.5 BLEU" or "0.5". */

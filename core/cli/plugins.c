@@ -41,7 +41,7 @@ static void plugin_json(const plugin *p, str *out)
     str_add(out, "]}");
 }
 
-/* json: the list that the plugin is added to instead; or NULL. */
+/* Prints a plugin. With `json`, adds it to that list instead. */
 static void print(const plugin *p, bool parameters, str *json)
 {
     err e = {0};

@@ -19,9 +19,9 @@ typedef struct {
 } rate_options;
 
 enum { MOST = 1 << 30 };                /* most bytes of a file of outputs */
-static const char mark[] = "command: "; /* as in retrain.c */
+static const char mark[] = "command: "; /* retrain.c knows these results by it */
 
-/* Reads COMMAND's output for a standard input. */
+/* Runs the command on the text `in` and reads its output. */
 static int filter(const char *command, const str *in, str *out, err *e)
 {
     int status = shell_run(command, str_text(in), in->n, out, true);
@@ -63,7 +63,7 @@ static int numbers_of(const rate_options *o, const read_detail *d, const lines *
     double sum = 0;
     int bad = lines_of(d, o->split, "hyp", &hyp, e) || lines_of(d, o->split, "ref", &ref, e);
     if (!bad && o->source && source->n != hyp.n)
-        bad = fail(e, "%s has %zu lines and run %lld %zu outputs", o->source, source->n, (long long)d->run.id, hyp.n);
+        bad = fail(e, "%s has %zu lines, run %lld %zu outputs", o->source, source->n, (long long)d->run.id, hyp.n);
     if (!bad && ref.n != hyp.n)
         bad = fail(e, "run %lld has %zu outputs and %zu references", (long long)d->run.id, hyp.n, ref.n);
     for (size_t i = 0; i < hyp.n && !bad; i++) {
@@ -111,7 +111,7 @@ static int rate_run(const invocation *c, const rate_options *o, reader *r, db *d
                         .stats = {n, 2, stats}};
     for (size_t i = 0; i < detail.run.n_results && !bad; i++) {
         const read_result *x = &detail.run.results[i];
-        result.step = x->step, result.how = x->how; /* from the other results of the outputs */
+        result.step = x->step, result.how = x->how; /* copied from the run's other results */
         if (same(x->metric, c->word[1]) && !(x->signature && has_prefix(x->signature, mark)))
             bad = fail(e, "%s: run %lld has this metric already, not from a command", x->metric, (long long)id);
     }

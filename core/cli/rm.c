@@ -115,7 +115,7 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
     int64_t *ids, number;
     size_t n = 0;
     for (size_t i = 0; i < c->n_words && !rc; i++) { /* resolve all names before removing anything */
-        if (!parse_int(c->word[i], &number) && !strchr(c->word[i], '/')) /* removing takes a whole name */
+        if (!parse_int(c->word[i], &number) && !strchr(c->word[i], '/')) /* a name must be complete */
             rc = fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", c->word[i]);
         else
             rc = reader_find_runs(r, c->word[i], &a, &ids, &n, e);

@@ -59,7 +59,7 @@ static int run(const invocation *c, void *typed)
     err e = {0};
     sweep_call call = call_of(c);
     places mine = c->p;
-    mine.db.patient = true; /* a backup's lock ends no sweep */
+    mine.db.patient = true; /* wait as long as a backup locks the database */
     call.p = &mine;
     if (sweep_check(typed, &e)) return call_usage(c, "%s", e.text);
     int code = sweep_run(&call, typed, &e);
@@ -112,7 +112,7 @@ static const option table[] = {
      OPTION_TEXT, AT(slurm_args)},
     {"--runs-per-task", "N", "with Slurm: runs that share a task's cores [the INI's, or 1]", OPTION_COUNT, AT(per_task),
      1, 1024},
-    {"--detach", NULL, "with slurm or COMMAND: return once it has the runs; `ablate sync` records their progress",
+    {"--detach", NULL, "with slurm or COMMAND: return after submitting runs; `ablate sync` records their progress",
      OPTION_FLAG, AT(detach)},
     {"--rerun", "failed|changed|all",
      "train again: failed runs, runs trained with another version of a plugin or other defaults, or all", OPTION_WORD,

@@ -28,7 +28,7 @@ typedef struct { /* each command's options begin with these */
 typedef struct {
     const score_options *o;
     codes text;
-    double sum[CHRF_MOST_STATS]; /* the widest metric's size */
+    double sum[CHRF_MOST_STATS]; /* chrF has the most statistics */
 } scoring;
 
 static int add_part(void *self, char **const *lines, size_t n, size_t first, err *e)

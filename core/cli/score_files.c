@@ -13,7 +13,7 @@ enum { PART = 1024 }; /* lines */
 
 static const char *name_of(const input_part *p) { return p->name ? p->name : "standard input"; }
 
-/* Counts all lines of a file whose current part is known. */
+/* Counts all lines of a file by reading the rest of it. */
 static int count(input_part *p, size_t *lines, err *e)
 {
     int rc = 1;
@@ -22,7 +22,7 @@ static int count(input_part *p, size_t *lines, err *e)
     return rc;
 }
 
-/* Reads the file's part with as many lines as standard input's; else fails with both numbers of lines. */
+/* Reads as many lines of the file as standard input's part has; else fails with both totals. */
 static int in_step(input_part *hyp, input_part *file, err *e)
 {
     size_t a, b, most = hyp->n ? hyp->n : 1;

@@ -1,5 +1,5 @@
-/* sync.c - ablate sync: records the progress of runs that Slurm or another engine trains. Also the commands that these
- * start. */
+/* sync.c - ablate sync: records the progress of runs that Slurm or another engine trains. Also the commands that such
+ * engines run. */
 #include "cli/options.h"
 #include "lab/launch/launch.h"
 #include "lab/results/read.h"
@@ -34,7 +34,7 @@ static int is_there(const invocation *c, err *e)
     return rc;
 }
 
-/* Synchronises one experiment, or all that have runs away. */
+/* Synchronises one experiment, or all with runs that other engines train. */
 static int sync_run(const invocation *c, void *options)
 {
     err e = {0};

@@ -70,7 +70,7 @@ static int table(const invocation *c, void *options)
         str_free(&out), str_free(&ini);
         return bad ? call_failed(c, &e) : 0;
     }
-    reader *r = (name ? reader_open_any : reader_open)(&c->p.db, &e); /* nor does a recorded experiment */
+    reader *r = (name ? reader_open_any : reader_open)(&c->p.db, &e); /* a recorded experiment needs none either */
     int rc = r ? table_print(r, name, &t, f, &out, &e) : -1;
     reader_close(r);
     if (!rc) fputs(str_text(&out), stdout);

@@ -59,7 +59,7 @@ worker_of() {
 wait_for 60 worker_of $host || wrong "the first process started no worker"
 kill -STOP "$worker"
 exits 1 ablate run both.ini --threads 1 --progress none --db both_hosts.db
-has err "search, rung 1: 1 trial is with another process"
+has err "search, rung 1: 1 trial is in another process"
 kill -CONT "$worker"
 code=0
 wait $host || code=$?

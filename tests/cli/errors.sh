@@ -51,7 +51,7 @@ has err 'd_model'
 
 echo "options of another launcher"
 exits 2 ablate run good.ini --detach
-has err "--detach needs --launcher slurm or --launcher COMMAND"
+has err "--detach needs --launcher slurm or COMMAND"
 exits 2 ablate run good.ini --slurm-args "-p cpu"
 has err "--slurm-args needs --launcher slurm"
 exits 2 ablate run good.ini --runs-per-task 2 --launcher 'sh -c {}'

@@ -176,7 +176,7 @@ echo "what a referee asks"
     for s in 1 2 3; do printf "a,$s,1,0.5,0.8\na,$s,2,0.70$s,0.8\nb,$s,1,0.8,0.8\nb,$s,2,0.60$s,0.8\n"; done
 } >turns.csv
 exits 0 ablate import turns.csv --as turns --metric acc --metric top5 --higher-is-better acc
-has err "With the best one instead, base has 0.702, not 0.702; the sign of Δ turns for: b."
+has err "With the best one instead, base has 0.702, not 0.702; the sign of Δ changes for: b."
 exits 0 ablate import turns.csv --as turns --result best --metric acc --higher-is-better acc
 has err "acc is each run's best evaluation, selected by the reported score."
 finish

@@ -47,7 +47,7 @@ has err "has this metric already, not from a command"
 exits 1 ablate rate rated bad --command "awk '{ print 1 }'" --split dev
 has err "has no outputs for dev"
 exits 1 ablate rate rated bad --command "awk '{ print 1 }'" --source right.awk
-has err "right.awk has 2 lines and run"
+has err "right.awk has 2 lines, run"
 exits 2 ablate rate rated
 exits 2 ablate rate rated "" --command "awk '{ print 1 }'"
 has err 'found the metric "", expected a name without blanks'

@@ -100,7 +100,7 @@ results() { sql "SELECT metric,printf('%.17g',value) FROM results WHERE experime
 equal "$(results shut)" "$(results free)" "results with and without a sandbox"
 equal "$(sql "SELECT count(*) FROM attempt WHERE argv LIKE '%--sandbox%'")" 1 "attempts that say so"
 exits 1 ablate run shut.ini --threads 1 --progress none --no-check --sandbox -s ranks=2
-has err "--sandbox: found ranks, which need a network"
+has err "--sandbox: found several ranks, which need a network"
 
 echo "a run stopped and resumed in a sandbox"
 tiny again 6000 >again.ini

@@ -9,14 +9,14 @@ double scale_at(const scale *s, double v)
     return s->from + share * (s->to - s->from);
 }
 
-/* 1, 2 or 5 times a power of ten, so that about `n` of them make up `span`. */
+/* Returns 1, 2 or 5 times a power of ten, so that about `n` such steps make up `span`. */
 static double round_step(double span, size_t n)
 {
     double raw = span / (double)n, power = pow(10, floor(log10(raw))), m = raw / power;
     return power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
 }
 
-/* 20000 as 20k, 65000000 as 65M; `step` says how many digits neighbours differ in. */
+/* Writes 20000 as 20k, 65000000 as 65M, with as many decimals as neighbouring ticks need to differ. */
 static void tick_text(double v, double step, char out[24])
 {
     static const struct {

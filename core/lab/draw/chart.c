@@ -23,7 +23,7 @@ static void widen(scale *s, double v)
     s->lo = fmin(s->lo, v), s->hi = fmax(s->hi, v);
 }
 
-/* Limits that include all finite points and intervals; false: there are none. */
+/* Finds limits that include all finite points and intervals; false: there are none. */
 static bool find_limits(const series *s, size_t n, scale *x, scale *y)
 {
     x->lo = y->lo = INFINITY, x->hi = y->hi = -INFINITY;
@@ -82,7 +82,7 @@ static bool find_frame(const chart *c, const series *s, size_t n, frame *f)
 
 /* ---- axes ---- */
 
-/* "position=learned" in at most `width`: cut with an ellipsis. */
+/* Returns the text, or cuts it with an ellipsis to at most `width`. */
 static const char *fit(const char *text, double width, double size, char out[128])
 {
     snprintf(out, 128, "%s", text);
@@ -218,7 +218,7 @@ typedef struct {
     double height;
 } legend;
 
-/* Bytes of `text` that fit on a line, up to a blank; a longer word exceeds the line. */
+/* Returns how many bytes of `text` fit on a line, up to a blank; a longer word exceeds the line. */
 static size_t line_of(const char *text, double width)
 {
     char part[256];

@@ -43,6 +43,6 @@ typedef struct {
     double value;
     char text[24];
 } tick;
-/* At most `cap` round ticks within the scale, about `about` of them; returns how many. */
+/* Writes about `about` (at most `cap`) round ticks within the scale; returns their number. */
 size_t scale_ticks(const scale *s, size_t about, tick *out, size_t cap);
 #endif

@@ -40,7 +40,7 @@ void chart_csv(const chart *c, const series *s, size_t n, str *out)
 
 /* ---- gnuplot ---- */
 
-/* In double quotes; gnuplot's own signs for indices and the like are switched off. */
+/* Writes the text in double quotes, without line breaks. The script turns gnuplot's markup off. */
 static void quoted(str *out, const char *text)
 {
     str_addc(out, '"');
@@ -59,7 +59,7 @@ static void setting(str *out, const char *name, const char *text)
     str_addc(out, '\n');
 }
 
-/* Intervals first, then the line or points over them. */
+/* Writes the intervals first, then the line or points over them. */
 static void gnuplot_series(const series *s, size_t i, str *out)
 {
     static const int markers[] = {7, 5, 9, 13, 2};

@@ -11,7 +11,7 @@
  * darkened if too faint on white paper. */
 typedef enum { COLOR_NONE, COLOR_INK, COLOR_MUTED, COLOR_GRID, COLOR_PAPER, COLOR_SERIES } draw_color;
 enum { SERIES_COLORS = 7, SERIES_DASHES = 4 };
-/* The colour of series i: the seven colours in turn. */
+/* The colour of series i: seven colours, then the first again. */
 static inline int series_color(size_t i) { return COLOR_SERIES + (int)(i % SERIES_COLORS); }
 /* The dash pattern of series i: a new one after each round of colours. */
 static inline int series_dash(size_t i) { return (int)(i / SERIES_COLORS % SERIES_DASHES); }
@@ -49,8 +49,8 @@ void draw_rect(drawing *d, double x, double y, double width, double height, pen 
 /* Marker `shape`: 0 disc, 1 square, 2 triangle, 3 diamond, 4 cross; r is half its width. */
 void draw_marker(drawing *d, double x, double y, double r, int shape, pen p);
 void draw_text(drawing *d, double x, double y, const char *text, lettering t); /* y: the baseline */
-/* A group of shapes. key (or NULL) becomes the attribute data-row, by which the page's script finds all shapes
- * of a row; title (or NULL) is a tooltip. Groups may nest. */
+/* Opens a group of shapes. key (or NULL) becomes the attribute data-row, by which the page's script finds all shapes of
+ * a row; title (or NULL) is a tooltip. Groups may nest. */
 void draw_open(drawing *d, const char *key, const char *title);
 void draw_close(drawing *d);
 
@@ -62,15 +62,15 @@ enum svg_style {
     SVG_ALONE   /* a standalone file: own colours, on white */
 };
 void drawing_svg(const drawing *d, enum svg_style style, str *out);
-/* A PDF of one page, text in the standard fonts Helvetica and Symbol. They have Latin and Greek letters; another letter
- * is an error that names it. */
+/* Appends a PDF of one page, text in the standard fonts Helvetica and Symbol. They have Latin and Greek letters;
+ * another letter is an error that names it. */
 int drawing_pdf(const drawing *d, str *out, err *e);
 
-/* A PNG file of `scale` pixels per unit, on white. Text is drawn with the letters of letters/letters.txt: Latin, Greek
- * and signs; another letter is an error that names it. */
+/* Appends a PNG file of `scale` pixels per unit, on white. Text is drawn with the letters of letters/letters.txt:
+ * Latin, Greek and signs; another letter is an error that names it. */
 int drawing_png(const drawing *d, double scale, str *out, err *e);
 
-/* The file `path` by its ending: .svg (alone), .pdf or .png (two pixels per unit). */
+/* Writes the file `path` in the format of its ending: .svg (SVG_ALONE), .pdf or .png (two pixels per unit). */
 int drawing_write(const drawing *d, const char *path, err *e);
 
 void svg_text(str *out, const char *text); /* escaped for SVG and HTML */

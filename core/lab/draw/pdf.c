@@ -9,7 +9,7 @@ enum { REGULAR, BOLD, SYMBOL }; /* fonts F0, F1, F2 */
 
 typedef struct {
     str content;
-    bool used[101]; /* opacities in percent */
+    bool used[101]; /* used[p]: an opacity of p percent occurs */
     double height;
     err *e;
     int bad;
@@ -17,14 +17,14 @@ typedef struct {
 
 /* ---- letters ---- */
 
-/* Characters of WinAnsiEncoding that are not at their Unicode place. */
+/* Characters whose code in WinAnsiEncoding differs from Unicode. */
 static const struct {
     uint32_t unicode;
     unsigned char code;
 } win_ansi[] = {{0x20AC, 0x80}, {0x2026, 0x85}, {0x2018, 0x91}, {0x2019, 0x92}, {0x201C, 0x93}, {0x201D, 0x94},
                 {0x2022, 0x95}, {0x2013, 0x96}, {0x2212, 0x96}, {0x2014, 0x97}, {0x2122, 0x99}, {0x0152, 0x8C},
                 {0x0153, 0x9C}, {0x0160, 0x8A}, {0x0161, 0x9A}, {0x017D, 0x8E}, {0x017E, 0x9E}, {0x201E, 0x84}};
-/* Greek and signs in the font Symbol; Greek letters stand there at those Latin letters. */
+/* Codes in the font Symbol, which has the Greek letters at the codes of these Latin ones. */
 static const char greek_capitals[] = "ABGDEZHQIKLMNXOPR STUFCYW", greek_small[] = "abgdezhqiklmnxoprVstufcyw";
 static const struct {
     uint32_t unicode;

@@ -37,7 +37,7 @@ static void add_edge(canvas *c, double x0, double y0, double x1, double y1)
     c->edges[c->n++] = (edge){x0, y0, x1, y1};
 }
 
-/* Part of row y from x0 to x1, an nth of its height. */
+/* Adds the span from x0 to x1 of one sampled line to the coverage of the row's pixels. */
 static void add_span(canvas *c, double x0, double x1)
 {
     if (x0 < 0) x0 = 0;
@@ -136,7 +136,7 @@ static void add_segment(canvas *c, const double *p, const double *q, double half
                 4, true);
 }
 
-/* The corner at q, as SVG's miter joins: pointed unless it is too sharp. */
+/* Adds the corner at q as SVG's miter join: pointed unless it is too sharp. */
 static void add_corner(canvas *c, const double *p, const double *q, const double *r, double half)
 {
     double ax = q[0] - p[0], ay = q[1] - p[1], bx = r[0] - q[0], by = r[1] - q[1], a = hypot(ax, ay), b = hypot(bx, by);

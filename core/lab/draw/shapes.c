@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On paper, and on a dark page. */
+/* Colours on light and on dark pages. */
 static const struct {
     const char *name, *light, *dark;
 } colors[] = {
@@ -129,7 +129,7 @@ static const short helvetica[] = {278,  278, 355, 556, 556, 889, 667, 191, 333, 
 double text_width(const char *text, double size, bool bold)
 {
     double sum = 0;
-    for (uint32_t c; (c = utf8_next(&text));) /* beyond: wide letters of East Asia */
+    for (uint32_t c; (c = utf8_next(&text));) /* beyond ASCII an average width; East Asian letters are wide */
         sum += c >= 32 && c <= 126 ? helvetica[c - 32] : c < 0x2E80 ? 556 : 1000;
     return sum / 1000 * size * (bold ? 1.06 : 1);
 }

@@ -41,7 +41,7 @@ static void attributes(str *out, const char *const *names, const double *v, size
     for (size_t i = 0; i < n; i++) attribute(out, names[i], v[i]);
 }
 
-/* Colours: classes of the page's style, or the colours themselves. */
+/* Writes colours as classes of the page's style, or as values. */
 static void colors(str *out, int stroke, int fill, enum svg_style style)
 {
     if (style == SVG_THEMED) {

@@ -28,7 +28,7 @@ static bool has_decimal_commas(char separator, const char *p, const char *end)
     return separator == ';';
 }
 
-/* Writes a point for the cell's decimal comma, if it is a number then. */
+/* Replaces the cell's comma by a point if the cell is then a number. */
 static void write_point(char *cell)
 {
     char *comma = strchr(cell, ',');

@@ -152,7 +152,7 @@ int events_parse(sheet *s, const char *text, size_t n, const char *name, const c
         if (fixed(p + 8, 4) != tfrecord_crc(p, 8))
             bad = fail(e, "record %zu: its length is damaged, or this is no event file", record);
         else if (size > MOST_EVENT)
-            bad = fail(e, "record %zu: found %llu bytes, at most %d are read", record, (unsigned long long)size,
+            bad = fail(e, "record %zu: found %llu bytes, expected at most %d", record, (unsigned long long)size,
                        MOST_EVENT);
         if (bad || size + 16 > (uint64_t)(end - p)) break;
         if (fixed(p + 12 + size, 4) != tfrecord_crc(p + 12, size))

@@ -8,12 +8,12 @@
 
 typedef struct {
     const char *name, *note;
-    text_list row, settings;           /* columns; no row: the column "row" */
-    text_list metrics;                 /* names; the first is judged */
-    const char *seed, *step, *example; /* columns; NULL: those of these names, if there */
+    text_list row, settings;           /* names of columns; none for row: the column "row" */
+    text_list metrics;                 /* names of metrics; the first is judged */
+    const char *seed, *step, *example; /* names of columns; NULL: "seed", "step", "example", if there */
     const char *base;                  /* a row; NULL: the first */
     text_list lower, higher;           /* metrics for which lower or higher is better */
-    double margin;                     /* differences up to it are equivalent, in units of the judged metric */
+    double margin;                     /* differences up to this are equivalent, in units of the judged metric */
     const char *failed_as;             /* a failed run's score; NULL: its row gets no verdict */
     bool best;                         /* a curve's result is its best evaluation, not its last */
 } foreign_options;
@@ -40,7 +40,7 @@ typedef struct {
     size_t n_points, n_examples; /* lengths of points and examples */
     const observation *points, *examples;
     bool has_stats, failed;
-    double scale; /* the value over the examples' mean: 1, or 100 */
+    double scale; /* the result divided by the examples' mean: 1, or 100 */
 } outcome;
 
 typedef struct {
@@ -50,11 +50,11 @@ typedef struct {
     names rows, metrics, examples;
     observation *seen; /* sorted */
     size_t n_seen;
-    outcome *outcomes; /* by row, seed, metric */
+    outcome *outcomes; /* sorted by row, seed, metric */
     size_t n_outcomes, cap_outcomes;
-    size_t *first, cap_first; /* [rows] the first record of each */
+    size_t *first, cap_first; /* [rows] index of each row's first record */
     const char **direction;   /* [metrics] "max", "min" or NULL */
-    size_t base, headline;    /* a row, a metric */
+    size_t base, headline;    /* indices of base's row and of the judged metric */
     const char **warnings;
     size_t n_warnings, cap_warnings;
 } foreign;

@@ -51,8 +51,8 @@ typedef struct {
     const char *name, *task, *model;
 } samples;
 
-/* {"doc_id":0,"filter":"none","metrics":["acc"],"acc":1.0,...}; versions without "metrics" have numbers beside the
- * rest. */
+/* {"doc_id":0,"filter":"none","metrics":["acc"],"acc":1.0,...}; in versions without "metrics" every number but doc_id
+ * is a metric. */
 static int add_sample(void *self, const cJSON *o, size_t line, err *e)
 {
     const samples *x = self;

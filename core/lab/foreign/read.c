@@ -63,7 +63,7 @@ static int walk(const char *folder, paths *out, int depth, err *e)
 
 static bool is_results(const char *path) { return has_prefix(path_end(path), "results") && has_suffix(path, ".json"); }
 
-/* Returns the row's name, the path of its folder. */
+/* Returns the row's name: the path from `folder` to the file's folder. */
 static char *run_of(const char *folder, const char *path)
 {
     const char *rest = path + strlen(folder);
@@ -79,7 +79,7 @@ static char *task_of(const char *path)
     return xstrndup(task, end ? (size_t)(end - task) : strcspn(task, "."));
 }
 
-/* Do the samples belong to the results? They do in one folder and with one time. */
+/* Do the samples belong to the results? Yes if both are in one folder and their names have the same time. */
 static bool belongs(const char *samples, const char *results)
 {
     size_t folder = (size_t)(path_end(results) - results);
@@ -124,7 +124,7 @@ static int read_run(sheet *s, const char *path, const char *run, err *e)
     return bad ? -1 : 0;
 }
 
-/* Returns the run of RUN or RUN/checkpoint-500, and the checkpoint's step; RUN's own state was written last. */
+/* Returns the run of RUN or RUN/checkpoint-500, and the checkpoint's step. RUN's own state is the latest. */
 static char *run_of_state(const char *folder, const char *path, int64_t *step)
 {
     char *run = run_of(folder, path), *slash = strrchr(run, '/'), *last = slash ? slash + 1 : run;

@@ -35,7 +35,7 @@ static cJSON *settings_of(foreign *f, size_t row)
     return o;
 }
 
-/* Hashes text that differs from every configuration of ablate's own. */
+/* Returns a hash that no configuration of ablate's own has: its text begins with "imported". */
 static const char *hash_of(foreign *f, const foreign_options *o, const char *row, const cJSON *settings)
 {
     char sha[65], *json = cJSON_PrintUnformatted(settings), *text = xprintf("imported\n%s\n%s\n%s", o->name, row, json);
@@ -83,7 +83,7 @@ static cJSON *result_of(foreign *f, const outcome *x, const foreign_options *o)
     else
         cJSON_AddNullToObject(r, "value");
     if (!x->has_stats) return r;
-    /* a mean over examples, as a ratio in percent: each example's score over 100 */
+    /* AB_SUM_RATIO's statistics, 100 part / whole: each example's part is its score, its whole 100 */
     db_stats stats = {x->n_examples, 2, xmalloc(2 * x->n_examples * sizeof(double))};
     for (size_t i = 0; i < x->n_examples; i++)
         stats.value[2 * i] = x->scale * x->examples[i].value, stats.value[2 * i + 1] = 100;

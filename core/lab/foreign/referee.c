@@ -6,7 +6,7 @@
 
 static const char *headline_of(const foreign *f) { return f->metrics.at[f->headline]; }
 
-/* Warns if runs have unlike numbers of evaluations, or last and best disagree: the best of more is optimistic. */
+/* Warns if runs have unlike numbers of evaluations, or if last and best evaluations differ in a Δ's sign. */
 static void ask_evaluation(foreign *f, const foreign_options *o)
 {
     size_t curves = 0, least = SIZE_MAX, most = 0;
@@ -31,7 +31,7 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
     if (o->best || turned.n)
         foreign_warn(f,
                      "%s is each run's %s evaluation%s. With the %s one instead, base has %.4g, not %.4g; the sign of "
-                     "Δ turns for: %s.",
+                     "Δ changes for: %s.",
                      metric, o->best ? "best" : "last", o->best ? ", selected by the reported score" : "",
                      o->best ? "last" : "best", o->best ? last0 : best0, o->best ? best0 : last0,
                      turned.n ? turned.s : "no row");
@@ -74,7 +74,7 @@ static void ask_settings(foreign *f)
     str_free(&list);
 }
 
-/* Names rows with a run that failed: the others of the row are those that did well, so it gets no verdict. */
+/* Names rows with a failed run. Such a row gets no verdict, because only its better runs have a score. */
 static void ask_failed(foreign *f, const foreign_options *o)
 {
     str list = {0};

@@ -65,7 +65,7 @@ static int read_whole(const foreign *f, size_t record, size_t column, double mos
     return 0;
 }
 
-/* Cuts "wide-seed3" to "wide" and sets the seed to 3; leaves another name. */
+/* Cuts "wide-seed3" to "wide" and sets the seed to 3; other names stay unchanged. */
 static void split_seed(str *name, int64_t *seed)
 {
     size_t digits = name->n, n = strlen("-seed");
@@ -91,7 +91,7 @@ static int read_row(const foreign *f, size_t record, str *out, int64_t *seed, er
     return 0;
 }
 
-/* Refuses a row with two values of a setting: the better of several was chosen by the score, so no test of it holds. */
+/* Refuses a row with two values of a setting: if the score chose between them, no test holds. */
 static int check_settings(const foreign *f, size_t row, size_t record, err *e)
 {
     for (size_t i = 0; i < f->columns.n_settings; i++) {
@@ -125,7 +125,7 @@ static bool is_wanted(const foreign_options *o, const char *metric)
     return !o->metrics.n;
 }
 
-/* Adds the value. A missing one counts where a record is a whole run; a curve only lacks a point there. */
+/* Adds the value. A missing one is recorded if the table has no steps; in a curve it is only a gap. */
 static int add_value(foreign *f, observation x, const char *metric, const char *cell, size_t *cap, err *e)
 {
     if (read_value(f, x.record, metric, cell, &x, e)) return -1;
@@ -168,7 +168,7 @@ static int compare(const void *pa, const void *pb)
     if (!c) c = order(a->example != SIZE_MAX, b->example != SIZE_MAX);
     if (!c && a->example != SIZE_MAX) c = order(a->example, b->example);
     if (!c) c = a->step < b->step ? -1 : a->step > b->step;
-    if (!c) c = order(!a->missing, !b->missing); /* a value found elsewhere in the file comes last and counts */
+    if (!c) c = order(!a->missing, !b->missing); /* missing first: a value in another record counts */
     return c ? c : order(a->record, b->record);
 }
 
@@ -177,8 +177,7 @@ static bool one_run(const observation *a, const observation *b)
     return a->row == b->row && a->seed == b->seed && a->metric == b->metric;
 }
 
-/* Drops points of a resumed run's earlier event files at or behind the first step of a later file, as TensorBoard
- * does. */
+/* Drops points of a resumed run's earlier event files from the first step of a later file on, as TensorBoard does. */
 static void drop_resumed(foreign *f)
 {
     size_t n = 0, latest = 0;
@@ -224,7 +223,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     double sum = 0;
     size_t plain = 0;
     for (size_t i = 0; i < n; i++) o.failed = o.failed || x[i].failed;
-    while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* no step: first */
+    while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* no step: sorted first */
     while (plain + o.n_points < n && x[plain + o.n_points].example == SIZE_MAX) o.n_points++;
     o.points = x + plain, o.examples = o.points + o.n_points, o.n_examples = n - plain - o.n_points;
     for (size_t i = 0; i < o.n_points; i++) {
@@ -234,7 +233,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     }
     if (o.n_points) {
         o.last = o.points[o.n_points - 1].value;
-        if (best && direction && isfinite(o.last)) /* a diverged run stays diverged */
+        if (best && direction && isfinite(o.last)) /* a run that diverged at the end has no best */
             o.value = o.best;
         else
             o.value = o.last, o.step = o.points[o.n_points - 1].step;

@@ -49,8 +49,8 @@ static int shut_in(const worker_job *j, err *e)
     return e->text[0] ? -1 : sandbox_enter(writable, n, same(j->device, "cpu") ? 0 : SANDBOX_GPU, e);
 }
 
-/* May this process train another run with the bits of a new process? Only on a GPU, which takes long to open, and after
- * plugins of ablate alone, because others may keep state. */
+/* May this process train another run, with results equal to a new process's? Only on a GPU, which takes long to open,
+ * and after ablate's own plugins only, because others may keep state. */
 static bool may_stay(const worker_run *r)
 {
     const worker_job *j = &r->job;
@@ -64,7 +64,7 @@ static bool may_stay(const worker_run *r)
     return j->stay && own && on_device(r->on) && j->ranks < 2 && !j->profile && !j->sandbox && !worker_asked_to_stop();
 }
 
-/* Waits for another run; then output goes to its log, and memory and time are measured anew. */
+/* Waits for another run. Redirects the output to its log, and measures memory and time from here on. */
 static bool next_run(worker_job *j, double *cores)
 {
     char *folder = NULL;
@@ -78,7 +78,7 @@ static bool next_run(worker_job *j, double *cores)
     worker_obey(false);
     malloc_trim(0);
     int peak = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-    if (peak >= 0 && write(peak, "5", 1) != 1) log_line(LOG_INFO, "peak_memory counts this process's runs before, too");
+    if (peak >= 0 && write(peak, "5", 1) != 1) log_line(LOG_INFO, "peak_memory includes earlier runs of this process");
     if (peak >= 0) close(peak);
     *cores = worker_core_seconds();
     return true;

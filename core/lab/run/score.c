@@ -65,7 +65,7 @@ static void report_documents_of_pairs(const worker_run *r, ab_split split, const
 
 static const ab_split scored[] = {AB_DEV, AB_TEST};
 
-/* Sends a metric that every run has, with its split in the name if that is test, and in the signature. */
+/* Sends a metric that every run has. Its signature names the split, and so does its name if that is test. */
 static void report_metric(const worker_run *r, ab_split split, const metric *m, const char *how, double value,
                           const double *stats)
 {

@@ -27,9 +27,9 @@
 typedef worker_job job;
 typedef worker_run run;
 
-/* While training, the first SIGTERM asks for a checkpoint at the end of the step. The process ends at a second one, at
- * one outside of training, and if the step takes 5 s more than twice the longest so far: all files are written
- * atomically, and the last checkpoint stays valid. */
+/* While training, the first SIGTERM asks for a checkpoint at the end of the step. The process ends at a second SIGTERM,
+ * at one outside of training, or if the step takes 5 s more than twice the longest so far. The last checkpoint stays
+ * valid, because all files are written atomically. */
 enum { STOP_PATIENCE = 5 }; /* seconds */
 static volatile sig_atomic_t stop_asked, training;
 static volatile double longest_step, last_step; /* seconds; ticks() */
@@ -54,7 +54,7 @@ void worker_obey(bool rank)
 {
     signal(SIGTERM, ask_stop);
     signal(SIGALRM, step_too_long);
-    if (rank) signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards it and leaves time for a checkpoint */
+    if (rank) signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards SIGUSR1 and leaves time for a checkpoint */
     longest_step = last_step = 0;
 }
 bool worker_asked_to_stop(void) { return stop_asked; }
@@ -286,7 +286,7 @@ static const char *longest_at(const run *r, ab_split s, bool source, char out[PL
     return n ? out : "";
 }
 
-/* Fails if the position plugin's longest sentence is below the data's, or below the longest output of decoding. */
+/* Fails if the position plugin has fewer positions than the longest sentence or the longest decoded output. */
 static int check_lengths(const run *r, err *e)
 {
     int64_t needed = 0;
@@ -317,7 +317,7 @@ static int check_lengths(const run *r, err *e)
     return model_check_reach(&r->model, needed, why, e);
 }
 
-/* Does one of the model's plugins claim that in training rows depend on others of the batch? */
+/* Does a plugin of the model claim that in training a row may depend on other rows of the batch? */
 static bool trains_on_batch(const run *r)
 {
     bool any = false;
@@ -331,7 +331,7 @@ static bool trains_on_batch(const run *r)
 }
 
 /* Tests that the trained model sees no future tokens, over a batch of dev (else of test or train) and one of training:
- * a plugin may meet sizes that no check has tried. On a device sums of other rows may round differently. */
+ * a plugin may meet sizes that no check has tried. Off the CPU, rounding may differ a little. */
 static void watch_future(run *r)
 {
     static const ab_split tried[] = {AB_DEV, AB_TEST, AB_TRAIN};
@@ -342,7 +342,7 @@ static void watch_future(run *r)
     double seen = train_sees_future(&r->model, &r->data.split[tried[k]], false, &e), in_training = 0;
     if (!e.text[0] && !trains_on_batch(r))
         in_training = train_sees_future(&r->model, &r->data.split[AB_TRAIN], true, &e);
-    if (e.text[0]) log_line(LOG_WARN, "the trained model was not watched: %s", e.text);
+    if (e.text[0]) log_line(LOG_WARN, "not tested whether the trained model sees future tokens: %s", e.text);
     if (e.text[0]) return;
     bool only_training = !(seen > exact);
     if (in_training > seen) seen = in_training;
@@ -448,7 +448,7 @@ train_outcome worker_do(run *r, err *e)
     if (r->renew_error.text[0]) return fail(e, "%s", r->renew_error.text), TRAIN_FAILED;
     if (outcome != TRAIN_FAILED) leave_ranks(r);
     if (!r->leads) return outcome;
-    if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* asked after the last step */
+    if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* the signal came after the last step */
     report_costs(r);
     report_process(r);
     if (outcome != TRAIN_DONE) return outcome;

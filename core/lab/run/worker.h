@@ -60,16 +60,16 @@ int worker_run_job(worker_job *j, err *e);
 int worker_open(worker_run *r, err *e);
 train_outcome worker_do(worker_run *r, err *e);
 void worker_close(worker_run *r);
-void worker_obey(bool rank); /* installs the handlers that stop a run; call before each */
+void worker_obey(bool rank); /* installs the handlers that stop a run; call before each run */
 bool worker_asked_to_stop(void);
 double worker_core_seconds(void);               /* this process's processor seconds so far */
 void worker_print_profile(const worker_run *r); /* on standard error */
 
 bool worker_decoder_only(const worker_run *r);
-/* The task's get_epoch as batch_options.renew of this run; NULL: it has none. */
+/* Returns a function for batch_options.renew that calls the task's get_epoch; NULL: the task has none. */
 void (*worker_renew(const worker_run *r))(void *run, int64_t epoch);
 bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */
-bool worker_scores(const worker_run *r, ab_split split);  /* dev; test if decode_split includes it */
+bool worker_scores(const worker_run *r, ab_split split);  /* true for dev; for test if decode_split includes it */
 
 /* Each sends its results to the host; 0, or -1 and *e. */
 int score_perplexity(worker_run *r, err *e); /* scores each split that worker_scores; keeps r->nll and r->hits */

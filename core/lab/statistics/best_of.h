@@ -4,8 +4,8 @@
 #include "base/base.h"
 
 /* Over all subsets of k of n trials: the mean of the best one (Dodge et al. 2019, without replacement, which makes it
- * unbiased: Tang et al. 2020, section 3), and the limits that its best lies between for 95 % of them. A trial without a
- * value counts as the worst; a number that would need its value is NaN. */
+ * unbiased: Tang et al. 2020, section 3), and limits within which the best of 95 % of the subsets lies. A trial without
+ * a value counts as the worst; a number that would need its value is NaN. */
 typedef struct {
     double mean, low, high;
 } best_of;

@@ -2,8 +2,8 @@
 #include "base/distribution.h"
 #include <math.h>
 
-/* The probability that candidate k is the least: over its own deviation x, the product of the others' chances to be
- * above. Smooth in x with normal tails, so that the trapezoidal rule is exact to many digits. */
+/* The probability that candidate k is the least: the integral over its deviation x of its density times the others'
+ * chances to be above. Smooth with normal tails: the trapezoidal rule is exact to many digits. */
 static double chosen(const double *behind, size_t n, size_t k, double sd)
 {
     enum { STEPS = 96 };

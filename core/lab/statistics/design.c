@@ -158,7 +158,7 @@ arm arm_planned(size_t n, double s2) { return (arm){.n = n, .s2 = s2, .df = (dou
 enum { POINTS = 32, NEAR_NORMAL = 20 };
 typedef struct {
     size_t n;
-    double s2[POINTS], weight[POINTS], df; /* s2: as the test uses them */
+    double s2[POINTS], weight[POINTS], df; /* s2: as the test will estimate them */
 } estimates;
 
 /* The y of sign `side` at which the log density is 9 below its maximum. */

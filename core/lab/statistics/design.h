@@ -17,8 +17,8 @@ typedef struct {
     size_t n, m;     /* seeds; sentences, 0: no per-sentence statistics */
     double mean, s2; /* mean of the scores; s2: sample variance over seeds, NaN for fewer than two */
     double df;       /* degrees of freedom of s2: n - 1, or more with shared variances (statistics/variances.h) */
-    /* For planning: the expected variance over seeds. The test replaces a variance estimated from n seeds by the larger
-     * of it and its mean with prior_s2, weighted by degrees of freedom. prior_df 0: it does not. */
+    /* For planning: the expected variance over seeds. Of a variance estimated from n seeds and its mean with prior_s2,
+     * weighted by degrees of freedom, the test uses the larger. prior_df 0: it uses the estimate. */
     double expected_s2, prior_df, prior_s2;
     double choice;   /* variance of the mean from the choice of searched settings (choice.h); 0: none */
     double msi;      /* mean square of seeds x sentences: the residual after seed and sentence means */
@@ -93,7 +93,7 @@ superiority superiority_of(const double *a, size_t n_a, const double *b, size_t 
 superiority superiority_interval(double theta, size_t n_a, size_t n_b);
 
 /* Exact two-sample permutation test of the difference of means; n_a + n_b <= 20, else NaN. Its smallest p is 2 / C(n_a
- * + n_b, n_a) for equal n. It is about seeds on these sentences only. */
+ * + n_b, n_a) for equal n. It compares seeds on these sentences only. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b);
 
 /* ---- repeated looks ---- */

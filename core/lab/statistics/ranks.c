@@ -86,7 +86,7 @@ static size_t as_far(const double *sums, size_t n, double with, double total, si
 {
     double middle = total * (double)n_a / (double)(n_a + n_b) - with; /* sum at which the gap is 0 */
     size_t low = 0, high = n;
-    while (low < high) { /* the first one not below the middle */
+    while (low < high) { /* finds the first sum not below the middle */
         size_t at = (low + high) / 2;
         if (sums[at] < middle)
             low = at + 1;

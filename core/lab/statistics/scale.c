@@ -114,7 +114,7 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
 typedef struct {
     size_t n;
     double x[SCALE_MOST], d[SCALE_MOST];      /* log sizes; differences */
-    double seeds[SCALE_MOST], df[SCALE_MOST]; /* variance of d over seeds, as Welch's test has it */
+    double seeds[SCALE_MOST], df[SCALE_MOST]; /* d's variance over seeds and its degrees of freedom */
     double choice[SCALE_MOST];
 } differences;
 
@@ -160,7 +160,7 @@ typedef struct {
 
 /* The variance of a weighted sum of differences. */
 typedef struct {
-    double v, squares, choice; /* squares: of the parts of v over their degrees of freedom (Satterthwaite 1946) */
+    double v, squares, choice; /* squares: of v's parts, each over its degrees of freedom (Satterthwaite 1946) */
 } sum_variance;
 
 static void add_part(sum_variance *s, const differences *p, size_t i, double weight)
@@ -208,7 +208,7 @@ static double half_width(const trend *f, const sum_variance *s, double more)
     return howe_half_width(grown * s->v + more, df_of(f, s), 0, grown * s->choice, 0.05);
 }
 
-/* The expected difference at a size; of_runs: for the mean of the runs of the difference after the line's. */
+/* The line's difference at size x with its interval. of_runs: a prediction for the mean of the runs of difference n. */
 static scale_point expected(const differences *p, const trend *f, double x, bool of_runs)
 {
     double away = x - f->mean_x, d = f->mean_d + f->slope * away;

@@ -25,7 +25,7 @@ typedef struct {
 
 enum { SCALE_DRAWS = 2000 };
 /* base: NULL, or the reference of the speed-up. Each draw resamples the runs of every size; a single run becomes the
- * fitted value plus a drawn residual. The same seed gives the same result. NaN under three sizes with runs. */
+ * fitted value plus a drawn residual. The same seed gives the same result. NaN for fewer than three sizes with runs. */
 scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_t seed);
 
 /* ---- the difference of two designs over sizes ---- */
@@ -36,7 +36,7 @@ typedef struct {
 enum { SCALE_MOST = 16 };
 typedef struct {
     size_t n;                   /* sizes of which both have two runs or more; at most SCALE_MOST are used */
-    scale_point at[SCALE_MOST]; /* sorted by size (base's parameters); intervals by the size's variances */
+    scale_point at[SCALE_MOST]; /* sorted by size (base's parameters); intervals from each size's own variances */
     double slope, slope_low, slope_high,
         slope_p;       /* slope of d over the natural logarithm of the size; NaN: under 3 sizes */
     scale_point next;  /* expected difference at four times the largest size */

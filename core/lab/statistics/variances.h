@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 typedef struct {
-    double spread;   /* variance of the log variances beyond chance; at most 0: one common variance */
+    double spread;   /* variance of the true log variances, estimated; at most 0: one common variance */
     double prior_df; /* d0: degrees of freedom of the prior; INFINITY if spread <= 0 */
     double prior_s2; /* s0² */
     double pool_df;  /* degrees of freedom of all sharing rows: upper limit for every comparison */
@@ -18,7 +18,7 @@ typedef struct {
 enum { SHARE_SEEDS = 3, SHARE_ROWS = 5 };
 
 /* Returns the prior for a row with df degrees of freedom beside n_base seeds of base. With more seeds of base, a row's
- * own variance is most of the error, and a row that is wilder than the prior expects is rejected too often. So the
+ * own variance is most of the error, and a row with more variance than the prior expects is rejected too often. So the
  * prior grows and weighs less: by base's advantage sqrt(log(n_base / n)), times the sampling variance trigamma(df / 2)
  * of a log variance, times the standard deviation of the rows' true ones. Two factors are found by simulation
  * (test_frontier). The prior is unchanged where base has no more seeds. */

@@ -29,7 +29,7 @@ static void add_run(measured *all, const char *row, const char *base, const read
                                        .ppl = NAN};
 }
 
-/* Returns the base of a row: base, or under a condition its base, the condition's first row; NULL: none. */
+/* Returns the row that a row is compared with: the first row of its condition, else base; NULL: none. */
 static const char *base_of(const read_experiment *x, const analysis *rules, const char *row)
 {
     for (size_t k = 0; k < rules->n_conditions; k++)

@@ -23,7 +23,7 @@ typedef struct {
     /* Queries whose strongest weight fits the role, and counted queries, for even and odd sentences: one half selects
      * the head, the other half is reported. */
     double hits[HEAD_ROLES][2], counted[HEAD_ROLES][2];
-    /* Hits by chance: a random key's; for syntax at least the best fixed distance's, up to 3 [share; NaN: none] */
+    /* Share of hits by chance: a random key's; for syntax, if more, the best fixed distance's, up to 3. NaN: none */
     double chance[HEAD_ROLES];
     double cost; /* log of the dev PPL without the head minus that with it; NaN: not measured */
 } head_figures;

@@ -20,7 +20,7 @@ typedef struct {
     pairs dev;          /* the dev set's first sentences: a view */
     int64_t *frequency; /* counts of source ids in the training set */
     double fixed[2 * FARTHEST + 1],
-        in_constituents; /* words in a constituent; by distance, those with a word of their constituent there */
+        in_constituents; /* words in a constituent; fixed: those whose word at that distance is in it, too */
 } measuring;
 
 double head_share(const head_figures *h, enum head_role role, int half)
@@ -100,7 +100,7 @@ static sentence describe(measuring *x, const batch *b, int64_t i, arena *a)
     return s;
 }
 
-/* Counts by distance how often a head that always attends there would stay within the constituent. */
+/* Counts by distance how often a head that always attends at this distance would stay in the constituent. */
 static void count_fixed(measuring *x, const sentence *s)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -224,7 +224,7 @@ static double without(measuring *x, const head_figures *h, size_t heads, err *e)
     while (!same(parts[p].name, h->part)) p++;
     snprintf(name, sizeof name, "%s.%lld.%s.o.w", parts[p].stack, (long long)h->layer - 1, parts[p].part);
     const param *w = params_find(&x->m.params, name);
-    if (!w || w->count % heads) return NAN; /* attention without ab_output of its heads at the end */
+    if (!w || w->count % heads) return NAN; /* the attention does not end in ab_output of its heads */
     size_t part = w->count / heads;
     float *all = params_host(&x->m.params, 0, e);
     if (!all) return NAN;

@@ -162,7 +162,7 @@ static int patch_all(patching *x, const sentence *to, double loss, err *e)
 
 /* ---- output ---- */
 
-/* Returns the tokens of the places' rows: the source's, or the decoder's inputs. */
+/* Returns the tokens of the rows of a patched stack: the source's, or the decoder's inputs. */
 static const char **tokens_of(patching *x, const sentence *s, bool decoder)
 {
     int64_t n = decoder ? s->tgt.n : s->src.n;

@@ -32,6 +32,6 @@ bool predict_is_parsing(const model *m); /* does its task format outputs, as par
  * NULL and a message. The caller frees. */
 char *run_model_path(const char *run, const places *p, err *e);
 
-/* Returns -1 and a message that names the option if its line has more tokens than the model's positions reach. */
+/* Returns -1 and a message that names the option if the line has more tokens than the model's positions reach. */
 int source_check_reach(const model *m, const vocab *src, const char *option, const char *line, err *e);
 #endif

@@ -15,7 +15,7 @@ static double spaced(const spec_tune *t, int64_t i)
     return strtod(text, NULL);
 }
 
-/* Adds the candidate at these places of the tunes' ranges, unless rounding makes it equal to another one. */
+/* Adds the candidate with these indices in the tunes' ranges, unless rounding makes it equal to another one. */
 static bool add(row_search *r, const int64_t *index)
 {
     candidate c = {.number = r->n + 1, .alive = true, .score = NAN};
@@ -52,7 +52,7 @@ candidate *candidates_best(row_search *r)
     return NULL;
 }
 
-/* -1: the lowest of those tried, 1: the highest, else 0. */
+/* Returns -1 if the candidate's value is the lowest tried, 1 if it is the highest, else 0. */
 static int edge_of(const row_search *r, const candidate *c, size_t tune)
 {
     bool lowest = true, highest = true;

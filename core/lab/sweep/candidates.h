@@ -7,10 +7,10 @@ enum { MOST_KEYS = 2, MOST_TRIALS = 64, MOST_EXTENSIONS = 4 };
 
 typedef struct {
     double value[MOST_KEYS];  /* one value for each of the row's tunes */
-    int64_t index[MOST_KEYS]; /* each value's place in its tune; below 0 or >= n: beyond the range */
+    int64_t index[MOST_KEYS]; /* each value's index in its tune; below 0 or >= n: beyond the range */
     size_t number;            /* counted from 1 */
     bool alive;
-    size_t asked, scored; /* rungs, counted from 1, whose trials are written; whose scores are read */
+    size_t asked, scored; /* last rung, from 1, whose trials are written; whose scores are read */
     double score;         /* PPL of the last rung, the geometric mean over seeds; NaN: diverged or failed */
 } candidate;
 
@@ -23,14 +23,14 @@ typedef struct {
 
 /* Fills r->at with the candidates of r->row's tunes. */
 int candidates_list(row_search *r, err *e);
-/* The candidate that won the last rung; NULL: none. */
+/* Returns the candidate that won the last rung; NULL: none. */
 candidate *candidates_best(row_search *r);
 /* Is the candidate's value of a tune the first or the last of those tried? */
 bool candidate_at_edge(const row_search *r, const candidate *c, size_t tune);
 /* Adds a value beyond each edge at which the best candidate lies, if the tune has `extend`. Were any added? */
 bool candidates_extend(row_search *r);
-/* {"lr":0.001} */
+/* returns JSON such as {"lr":0.001} */
 const char *candidate_settings(const row_search *r, const candidate *c, arena *a);
-/* The candidate with these settings, added to r if it lies beyond the range of a tune with `extend`; NULL: none. */
+/* Finds the candidate with these settings; adds it to r if it lies beyond a tune with `extend`. NULL: none. */
 const candidate *candidate_called(row_search *r, int64_t number, const char *settings, arena *a);
 #endif

@@ -93,7 +93,7 @@ static const char *value_from(const settings *s, const char *key, size_t *from)
     return NULL;
 }
 
-/* Is the key at its default in both? For an archived row, whose INI is unknown, base has the default. */
+/* Is the key at its default in both rows? An archived row's INI is unknown: it has base's value there. */
 static bool unnamed(const history *h, const spec_row *row, size_t k, const char *key, const char *then)
 {
     if (has_prefix(key, "layers.") || settings_get(&row->swept, key)) return false;
@@ -107,12 +107,12 @@ static bool same_value(const char *key, const char *now, const char *then)
     return same(now, then) || same(config_unmoved(key, now), config_unmoved(key, then));
 }
 
-/* Do row and stored row k differ in defaults at most? A key added since has, in the stored row, the value that changes
- * nothing. words: the differing defaults, "beam_size = 8, was 4". */
+/* Do row and stored row k differ at most in defaults? A key that the stored row lacks, because it was added since, must
+ * have the value that changes nothing. words: the differing defaults, "beam_size = 8, was 4". */
 static bool is_same(history *h, const spec_row *row, size_t k, str *words)
 {
     const settings *now = &row->placed, *then = &h->then[k];
-    bool trial = has_suffix(h->s->name, ".tune") || has_suffix(h->s->name, ".time"); /* no outputs needed */
+    bool trial = has_suffix(h->s->name, ".tune") || has_suffix(h->s->name, ".time"); /* these need no outputs */
     size_t from = 0, at = h->apart;
     str_clear(words);
     if (at && at < now->n && at < then->n && same(now->at[at].key, then->at[at].key) &&
@@ -135,7 +135,7 @@ static bool is_same(history *h, const spec_row *row, size_t k, str *words)
     return true;
 }
 
-/* Finds the stored row that equals this one, else a done one with other defaults (words: which). h->n: none. */
+/* Finds the stored row equal to this one, else a done one with other defaults (words: which). h->n: none. */
 static size_t find_row(history *h, const spec_row *row, str *words)
 {
     size_t found = h->n;

@@ -33,8 +33,8 @@ typedef struct {    /* seconds, on a machine without other processes */
 } row_speed;
 
 static const double PROGRAM = 150e6;      /* bytes of a process beside values and parameters */
-static const double MOST_TO_TIME = 1.9e9; /* most estimated bytes of a timed row; timing takes some more */
-/* Bytes that time_row takes on the CPU; 0 on a device. NaN and e on failure. full: count_update's. */
+static const double MOST_TO_TIME = 1.9e9; /* a row with more estimated bytes is not timed; timing takes some more */
+/* Bytes that time_row takes on the CPU; 0 on a device. NaN and e on failure. full: from count_update. */
 double timing_memory(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
                      err *e);
 /* Times updates with lengths like the data's (CPU: processor time) for `patience` s, `most` updates. NaN and e */
@@ -45,7 +45,7 @@ double tokens_of_update(const group *g, double batch_tokens);
 /* Counts the costs of one batch of this shape. */
 int count_shape(const spec_row *row, const group *g, const backend *on, dtype compute, const model_shape *shape,
                 model_costs *out, err *e);
-/* Costs of one batch with the data's lengths, and FLOPs of an update of accumulated ones. */
+/* Counts one batch with the data's lengths; update_flops: an update, which may accumulate several. */
 int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e);
 double update_flops(const spec_row *row, const model_costs *update);
 

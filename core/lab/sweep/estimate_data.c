@@ -24,7 +24,7 @@ static char *group_key(const spec_row *row)
     return key.s;
 }
 
-enum { COUNTED = 50000 }; /* most training lines whose distinct words are counted: tenths of a second */
+enum { COUNTED = 50000 }; /* most training lines whose distinct words are counted; that takes tenths of a second */
 
 static int read_vocabs(const ab_task_plugin *t, void *self, const config *c, vocab_kind kind, int64_t size, group *g,
                        err *e)
@@ -37,8 +37,8 @@ static int read_vocabs(const ab_task_plugin *t, void *self, const config *c, voc
     return 0;
 }
 
-/* Reads the vocabularies' sizes. Subwords take minutes to train: a corpus with more distinct words than vocab_size has
- * enough of them, since each word can be one, and is not trained on; nor is one of more than COUNTED lines. */
+/* Reads the vocabularies' sizes. Subwords take minutes to train, so training is skipped if the corpus has more distinct
+ * words than vocab_size (each can be a subword) or more than COUNTED lines. */
 static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
 {
     ab_vocabs asked = {.src = t->src_vocab, .tgt = t->tgt_vocab};

@@ -10,7 +10,7 @@ static const double MOST_FLOPS = 2e10; /* most FLOPs of a timed batch, if it has
 /* Time of one hypothesis's token relative to a training token of both sides: the median of experiments/recorded, most
  * of whose rows lie between 0.6 and 2.5. */
 static const double DECODING = 1.2;
-/* An update's other seconds: the next batch, its events to the host, the learning rate. */
+/* Seconds of an update beside its passes: the next batch, its events to the host, the learning rate. */
 static const double AROUND = 5e-5;
 static const double shares[SHAPES] = {0.7, 1, 1.3}; /* shares of the mean length */
 
@@ -99,7 +99,7 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
     double (*const time)(void) = on_device(m->backend) ? ticks : processor_ticks;
     double spent = 0, counted = 0, gradient[SHAPES][MOST_ROUNDS], update[SHAPES * MOST_ROUNDS];
     int64_t vocab = g->src && g->src < g->tgt ? g->src : g->tgt, step = 1;
-    int bad = !s, rounds = -1; /* round -1 is not counted: it plans and packs */
+    int bad = !s, rounds = -1; /* round -1 is not counted: it plans memory and packs weights */
     const double most_rounds = fmax(1, fmin(MOST_ROUNDS, most / (double)shapes));
     *out = (timed){0};
     for (int64_t i = 0; i < shapes; i++) {

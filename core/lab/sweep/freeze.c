@@ -17,7 +17,7 @@ static enum db_kind typed(const char *text, db_param *out)
     return DB_TEXT;
 }
 
-/* Returns why this attention refuses its place or the position plugin there; NULL: it does not. */
+/* Returns why this attention refuses its role (self, causal, cross) or its position plugin; NULL: it does not. */
 static const char *unfit(const plugin *att, const plugin *pos, int role, arena *a)
 {
     if (!(att->iface.attention.roles & role_bits[role]))

@@ -221,7 +221,7 @@ int match_rows(const spec *s, const trainer *t, prepared *out, err *e)
 
 int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e)
 {
-    if (same(s->analysis.match, "time")) return 1; /* rates need runs */
+    if (same(s->analysis.match, "time")) return 1; /* the time of a step is known only from runs */
     AUTOFREE double *rate = xcalloc(s->n_rows + 1, sizeof *rate);
     return match_all(s, &(measured){rate, vocab}, t, out, e);
 }

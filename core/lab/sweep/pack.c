@@ -13,7 +13,7 @@ int64_t pack_cores(void)
     return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* Lowers *n to the number of runs of `each` bytes that fit in `room`; 0 in either: not known, so *n stays. */
+/* Lowers *n to the number of runs of `each` bytes that fit in `room`. If one of these is 0, unknown, *n stays. */
 static void fit(int64_t *n, double each, double room, const char *of, str *why)
 {
     if (!(each > 0 && room > 0)) return;

@@ -1,4 +1,4 @@
-/* preflight.c - before anything is written: device, threads and workers of a sweep, its data and costs. */
+/* preflight.c - checks a sweep before anything is written: device, threads, workers, data and costs. */
 #include "base/sandbox.h"
 #include "lab/sweep/sweep.h"
 #include "tensor/device/device.h"
@@ -55,7 +55,7 @@ int sweep_check(sweep_options *o, err *e)
     if (!same(o->launcher, "local") && !same(o->launcher, "slurm") && !strpbrk(o->launcher, " {/")) /* a typing error */
         return fail(e, "--launcher %s: expected local, slurm, or a command with a blank or {} in it", o->launcher);
     if (o->detach && same(o->launcher, "local"))
-        return fail(e, "--detach needs --launcher slurm or --launcher COMMAND: workers on this machine end with it");
+        return fail(e, "--detach needs --launcher slurm or COMMAND: workers on this machine end with `ablate run`");
     if ((o->slurm_args || o->per_task) && !same(o->launcher, "slurm"))
         return fail(e, "--%s needs --launcher slurm", o->slurm_args ? "slurm-args" : "runs-per-task");
     if (o->fail_fast && !same(o->launcher, "local"))
@@ -84,7 +84,7 @@ void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk)
                 str_text(&why));
 }
 
-static const double BUSY = 1.25; /* seconds on the clock per second of a processor from which a note is printed */
+static const double BUSY = 1.25; /* print a note if a second of the processor takes this many on the clock */
 
 /* Returns the threads with which an estimate's times were measured. */
 static int64_t threads_timed(int64_t threads) { return threads > 0 ? threads : sysconf(_SC_NPROCESSORS_ONLN); }

@@ -47,7 +47,7 @@ static double *lengths_of(const spec *s, const sweep_costs *x)
 
 typedef struct {
     int64_t id;
-    size_t at; /* its place: seed by seed, in row order */
+    size_t at; /* index in the order of seeds, then of rows */
     int64_t seed;
     bool huge;
     double length;

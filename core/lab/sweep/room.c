@@ -12,7 +12,7 @@ static void no_room(const char *row, double needs, double has, const char *of, c
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Returns the bytes that the row's runs need at a time, if *of, which memory, has only *has free. 0: they fit. */
+/* Returns the bytes that the row's concurrent runs need, 0 if they fit. *of: memory that is short, *has: free. */
 static double lacks(const sweep_costs *x, const row_estimate *r, const sweep_options *o, double free, double ranks,
                     const char **of, double *has)
 {
@@ -33,7 +33,7 @@ bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str
     for (size_t i = 0; i < x->n && same(o->launcher, "local"); i++) { /* other launchers train on other machines */
         const char *name = s->rows[x->rows[i].row].name;
         if (!((needs = lacks(x, &x->rows[i], o, free, ranks, &of, &has)) > 0)) continue;
-        if (!any) no_room(name, needs, has, of, o->workers > 1 ? " for the runs at a time" : "", e);
+        if (!any) no_room(name, needs, has, of, o->workers > 1 ? " for the concurrent runs" : "", e);
         str_addf(rows, "no room for %s: it needs %.3g GB of %s, %.3g GB are free\n", name, needs / 1e9, of, has / 1e9);
         any = true;
     }

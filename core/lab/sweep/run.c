@@ -297,7 +297,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     launch_result result = {0};
     db_counts now;
     int code = 1;
-    if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found ranks, which need a network"), 1;
+    if (s->o->sandbox && l->ranks > 1) return fail(e, "--sandbox: found several ranks, which need a network"), 1;
     choose_runs(x, same(x->name, s->experiment) && s->costs.n ? &s->costs : NULL, frozen, n, ids, l);
     if (s->talk && same(x->name, s->experiment)) print_preflight(&s->costs, x, frozen, n, &s->again, l, s->c);
     if (!s->o->ignore_room && same(x->name, s->experiment) && check_room(&s->costs, x, frozen, n, &s->again, d, l, e))

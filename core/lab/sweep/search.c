@@ -124,7 +124,7 @@ static void promote(searcher *s, row_search *r, size_t rung)
                 (best == r->n || metric_better(&metric_perplexity, r->at[i].score, r->at[best].score) > 0))
                 best = i;
         if (best == r->n) break;
-        for (size_t i = 0; i < r->n && last; i++) /* an extension may have found a better one */
+        for (size_t i = 0; i < r->n && last; i++) /* an extension may have found a better candidate */
             if (r->at[i].alive && i != best && isfinite(r->at[i].score))
                 set_outcome(s->out, r, &r->at[i], rung, "pruned");
         kept[best] = true;
@@ -158,7 +158,7 @@ static int write_rung(searcher *s, size_t rung, spec *trials, const char **base,
     return bad ? -1 : 0;
 }
 
-/* Reads a candidate's runs in a rung; killed, open: get the number of those. */
+/* Reads a candidate's runs in a rung; adds the killed and the unfinished ones to *killed and *open. */
 static void read_trial(searcher *s, const row_search *r, candidate *c, size_t rung, const read_experiment *x,
                        const char *base, size_t *killed, size_t *open)
 {
@@ -193,10 +193,10 @@ static int read_rung(searcher *s, size_t rung, const char *experiment, const cha
                 read_trial(s, of, &of->at[k], rung, &x, base, &killed, &open);
         promote(s, of, rung);
     }
-    if (!bad && (killed || open)) /* a rung decides when all of it is done */
-        bad = fail(e,
-                   "search, rung %zu: %zu trial%s with another process and %zu killed; the same command continues them",
-                   rung + 1, open, open == 1 ? " is" : "s are", killed);
+    if (!bad && (killed || open)) /* wait for all trials of the rung */
+        bad =
+            fail(e, "search, rung %zu: %zu trial%s in another process and %zu killed; the same command continues them",
+                 rung + 1, open, open == 1 ? " is" : "s are", killed);
     return bad ? -1 : 0;
 }
 
@@ -260,7 +260,7 @@ static int64_t own_seed(const spec *s, size_t n)
 
 /* ---- rows that this call does not train ---- */
 
-/* A searched row outside this call keeps its earlier values: with others its results would leave the table. */
+/* A searched row outside this call keeps its earlier values: new ones would take its results out of the table. */
 static bool is_left_out(const spec_row *row) { return row->n_tunes && row->same_as < 0 && !row->run; }
 
 /* Returns the candidate that the stored trials chose, if all are candidates of the row's present search; NULL: none. */

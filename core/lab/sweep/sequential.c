@@ -3,7 +3,7 @@
 #include "lab/sweep/sweep.h"
 #include "lab/report/gather.h"
 
-/* A base may have more from the start (`base =`). */
+/* Raises the row's seeds to this number; a base may have more from the start (`base =`). */
 static void raise_seeds(spec_row *row, size_t seeds)
 {
     if (row->n_seeds < seeds) row->n_seeds = seeds;

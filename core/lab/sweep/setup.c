@@ -26,7 +26,7 @@ static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, 
 void run_setup(void)
 {
     plugin_set_services(&(plugin_services){host_bleu, read_lines_service, free_lines_service, f1_service});
-    /* in a build, then in an installation; the header also in the checkout that a build folder elsewhere links to */
+    /* relative to the program, in a build and in an installation; the header also in a linked checkout */
     static const char *const plugins[] = {"plugins", "../lib/ablate/plugins"};
     static const char *const includes[] = {"../core/api", "source/core/api", "../include"};
     AUTOFREE char *folder = file_of_program(plugins, LENGTH(plugins)),
@@ -50,7 +50,7 @@ static const plugin_schema *open_path(void *user, const char *kind, const char *
         fail(e, "%s is a plugin of kind %s, expected %s", path, plugin_kind_name(p->desc.kind), kind);
         return NULL;
     }
-    plugin_schema *s = xmalloc(sizeof *s); /* never freed, as the plugin */
+    plugin_schema *s = xmalloc(sizeof *s); /* never freed, like the plugin */
     *s = schema_of(p);
     return s;
 }

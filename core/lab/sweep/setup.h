@@ -1,4 +1,4 @@
-/* setup.h - prepares every command: places, services for plugins, plugin folders. */
+/* setup.h - prepares every command: folders, services for plugins, plugin folders. */
 #ifndef ABLATE_SETUP_H
 #define ABLATE_SETUP_H
 #include "lab/config/spec.h"
