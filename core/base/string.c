@@ -11,7 +11,7 @@
 void str_addn(str *b, const char *s, size_t n)
 {
     uintptr_t from = (uintptr_t)s, own = (uintptr_t)b->s;
-    bool inside = b->s && from >= own && from <= own + b->n; /* s lies in b: it moves with the bytes */
+    bool inside = b->s && from >= own && from <= own + b->n; /* s lies in b, whose bytes may move */
     b->s = grow(b->s, &b->cap, b->n + n + 1, 1);
     if (inside) s = b->s + (from - own);
     if (n) memmove(b->s + b->n, s, n);

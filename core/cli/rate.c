@@ -19,7 +19,7 @@ typedef struct {
 } rate_options;
 
 enum { MOST = 1 << 30 };                /* most bytes of a file of outputs */
-static const char mark[] = "command: "; /* retrain.c knows these results by it */
+static const char mark[] = "command: "; /* retrain.c recognises these results by this prefix */
 
 /* Runs the command on the text `in` and reads its output. */
 static int filter(const char *command, const str *in, str *out, err *e)

@@ -22,7 +22,7 @@ static int write_page(const invocation *c, reader *r, const char *out, bool live
     return rc;
 }
 
-/* Writes the page whenever the database has changed, for at most half of the time, until a signal. */
+/* Writes the page whenever the database has changed, until a signal; at most half of the time is spent writing. */
 static int watch_page(const invocation *c, reader *r, const char *out, err *e)
 {
     struct sigaction act = {.sa_handler = ask_stop};

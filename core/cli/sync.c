@@ -72,7 +72,7 @@ const command sync_command = {
     .run = sync_run,
     .example = "ablate sync table3-multi30k --wait"};
 
-/* Runs SPOOL TASK RUNS_PER_TASK, a command that launch/slurm.c writes into the batch script. */
+/* Runs `slurm-task SPOOL TASK RUNS_PER_TASK`, a command that launch/slurm.c writes into the batch script. */
 static int slurm_task(const invocation *c, void *unused)
 {
     int64_t task, per_task;
@@ -87,7 +87,7 @@ static int slurm_task(const invocation *c, void *unused)
 const command slurm_task_command = {
     .name = "slurm-task", .part = FOR_TRAINING, .arguments = "SPOOL TASK RUNS", .run = slurm_task};
 
-/* Runs SPOOL ROUND, a command that launch/engine.c starts. */
+/* Runs `launch-round SPOOL ROUND`, a command that launch/engine.c starts. */
 static int round_run(const invocation *c, void *unused)
 {
     int64_t round;

@@ -302,7 +302,7 @@ static int by_y(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Writes names of lines at the right, at the height of their last points, moved apart. */
+/* Writes names of lines at the right, at the height of their last points, moved apart where they overlap. */
 static void name_lines(const frame *f, const series *s, size_t n)
 {
     place *at = xmalloc((n + 1) * sizeof *at);

@@ -53,7 +53,7 @@ static void report_documents(const char *metric, const str *counts)
     event_fact(tag, str_text(counts));
 }
 
-/* Sends the documents of a metric computed on the split's pairs, if these have the order of its examples. */
+/* Sends the sizes of documents for a metric of the split's pairs, if the pairs have the examples' order. */
 static void report_documents_of_pairs(const worker_run *r, ab_split split, const char *metric)
 {
     const pairs *p = &r->data.split[split];

@@ -109,7 +109,7 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
     at->step = step, at->value = value;
 }
 
-/* Sends each as a result, hence a table column; neither direction is better. */
+/* Sends each curve's last point as a result, hence a table column; neither direction is better. */
 static void recorded_results(const run *r)
 {
     for (const last_recorded *at = r->recorded; at; at = at->next)

@@ -154,7 +154,7 @@ static double z_sum(double alpha, double power) { return normal_upper(alpha / 2)
 arm arm_planned(size_t n, double s2) { return (arm){.n = n, .s2 = s2, .df = (double)(n - 1), .expected_s2 = s2}; }
 
 /* A variance estimated from n seeds is s2 e^y with density exp(k/2 (y - e^y)) in y, k = n - 1: smooth and short-tailed,
- * so the trapezoidal rule is exact to many digits with few points; where k makes it near normal, with half of them. */
+ * so the trapezoidal rule is exact to many digits with few points, and with half of them for large k. */
 enum { POINTS = 32, NEAR_NORMAL = 20 };
 typedef struct {
     size_t n;

@@ -38,7 +38,7 @@ static size_t all_runs(const scale_points *p)
     return n;
 }
 
-/* One sample: [n] log losses to draw from, the fitted line for sizes with one run. */
+/* Draws a sample of n log losses: a size's runs, or for a single run the fitted value plus a drawn residual. */
 static void draw(const scale_points *p, const double *values, size_t n, line fitted, rng *r, double *out)
 {
     size_t at = 0;
@@ -171,8 +171,8 @@ static void add_part(sum_variance *s, const differences *p, size_t i, double wei
 
 static double satterthwaite(const sum_variance *s) { return s->squares > 0 ? s->v * s->v / s->squares : 1; }
 
-/* The line through the first n differences, which weigh the same: weights from variances of few seeds would make a
- * size that is stable by chance decide. */
+/* The line through the first n differences, which weigh the same: with weights from variances of few seeds, a size
+ * whose seeds agree by chance would decide. */
 static trend trend_of(const differences *p, size_t n)
 {
     trend f = {.n = n};

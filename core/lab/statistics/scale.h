@@ -45,6 +45,6 @@ typedef struct {
 } scale_difference;
 /* By least squares, a line d = a + b log(size), whose error comes from each size's own variances: spreads over seeds
  * may differ 20-fold between sizes. If sizes scatter about the line more than seeds explain (F test, 0.2), its
- * uncertainty grows by that factor (Birge 1932), and an expectation includes that scatter. */
+ * uncertainty grows by the ratio (Birge 1932), and an expectation includes that scatter. */
 scale_difference scale_compare(const scale_points *row, const scale_points *base);
 #endif

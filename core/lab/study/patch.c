@@ -44,7 +44,7 @@ static void sentence_free(sentence *s)
     free(s->tgt_in);
 }
 
-/* With a source: text is the source, target the target. Without one, target follows text; NULL: text is the target. */
+/* If the model has a source, text is the source. Else target follows text, or text is the target (target NULL). */
 static int sentence_make(const patching *x, const char *text, const char *target, sentence *s, err *e)
 {
     if (x->src) {

@@ -78,7 +78,7 @@ static int same_vocab(const member *a, const member *b, const vocab *x, const vo
                 a->name, b->name, side, one, (long long)vocab_size(x), two, (long long)vocab_size(y));
 }
 
-/* Returns the model's task; a loaded model names it by the plugin's file. */
+/* Returns the name of the model's task, which a loaded model may name by the plugin's file. */
 static const char *task_of(const model *m)
 {
     const plugin *p = plugin_find(AB_TASK, m->cfg.task, NULL);

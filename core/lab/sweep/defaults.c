@@ -44,7 +44,7 @@ bool values_wait(const spec *s)
     return wait;
 }
 
-/* Is the key's value found by a search or by matching, derived from such a value, or a run that becomes a file? */
+/* Is the value found by a search or by matching, derived from such a value, or a run's name, replaced by a file? */
 static bool found_later(const spec *s, const spec_row *row, const char *key)
 {
     const char *given = settings_get(&row->given, key);
@@ -83,7 +83,7 @@ static int open_history(history *h, const sweep_call *c, err *e)
     return bad;
 }
 
-/* Finds the key's value, most likely at *from. */
+/* Finds the key's value, searching from *from on, where it most likely is. */
 static const char *value_from(const settings *s, const char *key, size_t *from)
 {
     for (size_t n = 0; n < s->n; n++) {

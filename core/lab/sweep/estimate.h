@@ -50,9 +50,9 @@ typedef struct {
 void estimate_sweep(const sweep_call *c, sweep_costs *out);
 void estimate_free(sweep_costs *x);
 
-/* "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 3.4 core hours and 8.2e+15 FLOPs, 1.2 GB of
- * memory each, 0.3 GB of disk; 2 at a time about 1.7 hours", for n_runs[row of the spec]; searches: still to be done;
- * threads per run, 0: unknown. */
+/* Writes "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 3.4 core hours and 8.2e+15 FLOPs, 1.2 GB
+ * of memory each, 0.3 GB of disk; 2 at a time about 1.7 hours" for n_runs[row of the spec] runs; searches: counts the
+ * searches, too; threads: per run, 0: unknown. */
 void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, int64_t workers, int64_t threads,
                    str *out);
 void estimate_searches(const sweep_costs *x, str *out);             /* one line, if there are searches */

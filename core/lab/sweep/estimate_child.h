@@ -37,7 +37,7 @@ static const double MOST_TO_TIME = 1.9e9; /* a row with more estimated bytes is 
 /* Bytes that time_row takes on the CPU; 0 on a device. NaN and e on failure. full: from count_update. */
 double timing_memory(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
                      err *e);
-/* Times updates with lengths like the data's (CPU: processor time) for `patience` s, `most` updates. NaN and e */
+/* Times at most `most` updates with the data's lengths for `patience` s (CPU: processor time); NaN and e: failed. */
 row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, const model_costs *full,
                    double patience, double most, err *e);
 /* Tokens of both sides of one update with the data's lengths. */

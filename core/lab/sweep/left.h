@@ -7,7 +7,7 @@
 typedef struct done_runs done_runs;
 done_runs *done_open(const db_options *where, const char *experiment, int rerun);
 void done_close(done_runs *d);
-/* Will a run with these settings and this seed not be trained again? */
+/* Is the run with these settings and this seed over, so that it is not trained again? */
 bool run_is_done(const done_runs *d, const char *hash, int64_t seed);
 /* runs [s->n_rows]: runs still to train; all, if the row's search is not done. */
 void runs_count_left(const spec *s, const done_runs *d, size_t *runs);

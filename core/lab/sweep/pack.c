@@ -22,13 +22,13 @@ static void fit(int64_t *n, double each, double room, const char *of, str *why)
     if (most < (double)*n) *n = most < 1 ? 1 : (int64_t)most;
 }
 
-/* Returns how many runs the GPUs hold at a time: one rank per GPU, or more if they fit. */
+/* Returns how many runs fit on the GPUs: as many ranks on each as its memory holds, one if that is unknown. */
 static int64_t on_gpus(const pack_needs *x, str *why)
 {
     int64_t each = INT32_MAX;
     CLEANUP(str_free) str text = {0};
     fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &text);
-    if (each == INT32_MAX) each = 1; /* unknown memory: one on each */
+    if (each == INT32_MAX) each = 1; /* unknown memory: one rank on each */
     int64_t n = x->gpus * each / x->ranks;
     str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&text));
     return n > 0 ? n : 1;

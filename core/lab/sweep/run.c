@@ -29,7 +29,7 @@ typedef struct {
     prepared found;
     bool talk;
     int interrupted; /* the signal, or 0 */
-    bool away;       /* jobs that continue train the runs */
+    bool away;       /* submitted jobs, which continue, train the runs */
     reruns again;
 } sweep;
 
@@ -70,7 +70,7 @@ int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 }
 
 static int freeze(sweep *s, spec *x, const launch_options *l, db **d, db_frozen **frozen, size_t *n, err *e);
-/* May runs use others' cores? Not if their time changes their results. */
+/* May a run use cores of other runs? Not if its time changes its results. */
 static bool may_lend(const spec *x, const sweep_options *o, int gpus)
 {
     bool may = same(o->at_a_time, "auto") && !gpus && most_ranks(x) < 2;
@@ -94,7 +94,7 @@ static int train_rows(void *self, spec *x, err *e)
     size_t n = 0;
     launch_options l = launch_of(s, x, folder, cache, &resume, &sbatch);
     int code = freeze(s, x, &l, &d, &frozen, &n, e); /* writes rows and missing runs to the database: freeze.c */
-    /* before the runs, so that tables of a running or killed sweep count the choices, too */
+    /* store the choices first: tables of a running or killed sweep count them, too */
     if (!code && same(x->name, s->experiment) && s->found.n_trials)
         code = db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) ? 1 : 0;
     if (!code) code = launch(s, x, d, frozen, n, &l, e); /* one worker process per run */

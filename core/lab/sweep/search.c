@@ -136,7 +136,7 @@ static void promote(searcher *s, row_search *r, size_t rung)
 /* Rows with fewer candidates start at a later rung. */
 static size_t first_rung(const searcher *s, const row_search *r) { return s->rungs - r->rungs; }
 
-/* Writes the trials of all rungs up to this one as a spec; n: new ones; *base: name of the very first, the base. */
+/* Writes the trials of all rungs up to this one as a spec; *n: new trials; *base: name of the first trial, the base. */
 static int write_rung(searcher *s, size_t rung, spec *trials, const char **base, size_t *n, err *e)
 {
     CLEANUP(str_free) str errors = {0};
