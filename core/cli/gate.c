@@ -124,7 +124,7 @@ static int gate(const invocation *c, void *options)
     if (rc > 0) rc = reader_no_experiment(r, c->word[0], &e);
     gathered_row *row = rc ? NULL : find_row(&g, c->word[1], &e);
     if (row && (g.headline < 0 || !g.facts[g.headline].direction)) {
-        fail(&e, "%s: %s, so nothing is better; --metric names one", g.x.name,
+        fail(&e, "%s: %s; --metric chooses another metric", g.x.name,
              g.headline < 0 ? "no run has a result" : "its metric has no direction");
         row = NULL;
     }

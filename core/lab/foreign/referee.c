@@ -21,7 +21,7 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
     if (!curves || !f->direction[f->headline]) return;
     if (least != most)
         foreign_warn(f, "Runs have between %zu and %zu evaluations of %s%s.", least, most, metric,
-                     o->best ? ": the best of more is higher by chance alone" : "");
+                     o->best ? ": the best of more is better by chance alone" : "");
     str turned = {0};
     double last0 = foreign_mean(f, f->base, LAST), best0 = foreign_mean(f, f->base, BEST);
     for (size_t r = 0; r < f->rows.n; r++) {

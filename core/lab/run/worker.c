@@ -150,7 +150,7 @@ static int lock_folder(run *r, err *e)
     double start = ticks();
     bool told = false;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && (errno == EWOULDBLOCK || errno == EINTR) && !bad) {
-        if (!told) log_line(LOG_INFO, "waiting for another process in %s", j->folder);
+        if (!told) log_line(LOG_INFO, "waiting for another process that works in %s", j->folder);
         told = true;
         if (ticks() - start > PATIENCE)
             bad = fail(e, "another process has been working in %s for %d s", j->folder, PATIENCE);

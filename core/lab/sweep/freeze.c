@@ -21,7 +21,7 @@ static enum db_kind typed(const char *text, db_param *out)
 static const char *unfit(const plugin *att, const plugin *pos, int role, arena *a)
 {
     if (!(att->iface.attention.roles & role_bits[role]))
-        return arena_printf(a, "attention %s does not support the place %s", att->desc.name,
+        return arena_printf(a, "attention %s does not support the role %s", att->desc.name,
                             config_attention_keys[role]);
     if (role != ROLE_CROSS && position_missing(pos, att))
         return arena_printf(a, "attention %s does not support the hooks of position %s", att->desc.name,
